@@ -1,0 +1,2 @@
+//! The macros of `tool-runtime`.
+#![forbid(unsafe_code)]

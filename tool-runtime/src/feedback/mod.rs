@@ -1,0 +1,8 @@
+//! What is wrong with the arguments of a call, told so that a model, a person or a form can mend it.
+
+mod problem;
+mod rejection;
+pub mod suggest;
+
+pub use problem::{Problem, ProblemKind};
+pub use rejection::Rejection;

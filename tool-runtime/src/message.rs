@@ -1,0 +1,134 @@
+//! What a conversation with a model is made of: messages, their parts, and the calls a model asks for.
+//!
+//! The same types travel to a model ([`crate::model`]), to a tool ([`crate::Context::messages`]) and into a stored run,
+//! so they are plain data with a stable serde form.
+
+use serde::{Deserialize, Serialize};
+
+/// One message of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Message {
+    /// What the application tells the model to be and to do.
+    System {
+        /// The text.
+        text: String,
+    },
+    /// What the person said.
+    User {
+        /// Text and images, in the order they were given.
+        content: Vec<Part>,
+    },
+    /// What the model said and asked for in one turn.
+    Assistant {
+        /// Text, reasoning and calls in the order the model gave them.
+        content: Vec<AssistantPart>,
+    },
+    /// The answer to one call.
+    Tool(ToolMessage),
+}
+
+/// The answer to one call, as the model sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolMessage {
+    /// The id of the call that this answers ([`ToolCall::id`]).
+    pub call_id: String,
+    /// The name of the tool that was called.
+    pub tool: String,
+    /// What the model gets to see.
+    pub content: Vec<Part>,
+    /// Whether the call did not do what was asked: refused arguments, a failure, a denial.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+}
+
+/// A piece of content that a person or a tool gives to a model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Part {
+    /// Plain text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// A JSON value, kept as its text.
+    Json {
+        /// Valid JSON text.
+        json: String,
+    },
+    /// An image.
+    Image {
+        /// The media type, such as `image/png`.
+        media_type: String,
+        /// The bytes in base64 (standard alphabet, padded).
+        data: String,
+    },
+}
+
+/// A piece of what a model produced in one turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum AssistantPart {
+    /// Text for the person.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// What the model thought before it answered, where the provider gives it.
+    Reasoning {
+        /// The text.
+        text: String,
+        /// The provider's seal over the text; it wants it back unchanged.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signature: Option<String>,
+    },
+    /// A tool that the model wants called.
+    Call(ToolCall),
+}
+
+/// A tool that the model wants called: a claim, checked before anything runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The id that the model (or its provider) gave to the call.
+    pub id: String,
+    /// The name of the tool.
+    pub name: String,
+    /// The arguments, as the model wrote them: meant to be JSON, and not checked yet. Empty text means `{}`.
+    pub arguments: String,
+}
+
+impl Message {
+    /// A system message.
+    pub fn system(text: impl Into<String>) -> Self {
+        Self::System { text: text.into() }
+    }
+
+    /// A user message of one text.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::User { content: vec![Part::text(text)] }
+    }
+
+    /// An assistant message of one text.
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self::Assistant { content: vec![AssistantPart::Text { text: text.into() }] }
+    }
+}
+
+impl Part {
+    /// A text part.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+
+    /// The part as the text that a model reads; `None` for an image.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text { text } => Some(text),
+            Self::Json { json } => Some(json),
+            Self::Image { .. } => None,
+        }
+    }
+}

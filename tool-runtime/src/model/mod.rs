@@ -1,0 +1,48 @@
+//! The seam to a language model: one streaming method, and models that implement it.
+//!
+//! A [`Model`] gets the conversation and the tools that are on offer, and streams back text and calls. It knows nothing
+//! of how calls are executed, so a scripted model, a person at a terminal and a provider over HTTP are alike to an agent.
+
+mod delta;
+mod error;
+mod request;
+
+use std::sync::Arc;
+
+use futures_util::stream::BoxStream;
+
+pub use delta::{Delta, FinishReason, Turn, Usage};
+pub use error::{ModelError, ModelErrorKind};
+pub use request::{Request, Settings, ToolChoice};
+
+/// A language model, or anything that takes its place.
+pub trait Model: Send + Sync {
+    /// The model's name, for logs.
+    fn name(&self) -> &str;
+
+    /// Produces one turn. The stream ends after [`Delta::Finish`] or after the first error; a stream that ends without
+    /// either was cut off, and nothing of its calls is executed.
+    ///
+    /// Dropping the stream cancels the turn.
+    fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>>;
+}
+
+impl<M: Model + ?Sized> Model for Arc<M> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
+        (**self).stream(request)
+    }
+}
+
+impl<M: Model + ?Sized> Model for Box<M> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
+        (**self).stream(request)
+    }
+}

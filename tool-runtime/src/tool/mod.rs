@@ -1,0 +1,5 @@
+//! One tool.
+
+mod spec;
+
+pub use spec::{Approval, Effect, ToolSpec, Traits, Ui};

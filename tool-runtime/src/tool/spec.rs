@@ -1,0 +1,110 @@
+//! What is known about a tool without running it.
+
+use std::{sync::Arc, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::schema::Schema;
+
+/// What is known about a tool without running it: what a model, a person and the runtime need to decide about a call.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ToolSpec {
+    /// The name that the model calls: `[A-Za-z0-9_-]{1,64}`.
+    pub name: String,
+    /// A name for people.
+    pub title: Option<String>,
+    /// What the tool does, for the model.
+    pub description: String,
+    /// The schema of the arguments; its root is an object.
+    pub input: Arc<Schema>,
+    /// The schema of the output, where it has a JSON form.
+    pub output: Option<Arc<Schema>>,
+    /// The flags and limits of the declaration.
+    pub traits: Traits,
+}
+
+/// The flags and limits of a tool's declaration.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Traits {
+    /// What the tool does to the world.
+    pub effect: Effect,
+    /// Whether the same call twice has the effect of one.
+    pub idempotent: bool,
+    /// Whether the tool deals with things outside the application, such as the web.
+    pub open_world: bool,
+    /// When somebody must approve a call.
+    pub approval: Approval,
+    /// Whether the call is executed outside this program: by a browser, a terminal, a person.
+    pub external: bool,
+    /// How long a call may take.
+    pub timeout: Option<Duration>,
+    /// How often a call that failed may be tried again.
+    pub retries: u32,
+    /// Whether the call runs alone, in the model's order.
+    pub sequential: bool,
+    /// Whether the call may start before the model's turn ends.
+    pub eager: bool,
+    /// Whether the function blocks its thread.
+    pub blocking: bool,
+    /// Whether providers are asked to keep to the schema strictly.
+    pub strict: bool,
+    /// Whether the output may hold text of strangers.
+    pub untrusted: bool,
+    /// The question shown at an approval, with `{parameter}` places.
+    pub challenge: Option<String>,
+    /// The version of the tool's behaviour.
+    pub version: Option<String>,
+    /// Earlier versions whose waiting calls this one can take over.
+    pub migrate_from: Vec<String>,
+    /// Example arguments, for the model.
+    pub examples: Vec<Value>,
+    /// What a person sees while the tool works.
+    pub ui: Option<Ui>,
+    /// Anything else, for the application.
+    pub meta: Map<String, Value>,
+}
+
+/// What a tool does to the world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Effect {
+    /// It only reads.
+    ReadOnly,
+    /// It changes something, in a way that can be undone. What is assumed when nothing is said.
+    #[default]
+    Write,
+    /// It destroys something.
+    Destructive,
+}
+
+/// When somebody must approve a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Approval {
+    /// Never.
+    #[default]
+    Never,
+    /// Always.
+    Always,
+    /// When a predicate over the typed arguments says so.
+    When,
+}
+
+/// What a person sees while a tool works.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Ui {
+    /// The name of an icon.
+    pub icon: Option<String>,
+    /// What is shown while the tool runs.
+    pub running: Option<String>,
+    /// What is shown when it is done.
+    pub done: Option<String>,
+    /// A longer explanation.
+    pub tooltip: Option<String>,
+}

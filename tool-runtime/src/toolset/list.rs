@@ -1,0 +1,124 @@
+//! The tools on offer, and their rendering for a request.
+
+use std::sync::{Arc, OnceLock};
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::schema::Dialect;
+use crate::tool::ToolSpec;
+
+/// The tools on offer in one request: their specs, and the list as JSON for each wire format, rendered once.
+#[derive(Clone, Debug, Default)]
+pub struct ToolList {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    specs: Vec<Arc<ToolSpec>>,
+    rendered: [OnceLock<Box<RawValue>>; ListFormat::ALL.len()],
+}
+
+/// How a list of tools is written for a model or a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ListFormat {
+    /// `{"type":"function","function":{"name","description","parameters","strict"}}`: chat completions.
+    OpenAi,
+    /// `{"name","description","input_schema"}`: Anthropic messages.
+    Anthropic,
+    /// `{"name","description","parameters"}`: Gemini's function declarations.
+    Gemini,
+}
+
+impl ListFormat {
+    /// Every format, in the order of their discriminants.
+    pub const ALL: [Self; 3] = [Self::OpenAi, Self::Anthropic, Self::Gemini];
+
+    /// The dialect in which this format carries the schema of `spec`.
+    pub fn dialect(self, spec: &ToolSpec) -> Dialect {
+        match (self, spec.traits.strict) {
+            (Self::OpenAi, true) => Dialect::OpenAiStrict,
+            (Self::OpenAi, false) => Dialect::Draft07,
+            (Self::Anthropic, true) => Dialect::Anthropic,
+            (Self::Anthropic, false) => Dialect::JsonSchema2020,
+            (Self::Gemini, _) => Dialect::Gemini,
+        }
+    }
+}
+
+impl ToolList {
+    /// A list of `specs`, in their order.
+    pub fn new(specs: Vec<Arc<ToolSpec>>) -> Self {
+        Self { shared: Arc::new(Shared { specs, rendered: Default::default() }) }
+    }
+
+    /// The specs, in order.
+    pub fn specs(&self) -> &[Arc<ToolSpec>] {
+        &self.shared.specs
+    }
+
+    /// The spec of the tool called `name`.
+    pub fn get(&self, name: &str) -> Option<&Arc<ToolSpec>> {
+        self.shared.specs.iter().find(|spec| spec.name == name)
+    }
+
+    /// Whether nothing is on offer.
+    pub fn is_empty(&self) -> bool {
+        self.shared.specs.is_empty()
+    }
+
+    /// The list as a JSON array in `format`; rendered at the first call, then shared.
+    pub fn json(&self, format: ListFormat) -> &RawValue {
+        self.shared.rendered[format as usize].get_or_init(|| {
+            let entries: Vec<Entry<'_>> = self.shared.specs.iter().map(|spec| Entry::new(spec, format)).collect();
+            serde_json::value::to_raw_value(&entries).expect("specs hold nothing that is not JSON")
+        })
+    }
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Entry<'a> {
+    OpenAi {
+        r#type: &'static str,
+        function: Function<'a>,
+    },
+    Anthropic {
+        name: &'a str,
+        description: &'a str,
+        input_schema: &'a RawValue,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        strict: bool,
+    },
+    Gemini {
+        name: &'a str,
+        description: &'a str,
+        parameters: &'a RawValue,
+    },
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a RawValue,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    strict: bool,
+}
+
+impl<'a> Entry<'a> {
+    fn new(spec: &'a ToolSpec, format: ListFormat) -> Self {
+        let schema: &RawValue = spec.input.lowered(format.dialect(spec)).json();
+        let (name, description, strict) = (&*spec.name, &*spec.description, spec.traits.strict);
+        match format {
+            ListFormat::OpenAi => Self::OpenAi {
+                r#type: "function",
+                function: Function { name, description, parameters: schema, strict },
+            },
+            ListFormat::Anthropic => Self::Anthropic { name, description, input_schema: schema, strict },
+            ListFormat::Gemini => Self::Gemini { name, description, parameters: schema },
+        }
+    }
+}

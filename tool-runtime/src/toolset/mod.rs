@@ -1,0 +1,5 @@
+//! Many tools.
+
+mod list;
+
+pub use list::{ListFormat, ToolList};
