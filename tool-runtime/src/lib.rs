@@ -2,9 +2,34 @@
 
 #![forbid(unsafe_code)]
 
+// Expansions name the crate `::tool_runtime`, also in this crate's own tests.
+#[cfg(test)]
+extern crate self as tool_runtime;
+
 pub mod feedback;
+mod json;
 pub mod message;
 pub mod model;
 pub mod schema;
 pub mod tool;
 pub mod toolset;
+
+pub use feedback::Rejection;
+pub use message::{Message, Part};
+pub use tool::{
+    CallError, CallFuture, Cancellation, Content, Context, Execute, ExecuteWith, Failure, Image, Output, Provide,
+    Shown, Text, Tool,
+};
+pub use tool::{Measured, Ranged, Textual};
+#[cfg(feature = "derive")]
+// pub use tool_derive::{Provide, tool, toolset};
+pub use toolset::Toolset;
+
+/// What the macros' expansions use. Not public API: it changes without notice.
+#[doc(hidden)]
+pub mod __private {
+    pub use std::boxed::Box;
+
+    pub use crate::tool::*;
+    pub use crate::toolset::Toolset;
+}

@@ -3,6 +3,8 @@
 mod problem;
 mod rejection;
 pub mod suggest;
+mod text;
 
 pub use problem::{Problem, ProblemKind};
 pub use rejection::Rejection;
+pub use text::{malformed, shorten};

@@ -1,5 +1,33 @@
-//! One tool.
+//! One tool: its declaration, its typed input and output, and what it may know about a call.
 
+mod cancel;
+mod context;
+mod declare;
+mod decode;
+mod def;
+mod describe;
+mod diagnose;
+mod exact;
+mod failure;
+mod field;
+mod input;
+mod outcome;
+mod output;
+mod part;
+mod rule;
 mod spec;
 
+pub use cancel::Cancellation;
+pub use context::{Context, Progress};
+pub use declare::{Bind, Execute, ExecuteWith, Provide, Tool};
+pub use decode::{Refused, decode};
+pub use def::{Cache, Def, Options};
+pub use failure::{Failure, ToolError};
+pub use field::{AnyField, AnySlot, Field, Param, Slot};
+pub use input::ToolInput;
+pub use outcome::CallError;
+pub use output::{AnyKind, Content, Fallible, Image, Kind, Output, Plain, Returned, Shown, Text, ToolOutput};
+pub(crate) use part::Bound;
+pub use part::{CallFuture, DynTool, Part, StartFn, Started};
+pub use rule::{Check, Format, Measured, Number, Pattern, Ranged, Rule, Textual, Unit};
 pub use spec::{Approval, Effect, ToolSpec, Traits, Ui};

@@ -1,5 +1,194 @@
-//! Many tools.
+//! Many tools under unique names: put together, renamed, filtered, layered, offered to a model, and called.
 
+mod adapt;
+mod dispatch;
+mod layer;
 mod list;
+mod name;
 
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+pub use dispatch::run;
+pub use layer::{Call, Layer, Next};
 pub use list::{ListFormat, ToolList};
+pub use name::{NameError, check_name};
+
+use crate::tool::{Bound, DynTool, Part, ToolSpec};
+
+/// How many bytes of arguments a call may have, unless [`Toolset::argument_limit`] says otherwise.
+pub const DEFAULT_ARGUMENT_LIMIT: usize = 4 * 1024 * 1024;
+
+/// Tools in order, each under a name of its own. Cheap to clone.
+///
+/// `toolset!(state; a, b)` makes one from declared tools; the methods here combine and change what is there. A name that
+/// is not in the set cannot be called, whoever asks.
+#[derive(Clone)]
+pub struct Toolset {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    tools: Vec<Arc<dyn DynTool>>,
+    index: HashMap<String, usize, foldhash::fast::RandomState>,
+    argument_limit: usize,
+    list: OnceLock<ToolList>,
+}
+
+impl Toolset {
+    /// A set without tools.
+    pub fn new() -> Self {
+        Self::from_unique(Vec::new(), DEFAULT_ARGUMENT_LIMIT)
+    }
+
+    /// A set of `tools`, in their order.
+    ///
+    /// Fails when two have one name, or a name is not `[A-Za-z0-9_-]{1,64}`.
+    pub fn of(tools: Vec<Arc<dyn DynTool>>) -> Result<Self, NameError> {
+        Self::build(tools, DEFAULT_ARGUMENT_LIMIT)
+    }
+
+    /// The set that `toolset!` writes: `parts` on `state`.
+    ///
+    /// # Panics
+    ///
+    /// When two parts have one name; `toolset!` has checked that at compile time.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn bind<S: Send + Sync + 'static>(state: impl Into<Arc<S>>, parts: &[Part<S>]) -> Self {
+        let state = state.into();
+        let bound = |part: &Part<S>| Arc::new(Bound { part: *part, state: Arc::clone(&state) }) as Arc<dyn DynTool>;
+        match Self::of(parts.iter().map(bound).collect()) {
+            Ok(tools) => tools,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// The tools of both sets, those of `self` first.
+    ///
+    /// Fails when both have a tool of one name; [`Toolset::prefix`] or [`Toolset::rename`] one of them before.
+    pub fn merge(self, other: Self) -> Result<Self, NameError> {
+        let tools = self.iter().chain(other.iter()).cloned().collect();
+        Self::build(tools, self.inner.argument_limit.min(other.inner.argument_limit))
+    }
+
+    /// Adds one tool at the end.
+    ///
+    /// Fails when there is one of that name.
+    pub fn with(self, tool: impl DynTool + 'static) -> Result<Self, NameError> {
+        let tools = self.iter().cloned().chain([Arc::new(tool) as Arc<dyn DynTool>]).collect();
+        Self::build(tools, self.inner.argument_limit)
+    }
+
+    /// Puts `prefix` before every name.
+    ///
+    /// Fails when a name becomes too long or gets a character that names cannot have.
+    pub fn prefix(self, prefix: &str) -> Result<Self, NameError> {
+        let tools = self.iter().map(|tool| adapt::rename(tool, format!("{prefix}{}", tool.name()))).collect();
+        Self::build(tools, self.inner.argument_limit)
+    }
+
+    /// Gives the tool called `from` the name `to`.
+    ///
+    /// Fails when there is no tool called `from`, there is one called `to`, or `to` is no name.
+    pub fn rename(self, from: &str, to: &str) -> Result<Self, NameError> {
+        if self.get(from).is_none() {
+            return Err(NameError::Unknown { name: from.to_owned(), suggestion: self.nearest(from) });
+        }
+        let change = |tool: &Arc<dyn DynTool>| {
+            if tool.name() == from { adapt::rename(tool, to.to_owned()) } else { Arc::clone(tool) }
+        };
+        Self::build(self.iter().map(change).collect(), self.inner.argument_limit)
+    }
+
+    /// The tools of which `keep` says so: for one request, one user, one step. The others can be neither seen nor called.
+    pub fn filter(&self, mut keep: impl FnMut(&ToolSpec) -> bool) -> Self {
+        let tools = self.iter().filter(|tool| keep(tool.spec())).cloned().collect();
+        Self::from_unique(tools, self.inner.argument_limit)
+    }
+
+    /// The set without the tool called `name`; the same set when there is none.
+    pub fn hide(&self, name: &str) -> Self {
+        self.filter(|spec| spec.name != name)
+    }
+
+    /// Puts `layer` around every tool of the set.
+    ///
+    /// The layer added last is the outermost: it sees a call first and its outcome last. Tools that are added or merged
+    /// later are outside of it.
+    pub fn layer(self, layer: impl Layer) -> Self {
+        let layer: Arc<dyn Layer> = Arc::new(layer);
+        let tools = self.iter().map(|tool| layer::wrap(tool, &layer)).collect();
+        Self::from_unique(tools, self.inner.argument_limit)
+    }
+
+    /// Sets how many bytes of arguments a call may have.
+    pub fn argument_limit(self, bytes: usize) -> Self {
+        Self::from_unique(self.inner.tools.clone(), bytes)
+    }
+
+    /// The tool called `name`.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn DynTool>> {
+        self.inner.index.get(name).map(|index| &self.inner.tools[*index])
+    }
+
+    /// The tools, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<dyn DynTool>> {
+        self.inner.tools.iter()
+    }
+
+    /// The names, in order.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.inner.tools.iter().map(|tool| tool.name())
+    }
+
+    /// How many tools there are.
+    pub fn len(&self) -> usize {
+        self.inner.tools.len()
+    }
+
+    /// Whether there are no tools.
+    pub fn is_empty(&self) -> bool {
+        self.inner.tools.is_empty()
+    }
+
+    /// The tools as they are offered to a model; made at the first call and shared.
+    pub fn list(&self) -> &ToolList {
+        self.inner.list.get_or_init(|| ToolList::new(self.iter().map(|tool| Arc::clone(tool.spec())).collect()))
+    }
+
+    fn nearest(&self, name: &str) -> Option<String> {
+        crate::feedback::suggest::nearest(name, self.names()).map(str::to_owned)
+    }
+
+    fn build(tools: Vec<Arc<dyn DynTool>>, argument_limit: usize) -> Result<Self, NameError> {
+        let set = Self::from_unique(tools, argument_limit);
+        for (index, tool) in set.iter().enumerate() {
+            check_name(tool.name())?;
+            if set.inner.index.get(tool.name()) != Some(&index) {
+                return Err(NameError::Duplicate { name: tool.name().to_owned() });
+            }
+        }
+        Ok(set)
+    }
+
+    fn from_unique(tools: Vec<Arc<dyn DynTool>>, argument_limit: usize) -> Self {
+        let index = tools.iter().enumerate().map(|(index, tool)| (tool.name().to_owned(), index)).collect();
+        Self { inner: Arc::new(Inner { tools, index, argument_limit, list: OnceLock::new() }) }
+    }
+}
+
+impl Default for Toolset {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Toolset {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_list().entries(self.names()).finish()
+    }
+}

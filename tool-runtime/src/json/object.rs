@@ -1,0 +1,189 @@
+//! Walks the entries of one JSON object, leaving each value as text for whoever knows its type.
+
+use std::borrow::Cow;
+
+use serde::de::IgnoredAny;
+use serde_json::Deserializer;
+
+/// A cursor over the entries of a JSON object.
+///
+/// [`Object::entry`] reads a key and stops at its value; the caller reads the value from [`Entry::rest`] and tells with
+/// [`Object::advance`] how long it was. So every value is read once, by the code that knows its type.
+#[derive(Debug)]
+pub(crate) struct Object<'a> {
+    text: &'a str,
+    at: usize,
+    first: bool,
+}
+
+/// One entry: its key, and the text from the start of its value on.
+#[derive(Debug)]
+pub(crate) struct Entry<'a> {
+    pub(crate) key: Cow<'a, str>,
+    pub(crate) rest: &'a str,
+}
+
+/// The text is not a JSON object; serde_json says it better.
+#[derive(Debug)]
+pub(crate) struct ScanError;
+
+impl<'a> Object<'a> {
+    /// Enters the object that `text` consists of. Blank text is an empty object.
+    pub(crate) fn enter(text: &'a str) -> Result<Self, ScanError> {
+        let mut object = Self { text, at: 0, first: true };
+        match object.peek() {
+            Some(b'{') => object.at += 1,
+            None => object.at = usize::MAX,
+            Some(_) => return Err(ScanError),
+        }
+        Ok(object)
+    }
+
+    /// The next entry, or `None` after the last one and nothing but white space behind the object.
+    #[inline]
+    pub(crate) fn entry(&mut self) -> Result<Option<Entry<'a>>, ScanError> {
+        if self.at == usize::MAX {
+            return Ok(None);
+        }
+        match self.peek() {
+            Some(b'}') => {
+                self.at += 1;
+                return if self.peek().is_none() { Ok(None) } else { Err(ScanError) };
+            }
+            Some(b',') if !self.first => {
+                self.at += 1;
+                if self.peek() != Some(b'"') {
+                    return Err(ScanError);
+                }
+            }
+            Some(b'"') if self.first => {}
+            _ => return Err(ScanError),
+        }
+        self.first = false;
+        let key = self.key()?;
+        if self.peek() != Some(b':') {
+            return Err(ScanError);
+        }
+        self.at += 1;
+        self.peek();
+        Ok(Some(Entry { key, rest: &self.text[self.at..] }))
+    }
+
+    /// Moves behind a value of `length` bytes.
+    #[inline]
+    pub(crate) fn advance(&mut self, length: usize) {
+        self.at += length;
+    }
+
+    /// Moves behind a value of any type and returns its text.
+    pub(crate) fn skip(&mut self) -> Result<&'a str, serde_json::Error> {
+        let rest = &self.text[self.at..];
+        let mut values = Deserializer::from_str(rest).into_iter::<IgnoredAny>();
+        match values.next() {
+            Some(Ok(IgnoredAny)) => {}
+            Some(Err(error)) => return Err(error),
+            None => return Err(serde::de::Error::custom("expected value")),
+        }
+        let length = values.byte_offset();
+        self.at += length;
+        Ok(&rest[..length])
+    }
+
+    /// Skips white space and looks at the next byte.
+    #[inline]
+    fn peek(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        while let Some(&byte) = bytes.get(self.at) {
+            if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+                return Some(byte);
+            }
+            self.at += 1;
+        }
+        None
+    }
+
+    /// Reads a key; the cursor is at its opening quote.
+    #[inline]
+    fn key(&mut self) -> Result<Cow<'a, str>, ScanError> {
+        let start = self.at + 1;
+        for (offset, &byte) in self.text.as_bytes()[start..].iter().enumerate() {
+            match byte {
+                b'"' => {
+                    self.at = start + offset + 1;
+                    return Ok(Cow::Borrowed(&self.text[start..start + offset]));
+                }
+                b'\\' => return self.escaped_key(),
+                0..=0x1f => return Err(ScanError),
+                _ => {}
+            }
+        }
+        Err(ScanError)
+    }
+
+    #[cold]
+    fn escaped_key(&mut self) -> Result<Cow<'a, str>, ScanError> {
+        let mut values = Deserializer::from_str(&self.text[self.at..]).into_iter::<String>();
+        let key = values.next().and_then(Result::ok).ok_or(ScanError)?;
+        self.at += values.byte_offset();
+        Ok(Cow::Owned(key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Map, Value};
+
+    use super::Object;
+
+    fn read(text: &str) -> Option<Map<String, Value>> {
+        let mut object = Object::enter(text).ok()?;
+        let mut map = Map::new();
+        while let Some(entry) = object.entry().ok()? {
+            let key = entry.key.into_owned();
+            let value = object.skip().ok()?;
+            map.insert(key, serde_json::from_str(value).ok()?);
+        }
+        Some(map)
+    }
+
+    #[test]
+    fn reads_what_serde_json_reads() {
+        for text in
+            ["{}", " { } ", r#"{"a":1}"#, r#"{ "a" : [1, {"b": "}"}] , "c\u0041" : null }"#, r#"{"a":-1.5e3,"b":"x"}"#]
+        {
+            assert_eq!(read(text), serde_json::from_str(text).ok(), "{text}");
+        }
+        assert_eq!(read("  "), Some(Map::new()), "blank text means no arguments");
+    }
+
+    #[test]
+    fn refuses_what_serde_json_refuses() {
+        for text in [
+            "[",
+            "{",
+            "[]",
+            "1",
+            r#"{"a"}"#,
+            r#"{"a":}"#,
+            r#"{"a":1,}"#,
+            r#"{,"a":1}"#,
+            r#"{"a":1 "b":2}"#,
+            "{} {}",
+            r#"{"a":1}}"#,
+            "{\"a\n\":1}",
+        ] {
+            assert!(serde_json::from_str::<Map<String, Value>>(text).is_err());
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_serde_json(text in r#"[{}\[\]",:0-9a-c\\u \-.e]{0,24}"#) {
+            if !text.trim().is_empty() {
+                prop_assert_eq!(read(&text), serde_json::from_str(&text).ok());
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What a tool may know about the call it works on.
+
+use std::{
+    any::{Any, TypeId},
+    collections::HashMap,
+    fmt,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use super::Cancellation;
+use crate::message::Message;
+
+/// What a tool may know about the call it works on. Cheap to clone.
+///
+/// A tool asks for it with a parameter marked `#[context]`.
+#[derive(Clone)]
+pub struct Context {
+    inner: Arc<Inner>,
+}
+
+#[derive(Clone, Default)]
+struct Inner {
+    call_id: String,
+    principal: Option<String>,
+    cancellation: Cancellation,
+    deadline: Option<Instant>,
+    progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
+    extensions: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    secrets: HashMap<String, Secret>,
+    messages: Arc<[Message]>,
+}
+
+/// How far a tool has come.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// The call that reports.
+    pub call_id: String,
+    /// What is done, in the same unit as `total`.
+    pub done: f64,
+    /// What there is to do, where that is known.
+    pub total: Option<f64>,
+    /// What is being done, for a person.
+    pub message: Option<String>,
+    /// A preliminary output, for a user interface.
+    pub preliminary: Option<Value>,
+}
+
+/// A text that is not shown by `Debug`.
+#[derive(Clone)]
+struct Secret(String);
+
+impl Context {
+    /// The context of the call `call_id`, without principal, deadline or listeners.
+    pub fn new(call_id: impl Into<String>) -> Self {
+        Self { inner: Arc::new(Inner { call_id: call_id.into(), ..Inner::default() }) }
+    }
+
+    /// The id of the call.
+    pub fn call_id(&self) -> &str {
+        &self.inner.call_id
+    }
+
+    /// On whose behalf the call is made, as the application authenticated it; `None` where it did not.
+    pub fn principal(&self) -> Option<&str> {
+        self.inner.principal.as_deref()
+    }
+
+    /// Tells when nobody waits for the result any more.
+    pub fn cancellation(&self) -> &Cancellation {
+        &self.inner.cancellation
+    }
+
+    /// When the call's time is over.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.inner.deadline
+    }
+
+    /// The time left until the deadline, zero when it has passed; `None` without a deadline.
+    pub fn time_left(&self) -> Option<Duration> {
+        self.inner.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// The conversation up to the turn that made this call.
+    pub fn messages(&self) -> &[Message] {
+        &self.inner.messages
+    }
+
+    /// The value of type `T` that the application attached to the call.
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.inner.extensions.get(&TypeId::of::<T>())?.downcast_ref()
+    }
+
+    /// Reports how far the tool has come; lost when nobody listens.
+    pub fn progress(&self, done: f64, total: Option<f64>, message: impl Into<String>) {
+        self.report(done, total, Some(message.into()), None);
+    }
+
+    /// Shows a preliminary output; lost when nobody listens.
+    pub fn preliminary(&self, output: Value) {
+        self.report(0.0, None, None, Some(output));
+    }
+
+    fn report(&self, done: f64, total: Option<f64>, message: Option<String>, preliminary: Option<Value>) {
+        if let Some(listener) = &self.inner.progress {
+            listener(Progress { call_id: self.inner.call_id.clone(), done, total, message, preliminary });
+        }
+    }
+
+    /// The secret called `name`, for a parameter marked `#[arg(secret)]`.
+    pub(crate) fn secret(&self, name: &str) -> Option<&str> {
+        self.inner.secrets.get(name).map(|secret| secret.0.as_str())
+    }
+
+    /// The same context for the call `call_id`.
+    pub fn for_call(mut self, call_id: impl Into<String>) -> Self {
+        self.change().call_id = call_id.into();
+        self
+    }
+
+    /// Adds on whose behalf the call is made.
+    pub fn with_principal(mut self, principal: impl Into<String>) -> Self {
+        self.change().principal = Some(principal.into());
+        self
+    }
+
+    /// Puts another cancellation signal in place.
+    pub fn with_cancellation(mut self, cancellation: Cancellation) -> Self {
+        self.change().cancellation = cancellation;
+        self
+    }
+
+    /// Sets when the call's time is over, unless it is over earlier already.
+    pub fn with_deadline(mut self, deadline: Instant) -> Self {
+        let inner = self.change();
+        inner.deadline = Some(inner.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
+        self
+    }
+
+    /// Adds a listener for progress; it is called from the tool's task and must not block.
+    pub fn with_progress(mut self, listener: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.change().progress = Some(Arc::new(listener));
+        self
+    }
+
+    /// Attaches a value, in place of an earlier one of the same type.
+    pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.change().extensions.insert(TypeId::of::<T>(), Arc::new(value));
+        self
+    }
+
+    /// Adds a secret for parameters marked `#[arg(secret)]`.
+    pub fn with_secret(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.change().secrets.insert(name.into(), Secret(value.into()));
+        self
+    }
+
+    /// Adds the conversation so far.
+    pub fn with_messages(mut self, messages: impl Into<Arc<[Message]>>) -> Self {
+        self.change().messages = messages.into();
+        self
+    }
+
+    fn change(&mut self) -> &mut Inner {
+        Arc::make_mut(&mut self.inner)
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Context")
+            .field("call_id", &self.inner.call_id)
+            .field("principal", &self.inner.principal)
+            .field("deadline", &self.inner.deadline)
+            .field("cancelled", &self.inner.cancellation.is_cancelled())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,104 @@
+//! The traits that `#[tool]` implements, and those that a user of it does.
+
+use super::{Context, Def, Part, Refused};
+
+/// A declared tool. `#[tool]` implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tool",
+    label = "not declared with `#[tool]`",
+    note = "put `#[tool]` on the function or struct"
+)]
+pub trait Tool {
+    /// The parameters that the model gives, as a struct.
+    type Input: Send + 'static;
+    /// The value that the tool gives back: `T` of a `Result<T, E>`.
+    type Output;
+    /// The name that the model calls.
+    const NAME: &'static str;
+
+    /// The declaration.
+    fn def() -> &'static Def;
+
+    /// Reads arguments, with everything that is wrong with them in the error.
+    fn decode(arguments: &str, cx: &Context) -> Result<Self::Input, Refused>;
+}
+
+/// A tool that can work with the state `S`. `#[tool]` implements it for every state that provides what the tool needs.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be in a toolset with the state `{S}`",
+    label = "needs a state that `{S}` does not provide, or is not declared with `#[tool]`"
+)]
+pub trait Bind<S: 'static>: Tool {
+    /// The tool for that state.
+    const PART: Part<S>;
+}
+
+/// A state that holds a `T` for the tools that need one.
+///
+/// Every type provides itself. `#[derive(Provide)]` lets a struct provide each of its fields.
+#[diagnostic::on_unimplemented(
+    message = "the state `{Self}` does not provide `{T}`",
+    label = "a tool in this set has a parameter `#[state] _: &{T}`",
+    note = "add `#[derive(tool_runtime::Provide)]` to `{Self}` and a field of type `{T}`, or implement `Provide<{T}>` for it"
+)]
+pub trait Provide<T: ?Sized> {
+    /// The value.
+    fn provide(&self) -> &T;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T> Provide<T> for T {
+    fn provide(&self) -> &T {
+        self
+    }
+}
+
+/// How a struct declared with `#[tool]` does its work.
+///
+/// ```
+/// use tool_runtime::{Context, Execute, tool};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// struct Add {
+///     /// The first.
+///     a: i64,
+///     /// The second.
+///     b: i64,
+/// }
+///
+/// impl Execute for Add {
+///     type Output = i64;
+///
+///     async fn execute(self, _cx: &Context) -> i64 {
+///         self.a + self.b
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is declared as a tool, but nothing says how it does its work",
+    label = "`Execute` is not implemented",
+    note = "write `impl Execute for {Self}`, or declare it `#[tool(external, output = …)]` if a client executes it",
+    note = "a struct that needs state is declared `#[tool(state = …)]` and implements `ExecuteWith`"
+)]
+pub trait Execute: Sized + Send {
+    /// What comes out: anything that a function declared with `#[tool]` may return, `Result` included.
+    type Output;
+
+    /// Does the work.
+    fn execute(self, cx: &Context) -> impl Future<Output = Self::Output> + Send;
+}
+
+/// How a struct declared with `#[tool(state = S)]` does its work.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is declared as a tool with the state `{S}`, but nothing says how it does its work",
+    label = "`ExecuteWith<{S}>` is not implemented",
+    note = "write `impl ExecuteWith<{S}> for {Self}`"
+)]
+pub trait ExecuteWith<S: ?Sized>: Sized + Send {
+    /// What comes out: anything that a function declared with `#[tool]` may return, `Result` included.
+    type Output;
+
+    /// Does the work.
+    fn execute(self, state: &S, cx: &Context) -> impl Future<Output = Self::Output> + Send;
+}

@@ -1,0 +1,60 @@
+//! From the text of the arguments straight into the parameters' places.
+//!
+//! Well-formed arguments are read once, each value by the code of its type. Anything else goes to [`diagnose`], which
+//! reads the text again and explains everything that is wrong with it.
+
+use super::{AnySlot, Context, Def, Failure, diagnose};
+use crate::feedback::Rejection;
+use crate::json::Object;
+
+/// Why arguments did not become an input.
+#[derive(Debug)]
+pub enum Refused {
+    /// The arguments are wrong.
+    Arguments(Rejection),
+    /// The application did not provide what the tool needs.
+    Failed(Failure),
+}
+
+/// Fills `slots`, which belong to the parameters of `def` in order, from `text`.
+pub fn decode(def: &'static Def, text: &str, cx: &Context, slots: &mut [&mut dyn AnySlot]) -> Result<(), Refused> {
+    if read(text, slots).is_none() {
+        return Err(Refused::Arguments(diagnose::diagnose(def, text, slots)));
+    }
+    for slot in &mut *slots {
+        if !slot.is_filled() {
+            if slot.param().secret {
+                slot.read_secret(cx).map_err(Refused::Failed)?;
+            } else if !slot.read_absent() {
+                return Err(Refused::Arguments(diagnose::diagnose(def, text, slots)));
+            }
+        }
+    }
+    match def.guard() {
+        Some(guard) => diagnose::check(guard, text).map_err(Refused::Arguments),
+        None => Ok(()),
+    }
+}
+
+/// `None` as soon as anything is not as it should be.
+fn read(text: &str, slots: &mut [&mut dyn AnySlot]) -> Option<()> {
+    let mut object = Object::enter(text).ok()?;
+    // Models give arguments in the order of the schema, so the next slot is nearly always the right one.
+    let mut next = 0;
+    while let Some(entry) = object.entry().ok()? {
+        let index = match slots.get(next) {
+            Some(slot) if slot.param().name == entry.key && !slot.param().secret => next,
+            _ => slots.iter().position(|slot| slot.param().name == entry.key && !slot.param().secret)?,
+        };
+        let slot = &mut slots[index];
+        if slot.is_filled() {
+            return None;
+        }
+        object.advance(slot.read(entry.rest).ok()?);
+        if slot.broken().is_some() {
+            return None;
+        }
+        next = index + 1;
+    }
+    Some(())
+}

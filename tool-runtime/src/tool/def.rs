@@ -1,0 +1,194 @@
+//! What `#[tool]` writes down about a tool, and the spec that is made of it when it is first needed.
+
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use schemars::SchemaGenerator;
+use serde_json::{Map, Value};
+
+use super::{AnyField, Approval, Effect, ToolSpec, Traits, Ui, describe};
+use crate::schema::Validator;
+
+/// The declaration of a tool, as constants.
+pub struct Def {
+    /// The name.
+    pub name: &'static str,
+    /// What the tool does.
+    pub description: &'static str,
+    /// The parameters, in order.
+    pub fields: &'static [&'static dyn AnyField],
+    /// The code that describes the output; `None` where it has no JSON form.
+    pub output: fn(&mut SchemaGenerator) -> Option<schemars::Schema>,
+    /// The options of the declaration.
+    pub options: Options,
+    /// What is derived from the above, when it is first needed.
+    pub cache: Cache,
+}
+
+/// The options of a tool's declaration, as constants.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// See [`ToolSpec::title`].
+    pub title: Option<&'static str>,
+    /// See [`Traits::effect`].
+    pub effect: Effect,
+    /// See [`Traits::idempotent`].
+    pub idempotent: bool,
+    /// See [`Traits::open_world`].
+    pub open_world: bool,
+    /// See [`Traits::approval`].
+    pub approval: Approval,
+    /// See [`Traits::external`].
+    pub external: bool,
+    /// See [`Traits::timeout`].
+    pub timeout: Option<Duration>,
+    /// See [`Traits::retries`].
+    pub retries: u32,
+    /// See [`Traits::sequential`].
+    pub sequential: bool,
+    /// See [`Traits::eager`].
+    pub eager: bool,
+    /// See [`Traits::blocking`].
+    pub blocking: bool,
+    /// See [`Traits::strict`].
+    pub strict: bool,
+    /// See [`Traits::untrusted`].
+    pub untrusted: bool,
+    /// See [`Traits::challenge`].
+    pub challenge: Option<&'static str>,
+    /// See [`Traits::version`].
+    pub version: Option<&'static str>,
+    /// See [`Traits::migrate_from`].
+    pub migrate_from: &'static [&'static str],
+    /// JSON texts of example arguments.
+    pub examples: &'static [&'static str],
+    /// Icon, running, done, tooltip.
+    pub ui: Option<[Option<&'static str>; 4]>,
+    /// Keys and JSON texts of values.
+    pub meta: &'static [(&'static str, &'static str)],
+}
+
+impl Options {
+    /// What holds when nothing is said.
+    pub const NEW: Self = Self {
+        title: None,
+        effect: Effect::Write,
+        idempotent: false,
+        open_world: false,
+        approval: Approval::Never,
+        external: false,
+        timeout: None,
+        retries: 0,
+        sequential: false,
+        eager: false,
+        blocking: false,
+        strict: false,
+        untrusted: false,
+        challenge: None,
+        version: None,
+        migrate_from: &[],
+        examples: &[],
+        ui: None,
+        meta: &[],
+    };
+
+    fn traits(&self) -> Traits {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        Traits {
+            effect: self.effect,
+            idempotent: self.idempotent,
+            open_world: self.open_world,
+            approval: self.approval,
+            external: self.external,
+            timeout: self.timeout,
+            retries: self.retries,
+            sequential: self.sequential,
+            eager: self.eager,
+            blocking: self.blocking,
+            strict: self.strict,
+            untrusted: self.untrusted,
+            challenge: owned(self.challenge),
+            version: owned(self.version),
+            migrate_from: self.migrate_from.iter().map(|version| (*version).to_owned()).collect(),
+            examples: self.examples.iter().map(|text| json(text)).collect(),
+            ui: self.ui.map(|[icon, running, done, tooltip]| Ui {
+                icon: owned(icon),
+                running: owned(running),
+                done: owned(done),
+                tooltip: owned(tooltip),
+            }),
+            meta: self.meta.iter().map(|(key, text)| ((*key).to_owned(), json(text))).collect::<Map<_, _>>(),
+        }
+    }
+}
+
+/// A JSON text that the macro wrote, as a value.
+pub(super) fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
+}
+
+/// What is derived from a [`Def`], when it is first needed.
+#[derive(Default)]
+pub struct Cache(OnceLock<Derived>);
+
+struct Derived {
+    spec: Arc<ToolSpec>,
+    /// Whether the types of the parameters promise limits that decoding alone does not check.
+    guarded: bool,
+    validator: OnceLock<Option<Validator>>,
+}
+
+impl Cache {
+    /// Nothing derived yet.
+    pub const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+}
+
+impl Def {
+    /// The spec, made at the first call and shared.
+    pub fn spec(&'static self) -> &'static Arc<ToolSpec> {
+        &self.derived().spec
+    }
+
+    /// The validator to run after decoding, where decoding alone does not check all that the schema says.
+    pub(super) fn guard(&'static self) -> Option<&'static Validator> {
+        if self.derived().guarded { self.validator() } else { None }
+    }
+
+    /// The validator of the arguments; `None` if a type's own schema cannot be compiled.
+    pub(super) fn validator(&'static self) -> Option<&'static Validator> {
+        let derived = self.derived();
+        derived.validator.get_or_init(|| Validator::compile(derived.spec.input.neutral()).ok()).as_ref()
+    }
+
+    fn derived(&'static self) -> &'static Derived {
+        self.cache.0.get_or_init(|| {
+            let input = describe::input(self.fields);
+            let spec = ToolSpec {
+                name: self.name.to_owned(),
+                title: self.options.title.map(str::to_owned),
+                description: self.description.to_owned(),
+                input: Arc::new(input.schema),
+                output: describe::output(self.output).map(Arc::new),
+                traits: self.options.traits(),
+            };
+            Derived { spec: Arc::new(spec), guarded: input.guarded, validator: OnceLock::new() }
+        })
+    }
+}
+
+impl fmt::Debug for Def {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Def").field("name", &self.name).field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Cache {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(if self.0.get().is_some() { "Cache(filled)" } else { "Cache(empty)" })
+    }
+}

@@ -1,0 +1,117 @@
+//! How a tool says that it could not do what was asked.
+
+use std::{error::Error, fmt};
+
+/// How a tool failed: what the model is told, and what goes into the log.
+///
+/// A tool that returns `Result<T, MyError>` tells the model the error's `Display` text. A tool that returns
+/// `Result<T, Failure>` decides for each error: `?` on any error hides it from the model, and [`Failure::told`] says
+/// something.
+///
+/// ```
+/// use tool_runtime::Failure;
+///
+/// fn read(path: &str) -> Result<String, Failure> {
+///     std::fs::read_to_string(path)
+///         .map_err(|error| Failure::told(format!("there is no file `{path}`")).because(error))
+/// }
+/// let failure = read("/none").unwrap_err();
+/// assert_eq!(failure.for_model(), "there is no file `/none`");
+/// assert!(failure.for_log().contains("No such file"));
+/// ```
+pub struct Failure {
+    told: Option<String>,
+    cause: Option<String>,
+    retryable: bool,
+}
+
+impl Failure {
+    /// A failure of which the model is told `text`.
+    pub fn told(text: impl Into<String>) -> Self {
+        Self { told: Some(text.into()), cause: None, retryable: false }
+    }
+
+    /// A failure of which the model learns only that there was one.
+    pub fn hidden(cause: impl fmt::Debug) -> Self {
+        Self { told: None, cause: Some(format!("{cause:?}")), retryable: false }
+    }
+
+    /// Adds the cause, for the log.
+    pub fn because(mut self, cause: impl fmt::Debug) -> Self {
+        self.cause = Some(format!("{cause:?}"));
+        self
+    }
+
+    /// Says that the same call may succeed when it is tried again.
+    pub fn retryable(mut self) -> Self {
+        self.retryable = true;
+        self
+    }
+
+    /// Whether the same call may succeed when it is tried again.
+    pub fn is_retryable(&self) -> bool {
+        self.retryable
+    }
+
+    /// What the model is told.
+    pub fn for_model(&self) -> &str {
+        self.told.as_deref().unwrap_or("the tool failed")
+    }
+
+    /// What goes into the log: everything.
+    pub fn for_log(&self) -> String {
+        match (&self.told, &self.cause) {
+            (Some(told), Some(cause)) => format!("{told}: {cause}"),
+            (Some(text), None) | (None, Some(text)) => text.clone(),
+            (None, None) => self.for_model().to_owned(),
+        }
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.for_log())
+    }
+}
+
+// No `Display` and no `Error`: then `?` converts every error into a `Failure`.
+impl<E: Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let mut cause = error.to_string();
+        let mut source = error.source();
+        while let Some(error) = source {
+            cause.push_str(": ");
+            cause.push_str(&error.to_string());
+            source = error.source();
+        }
+        Self { told: None, cause: Some(cause), retryable: false }
+    }
+}
+
+/// An error that a tool may return: anything with `Display` and `Debug`, or a [`Failure`].
+///
+/// `Display` is what the model is told, so it is the tool's author who words it; `Debug` is what goes into the log.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the error of a tool",
+    label = "has no `Display` and `Debug`",
+    note = "derive `Debug` and implement `Display` (for example with `thiserror`): the model is told the `Display` text, the log gets `Debug`",
+    note = "or return `Result<_, tool_runtime::Failure>`, which any error converts into with `?`"
+)]
+pub trait ToolError {
+    /// The error as a failure.
+    fn into_failure(self) -> Failure;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: fmt::Display + fmt::Debug> ToolError for E {
+    fn into_failure(self) -> Failure {
+        let told = self.to_string();
+        Failure { cause: Some(format!("{self:?}")), told: Some(told), retryable: false }
+    }
+}
+
+impl ToolError for Failure {
+    fn into_failure(self) -> Failure {
+        self
+    }
+}

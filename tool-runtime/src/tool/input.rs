@@ -1,0 +1,79 @@
+//! What the type of a parameter must be able to do.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor, value::Error};
+use serde_json::de::Deserializer as Json;
+
+use super::exact::ExactValue;
+
+/// A type that a tool can take as a parameter: anything with serde's `Deserialize` and schemars' `JsonSchema`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter of a tool",
+    label = "cannot be decoded from JSON or described by a JSON Schema",
+    note = "add `#[derive(serde::Deserialize, schemars::JsonSchema)]` to `{Self}`",
+    note = "application state is marked `#[state]`, the call's context `#[context]`"
+)]
+pub trait ToolInput: Sized {
+    /// Reads a value from the start of `text`, and how many bytes it took.
+    #[doc(hidden)]
+    fn read(text: &str) -> Result<(Self, usize), serde_json::Error>;
+
+    /// The value that stands for "not given", for types that have one: `None`.
+    #[doc(hidden)]
+    fn absent() -> Option<Self>;
+
+    /// The type's JSON Schema.
+    #[doc(hidden)]
+    fn schema(generator: &mut SchemaGenerator) -> Schema;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema> ToolInput for T {
+    #[inline]
+    fn read(text: &str) -> Result<(Self, usize), serde_json::Error> {
+        let mut values = Json::from_str(text).into_iter::<ExactValue<T>>();
+        match values.next() {
+            Some(Ok(ExactValue(value))) => Ok((value, values.byte_offset())),
+            Some(Err(error)) => Err(error),
+            None => Err(serde::de::Error::custom("expected value")),
+        }
+    }
+
+    fn absent() -> Option<Self> {
+        T::deserialize(Absent).ok()
+    }
+
+    fn schema(generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<T>()
+    }
+}
+
+/// A deserializer that has nothing to give: only a type that accepts "nothing" comes out of it.
+struct Absent;
+
+impl<'de> Deserializer<'de> for Absent {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
+        Err(serde::de::Error::custom("not given"))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_none()
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+/// Reads a secret, which is a text, as `T`.
+pub(super) fn read_secret<T: DeserializeOwned>(text: &str) -> Option<T> {
+    let deserializer: serde::de::value::StrDeserializer<'_, Error> = text.into_deserializer();
+    T::deserialize(deserializer).ok()
+}

@@ -1,0 +1,101 @@
+//! A tool as the runtime handles it: its declaration, and the code that starts a call.
+
+use std::{fmt, sync::Arc};
+
+use futures_util::future::BoxFuture;
+
+use super::{CallError, Context, Def, Output, Refused, ToolSpec};
+use crate::feedback::Rejection;
+
+/// The work of a call. Nothing happens until it is polled.
+pub type CallFuture<'a> = BoxFuture<'a, Result<Output, CallError>>;
+
+/// A call whose arguments were accepted, and which has not run yet.
+pub struct Started<'a> {
+    /// Whether somebody must approve the call first.
+    pub needs_approval: bool,
+    /// The work.
+    pub work: CallFuture<'a>,
+}
+
+impl fmt::Debug for Started<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Started").field("needs_approval", &self.needs_approval).finish_non_exhaustive()
+    }
+}
+
+/// The code that reads arguments and prepares a call on the state `S`.
+pub type StartFn<S> = for<'a> fn(&'a S, &'a str, &'a Context) -> Result<Started<'a>, Refused>;
+
+/// A tool for the state `S`, as constants.
+pub struct Part<S: 'static> {
+    /// The declaration.
+    pub def: &'static Def,
+    /// Starts a call.
+    pub start: StartFn<S>,
+    /// Reads the output that somebody outside gave; for external tools.
+    pub answer: Option<fn(&str) -> Result<Output, Rejection>>,
+}
+
+impl<S> Clone for Part<S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for Part<S> {}
+
+impl<S> fmt::Debug for Part<S> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Part").field("def", &self.def).finish_non_exhaustive()
+    }
+}
+
+/// A tool whose types are not known here.
+pub trait DynTool: Send + Sync {
+    /// The name.
+    fn name(&self) -> &str;
+
+    /// What is known about the tool.
+    fn spec(&self) -> &Arc<ToolSpec>;
+
+    /// Reads the arguments and prepares the call. Nothing runs before [`Started::work`] is polled.
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError>;
+
+    /// Reads the output that somebody outside gave to a call of an external tool.
+    ///
+    /// Fails when the tool is not external, or the output is not of its type.
+    fn answer(&self, output: &str) -> Result<Output, CallError>;
+}
+
+/// A tool bound to its state.
+pub(crate) struct Bound<S: 'static> {
+    pub(crate) part: Part<S>,
+    pub(crate) state: Arc<S>,
+}
+
+impl<S: Send + Sync> DynTool for Bound<S> {
+    fn name(&self) -> &str {
+        self.part.def.name
+    }
+
+    fn spec(&self) -> &Arc<ToolSpec> {
+        self.part.def.spec()
+    }
+
+    #[inline]
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError> {
+        match (self.part.start)(&self.state, arguments, cx) {
+            Ok(started) => Ok(started),
+            Err(Refused::Arguments(rejection)) => Err(CallError::Rejected(rejection)),
+            Err(Refused::Failed(failure)) => Err(CallError::Failed(failure)),
+        }
+    }
+
+    fn answer(&self, output: &str) -> Result<Output, CallError> {
+        match self.part.answer {
+            Some(answer) => Ok(answer(output)?),
+            None => Err(CallError::NotExecuted),
+        }
+    }
+}

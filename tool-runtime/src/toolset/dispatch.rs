@@ -1,0 +1,74 @@
+//! One call: look up, decode, run, encode, and keep a panic inside.
+
+use std::{
+    any::Any,
+    future::poll_fn,
+    panic::{AssertUnwindSafe, catch_unwind},
+    task::Poll,
+};
+
+use super::Toolset;
+use crate::feedback::{Problem, ProblemKind, Rejection};
+use crate::tool::{CallError, CallFuture, Context, DynTool, Output, Started};
+
+impl Toolset {
+    /// Calls the tool `name` with the JSON text `arguments`; blank text means `{}`.
+    ///
+    /// A panic in the tool ends only this call. Approvals, time limits and retries are the agent's business (and that of
+    /// layers): here the call is made, whatever the declaration says about them.
+    pub async fn call(&self, name: &str, arguments: &str, cx: &Context) -> Result<Output, CallError> {
+        run(self.start(name, arguments, cx)?.work).await
+    }
+
+    /// Looks up the tool `name` and lets it read `arguments`. Nothing runs before [`Started::work`] is polled; [`run`]
+    /// polls it with panics kept inside.
+    pub fn start<'a>(&'a self, name: &str, arguments: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError> {
+        let Some(tool) = self.get(name) else {
+            return Err(CallError::NotAvailable { name: name.to_owned(), suggestion: self.nearest(name) });
+        };
+        self.start_tool(&**tool, arguments, cx)
+    }
+
+    #[inline]
+    fn start_tool<'a>(
+        &self,
+        tool: &'a dyn DynTool,
+        arguments: &'a str,
+        cx: &'a Context,
+    ) -> Result<Started<'a>, CallError> {
+        if arguments.len() > self.inner.argument_limit {
+            return Err(too_large(arguments.len(), self.inner.argument_limit).into());
+        }
+        contain(|| tool.start(arguments, cx))?
+    }
+}
+
+/// Runs the work of a call; a panic in it becomes [`CallError::Panicked`].
+pub async fn run(mut work: CallFuture<'_>) -> Result<Output, CallError> {
+    poll_fn(|task| match contain(|| work.as_mut().poll(task)) {
+        Ok(poll) => poll,
+        Err(panicked) => Poll::Ready(Err(panicked)),
+    })
+    .await
+}
+
+// What a tool leaves half-done when it panics is the tool's own; nothing of ours is shared with it.
+#[inline]
+fn contain<T>(work: impl FnOnce() -> T) -> Result<T, CallError> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| CallError::Panicked { message: text_of(&*panic) })
+}
+
+fn text_of(panic: &(dyn Any + Send)) -> String {
+    if let Some(text) = panic.downcast_ref::<&str>() {
+        (*text).to_owned()
+    } else if let Some(text) = panic.downcast_ref::<String>() {
+        text.clone()
+    } else {
+        "a panic without a text".to_owned()
+    }
+}
+
+fn too_large(bytes: usize, limit: usize) -> Rejection {
+    let problem = Problem::new("", ProblemKind::TooLarge, format!("at most {limit} bytes of arguments"));
+    Rejection::one(problem.got(format!("{bytes} bytes")))
+}

@@ -1,0 +1,115 @@
+//! What stands around the tools of a set: logging, limits, retries, and whatever an application needs.
+
+use std::{fmt, sync::Arc};
+
+use crate::tool::{CallError, CallFuture, Context, DynTool, Output, Started, ToolSpec};
+
+/// Code around the calls of a toolset.
+///
+/// A layer is run after the arguments were accepted and a needed approval was given, so it never sees a call that does not
+/// run. It calls [`Next::run`] once, not at all, or (for retries) several times.
+///
+/// ```
+/// use tool_runtime::{CallFuture, toolset::{Call, Layer, Next}};
+///
+/// /// Prints every call.
+/// struct Print;
+///
+/// impl Layer for Print {
+///     fn call<'a>(&'a self, call: Call<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+///         Box::pin(async move {
+///             println!("{} {}", call.spec.name, call.arguments);
+///             next.run().await
+///         })
+///     }
+/// }
+/// ```
+pub trait Layer: Send + Sync + 'static {
+    /// Runs a call.
+    fn call<'a>(&'a self, call: Call<'a>, next: Next<'a>) -> CallFuture<'a>;
+
+    /// Changes what is known about a tool. The default changes nothing.
+    fn spec(&self, spec: &Arc<ToolSpec>) -> Arc<ToolSpec> {
+        Arc::clone(spec)
+    }
+}
+
+impl<L: Layer + ?Sized> Layer for Arc<L> {
+    fn call<'a>(&'a self, call: Call<'a>, next: Next<'a>) -> CallFuture<'a> {
+        (**self).call(call, next)
+    }
+
+    fn spec(&self, spec: &Arc<ToolSpec>) -> Arc<ToolSpec> {
+        (**self).spec(spec)
+    }
+}
+
+/// A call on its way through the layers.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Call<'a> {
+    /// What is known about the tool.
+    pub spec: &'a Arc<ToolSpec>,
+    /// The arguments, accepted by the tool.
+    pub arguments: &'a str,
+    /// What the tool may know about the call.
+    pub cx: &'a Context,
+}
+
+/// What lies inside a layer: the next layer, or the tool.
+pub struct Next<'a> {
+    inner: &'a dyn DynTool,
+    call: Call<'a>,
+    first: Option<CallFuture<'a>>,
+}
+
+impl<'a> Next<'a> {
+    /// Runs what lies inside. Each call of this method is another run.
+    pub fn run(&mut self) -> CallFuture<'a> {
+        match self.first.take() {
+            Some(work) => work,
+            None => match self.inner.start(self.call.arguments, self.call.cx) {
+                Ok(started) => started.work,
+                Err(error) => Box::pin(std::future::ready(Err(error))),
+            },
+        }
+    }
+}
+
+impl fmt::Debug for Next<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Next").field("call", &self.call).finish_non_exhaustive()
+    }
+}
+
+/// `tool` inside `layer`.
+pub(super) fn wrap(tool: &Arc<dyn DynTool>, layer: &Arc<dyn Layer>) -> Arc<dyn DynTool> {
+    Arc::new(Layered { inner: Arc::clone(tool), spec: layer.spec(tool.spec()), layer: Arc::clone(layer) })
+}
+
+struct Layered {
+    inner: Arc<dyn DynTool>,
+    layer: Arc<dyn Layer>,
+    spec: Arc<ToolSpec>,
+}
+
+impl DynTool for Layered {
+    fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
+    }
+
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError> {
+        let Started { needs_approval, work } = self.inner.start(arguments, cx)?;
+        let call = Call { spec: &self.spec, arguments, cx };
+        let next = Next { inner: &*self.inner, call, first: Some(work) };
+        Ok(Started { needs_approval, work: self.layer.call(call, next) })
+    }
+
+    fn answer(&self, output: &str) -> Result<Output, CallError> {
+        self.inner.answer(output)
+    }
+}

@@ -1,0 +1,58 @@
+//! What a tool may be called.
+
+use std::fmt;
+
+/// A name that cannot be used, or is used already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NameError {
+    /// Two tools of one set have the same name.
+    Duplicate {
+        /// The name.
+        name: String,
+    },
+    /// The name is not `[A-Za-z0-9_-]{1,64}`, which is what every provider accepts.
+    Invalid {
+        /// The name.
+        name: String,
+    },
+    /// There is no tool of that name.
+    Unknown {
+        /// The name.
+        name: String,
+        /// The name that is nearest to it.
+        suggestion: Option<String>,
+    },
+}
+
+impl fmt::Display for NameError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Duplicate { name } => {
+                write!(out, "two tools are called `{name}`; rename or prefix one of them before they are put together")
+            }
+            Self::Invalid { name } => {
+                write!(
+                    out,
+                    "`{}` is no name for a tool: 1 to 64 of the characters A-Z, a-z, 0-9, _ and -",
+                    name.escape_debug()
+                )
+            }
+            Self::Unknown { name, suggestion: None } => write!(out, "there is no tool called `{name}`"),
+            Self::Unknown { name, suggestion: Some(near) } => {
+                write!(out, "there is no tool called `{name}`; did you mean `{near}`?")
+            }
+        }
+    }
+}
+
+impl std::error::Error for NameError {}
+
+/// Fails when `name` is not `[A-Za-z0-9_-]{1,64}`.
+pub fn check_name(name: &str) -> Result<(), NameError> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    if !name.is_empty() && name.len() <= 64 && name.bytes().all(fits) {
+        return Ok(());
+    }
+    Err(NameError::Invalid { name: name.to_owned() })
+}
