@@ -22,14 +22,24 @@ pub use tool::{
 };
 pub use tool::{Measured, Ranged, Textual};
 #[cfg(feature = "derive")]
-// pub use tool_derive::{Provide, tool, toolset};
-pub use toolset::Toolset;
+pub use tool_derive::{Calls, Provide, tool, tools, toolset};
+pub use toolset::{Call, Calls, Toolset};
+
+/// Nothing, unless the feature `collect` is on.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! collect {
+    ($marker:ty) => {};
+}
 
 /// What the macros' expansions use. Not public API: it changes without notice.
 #[doc(hidden)]
 pub mod __private {
     pub use std::boxed::Box;
 
+    pub use crate::collect;
+    pub use crate::message::ToolCall;
+    pub use crate::tool::expansion::{Json, NoJson, Shared, Unshared, assert_unique, constant, decide, outside};
     pub use crate::tool::*;
-    pub use crate::toolset::Toolset;
+    pub use crate::toolset::{CallOf, Calls, Toolset, not_available};
 }

@@ -30,7 +30,7 @@ pub trait Tool {
 )]
 pub trait Bind<S: 'static>: Tool {
     /// The tool for that state.
-    const PART: Part<S>;
+    fn part() -> Part<S>;
 }
 
 /// A state that holds a `T` for the tools that need one.
@@ -56,7 +56,7 @@ impl<T> Provide<T> for T {
 /// How a struct declared with `#[tool]` does its work.
 ///
 /// ```
-/// use tool_runtime::{Context, Execute, tool};
+/// use tool_runtime::{Context, Execute, Failure, tool};
 ///
 /// /// Adds two numbers.
 /// #[tool]
@@ -69,24 +69,28 @@ impl<T> Provide<T> for T {
 ///
 /// impl Execute for Add {
 ///     type Output = i64;
+///     type Error = Failure;
 ///
-///     async fn execute(self, _cx: &Context) -> i64 {
-///         self.a + self.b
+///     async fn execute(self, _cx: &Context) -> Result<i64, Failure> {
+///         self.a.checked_add(self.b).ok_or_else(|| Failure::told("the sum is too large"))
 ///     }
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is declared as a tool, but nothing says how it does its work",
     label = "`Execute` is not implemented",
-    note = "write `impl Execute for {Self}`, or declare it `#[tool(external, output = …)]` if a client executes it",
-    note = "a struct that needs state is declared `#[tool(state = …)]` and implements `ExecuteWith`"
+    note = "write `impl Execute for {Self}`, or declare it `#[tool(external, output = ...)]` if a client executes it",
+    note = "a struct that needs state is declared `#[tool(state = ...)]` and implements `ExecuteWith`"
 )]
 pub trait Execute: Sized + Send {
-    /// What comes out: anything that a function declared with `#[tool]` may return, `Result` included.
+    /// What comes out.
     type Output;
+    /// How it can fail: an error whose `Display` the model is told, a [`Failure`](super::Failure), or
+    /// [`Infallible`](std::convert::Infallible).
+    type Error;
 
     /// Does the work.
-    fn execute(self, cx: &Context) -> impl Future<Output = Self::Output> + Send;
+    fn execute(self, cx: &Context) -> impl Future<Output = Result<Self::Output, Self::Error>> + Send;
 }
 
 /// How a struct declared with `#[tool(state = S)]` does its work.
@@ -96,9 +100,12 @@ pub trait Execute: Sized + Send {
     note = "write `impl ExecuteWith<{S}> for {Self}`"
 )]
 pub trait ExecuteWith<S: ?Sized>: Sized + Send {
-    /// What comes out: anything that a function declared with `#[tool]` may return, `Result` included.
+    /// What comes out.
     type Output;
+    /// How it can fail: an error whose `Display` the model is told, a [`Failure`](super::Failure), or
+    /// [`Infallible`](std::convert::Infallible).
+    type Error;
 
     /// Does the work.
-    fn execute(self, state: &S, cx: &Context) -> impl Future<Output = Self::Output> + Send;
+    fn execute(self, state: &S, cx: &Context) -> impl Future<Output = Result<Self::Output, Self::Error>> + Send;
 }

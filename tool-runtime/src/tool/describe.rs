@@ -45,7 +45,7 @@ pub(super) fn input(fields: &[&dyn AnyField]) -> Input {
 }
 
 /// The schema of an output, if it has one.
-pub(super) fn output(describe: fn(&mut SchemaGenerator) -> Option<schemars::Schema>) -> Option<Schema> {
+pub(super) fn output(describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>) -> Option<Schema> {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut schema = describe(&mut generator)?.as_value().clone();
     let definitions = generator.take_definitions(true);

@@ -1,8 +1,9 @@
 //! Everything that is wrong with arguments, in one answer: the slow path, taken only when the fast one failed.
 
+use schemars::SchemaGenerator;
 use serde_json::{Map, Value};
 
-use super::{AnySlot, Def};
+use super::{AnySlot, Def, describe};
 use crate::feedback::{self, Problem, ProblemKind, Rejection, suggest};
 use crate::json::Object;
 use crate::schema::Validator;
@@ -62,6 +63,18 @@ pub(super) fn check(guard: &Validator, text: &str) -> Result<(), Rejection> {
     let value: Value = serde_json::from_str(text).map_err(|error| Rejection::one(feedback::malformed(text, &error)))?;
     let problems = guard.problems(&value, "");
     if problems.is_empty() { Ok(()) } else { Err(Rejection::new(problems)) }
+}
+
+/// Explains why `text` is no answer of the type that `schema` describes.
+pub(super) fn answer(text: &str, schema: fn(&mut SchemaGenerator) -> schemars::Schema) -> Rejection {
+    let value: Value = match serde_json::from_str(text) {
+        Ok(value) => value,
+        Err(error) => return Rejection::one(feedback::malformed(text, &error)),
+    };
+    let problems = describe::output(|generator| Some(schema(generator)))
+        .and_then(|schema| Validator::compile(schema.neutral()).ok())
+        .map(|validator| validator.problems(&value, ""));
+    Rejection::new(problems.unwrap_or_default())
 }
 
 /// The entries of the arguments, each value as text.

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use super::Failure;
+use super::{Failure, Refused};
 use crate::feedback::Rejection;
 use crate::message::Part;
 
@@ -115,5 +115,14 @@ impl From<Rejection> for CallError {
 impl From<Failure> for CallError {
     fn from(failure: Failure) -> Self {
         Self::Failed(failure)
+    }
+}
+
+impl From<Refused> for CallError {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Arguments(rejection) => Self::Rejected(rejection),
+            Refused::Failed(failure) => Self::Failed(failure),
+        }
     }
 }

@@ -1,11 +1,9 @@
 //! What a tool gives back: one value for the application, and what the model sees of it.
 
-use std::fmt;
-
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Failure, ToolError};
+use super::Failure;
 use crate::message::Part;
 
 /// What a call gave back.
@@ -24,6 +22,11 @@ impl Output {
             Ok(json) => Ok(Self { json: Some(json), content: None }),
             Err(error) => Err(Failure::hidden(format_args!("the output cannot be written as JSON: {error}"))),
         }
+    }
+
+    /// An output that is known to be JSON already.
+    pub(crate) fn from_json(json: impl Into<String>) -> Self {
+        Self { json: Some(json.into()), content: None }
     }
 
     /// An output of content parts, without a value for the application.
@@ -159,87 +162,5 @@ impl<T: ToolOutput> ToolOutput for Shown<T> {
 
     fn output_schema(generator: &mut SchemaGenerator) -> Option<Schema> {
         T::output_schema(generator)
-    }
-}
-
-/// The evidence that what a function returns can be given back, and the code that does it.
-pub struct Returned<R> {
-    pub(super) encode: fn(R) -> Result<Output, Failure>,
-    pub(super) schema: fn(&mut SchemaGenerator) -> Option<Schema>,
-}
-
-impl<R> Returned<R> {
-    /// Writes what the function returned.
-    pub fn encode(&self, returned: R) -> Result<Output, Failure> {
-        (self.encode)(returned)
-    }
-
-    /// The code that describes the output.
-    pub const fn schema(&self) -> fn(&mut SchemaGenerator) -> Option<Schema> {
-        self.schema
-    }
-}
-
-impl<R> fmt::Debug for Returned<R> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Returned")
-    }
-}
-
-/// Tells a `Result` from any other type, whatever alias it was written with: an inherent constant is found before a
-/// trait's.
-#[derive(Debug)]
-pub struct Kind<R>(std::marker::PhantomData<fn() -> R>);
-
-/// A type that is returned as it is.
-#[derive(Debug)]
-pub struct Plain<R>(std::marker::PhantomData<fn() -> R>);
-
-/// A `Result`.
-#[derive(Debug)]
-pub struct Fallible<T, E>(std::marker::PhantomData<fn() -> (T, E)>);
-
-/// The kind of every type that is no `Result`.
-pub trait AnyKind {
-    /// What stands for the kind.
-    type Kind;
-    /// The kind.
-    const KIND: Self::Kind;
-}
-
-impl<R> AnyKind for Kind<R> {
-    type Kind = Plain<R>;
-    const KIND: Plain<R> = Plain(std::marker::PhantomData);
-}
-
-impl<T, E> Kind<Result<T, E>> {
-    /// The kind.
-    pub const KIND: Fallible<T, E> = Fallible(std::marker::PhantomData);
-}
-
-impl<R> Plain<R> {
-    /// The evidence for a plain output.
-    pub const fn output(self) -> Returned<R>
-    where
-        R: ToolOutput,
-    {
-        Returned { encode: R::into_output, schema: R::output_schema }
-    }
-}
-
-impl<T, E> Fallible<T, E> {
-    /// The evidence for an output or an error.
-    pub const fn output(self) -> Returned<Result<T, E>>
-    where
-        T: ToolOutput,
-        E: ToolError,
-    {
-        Returned {
-            encode: |returned| match returned {
-                Ok(value) => value.into_output(),
-                Err(error) => Err(error.into_failure()),
-            },
-            schema: T::output_schema,
-        }
     }
 }

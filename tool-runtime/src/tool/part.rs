@@ -24,17 +24,39 @@ impl fmt::Debug for Started<'_> {
     }
 }
 
-/// The code that reads arguments and prepares a call on the state `S`.
-pub type StartFn<S> = for<'a> fn(&'a S, &'a str, &'a Context) -> Result<Started<'a>, Refused>;
+/// The code that reads arguments and prepares a call.
+pub enum Start<S: 'static> {
+    /// For a tool that needs no state.
+    Free(for<'a> fn(&'a str, &'a Context) -> Result<Started<'a>, Refused>),
+    /// For a tool that needs the state.
+    On(for<'a> fn(&'a S, &'a str, &'a Context) -> Result<Started<'a>, Refused>),
+}
 
 /// A tool for the state `S`, as constants.
 pub struct Part<S: 'static> {
     /// The declaration.
     pub def: &'static Def,
     /// Starts a call.
-    pub start: StartFn<S>,
+    pub start: Start<S>,
     /// Reads the output that somebody outside gave; for external tools.
     pub answer: Option<fn(&str) -> Result<Output, Rejection>>,
+}
+
+impl<S> Clone for Start<S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for Start<S> {}
+
+impl<S> fmt::Debug for Start<S> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Free(_) => "Free",
+            Self::On(_) => "On",
+        })
+    }
 }
 
 impl<S> Clone for Part<S> {
@@ -85,11 +107,11 @@ impl<S: Send + Sync> DynTool for Bound<S> {
 
     #[inline]
     fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError> {
-        match (self.part.start)(&self.state, arguments, cx) {
-            Ok(started) => Ok(started),
-            Err(Refused::Arguments(rejection)) => Err(CallError::Rejected(rejection)),
-            Err(Refused::Failed(failure)) => Err(CallError::Failed(failure)),
-        }
+        let started = match self.part.start {
+            Start::Free(start) => start(arguments, cx),
+            Start::On(start) => start(&self.state, arguments, cx),
+        };
+        started.map_err(CallError::from)
     }
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {

@@ -10,13 +10,13 @@ use crate::tool::{CallError, CallFuture, Context, DynTool, Output, Started, Tool
 /// run. It calls [`Next::run`] once, not at all, or (for retries) several times.
 ///
 /// ```
-/// use tool_runtime::{CallFuture, toolset::{Call, Layer, Next}};
+/// use tool_runtime::{CallFuture, toolset::{Invocation, Layer, Next}};
 ///
 /// /// Prints every call.
 /// struct Print;
 ///
 /// impl Layer for Print {
-///     fn call<'a>(&'a self, call: Call<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+///     fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
 ///         Box::pin(async move {
 ///             println!("{} {}", call.spec.name, call.arguments);
 ///             next.run().await
@@ -26,7 +26,7 @@ use crate::tool::{CallError, CallFuture, Context, DynTool, Output, Started, Tool
 /// ```
 pub trait Layer: Send + Sync + 'static {
     /// Runs a call.
-    fn call<'a>(&'a self, call: Call<'a>, next: Next<'a>) -> CallFuture<'a>;
+    fn call<'a>(&'a self, call: Invocation<'a>, next: Next<'a>) -> CallFuture<'a>;
 
     /// Changes what is known about a tool. The default changes nothing.
     fn spec(&self, spec: &Arc<ToolSpec>) -> Arc<ToolSpec> {
@@ -35,7 +35,7 @@ pub trait Layer: Send + Sync + 'static {
 }
 
 impl<L: Layer + ?Sized> Layer for Arc<L> {
-    fn call<'a>(&'a self, call: Call<'a>, next: Next<'a>) -> CallFuture<'a> {
+    fn call<'a>(&'a self, call: Invocation<'a>, next: Next<'a>) -> CallFuture<'a> {
         (**self).call(call, next)
     }
 
@@ -47,7 +47,7 @@ impl<L: Layer + ?Sized> Layer for Arc<L> {
 /// A call on its way through the layers.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Call<'a> {
+pub struct Invocation<'a> {
     /// What is known about the tool.
     pub spec: &'a Arc<ToolSpec>,
     /// The arguments, accepted by the tool.
@@ -59,7 +59,7 @@ pub struct Call<'a> {
 /// What lies inside a layer: the next layer, or the tool.
 pub struct Next<'a> {
     inner: &'a dyn DynTool,
-    call: Call<'a>,
+    call: Invocation<'a>,
     first: Option<CallFuture<'a>>,
 }
 
@@ -104,7 +104,7 @@ impl DynTool for Layered {
 
     fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError> {
         let Started { needs_approval, work } = self.inner.start(arguments, cx)?;
-        let call = Call { spec: &self.spec, arguments, cx };
+        let call = Invocation { spec: &self.spec, arguments, cx };
         let next = Next { inner: &*self.inner, call, first: Some(work) };
         Ok(Started { needs_approval, work: self.layer.call(call, next) })
     }

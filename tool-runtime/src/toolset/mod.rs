@@ -1,6 +1,7 @@
 //! Many tools under unique names: put together, renamed, filtered, layered, offered to a model, and called.
 
 mod adapt;
+mod calls;
 mod dispatch;
 mod layer;
 mod list;
@@ -12,8 +13,11 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+pub use calls::{Call, Calls};
+#[doc(hidden)]
+pub use calls::{CallOf, not_available};
 pub use dispatch::run;
-pub use layer::{Call, Layer, Next};
+pub use layer::{Invocation, Layer, Next};
 pub use list::{ListFormat, ToolList};
 pub use name::{NameError, check_name};
 
@@ -58,8 +62,7 @@ impl Toolset {
     /// When two parts have one name; `toolset!` has checked that at compile time.
     #[doc(hidden)]
     #[track_caller]
-    pub fn bind<S: Send + Sync + 'static>(state: impl Into<Arc<S>>, parts: &[Part<S>]) -> Self {
-        let state = state.into();
+    pub fn bind<S: Send + Sync + 'static>(state: Arc<S>, parts: &[Part<S>]) -> Self {
         let bound = |part: &Part<S>| Arc::new(Bound { part: *part, state: Arc::clone(&state) }) as Arc<dyn DynTool>;
         match Self::of(parts.iter().map(bound).collect()) {
             Ok(tools) => tools,

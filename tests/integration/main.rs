@@ -1,0 +1,3 @@
+//! The workspace as a user sees it.
+
+mod declare;

@@ -1,0 +1,101 @@
+//! What a parameter's limits say must be possible, and its default and examples must keep to it.
+
+use syn::{Expr, ExprLit, Lit, spanned::Spanned as _};
+
+use crate::{
+    diag::{Errors, text},
+    model::Arg,
+    syntax::{
+        params::Default,
+        range::{Number, Range},
+    },
+};
+
+/// Runs every rule on one parameter.
+pub(super) fn check(arg: &Arg, errors: &mut Errors) {
+    secret(arg, errors);
+    possible(arg, errors);
+    pattern(arg, errors);
+    inside(arg, errors);
+}
+
+/// A secret has no schema, so nothing can be said about it there.
+fn secret(arg: &Arg, errors: &mut Errors) {
+    if let Some(span) = arg.attrs.secret.filter(|_| arg.attrs.says_something()) {
+        errors.at(span, text::SECRET_WITH);
+    }
+}
+
+/// Some value must fit.
+fn possible(arg: &Arg, errors: &mut Errors) {
+    for range in [&arg.attrs.range, &arg.attrs.length].into_iter().flatten() {
+        if range.is_empty() {
+            let text = if range.exclusive { text::RANGE_EMPTY_EXCLUSIVE } else { text::RANGE_EMPTY };
+            errors.at(range.span, text);
+        }
+    }
+    if let Some(range) = &arg.attrs.length {
+        let counts = |number: Option<Number>| number.is_none_or(|number| matches!(number, Number::Int(0..)));
+        if !counts(range.min) || !counts(range.max) {
+            errors.at(range.span, text::LENGTH);
+        }
+    }
+}
+
+/// A pattern is a regular expression of the engine that will run it.
+fn pattern(arg: &Arg, errors: &mut Errors) {
+    if let Some(pattern) = &arg.attrs.pattern
+        && let Err(error) = regex_syntax::parse(&pattern.value())
+    {
+        errors.at(pattern.span(), text::pattern(&error.to_string()));
+    }
+}
+
+/// A default or example that is a literal keeps to the range and length.
+fn inside(arg: &Arg, errors: &mut Errors) {
+    if let Some(Default::Value(value)) = &arg.attrs.default
+        && is_outside(arg, value)
+    {
+        errors.at(value.span(), text::DEFAULT_OUT);
+    }
+    for example in &arg.attrs.examples {
+        if Number::of(example).is_none() && literal(example).is_none() {
+            errors.at(example.span(), text::EXAMPLE);
+        } else if is_outside(arg, example) {
+            errors.at(example.span(), text::EXAMPLE_OUT);
+        }
+    }
+}
+
+fn is_outside(arg: &Arg, value: &Expr) -> bool {
+    let out = |range: &Option<Range>, number: f64| range.as_ref().is_some_and(|range| !range.contains(number));
+    if let Some(number) = Number::of(value) {
+        return out(&arg.attrs.range, number.as_f64());
+    }
+    match text_of(value) {
+        #[allow(clippy::cast_precision_loss, reason = "no text in source code is that long")]
+        Some(text) => out(&arg.attrs.length, text.chars().count() as f64),
+        None => false,
+    }
+}
+
+/// The text in `"…"`, `"…".into()`, `"…".to_owned()`, `String::from("…")` and the like.
+fn text_of(value: &Expr) -> Option<String> {
+    match value {
+        Expr::MethodCall(call) if call.args.is_empty() => text_of(&call.receiver),
+        Expr::Call(call) if call.args.len() == 1 => text_of(call.args.first()?),
+        _ => match literal(value)? {
+            Lit::Str(text) => Some(text.value()),
+            _ => None,
+        },
+    }
+}
+
+/// The literal that `value` is.
+pub(crate) fn literal(value: &Expr) -> Option<&Lit> {
+    match value {
+        Expr::Lit(ExprLit { lit, .. }) => Some(lit),
+        Expr::Group(group) => literal(&group.expr),
+        _ => None,
+    }
+}

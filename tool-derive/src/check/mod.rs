@@ -1,0 +1,96 @@
+//! The rules that a tool must keep, one function each.
+
+pub(crate) mod limits;
+
+use std::collections::HashSet;
+
+use crate::{
+    diag::{Errors, text},
+    model::{Body, Tool},
+    syntax::options::Effect,
+};
+
+/// Runs every rule; each adds what it finds.
+pub(crate) fn check(tool: &Tool, errors: &mut Errors) {
+    name(tool, errors);
+    description(tool, errors);
+    parameters(tool, errors);
+    effect(tool, errors);
+    external(tool, errors);
+    placement(tool, errors);
+    for arg in tool.args() {
+        limits::check(arg, errors);
+    }
+}
+
+/// A name is what every provider accepts: `[A-Za-z0-9_-]{1,64}`.
+fn name(tool: &Tool, errors: &mut Errors) {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if tool.name.is_empty() || tool.name.len() > 64 || !tool.name.chars().all(fits) {
+        let span = tool.options.name.as_ref().map_or_else(|| tool.marker.span(), syn::LitStr::span);
+        errors.at(span, text::name(&tool.name));
+    }
+}
+
+/// A model cannot choose a tool that does not say what it does.
+fn description(tool: &Tool, errors: &mut Errors) {
+    if tool.description.is_none() {
+        errors.at(tool.marker.span(), text::NO_DESCRIPTION);
+    }
+}
+
+/// Parameters have different names, and are not too many for the providers or for us.
+fn parameters(tool: &Tool, errors: &mut Errors) {
+    let mut names = HashSet::new();
+    for arg in tool.args() {
+        if !names.insert(arg.name.as_str()) {
+            let span = arg.attrs.rename.as_ref().map_or_else(|| arg.ident.span(), syn::LitStr::span);
+            errors.at(span, text::same_parameter(&arg.name));
+        }
+    }
+    if let Some(arg) = tool.args().nth(64) {
+        errors.at(arg.ident.span(), text::TOO_MANY);
+    }
+}
+
+/// What may happen twice, early or without a person must be harmless, or say so.
+fn effect(tool: &Tool, errors: &mut Errors) {
+    let options = &tool.options;
+    let effect = options.effect.as_ref();
+    if let Some(effect) = effect.filter(|effect| effect.value == Effect::Destructive && options.approval.is_none()) {
+        errors.at(effect.span, text::DESTRUCTIVE);
+    }
+    let harmless = options.idempotent.is_some() || effect.is_some_and(|effect| effect.value == Effect::ReadOnly);
+    if let Some(span) = options.eager.filter(|_| !harmless) {
+        errors.at(span, text::EAGER);
+    }
+    if let Some(retries) = options.retries.as_ref().filter(|retries| retries.value > 0 && !harmless) {
+        errors.at(retries.span, text::RETRIES_WRITE);
+    }
+}
+
+/// An external tool is a struct that says what comes back; only it does.
+fn external(tool: &Tool, errors: &mut Errors) {
+    let options = &tool.options;
+    match (options.external, &options.output) {
+        (Some(span), _) if matches!(tool.body, Body::Fn { .. }) => errors.at(span, text::EXTERNAL_FN),
+        (Some(span), None) => errors.at(span, text::EXTERNAL_OUTPUT),
+        (None, Some(output)) => errors.at(output.span, text::OUTPUT_HERE),
+        _ => {}
+    }
+    if let (Some(_), Some(state)) = (options.external, &options.state) {
+        errors.at(state.span, text::EXTERNAL_STATE);
+    }
+}
+
+/// Options stand where they mean something.
+fn placement(tool: &Tool, errors: &mut Errors) {
+    if let Body::Fn { is_async, .. } = tool.body {
+        if let Some(state) = &tool.options.state {
+            errors.at(state.span, text::STATE_HERE);
+        }
+        if let Some(span) = tool.options.blocking.filter(|_| is_async) {
+            errors.at(span, text::BLOCKING_ASYNC);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Every sentence that a user of the macros can read. Lower case, no full stop, code in backticks, and what to do.
+
+use super::suggest::nearest;
+
+pub(crate) const NO_DESCRIPTION: &str =
+    "a tool needs a description for the model: write a doc comment above it, or `#[tool(description = \"…\")]`";
+pub(crate) const NOT_AN_ITEM: &str = "`#[tool]` goes on an `async fn`, a `fn` or a struct with named fields";
+pub(crate) const METHOD_OUTSIDE: &str =
+    "a method is a tool only inside a marked impl: put `#[tools]` on the `impl` block";
+pub(crate) const NOT_AN_IMPL: &str = "`#[tools]` goes on an `impl Type { … }` block without a trait";
+pub(crate) const NO_TOOLS: &str = "no method here is marked `#[tool]`";
+pub(crate) const GENERIC: &str = "a tool has one input type, so it cannot be generic: write out the types, or make a tool of a function that calls this one";
+pub(crate) const NO_BODY: &str = "a tool function needs a body; a tool that a client executes is declared `#[tool(external, output = …)]` on a struct";
+pub(crate) const VARIADIC: &str = "a tool cannot be variadic";
+pub(crate) const REFERENCE: &str = "a parameter that the model gives is owned: write `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`; application state is marked `#[state]`, the call's context `#[context]`";
+pub(crate) const PATTERN: &str = "the model needs one name for each parameter: take it apart inside the function";
+pub(crate) const IMPL_TRAIT: &str = "the model's input needs one concrete type: write it out";
+pub(crate) const IMPL_OUTPUT: &str = "the output needs one concrete type, so that its schema is known: write it out";
+pub(crate) const MUT_SELF: &str = "calls run side by side, so a tool method takes `&self`: use a lock for what changes";
+pub(crate) const OWNED_SELF: &str = "a tool is called more than once, so a tool method takes `&self`";
+pub(crate) const NO_SELF: &str =
+    "a tool method takes `&self`; a function without state can be a tool of its own, outside the impl";
+pub(crate) const TUPLE_STRUCT: &str = "the model needs a name for each parameter: use named fields";
+pub(crate) const NOT_A_STRUCT: &str =
+    "a tool with state of its own is a struct with named fields; an enum can be the type of a field";
+pub(crate) const DESTRUCTIVE: &str = "a destructive tool says who approves it: add `approval = always` or `approval = when(…)`, or `approval = never` if it really needs none";
+pub(crate) const EAGER: &str = "an eager tool may start before the model has finished: that is safe only with `effect = read_only` or `idempotent`";
+pub(crate) const EXTERNAL_OUTPUT: &str =
+    "an external tool says what comes back: add `output = Type`, so that the answer can be checked";
+pub(crate) const EXTERNAL_FN: &str = "an external tool is executed by a client, so it has no body: declare it on a struct whose fields are its parameters";
+pub(crate) const OUTPUT_HERE: &str = "`output` is for external tools; the output of this one is known from its code";
+pub(crate) const STATE_HERE: &str = "`state` is for structs; a function takes state with a parameter marked `#[state]`";
+pub(crate) const EXTERNAL_STATE: &str = "an external tool does not run here, so it has no `state`";
+pub(crate) const BLOCKING_ASYNC: &str =
+    "`blocking` is for a function that blocks its thread; an `async fn` should await instead";
+pub(crate) const RETRIES_WRITE: &str =
+    "a tool that may run twice must be `idempotent` or `effect = read_only`: add it, or leave out `retries`";
+pub(crate) const ONE_ROLE: &str = "a parameter has one role: `#[arg]`, `#[state]` or `#[context]`";
+pub(crate) const DYNAMIC: &str = "dynamic parameters are not available yet";
+pub(crate) const ROLE_ARGS: &str = "this attribute takes no options";
+pub(crate) const FIELD_ROLE: &str = "a struct's fields are what the model gives: state comes with `#[tool(state = Type)]`, the context as an argument of `execute`";
+pub(crate) const SECRET_WITH: &str =
+    "a secret is given by the application, so the model's side has no say in it: only `rename` goes with `secret`";
+pub(crate) const RANGE: &str = "expected a range, such as `range(1..=50)`, `range(0.0..)` or `range(..100)`";
+pub(crate) const RANGE_EMPTY: &str = "the range is empty: its first bound is above its last";
+pub(crate) const RANGE_EMPTY_EXCLUSIVE: &str = "the range is empty: `..` leaves out its end; write `..=` to include it";
+pub(crate) const BOUND: &str = "expected a number, such as `1`, `-0.5` or `1_000`";
+pub(crate) const LENGTH: &str = "expected a range of lengths, such as `length(1..=100)` or `length(1..)`";
+pub(crate) const DEFAULT_OUT: &str = "the default is outside the declared limits";
+pub(crate) const EXAMPLE_OUT: &str = "the example is outside the declared limits";
+pub(crate) const EXAMPLE: &str = "expected a literal, such as `example = \"Paris\"` or `example = 3`";
+pub(crate) const DURATION: &str = "expected a time, such as `\"500ms\"`, `\"30s\"`, `\"5m\"` or `\"1h\"`, above zero";
+pub(crate) const APPROVAL: &str = "expected `never`, `always` or `when(path)`";
+pub(crate) const EFFECT: &str = "expected `read_only`, `write` or `destructive`";
+pub(crate) const STRINGS: &str = "expected a list of texts, such as `[\"1\", \"2\"]`";
+pub(crate) const META_VALUE: &str = "expected a literal: a text, a number, `true` or `false`";
+pub(crate) const COMMA: &str = "expected `,`";
+pub(crate) const TOOLSET: &str = "expected `toolset!(state; tool, …)` or `toolset!(tool, …)`";
+pub(crate) const PROVIDE: &str = "`Provide` can be derived for a struct with fields, each of another type";
+pub(crate) const CALLS: &str = "`Calls` can be derived for an enum whose variants each hold one `Call<tool>`";
+pub(crate) const TOO_MANY: &str = "a tool has at most 64 parameters: put some of them together in a struct";
+
+pub(crate) fn name(name: &str) -> String {
+    if name.is_empty() {
+        "a tool needs a name of 1 to 64 characters".to_owned()
+    } else if name.len() > 64 {
+        format!("the name has {} characters, and providers accept at most 64", name.len())
+    } else {
+        format!("`{name}` is no name for a tool: use A-Z, a-z, 0-9, `_` and `-` only")
+    }
+}
+
+pub(crate) fn unknown(key: &str, place: &str, known: &[&str]) -> String {
+    match nearest(key, known) {
+        Some(near) => format!("unknown {place} `{key}`; did you mean `{near}`?"),
+        None => format!("unknown {place} `{key}`: expected one of {}", list(known)),
+    }
+}
+
+pub(crate) fn unknown_word(word: &str, expected: &str, known: &[&str]) -> String {
+    match nearest(word, known) {
+        Some(near) => format!("{expected}; did you mean `{near}`?"),
+        None => expected.to_owned(),
+    }
+}
+
+pub(crate) fn twice(key: &str) -> String {
+    format!("`{key}` is given twice: keep one of them")
+}
+
+pub(crate) fn needs_value(key: &str, example: &str) -> String {
+    format!("`{key}` needs a value: `{example}`")
+}
+
+pub(crate) fn takes_no_value(key: &str) -> String {
+    format!("`{key}` is a flag: write it without a value")
+}
+
+pub(crate) fn same_parameter(name: &str) -> String {
+    format!("two parameters are called `{name}`: the model tells them apart by name")
+}
+
+pub(crate) fn pattern(error: &str) -> String {
+    let reason = error.lines().last().unwrap_or(error).trim_start_matches("error: ");
+    format!("this is no regular expression: {reason}")
+}
+
+fn list(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}

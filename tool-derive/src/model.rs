@@ -1,0 +1,112 @@
+//! What the user meant: checked values with the places where they were written.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use syn::{Ident, Path, Type, Visibility};
+
+use crate::syntax::{
+    doc::Doc,
+    options::Options,
+    params::{Default, ParamAttrs},
+};
+
+/// A tool.
+pub(crate) struct Tool {
+    /// The type that stands for the tool.
+    pub(crate) marker: Ident,
+    pub(crate) vis: Visibility,
+    /// The name that the model calls.
+    pub(crate) name: String,
+    pub(crate) description: Option<Doc>,
+    pub(crate) options: Options,
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) body: Body,
+}
+
+/// What runs when the tool is called.
+pub(crate) enum Body {
+    /// A function, or a method of a type.
+    Fn { path: TokenStream, owner: Option<Type>, is_async: bool, returns: Type, returns_span: Span },
+    /// A struct that implements `Execute` or `ExecuteWith`, or is external.
+    Struct,
+}
+
+/// One input, in the order of the function's parameters.
+pub(crate) enum Input {
+    Arg(Box<Arg>),
+    State { ty: Type, by_ref: bool },
+    Context { by_ref: bool },
+}
+
+/// A parameter that the model gives, or the application if it is secret.
+pub(crate) struct Arg {
+    pub(crate) ident: Ident,
+    pub(crate) ty: Type,
+    /// The name in the arguments.
+    pub(crate) name: String,
+    pub(crate) doc: Option<Doc>,
+    pub(crate) attrs: ParamAttrs,
+}
+
+impl Tool {
+    /// The parameters that are decoded.
+    pub(crate) fn args(&self) -> impl Iterator<Item = &Arg> {
+        self.inputs.iter().filter_map(|input| match input {
+            Input::Arg(arg) => Some(&**arg),
+            _ => None,
+        })
+    }
+
+    /// The types that the state must provide, each once.
+    pub(crate) fn states(&self) -> Vec<&Type> {
+        let mut states: Vec<&Type> = Vec::new();
+        let owner = match &self.body {
+            Body::Fn { owner, .. } => owner.as_ref(),
+            Body::Struct => self.options.state.as_ref().map(|state| &state.value),
+        };
+        let inputs = self.inputs.iter().filter_map(|input| match input {
+            Input::State { ty, .. } => Some(ty),
+            _ => None,
+        });
+        for ty in owner.into_iter().chain(inputs) {
+            if !states.iter().any(|known| same(known, ty)) {
+                states.push(ty);
+            }
+        }
+        states
+    }
+
+    /// Whether the state is needed.
+    pub(crate) fn takes_state(&self) -> bool {
+        matches!(&self.body, Body::Fn { owner: Some(_), .. })
+            || self.options.state.is_some()
+            || self.inputs.iter().any(|input| matches!(input, Input::State { .. }))
+    }
+
+    /// The path of the runtime's private module.
+    pub(crate) fn runtime(&self) -> TokenStream {
+        runtime(self.options.krate.as_ref())
+    }
+}
+
+/// The path of the runtime's private module, below `krate`.
+pub(crate) fn runtime(krate: Option<&Path>) -> TokenStream {
+    match krate {
+        Some(krate) => quote!(#krate::__private),
+        None => quote!(::tool_runtime::__private),
+    }
+}
+
+impl Default {
+    /// The expression of the default.
+    pub(crate) fn expr(&self) -> TokenStream {
+        match self {
+            Self::Trait(span) => quote::quote_spanned!(*span=> ::core::default::Default::default()),
+            Self::Value(expr) => quote!(#expr),
+        }
+    }
+}
+
+fn same(a: &Type, b: &Type) -> bool {
+    quote!(#a).to_string() == quote!(#b).to_string()
+}

@@ -1,0 +1,8 @@
+//! Reads what the user wrote, without judging it.
+
+pub(crate) mod doc;
+pub(crate) mod item;
+pub(crate) mod options;
+pub(crate) mod params;
+pub(crate) mod range;
+pub(crate) mod signature;

@@ -1,0 +1,170 @@
+//! From a function's signature, or a struct's fields, to a [`Tool`].
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::{
+    Attribute, Fields, FnArg, GenericParam, Generics, Ident, ItemStruct, Pat, PatType, ReceiverKind, ReturnType, Type,
+    ext::IdentExt, spanned::Spanned as _,
+};
+
+use super::{
+    doc::Doc,
+    item::ToolFn,
+    options::Options,
+    params::{ParamAttrs, Role},
+};
+use crate::{
+    diag::{Errors, text},
+    model::{Arg, Body, Input, Tool},
+};
+
+/// A function, as a tool whose marker is `marker`; `owner` is the type that it is a method of.
+pub(crate) fn function(
+    item: &ToolFn,
+    marker: Ident,
+    owner: Option<&Type>,
+    options: Options,
+    errors: &mut Errors,
+) -> Tool {
+    let sig = &item.sig;
+    generics(&sig.generics, errors);
+    if let Some(variadic) = &sig.variadic {
+        errors.over(variadic, text::VARIADIC);
+    }
+    if !item.has_body() {
+        errors.over(sig, text::NO_BODY);
+    }
+    let mut inputs = Vec::new();
+    let mut has_self = false;
+    for input in &sig.inputs {
+        match input {
+            FnArg::Receiver(receiver) if owner.is_none() => errors.over(receiver, text::METHOD_OUTSIDE),
+            FnArg::Receiver(receiver) => {
+                has_self = true;
+                match &receiver.kind {
+                    ReceiverKind::Reference(_, _, None) => {}
+                    ReceiverKind::Reference(_, _, Some(_)) => errors.over(receiver, text::MUT_SELF),
+                    _ => errors.over(receiver, text::OWNED_SELF),
+                }
+            }
+            FnArg::Typed(param) => inputs.extend(parameter(param, errors)),
+        }
+    }
+    if owner.is_some() && !has_self {
+        errors.over(&sig.ident, text::NO_SELF);
+    }
+    let (returns, returns_span) = match &sig.output {
+        ReturnType::Default => (syn::parse_quote!(()), sig.ident.span()),
+        ReturnType::Type(_, ty) => {
+            if let Type::ImplTrait(found) = &**ty {
+                errors.over(found, text::IMPL_OUTPUT);
+            }
+            (Type::clone(ty), ty.span())
+        }
+    };
+    let ident = &sig.ident;
+    let path = match owner {
+        Some(owner) => quote!(<#owner>::#ident),
+        None => quote!(#ident),
+    };
+    let is_async = sig.asyncness.is_some();
+    let body = Body::Fn { path, owner: owner.cloned(), is_async, returns, returns_span };
+    Tool {
+        name: name(&options, ident),
+        description: description(&options, &item.attrs),
+        vis: item.vis.clone(),
+        marker,
+        options,
+        inputs,
+        body,
+    }
+}
+
+/// A struct, as a tool.
+pub(crate) fn structure(item: &ItemStruct, options: Options, errors: &mut Errors) -> Tool {
+    generics(&item.generics, errors);
+    let mut inputs = Vec::new();
+    match &item.fields {
+        Fields::Named(fields) => {
+            for field in &fields.named {
+                let Some(ident) = &field.ident else { continue };
+                let attrs = ParamAttrs::parse(&field.attrs, errors);
+                if let Some(role) = attrs.role.as_ref().filter(|role| role.value != Role::Arg) {
+                    errors.at(role.span, text::FIELD_ROLE);
+                    continue;
+                }
+                owned(&field.ty, errors);
+                inputs.push(arg(ident, &field.ty, &field.attrs, attrs));
+            }
+        }
+        Fields::Unit => {}
+        Fields::Unnamed(fields) => errors.over(fields, text::TUPLE_STRUCT),
+    }
+    Tool {
+        name: name(&options, &item.ident),
+        description: description(&options, &item.attrs),
+        marker: item.ident.clone(),
+        vis: item.vis.clone(),
+        options,
+        inputs,
+        body: Body::Struct,
+    }
+}
+
+fn parameter(param: &PatType, errors: &mut Errors) -> Option<Input> {
+    let attrs = ParamAttrs::parse(&param.attrs, errors);
+    let (ty, by_ref) = match &*param.ty {
+        Type::Reference(reference) => (&*reference.elem, true),
+        ty => (ty, false),
+    };
+    match attrs.role.as_ref().map_or(Role::Arg, |role| role.value) {
+        Role::State => return Some(Input::State { ty: ty.clone(), by_ref }),
+        Role::Context => return Some(Input::Context { by_ref }),
+        Role::Arg => {}
+    }
+    let before = errors.count();
+    owned(&param.ty, errors);
+    let Pat::Ident(pat) = &*param.pat else {
+        errors.over(&param.pat, text::PATTERN);
+        return None;
+    };
+    if pat.by_ref.is_some() || pat.subpat.is_some() {
+        errors.over(pat, text::PATTERN);
+        return None;
+    }
+    (errors.count() == before).then(|| arg(&pat.ident, &param.ty, &param.attrs, attrs))
+}
+
+fn arg(ident: &Ident, ty: &Type, docs: &[Attribute], attrs: ParamAttrs) -> Input {
+    let name = attrs.rename.as_ref().map_or_else(|| ident.unraw().to_string(), syn::LitStr::value);
+    Input::Arg(Box::new(Arg { ident: ident.clone(), ty: ty.clone(), name, doc: Doc::of(docs), attrs }))
+}
+
+fn owned(ty: &Type, errors: &mut Errors) {
+    match ty {
+        Type::Reference(reference) => errors.over(reference, text::REFERENCE),
+        Type::ImplTrait(found) => errors.over(found, text::IMPL_TRAIT),
+        _ => {}
+    }
+}
+
+fn generics(generics: &Generics, errors: &mut Errors) {
+    let params: TokenStream = generics.params.iter().map(|param: &GenericParam| param.to_token_stream()).collect();
+    if !params.is_empty() {
+        errors.over(&generics.params, text::GENERIC);
+    }
+}
+
+fn name(options: &Options, ident: &Ident) -> String {
+    match &options.name {
+        Some(name) => name.value(),
+        None => ident.unraw().to_string(),
+    }
+}
+
+fn description(options: &Options, attrs: &[Attribute]) -> Option<Doc> {
+    match &options.description {
+        Some(expr) => Some(Doc::Tokens(quote!(#expr))),
+        None => Doc::of(attrs),
+    }
+}

@@ -1,0 +1,134 @@
+//! Small pieces that only expansions of the macros call.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{CallError, CallFuture};
+
+/// Asks a predicate about typed arguments.
+#[inline]
+pub fn decide<T>(predicate: impl FnOnce(&T) -> bool, input: &T) -> bool {
+    predicate(input)
+}
+
+/// The work of a call that is executed outside this program.
+pub fn outside<'a>() -> CallFuture<'a> {
+    Box::pin(std::future::ready(Err(CallError::NotExecuted)))
+}
+
+/// A default that was written as a literal, as JSON.
+pub fn constant(json: &str) -> Option<Value> {
+    serde_json::from_str(json).ok()
+}
+
+/// A default value, as JSON where its type can be written: an inherent method is found before a trait's.
+#[derive(Debug)]
+pub struct Json<'a, T>(pub &'a T);
+
+impl<T: Serialize> Json<'_, T> {
+    /// The value as JSON.
+    pub fn json(&self) -> Option<Value> {
+        serde_json::to_value(self.0).ok()
+    }
+}
+
+/// The JSON of a value that cannot be written: none.
+pub trait NoJson {
+    /// None.
+    fn json(&self) -> Option<Value>;
+}
+
+impl<T> NoJson for Json<'_, T> {
+    fn json(&self) -> Option<Value> {
+        None
+    }
+}
+
+/// A state, shared already or not: an inherent method is found before a trait's.
+#[derive(Debug)]
+pub struct Shared<T>(pub T);
+
+impl<T> Shared<Arc<T>> {
+    /// The state.
+    pub fn share(self) -> Arc<T> {
+        self.0
+    }
+}
+
+/// A state that is not shared yet.
+pub trait Unshared {
+    /// The state's type.
+    type State;
+    /// The state.
+    fn share(self) -> Arc<Self::State>;
+}
+
+impl<T> Unshared for Shared<T> {
+    type State = T;
+
+    fn share(self) -> Arc<T> {
+        Arc::new(self.0)
+    }
+}
+
+/// Refuses, at compile time, a tool whose name one of the `earlier` ones has.
+///
+/// # Panics
+///
+/// When it does.
+#[track_caller]
+pub const fn assert_unique(name: &'static str, earlier: &[&'static str]) {
+    let mut index = 0;
+    while index < earlier.len() {
+        if same(name, earlier[index]) {
+            let mut message = Message { text: [0; 256], length: 0 };
+            message.push("this set already has a tool called `");
+            message.push(name);
+            message.push("`: give one of them another name with `#[tool(name = \"...\")]`");
+            panic!("{}", message.as_str());
+        }
+        index += 1;
+    }
+}
+
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut index = 0;
+    while index < a.len() {
+        if a[index] != b[index] {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}
+
+/// A text that is put together at compile time.
+struct Message {
+    text: [u8; 256],
+    length: usize,
+}
+
+impl Message {
+    const fn push(&mut self, text: &str) {
+        let bytes = text.as_bytes();
+        let mut index = 0;
+        while index < bytes.len() && self.length < self.text.len() {
+            self.text[self.length] = bytes[index];
+            self.length += 1;
+            index += 1;
+        }
+    }
+
+    const fn as_str(&self) -> &str {
+        match std::str::from_utf8(self.text.split_at(self.length).0) {
+            Ok(text) => text,
+            Err(_) => "two tools of this set have one name",
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The calls of a toolset as a typed enum, so that a `match` over them is exhaustive.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+
+use crate::feedback::suggest;
+use crate::message::ToolCall;
+use crate::tool::{CallError, Context, Output, Tool};
+
+/// A call of the tool `T`, with its typed input.
+pub struct Call<T: Tool> {
+    /// The id of the call.
+    pub id: String,
+    /// The typed arguments.
+    pub input: T::Input,
+}
+
+impl<T: Tool> Call<T> {
+    /// The output of this call, typed.
+    ///
+    /// Fails when the tool gave content only, or its output is of another type.
+    pub fn output(&self, output: &Output) -> Result<T::Output, serde_json::Error>
+    where
+        T::Output: DeserializeOwned,
+    {
+        output.decode()
+    }
+}
+
+impl<T: Tool<Input: fmt::Debug>> fmt::Debug for Call<T> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Call").field("tool", &T::NAME).field("id", &self.id).field("input", &self.input).finish()
+    }
+}
+
+/// An enum of a toolset's calls. `#[derive(Calls)]` implements it.
+pub trait Calls: Sized {
+    /// The names of the tools, in the order of the variants.
+    const NAMES: &'static [&'static str];
+
+    /// Reads a call into the variant of its tool.
+    ///
+    /// Fails when there is no such tool, or its arguments are wrong.
+    fn read(call: &ToolCall) -> Result<Self, CallError>;
+
+    /// The id of the call and the name of its tool.
+    fn parts(&self) -> (&str, &'static str);
+}
+
+/// What `#[derive(Calls)]` needs of the content of a variant: a [`Call`].
+#[diagnostic::on_unimplemented(
+    message = "a variant of `Calls` holds a `Call<tool>`, and `{Self}` is none",
+    label = "write `Call<the_tool>`"
+)]
+pub trait CallOf: Sized {
+    #[doc(hidden)]
+    const NAME: &'static str;
+    #[doc(hidden)]
+    fn read(call: &ToolCall) -> Result<Self, CallError>;
+    #[doc(hidden)]
+    fn parts(&self) -> (&str, &'static str);
+}
+
+impl<T: Tool> CallOf for Call<T> {
+    const NAME: &'static str = T::NAME;
+
+    fn read(call: &ToolCall) -> Result<Self, CallError> {
+        let input = T::decode(&call.arguments, &Context::new(call.id.clone()))?;
+        Ok(Self { id: call.id.clone(), input })
+    }
+
+    fn parts(&self) -> (&str, &'static str) {
+        (&self.id, T::NAME)
+    }
+}
+
+/// That there is no tool called `name` among `known`.
+#[doc(hidden)]
+pub fn not_available(name: &str, known: &[&str]) -> CallError {
+    let suggestion = suggest::nearest(name, known.iter().copied()).map(str::to_owned);
+    CallError::NotAvailable { name: name.to_owned(), suggestion }
+}
