@@ -1,3 +1,5 @@
+//! Decoding and encoding, without a network.
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};

@@ -7,6 +7,7 @@ mod client;
 mod limit;
 mod reading;
 mod retry;
+mod sse;
 mod status;
 
 use std::{sync::Arc, time::Duration};

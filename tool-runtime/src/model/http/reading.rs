@@ -1,16 +1,7 @@
 //! Reading an answer: bytes to events to deltas.
 
-use std::{
-    collections::VecDeque,
-    error,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::{collections::VecDeque, error, time::Duration};
 
-use eventsource_stream::{EventStreamError, Eventsource};
 use futures_util::stream::{self, BoxStream, Stream, StreamExt, TryStreamExt};
 use reqwest::{
     Response,
@@ -21,7 +12,11 @@ use tokio::{
     time::{Instant, timeout, timeout_at},
 };
 
-use super::{Http, status};
+use super::{
+    Http,
+    sse::{Events, garbled, too_long},
+    status,
+};
 use crate::model::{Decode, Delta, ModelError, ModelErrorKind};
 
 /// How long the end of a body is waited for once its last event is read: only a body read to its end leaves a connection
@@ -141,23 +136,10 @@ fn events<'a, B: AsRef<[u8]> + Send + 'a>(
     bytes: impl Stream<Item = Result<B, ModelError>> + Send + 'a,
     most: usize,
 ) -> BoxStream<'a, Result<String, ModelError>> {
-    let size = Arc::new(AtomicUsize::new(0));
-    let begun = size.clone();
-    let bounded = bytes.map(move |chunk| {
-        let chunk = chunk?;
-        let length = chunk.as_ref().len();
-        if begun.fetch_add(length, Ordering::Relaxed).saturating_add(length) > most {
-            return Err(too_long(most));
-        }
-        Ok(chunk)
-    });
-    let data = bounded.eventsource().map(move |event| {
-        size.store(0, Ordering::Relaxed);
-        event.map(|event| event.data).map_err(|error| match error {
-            EventStreamError::Transport(error) => error,
-            EventStreamError::Utf8(error) => garbled().because(error),
-            EventStreamError::Parser(error) => garbled().because(error),
-        })
+    let mut events = Events::new(most);
+    let data = bytes.flat_map(move |chunk| match chunk {
+        Ok(chunk) => stream::iter(events.push(chunk.as_ref())),
+        Err(error) => stream::iter(vec![Err(error)]),
     });
     data.boxed()
 }
@@ -195,13 +177,4 @@ fn broken(error: reqwest::Error) -> ModelError {
 
 fn silent(wait: Duration) -> ModelError {
     ModelError::new(ModelErrorKind::Unavailable, format!("the provider sent nothing for {wait:?}"))
-}
-
-fn too_long(most: usize) -> ModelError {
-    let message = format!("the provider sent an event of more than {most} bytes (`Http::max_event` sets the limit)");
-    ModelError::new(ModelErrorKind::Protocol, message)
-}
-
-fn garbled() -> ModelError {
-    ModelError::new(ModelErrorKind::Protocol, "the answer is not an event stream in UTF-8")
 }
