@@ -1,0 +1,125 @@
+//! The events of a message stream.
+
+use serde::Deserialize;
+
+use crate::model::Usage;
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Event {
+    MessageStart {
+        message: Message,
+    },
+    ContentBlockStart {
+        index: u64,
+        content_block: Block,
+    },
+    ContentBlockDelta {
+        index: u64,
+        delta: Piece,
+    },
+    ContentBlockStop {
+        index: u64,
+    },
+    MessageDelta {
+        delta: End,
+        usage: Option<Tokens>,
+    },
+    MessageStop,
+    Error,
+    /// `ping`, and what will be added.
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Message {
+    #[serde(default)]
+    pub(super) id: String,
+    pub(super) usage: Option<Tokens>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Block {
+    Text {
+        #[serde(default)]
+        text: String,
+    },
+    Thinking {
+        #[serde(default)]
+        thinking: String,
+        #[serde(default)]
+        signature: String,
+    },
+    RedactedThinking {
+        data: String,
+    },
+    ToolUse {
+        id: String,
+        name: String,
+        /// Empty if it streams, the whole input from servers that do not.
+        #[serde(default)]
+        input: serde_json::Map<String, serde_json::Value>,
+    },
+    /// Tools that the provider runs itself, and what will be added.
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Piece {
+    TextDelta {
+        text: String,
+    },
+    ThinkingDelta {
+        thinking: String,
+    },
+    SignatureDelta {
+        signature: String,
+    },
+    InputJsonDelta {
+        partial_json: String,
+    },
+    /// Citations, and what will be added.
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct End {
+    pub(super) stop_reason: Option<String>,
+}
+
+/// What was counted so far; a later count replaces an earlier one, member by member.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub(super) struct Tokens {
+    input_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+}
+
+impl Tokens {
+    pub(super) fn update(&mut self, later: Self) {
+        self.input_tokens = later.input_tokens.or(self.input_tokens);
+        self.cache_creation_input_tokens = later.cache_creation_input_tokens.or(self.cache_creation_input_tokens);
+        self.cache_read_input_tokens = later.cache_read_input_tokens.or(self.cache_read_input_tokens);
+        self.output_tokens = later.output_tokens.or(self.output_tokens);
+    }
+}
+
+impl From<Tokens> for Usage {
+    fn from(tokens: Tokens) -> Self {
+        let read = tokens.cache_read_input_tokens.unwrap_or_default();
+        let written = tokens.cache_creation_input_tokens.unwrap_or_default();
+        Self {
+            // The provider counts cached tokens apart.
+            input_tokens: tokens.input_tokens.unwrap_or_default() + read + written,
+            output_tokens: tokens.output_tokens.unwrap_or_default(),
+            cached_tokens: read,
+            reasoning_tokens: 0,
+        }
+    }
+}

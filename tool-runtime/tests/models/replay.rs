@@ -1,0 +1,130 @@
+//! Streams of real providers, recorded by vercel/ai (Apache-2.0) and pydantic-ai (MIT); where they are at hand.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+use tool_runtime::model::{FinishReason, ModelErrorKind};
+
+use super::{Format, turn};
+
+fn recordings(folder: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/streams").join(folder);
+    root.exists().then_some(root)
+}
+
+/// Decodes `events`, one a chunk and then one byte a chunk, and checks what comes out.
+fn check(name: &str, format: Format, events: &[String]) {
+    let whole = format.decode(events.iter().map(String::as_bytes));
+    let sse = events.concat();
+    let cut = format.decode(sse.as_bytes().chunks(1));
+    let expected = match name {
+        "spliced-message-start.chunks.txt" => Some(ModelErrorKind::Protocol),
+        name if name.contains("tool_use_failed_error") && sse.contains("\"error\":") => Some(ModelErrorKind::Refused),
+        _ => None,
+    };
+    if let Some(kind) = expected {
+        assert_eq!(whole.unwrap_err().kind(), kind, "{name}");
+        assert_eq!(cut.unwrap_err().kind(), kind, "{name}, cut");
+        return;
+    }
+    let whole = whole.unwrap_or_else(|error| panic!("{name}: {error}: {:?}", std::error::Error::source(&error)));
+    assert_eq!(cut.unwrap(), whole, "{name}, cut");
+    let turn = turn(whole);
+    let reason = turn.finish.clone().unwrap_or_else(|| panic!("{name} has not finished"));
+    assert!(
+        reason.is_safe()
+            || [FinishReason::Length, FinishReason::ContentFilter].contains(&reason)
+            || reason == FinishReason::Other("pause_turn".into()),
+        "{name}: {reason:?}"
+    );
+    let silent = ["anthropic-refusal", "advisor-stop-reasons"].iter().any(|known| name.contains(known));
+    assert_eq!(turn.content.is_empty(), silent, "{name}");
+    assert_eq!(reason == FinishReason::ToolCalls, turn.calls().count() > 0, "{name}: {reason:?}");
+    let mut ids: Vec<&str> = turn.calls().map(|call| call.id.as_str()).collect();
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "{name}: an id stands for two calls");
+    for call in turn.calls() {
+        assert!(!call.name.is_empty(), "{name}");
+        let arguments = if call.arguments.is_empty() { "{}" } else { &call.arguments };
+        assert!(serde_json::from_str::<Value>(arguments).is_ok_and(|value| value.is_object()), "{name}: {arguments}");
+    }
+}
+
+#[test]
+fn recorded_by_vercel() {
+    let Some(root) = recordings("vercel-ai") else { return };
+    let mut seen = [0, 0];
+    for folder in fs::read_dir(root).unwrap() {
+        for file in fs::read_dir(folder.unwrap().path()).unwrap() {
+            let file = file.unwrap();
+            let text = fs::read_to_string(file.path()).unwrap();
+            let lines = || text.lines().filter(|line| !line.trim().is_empty());
+            let Ok(first) = serde_json::from_str::<Value>(lines().next().unwrap_or_default()) else { continue };
+            let format = if first["type"] == "message_start" {
+                Format::Anthropic
+            } else if first.get("choices").is_some() && first["object"] != "text_completion" {
+                Format::Chat
+            } else {
+                continue;
+            };
+            seen[usize::from(format == Format::Chat)] += 1;
+            let name = file.file_name().into_string().unwrap();
+            let mut events: Vec<String> = lines().map(|line| format!("data: {line}\n\n")).collect();
+            check(&name, format, &events);
+            if format == Format::Chat {
+                events.push("data: [DONE]\r\n\r\n".to_owned());
+                check(&name, format, &events);
+            }
+        }
+    }
+    assert!(seen[0] >= 30 && seen[1] >= 20, "{seen:?} recordings were found");
+}
+
+/// The event streams in a cassette, and their formats. Only block scalars are read, which hold nearly all of them.
+fn streams(cassette: &str) -> Vec<(Format, String)> {
+    let mut found = Vec::new();
+    let mut format = None;
+    let mut lines = cassette.lines().peekable();
+    while let Some(line) = lines.next() {
+        if let Some(uri) = line.strip_prefix("    uri: ") {
+            format = match uri {
+                uri if uri.contains("/chat/completions") => Some(Format::Chat),
+                uri if uri.contains("api.anthropic.com/v1/messages") => Some(Format::Anthropic),
+                _ => None,
+            };
+        }
+        if line.starts_with("      string: |") {
+            let mut text = String::new();
+            while let Some(line) = lines.next_if(|line| line.is_empty() || line.starts_with("        ")) {
+                text.push_str(line.get(8..).unwrap_or_default());
+                text.push('\n');
+            }
+            text.push('\n');
+            if let (Some(format), true) = (format, text.contains("data: {")) {
+                found.push((format, text));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn recorded_by_pydantic() {
+    let Some(root) = recordings("pydantic-ai-cassettes") else { return };
+    let mut seen = [0, 0];
+    for file in fs::read_dir(root).unwrap() {
+        let file = file.unwrap();
+        let name = file.file_name().into_string().unwrap();
+        for (format, sse) in streams(&fs::read_to_string(file.path()).unwrap()) {
+            seen[usize::from(format == Format::Chat)] += 1;
+            let events: Vec<String> = sse.split_inclusive("\n\n").map(str::to_owned).collect();
+            check(&name, format, &events);
+        }
+    }
+    assert!(seen[0] >= 10 && seen[1] >= 30, "{seen:?} recordings were found");
+}

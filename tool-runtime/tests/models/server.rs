@@ -1,0 +1,145 @@
+//! A server that answers by a script.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    time::sleep,
+};
+
+/// What the server does with a request.
+pub(crate) enum Step {
+    /// Sends these bytes.
+    Send(String),
+    Wait(Duration),
+    /// Closes the connection.
+    Close,
+    /// Waits for the client to go away.
+    Gone,
+}
+
+/// A request as it arrived.
+#[derive(Clone, Debug)]
+pub(crate) struct Got {
+    pub(crate) head: String,
+    pub(crate) body: String,
+    pub(crate) at: Instant,
+}
+
+#[derive(Default)]
+struct State {
+    replies: VecDeque<Vec<Step>>,
+    got: Vec<Got>,
+    connections: usize,
+    gone: usize,
+}
+
+/// A server on a free port of the loopback. It gives each reply to one request, in order, and then no more.
+pub(crate) struct Server {
+    pub(crate) url: String,
+    state: Arc<Mutex<State>>,
+}
+
+impl Server {
+    pub(crate) async fn start(replies: impl IntoIterator<Item = Vec<Step>>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let state = Arc::new(Mutex::new(State { replies: replies.into_iter().collect(), ..State::default() }));
+        let shared = state.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                shared.lock().unwrap().connections += 1;
+                tokio::spawn(serve(stream, shared.clone()));
+            }
+        });
+        Self { url, state }
+    }
+
+    pub(crate) fn got(&self) -> Vec<Got> {
+        self.state.lock().unwrap().got.clone()
+    }
+
+    pub(crate) fn connections(&self) -> usize {
+        self.state.lock().unwrap().connections
+    }
+
+    /// How many clients went away while the server waited for that.
+    pub(crate) fn gone(&self) -> usize {
+        self.state.lock().unwrap().gone
+    }
+}
+
+async fn serve(mut stream: TcpStream, state: Arc<Mutex<State>>) {
+    while let Some(got) = receive(&mut stream).await {
+        let steps = {
+            let mut state = state.lock().unwrap();
+            state.got.push(got);
+            state.replies.pop_front().unwrap_or_else(|| panic!("a request too many"))
+        };
+        for step in steps {
+            match step {
+                Step::Send(bytes) => {
+                    if stream.write_all(bytes.as_bytes()).await.is_err() {
+                        return;
+                    }
+                }
+                Step::Wait(time) => sleep(time).await,
+                Step::Close => return,
+                Step::Gone => {
+                    let read = stream.read(&mut [0; 1]).await;
+                    assert!(matches!(read, Ok(0) | Err(_)), "the client went on talking");
+                    state.lock().unwrap().gone += 1;
+                    return;
+                }
+            }
+        }
+    }
+}
+
+async fn receive(stream: &mut TcpStream) -> Option<Got> {
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+            let head = String::from_utf8(bytes[..end].to_vec()).unwrap().to_ascii_lowercase();
+            let length: usize = head.split("content-length: ").nth(1)?.lines().next()?.parse().unwrap();
+            if bytes.len() >= end + 4 + length {
+                let body = String::from_utf8(bytes[end + 4..end + 4 + length].to_vec()).unwrap();
+                return Some(Got { head, body, at: Instant::now() });
+            }
+        }
+        match stream.read(&mut buffer).await {
+            Ok(0) | Err(_) => return None,
+            Ok(read) => bytes.extend_from_slice(&buffer[..read]),
+        }
+    }
+}
+
+/// A whole reply of `status`, with more head lines, each ending in CRLF.
+pub(crate) fn reply(status: &str, head: &str, body: &str) -> Vec<Step> {
+    let length = body.len();
+    vec![Step::Send(format!("HTTP/1.1 {status}\r\n{head}content-length: {length}\r\n\r\n{body}"))]
+}
+
+/// The head of an event stream.
+pub(crate) fn head() -> Step {
+    let head =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n";
+    Step::Send(head.to_owned())
+}
+
+/// One event, as one chunk of the body.
+pub(crate) fn event(data: &str) -> Step {
+    let event = format!("data: {data}\n\n");
+    Step::Send(format!("{:x}\r\n{event}\r\n", event.len()))
+}
+
+/// The end of the body.
+pub(crate) fn end() -> Step {
+    Step::Send("0\r\n\r\n".to_owned())
+}
