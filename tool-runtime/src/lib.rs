@@ -2,18 +2,20 @@
 
 #![forbid(unsafe_code)]
 
-// Expansions name the crate `::tool_runtime`, also in this crate's own tests.
-#[cfg(test)]
-extern crate self as tool_runtime;
-
+#[cfg(feature = "agent")]
+pub mod agent;
 pub mod feedback;
 mod json;
 pub mod message;
 pub mod model;
 pub mod schema;
+#[cfg(feature = "terminal")]
+pub mod terminal;
 pub mod tool;
 pub mod toolset;
 
+#[cfg(feature = "agent")]
+pub use agent::{Agent, AgentError};
 pub use feedback::Rejection;
 pub use message::{Message, Part};
 pub use tool::{

@@ -139,6 +139,15 @@ impl Turn {
         })
     }
 
+    /// The call that [`Delta`]s with this `index` belong to.
+    pub fn call_at(&self, index: usize) -> Option<&ToolCall> {
+        let place = self.calls.iter().rev().find(|(known, _)| *known == index)?.1;
+        match self.content.get(place) {
+            Some(AssistantPart::Call(call)) => Some(call),
+            _ => None,
+        }
+    }
+
     /// The text of the turn.
     pub fn text(&self) -> String {
         self.content

@@ -1,0 +1,107 @@
+//! Lines in and lines out.
+
+use std::{
+    io::{self, BufRead, Write},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use super::escape;
+use crate::agent::Event;
+
+/// Where text goes. A terminal that has gone away is no reason to stop a run, so errors of writing are ignored.
+pub(super) struct Screen {
+    state: Mutex<State>,
+}
+
+struct State {
+    output: Box<dyn Write + Send>,
+    /// Whether the last line is not ended yet.
+    open: bool,
+}
+
+impl Screen {
+    pub(super) fn new(output: impl Write + Send + 'static) -> Self {
+        Self { state: Mutex::new(State { output: Box::new(output), open: false }) }
+    }
+
+    /// A line of its own.
+    pub(super) fn line(&self, line: &str) {
+        let mut state = self.lock();
+        state.end_line();
+        state.write(line);
+        state.write("\n");
+    }
+
+    /// Ends the line, if it is not.
+    pub(super) fn end_line(&self) {
+        self.lock().end_line();
+    }
+
+    /// A question; the answer follows on the same line.
+    pub(super) fn prompt(&self, question: &str) {
+        let mut state = self.lock();
+        state.end_line();
+        state.write(question);
+        state.open = false;
+    }
+
+    /// Something that happened in a run.
+    pub(super) fn event(&self, event: Event<'_>) {
+        match event {
+            Event::Text(text) => self.lock().write(&escape(text)),
+            Event::CallStarted(call) => self.line(&format!("· {} {}", escape(&call.name), escape(&call.arguments))),
+            Event::CallProgress(progress) => {
+                let total = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
+                let message = progress.message.as_deref().unwrap_or_default();
+                self.line(&format!("  {}{total} {}", progress.done, escape(message)));
+            }
+            Event::CallFinished { call, result: Err(error) } => {
+                self.line(&format!("· {}: {}", escape(&call.name), escape(&error.to_string())));
+            }
+            _ => {}
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn write(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let _ = self.output.write_all(text.as_bytes()).and_then(|()| self.output.flush());
+        self.open = !text.ends_with('\n');
+    }
+
+    fn end_line(&mut self) {
+        if self.open {
+            self.write("\n");
+        }
+    }
+}
+
+/// Where lines come from.
+pub(super) struct Input {
+    reader: Arc<Mutex<dyn BufRead + Send>>,
+}
+
+impl Input {
+    pub(super) fn new(reader: impl BufRead + Send + 'static) -> Self {
+        Self { reader: Arc::new(Mutex::new(reader)) }
+    }
+
+    /// The next line without its end; `None` when there is none.
+    pub(super) async fn line(&mut self) -> io::Result<Option<String>> {
+        let reader = Arc::clone(&self.reader);
+        let read = move || {
+            let mut line = String::new();
+            let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
+            let length = reader.read_line(&mut line)?;
+            Ok((length > 0).then(|| line.trim_end_matches(['\n', '\r']).to_owned()))
+        };
+        tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| Err(io::Error::other(error)))
+    }
+}
