@@ -1,3 +1,4 @@
 //! The workspace as a user sees it.
 
+mod agent;
 mod declare;

@@ -6,6 +6,8 @@
 pub mod agent;
 pub mod feedback;
 mod json;
+#[cfg(feature = "agent")]
+pub mod layer;
 pub mod message;
 pub mod model;
 pub mod schema;
@@ -27,11 +29,20 @@ pub use tool::{Measured, Ranged, Textual};
 pub use tool_derive::{Calls, Provide, tool, tools, toolset};
 pub use toolset::{Call, Calls, Toolset};
 
-/// Nothing, unless the feature `collect` is on.
+/// Its content, with the feature `collect`.
+#[cfg(feature = "collect")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! collect {
-    ($marker:ty) => {};
+    ($($tokens:tt)*) => { $($tokens)* };
+}
+
+/// Nothing, without the feature `collect`.
+#[cfg(not(feature = "collect"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! collect {
+    ($($tokens:tt)*) => {};
 }
 
 /// What the macros' expansions use. Not public API: it changes without notice.
@@ -44,4 +55,8 @@ pub mod __private {
     pub use crate::tool::expansion::{Json, NoJson, Shared, Unshared, assert_unique, constant, decide, outside};
     pub use crate::tool::*;
     pub use crate::toolset::{CallOf, Calls, Toolset, not_available};
+    #[cfg(feature = "collect")]
+    pub use crate::toolset::{Collected, States, need};
+    #[cfg(feature = "collect")]
+    pub use inventory;
 }

@@ -41,6 +41,7 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
     let output = work::output_type(tool);
     let start = work::start(tool, &input_type);
     let part = work::part(tool);
+    let collected = work::collected(tool, &input_type);
     let def = def(tool);
     let bounds = work::bounds(tool);
     let name = &tool.name;
@@ -74,7 +75,7 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
                 }
             }
 
-            __rt::collect!(#marker);
+            #collected
         };
     }
 }

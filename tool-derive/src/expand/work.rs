@@ -94,70 +94,111 @@ pub(crate) fn output_schema(tool: &Tool) -> TokenStream {
     if tool.options.output.is_some() { quote!(__ANSWER.schema()) } else { quote!(__OUTPUT.schema()) }
 }
 
-/// `fn __start`: reads the arguments and boxes the work.
-pub(crate) fn start(tool: &Tool, input_type: &TokenStream) -> TokenStream {
-    let [state, text, cx, input] = ["state", "text", "cx", "input"].map(hidden);
-    let decode = {
-        let marker = &tool.marker;
-        quote!(<#marker as __rt::Tool>::decode(#text, #cx)?)
-    };
-    let needs_approval = match tool.options.approval.as_ref().map(|approval| &approval.value) {
-        None | Some(Approval::Never) => quote!(false),
-        Some(Approval::Always) => quote!(true),
-        Some(Approval::When(predicate)) => {
-            let span = predicate.span();
-            quote_spanned!(span=> __rt::decide::<#input_type>(#predicate, &#input))
-        }
-    };
-    let work = match &tool.body {
-        Body::Fn { path, owner, is_async, .. } => {
-            let receiver = owner.as_ref().map(|owner| quote!(__rt::Provide::<#owner>::provide(#state),));
-            let args = tool.inputs.iter().map(|input_| argument(input_, &state, &cx, &input));
-            let wait = is_async.then(|| quote!(.await));
-            quote!(__rt::Box::pin(async move { __OUTPUT.encode(#path(#receiver #(#args),*) #wait) }))
-        }
-        Body::Struct if tool.options.external.is_some() => quote!({
-            let _ = #input;
-            __rt::outside()
-        }),
-        Body::Struct => {
-            let executor = executor(tool);
-            let given = tool.options.state.as_ref().map(|given| {
-                let ty = &given.value;
-                quote!(__rt::Provide::<#ty>::provide(#state),)
-            });
-            quote!(__rt::Box::pin(async move { __OUTPUT.encode(#executor::execute(#input, #given #cx).await) }))
-        }
-    };
-    let (generics, param) = if tool.takes_state() {
-        (quote!(<'a, __S>), quote!(#state: &'a __S,))
-    } else {
-        (quote!(<'a>), TokenStream::new())
-    };
-    let bounds = if tool.takes_state() { bounds(tool) } else { TokenStream::new() };
-    quote! {
-        fn __start #generics (#param #text: &'a str, #cx: &'a __rt::Context)
-            -> ::core::result::Result<__rt::Started<'a>, __rt::Refused>
-        #bounds
-        {
-            let #input = #decode;
-            ::core::result::Result::Ok(__rt::Started { needs_approval: #needs_approval, work: #work })
+/// Where a function's state comes from.
+#[derive(Clone, Copy)]
+enum Access {
+    /// From an application's state, as the compiler checks.
+    Provided,
+    /// From the states of collected tools, as `Toolset::collect` checks.
+    Collected,
+}
+
+impl Access {
+    fn of(self, ty: &Type, state: &syn::Ident) -> TokenStream {
+        match self {
+            Self::Provided => quote!(__rt::Provide::<#ty>::provide(#state)),
+            Self::Collected => quote!(#state.get::<#ty>()),
         }
     }
 }
 
-fn argument(argument: &Input, state: &syn::Ident, cx: &syn::Ident, input: &syn::Ident) -> TokenStream {
-    match argument {
-        Input::Arg(arg) => {
-            let ident = &arg.ident;
-            quote!(#input.#ident)
+/// `fn __start`: reads the arguments and boxes the work.
+pub(crate) fn start(tool: &Tool, input_type: &TokenStream) -> TokenStream {
+    let (state, bounds) = (hidden("state"), bounds(tool));
+    let (generics, param, bounds) = if tool.takes_state() {
+        (quote!(<'a, __S>), quote!(#state: &'a __S,), bounds)
+    } else {
+        (quote!(<'a>), TokenStream::new(), TokenStream::new())
+    };
+    function(&quote!(__start #generics), &param, &bounds, &started(tool, input_type, Access::Provided))
+}
+
+/// What hands the tool to the linker; compiled only where tools are collected.
+pub(crate) fn collected(tool: &Tool, input_type: &TokenStream) -> TokenStream {
+    let state = hidden("state");
+    let started = started(tool, input_type, Access::Collected);
+    let start = function(&quote!(__collected<'a>), &quote!(#state: &'a __rt::States,), &TokenStream::new(), &started);
+    let answer = answer(tool);
+    let states = tool.states();
+    quote! {
+        __rt::collect! {
+            #start
+            __rt::inventory::submit! {
+                __rt::Collected {
+                    def: &__DEF,
+                    start: __collected,
+                    answer: #answer,
+                    needs: || ::std::vec![#(__rt::need::<#states>()),*],
+                }
+            }
         }
-        Input::State { ty, by_ref: true } => quote!(__rt::Provide::<#ty>::provide(#state)),
-        Input::State { ty, by_ref: false } => {
-            quote!(::core::clone::Clone::clone(__rt::Provide::<#ty>::provide(#state)))
+    }
+}
+
+fn function(name: &TokenStream, param: &TokenStream, bounds: &TokenStream, body: &TokenStream) -> TokenStream {
+    let (text, cx) = (hidden("text"), hidden("cx"));
+    quote! {
+        #[allow(unused_variables)]
+        fn #name (#param #text: &'a str, #cx: &'a __rt::Context)
+            -> ::core::result::Result<__rt::Started<'a>, __rt::Refused>
+        #bounds
+        {
+            #body
         }
-        Input::Context { by_ref: true } => quote!(#cx),
-        Input::Context { by_ref: false } => quote!(::core::clone::Clone::clone(#cx)),
+    }
+}
+
+/// The accepted call.
+fn started(tool: &Tool, input_type: &TokenStream, access: Access) -> TokenStream {
+    let [state, text, cx, input] = ["state", "text", "cx", "input"].map(hidden);
+    let marker = &tool.marker;
+    let needs_approval = match tool.options.approval.as_ref().map(|approval| &approval.value) {
+        None | Some(Approval::Never) => quote!(false),
+        Some(Approval::Always) => quote!(true),
+        Some(Approval::When(predicate)) => {
+            quote_spanned!(predicate.span()=> __rt::decide::<#input_type>(#predicate, &#input))
+        }
+    };
+    let work = match &tool.body {
+        Body::Fn { path, owner, is_async, .. } => {
+            let receiver = owner.as_ref().map(|owner| access.of(owner, &state));
+            let args = tool.inputs.iter().map(|argument| match argument {
+                Input::Arg(arg) => {
+                    let ident = &arg.ident;
+                    quote!(#input.#ident)
+                }
+                Input::State { ty, by_ref: true } => access.of(ty, &state),
+                Input::State { ty, by_ref: false } => {
+                    let state = access.of(ty, &state);
+                    quote!(::core::clone::Clone::clone(#state))
+                }
+                Input::Context { by_ref: true } => quote!(#cx),
+                Input::Context { by_ref: false } => quote!(::core::clone::Clone::clone(#cx)),
+            });
+            let args = receiver.into_iter().chain(args);
+            let wait = is_async.then(|| quote!(.await));
+            quote!(__rt::Box::pin(async move { __OUTPUT.encode(#path(#(#args),*) #wait) }))
+        }
+        Body::Struct if tool.options.external.is_some() => quote!(__rt::outside()),
+        Body::Struct => {
+            let executor = executor(tool);
+            let given = tool.options.state.as_ref().map(|given| access.of(&given.value, &state)).into_iter();
+            quote!(__rt::Box::pin(async move { __OUTPUT.encode(#executor::execute(#input, #(#given,)* #cx).await) }))
+        }
+    };
+    quote! {
+        let #input = <#marker as __rt::Tool>::decode(#text, #cx)?;
+        ::core::result::Result::Ok(__rt::Started { needs_approval: #needs_approval, work: #work })
     }
 }
 
@@ -175,9 +216,13 @@ pub(crate) fn bounds(tool: &Tool) -> TokenStream {
 pub(crate) fn part(tool: &Tool) -> TokenStream {
     let start =
         if tool.takes_state() { quote!(__rt::Start::On(__start::<__S>)) } else { quote!(__rt::Start::Free(__start)) };
-    let answer = match &tool.options.output {
+    let answer = answer(tool);
+    quote!(__rt::Part { def: &__DEF, start: #start, answer: #answer })
+}
+
+fn answer(tool: &Tool) -> TokenStream {
+    match &tool.options.output {
         Some(_) => quote!(::core::option::Option::Some(__ANSWER.read())),
         None => quote!(::core::option::Option::None),
-    };
-    quote!(__rt::Part { def: &__DEF, start: #start, answer: #answer })
+    }
 }

@@ -34,3 +34,9 @@ impl Validator {
             .collect()
     }
 }
+
+impl std::fmt::Display for Uncompilable {
+    fn fmt(&self, o: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        o.write_str(&self.0)
+    }
+}

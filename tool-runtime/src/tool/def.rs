@@ -120,6 +120,7 @@ impl Options {
                 done: owned(done),
                 tooltip: owned(tooltip),
             }),
+            unvalidated: false,
             meta: self.meta.iter().map(|(key, text)| ((*key).to_owned(), json(text))).collect::<Map<_, _>>(),
         }
     }

@@ -63,6 +63,8 @@ pub struct Traits {
     pub examples: Vec<Value>,
     /// What a person sees while the tool works.
     pub ui: Option<Ui>,
+    /// Whether the arguments cannot be checked against the schema, because it could not be compiled.
+    pub unvalidated: bool,
     /// Anything else, for the application.
     pub meta: Map<String, Value>,
 }

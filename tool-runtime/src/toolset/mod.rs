@@ -2,10 +2,13 @@
 
 mod adapt;
 mod calls;
+#[cfg(feature = "collect")]
+mod collect;
 mod dispatch;
 mod layer;
 mod list;
 mod name;
+mod runtime;
 
 use std::{
     collections::HashMap,
@@ -16,10 +19,16 @@ use std::{
 pub use calls::{Call, Calls};
 #[doc(hidden)]
 pub use calls::{CallOf, not_available};
+#[cfg(feature = "collect")]
+pub use collect::{CollectError, States};
+#[cfg(feature = "collect")]
+#[doc(hidden)]
+pub use collect::{Collected, need};
 pub use dispatch::run;
 pub use layer::{Invocation, Layer, Next};
 pub use list::{ListFormat, ToolList};
 pub use name::{NameError, check_name};
+pub use runtime::{RuntimeTool, RuntimeToolBuilder};
 
 use crate::tool::{Bound, DynTool, Part, ToolSpec};
 

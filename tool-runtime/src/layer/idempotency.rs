@@ -1,0 +1,104 @@
+//! The same call twice, done once.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::OnceCell;
+
+use crate::tool::{CallFuture, Effect, Output};
+use crate::toolset::{Invocation, Layer, Next};
+
+/// Answers a repeated call with the output of the first one. Two that come at the same time run once: the second waits.
+/// A call that failed is forgotten, so that it can be made again. Clones share what they remember.
+///
+/// Calls are the same when tool, principal and argument text are; [`Idempotency::by`] looks at something else. Read-only
+/// tools are left alone: their answer may have changed.
+#[derive(Clone)]
+pub struct Idempotency {
+    memory: Arc<Mutex<Memory>>,
+    key: Arc<KeyFn>,
+}
+
+type KeyFn = dyn Fn(&Invocation<'_>) -> Option<String> + Send + Sync;
+type Place = Arc<OnceCell<Output>>;
+
+struct Memory {
+    places: HashMap<String, Place>,
+    oldest: VecDeque<String>,
+    capacity: usize,
+}
+
+impl Memory {
+    /// Forgets the oldest calls that nobody waits for. A call that runs is never forgotten, or it could run twice.
+    fn make_room(&mut self) {
+        for _ in 0..self.oldest.len() {
+            if self.places.len() < self.capacity {
+                return;
+            }
+            let Some(oldest) = self.oldest.pop_front() else { return };
+            match self.places.get(&oldest) {
+                Some(place) if Arc::strong_count(place) > 1 => self.oldest.push_back(oldest),
+                _ => drop(self.places.remove(&oldest)),
+            }
+        }
+    }
+}
+
+impl Idempotency {
+    /// Remembers the last `capacity` calls (at least one), and those that still run.
+    pub fn new(capacity: usize) -> Self {
+        let memory = Memory { places: HashMap::new(), oldest: VecDeque::new(), capacity: capacity.max(1) };
+        Self { memory: Arc::new(Mutex::new(memory)), key: Arc::new(same_arguments) }
+    }
+
+    /// Calls are the same when `key` gives the same text for them; a call for which it gives none always runs.
+    pub fn by(mut self, key: impl Fn(&Invocation<'_>) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.key = Arc::new(key);
+        self
+    }
+
+    fn place(&self, key: String) -> Place {
+        let mut memory = self.lock();
+        if let Some(place) = memory.places.get(&key) {
+            return Arc::clone(place);
+        }
+        memory.make_room();
+        let place = Place::default();
+        memory.oldest.push_back(key.clone());
+        memory.places.insert(key, Arc::clone(&place));
+        place
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn same_arguments(call: &Invocation<'_>) -> Option<String> {
+    if call.spec.traits.effect == Effect::ReadOnly {
+        return None;
+    }
+    // Lengths in front, so that no principal can look like the start of another tool's name.
+    let principal = call.cx.principal().unwrap_or_default();
+    Some(format!("{}:{principal}{}:{}{}", principal.len(), call.spec.name.len(), call.spec.name, call.arguments))
+}
+
+impl Layer for Idempotency {
+    fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+        let place = (self.key)(&call).map(|key| self.place(key));
+        Box::pin(async move {
+            match place {
+                Some(place) => place.get_or_try_init(|| next.run()).await.cloned(),
+                None => next.run().await,
+            }
+        })
+    }
+}
+
+impl std::fmt::Debug for Idempotency {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Idempotency").field("remembered", &self.lock().places.len()).finish_non_exhaustive()
+    }
+}

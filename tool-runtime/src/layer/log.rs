@@ -1,0 +1,56 @@
+//! A record of every call.
+
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
+
+use crate::tool::{CallError, CallFuture, Output};
+use crate::toolset::{Invocation, Layer, Next};
+
+/// Tells a function about every call that ended. What the model is not told, such as the cause of a failure, is in there.
+#[derive(Clone, Copy, Debug)]
+pub struct Log<F> {
+    sink: F,
+}
+
+/// A call that ended. Its `Display` is one line without arguments and output, which may be confidential.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Entry<'a> {
+    /// The call.
+    pub call: Invocation<'a>,
+    /// How long it took.
+    pub took: Duration,
+    /// What came of it.
+    pub result: &'a Result<Output, CallError>,
+}
+
+impl<F: Fn(Entry<'_>) + Send + Sync + 'static> Log<F> {
+    /// A log that goes to `sink`, which must not block.
+    pub fn new(sink: F) -> Self {
+        Self { sink }
+    }
+}
+
+impl<F: Fn(Entry<'_>) + Send + Sync + 'static> Layer for Log<F> {
+    fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+        Box::pin(async move {
+            let started = Instant::now();
+            let result = next.run().await;
+            (self.sink)(Entry { call, took: started.elapsed(), result: &result });
+            result
+        })
+    }
+}
+
+impl fmt::Display for Entry<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {} ", self.call.cx.call_id(), self.call.spec.name)?;
+        match self.result {
+            Ok(_) => out.write_str("ok")?,
+            Err(error) => write!(out, "failed: {}", error.for_log())?,
+        }
+        write!(out, " ({} ms)", self.took.as_millis())
+    }
+}

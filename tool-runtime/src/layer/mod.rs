@@ -1,0 +1,40 @@
+//! Layers that most applications need: a log, limits on time, number and rate, retries, idempotency.
+//!
+//! A layer goes around every tool of a set with [`Toolset::layer`](crate::Toolset::layer). The one added last is the
+//! outermost. An order that makes sense, from the inside out:
+//!
+//! ```
+//! # #[cfg(feature = "derive")] {
+//! use std::time::Duration;
+//! use tool_runtime::{layer::{ConcurrencyLimit, Idempotency, Log, RateLimit, Retry, TimeLimit}, tool, toolset};
+//!
+//! /// Adds two numbers.
+//! #[tool(effect = read_only)]
+//! fn add(/** The first. */ a: i64, /** The second. */ b: i64) -> i64 {
+//!     a + b
+//! }
+//!
+//! let tools = toolset!(add)
+//!     .layer(TimeLimit::new(Duration::from_secs(10)))       // each try
+//!     .layer(Retry::new(2))                                 // tries of one call
+//!     .layer(ConcurrencyLimit::new(4))                      // calls at a time, their tries included
+//!     .layer(RateLimit::new(100, Duration::from_secs(60)))  // calls a minute
+//!     .layer(Idempotency::new(1_000))                       // repeated calls stop here
+//!     .layer(Log::new(|entry| eprintln!("{entry}")));       // sees everything
+//! # assert_eq!(tools.len(), 1);
+//! # }
+//! ```
+
+mod concurrency;
+mod idempotency;
+mod log;
+mod rate;
+mod retry;
+mod time;
+
+pub use concurrency::ConcurrencyLimit;
+pub use idempotency::Idempotency;
+pub use log::{Entry, Log};
+pub use rate::RateLimit;
+pub use retry::Retry;
+pub use time::TimeLimit;

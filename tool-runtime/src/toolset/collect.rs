@@ -1,0 +1,146 @@
+//! Every `#[tool]` of a program, without a list.
+
+use std::{
+    any::{Any, TypeId, type_name},
+    collections::HashMap,
+    fmt,
+    sync::Arc,
+};
+
+use super::{NameError, Toolset};
+use crate::feedback::Rejection;
+use crate::tool::{CallError, Context, Def, DynTool, Output, Refused, Started, ToolSpec};
+
+/// A declared tool, as the linker collects it.
+pub struct Collected {
+    /// The declaration.
+    pub def: &'static Def,
+    /// Starts a call.
+    pub start: for<'a> fn(&'a States, &'a str, &'a Context) -> Result<Started<'a>, Refused>,
+    /// Reads an answer, for an external tool.
+    pub answer: Option<fn(&str) -> Result<Output, Rejection>>,
+    /// The types of state that the tool needs, and their names.
+    pub needs: fn() -> Vec<(TypeId, &'static str)>,
+}
+
+inventory::collect!(Collected);
+
+impl fmt::Debug for Collected {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Collected").field("def", &self.def).finish_non_exhaustive()
+    }
+}
+
+/// Values by their type: the state of collected tools.
+#[derive(Clone, Default)]
+pub struct States {
+    values: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+}
+
+impl States {
+    /// No state.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a value, in place of an earlier one of its type.
+    pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.values.insert(TypeId::of::<T>(), Arc::new(value));
+        self
+    }
+
+    /// The value of type `T`.
+    ///
+    /// # Panics
+    ///
+    /// When there is none; [`Toolset::collect`] has checked that there is.
+    #[doc(hidden)]
+    pub fn get<T: 'static>(&self) -> &T {
+        let value = self.values.get(&TypeId::of::<T>()).and_then(|value| value.downcast_ref());
+        value.expect("`Toolset::collect` has checked that every needed state is there")
+    }
+}
+
+impl fmt::Debug for States {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("States").field("count", &self.values.len()).finish()
+    }
+}
+
+/// The name and id of a type, for [`Collected::needs`].
+pub fn need<T: 'static>() -> (TypeId, &'static str) {
+    (TypeId::of::<T>(), type_name::<T>())
+}
+
+/// Why the tools of a program could not be put together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CollectError {
+    /// Two tools have one name.
+    Name(NameError),
+    /// A tool needs a state that was not given.
+    MissingState {
+        /// The tool.
+        tool: String,
+        /// The type of the state.
+        state: &'static str,
+    },
+}
+
+impl fmt::Display for CollectError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(error) => error.fmt(out),
+            Self::MissingState { tool, state } => {
+                write!(out, "the tool `{tool}` needs a `{state}`: add one with `States::with`")
+            }
+        }
+    }
+}
+
+impl std::error::Error for CollectError {}
+
+impl Toolset {
+    /// Every tool that is declared anywhere in the program, in the order of their names.
+    ///
+    /// Fails when two have one name, or one needs a state that `states` does not hold.
+    pub fn collect(states: States) -> Result<Self, CollectError> {
+        let states = Arc::new(states);
+        let mut all: Vec<&'static Collected> = inventory::iter::<Collected>.into_iter().collect();
+        all.sort_by_key(|tool| tool.def.name);
+        let mut tools = Vec::with_capacity(all.len());
+        for tool in all {
+            if let Some((_, state)) = (tool.needs)().into_iter().find(|(id, _)| !states.values.contains_key(id)) {
+                return Err(CollectError::MissingState { tool: tool.def.name.to_owned(), state });
+            }
+            tools.push(Arc::new(Linked { tool, states: Arc::clone(&states) }) as Arc<dyn DynTool>);
+        }
+        Self::of(tools).map_err(CollectError::Name)
+    }
+}
+
+struct Linked {
+    tool: &'static Collected,
+    states: Arc<States>,
+}
+
+impl DynTool for Linked {
+    fn name(&self) -> &str {
+        self.tool.def.name
+    }
+
+    fn spec(&self) -> &Arc<ToolSpec> {
+        self.tool.def.spec()
+    }
+
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError> {
+        Ok((self.tool.start)(&self.states, arguments, cx)?)
+    }
+
+    fn answer(&self, output: &str) -> Result<Output, CallError> {
+        match self.tool.answer {
+            Some(answer) => Ok(answer(output)?),
+            None => Err(CallError::NotExecuted),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Tools whose schema is only known at run time: sent by a frontend, read from a file, offered by another server.
+
+use std::{fmt, sync::Arc};
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::{NameError, check_name};
+use crate::feedback::{Rejection, malformed};
+use crate::schema::{Schema, Validator};
+use crate::tool::{Approval, CallError, Context, DynTool, Effect, Failure, Output, Started, ToolSpec, Traits};
+
+type Handler = dyn Fn(Value, Context) -> BoxFuture<'static, Result<Output, CallError>> + Send + Sync;
+
+/// A tool whose schema is only known at run time.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_runtime::{Context, Toolset, toolset::RuntimeTool};
+///
+/// let shout = RuntimeTool::new("shout", "Says a text loudly.")
+///     .input(json!({ "type": "object", "properties": { "text": { "type": "string" } }, "required": ["text"] }))
+///     .handler(|arguments, _cx| async move {
+///         Ok(json!(arguments["text"].as_str().unwrap_or_default().to_uppercase()))
+///     })?;
+/// let tools = Toolset::new().with(shout)?;
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let cx = Context::new("call_1");
+/// assert_eq!(tools.call("shout", r#"{"text":"hi"}"#, &cx).await.unwrap().as_json(), Some("\"HI\""));
+/// assert!(tools.call("shout", r#"{"text":1}"#, &cx).await.is_err());
+/// # });
+/// # Ok::<(), tool_runtime::toolset::NameError>(())
+/// ```
+pub struct RuntimeTool {
+    spec: Arc<ToolSpec>,
+    input: Option<Validator>,
+    output: Option<Validator>,
+    warning: Option<String>,
+    handler: Option<Box<Handler>>,
+}
+
+/// A [`RuntimeTool`] that is not finished.
+#[derive(Debug)]
+#[must_use = "finish it with `handler` or `external`"]
+pub struct RuntimeToolBuilder {
+    name: String,
+    description: String,
+    input: Option<Value>,
+    output: Option<Value>,
+    title: Option<String>,
+    traits: Traits,
+}
+
+impl RuntimeTool {
+    /// Begins a tool. Without a schema it takes any object.
+    #[allow(clippy::new_ret_no_self, reason = "a tool without a handler is no tool yet")]
+    pub fn new(name: impl Into<String>, description: impl Into<String>) -> RuntimeToolBuilder {
+        RuntimeToolBuilder {
+            name: name.into(),
+            description: description.into(),
+            input: None,
+            output: None,
+            title: None,
+            traits: Traits::default(),
+        }
+    }
+
+    /// Why arguments cannot be checked, if they cannot: the schema could not be compiled. The tool can be used all the
+    /// same; [`Traits::unvalidated`] is set.
+    pub fn warning(&self) -> Option<&str> {
+        self.warning.as_deref()
+    }
+
+    fn read(&self, arguments: &str) -> Result<Value, Rejection> {
+        let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
+        let value: Value =
+            serde_json::from_str(arguments).map_err(|error| Rejection::one(malformed(arguments, &error)))?;
+        check(self.input.as_ref(), value)
+    }
+}
+
+fn check(validator: Option<&Validator>, value: Value) -> Result<Value, Rejection> {
+    match validator.map(|validator| validator.problems(&value, "")) {
+        Some(problems) if !problems.is_empty() => Err(Rejection::new(problems)),
+        _ => Ok(value),
+    }
+}
+
+impl RuntimeToolBuilder {
+    /// Sets the JSON Schema of the arguments, of any draft that its `$schema` names; 2020-12 without one.
+    pub fn input(mut self, schema: Value) -> Self {
+        self.input = Some(schema);
+        self
+    }
+
+    /// Sets the JSON Schema of the output. The answer to an external tool is checked against it.
+    pub fn output(mut self, schema: Value) -> Self {
+        self.output = Some(schema);
+        self
+    }
+
+    /// Sets a name for people.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Sets what the tool does to the world.
+    pub fn effect(mut self, effect: Effect) -> Self {
+        self.traits.effect = effect;
+        self
+    }
+
+    /// Requires an approval for every call.
+    pub fn approval(mut self) -> Self {
+        self.traits.approval = Approval::Always;
+        self
+    }
+
+    /// Changes any of the flags and limits.
+    pub fn traits(mut self, change: impl FnOnce(&mut Traits)) -> Self {
+        change(&mut self.traits);
+        self
+    }
+
+    /// Finishes a tool that runs here. The handler gets the checked arguments; what it returns is the output.
+    ///
+    /// Fails when the name is not `[A-Za-z0-9_-]{1,64}`.
+    pub fn handler<F, R>(self, handler: F) -> Result<RuntimeTool, NameError>
+    where
+        F: Fn(Value, Context) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Value, Failure>> + Send + 'static,
+    {
+        self.finish(Some(Box::new(move |arguments, cx| {
+            let work = handler(arguments, cx);
+            Box::pin(async move { Ok(Output::json(&work.await?)?) })
+        })))
+    }
+
+    /// Finishes a tool that is executed outside this program.
+    ///
+    /// Fails when the name is not `[A-Za-z0-9_-]{1,64}`.
+    pub fn external(mut self) -> Result<RuntimeTool, NameError> {
+        self.traits.external = true;
+        self.finish(None)
+    }
+
+    fn finish(mut self, handler: Option<Box<Handler>>) -> Result<RuntimeTool, NameError> {
+        check_name(&self.name)?;
+        let schema = self.input.unwrap_or_else(|| json!({ "type": "object" }));
+        let (input, warning) = match Validator::compile(&schema) {
+            Ok(validator) => (Some(validator), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        self.traits.unvalidated = input.is_none();
+        let output = self.output.as_ref().and_then(|schema| Validator::compile(schema).ok());
+        let spec = ToolSpec {
+            name: self.name,
+            title: self.title,
+            description: self.description,
+            input: Arc::new(Schema::new(schema)),
+            output: self.output.map(|schema| Arc::new(Schema::new(schema))),
+            traits: self.traits,
+        };
+        Ok(RuntimeTool { spec: Arc::new(spec), input, output, warning, handler })
+    }
+}
+
+impl DynTool for RuntimeTool {
+    fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
+    }
+
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError> {
+        let arguments = self.read(arguments)?;
+        let needs_approval = self.spec.traits.approval != Approval::Never;
+        let work: BoxFuture<'a, _> = match &self.handler {
+            // The handler is called when the work is polled, not before: an approval may still be missing.
+            Some(handler) => Box::pin(async move { handler(arguments, cx.clone()).await }),
+            None => Box::pin(std::future::ready(Err(CallError::NotExecuted))),
+        };
+        Ok(Started { needs_approval, work })
+    }
+
+    fn answer(&self, output: &str) -> Result<Output, CallError> {
+        if self.handler.is_some() {
+            return Err(CallError::NotExecuted);
+        }
+        let value = serde_json::from_str(output).map_err(|error| Rejection::one(malformed(output, &error)))?;
+        Ok(Output::json(&check(self.output.as_ref(), value)?)?)
+    }
+}
+
+impl fmt::Debug for RuntimeTool {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("RuntimeTool")
+            .field("spec", &self.spec)
+            .field("warning", &self.warning)
+            .finish_non_exhaustive()
+    }
+}
