@@ -1,0 +1,21 @@
+//! What the examples share.
+
+use tool_runtime::model::{Model, NegotiatingModel, from_env};
+
+/// The model that the environment names (`OPENAI_*`, `ANTHROPIC_*`), or else the negotiating model, which needs neither a
+/// key nor a network.
+///
+/// Ends the program with an explanation when the environment names a model that cannot be used.
+pub fn model() -> Box<dyn Model> {
+    match from_env() {
+        Some(Ok(model)) => {
+            eprintln!("(model: {})", model.name());
+            model
+        }
+        Some(Err(error)) => {
+            eprintln!("{error}");
+            std::process::exit(2);
+        }
+        None => Box::new(NegotiatingModel::new()),
+    }
+}
