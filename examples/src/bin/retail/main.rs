@@ -27,12 +27,13 @@ use std::sync::Arc;
 
 const USAGE: &str = "usage: retail [FOLDER] | retail replay FOLDER";
 
-fn main() -> ExitCode {
+#[tokio::main]
+async fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match *arguments {
         [] => data::embedded().map(session::start),
-        ["replay", folder] => match replay(Path::new(folder), &mut io::stdout().lock()) {
+        ["replay", folder] => match replay(Path::new(folder), &mut io::stdout().lock()).await {
             Ok(0) => Ok(()),
             Ok(_) => return ExitCode::FAILURE,
             Err(error) => Err(error),
@@ -52,12 +53,12 @@ fn main() -> ExitCode {
 }
 
 /// Replays the tasks in `folder`, a line each, and says how many failed.
-fn replay(folder: &Path, out: &mut impl Write) -> io::Result<usize> {
+async fn replay(folder: &Path, out: &mut impl Write) -> io::Result<usize> {
     let database = Arc::new(data::database(folder)?);
     let tasks = data::tasks(folder)?;
     let mut failed = 0;
     for task in &tasks {
-        match task.replay(&database) {
+        match task.replay(&database).await {
             Ok(()) => writeln!(out, "ok  {}", task.short_id())?,
             Err(mismatch) => {
                 failed += 1;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use tool_runtime::{Context, Part, Toolset};
 
 use crate::python;
 use crate::store::{Database, Store};
@@ -40,10 +41,11 @@ impl Task {
     }
 
     /// Runs the actions one after the other on a fresh store.
-    pub(crate) fn replay(&self, database: &Arc<Database>) -> Result<(), Mismatch> {
-        let store = Store::new(Arc::clone(database));
+    pub(crate) async fn replay(&self, database: &Arc<Database>) -> Result<(), Mismatch> {
+        let store = Arc::new(Store::new(Arc::clone(database)));
+        let tools = tools::of(Arc::clone(&store));
         for (index, action) in self.actions.iter().enumerate() {
-            let got = perform(&store, action);
+            let got = perform(&tools, action, &Context::new(index.to_string())).await;
             if !agrees(&action.result, &got) {
                 let expected = text(&action.result);
                 return Err(Mismatch::Action { index, name: action.name.clone(), expected, got });
@@ -58,12 +60,20 @@ impl Task {
     }
 }
 
-/// What the model reads after this call.
-fn perform(store: &Store, action: &Action) -> String {
+/// What the model reads after this call: an output, a refusal of the shop, or of arguments that do not fit.
+async fn perform(tools: &Toolset, action: &Action, cx: &Context) -> String {
     let arguments = Value::Object(action.arguments.clone()).to_string();
-    match tools::call(store, &action.name, &arguments) {
-        Ok(value) => text(&value),
-        Err(refusal) => refusal,
+    match tools.call(&action.name, &arguments, cx).await {
+        Ok(output) => output.for_model().iter().map(as_recorded).collect(),
+        Err(error) => as_recorded(&error.for_model()),
+    }
+}
+
+/// JSON with the spaces of the recording, anything else as it is.
+fn as_recorded(part: &Part) -> String {
+    match part {
+        Part::Json { json } => serde_json::from_str(json).map_or_else(|_| json.clone(), |value| written(&value)),
+        other => other.as_text().unwrap_or_default().to_owned(),
     }
 }
 

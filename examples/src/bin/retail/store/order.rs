@@ -70,6 +70,7 @@ pub(crate) enum Status {
 
 /// The reasons the policy accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub(crate) enum CancelReason {
     #[serde(rename = "no longer needed")]
     NoLongerNeeded,

@@ -1,17 +1,14 @@
 //! Replays: the extract always, the whole recording where it is at hand.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
+use super::{package, wait};
 use crate::{data, replay};
-
-fn package(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
-}
 
 fn replayed(folder: &Path) -> (usize, String) {
     let mut report = Vec::new();
-    let failed = replay(folder, &mut report).unwrap();
+    let failed = wait(replay(folder, &mut report)).unwrap();
     (failed, String::from_utf8(report).unwrap())
 }
 
@@ -40,7 +37,7 @@ fn a_difference_is_told_with_its_place() {
     let line = tasks.lines().find(|line| line.contains("retail-train-145")).unwrap();
 
     let price = line.replacen("exchange_price_difference\\\": 0.0", "exchange_price_difference\\\": 0", 1);
-    let told = task(&price).replay(&database).unwrap_err().to_string();
+    let told = wait(task(&price).replay(&database)).unwrap_err().to_string();
     assert!(told.contains("exchange_delivered_order_items: expected …"), "{told}");
     assert!(told.contains("0}, got …") && told.ends_with("0.0}"), "{told}");
 
@@ -50,8 +47,19 @@ fn a_difference_is_told_with_its_place() {
         changed.replace("\"exchange_price_difference\": 0.0", "\"exchange_price_difference\": 0")
     );
     assert_ne!(by_value, line);
-    task(&by_value).replay(&database).unwrap();
+    wait(task(&by_value).replay(&database)).unwrap();
     let unchanged = format!("{actions}\"changed\": {{}}}}");
-    let told = task(&unchanged).replay(&database).unwrap_err().to_string();
+    let told = wait(task(&unchanged).replay(&database)).unwrap_err().to_string();
     assert!(told.starts_with("changed records: expected {}, got {\"orders\""), "{told}");
+}
+
+#[test]
+fn refused_arguments_are_a_difference() {
+    let line = r##"{"id": "retail-x", "actions": [{"name": "get_order_details", "arguments": {"order": "#W0"}, "result": "Error: order not found"}], "changed": {}}"##;
+    let task: replay::Task = serde_json::from_str(line).unwrap();
+    let told = wait(task.replay(&Arc::new(data::embedded().unwrap()))).unwrap_err().to_string();
+    assert!(
+        told.starts_with("action 0 get_order_details: expected Error: order not found, got {\"ok\": false"),
+        "{told}"
+    );
 }

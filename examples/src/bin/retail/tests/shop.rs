@@ -1,16 +1,18 @@
 //! What the tools do where the recorded tasks do not look.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::{call, shop};
 use crate::store::Store;
 
-fn balance(store: &Store, user: &str, card: &str) -> f64 {
+fn balance(store: &Arc<Store>, user: &str, card: &str) -> f64 {
     let user = call(store, "get_user_details", &json!({ "user_id": user })).unwrap();
     user["payment_methods"][card]["balance"].as_f64().unwrap()
 }
 
-fn changed(store: &Store) -> Value {
+fn changed(store: &Arc<Store>) -> Value {
     serde_json::to_value(store.changed()).unwrap()
 }
 

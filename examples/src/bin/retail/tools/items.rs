@@ -1,5 +1,7 @@
 //! Changing what was ordered: replacing, exchanging and returning items.
 
+use tool_runtime::tool;
+
 use crate::error::RetailError;
 use crate::number::Number;
 use crate::store::{Item, Order, Status, Store, Transaction, Variant};
@@ -7,18 +9,19 @@ use crate::store::{Item, Order, Status, Store, Transaction, Variant};
 /// Modify items in a pending order to new items of the same product type. For a pending order, this function can only
 /// be called once. The agent needs to explain the exchange detail and ask for explicit user confirmation (yes/no) to
 /// proceed.
+#[tool(approval = always, effect = destructive)]
 pub(crate) fn modify_pending_order_items(
-    // The order id, such as '#W0000000'. Be careful there is a '#' symbol at the beginning of the order id.
+    /// The order id, such as '#W0000000'. Be careful there is a '#' symbol at the beginning of the order id.
     order_id: String,
-    // The item ids to be modified, each such as '1008292230'. There could be duplicate items in the list.
+    /// The item ids to be modified, each such as '1008292230'. There could be duplicate items in the list.
     item_ids: Vec<String>,
-    // The item ids to be modified for, each such as '1008292230'. There could be duplicate items in the list. Each new
-    // item id should match the item id in the same position and be of the same product.
+    /// The item ids to be modified for, each such as '1008292230'. There could be duplicate items in the list. Each new
+    /// item id should match the item id in the same position and be of the same product.
     new_item_ids: Vec<String>,
-    // The payment method id to pay or receive refund for the item price difference, such as 'gift_card_0000000' or
-    // 'credit_card_0000000'. These can be looked up from the user or order details.
+    /// The payment method id to pay or receive refund for the item price difference, such as 'gift_card_0000000' or
+    /// 'credit_card_0000000'. These can be looked up from the user or order details.
     payment_method_id: String,
-    store: &Store,
+    #[state] store: &Store,
 ) -> Result<Order, RetailError> {
     store.change_order(&order_id, |order, user| {
         order.require_pending("modified")?;
@@ -47,18 +50,19 @@ pub(crate) fn modify_pending_order_items(
 /// Exchange items in a delivered order to new items of the same product type. For a delivered order, return or exchange
 /// can be only done once by the agent. The agent needs to explain the exchange detail and ask for explicit user
 /// confirmation (yes/no) to proceed.
+#[tool(approval = always, effect = destructive)]
 pub(crate) fn exchange_delivered_order_items(
-    // The order id, such as '#W0000000'. Be careful there is a '#' symbol at the beginning of the order id.
+    /// The order id, such as '#W0000000'. Be careful there is a '#' symbol at the beginning of the order id.
     order_id: String,
-    // The item ids to be exchanged, each such as '1008292230'. There could be duplicate items in the list.
+    /// The item ids to be exchanged, each such as '1008292230'. There could be duplicate items in the list.
     item_ids: Vec<String>,
-    // The item ids to be exchanged for, each such as '1008292230'. There could be duplicate items in the list. Each new
-    // item id should match the item id in the same position and be of the same product.
+    /// The item ids to be exchanged for, each such as '1008292230'. There could be duplicate items in the list. Each new
+    /// item id should match the item id in the same position and be of the same product.
     new_item_ids: Vec<String>,
-    // The payment method id to pay or receive refund for the item price difference, such as 'gift_card_0000000' or
-    // 'credit_card_0000000'. These can be looked up from the user or order details.
+    /// The payment method id to pay or receive refund for the item price difference, such as 'gift_card_0000000' or
+    /// 'credit_card_0000000'. These can be looked up from the user or order details.
     payment_method_id: String,
-    store: &Store,
+    #[state] store: &Store,
 ) -> Result<Order, RetailError> {
     store.change_order(&order_id, |order, user| {
         order.require_delivered("exchanged")?;
@@ -79,15 +83,16 @@ pub(crate) fn exchange_delivered_order_items(
 /// Return some items of a delivered order. The order status will be changed to 'return requested'. The agent needs to
 /// explain the return detail and ask for explicit user confirmation (yes/no) to proceed. The user will receive
 /// follow-up email for how and where to return the item.
+#[tool(approval = always, effect = destructive)]
 pub(crate) fn return_delivered_order_items(
-    // The order id, such as '#W0000000'. Be careful there is a '#' symbol at the beginning of the order id.
+    /// The order id, such as '#W0000000'. Be careful there is a '#' symbol at the beginning of the order id.
     order_id: String,
-    // The item ids to be returned, each such as '1008292230'. There could be duplicate items in the list.
+    /// The item ids to be returned, each such as '1008292230'. There could be duplicate items in the list.
     item_ids: Vec<String>,
-    // The payment method id to pay or receive refund for the item price difference, such as 'gift_card_0000000' or
-    // 'credit_card_0000000'. These can be looked up from the user or order details.
+    /// The payment method id to pay or receive refund for the item price difference, such as 'gift_card_0000000' or
+    /// 'credit_card_0000000'. These can be looked up from the user or order details.
     payment_method_id: String,
-    store: &Store,
+    #[state] store: &Store,
 ) -> Result<Order, RetailError> {
     store.change_order(&order_id, |order, user| {
         order.require_delivered("returned")?;

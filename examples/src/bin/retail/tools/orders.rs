@@ -1,13 +1,16 @@
 //! Looking at orders, and changing pending ones.
 
+use tool_runtime::tool;
+
 use crate::error::RetailError;
 use crate::store::{Address, CancelReason, Order, Status, Store, Transaction};
 
 /// Get the status and details of an order.
+#[tool(effect = read_only)]
 pub(crate) fn get_order_details(
-    // The order id, such as '#W0000000'. Be careful there is a '#' symbol at the beginning of the order id.
+    /// The order id, such as '#W0000000'. Be careful there is a '#' symbol at the beginning of the order id.
     order_id: String,
-    store: &Store,
+    #[state] store: &Store,
 ) -> Result<Order, RetailError> {
     store.order(&order_id)
 }
@@ -17,12 +20,13 @@ pub(crate) fn get_order_details(
 /// the order status will be changed to 'cancelled' and the payment will be refunded. The refund will be added to the
 /// user's gift card balance immediately if the payment was made using a gift card, otherwise the refund would take 5-7
 /// business days to process. The function returns the order details after the cancellation.
+#[tool(approval = always, effect = destructive)]
 pub(crate) fn cancel_pending_order(
-    // The order id, such as '#W0000000'. Be careful there is a '#' symbol at the beginning of the order id.
+    /// The order id, such as '#W0000000'. Be careful there is a '#' symbol at the beginning of the order id.
     order_id: String,
-    // The reason for cancellation, which should be either 'no longer needed' or 'ordered by mistake'.
+    /// The reason for cancellation, which should be either 'no longer needed' or 'ordered by mistake'.
     reason: CancelReason,
-    store: &Store,
+    #[state] store: &Store,
 ) -> Result<Order, RetailError> {
     store.change_order(&order_id, |order, user| {
         order.require_pending("cancelled")?;
@@ -38,23 +42,24 @@ pub(crate) fn cancel_pending_order(
 
 /// Modify the shipping address of a pending order. The agent needs to explain the modification detail and ask for
 /// explicit user confirmation (yes/no) to proceed.
+#[tool(approval = always, effect = write, idempotent)]
 #[expect(clippy::too_many_arguments, reason = "an address has six lines")]
 pub(crate) fn modify_pending_order_address(
-    // The order id, such as '#W0000000'. Be careful there is a '#' symbol at the beginning of the order id.
+    /// The order id, such as '#W0000000'. Be careful there is a '#' symbol at the beginning of the order id.
     order_id: String,
-    // The first line of the address, such as '123 Main St'.
+    /// The first line of the address, such as '123 Main St'.
     address1: String,
-    // The second line of the address, such as 'Apt 1' or ''.
+    /// The second line of the address, such as 'Apt 1' or ''.
     address2: String,
-    // The city, such as 'San Francisco'.
+    /// The city, such as 'San Francisco'.
     city: String,
-    // The state, such as 'CA'.
+    /// The state, such as 'CA'.
     state: String,
-    // The country, such as 'USA'.
+    /// The country, such as 'USA'.
     country: String,
-    // The zip code, such as '12345'.
+    /// The zip code, such as '12345'.
     zip: String,
-    store: &Store,
+    #[state] store: &Store,
 ) -> Result<Order, RetailError> {
     store.change_order(&order_id, |order, _| {
         order.require_pending("modified")?;
@@ -72,13 +77,14 @@ pub(crate) fn modify_pending_order_address(
 
 /// Modify the payment method of a pending order. The agent needs to explain the modification detail and ask for
 /// explicit user confirmation (yes/no) to proceed.
+#[tool(approval = always, effect = write)]
 pub(crate) fn modify_pending_order_payment(
-    // The order id, such as '#W0000000'. Be careful there is a '#' symbol at the beginning of the order id.
+    /// The order id, such as '#W0000000'. Be careful there is a '#' symbol at the beginning of the order id.
     order_id: String,
-    // The payment method id to pay or receive refund for the item price difference, such as 'gift_card_0000000' or
-    // 'credit_card_0000000'. These can be looked up from the user or order details.
+    /// The payment method id to pay or receive refund for the item price difference, such as 'gift_card_0000000' or
+    /// 'credit_card_0000000'. These can be looked up from the user or order details.
     payment_method_id: String,
-    store: &Store,
+    #[state] store: &Store,
 ) -> Result<Order, RetailError> {
     store.change_order(&order_id, |order, user| {
         order.require_pending("modified")?;
