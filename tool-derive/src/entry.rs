@@ -165,3 +165,18 @@ fn first(item: &syn::Item) -> TokenStream {
     };
     quote::quote_spanned!(span=> item)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{TokenStream, quote, text};
+
+    #[test]
+    fn state_and_context_are_shared() {
+        let function = quote! {
+            /// Looks.
+            fn look(#[state] store: &mut Store, #[context] cx: &mut Context) {}
+        };
+        let out = super::tool(TokenStream::new(), function).to_string();
+        assert_eq!(out.matches(text::MUT_STATE).count(), 2, "{out}");
+    }
+}
