@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use syn::{DeriveInput, ImplItem, ItemImpl, ItemStruct, spanned::Spanned as _};
+use syn::{Attribute, DeriveInput, ImplItem, ItemImpl, ItemStruct, parse_quote, spanned::Spanned as _};
 
 use crate::{
     check,
@@ -21,6 +21,7 @@ pub(crate) fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
         let marker = function.sig.ident.clone();
         let tool = signature::function(&function, marker, None, options, &mut errors);
         strip(&mut function);
+        function.attrs.insert(0, owned_arguments());
         let mut out = function.into_token_stream();
         let is_method = function_has_self(&out);
         if !is_method {
@@ -88,6 +89,7 @@ pub(crate) fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream 
         let tool = signature::function(&function, marker.clone(), Some(&owner), options, &mut errors);
         strip(&mut function);
         method.sig = function.sig;
+        method.attrs.insert(0, owned_arguments());
         tools.extend(expand::marker(&tool));
         tools.extend(finish(&tool, errors, true));
         markers.push(marker);
@@ -143,6 +145,11 @@ fn strip(function: &mut ToolFn) {
     }
 }
 
+/// Keeps clippy from asking for `&str`. It stands first, so that what the user says of the same lint prevails.
+fn owned_arguments() -> Attribute {
+    parse_quote!(#[allow(clippy::needless_pass_by_value, reason = "a tool owns its decoded arguments")])
+}
+
 fn function_has_self(function: &TokenStream) -> bool {
     syn::parse2::<ToolFn>(function.clone()).is_ok_and(|function| function.sig.receiver().is_some())
 }
@@ -157,4 +164,19 @@ fn first(item: &syn::Item) -> TokenStream {
         other => other.span(),
     };
     quote::quote_spanned!(span=> item)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TokenStream, quote, text};
+
+    #[test]
+    fn state_and_context_are_shared() {
+        let function = quote! {
+            /// Looks.
+            fn look(#[state] store: &mut Store, #[context] cx: &mut Context) {}
+        };
+        let out = super::tool(TokenStream::new(), function).to_string();
+        assert_eq!(out.matches(text::MUT_STATE).count(), 2, "{out}");
+    }
 }

@@ -17,6 +17,7 @@ pub(crate) const PATTERN: &str = "the model needs one name for each parameter: t
 pub(crate) const IMPL_TRAIT: &str = "the model's input needs one concrete type: write it out";
 pub(crate) const IMPL_OUTPUT: &str = "the output needs one concrete type, so that its schema is known: write it out";
 pub(crate) const MUT_SELF: &str = "calls run side by side, so a tool method takes `&self`: use a lock for what changes";
+pub(crate) const MUT_STATE: &str = "calls run side by side, so a tool takes `&T`: use a lock for what changes";
 pub(crate) const OWNED_SELF: &str = "a tool is called more than once, so a tool method takes `&self`";
 pub(crate) const NO_SELF: &str =
     "a tool method takes `&self`; a function without state can be a tool of its own, outside the impl";

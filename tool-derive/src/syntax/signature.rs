@@ -117,7 +117,13 @@ fn parameter(param: &PatType, errors: &mut Errors) -> Option<Input> {
         Type::Reference(reference) => (&*reference.elem, true),
         ty => (ty, false),
     };
-    match attrs.role.as_ref().map_or(Role::Arg, |role| role.value) {
+    let role = attrs.role.as_ref().map_or(Role::Arg, |role| role.value);
+    if let (Type::Reference(reference), Role::State | Role::Context) = (&*param.ty, role)
+        && reference.mutability.is_some()
+    {
+        errors.over(reference, text::MUT_STATE);
+    }
+    match role {
         Role::State => return Some(Input::State { ty: ty.clone(), by_ref }),
         Role::Context => return Some(Input::Context { by_ref }),
         Role::Arg => {}
