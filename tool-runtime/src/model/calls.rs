@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::Delta;
@@ -46,11 +45,6 @@ impl Calls {
         Self { tools: tools.clone(), format, turn: messages.len(), taken: taken.collect(), open: Vec::new() }
     }
 
-    /// How many calls have begun.
-    pub(super) fn len(&self) -> usize {
-        self.open.len()
-    }
-
     /// Begins a call. An empty or used `id` is replaced: one id never stands for two calls.
     pub(super) fn start(&mut self, id: &str, name: &str, out: &mut Vec<Delta>) -> usize {
         let index = self.open.len();
@@ -73,17 +67,6 @@ impl Calls {
         if !call.held {
             out.push(Delta::CallArguments { index, text: text.to_owned() });
         }
-    }
-
-    /// Whether the arguments of a call are a whole object, to which nothing can be added.
-    pub(super) fn is_whole(&self, index: usize) -> bool {
-        let text = self.open[index].text.trim_ascii();
-        text.starts_with('{') && text.ends_with('}') && serde_json::from_str::<IgnoredAny>(text).is_ok()
-    }
-
-    /// Whether a call was ended.
-    pub(super) fn is_ended(&self, index: usize) -> bool {
-        self.open[index].ended
     }
 
     /// Ends a call whose arguments are complete.
@@ -127,6 +110,26 @@ impl Calls {
             id = format!("{wanted}_{copies}");
         }
         id
+    }
+}
+
+/// For chat completions, which do not say where a call ends.
+#[cfg(feature = "openai")]
+impl Calls {
+    /// How many calls have begun.
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Whether the arguments of a call are a whole object, to which nothing can be added.
+    pub(super) fn is_whole(&self, index: usize) -> bool {
+        let text = self.open[index].text.trim_ascii();
+        text.starts_with('{') && text.ends_with('}') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+    }
+
+    /// Whether a call was ended.
+    pub(super) fn is_ended(&self, index: usize) -> bool {
+        self.open[index].ended
     }
 }
 

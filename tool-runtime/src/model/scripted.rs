@@ -67,13 +67,11 @@ impl ScriptedModel {
         let mut state = self.state();
         state.asked.push(Asked::from(request));
         let turn = state.asked.len();
-        match state.answers.pop_front() {
-            Some(answer) => answer.deltas(turn),
-            None => {
-                let message = format!("the script holds no answer to request {turn}: it has run out");
-                vec![Err(ModelError::new(ModelErrorKind::Script, message))]
-            }
-        }
+        let Some(answer) = state.answers.pop_front() else {
+            let message = format!("the script holds no answer to request {turn}: it has run out");
+            return vec![Err(ModelError::new(ModelErrorKind::Script, message))];
+        };
+        answer.deltas(turn)
     }
 }
 

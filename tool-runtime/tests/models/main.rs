@@ -1,6 +1,7 @@
 //! The models over HTTP: recorded streams, chunked streams, and a server on a real socket.
 
 mod chunks;
+mod live;
 mod replay;
 mod server;
 mod transport;

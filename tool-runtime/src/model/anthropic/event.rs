@@ -95,29 +95,33 @@ pub(super) struct End {
 /// What was counted so far; a later count replaces an earlier one, member by member.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub(super) struct Tokens {
-    input_tokens: Option<u64>,
-    cache_creation_input_tokens: Option<u64>,
-    cache_read_input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
+    #[serde(rename = "input_tokens")]
+    input: Option<u64>,
+    #[serde(rename = "cache_creation_input_tokens")]
+    written: Option<u64>,
+    #[serde(rename = "cache_read_input_tokens")]
+    read: Option<u64>,
+    #[serde(rename = "output_tokens")]
+    output: Option<u64>,
 }
 
 impl Tokens {
     pub(super) fn update(&mut self, later: Self) {
-        self.input_tokens = later.input_tokens.or(self.input_tokens);
-        self.cache_creation_input_tokens = later.cache_creation_input_tokens.or(self.cache_creation_input_tokens);
-        self.cache_read_input_tokens = later.cache_read_input_tokens.or(self.cache_read_input_tokens);
-        self.output_tokens = later.output_tokens.or(self.output_tokens);
+        self.input = later.input.or(self.input);
+        self.written = later.written.or(self.written);
+        self.read = later.read.or(self.read);
+        self.output = later.output.or(self.output);
     }
 }
 
 impl From<Tokens> for Usage {
     fn from(tokens: Tokens) -> Self {
-        let read = tokens.cache_read_input_tokens.unwrap_or_default();
-        let written = tokens.cache_creation_input_tokens.unwrap_or_default();
+        let read = tokens.read.unwrap_or_default();
+        let written = tokens.written.unwrap_or_default();
         Self {
             // The provider counts cached tokens apart.
-            input_tokens: tokens.input_tokens.unwrap_or_default() + read + written,
-            output_tokens: tokens.output_tokens.unwrap_or_default(),
+            input_tokens: tokens.input.unwrap_or_default() + read + written,
+            output_tokens: tokens.output.unwrap_or_default(),
             cached_tokens: read,
             reasoning_tokens: 0,
         }

@@ -31,11 +31,11 @@ fn turn(events: &[Value]) -> Turn {
     turn
 }
 
-fn start(index: u64, block: Value) -> Value {
+fn start(index: u64, block: &Value) -> Value {
     json!({"type": "content_block_start", "index": index, "content_block": block})
 }
 
-fn delta(index: u64, delta: Value) -> Value {
+fn delta(index: u64, delta: &Value) -> Value {
     json!({"type": "content_block_delta", "index": index, "delta": delta})
 }
 
@@ -59,27 +59,27 @@ fn begin() -> Value {
 fn thinking_text_and_calls() {
     let mut events = vec![
         begin(),
-        start(0, json!({"type": "thinking", "thinking": "", "signature": ""})),
+        start(0, &json!({"type": "thinking", "thinking": "", "signature": ""})),
         json!({"type": "ping"}),
-        delta(0, json!({"type": "thinking_delta", "thinking": "hm"})),
-        delta(0, json!({"type": "signature_delta", "signature": "seal"})),
+        delta(0, &json!({"type": "thinking_delta", "thinking": "hm"})),
+        delta(0, &json!({"type": "signature_delta", "signature": "seal"})),
         stop(0),
-        start(1, json!({"type": "redacted_thinking", "data": "xyz"})),
+        start(1, &json!({"type": "redacted_thinking", "data": "xyz"})),
         stop(1),
-        start(2, json!({"type": "text", "text": ""})),
-        delta(2, json!({"type": "text_delta", "text": "hi"})),
-        delta(2, json!({"type": "citations_delta", "citation": {}})),
+        start(2, &json!({"type": "text", "text": ""})),
+        delta(2, &json!({"type": "text_delta", "text": "hi"})),
+        delta(2, &json!({"type": "citations_delta", "citation": {}})),
         stop(2),
-        start(3, json!({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}})),
-        delta(3, json!({"type": "input_json_delta", "partial_json": "{\"query\":1}"})),
+        start(3, &json!({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}})),
+        delta(3, &json!({"type": "input_json_delta", "partial_json": "{\"query\":1}"})),
         stop(3),
-        start(4, json!({"type": "web_search_tool_result", "tool_use_id": "s", "content": []})),
+        start(4, &json!({"type": "web_search_tool_result", "tool_use_id": "s", "content": []})),
         stop(4),
-        start(5, json!({"type": "tool_use", "id": "a", "name": "f", "input": {}})),
-        delta(5, json!({"type": "input_json_delta", "partial_json": ""})),
-        delta(5, json!({"type": "input_json_delta", "partial_json": "{\"x\":1}"})),
+        start(5, &json!({"type": "tool_use", "id": "a", "name": "f", "input": {}})),
+        delta(5, &json!({"type": "input_json_delta", "partial_json": ""})),
+        delta(5, &json!({"type": "input_json_delta", "partial_json": "{\"x\":1}"})),
         stop(5),
-        start(6, json!({"type": "tool_use", "id": "b", "name": "g", "input": {"y": 2}})),
+        start(6, &json!({"type": "tool_use", "id": "b", "name": "g", "input": {"y": 2}})),
         stop(6),
         json!({"type": "something_new"}),
     ];
@@ -117,7 +117,7 @@ fn reasons_to_stop() {
 
 #[test]
 fn broken_streams() {
-    let text = || start(0, json!({"type": "text", "text": "x"}));
+    let text = || start(0, &json!({"type": "text", "text": "x"}));
     let cases = [
         (
             "overloaded",
@@ -133,10 +133,10 @@ fn broken_streams() {
         ("cut off", vec![begin(), text(), stop(0)], ModelErrorKind::Unavailable),
         ("stopped without a reason", vec![begin(), json!({"type": "message_stop"})], ModelErrorKind::Unavailable),
         ("two messages", vec![begin(), text(), stop(0), begin()], ModelErrorKind::Protocol),
-        ("a block in a block", vec![begin(), text(), start(1, json!({"type": "text"}))], ModelErrorKind::Protocol),
+        ("a block in a block", vec![begin(), text(), start(1, &json!({"type": "text"}))], ModelErrorKind::Protocol),
         (
             "a delta of no block",
-            vec![begin(), delta(0, json!({"type": "text_delta", "text": "x"}))],
+            vec![begin(), delta(0, &json!({"type": "text_delta", "text": "x"}))],
             ModelErrorKind::Protocol,
         ),
         ("not an event", vec![json!([1])], ModelErrorKind::Protocol),

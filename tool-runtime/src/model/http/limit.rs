@@ -7,7 +7,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-const MINUTE: Duration = Duration::from_secs(60);
+const MINUTE: Duration = Duration::from_mins(1);
 
 /// How fast requests may be sent; what is over it waits, first come first served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -154,7 +154,7 @@ impl Http {
             let permit = self.limiter.acquire().await;
             let answer = client.execute(request.try_clone().expect("a body of bytes can be sent again"));
             let mut reading = Reading::open(answer, &headers, self, decoder()).await?.holding(permit);
-            reading.fill().await?;
+            reading.begin().await?;
             Ok(reading)
         };
         let cap = self.retry.cap;

@@ -66,19 +66,24 @@ impl<'a, D: Decode + 'a> Reading<'a, D> {
         self
     }
 
-    /// Reads until a delta is ready or the answer is over.
-    pub(super) async fn fill(&mut self) -> Result<(), ModelError> {
-        while self.ready.is_empty() && !self.finished {
-            let more = match self.events.next().await {
-                Some(event) => self.decoder.event(&event?)?,
-                None => {
-                    self.finished = true;
-                    self.decoder.end()?
-                }
-            };
-            self.finished |= matches!(more.last(), Some(Delta::Finish(_)));
-            self.ready.extend(more);
+    /// Reads until the model has said something or the answer is over. A count of tokens says nothing yet: providers
+    /// send one before they find that they are overloaded.
+    pub(super) async fn begin(&mut self) -> Result<(), ModelError> {
+        while self.ready.iter().all(|delta| matches!(delta, Delta::Usage(_))) && !self.finished {
+            self.read().await?;
         }
+        Ok(())
+    }
+
+    async fn read(&mut self) -> Result<(), ModelError> {
+        let more = if let Some(event) = self.events.next().await {
+            self.decoder.event(&event?)?
+        } else {
+            self.finished = true;
+            self.decoder.end()?
+        };
+        self.finished |= matches!(more.last(), Some(Delta::Finish(_)));
+        self.ready.extend(more);
         Ok(())
     }
 
@@ -86,8 +91,10 @@ impl<'a, D: Decode + 'a> Reading<'a, D> {
     pub(super) fn into_stream(self) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'a {
         stream::unfold(Some(self), |reading| async {
             let mut reading = reading?;
-            if let Err(error) = reading.fill().await {
-                return Some((Err(error), None));
+            while reading.ready.is_empty() && !reading.finished {
+                if let Err(error) = reading.read().await {
+                    return Some((Err(error), None));
+                }
             }
             if let Some(delta) = reading.ready.pop_front() {
                 return Some((Ok(delta), Some(reading)));
@@ -167,7 +174,8 @@ pub(super) fn unreachable(error: reqwest::Error) -> ModelError {
         return ModelError::new(ModelErrorKind::Configuration, message).because(error.without_url());
     }
     let host = error.url().and_then(|url| url.host_str()).unwrap_or("the provider").to_owned();
-    ModelError::new(ModelErrorKind::Unavailable, format!("{host} cannot be reached")).because(error.without_url())
+    let what = if error.is_connect() { "cannot be reached" } else { "broke the connection before it answered" };
+    ModelError::new(ModelErrorKind::Unavailable, format!("{host} {what}")).because(error.without_url())
 }
 
 fn broken(error: reqwest::Error) -> ModelError {

@@ -20,7 +20,7 @@ pub struct Retry {
 
 impl Default for Retry {
     fn default() -> Self {
-        Self { max: 2, first: Duration::from_millis(500), cap: Duration::from_secs(60) }
+        Self { max: 2, first: Duration::from_millis(500), cap: Duration::from_mins(1) }
     }
 }
 
@@ -74,8 +74,8 @@ mod tests {
     #[test]
     fn reads_every_form_of_retry_after() {
         let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
-        let cases: [(&[(&str, &str)], Option<u64>); 8] = [
-            (&[("retry-after", "7")], Some(7_000)),
+        let cases = [
+            (&[("retry-after", "7")][..], Some(7_000)),
             (&[("retry-after", "0.25")], Some(250)),
             (&[("retry-after", "Sun, 06 Nov 1994 08:50:00 GMT")], Some(23_000)),
             (&[("retry-after", "Sun, 06 Nov 1994 08:00:00 GMT")], Some(0)),

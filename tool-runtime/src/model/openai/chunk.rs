@@ -86,13 +86,19 @@ pub(super) struct Part {
 /// What was counted. Servers add members of their own.
 #[derive(Debug, Deserialize)]
 pub(super) struct Tokens {
-    prompt_tokens: Option<u64>,
-    completion_tokens: Option<u64>,
-    total_tokens: Option<u64>,
-    prompt_tokens_details: Option<PromptDetails>,
-    completion_tokens_details: Option<CompletionDetails>,
+    #[serde(rename = "prompt_tokens")]
+    prompt: Option<u64>,
+    #[serde(rename = "completion_tokens")]
+    completion: Option<u64>,
+    #[serde(rename = "total_tokens")]
+    total: Option<u64>,
+    #[serde(rename = "prompt_tokens_details")]
+    prompt_details: Option<PromptDetails>,
+    #[serde(rename = "completion_tokens_details")]
+    completion_details: Option<CompletionDetails>,
     /// DeepSeek.
-    prompt_cache_hit_tokens: Option<u64>,
+    #[serde(rename = "prompt_cache_hit_tokens")]
+    cache_hit: Option<u64>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -107,17 +113,16 @@ struct CompletionDetails {
 
 impl From<Tokens> for Usage {
     fn from(tokens: Tokens) -> Self {
-        let input = tokens.prompt_tokens.unwrap_or_default();
-        let said = tokens.completion_tokens.unwrap_or_default();
-        let reasoning =
-            tokens.completion_tokens_details.and_then(|details| details.reasoning_tokens).unwrap_or_default();
+        let input = tokens.prompt.unwrap_or_default();
+        let said = tokens.completion.unwrap_or_default();
+        let reasoning = tokens.completion_details.and_then(|details| details.reasoning_tokens).unwrap_or_default();
         // xAI does not count reasoning among the completion's tokens, others do; the total tells.
-        let apart = tokens.total_tokens == Some(input + said + reasoning);
-        let cached = tokens.prompt_tokens_details.and_then(|details| details.cached_tokens);
+        let apart = tokens.total == Some(input + said + reasoning);
+        let cached = tokens.prompt_details.and_then(|details| details.cached_tokens);
         Self {
             input_tokens: input,
             output_tokens: if apart { said + reasoning } else { said },
-            cached_tokens: cached.or(tokens.prompt_cache_hit_tokens).unwrap_or_default(),
+            cached_tokens: cached.or(tokens.cache_hit).unwrap_or_default(),
             reasoning_tokens: reasoning,
         }
     }

@@ -73,15 +73,15 @@ impl Decoder {
             out.push(Delta::Text(text));
         }
         for call in piece.tool_calls.into_iter().flatten() {
-            self.call(call, out)?;
+            self.call(&call, out)?;
         }
         if let Some(function) = piece.function_call {
-            self.call(CallPiece { index: Some(0), id: None, function: Some(function) }, out)?;
+            self.call(&CallPiece { index: Some(0), id: None, function: Some(function) }, out)?;
         }
         Ok(())
     }
 
-    fn call(&mut self, piece: CallPiece<'_>, out: &mut Vec<Delta>) -> Result<(), ModelError> {
+    fn call(&mut self, piece: &CallPiece<'_>, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         let id = piece.id.as_deref().unwrap_or_default();
         let name = piece.function.as_ref().and_then(|function| function.name.as_deref()).unwrap_or_default();
         let text = piece.function.as_ref().map(Function::arguments).unwrap_or_default();

@@ -93,7 +93,7 @@ fn a_whole_call_ends_when_the_next_begins() {
 fn shapes_that_servers_give_to_calls() {
     let whole = |id: Value, index: Value, name: &str, arguments: Value| json!({"id": id, "index": index, "function": {"name": name, "arguments": arguments}});
     let null = Value::Null;
-    let cases: [(&str, Vec<Value>, Vec<(String, String, String)>); 10] = [
+    let cases = [
         (
             "no index, no id",
             vec![whole(null.clone(), null.clone(), "f", json!("{}"))],
