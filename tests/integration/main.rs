@@ -1,3 +1,5 @@
 //! The workspace as a user sees it.
 
 mod declare;
+mod schema;
+mod shared;
