@@ -68,17 +68,31 @@ fn schemas(data: &Path) -> impl Iterator<Item = (String, Value, Vec<Value>)> {
     let tools = shared::files(&data.join("mcp-tools"), ".json").into_iter().flat_map(|path| {
         let file = shared::json(&path);
         let tools = file.get("tools").unwrap_or(&file).as_array().unwrap().clone();
-        tools.into_iter().map(move |tool| (format!("{path:?} {}", tool["name"]), tool["inputSchema"].clone(), Vec::new()))
+        tools
+            .into_iter()
+            .map(move |tool| (format!("{path:?} {}", tool["name"]), tool["inputSchema"].clone(), Vec::new()))
     });
-    let labelled = shared::files(&data.join("schemas"), ".jsonl.gz").into_iter().flat_map(|path| shared::lines(&path)).map(
-        |record| (record["id"].to_string(), record["schema"].clone(), record["tests"].as_array().cloned().unwrap_or_default()),
-    );
+    let labelled = shared::files(&data.join("schemas"), ".jsonl.gz")
+        .into_iter()
+        .flat_map(|path| shared::lines(&path))
+        .map(|record| {
+            (
+                record["id"].to_string(),
+                record["schema"].clone(),
+                record["tests"].as_array().cloned().unwrap_or_default(),
+            )
+        });
     tools.chain(labelled)
 }
 
 fn report(what: &str, total: usize, failures: &[String]) {
     eprintln!("{what}: {total} looked at, {} wrong", failures.len());
-    assert!(failures.is_empty(), "{what}: {} of {total}\n{}", failures.len(), failures[..failures.len().min(10)].join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{what}: {} of {total}\n{}",
+        failures.len(),
+        failures[..failures.len().min(10)].join("\n")
+    );
 }
 
 #[test]
@@ -109,7 +123,10 @@ fn allow_documented_null(schema: &mut Value) {
             if let Some(Value::Array(members)) = map.get_mut("anyOf")
                 && members.iter().all(|member| *member == null || member.get("$ref").is_some())
             {
-                members.iter_mut().filter(|member| **member == null).for_each(|member| *member = json!({"type": ["string", "null"]}));
+                members
+                    .iter_mut()
+                    .filter(|member| **member == null)
+                    .for_each(|member| *member = json!({"type": ["string", "null"]}));
             }
             map.values_mut().for_each(allow_documented_null);
         }
@@ -124,7 +141,9 @@ fn whole_dialects_agree_with_the_original() {
     for (name, schema, tests) in schemas(&data) {
         let Ok(original) = options().build(&schema) else { continue };
         let schema = Schema::new(schema);
-        for (dialect, draft) in [(Dialect::JsonSchema2020, jsonschema::Draft::Draft202012), (Dialect::Draft07, jsonschema::Draft::Draft7)] {
+        for (dialect, draft) in
+            [(Dialect::JsonSchema2020, jsonschema::Draft::Draft202012), (Dialect::Draft07, jsonschema::Draft::Draft7)]
+        {
             let text = lowered(&schema, dialect);
             let weakened = schema.lowered(dialect).worst() >= Some(Severity::Weakened);
             let validator = match options().with_draft(draft).build(&text) {
@@ -164,7 +183,11 @@ fn what_is_valid_stays_valid_in_a_weaker_schema() {
             for test in tests.iter().filter(|test| original.is_valid(&test["data"])) {
                 total += 1;
                 if let Err(error) = validator.validate(&test["data"]) {
-                    failures.push(format!("{dialect:?} {name}: {error}: {}\n  {text}\n  {:?}", test["data"], schema.lowered(dialect).losses()));
+                    failures.push(format!(
+                        "{dialect:?} {name}: {error}: {}\n  {text}\n  {:?}",
+                        test["data"],
+                        schema.lowered(dialect).losses()
+                    ));
                 }
             }
         }
@@ -178,7 +201,9 @@ fn relax(schema: &mut Value) {
     match schema {
         Value::Array(list) => list.iter_mut().for_each(relax),
         Value::Object(map) => {
-            if map.get("required").is_some_and(Value::is_array) && map.get("additionalProperties") == Some(&Value::Bool(false)) {
+            if map.get("required").is_some_and(Value::is_array)
+                && map.get("additionalProperties") == Some(&Value::Bool(false))
+            {
                 map.shift_remove("required");
                 map.shift_remove("additionalProperties");
             }

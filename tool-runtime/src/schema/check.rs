@@ -56,10 +56,12 @@ pub fn needs_check(schema: &Value) -> bool {
             todo.push(Place { at, schema, variant: place.variant, level: place.level });
         }
         for (word, at, child) in words::children(place.schema, &place.at) {
-            let closed = matches!(word, "additionalProperties" | "unevaluatedProperties" | "items") && *child == Value::Bool(false);
+            let closed = matches!(word, "additionalProperties" | "unevaluatedProperties" | "items")
+                && *child == Value::Bool(false);
             if !closed && !words::is_structure(word) {
                 // The tag of a variant stands one level below the variant.
-                let variant = matches!(word, "oneOf" | "anyOf") || (place.variant && matches!(word, "properties" | "allOf"));
+                let variant =
+                    matches!(word, "oneOf" | "anyOf") || (place.variant && matches!(word, "properties" | "allOf"));
                 todo.push(Place { at, schema: child, variant, level: place.level + 1 });
             }
         }
@@ -78,22 +80,33 @@ struct Place<'a> {
 /// Whether serde enforces `word` in `schema` by itself, as far as can be seen.
 fn enforced(schema: &Map<String, Value>, word: &str, value: &Value, variant: bool) -> bool {
     match word {
-        "type" | "enum" | "properties" | "required" | "items" | "prefixItems" | "additionalProperties"
-        | "unevaluatedProperties" | "anyOf" | "oneOf" | "allOf" | "$ref" => true,
+        "type"
+        | "enum"
+        | "properties"
+        | "required"
+        | "items"
+        | "prefixItems"
+        | "additionalProperties"
+        | "unevaluatedProperties"
+        | "anyOf"
+        | "oneOf"
+        | "allOf"
+        | "$ref" => true,
         "const" => variant || value.is_null(),
         "format" => value.as_str().is_some_and(|format| range_of(format).is_some() || BY_TYPES.contains(&format)),
         "minimum" | "maximum" => is_own_bound(schema, word, value),
         "minItems" | "maxItems" => number::count(value) == tuple_length(schema),
         // The keys of a map by integers.
-        "patternProperties" => value.as_object().is_some_and(|map| map.keys().all(|key| key == r"^\d+$" || key == r"^-?\d+$")),
+        "patternProperties" => {
+            value.as_object().is_some_and(|map| map.keys().all(|key| key == r"^\d+$" || key == r"^-?\d+$"))
+        }
         _ => words::is_annotation(word),
     }
 }
 
 /// Formats that types enforce when they decode, and that nobody can write with schemars' own attributes on a `String`.
-const BY_TYPES: &[&str] = &[
-    "date", "date-time", "duration", "ip", "ipv4", "ipv6", "partial-date-time", "partial-time", "time", "uuid",
-];
+const BY_TYPES: &[&str] =
+    &["date", "date-time", "duration", "ip", "ipv4", "ipv6", "partial-date-time", "partial-time", "time", "uuid"];
 
 fn is_own_bound(schema: &Map<String, Value>, word: &str, value: &Value) -> bool {
     let Some(value) = value.as_number() else { return false };
@@ -104,7 +117,10 @@ fn is_own_bound(schema: &Map<String, Value>, word: &str, value: &Value) -> bool 
     let bounds = [schema.get("minimum"), schema.get("maximum")].map(|bound| bound.and_then(Value::as_number));
     let [Some(min), Some(max)] = bounds else { return false };
     ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"].into_iter().filter_map(range_of).any(
-        |own| own.0.is_some_and(|own| number::compare(&own, min).is_eq()) && own.1.is_some_and(|own| number::compare(&own, max).is_eq()),
+        |own| {
+            own.0.is_some_and(|own| number::compare(&own, min).is_eq())
+                && own.1.is_some_and(|own| number::compare(&own, max).is_eq())
+        },
     )
 }
 
@@ -180,7 +196,9 @@ mod tests {
         struct Narrow(#[schemars(range(min = -128, max = 127))] i32);
         #[derive(JsonSchema)]
         struct Email(#[schemars(email)] String);
-        for schema in [schema_for!(Deep), schema_for!(Narrow), schema_for!(Email), schema_for!(BTreeSet<u8>), schema_for!(char)] {
+        for schema in
+            [schema_for!(Deep), schema_for!(Narrow), schema_for!(Email), schema_for!(BTreeSet<u8>), schema_for!(char)]
+        {
             assert!(needs_check(schema.as_value()), "{schema:?}");
         }
         for schema in [
@@ -199,6 +217,8 @@ mod tests {
     #[test]
     fn circles_end() {
         assert!(!needs_check(&json!({"$ref": "#"})));
-        assert!(!needs_check(&json!({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"anyOf": [{"$ref": "#/$defs/a"}]}}, "$ref": "#/$defs/a"})));
+        assert!(!needs_check(
+            &json!({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"anyOf": [{"$ref": "#/$defs/a"}]}}, "$ref": "#/$defs/a"})
+        ));
     }
 }

@@ -30,7 +30,8 @@ pub(in crate::schema) fn range_of(format: &str) -> Option<(Option<Number>, Optio
 /// Replaces a format that names a number type by the bounds of that type.
 pub(super) fn make_explicit(schema: &mut Map<String, Value>) {
     let numeric = |one: &Value| matches!(one.as_str(), Some("integer" | "number"));
-    let is_number = schema.get("type").is_some_and(|kind| numeric(kind) || kind.as_array().is_some_and(|k| k.iter().any(numeric)));
+    let is_number =
+        schema.get("type").is_some_and(|kind| numeric(kind) || kind.as_array().is_some_and(|k| k.iter().any(numeric)));
     let Some(range) = schema.get("format").and_then(Value::as_str).filter(|_| is_number).and_then(range_of) else {
         return;
     };
@@ -43,11 +44,13 @@ pub(super) fn make_explicit(schema: &mut Map<String, Value>) {
 fn tighten(schema: &mut Map<String, Value>, word: &str, open: &str, own: Option<Number>, tighter: Ordering) {
     let Some(own) = own else { return };
     let order = |word: &str| Some(number::compare(schema.get(word)?.as_number()?, &own));
-    let kept = order(word).is_some_and(|order| order == tighter || order.is_eq());
-    let implied = order(open).is_some_and(|order| order == tighter || order.is_eq());
-    if !kept && !implied {
-        schema.insert(word.to_owned(), Value::Number(own));
-    } else if !kept {
+    if order(word) == Some(tighter) {
+        return;
+    }
+    // A written open bound inside the type's range says it all.
+    if order(open).is_some_and(|order| order == tighter || order.is_eq()) {
         schema.shift_remove(word);
+    } else {
+        schema.insert(word.to_owned(), Value::Number(own));
     }
 }

@@ -7,7 +7,9 @@ use crate::schema::words;
 /// A wrapper of one: `{"allOf": [X], "description": …}` becomes X with that description.
 pub(super) fn unwrap_single(schema: &mut Map<String, Value>) {
     for word in ["allOf", "anyOf", "oneOf"] {
-        let Some([Value::Object(inner)]) = schema.get(word).and_then(Value::as_array).map(Vec::as_slice) else { continue };
+        let Some([Value::Object(inner)]) = schema.get(word).and_then(Value::as_array).map(Vec::as_slice) else {
+            continue;
+        };
         if !only_annotations_beside(schema, word) || clash(schema, inner) {
             continue;
         }
@@ -54,7 +56,8 @@ pub(super) fn join_constants(schema: &mut Map<String, Value>) {
         if twice || !values.iter().any(Value::is_string) {
             continue;
         }
-        let documented = constants.iter().filter_map(|(values, doc)| Some(format!("- `{}`: {}", text(values.first()?), (*doc)?)));
+        let documented =
+            constants.iter().filter_map(|(values, doc)| Some(format!("- `{}`: {}", text(values.first()?), (*doc)?)));
         let list = documented.collect::<Vec<_>>().join("\n");
         let kind = if values.contains(&Value::Null) { json!(["string", "null"]) } else { json!("string") };
         schema.shift_remove(word);

@@ -106,9 +106,18 @@ fn titles_of_types_go_and_written_ones_stay() {
 #[test]
 fn wrappers_and_nulls_are_joined_where_nothing_clashes() {
     let cases = [
-        (json!({"allOf": [{"$ref": "#/$defs/A"}], "description": "d"}), json!({"$ref": "#/$defs/A", "description": "d"})),
-        (json!({"anyOf": [{"type": "string", "minLength": 1}, {"type": "null"}]}), json!({"type": ["string", "null"], "minLength": 1})),
-        (json!({"anyOf": [{"const": 1, "type": "integer"}, {"type": "null"}]}), json!({"type": ["integer", "null"], "enum": [1, null]})),
+        (
+            json!({"allOf": [{"$ref": "#/$defs/A"}], "description": "d"}),
+            json!({"$ref": "#/$defs/A", "description": "d"}),
+        ),
+        (
+            json!({"anyOf": [{"type": "string", "minLength": 1}, {"type": "null"}]}),
+            json!({"type": ["string", "null"], "minLength": 1}),
+        ),
+        (
+            json!({"anyOf": [{"const": 1, "type": "integer"}, {"type": "null"}]}),
+            json!({"type": ["integer", "null"], "enum": [1, null]}),
+        ),
     ];
     for (before, after) in cases {
         assert_eq!(exact(before), after);
@@ -162,8 +171,9 @@ fn values() -> impl Strategy<Value = Value> {
             proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
             (inner.clone(), inner.clone()).prop_map(|(a, b)| json!({"kind": "Square", "side": a, "label": b})),
             inner.clone().prop_map(|a| json!({"kind": "Circle", "radius": a})),
-            proptest::collection::hash_map(prop_oneof![Just("7"), Just("a"), Just("-1")], inner, 0..3)
-                .prop_map(|map| map.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>().into()),
+            proptest::collection::hash_map(prop_oneof![Just("7"), Just("a"), Just("-1")], inner, 0..3).prop_map(
+                |map| map.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>().into()
+            ),
         ]
     })
 }

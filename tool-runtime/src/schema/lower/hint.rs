@@ -47,15 +47,8 @@ pub(super) fn limits(limits: &[&Limit]) -> Vec<String> {
 /// The bounds of the large number types are noise.
 fn is_said(bound: &Value) -> bool {
     let Some(bound) = bound.as_number().and_then(number::whole) else { return true };
-    ![
-        i32::MIN.into(),
-        i32::MAX.into(),
-        u32::MAX.into(),
-        i64::MIN.into(),
-        i64::MAX.into(),
-        u64::MAX.into(),
-    ]
-    .contains(&bound)
+    ![i32::MIN.into(), i32::MAX.into(), u32::MAX.into(), i64::MIN.into(), i64::MAX.into(), u64::MAX.into()]
+        .contains(&bound)
 }
 
 /// `one of "a", "b"`; none if that is long.
@@ -118,7 +111,10 @@ mod tests {
         assert_eq!(said(&[("minItems", json!(3)), ("maxItems", json!(3))]), "exactly 3 items");
         assert_eq!(said(&[("minimum", json!(0)), ("maximum", json!(u64::MAX))]), "at least 0");
         assert_eq!(said(&[("minimum", json!(i64::MIN)), ("maximum", json!(i64::MAX))]), "");
-        assert_eq!(said(&[("exclusiveMinimum", json!(0.5)), ("multipleOf", json!(5))]), "more than 0.5; a multiple of 5");
+        assert_eq!(
+            said(&[("exclusiveMinimum", json!(0.5)), ("multipleOf", json!(5))]),
+            "more than 0.5; a multiple of 5"
+        );
         assert_eq!(said(&[("pattern", json!("^a$")), ("uniqueItems", json!(true))]), "must match ^a$; no item twice");
     }
 

@@ -47,4 +47,6 @@ fn subset(neutral: &Value, rules: &rules::Rules, losses: Losses) -> Lowered {
 }
 
 #[cfg(test)]
+mod agreement;
+#[cfg(test)]
 mod tests;

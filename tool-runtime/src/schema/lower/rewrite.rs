@@ -65,7 +65,8 @@ impl<V: Version> Rewriter<'_, V> {
                 self.reference(word, value, at, &mut out);
                 continue;
             }
-            let nested_id = matches!(word.as_str(), "$id" | "id") && (!at.is_empty() || self.source.draft == Draft::Four);
+            let nested_id =
+                matches!(word.as_str(), "$id" | "id") && (!at.is_empty() || self.source.draft == Draft::Four);
             let name = if word == "$schema" || nested_id { None } else { self.version.name(word, from, &self.source) };
             if let Some(name) = name {
                 let (at, to) = (pointer::push(at, word), pointer::push(to, name));
@@ -117,15 +118,19 @@ impl<V: Version> Rewriter<'_, V> {
         let mut next = 0;
         while let Some(target) = self.wanted.get(next).cloned() {
             next += 1;
-            let (false, Some(schema)) = (self.moved.contains_key(&target), self.source.root.pointer(&target)) else { continue };
-            let Some(definitions) = root.as_object_mut().map(|root| root.entry(V::DEFINITIONS).or_insert_with(|| Map::new().into()))
+            let (false, Some(schema)) = (self.moved.contains_key(&target), self.source.root.pointer(&target)) else {
+                continue;
+            };
+            let Some(definitions) =
+                root.as_object_mut().map(|root| root.entry(V::DEFINITIONS).or_insert_with(|| Map::new().into()))
             else {
                 return;
             };
             let plain = pointer::last(&target);
             let taken = |name: &String| definitions.get(name).is_some();
             let numbered = (2..).map(|number| format!("{plain}_{number}"));
-            let name = std::iter::once(plain.clone()).chain(numbered).find(|name| !taken(name)).expect("numbers do not end");
+            let name =
+                std::iter::once(plain.clone()).chain(numbered).find(|name| !taken(name)).expect("numbers do not end");
             let to = pointer::push(&pointer::push("", V::DEFINITIONS), &name);
             let schema = self.schema(schema, &target, &to);
             if let Some(definitions) = definitions.as_object_mut() {

@@ -17,7 +17,12 @@ pub(super) fn object(shape: Shape, targets: &BTreeMap<At, Shape>, rules: &Rules,
             let whole = members.len();
             let mut objects: Vec<Shape> = members.into_iter().filter_map(|member| resolved(member, targets)).collect();
             if objects.len() < whole {
-                losses.add(&at, "anyOf", Severity::Narrowed, "arguments are an object: the other branches were left out");
+                losses.add(
+                    &at,
+                    "anyOf",
+                    Severity::Narrowed,
+                    "arguments are an object: the other branches were left out",
+                );
             }
             match objects.len() {
                 0 => stand_in(&at, Rest::None, rules, losses),

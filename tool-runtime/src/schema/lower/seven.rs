@@ -21,8 +21,8 @@ impl Version for Seven {
             "items" if has("prefixItems") => Some("additionalItems"),
             "additionalItems" if has("prefixItems") || source.draft == Draft::Twenty => None,
             "dependentSchemas" => Some("dependencies"),
-            "dependentRequired" | "$anchor" | "$dynamicAnchor" | "$recursiveAnchor" | "$vocabulary" | "contentSchema"
-            | "minContains" | "maxContains" => None,
+            "dependentRequired" | "$anchor" | "$dynamicAnchor" | "$recursiveAnchor" | "$vocabulary"
+            | "contentSchema" | "minContains" | "maxContains" => None,
             "contains" if counts_none(schema) => None,
             "unevaluatedItems" => unevaluated::items_name(schema),
             "unevaluatedProperties" => unevaluated::properties_name(schema, source),

@@ -27,7 +27,8 @@ impl Version for Twenty {
             to.retain(|word, _| word == "$ref" || words::is_annotation(word));
         }
         let Some(Value::Object(schemas)) = to.get_mut("dependentSchemas") else { return };
-        let (required, schemas) = std::mem::take(schemas).into_iter().partition::<Map<_, _>, _>(|(_, one)| one.is_array());
+        let (required, schemas) =
+            std::mem::take(schemas).into_iter().partition::<Map<_, _>, _>(|(_, one)| one.is_array());
         if schemas.is_empty() {
             to.shift_remove("dependentSchemas");
         } else {

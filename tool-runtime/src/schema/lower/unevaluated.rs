@@ -59,7 +59,9 @@ pub(super) fn finish(from: &Map<String, Value>, to: &mut Map<String, Value>, sou
 }
 
 fn is_combined(schema: &Map<String, Value>) -> bool {
-    ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"].iter().any(|word| schema.contains_key(*word))
+    ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"]
+        .iter()
+        .any(|word| schema.contains_key(*word))
 }
 
 /// The properties of which the schemas combined with one speak.

@@ -14,7 +14,7 @@ use crate::schema::{
     loss::Losses,
     number, pointer,
     raise::takes_null,
-    shape::{Array, At, Form, Kind, Limit, Notes, Object, Property, Rest, Scalar, Shape, unite},
+    shape::{Array, At, Form, Kind, Limit, Notes, Object, Property, Rest, Scalar, Shape, count, unite},
 };
 
 /// The schema of `shape`, with the definitions that it refers to.
@@ -299,7 +299,7 @@ impl Writer<'_> {
                 members.push((*array.items).clone());
             }
             if !array.prefix.is_empty() {
-                hints.push("each place has its own kind of item".to_owned());
+                hints.push(format!("in order: {}", array.prefix.iter().map(kind).collect::<Vec<_>>().join(", ")));
                 self.weaken(at, "prefixItems");
                 if open && !is_full(array) {
                     self.losses.add(at, "items", Severity::Narrowed, "further items are like the first ones");
@@ -350,8 +350,21 @@ impl Writer<'_> {
     }
 }
 
+/// What to call a value of that shape.
+fn kind(shape: &Shape) -> String {
+    match &shape.form {
+        Form::Scalar(scalar) => scalar.kind.name().to_owned(),
+        Form::Object(_) => "object".to_owned(),
+        Form::Array(_) => "array".to_owned(),
+        Form::Cut(kind) => kind.name().to_owned(),
+        Form::Ref(at) => pointer::last(at),
+        Form::Union(members) => members.iter().map(kind).collect::<Vec<_>>().join(" or "),
+        Form::Any | Form::Never => "anything".to_owned(),
+    }
+}
+
 /// Whether the first items are all that there can be.
 fn is_full(array: &Array) -> bool {
-    let most = crate::schema::shape::count(&array.limits, "maxItems");
+    let most = count(&array.limits, "maxItems");
     most.is_some_and(|most| usize::try_from(most).is_ok_and(|most| most <= array.prefix.len()))
 }

@@ -23,7 +23,10 @@ enum Step {
     /// Nothing to take out.
     Keep,
     Object(Vec<Member>),
-    Array { prefix: Vec<usize>, items: usize },
+    Array {
+        prefix: Vec<usize>,
+        items: usize,
+    },
     /// One of these; a reference is one of one.
     Union(Vec<usize>),
 }

@@ -30,7 +30,8 @@ fn value(plan: &Plan, step: usize, text: &str, levels: usize) -> Option<String> 
         Step::Array { prefix, items } => {
             let list: Vec<&RawValue> = serde_json::from_str(text).ok()?;
             let step = |i: usize| prefix.get(i).copied().unwrap_or(*items);
-            let raised: Vec<_> = list.iter().enumerate().map(|(i, raw)| value(plan, step(i), raw.get(), levels - 1)).collect();
+            let raised: Vec<_> =
+                list.iter().enumerate().map(|(i, raw)| value(plan, step(i), raw.get(), levels - 1)).collect();
             changed(&raised)?;
             let parts = list.iter().zip(&raised).map(|(raw, raised)| raised.as_deref().unwrap_or(raw.get()));
             Some(format!("[{}]", parts.collect::<Vec<_>>().join(",")))

@@ -31,12 +31,11 @@ fn kind(shape: &Shape) -> Option<Kind> {
 
 /// Whether both have a property that they need and that tells them apart.
 fn tagged_apart(a: &Object, b: &Object) -> bool {
-    let needed = |object: &Object, name: &str| object.properties.iter().any(|other| other.name == name && other.required);
+    let needed =
+        |object: &Object, name: &str| object.properties.iter().any(|other| other.name == name && other.required);
     a.properties.iter().any(|one| {
         let other = b.properties.iter().find(|other| other.name == one.name);
-        other.is_some_and(|other| {
-            (needed(a, &one.name) || needed(b, &one.name)) && disjoint(&one.shape, &other.shape)
-        })
+        other.is_some_and(|other| (needed(a, &one.name) || needed(b, &one.name)) && disjoint(&one.shape, &other.shape))
     })
 }
 

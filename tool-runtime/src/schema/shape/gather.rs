@@ -84,7 +84,12 @@ impl<'a> Reader<'a> {
                 Item::Whole(Value::Bool(false), _) => facts.never = true,
                 Item::Whole(Value::Object(schema), at) => self.take_apart(schema, &at, facts, &mut queue),
                 Item::Whole(_, at) => {
-                    self.losses.add(&at, "", Severity::Annotation, "not a schema: taken as one that accepts everything");
+                    self.losses.add(
+                        &at,
+                        "",
+                        Severity::Annotation,
+                        "not a schema: taken as one that accepts everything",
+                    );
                 }
                 Item::Plain(schema, at, notes) => facts.plain.push((schema, at, notes)),
                 Item::Union(members, at, one_of) => facts.unions.push((members, at, one_of)),
@@ -92,7 +97,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn take_apart(&mut self, schema: &'a Map<String, Value>, at: &At, facts: &mut Facts<'a>, queue: &mut VecDeque<Item<'a>>) {
+    fn take_apart(
+        &mut self,
+        schema: &'a Map<String, Value>,
+        at: &At,
+        facts: &mut Facts<'a>,
+        queue: &mut VecDeque<Item<'a>>,
+    ) {
         let mut has_reference = false;
         for word in ["$ref", "$dynamicRef", "$recursiveRef"] {
             let Some(reference) = schema.get(word) else { continue };

@@ -57,14 +57,23 @@ impl Kind {
     /// The kind that `word` limits; none for words that are about all or none.
     pub(super) fn of_word(word: &str) -> Option<Self> {
         match word {
-            "minLength" | "maxLength" | "pattern" | "format" | "contentEncoding" | "contentMediaType" => Some(Self::String),
+            "minLength" | "maxLength" | "pattern" | "format" | "contentEncoding" | "contentMediaType" => {
+                Some(Self::String)
+            }
             "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => Some(Self::Number),
             "items" | "prefixItems" | "additionalItems" | "contains" | "minContains" | "maxContains" | "minItems"
             | "maxItems" | "uniqueItems" | "unevaluatedItems" => Some(Self::Array),
-            "properties" | "patternProperties" | "additionalProperties" | "propertyNames" | "required" | "minProperties"
-            | "maxProperties" | "dependencies" | "dependentRequired" | "dependentSchemas" | "unevaluatedProperties" => {
-                Some(Self::Object)
-            }
+            "properties"
+            | "patternProperties"
+            | "additionalProperties"
+            | "propertyNames"
+            | "required"
+            | "minProperties"
+            | "maxProperties"
+            | "dependencies"
+            | "dependentRequired"
+            | "dependentSchemas"
+            | "unevaluatedProperties" => Some(Self::Object),
             _ => None,
         }
     }
@@ -84,7 +93,13 @@ pub(super) fn common(a: &[Kind], b: &[Kind]) -> Vec<Kind> {
     let mut found: Vec<Kind> = Vec::new();
     for &one in a {
         for &other in b {
-            let both = if one.is_a(other) { one } else if other.is_a(one) { other } else { continue };
+            let both = if one.is_a(other) {
+                one
+            } else if other.is_a(one) {
+                other
+            } else {
+                continue;
+            };
             if !found.contains(&both) {
                 found.push(both);
             }

@@ -125,7 +125,9 @@ impl Shape {
         for member in members {
             match member.form {
                 Form::Never => {}
-                Form::Union(inner) if member.notes == Notes::default() => inner.into_iter().for_each(|one| add(&mut flat, one)),
+                Form::Union(inner) if member.notes == Notes::default() => {
+                    inner.into_iter().for_each(|one| add(&mut flat, one))
+                }
                 Form::Union(inner) => {
                     let hint = member.notes.description;
                     for mut one in inner {

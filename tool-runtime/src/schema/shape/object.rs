@@ -16,7 +16,8 @@ impl<'a> Reader<'a> {
         for (schema, _) in plain {
             let known = schema.get("properties").and_then(Value::as_object);
             declared |= known.is_some();
-            let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+            let required =
+                schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
             let known = known.into_iter().flat_map(|known| known.keys()).map(|name| (name.as_str(), false));
             for (name, needed) in known.chain(required.map(|name| (name, true))) {
                 match names.iter_mut().find(|(known, _)| *known == name) {

@@ -177,7 +177,8 @@ impl<'a> Reader<'a> {
             return Shape { at, notes, form };
         }
         let (members, place, one_of) = facts.unions.remove(0);
-        let mut rest: Vec<Item<'a>> = facts.plain.into_iter().map(|(schema, at, _)| Item::Plain(schema, at, false)).collect();
+        let mut rest: Vec<Item<'a>> =
+            facts.plain.into_iter().map(|(schema, at, _)| Item::Plain(schema, at, false)).collect();
         rest.extend(facts.unions.into_iter().map(|(members, at, one_of)| Item::Union(members, at, one_of)));
         let mut shapes = Vec::new();
         for (i, member) in members.iter().enumerate() {
@@ -204,7 +205,9 @@ impl<'a> Reader<'a> {
     fn only_constrains(&mut self, members: &[Value], place: &str, notes: &mut Notes) -> bool {
         let constrains = |member: &Value| {
             let words = ["required", "not", "minProperties", "maxProperties", "description", "title"];
-            member.as_object().is_some_and(|map| !map.is_empty() && map.keys().all(|word| words.contains(&word.as_str())))
+            member
+                .as_object()
+                .is_some_and(|map| !map.is_empty() && map.keys().all(|word| words.contains(&word.as_str())))
         };
         if members.is_empty() || !members.iter().all(constrains) {
             return false;
@@ -212,7 +215,8 @@ impl<'a> Reader<'a> {
         let (at, word) = place.rsplit_once('/').unwrap_or(("", place));
         let required = |member: &Value| {
             let names = member.get("required")?.as_array()?.iter().filter_map(Value::as_str);
-            Some(names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ")).filter(|text| !text.is_empty())
+            Some(names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and "))
+                .filter(|text| !text.is_empty())
         };
         if let Some(choices) = members.iter().map(required).collect::<Option<Vec<_>>>() {
             notes.hints.push(format!("needs {}", choices.join(" or ")));
@@ -240,7 +244,10 @@ impl<'a> Reader<'a> {
 
     fn lose_unknown(&mut self, schema: &Map<String, Value>, at: &At) {
         for word in schema.keys() {
-            if matches!(word.as_str(), "deprecated" | "readOnly" | "writeOnly" | "contentEncoding" | "contentMediaType" | "contentSchema") {
+            if matches!(
+                word.as_str(),
+                "deprecated" | "readOnly" | "writeOnly" | "contentEncoding" | "contentMediaType" | "contentSchema"
+            ) {
                 self.losses.add(at, word, Severity::Annotation, "left out");
             }
         }

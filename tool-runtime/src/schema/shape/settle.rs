@@ -103,12 +103,17 @@ impl<'a> Reader<'a> {
             match word.as_str() {
                 "not" => {
                     if let Some(values) = value.as_object().filter(|not| not.len() == 1).and_then(one_of) {
-                        notes.hints.push(format!("not {}", values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")));
+                        notes.hints.push(format!(
+                            "not {}",
+                            values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+                        ));
                     }
                     self.losses.add(at, word, Severity::Weakened, "left out");
                 }
-                "if" | "contains" | "minContains" | "maxContains" | "propertyNames" | "dependentRequired" | "dependentSchemas"
-                | "dependencies" | "unevaluatedItems" => self.losses.add(at, word, Severity::Weakened, "left out"),
+                "if" | "contains" | "minContains" | "maxContains" | "propertyNames" | "dependentRequired"
+                | "dependentSchemas" | "dependencies" | "unevaluatedItems" => {
+                    self.losses.add(at, word, Severity::Weakened, "left out")
+                }
                 "type" | "enum" | "const" | "then" | "else" => {}
                 _ if Kind::of_word(word).is_some() || words::is_annotation(word) || is_combination(word) => {}
                 _ => self.losses.add(at, word, Severity::Annotation, "not a known keyword: left out"),
@@ -133,7 +138,9 @@ pub(super) fn place_of(items: &[Item<'_>], at: &At) -> At {
 fn one_of(schema: &Map<String, Value>) -> Option<Vec<Value>> {
     match (schema.get("enum"), schema.get("const")) {
         (Some(Value::Array(values)), None) => Some(values.clone()),
-        (Some(Value::Array(values)), Some(only)) => Some(values.iter().filter(|value| number::same(value, only)).cloned().collect()),
+        (Some(Value::Array(values)), Some(only)) => {
+            Some(values.iter().filter(|value| number::same(value, only)).cloned().collect())
+        }
         (_, Some(only)) => Some(vec![only.clone()]),
         _ => None,
     }
@@ -167,7 +174,9 @@ fn literal(at: &At, value: &Value) -> Shape {
             limits: Vec::new(),
         }),
         Value::Null => Form::Scalar(Scalar { kind: Kind::Null, values: None, limits: Vec::new() }),
-        scalar => Form::Scalar(Scalar { kind: Kind::of(scalar), values: Some(vec![scalar.clone()]), limits: Vec::new() }),
+        scalar => {
+            Form::Scalar(Scalar { kind: Kind::of(scalar), values: Some(vec![scalar.clone()]), limits: Vec::new() })
+        }
     };
     Shape::new(at.clone(), form)
 }

@@ -10,7 +10,12 @@ pub(in crate::schema) fn unite(at: &At, members: Vec<Shape>, losses: &mut Losses
     let mut kinds: Vec<Option<Kind>> = members.iter().map(kind).collect();
     kinds.dedup();
     let weakened = |losses: &mut Losses| {
-        losses.add(at, "anyOf", Severity::Weakened, "the branches were united into one that takes what any of them takes");
+        losses.add(
+            at,
+            "anyOf",
+            Severity::Weakened,
+            "the branches were united into one that takes what any of them takes",
+        );
     };
     match kinds.as_slice() {
         [Some(Kind::Object)] => {
