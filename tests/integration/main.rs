@@ -2,3 +2,5 @@
 
 mod agent;
 mod declare;
+mod schema;
+mod shared;

@@ -3,17 +3,36 @@
 //! The neutral schema is JSON Schema 2020-12 as schemars makes it, made exact ([`Schema::from_schemars`]): it accepts
 //! what our decoder accepts. [`Schema::lowered`] gives the form for one [`Dialect`], with a list of what that form cannot
 //! say; what lowering lost is still checked by the decoder.
+//!
+//! How a schema is lowered: the two whole dialects are rewritten keyword by keyword (`lower::rewrite`). The subsets of
+//! the providers are so small that a schema is first read into what it says about each kind of value (`shape`: `$ref`
+//! resolved, `allOf` merged, unions spread out), which a writer driven by a table of [what the provider takes](Dialect)
+//! then writes down (`lower::write`).
 
+mod bound;
+mod canonical;
+mod check;
 mod dialect;
+mod exact;
+mod loss;
+mod lower;
 mod lowered;
+mod number;
+mod pointer;
+mod raise;
+mod shape;
 mod validator;
+mod words;
 
 use std::sync::OnceLock;
 
 use serde_json::Value;
 
+pub use canonical::canonical;
+pub use check::needs_check;
 pub use dialect::Dialect;
-pub use lowered::{Loss, Lowered};
+pub use loss::{Loss, Severity};
+pub use lowered::Lowered;
 pub use validator::{Uncompilable, Validator};
 
 /// A JSON Schema and its lowered forms, each made once, when it is first asked for.
@@ -29,6 +48,28 @@ impl Schema {
         Self { neutral, lowered: Default::default() }
     }
 
+    /// A schema that schemars made from a type, made exact and quiet: it accepts what serde's decoding of that type
+    /// accepts, and says no more than a model needs. Takes a `schemars::Schema` or its JSON.
+    ///
+    /// - Integers get the `minimum` and `maximum` of their type (tighter ones stay), and the formats `int32`, `uint8`,
+    ///   `double`, … go: they say nothing to a model.
+    /// - `$schema` goes, and so does a `title` that repeats the type's name.
+    /// - An enumeration of documented constants becomes one `enum`, its documentation a list in the description;
+    ///   `anyOf` of a plain type and null becomes a list of types; a wrapper of one `allOf` is taken off; a struct
+    ///   without fields gets empty `properties`, which tells it from a free-form object.
+    /// - `$defs`, descriptions, `default` and `examples` stay.
+    ///
+    /// What JSON Schema cannot say stays unsaid: it calls `5.0` an integer, serde does not.
+    ///
+    /// ```
+    /// # use tool_runtime::schema::Schema;
+    /// let schema = Schema::from_schemars(schemars::schema_for!(Option<u8>));
+    /// assert_eq!(*schema.neutral(), serde_json::json!({"type": ["integer", "null"], "minimum": 0, "maximum": 255}));
+    /// ```
+    pub fn from_schemars(schema: impl Into<Value>) -> Self {
+        Self::new(exact::exact(schema.into()))
+    }
+
     /// The neutral schema.
     pub fn neutral(&self) -> &Value {
         &self.neutral
@@ -36,18 +77,6 @@ impl Schema {
 
     /// The schema in the form that `dialect` accepts, and what that form could not express.
     pub fn lowered(&self, dialect: Dialect) -> &Lowered {
-        self.lowered[dialect as usize].get_or_init(|| Lowered::new(&self.neutral, dialect))
+        self.lowered[dialect as usize].get_or_init(|| lower::lower(&self.neutral, dialect))
     }
-}
-
-impl Schema {
-    /// stub
-    pub fn from_schemars(value: Value) -> Self {
-        Self::new(value)
-    }
-}
-
-/// stub
-pub fn needs_check(_schema: &Value) -> bool {
-    false
 }

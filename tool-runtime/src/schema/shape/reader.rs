@@ -1,0 +1,268 @@
+//! Reading a schema into shapes.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use super::{
+    At, Draft, Form, Kind, Notes, Shape,
+    disjoint::disjoint,
+    gather::{Facts, Item, Reference},
+    kinds,
+};
+use crate::schema::{Severity, loss::Losses, pointer, words};
+
+/// What becomes of references.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::schema) enum Refs {
+    /// They stay, also in a circle.
+    Keep,
+    /// They stay, but a circle is cut after one turn; with nothing to put there, the schema cannot be used strictly.
+    KeepStraight,
+    /// All are replaced by what they point to; a circle is cut after two turns.
+    Inline,
+}
+
+/// How many schemas may be read for one lowering; what is beyond is cut. (Inlining can multiply without end.)
+const MOST_SHAPES: usize = 20_000;
+
+/// How many places may be visited in search of circles; what is then unknown counts as one.
+const MOST_STEPS: usize = 200_000;
+
+/// How deep shapes may lie in each other: two levels of JSON each, so that serde_json can read the result.
+const LEVELS: usize = 54;
+
+/// Reads the schema at `root` into shapes.
+#[derive(Debug)]
+pub(in crate::schema) struct Reader<'a> {
+    pub(super) root: &'a Value,
+    pub(super) draft: Draft,
+    refs: Refs,
+    pub(super) losses: Losses,
+    left: usize,
+    /// What was followed to get here, and is not yet left.
+    stack: Vec<At>,
+    targets: BTreeMap<At, Option<Shape>>,
+    circular: HashMap<At, bool>,
+    steps: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(in crate::schema) fn new(root: &'a Value, refs: Refs, losses: Losses) -> Self {
+        let draft = Draft::of(root);
+        let (stack, targets, circular) = Default::default();
+        Self { root, draft, refs, losses, left: MOST_SHAPES, stack, targets, circular, steps: MOST_STEPS }
+    }
+
+    /// The shape of the whole schema, those of all places that references still point to, and what was lost.
+    pub(in crate::schema) fn read(mut self) -> (Shape, BTreeMap<At, Shape>, Losses) {
+        let root: At = "".into();
+        let shape = self.shape(root.clone(), vec![Item::Whole(self.root, root)], 0);
+        let mut done = BTreeMap::new();
+        while let Some(at) = self.targets.iter().find_map(|(at, shape)| shape.is_none().then(|| at.clone())) {
+            let schema = self.root.pointer(&at).expect("a target was found at this place");
+            self.stack = vec![at.clone()];
+            let target = self.shape(at.clone(), vec![Item::Whole(schema, at.clone())], 1);
+            self.targets.insert(at, Some(target));
+        }
+        done.extend(self.targets.into_iter().filter_map(|(at, shape)| Some((at, shape?))));
+        (shape, done, self.losses)
+    }
+
+    /// The shape of what `items` say together.
+    pub(super) fn shape(&mut self, at: At, items: Vec<Item<'a>>, level: usize) -> Shape {
+        if self.left == 0 || level > LEVELS {
+            self.losses.add(&at, "", Severity::Weakened, "the schema is too deep or too large: cut here");
+            return Shape::new(at, Form::Cut(Kind::Object));
+        }
+        self.left -= 1;
+        let mut facts = self.gather(items);
+        if let [reference] = facts.references.as_slice()
+            && !facts.has_assertions()
+        {
+            let reference = reference.clone();
+            if let Some(form) = self.reference(&reference, &facts, level) {
+                let notes = self.notes(&facts);
+                return Shape { at, notes, form };
+            }
+        }
+        let before = self.stack.len();
+        if facts.references.iter().any(|reference| self.is_cut(reference)) {
+            return self.cut(at, &facts);
+        }
+        let followed = self.follow(&mut facts);
+        self.stack.extend(followed);
+        let shape = self.combined(at, facts, level);
+        self.stack.truncate(before);
+        shape
+    }
+
+    /// A lone reference as the form that stays; none if it is to be followed.
+    fn reference(&mut self, reference: &Reference<'a>, facts: &Facts<'a>, level: usize) -> Option<Form> {
+        let circular = self.is_circular(reference);
+        let silent = facts.plain.iter().all(|(schema, ..)| !schema.keys().any(|word| words::is_note(word)));
+        let stays = match self.refs {
+            _ if level == 0 => false,
+            Refs::Keep => silent || circular,
+            Refs::KeepStraight => silent && !circular,
+            Refs::Inline => false,
+        };
+        stays.then(|| {
+            self.targets.entry(reference.target.clone()).or_insert(None);
+            Form::Ref(reference.target.clone())
+        })
+    }
+
+    /// Whether following `reference` would go on for ever.
+    fn is_cut(&self, reference: &Reference<'_>) -> bool {
+        let turns = if self.refs == Refs::Inline { 2 } else { 1 };
+        self.stack.iter().filter(|at| **at == reference.target).count() >= turns
+    }
+
+    fn cut(&mut self, at: At, facts: &Facts<'a>) -> Shape {
+        let reference = facts.references.iter().find(|reference| self.is_cut(reference)).expect("one is cut").clone();
+        if self.refs == Refs::Keep {
+            let note = "what stands beside this recursive reference was left out";
+            self.losses.add(&reference.from, "$ref", Severity::Weakened, note);
+            self.targets.entry(reference.target.clone()).or_insert(None);
+            return Shape { at, notes: self.notes(facts), form: Form::Ref(reference.target) };
+        }
+        let kind = reference.schema.as_object().and_then(kinds::allowed).and_then(|kinds| kinds.first().copied());
+        let severity = if self.refs == Refs::Inline { Severity::Weakened } else { Severity::Inexpressible };
+        self.losses.add(&reference.from, "$ref", severity, "a recursive schema: cut here");
+        let mut notes = self.notes(facts);
+        let name = pointer::last(&reference.target);
+        notes.hints.push(if name.is_empty() { "again like the whole".to_owned() } else { format!("again a {name}") });
+        Shape { at, notes, form: Form::Cut(kind.unwrap_or(Kind::Object)) }
+    }
+
+    /// Whether what `reference` points to leads back to it.
+    fn is_circular(&mut self, reference: &Reference<'a>) -> bool {
+        if let Some(&known) = self.circular.get(&reference.target) {
+            return known;
+        }
+        let mut seen = HashSet::new();
+        let mut todo = vec![(reference.target.to_string(), reference.schema)];
+        let mut circular = false;
+        while let Some((at, schema)) = todo.pop() {
+            self.steps = self.steps.saturating_sub(1);
+            if circular || self.steps == 0 {
+                circular = true;
+                break;
+            }
+            if let Some(link) = schema.get("$ref").and_then(Value::as_str)
+                && let Some((target, schema)) = pointer::resolve(self.root, &at, link)
+            {
+                circular |= *target == *reference.target;
+                if seen.insert(target.clone()) {
+                    todo.push((target, schema));
+                }
+            }
+            let inside = words::children(schema, &at).into_iter().filter(|(word, ..)| !words::is_structure(word));
+            todo.extend(inside.map(|(_, at, schema)| (at, schema)));
+        }
+        self.circular.insert(reference.target.clone(), circular);
+        circular
+    }
+
+    fn combined(&mut self, at: At, mut facts: Facts<'a>, level: usize) -> Shape {
+        let mut notes = self.notes(&facts);
+        if facts.never {
+            return Shape { at, notes, form: Form::Never };
+        }
+        facts.unions.retain(|(members, place, _)| !self.only_constrains(members, place, &mut notes));
+        if facts.unions.is_empty() {
+            let plain: Vec<_> = facts.plain.iter().map(|(schema, at, _)| (*schema, at.clone())).collect();
+            let form = self.settle(&at, &plain, &mut notes, level);
+            return Shape { at, notes, form };
+        }
+        let (members, place, one_of) = facts.unions.remove(0);
+        let mut rest: Vec<Item<'a>> =
+            facts.plain.into_iter().map(|(schema, at, _)| Item::Plain(schema, at, false)).collect();
+        rest.extend(facts.unions.into_iter().map(|(members, at, one_of)| Item::Union(members, at, one_of)));
+        let mut shapes = Vec::new();
+        for (i, member) in members.iter().enumerate() {
+            let branch: At = format!("{place}/{i}").into();
+            let mut items = vec![Item::Whole(member, branch.clone())];
+            items.extend(rest.iter().cloned());
+            shapes.push(self.shape(branch, items, level + 1));
+        }
+        if one_of && !all_disjoint(&shapes) {
+            let note = "more than one may hold: taken as `anyOf`";
+            self.losses.add(place.rsplit_once('/').map_or("", |(at, _)| at), "oneOf", Severity::Weakened, note);
+        }
+        let union = Shape::union(&at, shapes);
+        notes.hints.extend(union.notes.hints);
+        notes.description = joined(notes.description, union.notes.description);
+        notes.title = notes.title.or(union.notes.title);
+        notes.default = notes.default.or(union.notes.default);
+        notes.examples = notes.examples.or(union.notes.examples);
+        Shape { at, notes, form: union.form }
+    }
+
+    /// Whether `members` only add conditions to what stands beside them, such as `anyOf: [{required: [a]}, …]`. That is
+    /// said in words.
+    fn only_constrains(&mut self, members: &[Value], place: &str, notes: &mut Notes) -> bool {
+        let constrains = |member: &Value| {
+            let words = ["required", "not", "minProperties", "maxProperties", "description", "title"];
+            member
+                .as_object()
+                .is_some_and(|map| !map.is_empty() && map.keys().all(|word| words.contains(&word.as_str())))
+        };
+        if members.is_empty() || !members.iter().all(constrains) {
+            return false;
+        }
+        let (at, word) = place.rsplit_once('/').unwrap_or(("", place));
+        let required = |member: &Value| {
+            let names = member.get("required")?.as_array()?.iter().filter_map(Value::as_str);
+            Some(names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and "))
+                .filter(|text| !text.is_empty())
+        };
+        if let Some(choices) = members.iter().map(required).collect::<Option<Vec<_>>>() {
+            notes.hints.push(format!("needs {}", choices.join(" or ")));
+        }
+        self.losses.add(at, word, Severity::Weakened, "conditions on what must be there together: left out");
+        true
+    }
+
+    /// The notes of all schemas in `facts`, the outermost first.
+    fn notes(&mut self, facts: &Facts<'a>) -> Notes {
+        let mut notes = Notes::default();
+        for (schema, at, counts) in &facts.plain {
+            if *counts {
+                let text = |word: &str| schema.get(word).and_then(Value::as_str).map(str::to_owned);
+                notes.title = notes.title.or_else(|| text("title"));
+                notes.description = joined(notes.description, text("description"));
+                let value = |word: &str| Some((at.clone(), schema.get(word)?.clone()));
+                notes.default = notes.default.or_else(|| value("default"));
+                notes.examples = notes.examples.or_else(|| value("examples"));
+                self.lose_unknown(schema, at);
+            }
+        }
+        notes
+    }
+
+    fn lose_unknown(&mut self, schema: &Map<String, Value>, at: &At) {
+        for word in schema.keys() {
+            if matches!(
+                word.as_str(),
+                "deprecated" | "readOnly" | "writeOnly" | "contentEncoding" | "contentMediaType" | "contentSchema"
+            ) {
+                self.losses.add(at, word, Severity::Annotation, "left out");
+            }
+        }
+    }
+}
+
+fn all_disjoint(shapes: &[Shape]) -> bool {
+    shapes.iter().enumerate().all(|(i, one)| shapes[..i].iter().all(|other| disjoint(one, other)))
+}
+
+/// Both texts, if they differ.
+fn joined(first: Option<String>, second: Option<String>) -> Option<String> {
+    match (first, second) {
+        (Some(first), Some(second)) if first.contains(&second) => Some(first),
+        (Some(first), Some(second)) => Some(format!("{first}\n\n{second}")),
+        (first, second) => first.or(second),
+    }
+}

@@ -1,0 +1,107 @@
+//! Which keywords hold schemas, and the walk over them.
+
+use serde_json::{Map, Value};
+
+use super::pointer;
+
+/// How a keyword holds schemas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holds {
+    Nothing,
+    One,
+    Many,
+    Named,
+}
+
+/// How `word` holds schemas in `value`. An old `items` can hold a list, an old `dependencies` also holds lists of names,
+/// which are not schemas: those who walk skip them.
+pub(super) fn holds(word: &str, value: &Value) -> Holds {
+    match word {
+        "items" if value.is_array() => Holds::Many,
+        "items"
+        | "additionalItems"
+        | "additionalProperties"
+        | "contains"
+        | "contentSchema"
+        | "else"
+        | "if"
+        | "not"
+        | "propertyNames"
+        | "then"
+        | "unevaluatedItems"
+        | "unevaluatedProperties" => Holds::One,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Holds::Many,
+        "$defs" | "definitions" | "dependencies" | "dependentSchemas" | "patternProperties" | "properties" => {
+            Holds::Named
+        }
+        _ => Holds::Nothing,
+    }
+}
+
+/// Whether `value` can be a schema at all.
+pub(super) fn is_schema(value: &Value) -> bool {
+    value.is_object() || value.is_boolean()
+}
+
+/// The schemas directly inside `schema`, each with its keyword and its JSON Pointer below `at`.
+pub(super) fn children<'a>(schema: &'a Value, at: &str) -> Vec<(&'a str, String, &'a Value)> {
+    let mut found = Vec::new();
+    for (word, value) in schema.as_object().into_iter().flatten() {
+        let place = pointer::push(at, word);
+        match (holds(word, value), value) {
+            (Holds::One, value) => found.push((word.as_str(), place, value)),
+            (Holds::Many, Value::Array(list)) => {
+                found.extend(list.iter().enumerate().map(|(i, one)| (word.as_str(), format!("{place}/{i}"), one)));
+            }
+            (Holds::Named, Value::Object(named)) => {
+                found.extend(named.iter().map(|(name, one)| (word.as_str(), pointer::push(&place, name), one)));
+            }
+            _ => {}
+        }
+    }
+    found.retain(|(_, _, value)| is_schema(value));
+    found
+}
+
+/// Calls `visit` with each schema directly inside `schema`, its keyword and, where it has one, its name.
+pub(super) fn visit_children(schema: &mut Map<String, Value>, mut visit: impl FnMut(&str, Option<&str>, &mut Value)) {
+    for (word, value) in schema.iter_mut() {
+        match (holds(word, value), value) {
+            (Holds::One, value) if is_schema(value) => visit(word, None, value),
+            (Holds::Many, Value::Array(list)) => {
+                list.iter_mut().filter(|one| is_schema(one)).for_each(|one| visit(word, None, one));
+            }
+            (Holds::Named, Value::Object(named)) => {
+                named.iter_mut().filter(|(_, one)| is_schema(one)).for_each(|(name, one)| visit(word, Some(name), one));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Keywords that say nothing about which values are valid.
+pub(super) fn is_annotation(word: &str) -> bool {
+    is_structure(word) || is_note(word)
+}
+
+/// Keywords that are words for the reader.
+pub(super) fn is_note(word: &str) -> bool {
+    matches!(word, "title" | "description" | "default" | "examples" | "deprecated" | "readOnly" | "writeOnly")
+}
+
+/// Keywords that only hold a schema document together.
+pub(super) fn is_structure(word: &str) -> bool {
+    matches!(
+        word,
+        "$schema"
+            | "$id"
+            | "id"
+            | "$defs"
+            | "definitions"
+            | "$comment"
+            | "$anchor"
+            | "$dynamicAnchor"
+            | "$recursiveAnchor"
+            | "$vocabulary"
+    )
+}
