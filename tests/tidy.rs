@@ -1,0 +1,118 @@
+//! The house rules, as code.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// How long a file may be.
+const MOST_LINES: usize = 300;
+
+/// The modules of `tool-runtime` from the bottom up: a module uses only those before it.
+const LAYERS: [&[&str]; 9] = [
+    &["json", "schema", "feedback"],
+    &["message"],
+    &["tool"],
+    &["toolset"],
+    &["layer"],
+    &["model"],
+    &["agent"],
+    &["terminal"],
+    &["lib"],
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn rust_files(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display())) {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && !matches!(name.as_str(), "target" | "peers" | "generated" | "node_modules") {
+            rust_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+fn files(dirs: &[&str]) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for dir in dirs {
+        rust_files(&root().join(dir), &mut found);
+    }
+    assert!(!found.is_empty());
+    found.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
+}
+
+fn report(broken: &[String]) {
+    assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
+}
+
+#[test]
+fn files_are_short() {
+    let mut broken = Vec::new();
+    for (path, text) in files(&["tool-derive", "tool-runtime", "examples", "tests", "benches"]) {
+        let lines = text.lines().count();
+        if lines > MOST_LINES {
+            broken.push(format!("{}: {lines} lines; split it at a second reason to change", path.display()));
+        }
+    }
+    report(&broken);
+}
+
+#[test]
+fn layers_point_downwards() {
+    let layer = |module: &str| LAYERS.iter().position(|layer| layer.contains(&module));
+    let src = root().join("tool-runtime/src");
+    let mut broken = Vec::new();
+    for (path, text) in files(&["tool-runtime/src"]) {
+        let relative = path.strip_prefix(root()).unwrap().strip_prefix("tool-runtime/src").unwrap_or(&path);
+        let first = relative.components().next().unwrap().as_os_str().to_string_lossy().into_owned();
+        let own = first.trim_end_matches(".rs");
+        let Some(own_layer) = layer(own) else {
+            broken.push(format!("{own} is in no layer; add it to LAYERS in tests/tidy.rs"));
+            continue;
+        };
+        if own == "lib" {
+            continue;
+        }
+        for (number, line) in text.lines().enumerate() {
+            let code = line.split("//").next().unwrap_or_default();
+            for used in code.match_indices("crate::").map(|(at, _)| &code[at + "crate::".len()..]) {
+                let module: String = used.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                // A type re-exported at the root is named by its module inside the crate.
+                match layer(&module) {
+                    Some(used_layer) if used_layer <= own_layer => {}
+                    _ => broken.push(format!("{}:{}: `{own}` must not use `crate::{module}`", path.display(), number + 1)),
+                }
+            }
+        }
+    }
+    assert!(src.exists());
+    report(&broken);
+}
+
+#[test]
+fn every_compile_error_is_pinned() {
+    let dir = root().join("tests/ui");
+    let mut broken = Vec::new();
+    let mut cases = Vec::new();
+    rust_files(&dir, &mut cases);
+    for case in cases {
+        let passes = case.strip_prefix(&dir).unwrap().starts_with("pass");
+        if passes == case.with_extension("stderr").exists() {
+            broken.push(format!("{}: a failing case has a .stderr beside it, a passing one has none", case.display()));
+        }
+    }
+    report(&broken);
+}
+
+#[test]
+fn modules_say_what_they_are_for() {
+    let all = files(&["tool-derive/src", "tool-runtime/src", "examples/src", "benches"]);
+    let broken: Vec<String> =
+        all.iter().filter(|(_, text)| !text.starts_with("//!")).map(|(path, _)| path.display().to_string()).collect();
+    report(&broken);
+}
