@@ -1,1 +1,3 @@
-//! x
+//! Checks that other packages' tests use.
+
+pub mod agreement;

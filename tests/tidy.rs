@@ -85,7 +85,11 @@ fn layers_point_downwards() {
                 // A type re-exported at the root is named by its module inside the crate.
                 match layer(&module) {
                     Some(used_layer) if used_layer <= own_layer => {}
-                    _ => broken.push(format!("{}:{}: `{own}` must not use `crate::{module}`", path.display(), number + 1)),
+                    _ => broken.push(format!(
+                        "{}:{}: `{own}` must not use `crate::{module}`",
+                        path.display(),
+                        number + 1
+                    )),
                 }
             }
         }

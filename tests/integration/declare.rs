@@ -259,3 +259,15 @@ fn the_schema_says_what_was_declared() {
     assert!(!key.contains("api_key"));
     let _: Value = serde_json::from_str(&key).unwrap();
 }
+
+#[test]
+fn a_fingerprint_changes_with_the_definition_and_only_then() {
+    let (tools, again) = (tools(), self::tools());
+    let of = |tools: &Toolset, name: &str| tools.get(name).unwrap().spec().fingerprint();
+    assert_eq!(of(&tools, "Add"), of(&again, "Add"));
+    assert_ne!(of(&tools, "Add"), of(&tools, "Confirm"));
+    let renamed = again.rename("Add", "Plus").unwrap();
+    assert_ne!(of(&tools, "Add"), of(&renamed, "Plus"));
+    let text = serde_json::to_string(&of(&tools, "Add")).unwrap();
+    assert_eq!(serde_json::from_str::<tool_runtime::tool::Fingerprint>(&text).unwrap(), of(&tools, "Add"));
+}

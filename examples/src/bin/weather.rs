@@ -58,7 +58,17 @@ async fn get_climate(
 }
 
 const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
 ];
 
@@ -76,6 +86,7 @@ const CLIMATE: [(&str, [f64; 12]); 8] = [
 
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
-    let agent = Agent::new(examples::model()).tools(toolset!(get_climate)).instructions("You know the climate of cities.");
+    let agent =
+        Agent::new(examples::model()).tools(toolset!(get_climate)).instructions("You know the climate of cities.");
     Terminal::new().chat(agent, "Ask me how warm a city is, for example: How warm is Oslo in July?").await
 }

@@ -29,7 +29,6 @@ impl Desk {
     fn bookings(&self) -> MutexGuard<'_, Vec<Booking>> {
         self.bookings.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
 }
 
 /// The flights of a day, with the seats that `bookings` leave free.
@@ -52,16 +51,8 @@ fn find(bookings: &[Booking], number: &str, date: NaiveDate) -> Option<Flight> {
     free(bookings, from, to, date).into_iter().find(|flight| flight.number.eq_ignore_ascii_case(number))
 }
 
-const CITIES: [City; 8] = [
-    City::Amsterdam,
-    City::Berlin,
-    City::Lisbon,
-    City::London,
-    City::Oslo,
-    City::Paris,
-    City::Rome,
-    City::Vienna,
-];
+const CITIES: [City; 8] =
+    [City::Amsterdam, City::Berlin, City::Lisbon, City::London, City::Oslo, City::Paris, City::Rome, City::Vienna];
 
 /// Search the flights of a day.
 #[tool(effect = read_only, title = "Search flights")]
@@ -74,7 +65,8 @@ pub async fn search_flights(
     date: NaiveDate,
     #[state] desk: &Desk,
 ) -> Result<Vec<Flight>, Failure> {
-    let found: Vec<Flight> = free(&desk.bookings(), from, to, date).into_iter().filter(|flight| flight.seats > 0).collect();
+    let found: Vec<Flight> =
+        free(&desk.bookings(), from, to, date).into_iter().filter(|flight| flight.seats > 0).collect();
     if found.is_empty() {
         return Err(Failure::told("there is no flight with a free seat; try another day"));
     }
@@ -102,7 +94,10 @@ impl ExecuteWith<Desk> for BookFlight {
         // One lock from the look to the booking: two calls cannot get the same seat.
         let mut bookings = desk.bookings();
         let Some(flight) = find(&bookings, &self.flight, self.date) else {
-            return Err(Failure::told(format!("there is no flight {} on {}; search for flights first", self.flight, self.date)));
+            return Err(Failure::told(format!(
+                "there is no flight {} on {}; search for flights first",
+                self.flight, self.date
+            )));
         };
         if flight.seats < self.passengers {
             return Err(Failure::told(format!("flight {} has only {} free seats", flight.number, flight.seats)));

@@ -16,6 +16,7 @@ async fn main() -> io::Result<()> {
     let agent = Agent::new(examples::model())
         .tools(workspace.toolset())
         .instructions("You work on the files of one directory. Paths are relative to it.");
-    let greeting = format!("The files below {root}. Say, for example: list the files, read Cargo.toml, search for \"tool\".");
+    let greeting =
+        format!("The files below {root}. Say, for example: list the files, read Cargo.toml, search for \"tool\".");
     Terminal::new().chat(agent, &greeting).await
 }
