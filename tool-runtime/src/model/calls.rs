@@ -2,12 +2,9 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
-
 use super::Delta;
 use crate::{
     message::{AssistantPart, Message},
-    schema::Dialect,
     toolset::{ListFormat, ToolList},
 };
 
@@ -49,9 +46,7 @@ impl Calls {
     pub(super) fn start(&mut self, id: &str, name: &str, out: &mut Vec<Delta>) -> usize {
         let index = self.open.len();
         let id = self.unique(id, index);
-        let held = self.tools.get(name).is_some_and(|spec| {
-            self.format.dialect(spec) == Dialect::OpenAiStrict && has_optional(spec.input.neutral())
-        });
+        let held = self.tools.get(name).is_some_and(|spec| spec.input.lowered(self.format.dialect(spec)).raises());
         self.open.push(Open { name: name.to_owned(), text: String::new(), held, ended: false });
         out.push(Delta::CallStart { index, id, name: name.to_owned() });
         index
@@ -130,21 +125,5 @@ impl Calls {
     /// Whether a call was ended.
     pub(super) fn is_ended(&self, index: usize) -> bool {
         self.open[index].ended
-    }
-}
-
-/// Whether `schema` has a property somewhere that may be left out. In a dialect without optional properties a model says
-/// `null` for it.
-fn has_optional(schema: &Value) -> bool {
-    match schema {
-        Value::Object(members) => {
-            let required = members.get("required").and_then(Value::as_array);
-            let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|known| known == name));
-            let properties = members.get("properties").and_then(Value::as_object);
-            properties.is_some_and(|properties| properties.keys().any(|name| !is_required(name)))
-                || members.values().any(has_optional)
-        }
-        Value::Array(items) => items.iter().any(has_optional),
-        _ => false,
     }
 }

@@ -35,6 +35,11 @@ impl Lowered {
         self.losses.iter().map(|loss| loss.severity).max()
     }
 
+    /// Whether [`raise`](Self::raise) may change anything: whether a `null` can stand for "not given".
+    pub fn raises(&self) -> bool {
+        self.plan.is_some()
+    }
+
     /// Turns arguments that follow the lowered schema back into ones that follow the neutral one: a `null` that stands
     /// for "not given" only because the dialect has no optional properties is taken out, at every depth. A `null` that
     /// the neutral schema takes stays, and so does one of which it is unclear to which branch of a union it belongs.

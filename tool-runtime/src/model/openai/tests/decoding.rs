@@ -249,13 +249,13 @@ fn calls_of_strict_tools_with_optional_parameters_are_held_back() {
         ToolList::new(vec![tool("all", true, all), tool("some", true, some.clone()), tool("loose", false, some)]);
     for (name, held) in [("all", false), ("some", true), ("loose", false)] {
         let start = pieces(&json!([{"index": 0, "id": "a", "function": {"name": name, "arguments": "{\"x\":"}}]));
-        let rest = pieces(&json!([{"index": 0, "function": {"arguments": "1}"}}]));
+        let rest = pieces(&json!([{"index": 0, "function": {"arguments": "1,\"y\":null}"}}]));
         let deltas = decoded_with(&[], &tools, &[&start, &rest, END, DONE]).unwrap();
         let texts = deltas.iter().filter_map(|delta| match delta {
             Delta::CallArguments { text, .. } => Some(text.as_str()),
             _ => None,
         });
-        let expected: &[&str] = if held { &["{\"x\":1}"] } else { &["{\"x\":", "1}"] };
+        let expected: &[&str] = if held { &["{\"x\":1}"] } else { &["{\"x\":", "1,\"y\":null}"] };
         assert_eq!(texts.collect::<Vec<_>>(), expected, "{name}");
     }
 }
