@@ -5,6 +5,7 @@
 
 mod delta;
 mod error;
+mod negotiating;
 mod request;
 
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use futures_util::stream::BoxStream;
 
 pub use delta::{Delta, FinishReason, Turn, Usage};
 pub use error::{ModelError, ModelErrorKind};
+pub use negotiating::NegotiatingModel;
 pub use request::{Request, Settings, ToolChoice};
 
 /// A language model, or anything that takes its place.
