@@ -147,7 +147,11 @@ fn strip(function: &mut ToolFn) {
 
 /// Keeps clippy from asking for `&str`. It stands first, so that what the user says of the same lint prevails.
 fn owned_arguments() -> Attribute {
-    parse_quote!(#[allow(clippy::needless_pass_by_value, reason = "a tool owns its decoded arguments")])
+    parse_quote!(#[allow(
+        clippy::needless_pass_by_value,
+        clippy::too_many_arguments,
+        reason = "a tool owns its decoded arguments, and takes what it needs"
+    )])
 }
 
 fn function_has_self(function: &TokenStream) -> bool {

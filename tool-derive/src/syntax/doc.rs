@@ -24,7 +24,7 @@ impl Doc {
         let lines: Option<Vec<String>> = values.iter().map(|value| literal(value)).collect();
         match lines {
             Some(lines) => {
-                let text = lines.join("\n").trim().to_owned();
+                let text = reflow(&lines.join("\n"));
                 (!text.is_empty()).then_some(Self::Text(text))
             }
             None => Some(Self::Tokens(quote!(::core::concat!(#(#values),*)))),
@@ -39,6 +39,25 @@ impl ToTokens for Doc {
             Self::Tokens(inner) => inner.to_tokens(tokens),
         }
     }
+}
+
+/// Joins the lines of a paragraph: where they break is the editor's business. Lists, tables, quotes, code and blank lines
+/// stay as they are.
+fn reflow(text: &str) -> String {
+    let mut out = String::new();
+    let mut in_code = false;
+    for line in text.trim().lines() {
+        let fence = line.trim_start().starts_with("```");
+        let begins = line.starts_with([' ', '\t', '-', '*', '+', '#', '>', '|'])
+            || line.starts_with(|c: char| c.is_ascii_digit());
+        let broken = out.is_empty() || out.ends_with('\n') || line.is_empty() || in_code || fence || begins;
+        if !out.is_empty() {
+            out.push(if broken || out.ends_with("```") { '\n' } else { ' ' });
+        }
+        out.push_str(line);
+        in_code ^= fence;
+    }
+    out
 }
 
 fn literal(value: &Expr) -> Option<String> {

@@ -20,6 +20,7 @@ mod fault;
 mod function;
 #[cfg(any(feature = "anthropic", feature = "openai"))]
 pub mod http;
+mod negotiating;
 #[cfg(feature = "openai")]
 pub mod openai;
 mod request;
@@ -37,6 +38,7 @@ pub use delta::{Delta, FinishReason, Turn, Usage};
 pub use env::from_env;
 pub use error::{ModelError, ModelErrorKind};
 pub use function::FunctionModel;
+pub use negotiating::NegotiatingModel;
 pub use request::{Request, Settings, ToolChoice};
 pub use scripted::{Answer, Asked, ScriptedModel};
 

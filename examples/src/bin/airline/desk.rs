@@ -11,13 +11,13 @@ use crate::schedule::{City, Flight, flights};
 
 /// The desk and its bookings.
 #[derive(Default)]
-pub struct Desk {
+pub(crate) struct Desk {
     bookings: Mutex<Vec<Booking>>,
 }
 
 /// A booking.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Booking {
+pub(crate) struct Booking {
     code: String,
     passengers: u32,
     /// What all passengers pay, in euros.
@@ -56,7 +56,7 @@ const CITIES: [City; 8] =
 
 /// Search the flights of a day.
 #[tool(effect = read_only, title = "Search flights")]
-pub async fn search_flights(
+pub(crate) async fn search_flights(
     /// Where the journey begins.
     from: City,
     /// Where it ends.
@@ -75,7 +75,7 @@ pub async fn search_flights(
 
 /// Book a flight.
 #[tool(name = "book_flight", title = "Book a flight", state = Desk, effect = write, approval = always)]
-pub struct BookFlight {
+pub(crate) struct BookFlight {
     /// The number of the flight.
     #[arg(pattern = "^[Tt][Aa][0-9]{3}$", example = "TA164")]
     flight: String,
@@ -111,13 +111,13 @@ impl ExecuteWith<Desk> for BookFlight {
 
 /// Show my bookings.
 #[tool(effect = read_only, title = "My bookings")]
-pub async fn my_bookings(#[state] desk: &Desk) -> Vec<Booking> {
+pub(crate) async fn my_bookings(#[state] desk: &Desk) -> Vec<Booking> {
     desk.bookings().clone()
 }
 
 /// Cancel a booking.
 #[tool(effect = destructive, approval = always, title = "Cancel a booking")]
-pub async fn cancel_booking(
+pub(crate) async fn cancel_booking(
     /// The code of the booking.
     code: String,
     #[state] desk: &Desk,

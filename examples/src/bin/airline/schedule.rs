@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A city with an airport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum City {
+pub(crate) enum City {
     Amsterdam,
     Berlin,
     Lisbon,
@@ -20,17 +20,17 @@ pub enum City {
 
 /// A flight.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Flight {
-    pub number: String,
-    pub from: City,
-    pub to: City,
-    pub date: NaiveDate,
-    pub departs: String,
-    pub arrives: String,
+pub(crate) struct Flight {
+    pub(crate) number: String,
+    pub(crate) from: City,
+    pub(crate) to: City,
+    pub(crate) date: NaiveDate,
+    pub(crate) departs: String,
+    pub(crate) arrives: String,
     /// The price for one passenger, in euros.
-    pub price: u32,
+    pub(crate) price: u32,
     /// How many seats are free.
-    pub seats: u32,
+    pub(crate) seats: u32,
 }
 
 impl City {
@@ -50,7 +50,7 @@ impl City {
 }
 
 /// The flights of a day, in the order of their departure. On Saturdays there are fewer.
-pub fn flights(from: City, to: City, date: NaiveDate) -> Vec<Flight> {
+pub(crate) fn flights(from: City, to: City, date: NaiveDate) -> Vec<Flight> {
     if from == to {
         return Vec::new();
     }

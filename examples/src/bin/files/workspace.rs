@@ -9,7 +9,7 @@ use std::{
 use cap_std::{ambient_authority, fs::Dir};
 use schemars::JsonSchema;
 use serde::Serialize;
-use tool_runtime::{Context, Failure, tool, tools};
+use tool_runtime::{Context, Failure, tools};
 
 /// How much of a file is read, in bytes.
 const MOST_READ: u64 = 256 * 1024;
@@ -18,13 +18,13 @@ const MOST_READ: u64 = 256 * 1024;
 const MOST_MATCHES: usize = 100;
 
 /// A directory that tools work on.
-pub struct Workspace {
+pub(crate) struct Workspace {
     root: Dir,
 }
 
 /// What is in a directory.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Entry {
+pub(crate) struct Entry {
     name: String,
     is_directory: bool,
     /// The size in bytes.
@@ -33,7 +33,7 @@ pub struct Entry {
 
 /// A line that was found.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Match {
+pub(crate) struct Match {
     path: String,
     /// The number of the line, from 1.
     line: usize,
@@ -42,7 +42,7 @@ pub struct Match {
 
 impl Workspace {
     /// Opens a directory.
-    pub fn open(root: impl AsRef<Path>) -> io::Result<Self> {
+    pub(crate) fn open(root: impl AsRef<Path>) -> io::Result<Self> {
         Ok(Self { root: Dir::open_ambient_dir(root, ambient_authority())? })
     }
 }

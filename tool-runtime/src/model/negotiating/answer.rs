@@ -1,0 +1,257 @@
+//! What a person answered to a question: a value, or why it is none.
+
+use serde_json::{Map, Value};
+
+use super::ask::Ask;
+use super::check;
+use super::choose::{self, Chosen};
+use super::shape::{Choice, Field, Kind, Shape, Text};
+use super::{list, scalar, words};
+
+/// What an answer amounts to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Answer {
+    /// A value that fits.
+    Value(Value),
+    /// Items of a list, each of which fits; `more` when the person said that there are more.
+    Items { items: Vec<Value>, more: bool },
+    /// Perhaps this value.
+    Near(Value),
+    /// One of these values.
+    Several(Vec<Value>),
+    /// No value, and why: a sentence.
+    Wrong(String),
+}
+
+/// Reads the answer to `ask`.
+pub(super) fn parse(ask: &Ask, text: &str) -> Answer {
+    let text = text.trim();
+    let shape = &ask.shape;
+    if shape.nullable && matches!(words::fold(text).as_str(), "none" | "null" | "nothing") {
+        return Answer::Value(Value::Null);
+    }
+    if let Kind::List { item, .. } = &shape.kind {
+        return list::parse(ask, item, text);
+    }
+    if !ask.choices.is_empty() {
+        let chosen = choose::choose(&ask.choices, ask.numbered(), unquoted(text).unwrap_or(text));
+        match chosen {
+            Chosen::One(value) => return Answer::Value(value),
+            Chosen::Several(values) if ask.strict => return Answer::Several(values),
+            Chosen::Near(value) if ask.strict => return Answer::Near(value),
+            Chosen::Unknown if ask.strict => return Answer::Wrong(unknown(text)),
+            // Suggestions are not all there is, so what is only like them is taken as it was said.
+            _ => {}
+        }
+    }
+    match value(shape, text) {
+        Ok(value) => Answer::Value(value),
+        Err(Wrong::Reason(reason)) => Answer::Wrong(reason),
+        Err(Wrong::Near(value)) => Answer::Near(value),
+    }
+}
+
+/// Why a text is no value.
+pub(super) enum Wrong {
+    /// A sentence for the person.
+    Reason(String),
+    /// It may be meant as this value.
+    Near(Value),
+}
+
+/// Reads one value of `shape` that fits it.
+pub(super) fn value(shape: &Shape, text: &str) -> Result<Value, Wrong> {
+    let found = match &shape.kind {
+        Kind::Text(limits) => return self::text(shape, limits, text).map(Value::String),
+        Kind::Number(_) => {
+            let number = scalar::number(text).or_else(|| scalar::only_number(text));
+            number.map(Value::Number).ok_or_else(|| expected(&shape.kind))?
+        }
+        Kind::Bool => scalar::yes_or_no(text).map(Value::Bool).ok_or_else(|| expected(&shape.kind))?,
+        Kind::Either(shapes) => {
+            let by_kind = |texts: bool| shapes.iter().filter(move |one| matches!(one.kind, Kind::Text(_)) == texts);
+            let found = by_kind(false).chain(by_kind(true)).find_map(|shape| value(shape, text).ok());
+            found.ok_or_else(|| {
+                Wrong::Reason(format!("I could not make sense of “{}” here.", words::shorten(text, 60)))
+            })?
+        }
+        Kind::Object { fields, open } => object(fields, *open, text)?,
+        Kind::List { .. } | Kind::Anything => json(text)?,
+    };
+    match shape.check(&found) {
+        Ok(()) => Ok(found),
+        Err(reason) => Err(Wrong::Reason(format!("That {reason}."))),
+    }
+}
+
+/// The inside of a text that stands in quotes as a whole.
+pub(super) fn unquoted(text: &str) -> Option<&str> {
+    [("\"", "\""), ("'", "'"), ("“", "”"), ("‘", "’"), ("`", "`"), ("«", "»")].into_iter().find_map(|(open, close)| {
+        let inner = text.strip_prefix(open)?.strip_suffix(close)?;
+        (!inner.contains(open) && !inner.contains(close)).then_some(inner)
+    })
+}
+
+/// The sentence for a text that is none of the allowed values.
+pub(super) fn unknown(text: &str) -> String {
+    format!("“{}” is not on the list.", words::shorten(text, 60))
+}
+
+fn text(shape: &Shape, limits: &Text, text: &str) -> Result<String, Wrong> {
+    let literal = unquoted(text).unwrap_or(text);
+    if shape.is_free_text() && literal == text && scalar::yes_or_no(text).is_some() {
+        // Hardly ever the name of anything; in quotes it is taken at once.
+        return Err(shape
+            .check(&Value::from(text))
+            .map_or_else(|reason| Wrong::Reason(format!("That {reason}.")), |()| Wrong::Near(Value::from(text))));
+    }
+    let fits = |text: &str| shape.check(&Value::String(text.to_owned()));
+    let formed = match limits.format.as_deref() {
+        Some("date") => scalar::date(literal),
+        Some("date-time") => scalar::date_time(literal),
+        _ => None,
+    };
+    let Err(reason) = formed.as_deref().map_or_else(|| fits(literal), fits) else {
+        return Ok(formed.unwrap_or_else(|| literal.to_owned()));
+    };
+    // "it's #W123, thanks": what fits may stand among other words, where little fits.
+    if limits.pattern.is_some() || limits.format.is_some() {
+        let mut found = words::words(text).into_iter().map(|range| &text[range]).filter(|word| fits(word).is_ok());
+        if let (Some(one), None) = (found.next(), found.next()) {
+            return Ok(one.to_owned());
+        }
+    }
+    let folded = words::fold(text);
+    let relative = folded.split(' ').any(|word| {
+        matches!(word, "today" | "tomorrow" | "tonight" | "yesterday" | "next" | "now")
+            || (word.ends_with("day") && word.len() > 5)
+    });
+    Err(Wrong::Reason(if relative && limits.format.as_deref().is_some_and(|format| format.starts_with("date")) {
+        format!("I have no calendar at hand, so please give {}.", check::noun(&shape.kind))
+    } else {
+        format!("That {reason}.")
+    }))
+}
+
+fn object(fields: &[Field], open: bool, text: &str) -> Result<Value, Wrong> {
+    if text.starts_with('{') {
+        return json(text);
+    }
+    if matches!(words::fold(text).as_str(), "none" | "nothing" | "empty" | "skip" | "no") {
+        return Ok(Value::Object(Map::new()));
+    }
+    let mut map = Map::new();
+    for piece in text.split([',', '\n', ';']).filter(|piece| !piece.trim().is_empty()) {
+        let pair = piece.split_once([':', '=']);
+        let Some((key, given)) = pair.map(|(key, given)| (key.trim(), given.trim())) else {
+            return Err(Wrong::Reason("I need `name: value` pairs or JSON here.".to_owned()));
+        };
+        let field = fields.iter().find(|field| words::fold(&field.name) == words::fold(key));
+        let (name, read) = match field {
+            Some(field) => match parse(&Ask::new("", &field.shape), given) {
+                Answer::Value(value) => (field.name.clone(), value),
+                Answer::Items { items, .. } => (field.name.clone(), Value::Array(items)),
+                Answer::Wrong(reason) => return Err(Wrong::Reason(format!("{key}: {reason}"))),
+                Answer::Near(_) | Answer::Several(_) => {
+                    return Err(Wrong::Reason(format!("{key}: {}", unknown(given))));
+                }
+            },
+            None if open => (key.to_owned(), serde_json::from_str(given).unwrap_or_else(|_| Value::from(given))),
+            None => {
+                let names: Vec<_> = fields.iter().map(|field| field.name.as_str()).collect();
+                return Err(Wrong::Reason(format!("There is no `{key}` here, only {}.", names.join(", "))));
+            }
+        };
+        map.insert(name, read);
+    }
+    Ok(Value::Object(map))
+}
+
+fn json(text: &str) -> Result<Value, Wrong> {
+    serde_json::from_str(text).map_err(|error| {
+        if text.starts_with(['{', '[', '"']) {
+            Wrong::Reason(format!("That is not valid JSON ({error})."))
+        } else if text.is_empty() {
+            Wrong::Reason("I need a JSON value here.".to_owned())
+        } else {
+            Wrong::Near(Value::from(text))
+        }
+    })
+}
+
+fn expected(kind: &Kind) -> Wrong {
+    Wrong::Reason(format!("I need {} here.", check::noun(kind)))
+}
+
+/// The item of a list that a text names, or why it names none.
+pub(super) fn item(shape: &Shape, choices: &[Choice], strict: bool, text: &str) -> Answer {
+    let ask = Ask { choices: choices.to_vec(), strict, ..Ask::new("", shape) };
+    parse(&ask, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(schema: Value, text: &str) -> Answer {
+        parse(&Ask::new("/x", &Shape::of(&schema)), text)
+    }
+
+    fn is(value: Value) -> Answer {
+        Answer::Value(value)
+    }
+
+    #[test]
+    fn simple_values() {
+        assert_eq!(read(json!({"type": "string"}), " Paris "), is(json!("Paris")));
+        assert_eq!(read(json!({"type": "string"}), "\"cancel\""), is(json!("cancel")));
+        assert_eq!(read(json!({"type": "integer"}), "two, please"), is(json!(2)));
+        assert_eq!(read(json!({"type": "number"}), "about 2.5 km"), is(json!(2.5)));
+        assert_eq!(read(json!({"type": "boolean"}), "yes please"), is(json!(true)));
+        assert_eq!(read(json!({"type": ["string", "null"]}), "none"), is(Value::Null));
+        assert_eq!(read(json!({"type": ["string", "integer"]}), "7"), is(json!(7)));
+        assert_eq!(read(json!({"type": "string", "format": "date"}), "1 Oct 2026"), is(json!("2026-10-01")));
+        assert_eq!(read(json!({"type": "string", "pattern": "^#W\\d+$"}), "it is #W12, thanks"), is(json!("#W12")));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_explained() {
+        let number = json!({"type": "integer", "minimum": 1, "maximum": 9});
+        assert_eq!(read(number.clone(), "12"), Answer::Wrong("That must be from 1 to 9.".into()));
+        assert_eq!(read(number.clone(), "a lot"), Answer::Wrong("I need a whole number here.".into()));
+        assert_eq!(read(number, "1.5"), Answer::Wrong("That must be a whole number.".into()));
+        let date = json!({"type": "string", "format": "date"});
+        assert_eq!(
+            read(date, "next friday"),
+            Answer::Wrong("I have no calendar at hand, so please give a date such as 2026-10-01.".into())
+        );
+        assert_eq!(
+            read(json!({"type": "string", "minLength": 3}), "ab"),
+            Answer::Wrong("That needs at least 3 characters.".into())
+        );
+    }
+
+    #[test]
+    fn one_of_the_allowed_values() {
+        let unit = json!({"enum": ["celsius", "fahrenheit"]});
+        assert_eq!(read(unit.clone(), "2"), is(json!("fahrenheit")));
+        assert_eq!(read(unit.clone(), "C"), is(json!("celsius")));
+        assert_eq!(read(unit.clone(), "celcius"), Answer::Near(json!("celsius")));
+        assert_eq!(read(unit, "kelvin!"), Answer::Wrong("“kelvin!” is not on the list.".into()));
+    }
+
+    #[test]
+    fn objects_as_pairs_or_json() {
+        let schema =
+            json!({"type": "object", "properties": {"size": {"type": "integer"}}, "additionalProperties": false});
+        assert_eq!(read(schema.clone(), "size: 3"), is(json!({"size": 3})));
+        assert_eq!(read(schema.clone(), "{\"size\": 3}"), is(json!({"size": 3})));
+        assert!(matches!(read(schema.clone(), "colour: red"), Answer::Wrong(text) if text.contains("only size")));
+        assert!(matches!(read(schema, "{\"colour\": 1}"), Answer::Wrong(text) if text.contains("no field `colour`")));
+        assert_eq!(read(json!({"type": "object"}), "a=1, b=x"), is(json!({"a": 1, "b": "x"})));
+        assert_eq!(read(json!({}), "[1]"), is(json!([1])));
+        assert_eq!(read(json!({}), "hello"), Answer::Near(json!("hello")));
+    }
+}

@@ -1,0 +1,265 @@
+//! Finds values of parameters in a sentence, where they can hardly mean anything else.
+
+use serde_json::Value;
+
+use super::hunt::{Found, Hunt};
+use super::shape::{Kind, Shape};
+use super::{answer, clues, phrase, scalar, words};
+
+/// Finds parameters of `root` in a sentence; `values` are settled already and only change where they are named.
+/// `verbs` are the stems of the tool's own name, which are no values.
+pub(super) fn extract(root: &Shape, values: &Value, verbs: &[String], text: &str) -> Found {
+    let mut hunt = Hunt::new(root, values, text);
+    pairs(&mut hunt);
+    named(&mut hunt);
+    mentions(&mut hunt, verbs);
+    clues::telling(&mut hunt);
+    phrase::from_to(&mut hunt);
+    phrase::places(&mut hunt);
+    numbers(&mut hunt);
+    phrase::called(&mut hunt);
+    phrase::quoted(&mut hunt);
+    phrase::subject(&mut hunt);
+    hunt.found
+}
+
+/// Only what is named with its value: `name: value`, `name=value`, `change name to value`.
+pub(super) fn explicit(root: &Shape, values: &Value, text: &str) -> Found {
+    let mut hunt = Hunt::new(root, values, text);
+    pairs(&mut hunt);
+    changes(&mut hunt);
+    hunt.found
+}
+
+/// Whether the text begins with the name of a parameter and a colon or equals sign.
+pub(super) fn begins_with_pair(root: &Shape, text: &str) -> bool {
+    let hunt = Hunt::new(root, &Value::Null, text);
+    text.find([':', '=']).is_some_and(|at| {
+        let name = words::fold(&text[..at]);
+        hunt.slots.iter().any(|slot| slot.names.contains(&name))
+    })
+}
+
+/// `name: value` and `name=value`.
+fn pairs(hunt: &mut Hunt<'_>) {
+    // Where a name begins, where its value begins, and whose it is.
+    let mut marks: Vec<(usize, usize, usize)> = Vec::new();
+    for (at, mark) in hunt.text.match_indices([':', '=']) {
+        let before = &hunt.text[..at];
+        let names = words::words(before);
+        for count in (1..=names.len().min(4)).rev() {
+            let from = names[names.len() - count].start;
+            let name = words::fold(&before[from..]);
+            if let Some(slot) = hunt.slots.iter().position(|slot| slot.names.contains(&name)) {
+                marks.push((from, at + mark.len(), slot));
+                break;
+            }
+        }
+    }
+    for (index, &(from, start, slot)) in marks.iter().enumerate() {
+        let next = marks.get(index + 1).map(|mark| mark.0);
+        let end = next.filter(|next| *next >= start).unwrap_or(hunt.text.len());
+        let Some(raw) = hunt.text.get(start..end) else { continue };
+        let raw = raw.split('\n').find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let mut given = raw.trim().trim_end_matches([',', ';']).trim_end();
+        if next.is_some() {
+            given = given.strip_suffix(" and").unwrap_or(given).trim_end_matches([',', ';']).trim_end();
+        }
+        if given.is_empty() {
+            let pointer = hunt.slots[slot].pointer.clone();
+            hunt.found.named.push(pointer);
+            continue;
+        }
+        // Only a text may hold a comma; a list takes all of them.
+        let whole = hunt.slots[slot].read(given);
+        let read = whole.or_else(|reason| match given.split([',', ';']).next() {
+            Some(first) if first.len() < given.len() => hunt.slots[slot].read(first.trim()),
+            _ => Err(reason),
+        });
+        hunt.take(&(from..end));
+        match read {
+            Ok(value) => hunt.settle(slot, value, 0..0),
+            Err(reason) => complain(hunt, slot, &reason),
+        }
+    }
+}
+
+/// `change name to value`, `set name to value`, `name is value`.
+fn changes(hunt: &mut Hunt<'_>) {
+    for at in 0..hunt.words.len() {
+        let verb = matches!(hunt.folded[at].as_str(), "change" | "set" | "make" | "update" | "correct");
+        let start = at + usize::from(verb);
+        let start =
+            start + usize::from(verb && hunt.folded.get(start).is_some_and(|word| word == "the" || word == "my"));
+        let Some((slot, end)) = name_at(hunt, start) else { continue };
+        let link = hunt.folded.get(end).map(String::as_str);
+        let linked = (verb && link == Some("to")) || (at == 0 && link == Some("is"));
+        if hunt.is_taken(start..end) || !(verb || linked) {
+            continue;
+        }
+        let given = hunt.words.get(end + 1).map_or("", |word| hunt.text[word.start..].trim_end_matches(['.', '!']));
+        if !linked || given.is_empty() {
+            let pointer = hunt.slots[slot].pointer.clone();
+            hunt.found.named.push(pointer);
+        } else {
+            match hunt.slots[slot].read(given) {
+                Ok(value) => hunt.settle(slot, value, start..hunt.words.len()),
+                Err(reason) => complain(hunt, slot, &reason),
+            }
+        }
+        return;
+    }
+}
+
+/// `unit fahrenheit`, `2 passengers`, `without details`: a name beside a value that can be nothing else.
+fn named(hunt: &mut Hunt<'_>) {
+    for at in 0..hunt.words.len() {
+        let Some((slot, end)) = name_at(hunt, at) else { continue };
+        if hunt.is_taken(at..end) || hunt.slots[slot].settled || (end == at + 1 && words::is_stop(&hunt.folded[at])) {
+            continue;
+        }
+        let mut after = (end + 1..=(end + 3).min(hunt.words.len())).rev().filter(|to| !hunt.is_taken(end..*to));
+        if let Some((to, value)) = after.find_map(|to| Some((to, hunt.slots[slot].exact(hunt.span(end..to))?))) {
+            hunt.settle(slot, value, at..to);
+            continue;
+        }
+        let Some(before) = at.checked_sub(1).filter(|before| !hunt.taken[*before]) else { continue };
+        let given = hunt.folded[before].clone();
+        match &hunt.slots[slot].shape.kind {
+            Kind::Number(_) if hunt.slots[slot].shape.allowed.is_empty() => {
+                // "one" before a name is a number, elsewhere hardly ever.
+                let Some(number) = scalar::number(hunt.word(before)) else { continue };
+                match hunt.slots[slot].shape.check(&Value::Number(number.clone())) {
+                    Ok(()) => hunt.settle(slot, Value::Number(number), before..end),
+                    Err(reason) => {
+                        hunt.take(&(hunt.words[before].start..hunt.words[at].end));
+                        complain(hunt, slot, &format!("That {reason}."));
+                    }
+                }
+            }
+            Kind::Bool if matches!(given.as_str(), "with" | "including") => hunt.settle(slot, true.into(), before..end),
+            Kind::Bool if matches!(given.as_str(), "without" | "no" | "not") => {
+                hunt.settle(slot, false.into(), before..end)
+            }
+            _ if given == "with" => {
+                let pointer = hunt.slots[slot].pointer.clone();
+                hunt.found.named.push(pointer);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Allowed values that are mentioned, each of them for the only parameter that allows it.
+fn mentions(hunt: &mut Hunt<'_>, verbs: &[String]) {
+    let said: Vec<(usize, String)> = (hunt.folded.iter().enumerate())
+        .flat_map(|(at, word)| word.split(' ').map(move |part| (at, part.to_owned())))
+        .collect();
+    let mut claims = Vec::new();
+    for (slot, known) in hunt.slots.iter().enumerate().filter(|(_, slot)| !slot.settled) {
+        let (choices, list) = match &known.shape.kind {
+            Kind::List { item, .. } => (&item.allowed, true),
+            _ => (&known.shape.allowed, false),
+        };
+        let mut hits = Vec::new();
+        for choice in choices.iter().filter(|choice| choice.value.is_string()) {
+            let folded = words::fold(&scalar::plain(&choice.value));
+            let parts: Vec<&str> = folded.split(' ').collect();
+            let empty =
+                parts.iter().all(|part| words::is_stop(part) || verbs.contains(&words::stem(part)) || part.len() < 2);
+            let place =
+                said.windows(parts.len()).position(|run| run.iter().zip(&parts).all(|((_, word), part)| word == part));
+            if let Some(at) = place.filter(|_| !empty) {
+                let span = said[at].0..said[at + parts.len() - 1].0 + 1;
+                if !hunt.is_taken(span.clone()) {
+                    hits.push((span, choice.value.clone()));
+                }
+            }
+        }
+        // Of two values at one place, the longer name is meant.
+        let within = |one: &std::ops::Range<usize>, other: &std::ops::Range<usize>| {
+            other.start <= one.start && one.end <= other.end && other.len() > one.len()
+        };
+        let kept: Vec<_> =
+            hits.iter().filter(|hit| !hits.iter().any(|other| within(&hit.0, &other.0))).cloned().collect();
+        match &kept[..] {
+            [(span, value)] if !list => claims.push((slot, span.clone(), value.clone())),
+            [(first, _), ..] if list => {
+                let span = first.start..kept.iter().map(|hit| hit.0.end).max().unwrap_or(first.end);
+                claims.push((slot, span, kept.into_iter().map(|hit| hit.1).collect()));
+            }
+            _ => {}
+        }
+    }
+    for (slot, span, value) in &claims {
+        let rivals = claims.iter().filter(|claim| claim.1.start < span.end && span.start < claim.1.end).count();
+        if rivals == 1 && hunt.slots[*slot].shape.check(value).is_ok() {
+            hunt.settle(*slot, value.clone(), span.clone());
+        }
+    }
+}
+
+/// A number, where there is one in the sentence and one parameter for it, or where it stands beside a word of the name.
+fn numbers(hunt: &mut Hunt<'_>) {
+    let numeric =
+        |slot: &super::hunt::Slot<'_>| matches!(slot.shape.kind, Kind::Number(_)) && slot.shape.allowed.is_empty();
+    let open: Vec<usize> =
+        (0..hunt.slots.len()).filter(|&at| !hunt.slots[at].settled && numeric(&hunt.slots[at])).collect();
+    let found: Vec<usize> = (0..hunt.words.len())
+        .filter(|&at| !hunt.taken[at] && hunt.folded[at] != "one" && hunt.folded[at] != "zero")
+        .filter(|&at| scalar::number(hunt.word(at)).is_some())
+        .collect();
+    for &at in &found {
+        let near: Vec<String> = [at.checked_sub(1), Some(at + 1)]
+            .into_iter()
+            .flatten()
+            .filter_map(|at| hunt.folded.get(at))
+            .map(|word| words::stem(word))
+            .collect();
+        let close =
+            |slot: &usize| hunt.slots[*slot].terms.iter().any(|term| near.contains(term) && !words::is_stop(term));
+        let beside: Vec<usize> = open.iter().copied().filter(close).collect();
+        let slot = match (&beside[..], &open[..]) {
+            (&[one], _) => one,
+            (_, &[one]) if found.len() == 1 => one,
+            _ => continue,
+        };
+        let Some(number) = scalar::number(hunt.word(at)).map(Value::Number) else { continue };
+        if !hunt.slots[slot].settled && hunt.slots[slot].shape.check(&number).is_ok() {
+            hunt.settle(slot, number, at..at + 1);
+        }
+    }
+}
+
+/// The parameter whose name begins at a word, and the word after the name; the longest name wins.
+fn name_at(hunt: &Hunt<'_>, at: usize) -> Option<(usize, usize)> {
+    (at + 1..=(at + 4).min(hunt.words.len())).rev().find_map(|end| {
+        let name = words::fold(hunt.span(at..end));
+        Some((hunt.slots.iter().position(|slot| slot.names.contains(&name))?, end))
+    })
+}
+
+fn complain(hunt: &mut Hunt<'_>, slot: usize, reason: &str) {
+    let label = words::capital(&super::ask::label(&hunt.slots[slot].pointer));
+    let complaint = match reason.strip_prefix("That ") {
+        Some(rest) => format!("{label} {rest}"),
+        None => format!("{label}: {reason}"),
+    };
+    hunt.found.complaints.push(complaint);
+}
+
+/// A text in quotes anywhere in the sentence, with its place.
+pub(super) fn quotes(text: &str) -> Vec<std::ops::Range<usize>> {
+    let mut out = Vec::new();
+    let mut from = 0;
+    while let Some(open) = text[from..].find(['"', '“', '`']).map(|at| at + from) {
+        let mark = text[open..].chars().next().unwrap_or('"');
+        let close = if mark == '“' { '”' } else { mark };
+        let start = open + mark.len_utf8();
+        let Some(end) = text[start..].find(close).map(|at| at + start) else { break };
+        out.push(open..end + close.len_utf8());
+        from = end + close.len_utf8();
+    }
+    out.retain(|range| answer::unquoted(&text[range.clone()]).is_some_and(|inner| !inner.trim().is_empty()));
+    out
+}

@@ -1,0 +1,205 @@
+//! Where the dialogue stands, rebuilt from the messages.
+
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::form::Form;
+use super::intent::Index;
+use super::shape::Shape;
+use super::{refusal, render, words};
+use crate::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
+use crate::model::{ModelError, ModelErrorKind, Request, ToolChoice};
+use crate::tool::ToolSpec;
+
+/// A dialogue between a person and the tools.
+pub(super) struct Dialogue<'a> {
+    /// The tools that may be called.
+    pub(super) tools: Vec<&'a ToolSpec>,
+    /// Whether a call of the only tool is wanted, whatever the person says.
+    pub(super) forced: bool,
+    /// Where the dialogue stands.
+    pub(super) stage: Stage,
+    /// What there is to tell before the next question.
+    pub(super) note: String,
+    /// Whether the note tells what came of a call.
+    pub(super) told: bool,
+    /// The form of the last call that succeeded.
+    pub(super) last: Option<Form>,
+    index: OnceCell<Index>,
+    shapes: Vec<OnceCell<Shape>>,
+    waiting: Vec<(String, Form)>,
+    ids: BTreeSet<String>,
+    calls: usize,
+}
+
+/// Where a dialogue stands.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Stage {
+    /// Nothing is under way.
+    #[default]
+    Idle,
+    /// The person was shown these tools, after saying `text`; `quiet` where they need not be shown again.
+    Choosing { offered: Vec<usize>, text: String, quiet: bool },
+    /// A form is being filled; when nothing is missing any more, the call is made.
+    Filling(Form),
+    /// A form is filled, and the person has to say whether to go on.
+    Parked { form: Form, failed: bool },
+}
+
+/// What comes of a turn.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Reply {
+    /// A text for the person.
+    Say(String),
+    /// A call.
+    Call(ToolCall),
+}
+
+/// The reply to a request: a pure function of it.
+pub(super) fn reply(request: Request<'_>) -> Result<Reply, ModelError> {
+    let asked = matches!(request.messages.last(), Some(Message::User { .. }));
+    Ok(standing(request)?.speak(asked && *request.tool_choice != ToolChoice::None))
+}
+
+/// Where the dialogue stands after all messages.
+pub(super) fn standing(request: Request<'_>) -> Result<Dialogue<'_>, ModelError> {
+    let specs = request.tools.specs().iter().map(|spec| &**spec);
+    let tools: Vec<&ToolSpec> = match request.tool_choice {
+        ToolChoice::Tool(name) => specs.filter(|spec| spec.name == *name).collect(),
+        _ => specs.collect(),
+    };
+    if let (ToolChoice::Tool(name), true) = (request.tool_choice, tools.is_empty()) {
+        let text = format!("the tool `{name}` must be called, but it is not on offer; add it to the toolset");
+        return Err(ModelError::new(ModelErrorKind::Refused, text));
+    }
+    let forced = matches!(request.tool_choice, ToolChoice::Tool(_) | ToolChoice::Required) && tools.len() == 1;
+    let mut dialogue = Dialogue::new(tools, forced);
+    let results = request.messages.iter().rposition(|message| !matches!(message, Message::Tool(_)));
+    for (at, message) in request.messages.iter().enumerate() {
+        dialogue.hear(message, results.is_none_or(|last| at > last));
+    }
+    Ok(dialogue)
+}
+
+impl<'a> Dialogue<'a> {
+    fn new(tools: Vec<&'a ToolSpec>, forced: bool) -> Self {
+        Self {
+            shapes: tools.iter().map(|_| OnceCell::new()).collect(),
+            tools,
+            forced,
+            stage: Stage::Idle,
+            note: String::new(),
+            told: false,
+            last: None,
+            index: OnceCell::new(),
+            waiting: Vec::new(),
+            ids: BTreeSet::new(),
+            calls: 0,
+        }
+    }
+
+    /// Takes one message in; `shown` when a result in it is still to be told.
+    fn hear(&mut self, message: &Message, shown: bool) {
+        self.told = matches!(message, Message::Tool(_));
+        match message {
+            Message::User { content } => {
+                let texts: Vec<&str> = content.iter().filter_map(Part::as_text).collect();
+                self.note.clear();
+                self.said(texts.join("\n").trim());
+            }
+            Message::Assistant { content } => {
+                self.note.clear();
+                for part in content {
+                    if let AssistantPart::Call(call) = part {
+                        self.called(call);
+                    }
+                }
+            }
+            Message::Tool(answer) => self.answered(answer, shown),
+            Message::System { .. } => {}
+        }
+    }
+
+    fn called(&mut self, call: &ToolCall) {
+        self.calls += 1;
+        self.ids.insert(call.id.clone());
+        let mut form = Form::of_call(&call.name, &call.arguments);
+        if let Stage::Filling(own) | Stage::Parked { form: own, .. } = &mut self.stage
+            && own.tool == call.name
+        {
+            form = std::mem::take(own).with(form.values);
+            form.wanted.clear();
+        }
+        self.stage = Stage::Idle;
+        self.waiting.push((call.id.clone(), form));
+    }
+
+    fn answered(&mut self, answer: &ToolMessage, shown: bool) {
+        let place = self.waiting.iter().position(|(id, _)| *id == answer.call_id);
+        let mut form = place.map_or_else(|| Form::new(&answer.tool), |place| self.waiting.remove(place).1);
+        let text = answer.content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n");
+        let tool = self.place(&form.tool);
+        let (told, stage) = if let Some(refusal) = refusal::read(&text) {
+            match tool {
+                Some(tool) => {
+                    let root = self.shape(tool).clone();
+                    let told = refusal::learn(&mut form, &root, refusal);
+                    let asks = form.doubt.is_some() || form.next(&root).is_some();
+                    (told, if asks { Stage::Filling(form) } else { Stage::Parked { form, failed: true } })
+                }
+                None => (refusal::reason(&text), Stage::Idle),
+            }
+        } else if answer.is_error && refusal::is_denial(&text) {
+            (format!("All right, I have left that undone. ({})", refusal::reason(&text)), Stage::Idle)
+        } else if answer.is_error {
+            let told = format!("That did not work: {}.", refusal::reason(&text).trim_end_matches('.'));
+            (told, if tool.is_some() { Stage::Parked { form, failed: true } } else { Stage::Idle })
+        } else {
+            self.last = Some(form);
+            let told = if shown { render::content(&answer.content) } else { String::new() };
+            (if told.is_empty() { "Done.".to_owned() } else { told }, Stage::Idle)
+        };
+        if !self.note.is_empty() {
+            self.note.push_str("\n\n");
+        }
+        self.note.push_str(&render::printable(&told));
+        // Of several results, one that needs the person decides how it goes on.
+        if !matches!(stage, Stage::Idle) || !matches!(self.stage, Stage::Filling(_) | Stage::Parked { .. }) {
+            self.stage = stage;
+        }
+    }
+
+    /// The place of a tool in the list.
+    pub(super) fn place(&self, name: &str) -> Option<usize> {
+        self.tools.iter().position(|spec| spec.name == name)
+    }
+
+    /// The shape of a tool's arguments.
+    pub(super) fn shape(&self, tool: usize) -> &Shape {
+        self.shapes[tool].get_or_init(|| Shape::of(self.tools[tool].input.neutral()))
+    }
+
+    /// The shape of the arguments of a form; `None` when its tool is not on offer any more.
+    pub(super) fn shape_of(&self, form: &Form) -> Option<&Shape> {
+        self.place(&form.tool).map(|tool| self.shape(tool))
+    }
+
+    /// What a tool is called among people.
+    pub(super) fn title(&self, name: &str) -> String {
+        let title = self.place(name).and_then(|tool| self.tools[tool].title.clone());
+        render::printable(&title.unwrap_or_else(|| words::capital(&words::human(name))))
+    }
+
+    /// The words of the tools.
+    pub(super) fn index(&self) -> &Index {
+        self.index.get_or_init(|| Index::new(&self.tools))
+    }
+
+    /// The call of a form.
+    pub(super) fn call(&self, name: &str, arguments: &Value) -> ToolCall {
+        let free = (self.calls + 1..).map(|number| format!("call_{number}")).find(|id| !self.ids.contains(id));
+        ToolCall { id: free.unwrap_or_default(), name: name.to_owned(), arguments: arguments.to_string() }
+    }
+}

@@ -1,0 +1,309 @@
+//! The arguments of one call while they are being gathered.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::ask::{self, Ask};
+use super::shape::{Kind, Shape};
+
+/// As many answers can be taken back.
+const TRAIL: usize = 32;
+
+/// The arguments of one call while they are being gathered.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Form {
+    /// The name of the tool.
+    pub(super) tool: String,
+    /// What is settled: an object, perhaps with gaps.
+    pub(super) values: Value,
+    /// What the tool said about its parameters when it refused a call.
+    pub(super) offers: BTreeMap<String, Offer>,
+    /// What has to be asked though it is not required, by pointer, the next one first.
+    pub(super) wanted: Vec<String>,
+    /// A list that may get more items.
+    pub(super) open: Option<String>,
+    /// A question about the last answer.
+    pub(super) doubt: Option<Doubt>,
+    /// The form before each answer, the latest last.
+    trail: Vec<Form>,
+}
+
+/// What a tool said about a parameter.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Offer {
+    /// All values that are possible now.
+    pub(super) allowed: Option<Vec<Value>>,
+    /// Some values that are possible now.
+    pub(super) suggested: Vec<Value>,
+    /// What the parameter looks like now.
+    pub(super) shape: Option<Shape>,
+    /// Whether the tool needs it: it refused a call without it, or others depend on it.
+    pub(super) must: bool,
+    /// The parameters that it depends on.
+    pub(super) needs: Vec<String>,
+}
+
+/// A question about the last answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Doubt {
+    /// Is this value meant?
+    Meant { pointer: String, value: Value },
+    /// Which of these values is meant?
+    Which { pointer: String, values: Vec<Value> },
+    /// Which of these parameters shall be changed?
+    Change { pointers: Vec<String> },
+    /// Shall another tool take over, with this sentence?
+    Switch { tool: usize, text: String },
+}
+
+impl Form {
+    /// An empty form for a tool.
+    pub(super) fn new(tool: &str) -> Self {
+        Self { tool: tool.to_owned(), values: Value::Object(Map::new()), ..Self::default() }
+    }
+
+    /// A form with the arguments of a call.
+    pub(super) fn of_call(tool: &str, arguments: &str) -> Self {
+        match serde_json::from_str(arguments) {
+            Ok(values @ Value::Object(_)) => Self::new(tool).with(values),
+            _ => Self::new(tool),
+        }
+    }
+
+    /// The form with these values instead of its own.
+    pub(super) fn with(mut self, values: Value) -> Self {
+        self.values = values;
+        self
+    }
+
+    /// What to ask next; `None` when the call can be made.
+    pub(super) fn next(&self, root: &Shape) -> Option<Ask> {
+        if let Some(pointer) = &self.open {
+            return Some(self.ask(root, pointer));
+        }
+        let wanted = self.wanted.iter().find_map(|pointer| {
+            let known = self.values.pointer(pointer);
+            gap(root.at(pointer)?, known, pointer)
+        });
+        wanted.or_else(|| gaps(root, &self.values, "")).map(|pointer| self.ask(root, &pointer))
+    }
+
+    /// The question about one parameter, with what the tool said about it.
+    pub(super) fn ask(&self, root: &Shape, pointer: &str) -> Ask {
+        let offer = self.offers.get(pointer);
+        let fallback = Shape::default();
+        let shape = offer.and_then(|offer| offer.shape.as_ref()).or_else(|| root.at(pointer)).unwrap_or(&fallback);
+        let mut ask = Ask::new(pointer, shape);
+        ask.optional = !is_required(root, pointer) && !offer.is_some_and(|offer| offer.must);
+        match offer {
+            Some(Offer { allowed: Some(values), .. }) if !values.is_empty() => ask.offering(values, true),
+            Some(Offer { suggested, .. }) if !suggested.is_empty() => ask.offering(suggested, false),
+            _ => ask,
+        }
+    }
+
+    /// Remembers the form as it is, to come back to.
+    pub(super) fn mark(&mut self) {
+        if self.trail.len() == TRAIL {
+            self.trail.remove(0);
+        }
+        let before = Self { trail: Vec::new(), doubt: None, ..self.clone() };
+        self.trail.push(before);
+    }
+
+    /// Goes back to the form before the last answer; whether there was one.
+    pub(super) fn back(&mut self) -> bool {
+        let Some(before) = self.trail.pop() else { return false };
+        let trail = std::mem::take(&mut self.trail);
+        *self = Self { trail, ..before };
+        true
+    }
+
+    /// Settles a value.
+    pub(super) fn set(&mut self, pointer: &str, value: Value) {
+        let mut place = &mut self.values;
+        for step in pointer.split('/').skip(1) {
+            let index = step.parse::<usize>().unwrap_or(usize::MAX);
+            let item = place.as_array().is_some_and(|items| index < items.len());
+            if !item && !place.is_object() {
+                *place = Value::Object(Map::new());
+            }
+            place = match place {
+                Value::Array(items) => &mut items[index],
+                Value::Object(map) => map.entry(ask::name(step)).or_insert(Value::Null),
+                _ => return,
+            };
+        }
+        *place = value;
+        self.wanted.retain(|wanted| wanted != pointer);
+        self.open = self.open.take().filter(|open| open != pointer);
+        self.doubt = None;
+        self.forget_dependents(pointer);
+    }
+
+    /// Takes a value out, so that it is asked for again.
+    pub(super) fn unset(&mut self, pointer: &str) {
+        let Some((parent, step)) = pointer.rsplit_once('/') else { return };
+        if let Some(Value::Object(map)) = self.values.pointer_mut(parent) {
+            map.remove(&ask::name(step));
+        }
+        self.forget_dependents(pointer);
+    }
+
+    /// What the tool said about a parameter no longer holds once something that it depends on changes.
+    fn forget_dependents(&mut self, pointer: &str) {
+        let parameter = ask::parameter(pointer);
+        for offer in self.offers.values_mut().filter(|offer| offer.needs.contains(&parameter)) {
+            *offer = Offer { needs: std::mem::take(&mut offer.needs), must: offer.must, ..Offer::default() };
+        }
+    }
+
+    /// The arguments of the call, in the order of the schema, with what can only be one value filled in.
+    pub(super) fn arguments(&self, root: &Shape) -> Value {
+        filled(root, &self.values)
+    }
+}
+
+/// The first gap in a value that is to become a whole `shape`.
+fn gaps(shape: &Shape, value: &Value, pointer: &str) -> Option<String> {
+    match (&shape.kind, value) {
+        (Kind::Object { fields, .. }, Value::Object(map)) => fields.iter().find_map(|field| {
+            let pointer = ask::field(pointer, &field.name);
+            match map.get(&field.name) {
+                None if !field.required => None,
+                known => gap(&field.shape, known, &pointer),
+            }
+        }),
+        (Kind::List { item, least, .. }, Value::Array(items)) => {
+            if items.len() < *least {
+                return Some(pointer.to_owned());
+            }
+            items.iter().enumerate().find_map(|(at, known)| gaps(item, known, &format!("{pointer}/{at}")))
+        }
+        _ => None,
+    }
+}
+
+/// The gap where a value has to be: the value itself, or one of its fields.
+fn gap(shape: &Shape, value: Option<&Value>, pointer: &str) -> Option<String> {
+    match value {
+        Some(value) => gaps(shape, value, pointer),
+        None if shape.only().is_some() => None,
+        None if shape.is_form() => gaps(shape, &Value::Object(Map::new()), pointer),
+        None => Some(pointer.to_owned()),
+    }
+}
+
+fn filled(shape: &Shape, value: &Value) -> Value {
+    match (&shape.kind, value) {
+        (Kind::Object { fields, .. }, Value::Object(map)) => {
+            let mut out = Map::new();
+            for field in fields {
+                let value = match map.get(&field.name) {
+                    Some(value) => filled(&field.shape, value),
+                    None if !field.required => continue,
+                    None => match field.shape.only() {
+                        Some(only) => only.clone(),
+                        None if field.shape.is_form() => filled(&field.shape, &Value::Object(Map::new())),
+                        None => continue,
+                    },
+                };
+                out.insert(field.name.clone(), value);
+            }
+            for (name, value) in map {
+                if !out.contains_key(name) {
+                    out.insert(name.clone(), value.clone());
+                }
+            }
+            Value::Object(out)
+        }
+        (Kind::List { item, .. }, Value::Array(items)) => items.iter().map(|value| filled(item, value)).collect(),
+        _ => value.clone(),
+    }
+}
+
+/// Whether what a pointer points to must be given once what holds it is there.
+fn is_required(root: &Shape, pointer: &str) -> bool {
+    let Some((parent, step)) = pointer.rsplit_once('/') else { return true };
+    let name = ask::name(step);
+    root.at(parent).is_none_or(|holder| holder.fields().iter().all(|field| field.name != name || field.required))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn shape() -> Shape {
+        Shape::of(&json!({"type": "object", "required": ["kind", "who", "stops"], "properties": {
+            "note": {"type": "string"},
+            "stops": {"type": "array", "minItems": 1, "items": {"type": "object", "required": ["city"],
+                "properties": {"city": {"type": "string"}}}},
+            "kind": {"const": "trip"},
+            "who": {"type": "object", "required": ["first", "last"], "properties": {
+                "first": {"type": "string"}, "last": {"type": "string"}}}
+        }}))
+    }
+
+    fn next(form: &Form) -> Option<String> {
+        form.next(&shape()).map(|ask| ask.pointer)
+    }
+
+    #[test]
+    fn asks_for_gaps_and_fills_what_can_only_be_one() {
+        let mut form = Form::new("plan");
+        for (pointer, value) in [
+            ("/stops", json!([{}, {}])),
+            ("/stops/0/city", json!("Rome")),
+            ("/stops/1/city", json!("Bari")),
+            ("/who/first", json!("Ada")),
+            ("/who/last", json!("L")),
+        ] {
+            assert_eq!(next(&form).as_deref(), Some(pointer));
+            form.set(pointer, value);
+        }
+        assert_eq!(next(&form), None);
+        let expected = r#"{"stops":[{"city":"Rome"},{"city":"Bari"}],"kind":"trip","who":{"first":"Ada","last":"L"}}"#;
+        assert_eq!(form.arguments(&shape()).to_string(), expected);
+    }
+
+    #[test]
+    fn goes_back_answer_by_answer() {
+        let mut form = Form::new("plan");
+        assert!(!form.back());
+        form.mark();
+        form.set("/stops", json!([{}]));
+        form.mark();
+        form.set("/stops/0/city", json!("Rome"));
+        assert!(form.back() && next(&form).as_deref() == Some("/stops/0/city"));
+        assert!(form.back() && next(&form).as_deref() == Some("/stops"));
+        assert!(!form.back());
+    }
+
+    #[test]
+    fn what_is_wanted_comes_first_and_offers_age() {
+        let mut form = Form::new("plan");
+        form.wanted.push("/note".into());
+        assert!(form.next(&shape()).is_some_and(|ask| ask.pointer == "/note" && ask.optional));
+        let offer = Offer { allowed: Some(vec![json!("x")]), needs: vec!["who".into()], ..Offer::default() };
+        form.offers.insert("/note".into(), offer);
+        assert!(form.next(&shape()).is_some_and(|ask| ask.strict && ask.choices.len() == 1));
+        form.set("/who/first", json!("Ada"));
+        assert!(form.next(&shape()).is_some_and(|ask| !ask.strict));
+    }
+
+    #[test]
+    fn setting_never_needs_what_holds_it() {
+        let mut form = Form::of_call("plan", "[1]");
+        form.set("/a/0/b", json!(1));
+        assert_eq!(form.values, json!({"a": {"0": {"b": 1}}}));
+        form.set("/a", json!(1));
+        form.set("/a/b", json!(2));
+        assert_eq!(form.values, json!({"a": {"b": 2}}));
+        form.unset("/a/b");
+        form.unset("");
+        assert_eq!(form.values, json!({"a": {}}));
+    }
+}

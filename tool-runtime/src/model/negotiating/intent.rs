@@ -1,0 +1,247 @@
+//! What a person wants: a word of command, or one of the tools.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::{answer, choose, words};
+use crate::tool::ToolSpec;
+
+/// A word that steers the dialogue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    /// Drop what is under way.
+    Cancel,
+    /// Take the last answer back.
+    Back,
+    /// Say what can be done.
+    Help,
+    /// Do the same again.
+    Again,
+    /// A greeting.
+    Hello,
+    /// Thanks, or a farewell.
+    Thanks,
+    /// Leave the value out.
+    Skip,
+    /// Take the default.
+    Default,
+    /// That is all.
+    Done,
+}
+
+/// The command that a text is, where it is nothing else.
+pub(super) fn command(text: &str) -> Option<Command> {
+    let text = text.trim();
+    if !text.is_empty() && text.chars().all(|c| c == '?') {
+        return Some(Command::Help);
+    }
+    if answer::unquoted(text).is_some() {
+        return None;
+    }
+    let folded = words::fold(text);
+    Some(match folded.trim_end_matches(" please") {
+        "cancel" | "cancel that" | "cancel it" | "never mind" | "nevermind" | "forget it" | "stop" | "quit"
+        | "exit" | "abort" | "drop it" => Command::Cancel,
+        "back" | "go back" | "undo" | "previous" | "take that back" => Command::Back,
+        "help"
+        | "help me"
+        | "what can you do"
+        | "what can i do"
+        | "options"
+        | "what are my options"
+        | "menu"
+        | "tools"
+        | "list tools"
+        | "commands"
+        | "what do you mean"
+        | "what"
+        | "show options" => Command::Help,
+        "again" | "once more" | "repeat" | "retry" | "try again" | "same again" | "do it again" | "repeat that" => {
+            Command::Again
+        }
+        "hi" | "hello" | "hey" | "good morning" | "good evening" | "good afternoon" | "hi there" | "hello there"
+        | "start" => Command::Hello,
+        "thanks" | "thank you" | "thx" | "great" | "great thanks" | "cool" | "perfect" | "ok thanks"
+        | "thanks a lot" | "bye" | "goodbye" | "that's all" | "that is all" | "that's it" | "no thanks"
+        | "no thank you" | "nothing" | "nothing else" => Command::Thanks,
+        "skip" | "skip it" | "leave it" | "leave it out" | "don't care" | "doesn't matter" | "no matter" => {
+            Command::Skip
+        }
+        "default" | "the default" | "use the default" | "use default" => Command::Default,
+        "done" | "finished" | "no more" | "end" => Command::Done,
+        _ => return None,
+    })
+}
+
+/// What `help ABOUT` is about.
+pub(super) fn help_about(text: &str) -> Option<String> {
+    let folded = words::fold(text);
+    ["help me with ", "help with ", "help on ", "help "]
+        .iter()
+        .find_map(|lead| folded.strip_prefix(lead))
+        .map(str::to_owned)
+}
+
+/// Which tool a sentence is about.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Guess {
+    /// This one, by its place.
+    One(usize),
+    /// One of these, the likeliest first.
+    Perhaps(Vec<usize>),
+    /// None that is known.
+    Unknown,
+}
+
+/// The words of all tools, made once.
+pub(super) struct Index {
+    tools: Vec<Terms>,
+    spread: BTreeMap<String, usize>,
+}
+
+struct Terms {
+    /// The name and the title, folded.
+    phrases: Vec<String>,
+    name: BTreeSet<String>,
+    summary: BTreeSet<String>,
+    rest: BTreeSet<String>,
+}
+
+impl Index {
+    /// Collects the words of names, titles, descriptions and parameters.
+    pub(super) fn new(tools: &[&ToolSpec]) -> Self {
+        let tools: Vec<Terms> = tools.iter().map(|spec| Terms::new(spec)).collect();
+        let mut spread = BTreeMap::new();
+        for terms in &tools {
+            let all: BTreeSet<&String> = terms.name.iter().chain(&terms.summary).chain(&terms.rest).collect();
+            for token in all {
+                *spread.entry(token.clone()).or_insert(0) += 1;
+            }
+        }
+        Self { tools, spread }
+    }
+
+    /// The stems of a tool's name.
+    pub(super) fn verbs(&self, tool: usize) -> Vec<String> {
+        self.tools.get(tool).map(|terms| terms.name.iter().cloned().collect()).unwrap_or_default()
+    }
+
+    /// Which tool a sentence is about.
+    pub(super) fn guess(&self, text: &str) -> Guess {
+        let scores = self.scores(text);
+        let Some(&(best, score)) = scores.first() else { return Guess::Unknown };
+        let rivals: Vec<usize> = scores.iter().filter(|(_, other)| *other > score * 0.78).map(|(at, _)| *at).collect();
+        match rivals.len() {
+            1 if score >= 2.0 && !self.is_vague(best, text) => Guess::One(best),
+            _ if score < 0.5 => Guess::Unknown,
+            _ => Guess::Perhaps(rivals.into_iter().take(5).collect()),
+        }
+    }
+
+    /// All tools that share a word with the text, the likeliest first.
+    pub(super) fn about(&self, text: &str) -> Vec<usize> {
+        self.scores(text).into_iter().map(|(at, _)| at).collect()
+    }
+
+    /// Whether a sentence is about a tool beyond doubt.
+    pub(super) fn surely(&self, text: &str, but: &str) -> Option<usize> {
+        let scores = self.scores(text);
+        let (best, score) = *scores.first()?;
+        let second = scores.get(1).map_or(0.0, |(_, score)| *score);
+        let own = self.tools[best].phrases.first().is_some_and(|name| *name == words::fold(but));
+        let clear = score >= 2.5 && second < score * 0.6 && !self.is_vague(best, text);
+        (clear && !own && words::words(text).len() > 1).then_some(best)
+    }
+
+    /// Whether a sentence shares only a verb with a tool, and goes on about something else: "create a table".
+    fn is_vague(&self, tool: usize, text: &str) -> bool {
+        let terms = &self.tools[tool];
+        let known = |token: &String| [&terms.name, &terms.summary, &terms.rest].iter().any(|all| all.contains(token));
+        let (shared, other): (Vec<String>, Vec<String>) = words::tokens(text).into_iter().partition(known);
+        shared.iter().all(|token| words::is_verb(token)) && !other.is_empty() && shared.len() < 2
+    }
+
+    fn scores(&self, text: &str) -> Vec<(usize, f64)> {
+        let folded = words::fold(text);
+        let mut tokens = words::tokens(text);
+        tokens.retain(|token| !token.chars().all(|c| c.is_ascii_digit()));
+        tokens.sort();
+        tokens.dedup();
+        // "New" in "New York" is no verb.
+        let names: Vec<String> = (words::words(text).into_iter().skip(1).map(|range| &text[range]))
+            .filter(|word| word.starts_with(char::is_uppercase))
+            .flat_map(words::tokens)
+            .collect();
+        let score = |tool| self.score(tool, &folded, &tokens, &names);
+        let mut scores: Vec<(usize, f64)> = self.tools.iter().map(score).enumerate().collect();
+        scores.retain(|(_, score)| *score > 0.0);
+        scores.sort_by(|one, other| other.1.total_cmp(&one.1));
+        scores
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts of words and tools are small")]
+    fn score(&self, tool: &Terms, folded: &str, tokens: &[String], names: &[String]) -> f64 {
+        let (mut named, mut score) = (0.0, 0.0);
+        let mut covered = BTreeSet::new();
+        for token in tokens {
+            let (mut best, mut by_name) = (0.0_f64, 0.0_f64);
+            let mut place = |word: &String, share: f64| {
+                let spread = self.spread.get(word).copied().unwrap_or(1).max(1) as f64;
+                let rare = 1.0 + (self.tools.len() as f64 / spread).ln() / 2.0;
+                if tool.name.contains(word) {
+                    covered.insert(word.clone());
+                    by_name = by_name.max(3.0 * rare * share);
+                } else if tool.summary.contains(word) {
+                    best = best.max(1.5 * rare * share);
+                } else if tool.rest.contains(word) {
+                    best = best.max(0.7 * rare * share);
+                }
+            };
+            place(token, 1.0);
+            if !names.contains(token) {
+                words::alike(token).for_each(|other| place(&other, 0.6));
+            }
+            named += by_name;
+            score += if by_name > 0.0 { 0.0 } else { best };
+        }
+        let whole = tool.name.len().max(1) as f64;
+        score += named * (0.3 + 0.7 * (covered.len() as f64 / whole));
+        for phrase in tool.phrases.iter().filter(|phrase| choose::mentions(folded, phrase)) {
+            let count = phrase.split(' ').count() as f64;
+            score += if phrase == folded {
+                100.0
+            } else if count > 1.0 {
+                4.0 * count
+            } else {
+                1.0
+            };
+        }
+        score
+    }
+}
+
+impl Terms {
+    fn new(spec: &ToolSpec) -> Self {
+        let title = spec.title.as_deref().unwrap_or_default();
+        let summary = words::first_sentence(&spec.description);
+        let mut rest: BTreeSet<String> = words::tokens(&words::shorten(&spec.description, 2000)).into_iter().collect();
+        let properties = spec.input.neutral().get("properties").and_then(Value::as_object);
+        for (name, property) in properties.into_iter().flatten() {
+            rest.extend(words::tokens(name));
+            let about = property.get("description").and_then(Value::as_str).unwrap_or_default();
+            rest.extend(words::tokens(words::first_sentence(about)));
+            let values = property.get("enum").and_then(Value::as_array).into_iter().flatten();
+            rest.extend(values.filter_map(Value::as_str).take(50).flat_map(words::tokens));
+        }
+        let mut phrases = vec![words::fold(&spec.name), words::fold(title)];
+        phrases.retain(|phrase| !phrase.is_empty());
+        phrases.dedup();
+        Self {
+            phrases,
+            name: words::tokens(&spec.name).into_iter().chain(words::tokens(title)).collect(),
+            summary: words::tokens(summary).into_iter().collect(),
+            rest,
+        }
+    }
+}

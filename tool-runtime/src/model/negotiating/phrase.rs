@@ -1,0 +1,177 @@
+//! Values that stand after small words: "from Paris to Rome", "in Oslo", "called demo", "search for cats".
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::extract;
+use super::hunt::{Hunt, Slot};
+use super::shape::{Kind, Shape};
+use super::{answer, scalar, words};
+
+const FROM: &[&str] = &["from", "origin", "departur", "depart", "sourc", "start"];
+const TO: &[&str] = &["to", "destination", "arrival", "arriv", "target", "end"];
+const PLACE: &[&str] = &["city", "location", "plac", "town", "country", "region", "vill", "vicinity"];
+const QUERY: &[&str] = &["query", "q", "search", "term", "keyword", "topic"];
+const NAME: &[&str] = &["nam", "titl"];
+
+/// Words at which a name in small letters ends.
+const ENDS: &[&str] = &[
+    "after", "and", "as", "at", "because", "before", "but", "by", "for", "from", "in", "is", "now", "of", "on", "or",
+    "please", "right", "so", "thanks", "then", "to", "today", "tomorrow", "tonight", "using", "via", "when", "with",
+];
+
+/// Words that no place begins with.
+const NO_PLACE: &[&str] = &[
+    "a", "an", "case", "degrees", "detail", "english", "general", "her", "his", "it", "mind", "my", "order", "our",
+    "that", "the", "their", "this", "these", "those", "which", "your", "me", "you", "us", "them", "him",
+];
+
+/// `from X to Y`, and `from X` or `to Y` where X and Y are written like names.
+pub(super) fn from_to(hunt: &mut Hunt<'_>) {
+    let from = end(hunt, FROM);
+    let to = end(hunt, TO);
+    let both = hunt.folded.iter().any(|word| word == "from") && hunt.folded.iter().any(|word| word == "to");
+    for (word, slot) in [("from", from), ("to", to)] {
+        let Some(slot) = slot else { continue };
+        // The last "to" is the likely one: "I want to fly to Rome".
+        let places = (0..hunt.words.len()).rev().filter(|at| hunt.folded[*at] == word && !hunt.taken[*at]);
+        for at in places.collect::<Vec<_>>() {
+            let Some(span) = name(hunt, at + 1) else { continue };
+            let written = hunt.word(span.start).starts_with(char::is_uppercase);
+            let exact = hunt.slots[slot].exact(hunt.span(span.clone())).is_some();
+            let after_from = word == "from" || hunt.folded[..at].iter().any(|known| known == "from");
+            if !(written || exact || (both && after_from)) {
+                continue;
+            }
+            if let Ok(value) = hunt.slots[slot].read(hunt.span(span.clone())) {
+                hunt.settle(slot, value, at..span.end);
+                break;
+            }
+        }
+    }
+}
+
+/// `in X`, `at X`, `for X`, where one parameter is a place.
+pub(super) fn places(hunt: &mut Hunt<'_>) {
+    let Some(slot) = hunt
+        .sole(|slot| is_open_text(slot) && slot.is_named(PLACE))
+        .or_else(|| hunt.sole(|slot| is_open_text(slot) && slot.required && slot.is_like(PLACE)))
+    else {
+        return;
+    };
+    for word in ["in", "at", "for", "near"] {
+        for at in (0..hunt.words.len()).filter(|at| hunt.folded[*at] == word && !hunt.taken[*at]).collect::<Vec<_>>() {
+            let Some(span) = name(hunt, at + 1) else { continue };
+            let first = hunt.folded[span.start].clone();
+            if NO_PLACE.contains(&first.as_str()) || hunt.word(span.start).contains(|c: char| c.is_ascii_digit()) {
+                continue;
+            }
+            if let Ok(value) = hunt.slots[slot].read(hunt.span(span.clone())) {
+                hunt.settle(slot, value, at..span.end);
+                return;
+            }
+        }
+    }
+}
+
+/// Whether a parameter is one end of a way or a place, so that small words before its value are no part of it.
+pub(super) fn is_place(root: &Shape, pointer: &str) -> bool {
+    let hunt = Hunt::new(root, &Value::Null, "");
+    let like = |slot: &Slot<'_>| {
+        slot.is_like(PLACE) || slot.is_like(&FROM[1..]) || slot.is_like(&TO[1..]) || slot.is_named(&["from", "to"])
+    };
+    hunt.slots.iter().any(|slot| slot.pointer == pointer && like(slot))
+}
+
+/// `called X`, `named X`.
+pub(super) fn called(hunt: &mut Hunt<'_>) {
+    let Some(slot) = hunt.sole(|slot| is_open_text(slot) && slot.is_named(NAME)) else { return };
+    let Some(at) = hunt.folded.iter().position(|word| word == "called" || word == "named") else { return };
+    let Some(word) = hunt.words.get(at + 1).cloned().filter(|_| !hunt.is_taken(at..at + 2)) else { return };
+    let quote = extract::quotes(hunt.text).into_iter().find(|quote| quote.start <= word.start && word.end <= quote.end);
+    let place = quote.unwrap_or(word);
+    if let Ok(value) = hunt.slots[slot].read(&hunt.text[place.clone()]) {
+        hunt.take(&place);
+        hunt.settle(slot, value, at..at + 1);
+    }
+}
+
+/// The only text in quotes, where one required parameter takes any text.
+pub(super) fn quoted(hunt: &mut Hunt<'_>) {
+    let quotes = extract::quotes(hunt.text);
+    let [quote] = &quotes[..] else { return };
+    let touched = hunt
+        .words
+        .iter()
+        .zip(&hunt.taken)
+        .any(|(word, taken)| *taken && word.start < quote.end && quote.start < word.end);
+    let Some(slot) = hunt.sole(|slot| slot.required && slot.shape.is_free_text()).filter(|_| !touched) else { return };
+    if let Some(inner) = answer::unquoted(&hunt.text[quote.clone()])
+        && hunt.slots[slot].shape.check(&Value::from(inner)).is_ok()
+    {
+        hunt.take(quote);
+        hunt.settle(slot, Value::from(inner), 0..0);
+    }
+}
+
+/// `search for X`, `look up X`: the rest of the sentence, where one required parameter is what is searched for.
+pub(super) fn subject(hunt: &mut Hunt<'_>) {
+    let Some(slot) = hunt.sole(|slot| slot.required && slot.shape.is_free_text() && slot.is_named(QUERY)) else {
+        return;
+    };
+    let Some(at) = hunt.folded.iter().position(|word| word == "for" || word == "about") else { return };
+    if at + 1 >= hunt.words.len() || hunt.is_taken(at..hunt.words.len()) {
+        return;
+    }
+    let rest = hunt.span(at + 1..hunt.words.len());
+    if let Ok(value) = hunt.slots[slot].read(rest) {
+        hunt.settle(slot, value, at..hunt.words.len());
+    }
+}
+
+/// The only parameter that is one end of a way or a time; by its name, or failing that by its description.
+fn end(hunt: &Hunt<'_>, stems: &[&str]) -> Option<usize> {
+    hunt.sole(|slot| is_text(slot) && slot.is_named(stems)).or_else(|| {
+        let none_named = hunt.slots.iter().all(|slot| !slot.is_named(stems));
+        // The small words are in every other description.
+        hunt.sole(|slot| is_text(slot) && slot.is_like(&stems[1..])).filter(|_| none_named)
+    })
+}
+
+fn is_text(slot: &Slot<'_>) -> bool {
+    matches!(slot.shape.kind, Kind::Text(_)) || !slot.shape.allowed.is_empty()
+}
+
+fn is_open_text(slot: &Slot<'_>) -> bool {
+    slot.shape.is_free_text() && slot.format().is_none()
+}
+
+/// The words of the name that begins at a word: as long as they have capitals, or up to a small word.
+fn name(hunt: &Hunt<'_>, from: usize) -> Option<Range<usize>> {
+    if from >= hunt.words.len() || hunt.taken[from] || !hunt.joined(from - 1) {
+        return None;
+    }
+    let is_date = scalar::is_date(hunt.word(from));
+    let named = hunt.word(from).starts_with(char::is_uppercase);
+    let mut to = from;
+    while to < hunt.words.len() && to - from < if named { 5 } else { 3 } && !hunt.taken[to] {
+        let word = hunt.word(to);
+        let capital = word.starts_with(char::is_uppercase);
+        let link = to > from && matches!(hunt.folded[to].as_str(), "de" | "la" | "of" | "del" | "am" | "upon" | "le");
+        let next = hunt.words.get(to + 1).is_some_and(|_| hunt.word(to + 1).starts_with(char::is_uppercase));
+        let goes_on = match named {
+            true => capital || (link && next),
+            false => !ENDS.contains(&hunt.folded[to].as_str()) && scalar::number(word).is_none(),
+        };
+        if !goes_on && !(is_date && to == from) {
+            break;
+        }
+        to += 1;
+        if is_date || !hunt.joined(to - 1) {
+            break;
+        }
+    }
+    let begins = hunt.folded[from].as_str();
+    (to > from && !words::is_stop(begins)).then_some(from..to)
+}

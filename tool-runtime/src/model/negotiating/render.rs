@@ -1,0 +1,169 @@
+//! Results of tools as a person reads them.
+
+use serde_json::{Map, Value};
+
+use super::{scalar, table, words};
+use crate::message::Part;
+
+/// As many items of a list are shown.
+pub(super) const SHOWN: usize = 20;
+/// What is nested deeper is shown as JSON.
+const DEPTH: usize = 5;
+
+/// The content of a result as text, without control characters.
+pub(super) fn content(parts: &[Part]) -> String {
+    let mut out: Vec<String> = Vec::new();
+    for part in parts {
+        let text = match part {
+            Part::Image { media_type, .. } => format!("[image: {media_type}]"),
+            Part::Text { text: json } | Part::Json { json } => match serde_json::from_str::<Value>(json) {
+                Ok(value) if value.is_object() || value.is_array() || matches!(part, Part::Json { .. }) => {
+                    result(&value)
+                }
+                _ => json.trim().to_owned(),
+            },
+        };
+        if !text.is_empty() {
+            out.push(text);
+        }
+    }
+    printable(&out.join("\n\n"))
+}
+
+/// A successful result; what belongs to the envelope of a call is not shown as data.
+fn result(value: &Value) -> String {
+    let Some(map) = value.as_object().filter(|map| map.get("ok") == Some(&Value::Bool(true))) else {
+        return self::value(value);
+    };
+    let envelope = ["ok", "feedback", "instructions"];
+    let data: Map<String, Value> =
+        map.iter().filter(|(key, _)| !envelope.contains(&key.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect();
+    let mut out = match data.get("value") {
+        Some(only) if data.len() == 1 => self::value(only),
+        _ => self::value(&Value::Object(data)),
+    };
+    for note in envelope[1..].iter().filter_map(|key| map.get(*key)?.as_array()).flatten().filter_map(Value::as_str) {
+        out.push('\n');
+        out.push_str(note);
+    }
+    out.trim().to_owned()
+}
+
+/// A value as text.
+pub(super) fn value(value: &Value) -> String {
+    let mut lines = Vec::new();
+    write(value, 0, &mut lines);
+    lines.join("\n")
+}
+
+fn write(value: &Value, depth: usize, lines: &mut Vec<String>) {
+    let indent = "  ".repeat(depth);
+    match value {
+        Value::Object(map) if depth < DEPTH => {
+            let labels: Vec<String> = map.keys().map(|key| words::human(&printable(key))).collect();
+            let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0).min(24);
+            for (label, value) in labels.iter().zip(map.values()) {
+                if nested(value) {
+                    lines.push(format!("{indent}{label}:"));
+                    write(value, depth + 1, lines);
+                } else {
+                    let gap = " ".repeat(width.saturating_sub(label.chars().count()));
+                    let hanging = format!("\n{indent}{}", " ".repeat(width + 2));
+                    lines.push(format!("{indent}{label}: {gap}{}", inline(value).replace('\n', &hanging)));
+                }
+            }
+        }
+        Value::Array(items) if depth < DEPTH && nested(value) => {
+            if let Some(table) = table::table(items) {
+                lines.extend(table.into_iter().map(|line| format!("{indent}{line}")));
+                return;
+            }
+            for item in items.iter().take(SHOWN) {
+                let from = lines.len();
+                write(item, depth + 1, lines);
+                if let Some(first) = lines.get_mut(from) {
+                    let text = first.trim_start().to_owned();
+                    *first = format!("{indent}- {text}");
+                }
+            }
+            lines.extend(rest(items).map(|line| format!("{indent}{line}")));
+        }
+        Value::String(text) => lines.extend(text.lines().map(|line| format!("{indent}{line}"))),
+        value => lines.push(format!("{indent}{}", inline(value))),
+    }
+}
+
+/// The line that says how many items are not shown.
+pub(super) fn rest(items: &[Value]) -> Option<String> {
+    let more = items.len().checked_sub(SHOWN).filter(|more| *more > 0)?;
+    Some(format!("… and {more} more"))
+}
+
+/// Whether a value needs lines of its own.
+fn nested(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => !map.is_empty(),
+        Value::Array(items) => {
+            let long: usize = items.iter().map(|item| item.as_str().map_or(8, str::len)).sum();
+            items.iter().any(|item| item.is_object() || item.is_array()) || long > 80
+        }
+        _ => false,
+    }
+}
+
+/// A value in one line.
+pub(super) fn inline(value: &Value) -> String {
+    match value {
+        Value::Null => "–".to_owned(),
+        Value::Array(items) if items.is_empty() => "none".to_owned(),
+        Value::Object(map) if map.is_empty() => "none".to_owned(),
+        value => scalar::plain(value),
+    }
+}
+
+/// The text without control characters and without those that turn the direction of writing around.
+pub(super) fn printable(text: &str) -> String {
+    let hidden = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().filter(|c| !hidden(*c)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn shown(value: &Value) -> String {
+        content(&[Part::Json { json: value.to_string() }])
+    }
+
+    #[test]
+    fn an_object_is_lines_that_line_up() {
+        let text = shown(&json!({"ok": true, "temperature": 21.5, "feelsLike": 20, "sunny": true, "wind": null,
+            "place": {"city": "Paris", "codes": [1, 2]}, "feedback": ["Mild."]}));
+        assert_eq!(
+            text,
+            "temperature: 21.5\nfeels like:  20\nsunny:       yes\nwind:        –\nplace:\n  city:  Paris\n  codes: 1, 2\nMild."
+        );
+    }
+
+    #[test]
+    fn other_results() {
+        assert_eq!(shown(&json!({"ok": true, "value": "done"})), "done");
+        assert_eq!(shown(&json!({"ok": true})), "");
+        assert_eq!(shown(&json!(["a", "b"])), "a, b");
+        assert_eq!(content(&[Part::text(" as is\u{1b}[31m ")]), "as is[31m");
+        assert_eq!(content(&[Part::text("12 apples"), Part::text("{\"a\":1}")]), "12 apples\n\na: 1");
+        let image = Part::Image { media_type: "image/png".into(), data: String::new() };
+        assert_eq!(content(&[image]), "[image: image/png]");
+    }
+
+    #[test]
+    fn lists_of_what_is_no_table_are_bullets() {
+        assert_eq!(shown(&json!([{"a": 1, "b": {"c": 2}}, [1, [2]]])), "- a: 1\n  b:\n    c: 2\n- - 1\n  - 2");
+        let many: Vec<_> = (0..25).map(|n| json!({ "n": {"m": n} })).collect();
+        assert!(shown(&json!(many)).ends_with("… and 5 more"));
+    }
+}

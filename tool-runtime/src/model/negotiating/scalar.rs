@@ -1,0 +1,277 @@
+//! Single values in the words of a person: numbers, yes and no, dates, times, addresses.
+
+use serde_json::{Number, Value};
+
+use super::words;
+
+const NUMBERS: [&str; 13] =
+    ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+const PLACES: [&str; 10] =
+    ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
+const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+/// A value as a person reads it: texts without quotes, yes and no, everything else as JSON.
+pub(super) fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        Value::Null => "none".to_owned(),
+        Value::Array(items) if !items.iter().any(|item| item.is_array() || item.is_object()) => {
+            items.iter().map(plain).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A number: digits, with thousands separated by commas, or a word up to twelve.
+pub(super) fn number(text: &str) -> Option<Number> {
+    let text = text.trim();
+    if let Some(word) = NUMBERS.iter().position(|word| text.eq_ignore_ascii_case(word)) {
+        return Some(Number::from(word));
+    }
+    let digits = text.strip_prefix('+').unwrap_or(text);
+    if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.')
+        || !digits.ends_with(|c: char| c.is_ascii_digit() || c == '.')
+    {
+        return None;
+    }
+    let groups: Vec<&str> = digits.split(',').collect();
+    let grouped = groups.len() > 1
+        && (1..=3).contains(&groups[0].trim_start_matches('-').len())
+        && groups[1..].iter().all(|group| group.split('.').next().is_some_and(|whole| whole.len() == 3));
+    if groups.len() > 1 && !grouped {
+        return None;
+    }
+    let digits = groups.concat();
+    if let Ok(whole) = digits.parse::<i64>() {
+        return Some(whole.into());
+    }
+    if let Ok(whole) = digits.parse::<u64>() {
+        return Some(whole.into());
+    }
+    let number = digits.parse::<f64>().ok()?;
+    // `2.0` is two: decoders of whole numbers refuse the other spelling.
+    #[expect(clippy::cast_possible_truncation, reason = "the bound keeps it exact")]
+    if number.fract() == 0.0 && number.abs() < 9e15 {
+        return Some((number as i64).into());
+    }
+    Number::from_f64(number)
+}
+
+/// The only number that is among the words of a text; `None` where there is none, or more than one.
+pub(super) fn only_number(text: &str) -> Option<Number> {
+    let mut found = words::words(text).into_iter().filter_map(|range| number(&text[range]));
+    let first = found.next()?;
+    found.next().is_none().then_some(first)
+}
+
+/// The place in a list that a person names: `2`, `2.`, `#2`, `number 2`, `the second one`. Counts from 0.
+pub(super) fn place(text: &str) -> Option<usize> {
+    let folded = words::fold(text);
+    let bare = folded.trim_start_matches("the ").trim_start_matches("number ").trim_start_matches("option ");
+    let bare = bare.trim_end_matches(" please").trim_end_matches(" one");
+    if let Some(place) = PLACES.iter().position(|word| *word == bare) {
+        return Some(place);
+    }
+    let digits: &str = bare;
+    let number = number(digits)?.as_u64()?;
+    usize::try_from(number).ok()?.checked_sub(1)
+}
+
+/// Yes or no.
+pub(super) fn yes_or_no(text: &str) -> Option<bool> {
+    let folded = words::fold(text);
+    let bare = folded.trim_end_matches(" please").trim_end_matches(" thanks").trim_end_matches(" thank you");
+    match bare {
+        "yes" | "y" | "yeah" | "yep" | "yup" | "sure" | "ok" | "okay" | "true" | "on" | "right" | "correct"
+        | "of course" | "please do" | "do it" | "go" | "go ahead" | "go on" | "exactly" | "definitely" | "enable"
+        | "please" | "yes do" => Some(true),
+        "no" | "n" | "nope" | "nah" | "false" | "off" | "not" | "don't" | "do not" | "no thanks" | "no thank you"
+        | "never" | "wrong" | "disable" | "rather not" => Some(false),
+        _ if folded.starts_with("yes ") && folded.len() < 24 => Some(true),
+        _ if folded.starts_with("no ") && folded.len() < 24 => Some(false),
+        _ => None,
+    }
+}
+
+/// A date as `YYYY-MM-DD`, from any form that can only mean one day.
+pub(super) fn date(text: &str) -> Option<String> {
+    let text = text.trim().trim_end_matches('.').to_lowercase();
+    let pieces: Vec<&str> = text
+        .split([' ', ',', '-', '/', '.'])
+        .filter(|piece| !piece.is_empty() && *piece != "of" && *piece != "the")
+        .collect();
+    let [a, b, c] = pieces[..] else { return None };
+    let month = |word: &str| {
+        let month = MONTHS.iter().position(|month| word.len() >= 3 && word.starts_with(month))?;
+        word.chars().all(char::is_alphabetic).then_some(month + 1)
+    };
+    let count = |word: &str| {
+        let word = ["st", "nd", "rd", "th"].iter().find_map(|tail| word.strip_suffix(tail)).unwrap_or(word);
+        word.parse::<usize>().ok()
+    };
+    let (year, month, day) = if a.len() == 4 {
+        (count(a)?, month(b).or_else(|| count(b))?, count(c)?)
+    } else if let Some(month) = month(a) {
+        (count(c)?, month, count(b)?)
+    } else if let Some(month) = month(b) {
+        (count(c)?, month, count(a)?)
+    } else if text.contains('.') {
+        (count(c)?, count(b)?, count(a)?)
+    } else {
+        return None;
+    };
+    let written = format!("{year:04}-{month:02}-{day:02}");
+    is_date(&written).then_some(written)
+}
+
+/// Whether the text is a day as `YYYY-MM-DD` that exists.
+pub(super) fn is_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    if bytes.len() != 10 || bytes[4] != b'-' || bytes[7] != b'-' || !text.is_ascii() {
+        return false;
+    }
+    let count = |from: usize, to: usize| {
+        text[from..to].bytes().all(|b| b.is_ascii_digit()).then(|| text[from..to].parse().ok()).flatten()
+    };
+    let (Some(year), Some(month), Some(day)) = (count(0, 4), count(5, 7), count(8, 10)) else { return false };
+    let leap = |year: u32| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        2 => 28 + u32::from(leap(year)),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return false,
+    };
+    (1..=days).contains(&day)
+}
+
+/// Whether the text is a time of day: `14:30`, with or without seconds and an offset.
+pub(super) fn is_time(text: &str) -> bool {
+    let clock = text.trim_end_matches(['Z', 'z']);
+    let clock = match clock.rfind(['+', '-']) {
+        Some(at) if clock.is_char_boundary(at) && is_clock(&clock[at + 1..]) => &clock[..at],
+        _ => clock,
+    };
+    is_clock(clock)
+}
+
+fn is_clock(text: &str) -> bool {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let parts: Vec<&str> = whole.split(':').collect();
+    let limits = ["23", "59", "60"];
+    (2..=3).contains(&parts.len())
+        && !fraction.is_empty()
+        && fraction.bytes().all(|b| b.is_ascii_digit())
+        && parts
+            .iter()
+            .zip(limits)
+            .all(|(part, limit)| part.len() == 2 && part.bytes().all(|b| b.is_ascii_digit()) && *part <= limit)
+}
+
+/// A date and time as RFC 3339 has it, from a text that may have a space between the two.
+pub(super) fn date_time(text: &str) -> Option<String> {
+    let text = text.trim();
+    let (day, time) = text.split_once([' ', 'T', 't'])?;
+    let written = format!("{day}T{}", time.trim().to_uppercase().replace(' ', ""));
+    is_date_time(&written).then_some(written)
+}
+
+/// Whether the text is a date and time with an offset, as RFC 3339 has it.
+pub(super) fn is_date_time(text: &str) -> bool {
+    let Some((day, time)) = text.split_once(['T', 't']) else { return false };
+    let offset = time.ends_with(['Z', 'z']) || time.get(8..).is_some_and(|rest| rest.contains(['+', '-']));
+    is_date(day) && offset && is_time(time) && time.matches(':').count() >= 2
+}
+
+/// Whether the text is an email address.
+pub(super) fn is_email(text: &str) -> bool {
+    let Some((name, host)) = text.split_once('@') else { return false };
+    let odd = |c: char| c.is_whitespace() || matches!(c, '@' | ',' | ';' | '<' | '>' | '"' | '(' | ')');
+    !name.is_empty()
+        && !text.contains("..")
+        && !name.contains(odd)
+        && !host.contains(odd)
+        && host.split('.').count() > 1
+        && host.split('.').all(|label| !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || c == '-'))
+}
+
+/// Whether the text is a web address or another URI.
+pub(super) fn is_uri(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once(':') else { return false };
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+        && !rest.trim_start_matches('/').is_empty()
+        && !text.contains(char::is_whitespace)
+}
+
+/// Whether the text is a UUID.
+pub(super) fn is_uuid(text: &str) -> bool {
+    let lengths: Vec<usize> = text.split('-').map(str::len).collect();
+    lengths == [8, 4, 4, 4, 12] && text.chars().all(|c| c == '-' || c.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_figures_and_words() {
+        for (text, expected) in
+            [("2", "2"), ("Two", "2"), ("-1.5", "-1.5"), ("1,000", "1000"), ("2.0", "2"), ("+7", "7")]
+        {
+            assert_eq!(number(text).map(|n| n.to_string()).as_deref(), Some(expected), "{text}");
+        }
+        for text in ["", "x", "1,00", "12a", "-", "1e5x", "inf", "NaN", "1-2"] {
+            assert_eq!(number(text), None, "{text}");
+        }
+        assert_eq!(only_number("two passengers, please").map(|n| n.to_string()).as_deref(), Some("2"));
+        assert_eq!(only_number("2 or 3"), None);
+    }
+
+    #[test]
+    fn places_in_a_list() {
+        for (text, expected) in [("2", 1), ("2.", 1), ("#2", 1), ("number 2", 1), ("the second one", 1), ("First", 0)] {
+            assert_eq!(place(text), Some(expected), "{text}");
+        }
+        assert_eq!(place("0"), None);
+        assert_eq!(place("two flights"), None);
+    }
+
+    #[test]
+    fn dates_that_mean_one_day() {
+        for text in [
+            "2026-10-01",
+            "2026-10-1",
+            "2026/10/01",
+            "1 October 2026",
+            "Oct 1st, 2026",
+            "1.10.2026",
+            "the 1st of Oct 2026",
+        ] {
+            assert_eq!(date(text).as_deref(), Some("2026-10-01"), "{text}");
+        }
+        for text in ["10/01/2026", "2026-02-30", "tomorrow", "", "2026", "1 Foo 2026", "31.4.2026"] {
+            assert_eq!(date(text), None, "{text}");
+        }
+        assert!(is_date("2028-02-29") && !is_date("2027-02-29"));
+    }
+
+    #[test]
+    fn formats() {
+        assert!(is_time("14:30") && is_time("14:30:15Z") && is_time("14:30+02:00"));
+        assert!(!is_time("25:00") && !is_time("14") && !is_time("ä:30"));
+        assert_eq!(date_time("2026-10-01 14:30:00z").as_deref(), Some("2026-10-01T14:30:00Z"));
+        assert!(!is_date_time("2026-10-01T14:30:00"));
+        assert!(is_email("a.b@x.org") && !is_email("a@b") && !is_email("a b@x.org"));
+        assert!(is_uri("https://x.org/a") && !is_uri("x.org") && !is_uri("http://"));
+        assert!(is_uuid("67e55044-10b1-426f-9247-bb680e5fe0c8") && !is_uuid("67e55044"));
+    }
+
+    #[test]
+    fn yes_and_no() {
+        assert_eq!(yes_or_no("Yes, please!"), Some(true));
+        assert_eq!(yes_or_no("no thanks"), Some(false));
+        assert_eq!(yes_or_no("yesterday"), None);
+    }
+}

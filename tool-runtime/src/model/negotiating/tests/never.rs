@@ -1,0 +1,262 @@
+//! Whatever the messages and the schemas are: no panic, no empty turn, and no call with arguments that do not fit.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::super::ask::Ask;
+use super::super::fold::{self, Reply, Stage};
+use super::super::scalar;
+use super::super::shape::{Kind, Shape};
+use super::{answer, assistant, reply, tool};
+use crate::message::{AssistantPart, Message, Part, ToolCall};
+use crate::model::Request;
+use crate::toolset::ToolList;
+
+/// What a person may say; some of it makes sense to some question.
+const SAID: &[&str] = &[
+    "",
+    "yes",
+    "no",
+    "help",
+    "?",
+    "cancel",
+    "back",
+    "skip",
+    "default",
+    "done",
+    "again",
+    "thanks",
+    "1",
+    "2",
+    "0",
+    "-7",
+    "1.5",
+    "two",
+    "a",
+    "a, b",
+    "a,",
+    "none",
+    "[1]",
+    "[]",
+    "{}",
+    "{\"a\":1}",
+    "\"",
+    "\"x\"",
+    "name: 1",
+    "p0: 1, p1: a",
+    "p0=",
+    "p1 = x with p2 2",
+    "change p0 to 5",
+    "from A to B",
+    "in Paris",
+    "2026-10-01",
+    "a@b.org",
+    "ABC",
+    "fill p0",
+    "fill it in",
+    "alpha",
+    "Be",
+    "gama",
+    "😀 \u{0}\u{202e}",
+    ":",
+    "=:=",
+    "for",
+    "to to to from",
+    "p0",
+    "İ: ß",
+    "999999999999999999999",
+];
+
+fn said() -> impl Strategy<Value = String> {
+    prop_oneof![
+        6 => prop::sample::select(SAID).prop_map(str::to_owned),
+        2 => prop::collection::vec(prop::sample::select(SAID), 1..4).prop_map(|parts| parts.join(" ")),
+        1 => "\\PC{0,20}",
+        1 => any::<String>(),
+    ]
+}
+
+/// Schemas of what a person can be asked for, all of which our own shapes understand.
+fn schema() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(json!({"type": "string"})),
+        (0_u32..4, 4_u32..9).prop_map(|(least, most)| json!({"type": "string", "minLength": least, "maxLength": most})),
+        Just(json!({"type": "string", "format": "date", "description": "The day."})),
+        Just(json!({"type": "string", "format": "email"})),
+        Just(json!({"type": "string", "pattern": "^[A-Z]{2,4}$"})),
+        Just(json!({"$ref": "#/$defs/Letter", "description": "Which letter."})),
+        Just(json!({"oneOf": [{"const": "x", "title": "Ex"}, {"const": "y"}]})),
+        Just(json!({"enum": [1, 2, "two", null]})),
+        Just(json!({"const": 7})),
+        (-5_i64..5, 5_i64..20).prop_map(|(min, max)| json!({"type": "integer", "minimum": min, "maximum": max})),
+        Just(json!({"type": "number", "exclusiveMinimum": 0.5, "multipleOf": 0.5})),
+        Just(json!({"type": "boolean", "default": true})),
+        Just(json!({"anyOf": [{"type": "integer"}, {"type": "null"}], "default": null})),
+        Just(json!({"type": ["string", "number"]})),
+        Just(json!({"type": "object", "additionalProperties": true})),
+        Just(json!({})),
+    ];
+    leaf.prop_recursive(3, 20, 4, |inner| {
+        prop_oneof![
+            (inner.clone(), 0_u32..3, 3_u32..5).prop_map(
+                |(item, least, most)| json!({"type": "array", "items": item, "minItems": least, "maxItems": most})
+            ),
+            object(inner.clone()),
+            object(inner).prop_map(|base| json!({"allOf": [base]})),
+        ]
+    })
+}
+
+fn object(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
+    prop::collection::vec((inner, any::<bool>()), 0..4).prop_map(|fields| {
+        let name = |at: usize| format!("p{at}");
+        let required: Vec<String> = (0..fields.len()).filter(|at| fields[*at].1).map(name).collect();
+        let properties: serde_json::Map<_, _> =
+            fields.iter().enumerate().map(|(at, field)| (name(at), field.0.clone())).collect();
+        json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+    })
+}
+
+fn root() -> impl Strategy<Value = Value> {
+    object(schema()).prop_map(|mut root| {
+        root["$defs"] = json!({"Letter": {"type": "string", "enum": ["alpha", "beta", "gamma"]}});
+        root
+    })
+}
+
+fn feedback() -> impl Strategy<Value = String> {
+    let verdict = prop_oneof![
+        Just(json!({"valid": true})),
+        Just(json!({"valid": true, "normalizedValue": "n"})),
+        Just(json!({"valid": false, "problems": ["no"], "allowedValues": ["alpha", 2]})),
+        Just(json!({"valid": false, "problems": ["`p0.p1`: no", "`p0/0`"], "allowedValues": []})),
+        Just(json!({"valid": false, "requiresValidParameters": ["p0", "p2", "zz"]})),
+        Just(json!({"valid": false, "suggestedValues": [1], "dynamicParameterSchema": {"type": "boolean"}})),
+        Just(json!(3)),
+    ];
+    let results = prop::collection::vec(("p[0-3]|zz|", verdict), 0..4);
+    let results = results.prop_map(|fields| fields.into_iter().collect::<serde_json::Map<_, _>>());
+    prop_oneof![
+        results.prop_map(|results| json!({"ok": false, "validationResults": results}).to_string()),
+        Just(json!({"ok": false, "problems": ["closed"], "feedback": [1]}).to_string()),
+        Just(json!([{"a": 1, "b": [{}]}, {"a": {"c": null}}]).to_string()),
+        any::<String>(),
+    ]
+}
+
+/// Messages in any order, with calls nobody answered and answers to nothing.
+fn message() -> impl Strategy<Value = Message> {
+    let call = ("call_[1-3]", "fill|gone", prop_oneof![Just("{\"p0\":[{}],\"p1\":{}}".to_owned()), said()]);
+    let call = call.prop_map(|(id, name, arguments)| ToolCall { id, name, arguments });
+    prop_oneof![
+        4 => said().prop_map(Message::user),
+        1 => said().prop_map(Message::assistant),
+        1 => call.clone().prop_map(|call| Message::Assistant { content: vec![AssistantPart::Call(call)] }),
+        2 => (call, feedback(), any::<bool>()).prop_map(|(call, text, error)| answer(&call, &text, error)),
+        1 => Just(Message::system("x")),
+        1 => Just(Message::User { content: vec![Part::Json { json: "{".into() }] }),
+    ]
+}
+
+/// An answer that fits a question.
+fn fitting(ask: &Ask) -> String {
+    if let Some(choice) = ask.choices.first() {
+        return scalar::plain(&choice.value);
+    }
+    text_of(&ask.shape)
+}
+
+fn text_of(shape: &Shape) -> String {
+    if let Some(choice) = shape.allowed.first() {
+        return scalar::plain(&choice.value);
+    }
+    match &shape.kind {
+        Kind::Text(text) => match (text.format.as_deref(), &text.pattern) {
+            (Some("date"), _) => "2026-10-01".into(),
+            (Some(_), _) => "a@b.org".into(),
+            (_, Some(_)) => "ABC".into(),
+            _ => "x".repeat(text.least.max(1)),
+        },
+        Kind::Number(number) => number.min.unwrap_or(1.0).to_string(),
+        Kind::Bool => "yes".into(),
+        Kind::List { item, least, .. } if item.is_form() => least.to_string(),
+        Kind::List { item, least, .. } => match (&item.kind, *least) {
+            (_, 0) => "none".into(),
+            (Kind::Text(_) | Kind::Number(_) | Kind::Bool | Kind::Either(_), least) => {
+                vec![text_of(item); least].join(", ")
+            }
+            (_, least) if !item.allowed.is_empty() => vec![text_of(item); least].join(", "),
+            (_, least) => json!(vec![value_of(item); least]).to_string(),
+        },
+        Kind::Either(shapes) => text_of(&shapes[0]),
+        Kind::Object { .. } | Kind::Anything => "{}".into(),
+    }
+}
+
+fn value_of(shape: &Shape) -> Value {
+    match &shape.kind {
+        Kind::List { item, least, .. } => vec![value_of(item); *least].into(),
+        Kind::Object { fields, .. } => {
+            let required = fields.iter().filter(|field| field.required);
+            Value::Object(required.map(|field| (field.name.clone(), value_of(&field.shape))).collect())
+        }
+        Kind::Text(_) => text_of(shape).into(),
+        Kind::Number(_) => scalar::number(&text_of(shape)).map_or(Value::Null, Value::Number),
+        Kind::Bool => true.into(),
+        Kind::Either(shapes) => value_of(&shapes[0]),
+        Kind::Anything => shape.only().cloned().unwrap_or(json!({})),
+    }
+}
+
+fn fits(schema: &Value, arguments: &str) -> Result<(), String> {
+    let validator =
+        jsonschema::options().should_validate_formats(true).build(schema).map_err(|error| error.to_string())?;
+    let arguments = serde_json::from_str(arguments).map_err(|error| error.to_string())?;
+    validator.validate(&arguments).map_err(|error| format!("{error} at {}", error.instance_path()))
+}
+
+proptest! {
+    #[test]
+    fn any_history_has_a_reply(root in root(), messages in prop::collection::vec(message(), 0..12)) {
+        let tools = ToolList::new(vec![tool("fill", "Fill p0 in.", root), tool("other", "", json!(true))]);
+        let first = reply(&tools, &messages);
+        match &first {
+            Reply::Say(text) => prop_assert!(!text.trim().is_empty()),
+            Reply::Call(_) => {
+                let asked = matches!(messages.last(), Some(Message::User { .. }));
+                prop_assert!(asked);
+            }
+        }
+        prop_assert_eq!(first, reply(&tools, &messages));
+    }
+
+    #[test]
+    fn a_call_fits_its_schema(root in root(), chatter in prop::collection::vec((any::<bool>(), said()), 0..40)) {
+        let tools = ToolList::new(vec![tool("fill", "Fill it in.", root.clone())]);
+        let mut messages = vec![Message::user("fill")];
+        let mut chatter = chatter.into_iter();
+        for turn in 0..120 {
+            let reply = reply(&tools, &messages);
+            if let Reply::Call(call) = &reply {
+                prop_assert_eq!(fits(&root, &call.arguments), Ok(()), "{} of {}", call.arguments, root);
+                return Ok(());
+            }
+            let dialogue = fold::standing(Request::new(&messages, &tools)).expect("nothing is forced");
+            let sensible = match &dialogue.stage {
+                Stage::Filling(form) if form.doubt.is_none() => match form.next(dialogue.shape(0)) {
+                    Some(_) if form.open.is_some() => "done".to_owned(),
+                    Some(ask) => fitting(&ask),
+                    None => "yes".to_owned(),
+                },
+                Stage::Filling(_) => "no".to_owned(),
+                Stage::Parked { .. } => "yes".to_owned(),
+                _ => "fill".to_owned(),
+            };
+            messages.push(assistant(&reply));
+            // After some chatter, the person answers what is asked.
+            let next = chatter.next().filter(|(stray, _)| *stray && turn < 40).map_or(sensible, |(_, said)| said);
+            messages.push(Message::user(next));
+        }
+        prop_assert!(false, "never came to a call: {root} {:?}", messages.last_chunk::<4>());
+    }
+}

@@ -1,0 +1,124 @@
+//! Turns at their edges: what a request may demand, and histories that somebody else wrote.
+
+use futures_util::{FutureExt, StreamExt};
+use serde_json::json;
+
+use super::super::fold::Reply;
+use super::dialogues::tools;
+use super::{answer, reply};
+use crate::message::{AssistantPart, Message, Part, ToolCall};
+use crate::model::{Delta, FinishReason, Model, ModelErrorKind, NegotiatingModel, Request, ToolChoice};
+use crate::toolset::ToolList;
+
+fn deltas(request: Request<'_>) -> Vec<Delta> {
+    let model = NegotiatingModel::new();
+    let all: Option<Vec<_>> = model.stream(request).collect().now_or_never();
+    all.expect("it never waits").into_iter().map(|delta| delta.expect("nothing can fail")).collect()
+}
+
+fn call(id: &str, arguments: &str) -> ToolCall {
+    ToolCall { id: id.into(), name: "get_weather".into(), arguments: arguments.into() }
+}
+
+fn calls(calls: &[ToolCall]) -> Message {
+    Message::Assistant { content: calls.iter().cloned().map(AssistantPart::Call).collect() }
+}
+
+#[test]
+fn a_text_is_streamed_in_words() {
+    let messages = [Message::user("weather")];
+    let deltas = deltas(Request::new(&messages, &tools()));
+    let text = |text: &str| Delta::Text(text.into());
+    assert_eq!(deltas[..3], [text("Get "), text("weather. "), text("What ")]);
+    assert_eq!(deltas.last(), Some(&Delta::Finish(FinishReason::Stop)));
+}
+
+#[test]
+fn calls_are_numbered_through_the_conversation() {
+    let mut messages = vec![Message::user("weather in Rome")];
+    let expected = [
+        Delta::CallStart { index: 0, id: "call_1".into(), name: "get_weather".into() },
+        Delta::CallArguments { index: 0, text: "{\"city\":\"Rome\"}".into() },
+        Delta::CallEnd { index: 0 },
+        Delta::Usage(crate::model::Usage::default()),
+        Delta::Finish(FinishReason::ToolCalls),
+    ];
+    assert_eq!(deltas(Request::new(&messages, &tools())), expected);
+    // Another model used the next id already.
+    let used = call("call_2", "{}");
+    messages.extend([calls(std::slice::from_ref(&used)), answer(&used, "{}", false), Message::user("weather in Oslo")]);
+    assert!(matches!(reply(&tools(), &messages), Reply::Call(call) if call.id == "call_3"));
+}
+
+#[test]
+fn the_tool_choice_is_kept_to() {
+    let tools = tools();
+    let messages = [Message::user("weather in Rome")];
+    let none = deltas(Request::new(&messages, &tools).with_choice(&ToolChoice::None));
+    assert!(matches!(&none[0], Delta::Text(text) if text.starts_with("Get")));
+    assert!(!none.iter().any(|delta| matches!(delta, Delta::CallStart { .. })));
+
+    let mut forced = vec![Message::user("notes.txt, as always")];
+    let choice = ToolChoice::Tool("delete_file".into());
+    let first = deltas(Request::new(&forced, &tools).with_choice(&choice));
+    assert!(matches!(&first[0], Delta::CallStart { name, .. } if name == "delete_file"));
+    forced[0] = Message::user("weather in Rome");
+    assert!(
+        matches!(&deltas(Request::new(&forced, &tools).with_choice(&choice))[0], Delta::Text(text) if text == "Delete ")
+    );
+
+    let unknown = ToolChoice::Tool("nope".into());
+    let model = NegotiatingModel::new();
+    let mut failing = model.stream(Request::new(&messages, &tools).with_choice(&unknown));
+    assert!(
+        matches!(failing.next().now_or_never().flatten(), Some(Err(error)) if error.kind() == ModelErrorKind::Refused)
+    );
+}
+
+#[test]
+fn a_call_that_was_not_made_is_not_made_unasked() {
+    let mut messages = vec![Message::user("weather in Rome"), Message::assistant("Stopped."), Message::user("hm")];
+    // What was said last is a new request.
+    assert!(matches!(reply(&tools(), &messages), Reply::Say(text) if text.starts_with("I am not sure")));
+    messages[2] = Message::user("go ahead");
+    assert!(matches!(reply(&tools(), &messages), Reply::Call(call) if call.arguments.contains("Rome")));
+    messages.pop();
+    assert!(matches!(reply(&tools(), &messages), Reply::Say(text) if text.starts_with("Shall I go ahead with")));
+}
+
+#[test]
+fn results_of_parallel_calls_are_all_told() {
+    let (one, two) = (call("a", "{\"city\":\"Rome\"}"), call("b", "{\"city\":\"Oslo\"}"));
+    let refused =
+        json!({"ok": false, "validationResults": {"city": {"valid": false, "problems": ["too cold"]}}}).to_string();
+    let messages = [
+        Message::user("both"),
+        calls(&[one.clone(), two.clone()]),
+        answer(&two, &refused, true),
+        answer(&one, "warm", false),
+    ];
+    let Reply::Say(text) = reply(&tools(), &messages) else { panic!("results are told") };
+    assert_eq!(text, "“Oslo” does not work for city: too cold.\n\nwarm\nWhat is the city name?");
+}
+
+#[test]
+fn nothing_to_answer_and_nothing_to_offer() {
+    assert!(matches!(reply(&tools(), &[]), Reply::Say(text) if text.starts_with("This is what I can do:")));
+    assert!(
+        matches!(reply(&ToolList::default(), &[Message::user("x")]), Reply::Say(text) if text.contains("no tools"))
+    );
+    let image = Part::Image { media_type: "image/png".into(), data: String::new() };
+    let messages = [Message::User { content: vec![image] }];
+    assert_eq!(reply(&tools(), &messages), Reply::Say("I did not get any text.".into()));
+    let gone = ToolCall { name: "gone".into(), ..call("x", "not json") };
+    let messages = [calls(std::slice::from_ref(&gone)), answer(&gone, "{\"ok\":false}", true)];
+    assert!(matches!(reply(&tools(), &messages), Reply::Say(_)));
+}
+
+#[test]
+fn control_characters_of_a_tool_do_not_reach_the_terminal() {
+    let made = call("a", "{}");
+    let messages = [calls(std::slice::from_ref(&made)), answer(&made, "\u{1b}[2Jred\u{202e}x", true)];
+    let Reply::Say(text) = reply(&tools(), &messages) else { panic!("a failure is told") };
+    assert!(text.contains("[2Jredx") && !text.contains(['\u{1b}', '\u{202e}']));
+}
