@@ -1,5 +1,4 @@
-//! Declare tools for language models, and run them.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "agent")]

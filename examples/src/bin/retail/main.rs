@@ -32,15 +32,13 @@ async fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match *arguments {
-        [] => data::embedded().map(session::start),
+        [] => converse(data::embedded()).await,
         ["replay", folder] => match replay(Path::new(folder), &mut io::stdout().lock()).await {
             Ok(0) => Ok(()),
             Ok(_) => return ExitCode::FAILURE,
             Err(error) => Err(error),
         },
-        [folder] if !folder.starts_with('-') && folder != "replay" => {
-            data::database(Path::new(folder)).map(session::start)
-        }
+        [folder] if !folder.starts_with('-') && folder != "replay" => converse(data::database(Path::new(folder))).await,
         _ => Err(io::Error::new(io::ErrorKind::InvalidInput, USAGE)),
     };
     match done {
@@ -50,6 +48,10 @@ async fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+async fn converse(database: io::Result<store::Database>) -> io::Result<()> {
+    session::start(database?).await
 }
 
 /// Replays the tasks in `folder`, a line each, and says how many failed.

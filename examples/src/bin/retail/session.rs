@@ -1,12 +1,27 @@
 //! A conversation with the shop's agent.
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
+
+use tool_runtime::{Agent, terminal::Terminal};
 
 use crate::store::{Database, Store};
+use crate::tools;
 
-/// Starts a conversation over `database`.
-pub(crate) fn start(database: Database) {
-    let store = Store::new(Arc::new(database));
-    println!("a shop with {} product types is open, but nobody is at the counter yet", store.products().count());
-    println!("replay recorded tasks with `retail replay FOLDER`");
+const INSTRUCTIONS: &str = "\
+You are the support desk of an online shop. Help one customer with profile, orders and products.
+First find the customer's user id by email, or by name and zip code, even if they tell you their id.
+Pending orders can be cancelled or changed; delivered orders can be returned or exchanged; nothing else can.
+Changing or exchanging items works once per order, so collect all items first.
+Make one call at a time, never invent anything, and hand over to a human only what the tools cannot do.";
+
+/// Holds a conversation over `database`.
+pub(crate) async fn start(database: Database) -> io::Result<()> {
+    let store = Arc::new(Store::new(Arc::new(database)));
+    let greeting = format!(
+        "The support desk of a shop with {} product types. For example: get user details of sara_doe_496, \
+         or: list all product types",
+        store.products().count()
+    );
+    let agent = Agent::new(examples::model()).tools(tools::of(store)).instructions(INSTRUCTIONS);
+    Terminal::new().chat(agent, &greeting).await
 }
