@@ -20,10 +20,9 @@ pub use agent::{Agent, AgentError};
 pub use feedback::Rejection;
 pub use message::{Message, Part};
 pub use tool::{
-    CallError, CallFuture, Cancellation, Content, Context, Execute, ExecuteWith, Failure, Image, Output, Provide,
-    Shown, Text, Tool,
+    Approval, CallError, CallFuture, Cancellation, Content, Context, Effect, Execute, ExecuteWith, Failure, Image,
+    Measured, Output, Provide, Ranged, Shown, Text, Textual, Tool, ToolSpec,
 };
-pub use tool::{Measured, Ranged, Textual};
 #[cfg(feature = "derive")]
 pub use tool_derive::{Calls, Provide, tool, tools, toolset};
 pub use toolset::{Call, Calls, Toolset};

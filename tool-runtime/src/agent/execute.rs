@@ -10,7 +10,7 @@ use tokio::{
 
 use super::{Agent, ApprovalRequest, Decision, Event, ExternalCall};
 use crate::message::{Message, ToolCall};
-use crate::tool::{CallError, Cancellation, Context, DynTool, Output, Started, filled_in};
+use crate::tool::{CallError, Cancellation, Context, DynTool, Output, Started};
 use crate::toolset::{Toolset, run};
 
 type Outcome = Result<Output, CallError>;
@@ -119,7 +119,7 @@ impl Shared {
         let mut request = ApprovalRequest {
             call_id: call.id.clone(),
             spec: Arc::clone(tool.spec()),
-            arguments: filled_in(tool.spec(), &call.arguments),
+            arguments: tool.spec().with_defaults(&call.arguments),
             feedback: None,
         };
         loop {
@@ -149,7 +149,7 @@ impl Shared {
         let mut request = ExternalCall {
             call_id: call.id.clone(),
             spec: Arc::clone(tool.spec()),
-            arguments: filled_in(tool.spec(), &call.arguments),
+            arguments: tool.spec().with_defaults(&call.arguments),
             feedback: None,
         };
         self.agent.front.event(Event::CallStarted(call));

@@ -2,12 +2,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::AgentError;
-use crate::tool::{CallError, Context, DynTool, Output, Started, ToolInput, ToolSpec, Traits, refuse_as, schema_of};
+use crate::feedback::{Rejection, malformed};
+use crate::schema::{Schema, Validator};
+use crate::tool::{CallError, Context, DynTool, Effect, Output, Started, ToolInput, ToolSpec, Traits};
 use crate::toolset::Toolset;
 
 /// A place for an answer of type `T`, and the tool that puts it there.
@@ -24,7 +26,8 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Wanted<T> {
 
     /// `tools` and the one that takes the answer.
     pub(super) fn offer(&self, tools: &Toolset) -> Result<Toolset, AgentError> {
-        let answer = FinalAnswer { place: Arc::clone(&self.place), spec: Arc::new(spec::<T>()) };
+        let (spec, whole) = spec::<T>();
+        let answer = FinalAnswer { place: Arc::clone(&self.place), spec: Arc::new(spec), whole };
         tools.clone().with(answer).map_err(|error| AgentError::NoAnswer { reason: error.to_string() })
     }
 
@@ -40,6 +43,8 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Wanted<T> {
 struct FinalAnswer<T> {
     place: Arc<Mutex<Option<T>>>,
     spec: Arc<ToolSpec>,
+    /// Whether the arguments are the answer; otherwise it is one of them.
+    whole: bool,
 }
 
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> DynTool for FinalAnswer<T> {
@@ -52,13 +57,12 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> DynTool for FinalAnswer<
     }
 
     fn start<'a>(&'a self, arguments: &'a str, _cx: &'a Context) -> Result<Started<'a>, CallError> {
-        let answer = Answer::<T>::read(arguments, is_object(&schema_of::<T>()))
-            .map_err(|_| refuse_as(arguments, &self.spec.input))?;
+        let answer = read::<T>(arguments, self.whole).map_err(|error| self.refuse(arguments, &error))?;
         Ok(Started {
             needs_approval: false,
             work: Box::pin(async move {
                 *lock(&self.place) = Some(answer);
-                Output::json(&"accepted").map_err(CallError::Failed)
+                Ok(Output::json(&"accepted")?)
             }),
         })
     }
@@ -68,54 +72,52 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> DynTool for FinalAnswer<
     }
 }
 
-struct Answer<T>(std::marker::PhantomData<T>);
-
-impl<T: DeserializeOwned + JsonSchema> Answer<T> {
-    fn read(arguments: &str, whole: bool) -> Result<T, serde_json::Error> {
-        if whole {
-            let (answer, length) = T::read(arguments)?;
-            return if arguments[length..].trim().is_empty() { Ok(answer) } else { Err(wrong()) };
-        }
-        let mut value: Value = serde_json::from_str(arguments)?;
-        serde_json::from_value(value.get_mut("answer").map(Value::take).ok_or_else(wrong)?)
+impl<T> FinalAnswer<T> {
+    fn refuse(&self, arguments: &str, error: &serde_json::Error) -> Rejection {
+        let Ok(value) = serde_json::from_str(arguments) else {
+            return Rejection::one(malformed(arguments, error));
+        };
+        let validator = Validator::compile(self.spec.input.neutral()).ok();
+        Rejection::new(validator.map(|validator| validator.problems(&value, "")).unwrap_or_default())
     }
 }
 
-fn wrong() -> serde_json::Error {
-    serde::de::Error::custom("expected one answer")
+fn read<T: ToolInput + DeserializeOwned>(arguments: &str, whole: bool) -> Result<T, serde_json::Error> {
+    let wrong = || serde::de::Error::custom("expected one answer");
+    if whole {
+        let (answer, length) = T::read(arguments)?;
+        return if arguments[length..].trim().is_empty() { Ok(answer) } else { Err(wrong()) };
+    }
+    let mut value: Value = serde_json::from_str(arguments)?;
+    serde_json::from_value(value.get_mut("answer").map(Value::take).ok_or_else(wrong)?)
 }
 
-/// Providers want an object, so anything else is put into one.
-fn spec<T: JsonSchema>() -> ToolSpec {
-    let schema = schema_of::<T>();
-    let input = if is_object(&schema) {
-        schema
-    } else {
-        let mut wrapped = json!({
+/// The tool that takes a `T`, and whether its arguments are the `T`. Providers want an object, so anything else is put
+/// into one.
+fn spec<T: JsonSchema>() -> (ToolSpec, bool) {
+    let mut schema = Value::from(SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>());
+    let whole = schema["type"] == "object";
+    if !whole {
+        let definitions = schema.as_object_mut().and_then(|schema| schema.remove("$defs"));
+        schema = json!({
             "type": "object",
-            "properties": { "answer": {} },
+            "properties": { "answer": schema },
             "required": ["answer"],
             "additionalProperties": false
         });
-        let mut inner = schema;
-        if let Some(definitions) = inner.as_object_mut().and_then(|inner| inner.remove("$defs")) {
-            wrapped["$defs"] = definitions;
+        if let Some(definitions) = definitions {
+            schema["$defs"] = definitions;
         }
-        wrapped["properties"]["answer"] = inner;
-        wrapped
-    };
-    ToolSpec {
+    }
+    let spec = ToolSpec {
         name: "final_answer".to_owned(),
         title: None,
         description: "Gives the final answer. Call it once, when everything else is done.".to_owned(),
-        input: Arc::new(crate::schema::Schema::from_schemars(input)),
+        input: Arc::new(Schema::from_schemars(schema)),
         output: None,
-        traits: Traits { effect: crate::tool::Effect::ReadOnly, ..Traits::default() },
-    }
-}
-
-fn is_object(schema: &Value) -> bool {
-    schema["type"] == "object"
+        traits: Traits { effect: Effect::ReadOnly, ..Traits::default() },
+    };
+    (spec, whole)
 }
 
 fn lock<T>(place: &Mutex<Option<T>>) -> std::sync::MutexGuard<'_, Option<T>> {

@@ -3,7 +3,7 @@
 use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::{AnyField, Rule, ToolSpec, def, field::Described, rule::Unit};
+use super::{AnyField, Rule, def, field::Described, rule::Unit};
 use crate::schema::{Schema, needs_check};
 
 /// The schema of the arguments.
@@ -113,25 +113,4 @@ fn write(rule: Rule, schema: &mut Map<String, Value>) {
             put("format", format.name().into());
         }
     }
-}
-
-/// The arguments with the declared defaults filled in, in the schema's order: what a person is shown.
-pub(crate) fn filled_in(spec: &ToolSpec, arguments: &str) -> Value {
-    let given: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
-    let Some(properties) = spec.input.neutral()["properties"].as_object() else { return Value::Object(given) };
-    let mut all = Map::new();
-    for (name, schema) in properties {
-        if let Some(value) = given.get(name).or_else(|| schema.get("default")) {
-            all.insert(name.clone(), value.clone());
-        }
-    }
-    for (name, value) in given {
-        all.entry(name).or_insert(value);
-    }
-    Value::Object(all)
-}
-
-/// The JSON Schema of `T`, with its definitions.
-pub(crate) fn schema_of<T: schemars::JsonSchema>() -> Value {
-    generator().into_root_schema_for::<T>().into()
 }

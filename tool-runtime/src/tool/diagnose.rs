@@ -152,13 +152,3 @@ fn pointer(name: &str) -> String {
 fn is_within(path: &str, place: &str) -> bool {
     path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
-
-/// Explains why `text` does not fit `schema`, for a tool without parameters of its own.
-pub(crate) fn refuse_as(text: &str, schema: &crate::schema::Schema) -> Rejection {
-    let value: Value = match serde_json::from_str(text) {
-        Ok(value) => value,
-        Err(error) => return Rejection::one(feedback::malformed(text, &error)),
-    };
-    let validator = Validator::compile(schema.neutral()).ok();
-    Rejection::new(validator.map(|validator| validator.problems(&value, "")).unwrap_or_default())
-}

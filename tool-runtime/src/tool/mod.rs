@@ -25,8 +25,6 @@ pub use context::{Context, Progress};
 pub use declare::{Bind, Execute, ExecuteWith, Provide, Tool};
 pub use decode::{Refused, decode};
 pub use def::{Cache, Def, Options};
-pub(crate) use describe::{filled_in, schema_of};
-pub(crate) use diagnose::refuse_as;
 pub use failure::{Failure, ToolError};
 pub use field::{AnyField, AnySlot, Field, Param, Slot};
 pub use fingerprint::Fingerprint;

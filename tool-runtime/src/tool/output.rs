@@ -52,6 +52,11 @@ impl Output {
         serde_json::from_str(self.json.as_deref().unwrap_or("null"))
     }
 
+    /// What the model sees, as one text; images are left out.
+    pub fn text(&self) -> String {
+        self.for_model().iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n")
+    }
+
     /// What the model sees. A value that is a text is shown without quotes.
     pub fn for_model(&self) -> Vec<Part> {
         match (&self.content, &self.json) {

@@ -25,6 +25,22 @@ pub struct ToolSpec {
     pub traits: Traits,
 }
 
+impl ToolSpec {
+    /// The arguments with the declared defaults filled in, in the schema's order: what a person is shown. What is no
+    /// object counts as empty.
+    pub fn with_defaults(&self, arguments: &str) -> Value {
+        let mut given: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
+        let mut all = Map::new();
+        for (name, schema) in self.input.neutral()["properties"].as_object().into_iter().flatten() {
+            if let Some(value) = given.shift_remove(name).or_else(|| schema.get("default").cloned()) {
+                all.insert(name.clone(), value);
+            }
+        }
+        all.extend(given);
+        Value::Object(all)
+    }
+}
+
 /// The flags and limits of a tool's declaration.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]

@@ -18,7 +18,7 @@ Make one call at a time, never invent anything, and hand over to a human only wh
 pub(crate) async fn start(database: Database) -> io::Result<()> {
     let store = Arc::new(Store::new(Arc::new(database)));
     let greeting = format!(
-        "The support desk of a shop with {} product types. For example: get user details of sara_doe_496, \
+        "The support desk of a shop with {} product types. For example: get user details of aarav_anderson_8794, \
          or: list all product types",
         store.products().count()
     );
