@@ -1,2 +1,78 @@
-//! x
-fn main() {}
+//! Speed targets, each measured beside its floor in one run.
+//!
+//! ```text
+//! cargo run --release -p tool-benches              # all but the slow ones: dispatch, validate, list, startup
+//! cargo run --release -p tool-benches -- dispatch  # those whose name starts so
+//! cargo run --release -p tool-benches -- compile   # minutes: builds generated crates of 200 tools
+//! cargo run --release -p tool-benches -- peers     # minutes, and fetches the peers' crates: benches/peers
+//! cargo run --release -p tool-benches -- all       # everything
+//! ```
+//!
+//! Each line is `TARGET name measured limit ok`, or `MISS` at the end, and how it was measured; `INFO` lines have no
+//! limit. `--strict` ends with an error when a target was missed.
+
+mod case;
+mod clock;
+mod compile;
+mod count;
+mod crates;
+mod dispatch;
+mod list;
+mod many;
+mod memory;
+mod peers;
+mod report;
+mod startup;
+mod validate;
+
+use std::process::ExitCode;
+
+use report::Report;
+
+#[global_allocator]
+static ALLOCATOR: memory::Counting = memory::Counting;
+
+/// A group of targets: its name, whether it takes minutes, and its code.
+type Group = (&'static str, bool, fn(&mut Report));
+
+const GROUPS: [Group; 6] = [
+    ("dispatch", false, dispatch::measure),
+    ("validate", false, validate::measure),
+    ("list", false, list::measure),
+    ("startup", false, startup::measure),
+    ("compile", true, compile::measure),
+    ("peers", true, peers::measure),
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    if let ["--case", name, "--rounds", rounds] = args[..] {
+        return case::run(name, rounds);
+    }
+    if args == ["--startup"] {
+        startup::fresh();
+        return ExitCode::SUCCESS;
+    }
+    let strict = args.contains(&"--strict");
+    let filter = args.iter().find(|arg| !arg.starts_with("--")).copied();
+    let mut report = Report::new(filter.filter(|filter| *filter != "all").unwrap_or_default());
+    let mut any = false;
+    for (name, slow, measure) in GROUPS {
+        let wanted = match filter {
+            None => !slow,
+            Some("all") => true,
+            Some(filter) => name.starts_with(filter) || filter.split('/').next() == Some(name),
+        };
+        if wanted {
+            any = true;
+            measure(&mut report);
+        }
+    }
+    if !any {
+        let names = GROUPS.map(|(name, ..)| name).join(", ");
+        eprintln!("there is no target `{}`; there are {names} and all", filter.unwrap_or_default());
+        return ExitCode::FAILURE;
+    }
+    report.finish(strict)
+}

@@ -1,0 +1,50 @@
+//! Pieces of work that can be repeated, also in a process of their own: `--case NAME --rounds N`.
+
+use std::{
+    pin::pin,
+    process::ExitCode,
+    task::{Context, Poll, Waker},
+};
+
+use crate::{dispatch, validate};
+
+/// A piece of work that can be repeated.
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    /// Sets everything up and returns the work, which does so many rounds.
+    pub(crate) start: fn() -> Box<dyn FnMut(u64)>,
+    /// The two numbers of rounds whose difference is measured.
+    pub(crate) rounds: (u64, u64),
+}
+
+impl Case {
+    pub(crate) const fn new(name: &'static str, start: fn() -> Box<dyn FnMut(u64)>, rounds: (u64, u64)) -> Self {
+        Self { name, start, rounds }
+    }
+}
+
+/// Runs the case called `name`.
+pub(crate) fn run(name: &str, rounds: &str) -> ExitCode {
+    let case = dispatch::CASES.iter().chain(validate::CASES).find(|case| case.name == name);
+    match (case, rounds.parse()) {
+        (Some(case), Ok(rounds)) => {
+            (case.start)()(rounds);
+            ExitCode::SUCCESS
+        }
+        _ => {
+            eprintln!("there is no case `{name}`, or `{rounds}` is no number");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Polls a future that never waits.
+pub(crate) fn finish<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let mut cx = Context::from_waker(Waker::noop());
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+            return output;
+        }
+    }
+}

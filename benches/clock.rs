@@ -1,0 +1,33 @@
+//! CPU time of this thread.
+
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// The CPU time that this thread has used.
+pub(crate) fn now() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// The CPU time of `work`.
+pub(crate) fn of<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let start = now();
+    let value = work();
+    (value, now().saturating_sub(start))
+}
+
+/// The nanoseconds of CPU that one round of each of `works` takes: the least of many batches, taken in turns so that
+/// whatever else the machine does disturbs all of them alike.
+pub(crate) fn least(works: &mut [&mut dyn FnMut(u64)], rounds: u64, batches: u32) -> Vec<f64> {
+    let mut best = vec![f64::INFINITY; works.len()];
+    for _ in 0..batches {
+        for (work, best) in works.iter_mut().zip(&mut best) {
+            let ((), time) = of(|| work(rounds));
+            #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
+            let each = time.as_secs_f64() * 1e9 / rounds as f64;
+            *best = best.min(each);
+        }
+    }
+    best
+}

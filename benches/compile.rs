@@ -1,0 +1,160 @@
+//! What two hundred tools cost the compiler, against the same functions with serde's and schemars' derives.
+//!
+//! The crates are generated below the target directory; what they depend on is built before. Measured is the CPU time
+//! (user and system) of the compiler's own process for the crate alone.
+
+use std::{fs, io, path::PathBuf, process::Command};
+
+use crate::{
+    crates::{self, Kind},
+    report::Report,
+};
+
+/// How a crate is built: the words after `cargo`, and how often it is measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mode {
+    pub(crate) name: &'static str,
+    args: &'static [&'static str],
+    runs: usize,
+}
+
+/// Type checking, a build for development, and an optimised one.
+pub(crate) const MODES: [Mode; 3] = [
+    Mode { name: "check", args: &["check"], runs: 3 },
+    Mode { name: "build", args: &["build"], runs: 2 },
+    Mode { name: "release", args: &["build", "--release"], runs: 1 },
+];
+
+/// A crate whose compile time can be measured.
+pub(crate) struct Subject {
+    pub(crate) name: &'static str,
+    /// The workspace that it belongs to.
+    pub(crate) folder: PathBuf,
+}
+
+/// Prints the targets of compile time.
+pub(crate) fn measure(report: &mut Report) {
+    let subjects = match generate() {
+        Ok(subjects) => subjects,
+        Err(error) => return report.broken("compile", &format!("the crates could not be generated: {error}")),
+    };
+    for (mode, limit) in MODES.iter().zip([0.25, 0.3, 0.25]) {
+        let name = format!("compile/{}", mode.name);
+        if !report.wants(&name) {
+            continue;
+        }
+        match subjects.iter().map(|subject| seconds(subject, *mode)).collect::<Result<Vec<_>, _>>() {
+            Ok(times) => {
+                let [floor, ours, derives] = times[..] else { continue };
+                let how = format!(
+                    "s of rustc's CPU for 200 tools: ours {ours:.2}, derives {derives:.2}, the functions alone {floor:.2}"
+                );
+                report.at_most(&name, ours / derives, limit, &how);
+            }
+            Err(error) => report.broken(&name, &error.to_string()),
+        }
+    }
+}
+
+/// The folder below which crates are generated and built: the target directory that this program was built in.
+pub(crate) fn scratch() -> io::Result<PathBuf> {
+    let exe = std::env::current_exe()?;
+    let target = exe.ancestors().nth(2).ok_or_else(|| io::Error::other("the program lies in no target directory"))?;
+    Ok(target.join("tool-benches"))
+}
+
+/// Floor, ours and derives as members of one workspace.
+fn generate() -> io::Result<Vec<Subject>> {
+    let folder = scratch()?;
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    let members = [("floor", Kind::Floor), ("ours", Kind::Ours), ("derives", Kind::Derives)];
+    let workspace = "[workspace]\nresolver = \"3\"\nmembers = [\"floor\", \"ours\", \"derives\"]\n";
+    crates::write(&folder.join("Cargo.toml"), workspace)?;
+    if !folder.join("Cargo.lock").exists() {
+        fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
+    }
+    let runtime = root.canonicalize()?.join("tool-runtime");
+    let json = "schemars = \"1.2\"\nserde = { version = \"1\", features = [\"derive\"] }\n";
+    for (name, kind) in members {
+        let dependencies = match kind {
+            Kind::Ours => {
+                let path = runtime.display();
+                format!("{json}tool-runtime = {{ path = {path:?}, default-features = false, features = [\"derive\"] }}\n", path = path.to_string())
+            }
+            Kind::Derives => format!("{json}serde_json = \"1\"\n"),
+            _ => String::new(),
+        };
+        let manifest = format!(
+            "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n{dependencies}"
+        );
+        crates::write(&folder.join(name).join("Cargo.toml"), &manifest)?;
+        crates::write(&folder.join(name).join("src/lib.rs"), &crates::source(kind))?;
+    }
+    Ok(members.map(|(name, _)| Subject { name, folder: folder.clone() }).into())
+}
+
+/// The seconds of CPU that the compiler takes for the crate alone: the least of the mode's runs.
+pub(crate) fn seconds(subject: &Subject, mode: Mode) -> io::Result<f64> {
+    let scratch = scratch()?;
+    let (times, wrapper) = (scratch.join("times"), scratch.join("timed.sh"));
+    let script = "#!/bin/sh\n\"$@\"\ncode=$?\ncase \"$*\" in *\"--crate-name $TIMED_CRATE \"*) times >>\"$TIMED_FILE\";; esac\nexit $code\n";
+    crates::write(&wrapper, script)?;
+    executable(&wrapper)?;
+    let cargo = || -> io::Result<()> {
+        let output = Command::new("cargo")
+            .args(mode.args)
+            .args(["--quiet", "--package", subject.name])
+            .current_dir(&subject.folder)
+            .env("CARGO_TARGET_DIR", scratch.join("target"))
+            .env("CARGO_INCREMENTAL", "0")
+            .env("RUSTC_WORKSPACE_WRAPPER", &wrapper)
+            .env("TIMED_CRATE", subject.name)
+            .env("TIMED_FILE", &times)
+            .env_remove("RUSTFLAGS")
+            .output()?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(&output.stderr);
+        Err(io::Error::other(format!("`{}` did not compile: {}", subject.name, text.lines().next().unwrap_or_default())))
+    };
+    // What the crate depends on is built by this one.
+    cargo()?;
+    let mut least = f64::INFINITY;
+    for _ in 0..mode.runs {
+        let source = source_of(subject);
+        fs::write(&source, fs::read(&source)?)?;
+        fs::write(&times, "")?;
+        cargo()?;
+        least = least.min(parse(&fs::read_to_string(&times)?)?);
+    }
+    Ok(least)
+}
+
+fn source_of(subject: &Subject) -> PathBuf {
+    subject.folder.join(subject.name).join("src/lib.rs")
+}
+
+/// The children's user and system time, on the second line of what the shell's `times` prints.
+fn parse(times: &str) -> io::Result<f64> {
+    let seconds = |time: &str| -> Option<f64> {
+        let (minutes, seconds) = time.trim_end_matches('s').split_once('m')?;
+        Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
+    };
+    let children: Option<Vec<f64>> = times.lines().nth(1).map(|line| line.split_whitespace().filter_map(seconds).collect());
+    match children.as_deref() {
+        Some([user, system]) => Ok(user + system),
+        _ => Err(io::Error::other("the compiler's time could not be read")),
+    }
+}
+
+#[cfg(unix)]
+fn executable(path: &std::path::Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(not(unix))]
+fn executable(_: &std::path::Path) -> io::Result<()> {
+    Err(io::Error::other("compile times are measured with a shell script, which this system cannot run"))
+}

@@ -1,0 +1,53 @@
+//! The cost of a case: instructions where valgrind is installed, else CPU time.
+//!
+//! Instructions are counted by callgrind in a child process of this program, for two numbers of rounds; their difference
+//! leaves out the start-up, and no other load on the machine can disturb it.
+
+use std::{
+    cell::Cell,
+    process::{Command, Stdio},
+};
+
+use crate::{case::Case, clock};
+
+/// What one round of a case costs, in the same unit for all cases of a run.
+pub(crate) fn cost(case: &Case) -> f64 {
+    if instructions_work() {
+        let (few, many) = case.rounds;
+        if let (Some(a), Some(b)) = (instructions(case, few), instructions(case, many)) {
+            #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
+            return (b.saturating_sub(a)) as f64 / (many - few) as f64;
+        }
+    }
+    let mut work = (case.start)();
+    clock::least(&mut [&mut *work], case.rounds.1, 200)[0]
+}
+
+/// `ours / floor` with both numbers and how they were taken.
+pub(crate) fn ratio(ours: &Case, floor: &Case) -> (f64, String) {
+    let (a, b) = (cost(ours), cost(floor));
+    let unit = if instructions_work() { "instructions by callgrind" } else { "ns of CPU, valgrind is missing" };
+    (a / b, format!("{unit}: {} {a:.0}, {} {b:.0}", ours.name, floor.name))
+}
+
+fn instructions_work() -> bool {
+    thread_local!(static FOUND: Cell<Option<bool>> = const { Cell::new(None) });
+    let found = FOUND.get().unwrap_or_else(|| {
+        Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success())
+    });
+    FOUND.set(Some(found));
+    found
+}
+
+fn instructions(case: &Case, rounds: u64) -> Option<u64> {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(std::env::current_exe().ok()?)
+        .args(["--case", case.name, "--rounds", &rounds.to_string()])
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    let collected = text.lines().find_map(|line| line.split_once("Collected : "))?.1;
+    collected.trim().parse().ok()
+}

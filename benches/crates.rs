@@ -1,0 +1,179 @@
+//! Crates with two hundred tools of three parameters each, generated: the same functions, declared in different ways.
+
+use std::{fmt::Write as _, fs, io, path::Path};
+
+/// How the tools of a crate are declared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
+    /// Not at all: the functions alone.
+    Floor,
+    /// With our `#[tool]`.
+    Ours,
+    /// As structs with serde's and schemars' derives, and a generic function that makes a tool of each.
+    Derives,
+    /// With rmcp's `#[tool]`.
+    Rmcp,
+    /// With rig's `#[rig_tool]`.
+    Rig,
+}
+
+const TOOLS: usize = 200;
+
+/// The parameters' types, taken in turns.
+const TYPES: [&str; 9] =
+    ["String", "u32", "Option<String>", "i64", "bool", "Vec<String>", "f64", "Option<u32>", "crate::Unit"];
+
+const GLUE: &str = r#"
+use std::{future::Future, pin::Pin};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+pub type Work = Pin<Box<dyn Future<Output = Result<String, String>> + Send>>;
+
+pub struct FnTool {
+    pub name: &'static str,
+    pub description: &'static str,
+    pub input: fn() -> schemars::Schema,
+    pub output: fn() -> schemars::Schema,
+    pub call: Box<dyn Fn(&str) -> Work + Send + Sync>,
+}
+
+pub fn fn_tool<A, R, F>(name: &'static str, description: &'static str, function: fn(A) -> F) -> FnTool
+where
+    A: DeserializeOwned + JsonSchema + Send + 'static,
+    R: Serialize + JsonSchema,
+    F: Future<Output = R> + Send + 'static,
+{
+    FnTool {
+        name,
+        description,
+        input: || schemars::schema_for!(A),
+        output: || schemars::schema_for!(R),
+        call: Box::new(move |text| {
+            let args = serde_json::from_str::<A>(text);
+            Box::pin(async move {
+                let output = function(args.map_err(|error| error.to_string())?).await;
+                serde_json::to_string(&output).map_err(|error| error.to_string())
+            })
+        }),
+    }
+}
+"#;
+
+/// The source of a crate.
+pub(crate) fn source(kind: Kind) -> String {
+    let mut out = String::new();
+    let derive = match kind {
+        Kind::Floor => "",
+        Kind::Derives => {
+            out.push_str(GLUE);
+            "#[derive(Serialize, Deserialize, JsonSchema)]\n"
+        }
+        Kind::Rmcp => {
+            out.push_str("use rmcp::{Json, handler::server::{tool::ToolRouter, wrapper::Parameters}, tool, tool_router};\n");
+            out.push_str("use rmcp::schemars::{self, JsonSchema};\nuse serde::{Deserialize, Serialize};\n");
+            "#[derive(Serialize, Deserialize, JsonSchema)]\n"
+        }
+        Kind::Ours | Kind::Rig => "#[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]\n",
+    };
+    let _ = write!(out, "{derive}pub enum Unit {{ Metre, Foot }}\n\n{derive}pub struct Done {{ pub number: u32 }}\n\n");
+    if kind == Kind::Rmcp {
+        out.push_str("pub struct Server { pub router: ToolRouter<Server> }\n\n");
+        for number in 0..TOOLS {
+            structure(&mut out, number);
+        }
+        out.push_str("#[tool_router(vis = \"pub\")]\nimpl Server {\n");
+    }
+    for number in 0..TOOLS {
+        tool(&mut out, kind, number);
+    }
+    let names = |each: fn(usize) -> String| (0..TOOLS).map(each).collect::<Vec<_>>().join(", ");
+    match kind {
+        Kind::Floor => {}
+        Kind::Ours => {
+            let names = names(|number| format!("tool_{number:03}"));
+            let _ = write!(out, "pub fn tools() -> tool_runtime::Toolset {{\n    tool_runtime::toolset!({names})\n}}\n");
+        }
+        Kind::Derives => {
+            let calls = names(|number| format!("fn_tool(\"tool_{number:03}\", \"{}\", tool_{number:03})", doc(number)));
+            let _ = write!(out, "pub fn tools() -> Vec<FnTool> {{\n    vec![{calls}]\n}}\n");
+        }
+        Kind::Rmcp => out.push_str("}\n"),
+        Kind::Rig => {
+            let adds: String = (0..TOOLS).map(|number| format!("    tools.add_tool(Tool{number:03});\n")).collect();
+            let _ = write!(out, "pub fn tools() -> rig_core::tool::ToolSet {{\n    let mut tools = rig_core::tool::ToolSet::default();\n{adds}    tools\n}}\n");
+        }
+    }
+    out
+}
+
+fn doc(number: usize) -> String {
+    format!("Does number {number} of the things that can be done here.")
+}
+
+/// Name, type and description of each parameter.
+fn params(number: usize) -> [(&'static str, &'static str, String); 3] {
+    let param = |place: usize, name| {
+        (name, TYPES[(number * 2 + place * (1 + number % 3)) % TYPES.len()], format!("The {name} thing of number {number}."))
+    };
+    [param(0, "first"), param(1, "second"), param(2, "third")]
+}
+
+fn structure(out: &mut String, number: usize) {
+    let _ = write!(out, "#[derive(Deserialize, JsonSchema)]\npub struct Args{number:03} {{\n");
+    for (name, ty, doc) in params(number) {
+        let _ = write!(out, "    /// {doc}\n    pub {name}: {ty},\n");
+    }
+    out.push_str("}\n\n");
+}
+
+fn tool(out: &mut String, kind: Kind, number: usize) {
+    let params = params(number);
+    let body = format!("    drop((first, second, third));\n    Done {{ number: {number} }}\n");
+    let unpack = format!("Args{number:03} {{ first, second, third }}");
+    let doc = doc(number);
+    match kind {
+        Kind::Floor => {
+            let list: String = params.iter().map(|(name, ty, _)| format!("{name}: {ty}, ")).collect();
+            let _ = write!(out, "/// {doc}\npub async fn tool_{number:03}({list}) -> Done {{\n{body}}}\n\n");
+        }
+        Kind::Ours => {
+            let list: String =
+                params.iter().map(|(name, ty, doc)| format!("    /// {doc}\n    {name}: {ty},\n")).collect();
+            let head = "#[tool_runtime::tool]\npub async fn";
+            let _ = write!(out, "/// {doc}\n{head} tool_{number:03}(\n{list}) -> Done {{\n{body}}}\n\n");
+        }
+        Kind::Derives => {
+            structure(out, number);
+            let _ = write!(out, "pub async fn tool_{number:03}({unpack}: Args{number:03}) -> Done {{\n{body}}}\n\n");
+        }
+        Kind::Rmcp => {
+            let args = format!("Parameters({unpack}): Parameters<Args{number:03}>");
+            let head = format!("/// {doc}\n#[tool]\npub async fn tool_{number:03}(&self, {args}) -> Json<Done>");
+            let _ = write!(out, "{head} {{\n    drop((first, second, third));\n    Json(Done {{ number: {number} }})\n}}\n\n");
+        }
+        Kind::Rig => {
+            let list: String = params.iter().map(|(name, ty, _)| format!("{name}: {ty}, ")).collect();
+            let docs: String = params.iter().map(|(name, _, doc)| format!("{name} = \"{doc}\", ")).collect();
+            let names = "required(first, second, third)";
+            let attr = format!("#[rig_derive::rig_tool(description = \"{doc}\", params({docs}), {names})]");
+            let result = "Result<Done, rig_core::tool::ToolError>";
+            let _ = write!(
+                out,
+                "{attr}\npub async fn tool_{number:03}({list}) -> {result} {{\n    drop((first, second, third));\n    Ok(Done {{ number: {number} }})\n}}\n\n"
+            );
+        }
+    }
+}
+
+/// Writes `text` to `path` unless it is there already, so that nothing is built twice.
+pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
+    if fs::read_to_string(path).is_ok_and(|old| old == text) {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(path, text)
+}

@@ -1,0 +1,220 @@
+//! A call by name and JSON text, against the least that its work costs: a derived parse, the call, and the write.
+
+use std::hint::black_box;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tool_runtime::{Context, Toolset, tool, toolset};
+
+use crate::{
+    case::{Case, finish},
+    count, many,
+    memory::allocations,
+    report::Report,
+};
+
+const SMALL: &str = r#"{"query":"red shoes","limit":10,"exact":true}"#;
+
+pub(crate) const CASES: &[Case] = &[
+    Case::new("small-ours", || ours("search", SMALL.to_owned()), FAST),
+    Case::new("small-floor", || floor(SMALL.to_owned(), search_direct), FAST),
+    Case::new("small-detour", || detour(SMALL.to_owned(), search_direct), FAST),
+    Case::new("1kb-ours", || ours("store", records(8)), FAST),
+    Case::new("1kb-floor", || floor(records(8), store_direct), FAST),
+    Case::new("1kb-detour", || detour(records(8), store_direct), FAST),
+    Case::new("100kb-ours", || ours("store", records(950)), SLOW),
+    Case::new("100kb-floor", || floor(records(950), store_direct), SLOW),
+    Case::new("text-ours", || ours("note", text()), SLOW),
+    Case::new("text-floor", || floor(text(), note_direct), SLOW),
+];
+
+const FAST: (u64, u64) = (100, 1100);
+const SLOW: (u64, u64) = (2, 12);
+
+/// Prints the targets of a call.
+pub(crate) fn measure(report: &mut Report) {
+    for (name, size, limit) in [
+        ("dispatch/small", "small", 1.4),
+        ("dispatch/1KB", "1kb", 1.1),
+        ("dispatch/100KB", "100kb", 1.02),
+        ("dispatch/100KB-string", "text", 1.02),
+    ] {
+        if report.wants(name) {
+            let (ratio, how) = count::ratio(case(size, "ours"), case(size, "floor"));
+            report.at_most(name, ratio, limit, &how);
+        }
+    }
+    if report.wants("dispatch/value-detour") {
+        let (ratio, how) = count::ratio(case("small", "detour"), case("small", "ours"));
+        report.at_least("dispatch/value-detour", ratio, 2.0, &how);
+    }
+    if report.wants("dispatch/allocations") {
+        let mut call = ours("search", SMALL.to_owned());
+        let (call, parse) = (
+            allocations(|| call(1)),
+            allocations(|| {
+                black_box(serde_json::from_str::<Search>(black_box(SMALL)).expect("the text is right"));
+            }),
+        );
+        let how = format!("of a call {call}, of the typed parse {parse}");
+        report.at_most("dispatch/allocations", call - parse, 2.0, &how);
+    }
+}
+
+fn case(size: &str, kind: &str) -> &'static Case {
+    let name = format!("{size}-{kind}");
+    CASES.iter().find(|case| case.name == name).expect("every size has its cases")
+}
+
+/// A call through a set of a hundred tools.
+fn ours(name: &'static str, arguments: String) -> Box<dyn FnMut(u64)> {
+    let tools = hundred();
+    let cx = Context::new("call_1");
+    Box::new(move |rounds| {
+        for _ in 0..rounds {
+            let output = finish(tools.call(black_box(name), black_box(&arguments), &cx)).expect("the call is right");
+            black_box(output.as_json());
+        }
+    })
+}
+
+/// The typed parse, the direct call, and the output written into a buffer that is kept.
+fn floor<A, R, F>(arguments: String, direct: fn(A) -> F) -> Box<dyn FnMut(u64)>
+where
+    A: for<'de> Deserialize<'de> + 'static,
+    R: Serialize,
+    F: Future<Output = R> + 'static,
+{
+    let mut buffer = Vec::new();
+    Box::new(move |rounds| {
+        for _ in 0..rounds {
+            let args: A = serde_json::from_str(black_box(&arguments)).expect("the text is right");
+            let output = finish(direct(args));
+            buffer.clear();
+            serde_json::to_writer(&mut buffer, &output).expect("it has a JSON form");
+            black_box(&buffer);
+        }
+    })
+}
+
+/// The same by way of `Value` on both sides.
+fn detour<A, R, F>(arguments: String, direct: fn(A) -> F) -> Box<dyn FnMut(u64)>
+where
+    A: for<'de> Deserialize<'de> + 'static,
+    R: Serialize,
+    F: Future<Output = R> + 'static,
+{
+    Box::new(move |rounds| {
+        for _ in 0..rounds {
+            let value: Value = serde_json::from_str(black_box(&arguments)).expect("the text is right");
+            let args: A = serde_json::from_value(value).expect("the value is right");
+            let output = serde_json::to_value(finish(direct(args))).expect("it has a JSON form");
+            black_box(output.to_string());
+        }
+    })
+}
+
+fn hundred() -> Toolset {
+    let mut rest = 97;
+    let crowd = many::tools().filter(|_| {
+        let keep = rest > 0;
+        rest -= i32::from(keep);
+        keep
+    });
+    toolset!(search, store, note).merge(crowd).expect("no name is there twice")
+}
+
+/// `count` records: 8 are about 1 KB, 950 about 100 KB.
+fn records(count: u32) -> String {
+    let records: Vec<Record> = (0..count)
+        .map(|id| Record {
+            id: 1000 + id,
+            name: format!("article {id}"),
+            price: f64::from(id) + 0.25,
+            tags: vec!["red".into(), "wide".into()],
+            stocked: id % 2 == 0,
+        })
+        .collect();
+    serde_json::to_string(&Store { records }).expect("it has a JSON form")
+}
+
+fn text() -> String {
+    let text = "The quick brown fox jumps over the lazy dog.\n".repeat(2300);
+    serde_json::to_string(&Note { text }).expect("it has a JSON form")
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Found {
+    query: String,
+    hits: u32,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Record {
+    id: u32,
+    name: String,
+    price: f64,
+    tags: Vec<String>,
+    stocked: bool,
+}
+
+#[derive(Deserialize)]
+struct Search {
+    query: String,
+    limit: u32,
+    exact: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Store {
+    records: Vec<Record>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Note {
+    text: String,
+}
+
+async fn search_direct(Search { query, limit, exact }: Search) -> Found {
+    search(query, limit, exact).await
+}
+
+async fn store_direct(Store { records }: Store) -> usize {
+    store(records).await
+}
+
+async fn note_direct(Note { text }: Note) -> usize {
+    note(text).await
+}
+
+/// Searches the shop.
+#[tool]
+async fn search(
+    /// What to look for.
+    query: String,
+    /// How many to give at most.
+    limit: u32,
+    /// Whether every word must be there.
+    exact: bool,
+) -> Found {
+    Found { query, hits: limit + u32::from(exact) }
+}
+
+/// Stores records.
+#[tool]
+async fn store(
+    /// The records.
+    records: Vec<Record>,
+) -> usize {
+    records.len()
+}
+
+/// Keeps a text.
+#[tool]
+async fn note(
+    /// The text.
+    text: String,
+) -> usize {
+    text.len()
+}

@@ -1,0 +1,86 @@
+//! The list of tools in a request's body, against copying the same bytes.
+
+use std::hint::black_box;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tool_runtime::{
+    Toolset,
+    toolset::{ListFormat, ToolList},
+};
+
+use crate::{clock, many, memory::allocations, report::Report};
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    messages: [Message<'a>; 1],
+    tools: &'a RawValue,
+    stream: bool,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'a str,
+    content: &'a str,
+}
+
+fn write(list: &ToolList, buffer: &mut Vec<u8>) {
+    buffer.clear();
+    let messages = [Message { role: "user", content: "What is the weather in Oslo?" }];
+    let tools = list.json(ListFormat::OpenAi);
+    serde_json::to_writer(buffer, &Body { model: "some-model", messages, tools, stream: true })
+        .expect("it has a JSON form");
+}
+
+/// Prints the targets of a request.
+pub(crate) fn measure(report: &mut Report) {
+    for (time, memory, copies) in [
+        ("list/request-100", "list/request-100-allocations", 0),
+        ("list/request-1000", "list/request-1000-allocations", 5),
+    ] {
+        if !report.wants_any(&[time, memory]) {
+            continue;
+        }
+        let tools = if copies == 0 { hundred() } else { copied(copies) };
+        let list = tools.list();
+        let (mut body, mut copy) = (Vec::new(), Vec::new());
+        write(list, &mut body);
+        let bytes = body.clone();
+        let count = allocations(|| write(black_box(list), &mut body));
+        let mut request = |rounds| (0..rounds).for_each(|_| write(black_box(list), &mut body));
+        let mut memcpy = |rounds| {
+            for _ in 0..rounds {
+                copy.clear();
+                copy.extend_from_slice(black_box(&bytes));
+                black_box(&mut copy);
+            }
+        };
+        let costs = clock::least(&mut [&mut request, &mut memcpy], 50, 400);
+        let how = format!(
+            "ns of CPU, least of 400 batches: request {:.0}, memcpy {:.0}, {} tools in {} bytes",
+            costs[0],
+            costs[1],
+            tools.len(),
+            bytes.len()
+        );
+        report.at_most(time, costs[0] / costs[1], 2.0, &how);
+        report.at_most(memory, count, 0.0, "for each request, into a buffer that is kept");
+    }
+}
+
+fn hundred() -> Toolset {
+    let mut rest = 100;
+    many::tools().filter(|_| {
+        rest -= 1;
+        rest >= 0
+    })
+}
+
+/// The two hundred tools `copies` times, under different names.
+fn copied(copies: u32) -> Toolset {
+    (0..copies).fold(Toolset::new(), |all, copy| {
+        let more = many::tools().prefix(&format!("copy{copy}_")).expect("the names stay short");
+        all.merge(more).expect("no name is there twice")
+    })
+}

@@ -1,0 +1,71 @@
+//! The lines that a run prints.
+
+use std::process::ExitCode;
+
+/// What was measured so far.
+pub(crate) struct Report {
+    filter: String,
+    met: usize,
+    missed: Vec<String>,
+}
+
+impl Report {
+    /// A report of the targets whose name starts with `filter`, or whose group is `filter`'s start.
+    pub(crate) fn new(filter: &str) -> Self {
+        Self { filter: filter.to_owned(), met: 0, missed: Vec::new() }
+    }
+
+    /// Whether the target `name` is to be measured.
+    pub(crate) fn wants(&self, name: &str) -> bool {
+        name.starts_with(&self.filter)
+    }
+
+    /// Whether any of `names` is to be measured.
+    pub(crate) fn wants_any(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.wants(name))
+    }
+
+    /// A target that is met when `measured` is at most `limit`.
+    pub(crate) fn at_most(&mut self, name: &str, measured: f64, limit: f64, how: &str) {
+        self.line(name, measured, limit, measured <= limit, how);
+    }
+
+    /// A target that is met when `measured` is at least `limit`.
+    pub(crate) fn at_least(&mut self, name: &str, measured: f64, limit: f64, how: &str) {
+        self.line(name, measured, limit, measured >= limit, how);
+    }
+
+    /// A target that could not be measured.
+    pub(crate) fn broken(&mut self, name: &str, why: &str) {
+        println!("TARGET {name} - - MISS ({why})");
+        self.missed.push(name.to_owned());
+    }
+
+    /// A number without a limit.
+    pub(crate) fn info(&self, name: &str, text: &str) {
+        if self.wants(name) {
+            println!("INFO {name} {text}");
+        }
+    }
+
+    fn line(&mut self, name: &str, measured: f64, limit: f64, ok: bool, how: &str) {
+        if !self.wants(name) {
+            return;
+        }
+        let verdict = if ok { "ok" } else { "MISS" };
+        println!("TARGET {name} {measured:.3} {limit} {verdict} ({how})");
+        if ok {
+            self.met += 1;
+        } else {
+            self.missed.push(name.to_owned());
+        }
+    }
+
+    /// The summary; an error for the shell when `strict` and a target was missed.
+    pub(crate) fn finish(self, strict: bool) -> ExitCode {
+        println!("{} targets met, {} missed{}", self.met, self.missed.len(), {
+            if self.missed.is_empty() { String::new() } else { format!(": {}", self.missed.join(", ")) }
+        });
+        if strict && !self.missed.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    }
+}
