@@ -26,15 +26,26 @@ pub(crate) struct Tool {
 /// What runs when the tool is called.
 pub(crate) enum Body {
     /// A function, or a method of a type.
-    Fn { path: TokenStream, owner: Option<Type>, is_async: bool, returns: Type, returns_span: Span },
+    Fn(Box<Function>),
     /// A struct that implements `Execute` or `ExecuteWith`, or is external.
     Struct,
+}
+
+/// The function behind a tool.
+pub(crate) struct Function {
+    /// How it is called.
+    pub(crate) path: TokenStream,
+    /// The type that it is a method of.
+    pub(crate) owner: Option<Type>,
+    pub(crate) is_async: bool,
+    pub(crate) returns: Type,
+    pub(crate) returns_span: Span,
 }
 
 /// One input, in the order of the function's parameters.
 pub(crate) enum Input {
     Arg(Box<Arg>),
-    State { ty: Type, by_ref: bool },
+    State { ty: Box<Type>, by_ref: bool },
     Context { by_ref: bool },
 }
 
@@ -61,11 +72,11 @@ impl Tool {
     pub(crate) fn states(&self) -> Vec<&Type> {
         let mut states: Vec<&Type> = Vec::new();
         let owner = match &self.body {
-            Body::Fn { owner, .. } => owner.as_ref(),
+            Body::Fn(function) => function.owner.as_ref(),
             Body::Struct => self.options.state.as_ref().map(|state| &state.value),
         };
         let inputs = self.inputs.iter().filter_map(|input| match input {
-            Input::State { ty, .. } => Some(ty),
+            Input::State { ty, .. } => Some(&**ty),
             _ => None,
         });
         for ty in owner.into_iter().chain(inputs) {
@@ -78,7 +89,7 @@ impl Tool {
 
     /// Whether the state is needed.
     pub(crate) fn takes_state(&self) -> bool {
-        matches!(&self.body, Body::Fn { owner: Some(_), .. })
+        matches!(&self.body, Body::Fn(function) if function.owner.is_some())
             || self.options.state.is_some()
             || self.inputs.iter().any(|input| matches!(input, Input::State { .. }))
     }

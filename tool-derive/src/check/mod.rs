@@ -73,7 +73,7 @@ fn effect(tool: &Tool, errors: &mut Errors) {
 fn external(tool: &Tool, errors: &mut Errors) {
     let options = &tool.options;
     match (options.external, &options.output) {
-        (Some(span), _) if matches!(tool.body, Body::Fn { .. }) => errors.at(span, text::EXTERNAL_FN),
+        (Some(span), _) if matches!(tool.body, Body::Fn(_)) => errors.at(span, text::EXTERNAL_FN),
         (Some(span), None) => errors.at(span, text::EXTERNAL_OUTPUT),
         (None, Some(output)) => errors.at(output.span, text::OUTPUT_HERE),
         _ => {}
@@ -85,11 +85,11 @@ fn external(tool: &Tool, errors: &mut Errors) {
 
 /// Options stand where they mean something.
 fn placement(tool: &Tool, errors: &mut Errors) {
-    if let Body::Fn { is_async, .. } = tool.body {
+    if let Body::Fn(function) = &tool.body {
         if let Some(state) = &tool.options.state {
             errors.at(state.span, text::STATE_HERE);
         }
-        if let Some(span) = tool.options.blocking.filter(|_| is_async) {
+        if let Some(span) = tool.options.blocking.filter(|_| function.is_async) {
             errors.at(span, text::BLOCKING_ASYNC);
         }
     }

@@ -40,6 +40,6 @@ impl Errors {
 
     /// All of them, as `compile_error!`s.
     pub(crate) fn finish(self) -> TokenStream {
-        self.found.map(|found| found.into_compile_error()).unwrap_or_default()
+        self.found.map(syn::Error::into_compile_error).unwrap_or_default()
     }
 }

@@ -1,5 +1,7 @@
 //! The parameters: a constant of evidence for each, and the decoder that fills them.
 
+use std::fmt::Write as _;
+
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
 use syn::{Lit, spanned::Spanned as _};
@@ -8,7 +10,10 @@ use super::{evidence, hidden};
 use crate::{
     check::limits::literal,
     model::{Arg, Tool},
-    syntax::range::{Number, Range},
+    syntax::{
+        params::Default,
+        range::{Number, Range},
+    },
 };
 
 /// `static __F0: Field<String> = …;` and what it refers to.
@@ -31,7 +36,11 @@ fn field(index: usize, arg: &Arg) -> TokenStream {
     };
     let default = arg.attrs.default.as_ref().map(|default| {
         let expr = default.expr();
-        let json = match expr_json(&arg.attrs.default) {
+        let literal = match default {
+            Default::Value(expr) => json(expr),
+            Default::Trait(_) => None,
+        };
+        let json = match literal {
             Some(text) => quote!(|| __rt::constant(#text)),
             None => quote! {|| {
                 #[allow(unused_imports)]
@@ -109,13 +118,6 @@ pub(crate) fn decode(tool: &Tool, input: &TokenStream) -> TokenStream {
     }
 }
 
-fn expr_json(default: &Option<crate::syntax::params::Default>) -> Option<String> {
-    match default {
-        Some(crate::syntax::params::Default::Value(expr)) => json(expr),
-        _ => None,
-    }
-}
-
 /// The JSON text of a literal.
 pub(crate) fn json(expr: &syn::Expr) -> Option<String> {
     match Number::of(expr) {
@@ -144,7 +146,9 @@ fn quoted(text: &str) -> String {
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            c if c.is_control() => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
             c => out.push(c),
         }
     }

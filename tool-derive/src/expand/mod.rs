@@ -85,7 +85,7 @@ fn input(tool: &Tool) -> (TokenStream, TokenStream) {
     let marker = &tool.marker;
     match &tool.body {
         Body::Struct => (TokenStream::new(), quote!(#marker)),
-        Body::Fn { .. } => {
+        Body::Fn(_) => {
             let fields = tool.args().map(|arg| {
                 let (ident, ty) = (&arg.ident, &arg.ty);
                 quote!(pub #ident: #ty)
@@ -123,7 +123,7 @@ pub(crate) fn stub(tool: &Tool) -> TokenStream {
     let name = &tool.name;
     let (input, input_type) = match &tool.body {
         Body::Struct => (TokenStream::new(), quote!(#marker)),
-        Body::Fn { .. } => (
+        Body::Fn(_) => (
             quote!(
                 pub struct __Input {}
             ),

@@ -6,7 +6,7 @@ use syn::{GenericArgument, PathArguments, Type, spanned::Spanned as _};
 
 use super::{evidence, hidden};
 use crate::{
-    model::{Body, Input, Tool},
+    model::{Body, Function, Input, Tool},
     syntax::options::Approval,
 };
 
@@ -14,7 +14,8 @@ use crate::{
 pub(crate) fn returned(tool: &Tool) -> TokenStream {
     let marker = &tool.marker;
     match &tool.body {
-        Body::Fn { returns, returns_span, .. } => {
+        Body::Fn(function) => {
+            let Function { returns, returns_span, .. } = &**function;
             let kind = quote_spanned!(*returns_span=> __rt::Kind::<#returns>::KIND);
             let output = quote_spanned!(*returns_span=> #kind.output());
             quote! {
@@ -61,8 +62,8 @@ fn executor(tool: &Tool) -> TokenStream {
 pub(crate) fn output_type(tool: &Tool) -> TokenStream {
     let marker = &tool.marker;
     match (&tool.body, &tool.options.output) {
-        (Body::Fn { returns, .. }, _) => {
-            let value = value_of(returns);
+        (Body::Fn(function), _) => {
+            let value = value_of(&function.returns);
             quote!(#value)
         }
         (Body::Struct, Some(output)) => {
@@ -170,7 +171,8 @@ fn started(tool: &Tool, input_type: &TokenStream, access: Access) -> TokenStream
         }
     };
     let work = match &tool.body {
-        Body::Fn { path, owner, is_async, .. } => {
+        Body::Fn(function) => {
+            let Function { path, owner, is_async, .. } = &**function;
             let receiver = owner.as_ref().map(|owner| access.of(owner, &state));
             let args = tool.inputs.iter().map(|argument| match argument {
                 Input::Arg(arg) => {

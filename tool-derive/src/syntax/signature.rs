@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     diag::{Errors, text},
-    model::{Arg, Body, Input, Tool},
+    model::{Arg, Body, Function, Input, Tool},
 };
 
 /// A function, as a tool whose marker is `marker`; `owner` is the type that it is a method of.
@@ -68,7 +68,7 @@ pub(crate) fn function(
         None => quote!(#ident),
     };
     let is_async = sig.asyncness.is_some();
-    let body = Body::Fn { path, owner: owner.cloned(), is_async, returns, returns_span };
+    let body = Body::Fn(Box::new(Function { path, owner: owner.cloned(), is_async, returns, returns_span }));
     Tool {
         name: name(&options, ident),
         description: description(&options, &item.attrs),
@@ -124,7 +124,7 @@ fn parameter(param: &PatType, errors: &mut Errors) -> Option<Input> {
         errors.over(reference, text::MUT_STATE);
     }
     match role {
-        Role::State => return Some(Input::State { ty: ty.clone(), by_ref }),
+        Role::State => return Some(Input::State { ty: Box::new(ty.clone()), by_ref }),
         Role::Context => return Some(Input::Context { by_ref }),
         Role::Arg => {}
     }

@@ -23,7 +23,7 @@ pub(crate) struct Entry<'a> {
     pub(crate) rest: &'a str,
 }
 
-/// The text is not a JSON object; serde_json says it better.
+/// The text is not a JSON object; `serde_json` says it better.
 #[derive(Debug)]
 pub(crate) struct ScanError;
 
