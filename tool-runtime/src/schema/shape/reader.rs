@@ -29,7 +29,7 @@ const MOST_SHAPES: usize = 20_000;
 /// How many places may be visited in search of circles; what is then unknown counts as one.
 const MOST_STEPS: usize = 200_000;
 
-/// How deep shapes may lie in each other: two levels of JSON each, so that serde_json can read the result.
+/// How deep shapes may lie in each other: two levels of JSON each, so that `serde_json` can read the result.
 const LEVELS: usize = 54;
 
 /// Reads the schema at `root` into shapes.
