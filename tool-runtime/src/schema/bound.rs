@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Severity, loss::Losses, pointer};
 
-/// How many levels of JSON a schema may have. What lies deeper is replaced by `true`; serde_json reads 128 itself.
+/// How many levels of JSON a schema may have. What lies deeper is replaced by `true`; `serde_json` reads 128 itself.
 pub(super) const LEVELS: usize = 120;
 
 /// `schema` with at most [`LEVELS`] levels.

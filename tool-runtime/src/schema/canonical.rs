@@ -11,7 +11,7 @@ use super::number;
 ///   nothing to JSON Schema (`required`).
 /// - Numbers by value: `1`, `1.0` and `10e-1` are `1`, `-0.0` is `0`. Integers of 64 bits keep every digit; other
 ///   numbers have the fewest digits that read back as the same `f64`.
-/// - Strings escaped as serde_json does: only what must be.
+/// - Strings escaped as `serde_json` does: only what must be.
 ///
 /// Needs no stack for deep values.
 ///

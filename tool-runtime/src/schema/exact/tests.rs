@@ -1,3 +1,5 @@
+//! The passes, and that an exact schema accepts what serde decodes.
+
 #![allow(dead_code, reason = "the types are only described")]
 
 use std::collections::{BTreeMap, HashMap};

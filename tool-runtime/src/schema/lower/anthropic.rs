@@ -26,19 +26,13 @@ pub(super) const RULES: Rules = Rules {
 fn is_regular(pattern: &str) -> bool {
     let mut characters = pattern.chars().peekable();
     while let Some(one) = characters.next() {
-        match one {
-            '\\' => {
-                if characters.next().is_some_and(|next| next.is_ascii_digit() || matches!(next, 'b' | 'B' | 'k')) {
-                    return false;
-                }
-            }
-            '(' if characters.peek() == Some(&'?') => {
-                characters.next();
-                if characters.peek() != Some(&':') {
-                    return false;
-                }
-            }
-            _ => {}
+        let beyond = match one {
+            '\\' => characters.next().is_some_and(|next| next.is_ascii_digit() || matches!(next, 'b' | 'B' | 'k')),
+            '(' if characters.peek() == Some(&'?') => characters.nth(1).is_some_and(|next| next != ':'),
+            _ => false,
+        };
+        if beyond {
+            return false;
         }
     }
     true

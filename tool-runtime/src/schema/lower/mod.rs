@@ -1,13 +1,16 @@
 //! From the neutral schema to each dialect.
 
 mod anthropic;
+mod array;
 mod gemini;
 mod hint;
 mod node;
+mod object;
 mod openai;
 mod rewrite;
 mod root;
 mod rules;
+mod scalar;
 mod seven;
 mod sizes;
 mod twenty;
@@ -48,5 +51,7 @@ fn subset(neutral: &Value, rules: &rules::Rules, losses: Losses) -> Lowered {
 
 #[cfg(test)]
 mod agreement;
+#[cfg(test)]
+mod hostile;
 #[cfg(test)]
 mod tests;

@@ -177,7 +177,11 @@ fn encoded(pointer: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/?".contains(&byte) {
             text.push(byte.into());
         } else {
-            text.push_str(&format!("%{byte:02X}"));
+            text.push('%');
+            text.extend(
+                [byte >> 4, byte & 15]
+                    .map(|half| char::from_digit(half.into(), 16).map_or('0', |digit| digit.to_ascii_uppercase())),
+            );
         }
     }
     text

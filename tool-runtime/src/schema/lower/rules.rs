@@ -4,6 +4,7 @@ use crate::schema::shape::{Kind, Refs};
 
 /// What a provider takes.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "a table of what is there and what is not")]
 pub(super) struct Rules {
     /// What the reader is called in notes.
     pub(super) reader: &'static str,

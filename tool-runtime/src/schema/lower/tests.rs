@@ -1,4 +1,5 @@
-use proptest::prelude::*;
+//! What each dialect makes of a schema, and what it loses.
+
 use serde_json::{Map, Value, json};
 
 use crate::schema::{Dialect, Schema, Severity};
@@ -8,6 +9,7 @@ fn lowered(schema: &Value, dialect: Dialect) -> Value {
 }
 
 /// The lowered form of one optional property `x`.
+#[expect(clippy::needless_pass_by_value, reason = "they are written out at the call")]
 fn property(schema: Value, definitions: Value, dialect: Dialect) -> Value {
     let schema = json!({"type": "object", "properties": {"x": schema}, "$defs": definitions});
     lowered(&schema, dialect)["properties"]["x"].clone()
@@ -75,13 +77,17 @@ fn what_cannot_be_said_rules_strictness_out() {
     for (schema, keyword) in [
         (json!({"type": "object", "additionalProperties": {"type": "integer"}}), "additionalProperties"),
         (json!({"type": "object"}), "properties"),
+        (
+            json!({"type": "object", "additionalProperties": false, "patternProperties": {"^a": {}}}),
+            "additionalProperties",
+        ),
         (json!(true), "type"),
         (json!({"description": "anything"}), "type"),
     ] {
         let whole = json!({"type": "object", "properties": {"x": schema}});
         for dialect in [Dialect::OpenAiStrict, Dialect::Anthropic] {
             let expected = ("/properties/x".to_owned(), keyword.to_owned(), Severity::Inexpressible);
-            assert_eq!(losses(&whole, dialect), [expected], "{whole}");
+            assert!(losses(&whole, dialect).contains(&expected), "{whole}");
         }
         assert!(Schema::new(whole).lowered(Dialect::Gemini).worst() < Some(Severity::Inexpressible));
     }
@@ -161,6 +167,14 @@ fn branches_that_exclude_each_other_lose_nothing() {
 }
 
 #[test]
+fn names_that_fit_a_pattern_become_any_names() {
+    let by_number =
+        json!({"type": "object", "patternProperties": {"^\\d+$": {"type": "string"}}, "additionalProperties": false});
+    let map = property(by_number, json!({}), Dialect::Gemini);
+    assert_eq!(map, json!({"type": "object", "propertyOrdering": [], "additionalProperties": {"type": "string"}}));
+}
+
+#[test]
 fn gemini_gets_types_only() {
     let circle = json!({"type": "object", "description": "Round.", "properties": {"kind": {"const": "circle"}, "radius": {"type": "number", "exclusiveMinimum": 0}}, "required": ["kind", "radius"]});
     let square = json!({"type": "object", "properties": {"kind": {"const": "square"}, "side": {"type": "integer", "exclusiveMinimum": 0}}, "required": ["kind", "side"]});
@@ -210,110 +224,5 @@ fn unknown_references_are_left_out_with_a_loss() {
         assert!(!lowered(&schema, dialect).to_string().contains("$ref"), "{dialect:?}");
         let found = losses(&schema, dialect);
         assert!(found.contains(&("/properties/y".to_owned(), "$ref".to_owned(), Severity::Weakened)), "{found:?}");
-    }
-}
-
-#[test]
-fn hostile_schemas_end() {
-    // 2^60 schemas when inlined.
-    let mut definitions = Map::new();
-    for i in 0..60 {
-        let next = json!({"$ref": format!("#/$defs/d{}", i + 1), "description": "x"});
-        definitions.insert(format!("d{i}"), json!({"type": "object", "properties": {"a": next, "b": next}}));
-    }
-    definitions.insert("d60".to_owned(), json!({"type": "string"}));
-    let wide = json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": definitions});
-    let mut deep = json!({"type": "string"});
-    for _ in 0..50_000 {
-        deep = Value::Object(Map::from_iter([("items".to_owned(), deep)]));
-    }
-    let deep = Schema::new(deep);
-    for dialect in Dialect::ALL {
-        lowered(&wide, dialect);
-        serde_json::from_str::<Value>(deep.lowered(dialect).json().get()).unwrap();
-        assert!(deep.lowered(dialect).worst() >= Some(Severity::Weakened));
-    }
-    // Dropping it would need a stack.
-    std::mem::forget(deep);
-}
-
-fn schemas() -> impl Strategy<Value = Value> {
-    let words = prop_oneof![
-        Just("type"),
-        Just("enum"),
-        Just("const"),
-        Just("properties"),
-        Just("required"),
-        Just("additionalProperties"),
-        Just("items"),
-        Just("prefixItems"),
-        Just("anyOf"),
-        Just("oneOf"),
-        Just("allOf"),
-        Just("not"),
-        Just("if"),
-        Just("$ref"),
-        Just("$defs"),
-        Just("definitions"),
-        Just("minimum"),
-        Just("maxLength"),
-        Just("minItems"),
-        Just("exclusiveMinimum"),
-        Just("pattern"),
-        Just("description"),
-        Just("default"),
-        Just("unevaluatedProperties"),
-        Just("dependentRequired"),
-        Just("dependencies"),
-        Just("contains"),
-        Just("patternProperties"),
-        Just("$schema"),
-        Just("$id"),
-        Just("x"),
-        Just("a/b~"),
-    ];
-    let leaf = prop_oneof![
-        Just(json!(null)),
-        any::<bool>().prop_map(Value::from),
-        any::<i32>().prop_map(Value::from),
-        Just(json!(0.5)),
-        prop_oneof![
-            Just("string"),
-            Just("object"),
-            Just("array"),
-            Just("integer"),
-            Just("null"),
-            Just("#"),
-            Just("#/$defs/x"),
-            Just("#/items"),
-            Just("x"),
-            Just("http://json-schema.org/draft-07/schema#"),
-            Just("http://json-schema.org/draft-04/schema#"),
-            Just("(?=a)"),
-        ]
-        .prop_map(Value::from),
-    ];
-    leaf.prop_recursive(5, 48, 5, move |inner| {
-        prop_oneof![
-            3 => proptest::collection::hash_map(words.clone(), inner.clone(), 0..5)
-                .prop_map(|map| map.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>().into()),
-            1 => proptest::collection::vec(inner, 0..4).prop_map(Value::from),
-        ]
-    })
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
-
-    #[test]
-    fn any_json_is_survived(schema in schemas(), arguments in schemas()) {
-        let schema = Schema::new(schema);
-        for dialect in Dialect::ALL {
-            let lowered = schema.lowered(dialect);
-            serde_json::from_str::<Value>(lowered.json().get()).unwrap();
-            serde_json::from_str::<Value>(&lowered.raise(&arguments.to_string())).unwrap();
-        }
-        crate::schema::needs_check(schema.neutral());
-        Schema::from_schemars(schema.neutral().clone());
     }
 }

@@ -12,9 +12,8 @@ use super::{
 use crate::schema::{
     Severity,
     loss::Losses,
-    number, pointer,
-    raise::takes_null,
-    shape::{Array, At, Form, Kind, Limit, Notes, Object, Property, Rest, Scalar, Shape, count, unite},
+    pointer,
+    shape::{At, Form, Kind, Notes, Shape, unite},
 };
 
 /// The schema of `shape`, with the definitions that it refers to.
@@ -36,16 +35,16 @@ pub(super) fn write(shape: &Shape, targets: &BTreeMap<At, Shape>, rules: &Rules,
     Value::Object(root)
 }
 
-struct Writer<'a> {
-    rules: &'a Rules,
-    targets: &'a BTreeMap<At, Shape>,
-    losses: &'a mut Losses,
+pub(super) struct Writer<'a> {
+    pub(super) rules: &'a Rules,
+    pub(super) targets: &'a BTreeMap<At, Shape>,
+    pub(super) losses: &'a mut Losses,
     names: HashMap<At, String>,
     order: Vec<At>,
 }
 
 impl Writer<'_> {
-    fn node(&mut self, shape: &Shape, is_root: bool) -> Node {
+    pub(super) fn node(&mut self, shape: &Shape, is_root: bool) -> Node {
         let mut hints = shape.notes.hints.clone();
         let mut node = match &shape.form {
             Form::Ref(at) => {
@@ -71,12 +70,12 @@ impl Writer<'_> {
     }
 
     /// Something stands in for what cannot be said.
-    fn stand_in(&mut self, at: &At, word: &str, note: &str) {
+    pub(super) fn stand_in(&mut self, at: &At, word: &str, note: &str) {
         let severity = if self.rules.strict { Severity::Inexpressible } else { Severity::Narrowed };
         self.losses.add(at, word, severity, note);
     }
 
-    fn weaken(&mut self, at: &str, word: &str) {
+    pub(super) fn weaken(&mut self, at: &str, word: &str) {
         self.losses.add(at, word, Severity::Weakened, format!("{} does not take it", self.rules.reader));
     }
 
@@ -144,184 +143,6 @@ impl Writer<'_> {
         node
     }
 
-    fn scalar(&mut self, scalar: &Scalar, at: &At, hints: &mut Vec<String>) -> Node {
-        let mut node = typed(scalar.kind.name());
-        match &scalar.values {
-            Some(values) if (self.rules.values)(scalar.kind) => match values.as_slice() {
-                [only] if self.rules.constant => drop(node.insert("const".to_owned(), only.clone())),
-                _ => drop(node.insert("enum".to_owned(), Value::Array(values.clone()))),
-            },
-            Some(values) => {
-                hints.extend(hint::values(values));
-                self.weaken(at, "enum");
-            }
-            None => {}
-        }
-        self.limits(&mut node, &scalar.limits, hints);
-        node
-    }
-
-    /// Writes the limits that the rules take, and says the others in words.
-    fn limits(&mut self, node: &mut Node, limits: &[Limit], hints: &mut Vec<String>) {
-        let mut unsaid = Vec::new();
-        for limit in limits {
-            if self.takes(limit) {
-                node.insert(limit.word.to_owned(), limit.value.clone());
-                continue;
-            }
-            if !self.replace(node, limit, limits) {
-                self.weaken(&limit.at, limit.word);
-                unsaid.push(limit);
-            }
-        }
-        hints.extend(hint::limits(&unsaid));
-    }
-
-    /// Says what can be said of a limit with another one; whether that is all.
-    fn replace(&self, node: &mut Node, limit: &Limit, all: &[Limit]) -> bool {
-        let (word, step) = match limit.word {
-            "minItems" if self.rules.limits.contains(&"minItems") => {
-                node.insert(limit.word.to_owned(), self.rules.most_min_items.into());
-                return false;
-            }
-            "exclusiveMinimum" => ("minimum", 1),
-            "exclusiveMaximum" => ("maximum", -1),
-            _ => return false,
-        };
-        if !self.rules.limits.contains(&word) || all.iter().any(|other| other.word == word) {
-            return false;
-        }
-        let whole = limit.value.as_number().and_then(number::whole).and_then(|bound| i64::try_from(bound + step).ok());
-        let (bound, exact) = match whole {
-            Some(bound) if node.get("type").is_some_and(|kind| kind == "integer") => (bound.into(), true),
-            _ => (limit.value.clone(), false),
-        };
-        node.insert(word.to_owned(), bound);
-        exact
-    }
-
-    fn takes(&self, limit: &Limit) -> bool {
-        let text = limit.value.as_str().unwrap_or_default();
-        self.rules.limits.contains(&limit.word)
-            && match limit.word {
-                "format" => self.rules.formats.contains(&text),
-                "pattern" => (self.rules.pattern)(text),
-                "minItems" => number::count(&limit.value).is_some_and(|count| count <= self.rules.most_min_items),
-                _ => true,
-            }
-    }
-
-    fn object(&mut self, object: &Object, at: &At, is_root: bool, hints: &mut Vec<String>) -> Node {
-        let mut node = typed("object");
-        let mut properties = Vec::new();
-        let mut required = Vec::new();
-        for property in &object.properties {
-            if property.required || self.rules.all_required {
-                required.push(Value::from(property.name.as_str()));
-            }
-            properties.push((property.name.clone(), Value::Object(self.property(property))));
-        }
-        if self.rules.closed {
-            self.lose_rest(object, at, is_root);
-            self.close(&mut node, properties, required);
-        } else {
-            if !properties.is_empty() {
-                let ordering: Vec<Value> = properties.iter().map(|(name, _)| name.as_str().into()).collect();
-                node.insert("properties".to_owned(), Value::Object(properties.into_iter().collect()));
-                if !required.is_empty() {
-                    node.insert("required".to_owned(), required.into());
-                }
-                node.insert("propertyOrdering".to_owned(), ordering.into());
-            } else if self.rules.ordering {
-                node.insert("propertyOrdering".to_owned(), json!([]));
-            }
-            match &object.rest {
-                Rest::Unsaid => {}
-                Rest::None => drop(node.insert("additionalProperties".to_owned(), false.into())),
-                Rest::Open => drop(node.insert("additionalProperties".to_owned(), true.into())),
-                Rest::Of(shape) => {
-                    let rest = self.node(shape, false);
-                    node.insert("additionalProperties".to_owned(), Value::Object(rest));
-                }
-            }
-        }
-        self.limits(&mut node, &object.limits, hints);
-        node
-    }
-
-    fn property(&mut self, property: &Property) -> Node {
-        let node = self.node(&property.shape, false);
-        let optional = self.rules.all_required && !property.required;
-        if optional && !takes_null(&property.shape, self.targets) { nullable(node) } else { node }
-    }
-
-    fn close(&mut self, node: &mut Node, properties: Vec<(String, Value)>, required: Vec<Value>) {
-        if self.rules.closed {
-            node.insert("properties".to_owned(), Value::Object(properties.into_iter().collect()));
-            node.insert("required".to_owned(), required.into());
-            node.insert("additionalProperties".to_owned(), false.into());
-        } else if self.rules.ordering {
-            node.insert("propertyOrdering".to_owned(), json!([]));
-        }
-    }
-
-    /// A closed object has no room for properties without a name.
-    fn lose_rest(&mut self, object: &Object, at: &At, is_root: bool) {
-        let named = !object.properties.is_empty();
-        let free = match object.rest {
-            Rest::None => return,
-            // Who names properties means these; who has no argument means none.
-            Rest::Unsaid if named || object.declared || is_root => return,
-            Rest::Unsaid => "properties",
-            Rest::Open | Rest::Of(_) => "additionalProperties",
-        };
-        if named {
-            self.losses.add(at, free, Severity::Narrowed, "only the named properties can be sent");
-        } else {
-            self.stand_in(at, free, "a map with free keys cannot be said: an empty object stands in");
-        }
-    }
-
-    fn array(&mut self, array: &Array, at: &At, hints: &mut Vec<String>) -> Node {
-        let mut node = typed("array");
-        let never = array.items.form == Form::Never;
-        if self.rules.tuples && !array.prefix.is_empty() {
-            let prefix: Vec<Value> = array.prefix.iter().map(|item| Value::Object(self.node(item, false))).collect();
-            node.insert("prefixItems".to_owned(), prefix.into());
-            if !never && array.items.form != Form::Any {
-                let items = self.node(&array.items, false);
-                node.insert("items".to_owned(), Value::Object(items));
-            }
-        } else {
-            let mut members = array.prefix.clone();
-            let open = array.items.form == Form::Any && !members.is_empty();
-            if !never && !open {
-                members.push((*array.items).clone());
-            }
-            if !array.prefix.is_empty() {
-                hints.push(format!("in order: {}", array.prefix.iter().map(kind).collect::<Vec<_>>().join(", ")));
-                self.weaken(at, "prefixItems");
-                if open && !is_full(array) {
-                    self.losses.add(at, "items", Severity::Narrowed, "further items are like the first ones");
-                }
-            }
-            let items = if members.is_empty() {
-                Shape::new(at.clone(), Form::Scalar(Scalar { kind: Kind::Null, values: None, limits: Vec::new() }))
-            } else {
-                Shape::union(at, members)
-            };
-            node.insert("items".to_owned(), Value::Object(self.node(&items, false)));
-        }
-        self.limits(&mut node, &array.limits, hints);
-        if never && !is_full(array) {
-            self.weaken(at, "items");
-            if self.rules.limits.contains(&"maxItems") {
-                node.insert("maxItems".to_owned(), array.prefix.len().into());
-            }
-        }
-        node
-    }
-
     fn union(&mut self, members: &[Shape], at: &At, hints: &mut Vec<String>) -> Node {
         let (nulls, others): (Vec<&Shape>, Vec<&Shape>) = members.iter().partition(|member| member.is_null());
         let node = if let [only] = others.as_slice() {
@@ -348,23 +169,4 @@ impl Writer<'_> {
         };
         if nulls.is_empty() { node } else { nullable(node) }
     }
-}
-
-/// What to call a value of that shape.
-fn kind(shape: &Shape) -> String {
-    match &shape.form {
-        Form::Scalar(scalar) => scalar.kind.name().to_owned(),
-        Form::Object(_) => "object".to_owned(),
-        Form::Array(_) => "array".to_owned(),
-        Form::Cut(kind) => kind.name().to_owned(),
-        Form::Ref(at) => pointer::last(at),
-        Form::Union(members) => members.iter().map(kind).collect::<Vec<_>>().join(" or "),
-        Form::Any | Form::Never => "anything".to_owned(),
-    }
-}
-
-/// Whether the first items are all that there can be.
-fn is_full(array: &Array) -> bool {
-    let most = count(&array.limits, "maxItems");
-    most.is_some_and(|most| usize::try_from(most).is_ok_and(|most| most <= array.prefix.len()))
 }

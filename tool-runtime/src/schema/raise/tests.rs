@@ -1,3 +1,5 @@
+//! Only the right nulls are taken out.
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -125,13 +125,10 @@ impl Shape {
         for member in members {
             match member.form {
                 Form::Never => {}
-                Form::Union(inner) if member.notes == Notes::default() => {
-                    inner.into_iter().for_each(|one| add(&mut flat, one))
-                }
                 Form::Union(inner) => {
-                    let hint = member.notes.description;
                     for mut one in inner {
-                        one.notes.description = one.notes.description.or_else(|| hint.clone());
+                        one.notes.description = one.notes.description.or_else(|| member.notes.description.clone());
+                        one.notes.hints.extend(member.notes.hints.iter().cloned());
                         add(&mut flat, one);
                     }
                 }

@@ -1,9 +1,9 @@
 //! Objects: what several schemas say about properties.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
-    At, Form, Limit, Object, Property, Reader, Rest,
+    At, Form, Limit, Object, Property, Reader, Rest, Shape,
     gather::Item,
     settle::{Plain, place_of},
 };
@@ -36,15 +36,10 @@ impl<'a> Reader<'a> {
             }
         }
         let rest = self.rest(at, plain, level);
-        let closed = matches!(rest, Rest::None);
         for (schema, at) in plain {
-            if schema.get("patternProperties").and_then(Value::as_object).is_some_and(|map| !map.is_empty()) {
-                let (severity, note) = if closed {
-                    (Severity::Narrowed, "properties named by a pattern: none is allowed")
-                } else {
-                    (Severity::Weakened, "properties named by a pattern: left out")
-                };
-                self.losses.add(at, "patternProperties", severity, note);
+            if patterns(schema).is_some() {
+                let note = "names that fit a pattern: taken without looking at the name";
+                self.losses.add(at, "patternProperties", Severity::Weakened, note);
             }
         }
         Form::Object(Object { properties, declared, rest, limits })
@@ -56,7 +51,7 @@ impl<'a> Reader<'a> {
             return Rest::Unsaid;
         }
         if said.iter().any(|item| matches!(item, Item::Whole(Value::Bool(false), _))) {
-            return Rest::None;
+            return self.patterned(at, plain, level);
         }
         let place = place_of(&said, at);
         let shape = self.shape(place, said, level + 1);
@@ -66,22 +61,48 @@ impl<'a> Reader<'a> {
             _ => Rest::Of(Box::new(shape)),
         }
     }
+
+    /// The rest where it is closed, but for names that fit a pattern: what any of the patterns takes.
+    fn patterned(&mut self, at: &At, plain: &Plain<'a>, level: usize) -> Rest {
+        let closed =
+            plain.iter().filter(|(schema, at)| matches!(others(schema, at), Some(Item::Whole(Value::Bool(false), _))));
+        let Some(all) = closed.map(|(schema, at)| Some((patterns(schema)?, at))).collect::<Option<Vec<_>>>() else {
+            return Rest::None;
+        };
+        let mut shapes = Vec::new();
+        for (patterns, at) in all {
+            let at = pointer::push(at, "patternProperties");
+            for (pattern, schema) in patterns {
+                let at: At = pointer::push(&at, pattern).into();
+                shapes.push(self.shape(at.clone(), vec![Item::Whole(schema, at)], level + 1));
+            }
+        }
+        match Shape::union(at, shapes) {
+            Shape { form: Form::Any, .. } => Rest::Open,
+            Shape { form: Form::Never, .. } => Rest::None,
+            shape => Rest::Of(Box::new(shape)),
+        }
+    }
+}
+
+fn patterns(schema: &Map<String, Value>) -> Option<&Map<String, Value>> {
+    schema.get("patternProperties").and_then(Value::as_object).filter(|patterns| !patterns.is_empty())
 }
 
 /// What `schema` says about the property called `name`.
-fn said_of<'a>(schema: &'a serde_json::Map<String, Value>, at: &At, name: &str) -> Option<Item<'a>> {
+fn said_of<'a>(schema: &'a Map<String, Value>, at: &At, name: &str) -> Option<Item<'a>> {
     if let Some(own) = schema.get("properties").and_then(|known| known.get(name)) {
         return Some(Item::Whole(own, pointer::push(&pointer::push(at, "properties"), name).into()));
     }
     // A pattern may allow the name: then what is said about the others is not about it.
-    if schema.get("patternProperties").and_then(Value::as_object).is_some_and(|map| !map.is_empty()) {
+    if patterns(schema).is_some() {
         return None;
     }
     others(schema, at).filter(|_| schema.contains_key("additionalProperties"))
 }
 
 /// What `schema` says about properties that it does not name.
-fn others<'a>(schema: &'a serde_json::Map<String, Value>, at: &At) -> Option<Item<'a>> {
+fn others<'a>(schema: &'a Map<String, Value>, at: &At) -> Option<Item<'a>> {
     let word = ["additionalProperties", "unevaluatedProperties"].into_iter().find(|word| schema.contains_key(*word))?;
     Some(Item::Whole(&schema[word], pointer::push(at, word).into()))
 }

@@ -23,13 +23,16 @@ pub(in crate::schema) enum Refs {
     Inline,
 }
 
-/// How many schemas may be read for one lowering; what is beyond is cut. (Inlining can multiply without end.)
+/// How many schemas may be read for one lowering: some, and some more for each that is written; what is beyond is cut.
+/// (Inlining can multiply without end.)
+const SHAPES: usize = 1_000;
+const SHAPES_EACH: usize = 4;
 const MOST_SHAPES: usize = 20_000;
 
 /// How many places may be visited in search of circles; what is then unknown counts as one.
 const MOST_STEPS: usize = 200_000;
 
-/// How deep shapes may lie in each other: two levels of JSON each, so that serde_json can read the result.
+/// How deep shapes may lie in each other: two levels of JSON each, so that `serde_json` can read the result.
 const LEVELS: usize = 54;
 
 /// Reads the schema at `root` into shapes.
@@ -50,8 +53,9 @@ pub(in crate::schema) struct Reader<'a> {
 impl<'a> Reader<'a> {
     pub(in crate::schema) fn new(root: &'a Value, refs: Refs, losses: Losses) -> Self {
         let draft = Draft::of(root);
+        let left = (SHAPES + SHAPES_EACH * objects(root)).min(MOST_SHAPES);
         let (stack, targets, circular) = Default::default();
-        Self { root, draft, refs, losses, left: MOST_SHAPES, stack, targets, circular, steps: MOST_STEPS }
+        Self { root, draft, refs, losses, left, stack, targets, circular, steps: MOST_STEPS }
     }
 
     /// The shape of the whole schema, those of all places that references still point to, and what was lost.
@@ -264,5 +268,14 @@ fn joined(first: Option<String>, second: Option<String>) -> Option<String> {
         (Some(first), Some(second)) if first.contains(&second) => Some(first),
         (Some(first), Some(second)) => Some(format!("{first}\n\n{second}")),
         (first, second) => first.or(second),
+    }
+}
+
+/// How many objects there are in `value`, itself included: at least as many as schemas.
+fn objects(value: &Value) -> usize {
+    match value {
+        Value::Object(map) => 1 + map.values().map(objects).sum::<usize>(),
+        Value::Array(list) => list.iter().map(objects).sum(),
+        _ => 0,
     }
 }

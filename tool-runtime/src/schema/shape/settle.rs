@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
                 }
                 "if" | "contains" | "minContains" | "maxContains" | "propertyNames" | "dependentRequired"
                 | "dependentSchemas" | "dependencies" | "unevaluatedItems" => {
-                    self.losses.add(at, word, Severity::Weakened, "left out")
+                    self.losses.add(at, word, Severity::Weakened, "left out");
                 }
                 "type" | "enum" | "const" | "then" | "else" => {}
                 _ if Kind::of_word(word).is_some() || words::is_annotation(word) || is_combination(word) => {}
