@@ -46,7 +46,7 @@ impl Calls {
     pub(super) fn start(&mut self, id: &str, name: &str, out: &mut Vec<Delta>) -> usize {
         let index = self.open.len();
         let id = self.unique(id, index);
-        let held = self.tools.get(name).is_some_and(|spec| spec.input.lowered(self.format.dialect(spec)).raises());
+        let held = self.tools.get(name).is_some_and(|spec| spec.input.lowered(self.format.dialect(spec).0).raises());
         self.open.push(Open { name: name.to_owned(), text: String::new(), held, ended: false });
         out.push(Delta::CallStart { index, id, name: name.to_owned() });
         index
@@ -89,10 +89,9 @@ impl Calls {
         if !std::mem::take(&mut call.held) || call.text.is_empty() {
             return;
         }
-        let raised = self
-            .tools
-            .get(&call.name)
-            .map_or(call.text.as_str().into(), |spec| spec.input.lowered(self.format.dialect(spec)).raise(&call.text));
+        let raised = self.tools.get(&call.name).map_or(call.text.as_str().into(), |spec| {
+            spec.input.lowered(self.format.dialect(spec).0).raise(&call.text)
+        });
         out.push(Delta::CallArguments { index, text: raised.into_owned() });
     }
 

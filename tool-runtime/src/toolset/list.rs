@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::schema::Dialect;
+use crate::schema::{Dialect, Severity};
 use crate::tool::ToolSpec;
 
 /// The tools on offer in one request: their specs, and the list as JSON for each wire format, rendered once.
@@ -28,7 +28,7 @@ pub enum ListFormat {
     OpenAi,
     /// `{"name","description","input_schema"}`: Anthropic messages.
     Anthropic,
-    /// `{"name","description","parameters"}`: Gemini's function declarations.
+    /// `{"name","description","parametersJsonSchema"}`: Gemini's function declarations.
     Gemini,
 }
 
@@ -36,15 +36,18 @@ impl ListFormat {
     /// Every format, in the order of their discriminants.
     pub const ALL: [Self; 3] = [Self::OpenAi, Self::Anthropic, Self::Gemini];
 
-    /// The dialect in which this format carries the schema of `spec`.
-    pub fn dialect(self, spec: &ToolSpec) -> Dialect {
-        match (self, spec.traits.strict) {
-            (Self::OpenAi, true) => Dialect::OpenAiStrict,
-            (Self::OpenAi, false) => Dialect::Draft07,
-            (Self::Anthropic, true) => Dialect::Anthropic,
-            (Self::Anthropic, false) => Dialect::JsonSchema2020,
-            (Self::Gemini, _) => Dialect::Gemini,
-        }
+    /// The dialect in which this format carries the schema of `spec`, and whether the provider is asked to keep to it.
+    ///
+    /// A schema that the provider's strict dialect cannot express is sent whole and without strictness, whatever the
+    /// declaration says; our decoder checks the arguments in any case.
+    pub fn dialect(self, spec: &ToolSpec) -> (Dialect, bool) {
+        let (strict, whole) = match self {
+            Self::OpenAi => (Dialect::OpenAiStrict, Dialect::Draft07),
+            Self::Anthropic => (Dialect::Anthropic, Dialect::JsonSchema2020),
+            Self::Gemini => return (Dialect::Gemini, false),
+        };
+        let fits = || spec.input.lowered(strict).worst() < Some(Severity::Inexpressible);
+        if spec.traits.strict && fits() { (strict, true) } else { (whole, false) }
     }
 }
 
@@ -95,6 +98,7 @@ enum Entry<'a> {
     Gemini {
         name: &'a str,
         description: &'a str,
+        #[serde(rename = "parametersJsonSchema")]
         parameters: &'a RawValue,
     },
 }
@@ -110,8 +114,9 @@ struct Function<'a> {
 
 impl<'a> Entry<'a> {
     fn new(spec: &'a ToolSpec, format: ListFormat) -> Self {
-        let schema: &RawValue = spec.input.lowered(format.dialect(spec)).json();
-        let (name, description, strict) = (&*spec.name, &*spec.description, spec.traits.strict);
+        let (dialect, strict) = format.dialect(spec);
+        let schema: &RawValue = spec.input.lowered(dialect).json();
+        let (name, description) = (&*spec.name, &*spec.description);
         match format {
             ListFormat::OpenAi => Self::OpenAi {
                 r#type: "function",
