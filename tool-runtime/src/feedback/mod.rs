@@ -1,10 +1,13 @@
 //! What is wrong with the arguments of a call, told so that a model, a person or a form can mend it.
 
+mod malformed;
 mod problem;
 mod rejection;
 pub mod suggest;
 mod text;
 
+pub use malformed::malformed;
 pub use problem::{Problem, ProblemKind};
 pub use rejection::Rejection;
-pub use text::{malformed, shorten};
+pub use text::shorten;
+pub(crate) use text::{excerpt, join, name, names};

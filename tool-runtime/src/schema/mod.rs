@@ -14,6 +14,8 @@ mod canonical;
 mod check;
 mod dialect;
 mod exact;
+mod explain;
+mod graph;
 mod loss;
 mod lower;
 mod lowered;
@@ -21,6 +23,8 @@ mod number;
 mod pointer;
 mod raise;
 mod shape;
+#[cfg(test)]
+mod testing;
 mod validator;
 mod words;
 

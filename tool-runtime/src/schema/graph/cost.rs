@@ -1,0 +1,151 @@
+//! How much work it can become to check a value against a schema.
+//!
+//! A check visits each part of a value once for every way that leads from the root of the schema to a subschema of that
+//! part. References make those ways multiply: thirty definitions of which each names the next one twice are a few
+//! hundred bytes and a thousand million visits. `jsonschema` has no budget of its own, so the ways are counted here:
+//! for each depth, how often one part of a value at that depth can be visited at most.
+
+use serde_json::Value;
+
+use super::{Graph, Id, Node};
+
+/// Deeper values are not checked.
+pub(in crate::schema) const MOST_DEPTH: usize = 128;
+
+/// More visits of one part than this are all the same: too many.
+const MANY: u64 = 1 << 40;
+
+/// The work that a check can become.
+#[derive(Debug)]
+pub(in crate::schema) struct Cost {
+    /// For each depth, how often a part at that depth can be visited; the last one holds for all that are deeper.
+    visits: Vec<u64>,
+    /// How many schemas can look at one part inside each other: the stack that a check needs for each level.
+    pub(in crate::schema) nesting: usize,
+    /// How many ways `jsonschema` follows while it compiles, which it does not remember: to find out what tells
+    /// alternatives apart, and which names and items other schemas evaluate.
+    pub(in crate::schema) ways: u64,
+}
+
+/// The visits of one part that begin at one node.
+#[derive(Clone, Copy, PartialEq)]
+struct Visits {
+    /// To check it.
+    check: u64,
+    /// To find out which of its names and items have been evaluated, for `unevaluatedProperties` and its like.
+    mark: u64,
+}
+
+impl Cost {
+    /// The cost of `graph`; `None` if it has a schema that refers to itself without going deeper into the value.
+    pub(in crate::schema) fn of(graph: &Graph) -> Option<Self> {
+        let order = order(graph)?;
+        let mut nesting = vec![1; graph.nodes.len()];
+        for &id in &order {
+            nesting[id] = 1 + here(&graph.nodes[id]).map(|id| nesting[id]).max().unwrap_or(0);
+        }
+        let mut before = vec![Visits { check: 0, mark: 0 }; graph.nodes.len()];
+        let mut visits = Vec::new();
+        for depth in 0..=MOST_DEPTH {
+            let mut now = before.clone();
+            for &id in &order {
+                now[id] = visits_from(&graph.nodes[id], &now, &before, depth);
+            }
+            visits.push(now[0].check);
+            if (depth > 1 && now == before) || now[0].check >= MANY {
+                break;
+            }
+            before = now;
+        }
+        Some(Self { visits, nesting: nesting.into_iter().max().unwrap_or(1), ways: ways(graph, &order) })
+    }
+
+    /// How often a part at `depth` can be visited.
+    pub(in crate::schema) fn at(&self, depth: usize) -> u64 {
+        self.visits.get(depth).or(self.visits.last()).copied().unwrap_or(1)
+    }
+}
+
+/// See [`Cost::ways`].
+fn ways(graph: &Graph, order: &[Id]) -> u64 {
+    let mut sure = vec![1; graph.nodes.len()];
+    let mut possible = vec![1; graph.nodes.len()];
+    for &id in order {
+        sure[id] = graph.always(id).fold(1, |sum: u64, id| sum.saturating_add(sure[id]));
+        possible[id] = here(&graph.nodes[id]).fold(1, |sum: u64, id| sum.saturating_add(possible[id]));
+    }
+    let mut sum = 0_u64;
+    for (id, node) in graph.nodes() {
+        for id in node.any_of.iter().chain(&node.one_of) {
+            sum = sum.saturating_add(sure[*id]);
+        }
+        if node.unevaluated_properties.is_some() || node.unevaluated_items.is_some() {
+            sum = sum.saturating_add(possible[id]);
+        }
+    }
+    sum
+}
+
+/// The schemas that look at the same value as `node`.
+fn here(node: &Node) -> impl Iterator<Item = Id> {
+    let lists = [&node.references, &node.all_of, &node.any_of, &node.one_of].into_iter().flatten().copied();
+    let single = [node.not, node.condition, node.then, node.otherwise].into_iter().flatten();
+    lists.chain(single).chain(node.dependent.iter().map(|(_, id)| *id))
+}
+
+/// All nodes, each after those that look at the same value from inside it; `None` where that goes in a circle.
+fn order(graph: &Graph) -> Option<Vec<Id>> {
+    let mut waiting_for: Vec<usize> = graph.nodes.iter().map(|node| here(node).count()).collect();
+    let mut waited_by: Vec<Vec<Id>> = vec![Vec::new(); graph.nodes.len()];
+    for (id, node) in graph.nodes() {
+        here(node).for_each(|inner| waited_by[inner].push(id));
+    }
+    let mut order: Vec<Id> = (0..graph.nodes.len()).filter(|&id| waiting_for[id] == 0).collect();
+    let mut next = 0;
+    while let Some(&done) = order.get(next) {
+        next += 1;
+        for &id in &waited_by[done] {
+            waiting_for[id] -= 1;
+            if waiting_for[id] == 0 {
+                order.push(id);
+            }
+        }
+    }
+    (order.len() == graph.nodes.len()).then_some(order)
+}
+
+fn visits_from(node: &Node, now: &[Visits], before: &[Visits], depth: usize) -> Visits {
+    let (mut check, mut mark): (u64, u64) =
+        if depth == 0 { (effort(node) as u64, 1) } else { (deeper(node, before, depth), 0) };
+    for id in here(node) {
+        check = check.saturating_add(now[id].check);
+        mark = mark.saturating_add(now[id].check).saturating_add(now[id].mark);
+    }
+    if node.unevaluated_properties.is_some() || node.unevaluated_items.is_some() {
+        check = check.saturating_add(mark);
+    }
+    Visits { check: check.min(MANY), mark: mark.min(MANY) }
+}
+
+/// The work of a node's own keywords: most are a comparison, lists of values or names are one for each.
+pub(super) fn effort(node: &Node) -> usize {
+    let values = node.leaf.get("enum").and_then(Value::as_array).map_or(0, Vec::len);
+    let lists = values + node.properties.len() + node.required.len() + 16 * node.patterns.len();
+    1 + lists / 16
+}
+
+/// The visits of one part of the value, one level down.
+fn deeper(node: &Node, before: &[Visits], depth: usize) -> u64 {
+    let most = |ids: &mut dyn Iterator<Item = Id>| ids.map(|id| before[id].check).max().unwrap_or(0);
+    let named = node.properties.iter().map(|(_, id)| *id).chain(node.additional).chain(node.unevaluated_properties);
+    let mut in_object = most(&mut named.into_iter());
+    for (_, id) in &node.patterns {
+        in_object = in_object.saturating_add(before[*id].check);
+    }
+    if let Some(names) = node.names.filter(|_| depth == 1) {
+        in_object = in_object.saturating_add(before[names].check);
+    }
+    let items = node.front.iter().copied().chain(node.items).chain(node.unevaluated_items);
+    let contains = node.contains.map_or(0, |contains| before[contains.schema].check);
+    in_object.max(most(&mut items.into_iter()).saturating_add(contains))
+}
