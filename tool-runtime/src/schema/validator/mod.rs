@@ -191,11 +191,20 @@ impl Validator {
     }
 }
 
+/// Refuses to fetch, whatever features another crate has turned on in `jsonschema`.
+struct Offline;
+
+impl jsonschema::Retrieve for Offline {
+    fn retrieve(&self, uri: &jsonschema::Uri<String>) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
+        Err(format!("`{uri}` is not part of the schema, and nothing is fetched").into())
+    }
+}
+
 /// How every schema is compiled here: formats checked, nothing fetched, linear regular expressions of bounded size.
 /// `most_pattern` is the largest that one of these may be, compiled, in bytes.
 pub(super) fn options(most_pattern: usize) -> jsonschema::ValidationOptions<'static> {
     let patterns = jsonschema::PatternOptions::regex().size_limit(most_pattern).dfa_size_limit(MOST_PATTERN);
-    jsonschema::options().offline().should_validate_formats(true).with_pattern_options(patterns)
+    jsonschema::options().with_retriever(Offline).should_validate_formats(true).with_pattern_options(patterns)
 }
 
 impl fmt::Debug for Validator {
