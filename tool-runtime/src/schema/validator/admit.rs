@@ -51,8 +51,13 @@ impl Size {
 /// The schema and its draft. A `$schema` that names no draft that we know is taken for 2020-12, with a warning.
 pub(super) fn draft<'a>(schema: &'a Value, warnings: &mut Vec<String>) -> (Cow<'a, Value>, Draft) {
     let draft = Draft::default().detect(schema);
-    if draft != Draft::Unknown {
+    if draft == Draft::default() {
         return (Cow::Borrowed(schema), draft);
+    }
+    if draft != Draft::Unknown {
+        let mut schema = schema.clone();
+        without_prefix_items(&mut schema);
+        return (Cow::Owned(schema), draft);
     }
     let named = schema.get("$schema").map(crate::feedback::shorten).unwrap_or_default();
     warnings.push(format!("`$schema` is {named}, which is not a known draft; read as 2020-12"));
@@ -61,6 +66,28 @@ pub(super) fn draft<'a>(schema: &'a Value, warnings: &mut Vec<String>) -> (Cow<'
         map.shift_remove("$schema");
     }
     (Cow::Owned(schema), Draft::default())
+}
+
+/// Takes out a keyword that drafts before 2020-12 do not know, and that `jsonschema` 0.46 heeds in them all the same.
+fn without_prefix_items(schema: &mut Value) {
+    match schema {
+        Value::Array(schemas) => schemas.iter_mut().for_each(without_prefix_items),
+        Value::Object(map) => {
+            map.shift_remove("prefixItems");
+            for (keyword, part) in map {
+                match (keyword.as_str(), part) {
+                    ("enum" | "const" | "default" | "examples", _) => {}
+                    (
+                        "properties" | "patternProperties" | "$defs" | "definitions" | "dependencies"
+                        | "dependentSchemas",
+                        Value::Object(named),
+                    ) => named.values_mut().for_each(without_prefix_items),
+                    (_, part) => without_prefix_items(part),
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 /// What checks will cost. Refuses a schema that `jsonschema` cannot compile or run on a stack and in a time of ordinary size.
