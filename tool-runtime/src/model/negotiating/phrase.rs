@@ -75,6 +75,26 @@ pub(super) fn places(hunt: &mut Hunt<'_>) {
     }
 }
 
+/// `message "Fix it"`, `with label Work`: a text right after the name of its parameter.
+pub(super) fn after_name(hunt: &mut Hunt<'_>, slot: usize, from: usize, to: usize) -> Option<(Value, Range<usize>)> {
+    if !is_open_text(&hunt.slots[slot]) {
+        return None;
+    }
+    let start = hunt.words.get(to)?.start;
+    let gap = &hunt.text[hunt.words[to - 1].end..start];
+    if let Some(quote) = extract::quotes(hunt.text).into_iter().find(|quote| quote.contains(&(start - 1)))
+        && gap.trim().chars().count() == 1
+    {
+        let value = hunt.slots[slot].read(&hunt.text[quote.clone()]).ok()?;
+        hunt.take(&quote);
+        return Some((value, from..to));
+    }
+    let with = from > 0 && hunt.folded[from - 1] == "with";
+    let span = name(hunt, to).filter(|_| with)?;
+    let value = hunt.slots[slot].read(hunt.span(span.clone())).ok()?;
+    Some((value, from - 1..span.end))
+}
+
 /// Whether a parameter is one end of a way or a place, so that small words before its value are no part of it.
 pub(super) fn is_place(root: &Shape, pointer: &str) -> bool {
     let hunt = Hunt::new(root, &Value::Null, "");
@@ -115,8 +135,16 @@ pub(super) fn quoted(hunt: &mut Hunt<'_>) {
     }
 }
 
-/// `search for X`, `look up X`: the rest of the sentence, where one required parameter is what is searched for.
+/// `search for X`, `look up X`: the rest of the sentence, where one required parameter is what is searched for; and a
+/// question as a whole, where a question is what is needed.
 pub(super) fn subject(hunt: &mut Hunt<'_>) {
+    if hunt.text.ends_with('?')
+        && !hunt.taken.contains(&true)
+        && let Some(slot) = hunt.sole(|slot| slot.required && slot.shape.is_free_text() && slot.is_named(&["question"]))
+        && let Ok(value) = hunt.slots[slot].read(hunt.text)
+    {
+        return hunt.settle(slot, value, 0..hunt.words.len());
+    }
     let Some(slot) = hunt.sole(|slot| slot.required && slot.shape.is_free_text() && slot.is_named(QUERY)) else {
         return;
     };
@@ -160,11 +188,12 @@ fn name(hunt: &Hunt<'_>, from: usize) -> Option<Range<usize>> {
         let capital = word.starts_with(char::is_uppercase);
         let link = to > from && matches!(hunt.folded[to].as_str(), "de" | "la" | "of" | "del" | "am" | "upon" | "le");
         let next = hunt.words.get(to + 1).is_some_and(|_| hunt.word(to + 1).starts_with(char::is_uppercase));
-        let goes_on = match named {
-            true => capital || (link && next),
-            false => !ENDS.contains(&hunt.folded[to].as_str()) && scalar::number(word).is_none(),
+        let goes_on = if named {
+            capital || (link && next)
+        } else {
+            !ENDS.contains(&hunt.folded[to].as_str()) && scalar::number(word).is_none()
         };
-        if !goes_on && !(is_date && to == from) {
+        if !goes_on && (!is_date || to > from) {
             break;
         }
         to += 1;

@@ -15,7 +15,7 @@ impl Dialogue<'_> {
     /// Takes in what the person said.
     pub(super) fn said(&mut self, text: &str) {
         if text.is_empty() {
-            self.note = "I did not get any text.".to_owned();
+            self.tell("I did not get any text.");
             return;
         }
         match std::mem::take(&mut self.stage) {
@@ -40,8 +40,8 @@ impl Dialogue<'_> {
             return self.start(tool, "");
         }
         match intent::command(text) {
-            Some(Command::Thanks) => self.note = "You are welcome.".to_owned(),
-            Some(Command::Cancel | Command::Back) => self.note = "There is nothing to take back.".to_owned(),
+            Some(Command::Thanks) => self.tell("You are welcome."),
+            Some(Command::Cancel | Command::Back) => self.tell("There is nothing to take back."),
             Some(Command::Help | Command::Hello) => self.offer_all(""),
             Some(Command::Again) if self.last.is_some() => {
                 if let Some(last) = self.last.take() {
@@ -74,7 +74,7 @@ impl Dialogue<'_> {
             }
             Guess::Unknown => {
                 self.offer_all(text);
-                self.note = "I am not sure what you mean.".to_owned();
+                self.tell("I am not sure what you mean.");
             }
         }
     }
@@ -105,10 +105,10 @@ impl Dialogue<'_> {
         match picked {
             Some(tool) => self.start(tool, &before),
             None if negative || intent::command(text) == Some(Command::Cancel) => {
-                self.note = "All right. What would you like instead?".to_owned();
+                self.tell("All right. What would you like instead?");
             }
             None if scalar::place(text).is_some() || scalar::yes_or_no(text).is_some() => {
-                self.note = format!("Which one? Please give a number from 1 to {}.", offered.len());
+                self.tell(format!("Which one? Please give a number from 1 to {}.", offered.len()));
                 self.stage = Stage::Choosing { offered, text: before, quiet: true };
             }
             None => {
@@ -128,8 +128,7 @@ impl Dialogue<'_> {
                 {
                     // The list was just shown.
                     (*all, *quiet) = (offered, true);
-                    self.note =
-                        "I am not sure what you mean. Give a number, or say “help” for all I can do.".to_owned();
+                    self.tell("I am not sure what you mean. Give a number, or say “help” for all I can do.");
                 }
             }
         }
@@ -151,7 +150,7 @@ impl Dialogue<'_> {
         let title = self.title(&form.tool);
         self.note = if known.is_empty() { format!("{title}.") } else { format!("{title} – {known}.") };
         if !complaints.is_empty() {
-            self.note = format!("{}\n{complaints}", self.note);
+            self.tell(format!("{}\n{complaints}", self.note));
         }
         self.stage = Stage::Filling(form);
     }
@@ -191,7 +190,7 @@ impl Dialogue<'_> {
         }
         let mut form = Form::new(&last.tool).with(last.values);
         self.take_in(&mut form, found);
-        self.note = format!("{} – {}.", self.title(&form.tool), question::settled(&form.values));
+        self.tell(format!("{} – {}.", self.title(&form.tool), question::settled(&form.values)));
         self.stage = Stage::Filling(form);
         true
     }
@@ -221,7 +220,7 @@ impl Dialogue<'_> {
         if scalar::yes_or_no(text) == Some(false)
             || matches!(command, Some(Command::Cancel | Command::Thanks | Command::Done))
         {
-            self.note = "All right, I have left that undone.".to_owned();
+            self.tell("All right, I have left that undone.");
             return;
         }
         let Some(root) = self.shape_of(&form) else { return self.request(text) };
@@ -232,9 +231,13 @@ impl Dialogue<'_> {
             return;
         }
         let said = words::fold(text);
+        let correction = extract::begins_with_pair(root, text) || extract::is_correction(text);
+        if !correction && text.len() <= SENTENCE && matches!(self.index().guess(text), Guess::One(_)) {
+            return self.request(text);
+        }
         let said = said.strip_prefix("change ").unwrap_or(&said).trim_start_matches("the ").to_owned();
         let names = root.fields().iter().map(|field| field.name.clone()).find(|name| words::fold(name) == said);
-        let mut found = extract::explicit(root, &form.values, text);
+        let mut found = extract::explicit(root, text);
         found.named.extend(names.map(|name| ask::field("", &name)));
         if found == Found::default() {
             return match command {

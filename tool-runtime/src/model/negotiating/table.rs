@@ -45,7 +45,7 @@ pub(super) fn table(items: &[Value]) -> Option<Vec<String>> {
         for ((cell, width), right) in row.iter().zip(&widths).zip(&numeric) {
             let gap = " ".repeat(width - count(cell));
             let (before, after) = if *right { (gap.as_str(), "") } else { ("", gap.as_str()) };
-            out.push_str(&format!("{before}{cell}{after}  "));
+            out.extend([before, cell.as_str(), after, "  "]);
         }
         out.trim_end().to_owned()
     };

@@ -211,6 +211,35 @@ fn what_is_unclear_is_asked() {
 }
 
 #[test]
+fn what_failed_can_be_mended_in_few_words() {
+    check(
+        &tools(),
+        r#"
+        > search flights from Rome to Oslo on 2026-10-01 for 3 passengers
+        ! search_flights {"from":"Rome","to":"Oslo","date":"2026-10-01","passengers":3}
+        <! {"ok":false,"problems":["The server is busy."]}
+        The server is busy.
+        Shall I try again? (yes or no, or change something, such as “from: …”)
+        > passengers 12
+        Passengers must be from 1 to 9. Shall I try again? (yes or no, or change something, such as “from: …”)
+        > 4 passengers
+        ! search_flights {"from":"Rome","to":"Oslo","date":"2026-10-01","passengers":4}
+        <! {"ok":false,"problems":["The server is busy."]}
+        The server is busy.
+        Shall I try again? (yes or no, or change something, such as “from: …”)
+        > the date
+        What is the day of the flight? (a date such as 2026-10-01)
+        > 2026-10-02
+        ! search_flights {"from":"Rome","to":"Oslo","date":"2026-10-02","passengers":4}
+        <! timed out
+        That did not work: timed out.
+        Shall I try again? (yes or no, or change something, such as “from: …”)
+        > weather in Rome
+        ! get_weather {"city":"Rome"}"#,
+    );
+}
+
+#[test]
 fn optional_parameters_are_asked_when_they_are_named() {
     check(
         &tools(),

@@ -87,6 +87,18 @@ fn a_call_that_was_not_made_is_not_made_unasked() {
 }
 
 #[test]
+fn what_was_said_before_a_success_does_not_matter() {
+    let made = call("call_1", "{\"city\":\"Rome\"}");
+    let before = [Message::user("delete a file"), Message::assistant("?"), Message::user("weather in Rome")];
+    let after = [calls(std::slice::from_ref(&made)), answer(&made, "{}", false), Message::user("and in Oslo?")];
+    let whole: Vec<Message> = before.into_iter().chain(after.clone()).collect();
+    assert_eq!(reply(&tools(), &whole), reply(&tools(), &after));
+    assert!(
+        matches!(reply(&tools(), &after), Reply::Call(call) if call.id == "call_2" && call.arguments.contains("Oslo"))
+    );
+}
+
+#[test]
 fn results_of_parallel_calls_are_all_told() {
     let (one, two) = (call("a", "{\"city\":\"Rome\"}"), call("b", "{\"city\":\"Oslo\"}"));
     let refused =
