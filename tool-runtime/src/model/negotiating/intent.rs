@@ -210,7 +210,9 @@ impl Index {
                 }
             };
             place(token, 1.0);
-            alike.iter().for_each(|other| place(other, 0.6));
+            for other in alike {
+                place(other, 0.6);
+            }
             by_names += by_name;
             score += if by_name > 0.0 { 0.0 } else { best };
         }
