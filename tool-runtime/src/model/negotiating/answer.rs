@@ -44,6 +44,12 @@ pub(super) fn parse(ask: &Ask, text: &str) -> Answer {
             _ => {}
         }
     }
+    if shape.is_month(&ask.pointer)
+        && let Some(month) = words::words(text).iter().find_map(|word| scalar::month(&text[word.clone()]))
+        && shape.check(&month.into()).is_ok()
+    {
+        return Answer::Value(month.into());
+    }
     match value(shape, text) {
         Ok(value) => Answer::Value(value),
         Err(Wrong::Reason(reason)) => Answer::Wrong(reason),

@@ -14,12 +14,14 @@ pub(super) fn extract(root: &Shape, values: &Value, verbs: &[String], text: &str
     named(&mut hunt);
     mentions(&mut hunt, verbs);
     clues::telling(&mut hunt);
+    phrase::months(&mut hunt);
     phrase::from_to(&mut hunt);
     phrase::places(&mut hunt);
     numbers(&mut hunt);
     phrase::called(&mut hunt);
     phrase::quoted(&mut hunt);
     phrase::subject(&mut hunt);
+    phrase::lone_name(&mut hunt);
     hunt.found
 }
 

@@ -209,13 +209,11 @@ impl Dialogue<'_> {
 
     /// What this is all about.
     fn explain(&self, form: &Form) -> String {
-        let spec = self.place(&form.tool).map(|tool| self.tools[tool]);
-        let about = spec.map(|spec| words::first_sentence(&spec.description)).unwrap_or_default();
+        let about = self.place(&form.tool).map(|tool| self.line(tool)).unwrap_or_default();
         let known = question::settled(&form.values);
         let known = if known.is_empty() { known } else { format!("\nSo far: {known}.") };
-        let about = if about.is_empty() { String::new() } else { format!(" – {about}") };
         let words = "Say “back” to take the last answer back, “cancel” to drop it, “name: value” to set something.";
-        format!("{}{about}.{known}\n{words}", self.title(&form.tool))
+        format!("{about}.{known}\n{words}")
     }
 }
 

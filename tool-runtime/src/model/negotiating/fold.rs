@@ -175,8 +175,8 @@ impl<'a> Dialogue<'a> {
                 }
                 None => (refusal::reason(&text), Stage::Idle),
             }
-        } else if answer.is_error && refusal::is_denial(&text) {
-            (format!("All right, I have left that undone. ({})", refusal::reason(&text)), Stage::Idle)
+        } else if let Some(told) = refusal::denial(&text).filter(|_| answer.is_error) {
+            (told, Stage::Idle)
         } else if answer.is_error {
             let told = format!("That did not work: {}.", refusal::reason(&text).trim_end_matches('.'));
             (told, if tool.is_some() { Stage::Parked { form, failed: true } } else { Stage::Idle })

@@ -127,10 +127,15 @@ impl Index {
         self.tools.get(tool).map(|terms| terms.name.iter().cloned().collect()).unwrap_or_default()
     }
 
-    /// Which tool a sentence is about.
-    pub(super) fn guess(&self, text: &str) -> Guess {
-        let scores = self.scores(text);
-        let Some(&(best, score)) = scores.first() else { return Guess::Unknown };
+    /// Which tool a sentence is about. `weight` says how well a tool fits otherwise; it is asked of likely ones only.
+    pub(super) fn guess(&self, text: &str, weight: impl Fn(usize) -> f64) -> Guess {
+        let mut scores = self.scores(text);
+        let Some(&(_, top)) = scores.first() else { return Guess::Unknown };
+        scores.retain(|(_, score)| *score > top * 0.4);
+        scores.truncate(8);
+        scores.iter_mut().for_each(|(tool, score)| *score *= weight(*tool));
+        scores.sort_by(|one, other| other.1.total_cmp(&one.1));
+        let (best, score) = scores[0];
         let rivals: Vec<usize> = scores.iter().filter(|(_, other)| *other > score * 0.78).map(|(at, _)| *at).collect();
         match rivals.len() {
             1 if score >= 1.5 && !self.is_vague(best, text) => Guess::One(best),

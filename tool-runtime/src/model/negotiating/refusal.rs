@@ -181,12 +181,22 @@ pub(super) fn reason(text: &str) -> String {
     words::shorten(told.trim(), 600)
 }
 
-/// Whether a failure says that somebody did not allow the call.
-pub(super) fn is_denial(text: &str) -> bool {
+/// What to tell where a failure says that a person did not allow the call; `None` where it says something else.
+pub(super) fn denial(text: &str) -> Option<String> {
     let folded = words::fold(text);
-    let said = ["denied", "declined", "not approved", "disapproved", "rejected by", "refused by", "not allowed by"];
-    let system = ["permission denied", "access denied", "access is denied"];
-    said.iter().any(|word| folded.contains(word)) && !system.iter().any(|word| folded.contains(word))
+    let who = ["by the user", "by a human", "by the person", "by the operator"];
+    let refused = ["denied", "declined", "rejected", "refused"];
+    let by = refused.iter().any(|verb| who.iter().any(|who| folded.contains(&format!("{verb} {who}"))));
+    if !by && !folded.starts_with("the call was denied") {
+        return None;
+    }
+    let why = text.split_once(": ").map(|(_, why)| words::shorten(why.trim().trim_end_matches('.'), 300));
+    Some(
+        why.map_or_else(
+            || "All right, I have left that undone.".into(),
+            |why| format!("I have left that undone: {why}."),
+        ),
+    )
 }
 
 fn texts(map: &Map<String, Value>, key: &str) -> Vec<String> {

@@ -61,12 +61,15 @@ impl Dialogue<'_> {
                 return;
             }
         }
-        let guess = if text.len() > SENTENCE { Guess::Unknown } else { self.index().guess(text) };
+        let guess = if text.len() > SENTENCE { Guess::Unknown } else { self.guessed(text) };
         match guess {
             Guess::One(tool) => self.start(tool, text),
             _ if self.follow(text) => {}
-            Guess::Perhaps(offered) if matches!(offered[..], [tool] if self.finds_something(tool, text)) => {
+            Guess::Perhaps(offered) if matches!(offered[..], [tool] if self.finds(tool, text).0 > 0) => {
                 self.start(offered[0], text);
+            }
+            Guess::Unknown if self.tools.len() == 1 && text.len() <= SENTENCE && self.finds(0, text).0 > 0 => {
+                self.start(0, text);
             }
             Guess::Perhaps(offered) => {
                 self.note = if offered.len() > 1 { "Which of these do you mean?".into() } else { String::new() };
@@ -79,12 +82,22 @@ impl Dialogue<'_> {
         }
     }
 
-    /// Whether the sentence holds a value that a tool asks for.
-    fn finds_something(&self, tool: usize, text: &str) -> bool {
+    /// Which tool a sentence is about: by its words, and by how much of what a tool needs is in it.
+    fn guessed(&self, text: &str) -> Guess {
+        self.index().guess(text, |tool| {
+            let (found, needed) = self.finds(tool, text);
+            let share = [1.0, 1.3, 1.6, 1.9][found.min(3)];
+            if found > 0 && found == needed { share + 0.4 } else { share }
+        })
+    }
+
+    /// How many of the required parameters of a tool are in a sentence, and how many there are.
+    fn finds(&self, tool: usize, text: &str) -> (usize, usize) {
         let root = self.shape(tool);
         let found = extract::extract(root, &Value::Null, &self.index().verbs(tool), text);
-        let required = |name: &str| root.fields().iter().any(|field| field.required && field.name == name);
-        found.values.iter().any(|(pointer, _)| required(&ask::parameter(pointer)))
+        let given = |name: &str| found.values.iter().any(|(pointer, _)| ask::parameter(pointer) == name);
+        let required = root.fields().iter().filter(|field| field.required);
+        (required.clone().filter(|field| given(&field.name)).count(), required.count())
     }
 
     fn offer_all(&mut self, text: &str) {
@@ -113,7 +126,7 @@ impl Dialogue<'_> {
             }
             None => {
                 // "book" may be unclear among all tools, and clear among those that were shown.
-                let fits = match self.index().guess(text) {
+                let fits = match self.guessed(text) {
                     Guess::Perhaps(fits) => fits.into_iter().filter(|tool| offered.contains(tool)).collect(),
                     _ => Vec::new(),
                 };
@@ -181,7 +194,7 @@ impl Dialogue<'_> {
         };
         let rest = text[lead.len()..].trim().trim_end_matches(['?', '.', '!']);
         let root = self.shape(tool);
-        let mut found = extract::extract(root, &Value::Null, &self.index().verbs(tool), rest);
+        let mut found = extract::extract(root, &Value::Null, &self.index().verbs(tool), text);
         if found.values.is_empty() && rest.split(' ').count() <= 4 {
             found = self.sole_text(tool, rest).unwrap_or_default();
         }
@@ -232,13 +245,17 @@ impl Dialogue<'_> {
         }
         let said = words::fold(text);
         let correction = extract::begins_with_pair(root, text) || extract::is_correction(text);
-        if !correction && text.len() <= SENTENCE && matches!(self.index().guess(text), Guess::One(_)) {
+        if !correction && text.len() <= SENTENCE && matches!(self.guessed(text), Guess::One(_)) {
             return self.request(text);
         }
         let said = said.strip_prefix("change ").unwrap_or(&said).trim_start_matches("the ").to_owned();
         let names = root.fields().iter().map(|field| field.name.clone()).find(|name| words::fold(name) == said);
         let mut found = extract::explicit(root, text);
         found.named.extend(names.map(|name| ask::field("", &name)));
+        if found == Found::default() && command.is_none() && text.len() <= SENTENCE {
+            let verbs = self.place(&form.tool).map(|tool| self.index().verbs(tool)).unwrap_or_default();
+            found = extract::extract(root, &Value::Null, &verbs, text);
+        }
         if found == Found::default() {
             return match command {
                 Some(Command::Help) => self.stage = Stage::Parked { form, failed },

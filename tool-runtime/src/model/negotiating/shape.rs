@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{check, reader};
+use super::{check, reader, words};
 
 /// What a value may be.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -124,6 +124,13 @@ impl Shape {
     /// Whether it is an object that is asked for field by field.
     pub(super) fn is_form(&self) -> bool {
         self.allowed.is_empty() && self.fields().iter().any(|field| field.required)
+    }
+
+    /// Whether it is a month by its number; `name` is what it is called.
+    pub(super) fn is_month(&self, name: &str) -> bool {
+        let Kind::Number(limits) = &self.kind else { return false };
+        let called = format!("{name} {}", self.description);
+        limits.max == Some(12.0) && words::tokens(&called).iter().any(|token| token == "month")
     }
 
     /// Whether any text will do.

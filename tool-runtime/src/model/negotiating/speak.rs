@@ -115,7 +115,7 @@ impl Dialogue<'_> {
     }
 
     /// A tool in one line.
-    fn line(&self, tool: usize) -> String {
+    pub(super) fn line(&self, tool: usize) -> String {
         let spec = self.tools[tool];
         let (title, about) = (self.title(&spec.name), words::first_sentence(&spec.description));
         let line = if words::tokens(about) == words::tokens(&title) {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{render, words};
 
 /// As many columns, and characters in a line, a table has at most.
-const COLUMNS: usize = 6;
+const COLUMNS: usize = 10;
 const WIDTH: usize = 100;
 
 /// The lines of a table, where the items are alike and small enough for one.

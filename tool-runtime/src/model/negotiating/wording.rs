@@ -106,9 +106,12 @@ fn thing(description: &str) -> Option<String> {
 /// A description that is a question already.
 fn asked(description: &str) -> Option<String> {
     let sentence = words::first_sentence(description).trim_end_matches('?');
-    let first = words::fold(sentence);
-    let first = first.split(' ').next().unwrap_or_default();
-    (QUESTIONS.contains(&first) && sentence.len() <= 100).then(|| lowered(sentence))
+    let folded = words::fold(sentence);
+    let mut said = folded.split(' ');
+    let (first, second) = (said.next().unwrap_or_default(), said.next().unwrap_or_default());
+    // "How many people travel" asks; "where the journey begins" names.
+    let names = ["a", "an", "he", "it", "she", "the", "they", "this", "we", "you", "your"].contains(&second);
+    (QUESTIONS.contains(&first) && !names && sentence.len() <= 100).then(|| lowered(sentence))
 }
 
 /// The phrase with a small first letter, unless its first word is an acronym or a name.
@@ -161,6 +164,7 @@ mod tests {
             ("/id", "ID of the order", "What is the ID of the order?"),
             ("/names", "Names of the files to read", "What are the names of the files to read?"),
             ("/who", "Who is travelling?", "Who is travelling?"),
+            ("/from", "Where the journey begins.", "From? Where the journey begins."),
             ("/first_name", "", "What is the first name?"),
             ("/state", "Filter by state. Default: all.", "What is the state? Filter by state."),
             ("/reason", "No longer needed or by mistake", "What is the reason? No longer needed or by mistake."),

@@ -40,8 +40,26 @@ fn places_and_ways() {
         ("weather in the morning", json!({})),
         ("weather in 3 days", json!({})),
         ("weather in", json!({})),
+        ("weather in July", json!({})),
+        ("How warm is New York on Monday?", json!({"city": "New York"})),
+        ("is Oslo or Rome warmer?", json!({})),
+        ("Weather please", json!({})),
     ] {
         assert_eq!(found(&city, text), expected, "{text}");
+    }
+}
+
+#[test]
+fn months_by_name() {
+    let month = json!({"type": "integer", "minimum": 1, "maximum": 12, "description": "The month, 1 for January."});
+    let schema = object(&json!({"city": {"type": "string"}, "month": month}));
+    for (text, expected) in [
+        ("How warm is Oslo in July?", json!({"month": 7, "city": "Oslo"})),
+        ("may I ask for Paris", json!({"city": "Paris"})),
+        ("Rome between May and June", json!({})),
+        ("in Sept", json!({"month": 9})),
+    ] {
+        assert_eq!(found(&schema, text), expected, "{text}");
     }
 }
 

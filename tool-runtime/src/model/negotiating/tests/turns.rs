@@ -128,6 +128,22 @@ fn nothing_to_answer_and_nothing_to_offer() {
 }
 
 #[test]
+fn a_denial_is_no_failure_of_the_tool() {
+    let made = call("a", "{}");
+    for (text, told) in [
+        ("the call was denied, and did not run: too cold", "I have left that undone: too cold.\n\nAnything else?"),
+        ("Declined by the user.", "All right, I have left that undone.\n\nAnything else?"),
+    ] {
+        let messages = [calls(std::slice::from_ref(&made)), answer(&made, text, true)];
+        assert_eq!(reply(&tools(), &messages), Reply::Say(told.into()));
+    }
+    let messages = [calls(std::slice::from_ref(&made)), answer(&made, "Permission denied (os error 13)", true)];
+    assert!(
+        matches!(reply(&tools(), &messages), Reply::Say(text) if text.starts_with("That did not work: Permission"))
+    );
+}
+
+#[test]
 fn control_characters_of_a_tool_do_not_reach_the_terminal() {
     let made = call("a", "{}");
     let messages = [calls(std::slice::from_ref(&made)), answer(&made, "\u{1b}[2Jred\u{202e}x", true)];
