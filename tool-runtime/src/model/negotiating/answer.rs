@@ -44,6 +44,12 @@ pub(super) fn parse(ask: &Ask, text: &str) -> Answer {
             _ => {}
         }
     }
+    if shape.is_month(&ask.pointer)
+        && let Some(month) = words::words(text).iter().find_map(|word| scalar::month(&text[word.clone()]))
+        && shape.check(&month.into()).is_ok()
+    {
+        return Answer::Value(month.into());
+    }
     match value(shape, text) {
         Ok(value) => Answer::Value(value),
         Err(Wrong::Reason(reason)) => Answer::Wrong(reason),
@@ -195,8 +201,8 @@ mod tests {
 
     use super::*;
 
-    fn read(schema: Value, text: &str) -> Answer {
-        parse(&Ask::new("/x", &Shape::of(&schema)), text)
+    fn read(schema: &Value, text: &str) -> Answer {
+        parse(&Ask::new("/x", &Shape::of(schema)), text)
     }
 
     fn is(value: Value) -> Answer {
@@ -205,30 +211,30 @@ mod tests {
 
     #[test]
     fn simple_values() {
-        assert_eq!(read(json!({"type": "string"}), " Paris "), is(json!("Paris")));
-        assert_eq!(read(json!({"type": "string"}), "\"cancel\""), is(json!("cancel")));
-        assert_eq!(read(json!({"type": "integer"}), "two, please"), is(json!(2)));
-        assert_eq!(read(json!({"type": "number"}), "about 2.5 km"), is(json!(2.5)));
-        assert_eq!(read(json!({"type": "boolean"}), "yes please"), is(json!(true)));
-        assert_eq!(read(json!({"type": ["string", "null"]}), "none"), is(Value::Null));
-        assert_eq!(read(json!({"type": ["string", "integer"]}), "7"), is(json!(7)));
-        assert_eq!(read(json!({"type": "string", "format": "date"}), "1 Oct 2026"), is(json!("2026-10-01")));
-        assert_eq!(read(json!({"type": "string", "pattern": "^#W\\d+$"}), "it is #W12, thanks"), is(json!("#W12")));
+        assert_eq!(read(&json!({"type": "string"}), " Paris "), is(json!("Paris")));
+        assert_eq!(read(&json!({"type": "string"}), "\"cancel\""), is(json!("cancel")));
+        assert_eq!(read(&json!({"type": "integer"}), "two, please"), is(json!(2)));
+        assert_eq!(read(&json!({"type": "number"}), "about 2.5 km"), is(json!(2.5)));
+        assert_eq!(read(&json!({"type": "boolean"}), "yes please"), is(json!(true)));
+        assert_eq!(read(&json!({"type": ["string", "null"]}), "none"), is(Value::Null));
+        assert_eq!(read(&json!({"type": ["string", "integer"]}), "7"), is(json!(7)));
+        assert_eq!(read(&json!({"type": "string", "format": "date"}), "1 Oct 2026"), is(json!("2026-10-01")));
+        assert_eq!(read(&json!({"type": "string", "pattern": "^#W\\d+$"}), "it is #W12, thanks"), is(json!("#W12")));
     }
 
     #[test]
     fn what_does_not_fit_is_explained() {
         let number = json!({"type": "integer", "minimum": 1, "maximum": 9});
-        assert_eq!(read(number.clone(), "12"), Answer::Wrong("That must be from 1 to 9.".into()));
-        assert_eq!(read(number.clone(), "a lot"), Answer::Wrong("I need a whole number here.".into()));
-        assert_eq!(read(number, "1.5"), Answer::Wrong("That must be a whole number.".into()));
+        assert_eq!(read(&number, "12"), Answer::Wrong("That must be from 1 to 9.".into()));
+        assert_eq!(read(&number, "a lot"), Answer::Wrong("I need a whole number here.".into()));
+        assert_eq!(read(&number, "1.5"), Answer::Wrong("That must be a whole number.".into()));
         let date = json!({"type": "string", "format": "date"});
         assert_eq!(
-            read(date, "next friday"),
+            read(&date, "next friday"),
             Answer::Wrong("I have no calendar at hand, so please give a date such as 2026-10-01.".into())
         );
         assert_eq!(
-            read(json!({"type": "string", "minLength": 3}), "ab"),
+            read(&json!({"type": "string", "minLength": 3}), "ab"),
             Answer::Wrong("That needs at least 3 characters.".into())
         );
     }
@@ -236,22 +242,22 @@ mod tests {
     #[test]
     fn one_of_the_allowed_values() {
         let unit = json!({"enum": ["celsius", "fahrenheit"]});
-        assert_eq!(read(unit.clone(), "2"), is(json!("fahrenheit")));
-        assert_eq!(read(unit.clone(), "C"), is(json!("celsius")));
-        assert_eq!(read(unit.clone(), "celcius"), Answer::Near(json!("celsius")));
-        assert_eq!(read(unit, "kelvin!"), Answer::Wrong("“kelvin!” is not on the list.".into()));
+        assert_eq!(read(&unit, "2"), is(json!("fahrenheit")));
+        assert_eq!(read(&unit, "C"), is(json!("celsius")));
+        assert_eq!(read(&unit, "celcius"), Answer::Near(json!("celsius")));
+        assert_eq!(read(&unit, "kelvin!"), Answer::Wrong("“kelvin!” is not on the list.".into()));
     }
 
     #[test]
     fn objects_as_pairs_or_json() {
         let schema =
             json!({"type": "object", "properties": {"size": {"type": "integer"}}, "additionalProperties": false});
-        assert_eq!(read(schema.clone(), "size: 3"), is(json!({"size": 3})));
-        assert_eq!(read(schema.clone(), "{\"size\": 3}"), is(json!({"size": 3})));
-        assert!(matches!(read(schema.clone(), "colour: red"), Answer::Wrong(text) if text.contains("only size")));
-        assert!(matches!(read(schema, "{\"colour\": 1}"), Answer::Wrong(text) if text.contains("no field `colour`")));
-        assert_eq!(read(json!({"type": "object"}), "a=1, b=x"), is(json!({"a": 1, "b": "x"})));
-        assert_eq!(read(json!({}), "[1]"), is(json!([1])));
-        assert_eq!(read(json!({}), "hello"), Answer::Near(json!("hello")));
+        assert_eq!(read(&schema, "size: 3"), is(json!({"size": 3})));
+        assert_eq!(read(&schema, "{\"size\": 3}"), is(json!({"size": 3})));
+        assert!(matches!(read(&schema, "colour: red"), Answer::Wrong(text) if text.contains("only size")));
+        assert!(matches!(read(&schema, "{\"colour\": 1}"), Answer::Wrong(text) if text.contains("no field `colour`")));
+        assert_eq!(read(&json!({"type": "object"}), "a=1, b=x"), is(json!({"a": 1, "b": "x"})));
+        assert_eq!(read(&json!({}), "[1]"), is(json!([1])));
+        assert_eq!(read(&json!({}), "hello"), Answer::Near(json!("hello")));
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn check(shape: &Shape, value: &Value) -> Result<(), String> {
         return Err(format!("must be one of {}{more}", some.join(", ")));
     }
     match (&shape.kind, value) {
-        (Kind::Text(limits), Value::String(text)) => check_text(limits, text),
+        (Kind::Text(limits), Value::String(text)) => check_text(limits, text, shape.examples.first()),
         (Kind::Number(limits), Value::Number(number)) => {
             check_number(limits, number.as_f64().unwrap_or(f64::NAN), number.is_f64())
         }
@@ -84,7 +84,7 @@ pub(super) fn noun(kind: &Kind) -> &'static str {
     }
 }
 
-fn check_text(limits: &Text, text: &str) -> Result<(), String> {
+fn check_text(limits: &Text, text: &str, example: Option<&Value>) -> Result<(), String> {
     let length = text.chars().count();
     if length < limits.least {
         let least = limits.least;
@@ -101,7 +101,10 @@ fn check_text(limits: &Text, text: &str) -> Result<(), String> {
     if let Some(pattern) = &limits.pattern
         && Regex::new(pattern).is_ok_and(|pattern| !pattern.is_match(text))
     {
-        return Err(format!("must match {}", words::shorten(pattern, 60)));
+        return Err(match example {
+            Some(example) => format!("must look like {}", words::shorten(&scalar::plain(example), 60)),
+            None => format!("must match {}", words::shorten(pattern, 60)),
+        });
     }
     let fits = match limits.format.as_deref() {
         Some("date") => scalar::is_date(text),

@@ -14,20 +14,23 @@ pub(super) fn extract(root: &Shape, values: &Value, verbs: &[String], text: &str
     named(&mut hunt);
     mentions(&mut hunt, verbs);
     clues::telling(&mut hunt);
+    phrase::months(&mut hunt);
     phrase::from_to(&mut hunt);
     phrase::places(&mut hunt);
     numbers(&mut hunt);
     phrase::called(&mut hunt);
     phrase::quoted(&mut hunt);
     phrase::subject(&mut hunt);
+    phrase::lone_name(&mut hunt);
     hunt.found
 }
 
-/// Only what is named with its value: `name: value`, `name=value`, `change name to value`.
-pub(super) fn explicit(root: &Shape, values: &Value, text: &str) -> Found {
-    let mut hunt = Hunt::new(root, values, text);
+/// Only what is named with its value: `name: value`, `name=value`, `change name to value`, `2 passengers`.
+pub(super) fn explicit(root: &Shape, text: &str) -> Found {
+    let mut hunt = Hunt::new(root, &Value::Null, text);
     pairs(&mut hunt);
     changes(&mut hunt);
+    named(&mut hunt);
     hunt.found
 }
 
@@ -35,9 +38,16 @@ pub(super) fn explicit(root: &Shape, values: &Value, text: &str) -> Found {
 pub(super) fn begins_with_pair(root: &Shape, text: &str) -> bool {
     let hunt = Hunt::new(root, &Value::Null, text);
     text.find([':', '=']).is_some_and(|at| {
+        let plain = text[..at].chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | '/'));
         let name = words::fold(&text[..at]);
-        hunt.slots.iter().any(|slot| slot.names.contains(&name))
+        plain && hunt.slots.iter().any(|slot| slot.names.contains(&name))
     })
+}
+
+/// Whether the text begins with a verb of change.
+pub(super) fn is_correction(text: &str) -> bool {
+    let folded = words::fold(text);
+    matches!(folded.split(' ').next(), Some("change" | "set" | "make" | "update" | "correct"))
 }
 
 /// `name: value` and `name=value`.
@@ -49,6 +59,10 @@ fn pairs(hunt: &mut Hunt<'_>) {
         let names = words::words(before);
         for count in (1..=names.len().min(4)).rev() {
             let from = names[names.len() - count].start;
+            // `"name":` is JSON, and belongs to the value around it.
+            if before[..from].ends_with(['"', '\'']) {
+                break;
+            }
             let name = words::fold(&before[from..]);
             if let Some(slot) = hunt.slots.iter().position(|slot| slot.names.contains(&name)) {
                 marks.push((from, at + mark.len(), slot));
@@ -123,23 +137,32 @@ fn named(hunt: &mut Hunt<'_>) {
             hunt.settle(slot, value, at..to);
             continue;
         }
-        let Some(before) = at.checked_sub(1).filter(|before| !hunt.taken[*before]) else { continue };
-        let given = hunt.folded[before].clone();
+        if let Some((value, span)) = phrase::after_name(hunt, slot, at, end) {
+            hunt.settle(slot, value, span);
+            continue;
+        }
+        let before = at.checked_sub(1).filter(|before| !hunt.taken[*before]);
+        let given = before.map(|before| hunt.folded[before].clone()).unwrap_or_default();
+        let start = before.unwrap_or(at);
         match &hunt.slots[slot].shape.kind {
             Kind::Number(_) if hunt.slots[slot].shape.allowed.is_empty() => {
                 // "one" before a name is a number, elsewhere hardly ever.
-                let Some(number) = scalar::number(hunt.word(before)) else { continue };
+                let number =
+                    |word: usize| Some((scalar::number(hunt.words.get(word).map(|_| hunt.word(word))?)?, word));
+                let beside = before.and_then(number).or_else(|| number(end).filter(|_| !hunt.taken[end]));
+                let Some((number, word)) = beside else { continue };
+                let span = word.min(at)..end.max(word + 1);
                 match hunt.slots[slot].shape.check(&Value::Number(number.clone())) {
-                    Ok(()) => hunt.settle(slot, Value::Number(number), before..end),
+                    Ok(()) => hunt.settle(slot, Value::Number(number), span),
                     Err(reason) => {
-                        hunt.take(&(hunt.words[before].start..hunt.words[at].end));
+                        hunt.taken[span].fill(true);
                         complain(hunt, slot, &format!("That {reason}."));
                     }
                 }
             }
-            Kind::Bool if matches!(given.as_str(), "with" | "including") => hunt.settle(slot, true.into(), before..end),
+            Kind::Bool if matches!(given.as_str(), "with" | "including") => hunt.settle(slot, true.into(), start..end),
             Kind::Bool if matches!(given.as_str(), "without" | "no" | "not") => {
-                hunt.settle(slot, false.into(), before..end)
+                hunt.settle(slot, false.into(), start..end);
             }
             _ if given == "with" => {
                 let pointer = hunt.slots[slot].pointer.clone();

@@ -4,13 +4,12 @@ use serde_json::Value;
 
 use super::answer::{self, Answer};
 use super::ask::Ask;
-use super::choose::{self, Chosen};
 use super::fold::{Dialogue, Stage};
 use super::form::{Doubt, Form};
 use super::hunt::Found;
 use super::intent::{self, Command};
 use super::said::SENTENCE;
-use super::shape::{Choice, Kind, Shape};
+use super::shape::{Kind, Shape};
 use super::{ask, extract, phrase, question, scalar, words};
 
 impl Dialogue<'_> {
@@ -22,13 +21,13 @@ impl Dialogue<'_> {
         let command = intent::command(text).filter(|_| !chosen);
         match command {
             Some(Command::Cancel) => {
-                self.note = format!("I have dropped “{}”. What else can I do for you?", self.title(&form.tool));
+                self.tell(format!("I have dropped “{}”. What else can I do for you?", self.title(&form.tool)));
                 return;
             }
             Some(Command::Back) => {
                 form.doubt = None;
                 if !form.back() {
-                    self.note = "This is the first question; say “cancel” to drop it.".to_owned();
+                    self.tell("This is the first question; say “cancel” to drop it.");
                 }
                 self.stage = Stage::Filling(form);
                 return;
@@ -49,13 +48,10 @@ impl Dialogue<'_> {
             self.stage = Stage::Parked { form, failed: false };
             return;
         };
-        let first = words::fold(text);
-        let first = first.split(' ').next().unwrap_or_default();
         let short = text.len() <= SENTENCE;
-        let correction =
-            extract::begins_with_pair(&root, text) || matches!(first, "change" | "set" | "update" | "correct");
+        let correction = extract::begins_with_pair(&root, text) || extract::is_correction(text);
         if short && correction {
-            let found = extract::explicit(&root, &form.values, text);
+            let found = extract::explicit(&root, text);
             if found != Found::default() {
                 return self.adopt(form, found);
             }
@@ -69,7 +65,7 @@ impl Dialogue<'_> {
     /// Reads the answer to the question.
     fn answer(&mut self, mut form: Form, root: &Shape, ask: &Ask, text: &str) {
         let tool = self.place(&form.tool).unwrap_or_default();
-        let several = text.contains(char::is_whitespace) && text.len() <= SENTENCE;
+        let several = text.contains(char::is_whitespace) && text.len() <= SENTENCE && !text.starts_with(['{', '[']);
         let found = if several {
             extract::extract(root, &form.values, &self.index().verbs(tool), text)
         } else {
@@ -109,7 +105,7 @@ impl Dialogue<'_> {
             return self.resume(form);
         }
         let parsed = match parsed {
-            Answer::Items { items, more } => self.items(&mut form, root, ask, items, more),
+            Answer::Items { items, more } => Self::items(&mut form, root, ask, items, more),
             Answer::Value(value) => {
                 form.mark();
                 form.set(&ask.pointer, value);
@@ -138,7 +134,7 @@ impl Dialogue<'_> {
     }
 
     /// Adds items to a list; `Err` says why they cannot be added.
-    fn items(&self, form: &mut Form, root: &Shape, ask: &Ask, items: Vec<Value>, more: bool) -> Result<(), Answer> {
+    fn items(form: &mut Form, root: &Shape, ask: &Ask, items: Vec<Value>, more: bool) -> Result<(), Answer> {
         let Kind::List { least, .. } = ask.shape.kind else { return Ok(()) };
         let mut list = form.values.pointer(&ask.pointer).and_then(Value::as_array).cloned().unwrap_or_default();
         list.extend(items);
@@ -182,89 +178,10 @@ impl Dialogue<'_> {
                 form.mark();
                 form.set(&ask.pointer, Value::Null);
             }
-            Some(Command::Skip) => self.note = "I cannot go on without this one; “cancel” drops it all.".to_owned(),
+            Some(Command::Skip) => self.tell("I cannot go on without this one; “cancel” drops it all."),
             _ => return false,
         }
         true
-    }
-
-    /// Reads the answer to a doubt; `false` where it is none, so that it is read as an answer to the question itself.
-    fn clear(&mut self, form: &mut Form, root: &Shape, doubt: Doubt, text: &str) -> bool {
-        match doubt {
-            Doubt::Meant { pointer, value } => match scalar::yes_or_no(text) {
-                Some(true) => {
-                    let ask = form.ask(root, &pointer);
-                    if let Err(reason) = ask.shape.check(&value) {
-                        self.note = format!("That {reason}.");
-                        return true;
-                    }
-                    form.mark();
-                    form.set(&pointer, value);
-                    self.note = format!("{}.", words::capital(&said_back(form, &ask)));
-                    true
-                }
-                Some(false) => {
-                    self.note = "All right.".to_owned();
-                    true
-                }
-                None => false,
-            },
-            Doubt::Which { pointer, values } => {
-                let choices: Vec<Choice> = values.iter().map(Choice::plain).collect();
-                match choose::choose(&choices, ask::numbered(values.iter()), text) {
-                    Chosen::One(value) => {
-                        form.mark();
-                        form.set(&pointer, value);
-                        self.note = format!("{}.", words::capital(&said_back(form, &form.ask(root, &pointer))));
-                        true
-                    }
-                    _ => false,
-                }
-            }
-            Doubt::Change { pointers } => {
-                let said = words::fold(text);
-                let said = said.strip_prefix("change ").unwrap_or(&said).trim_start_matches("the ").to_owned();
-                let place = scalar::place(text).filter(|place| *place < pointers.len());
-                let named = || pointers.iter().position(|pointer| words::fold(&ask::label(pointer)) == said);
-                if let Some(place) = place.or_else(named) {
-                    form.mark();
-                    form.unset(&pointers[place]);
-                    form.wanted.insert(0, pointers[place].clone());
-                    return true;
-                }
-                let found = extract::explicit(root, &form.values, text);
-                if found.values.is_empty() && found.named.is_empty() {
-                    self.note = found.complaints.join("\n");
-                    form.doubt = Some(Doubt::Change { pointers });
-                } else {
-                    form.mark();
-                    self.take_in(form, found);
-                }
-                true
-            }
-            Doubt::Switch { tool, text: sentence } => match scalar::yes_or_no(text) {
-                Some(true) => {
-                    self.start(tool, &sentence);
-                    if let Stage::Filling(other) = std::mem::take(&mut self.stage) {
-                        *form = other;
-                    }
-                    true
-                }
-                Some(false) => {
-                    let value = Value::from(answer::unquoted(&sentence).unwrap_or(&sentence));
-                    match form.next(root).filter(|ask| ask.shape.is_free_text() && ask.shape.check(&value).is_ok()) {
-                        Some(ask) => {
-                            form.mark();
-                            form.set(&ask.pointer, value);
-                            self.note = format!("{}.", words::capital(&said_back(form, &ask)));
-                        }
-                        None => self.note = "All right, we go on.".to_owned(),
-                    }
-                    true
-                }
-                None => false,
-            },
-        }
     }
 
     /// Another tool that a text is surely about.
@@ -281,7 +198,7 @@ impl Dialogue<'_> {
         self.take_in(&mut form, found);
         if !told.is_empty() {
             let complaints = std::mem::take(&mut self.note);
-            self.note = format!("{}.\n{complaints}", words::capital(&told.join(", "))).trim_end().to_owned();
+            self.tell(format!("{}.\n{complaints}", words::capital(&told.join(", "))).trim_end().to_owned());
         }
         self.stage = Stage::Filling(form);
     }
@@ -292,18 +209,16 @@ impl Dialogue<'_> {
 
     /// What this is all about.
     fn explain(&self, form: &Form) -> String {
-        let spec = self.place(&form.tool).map(|tool| self.tools[tool]);
-        let about = spec.map(|spec| words::first_sentence(&spec.description)).unwrap_or_default();
+        let about = self.place(&form.tool).map(|tool| self.line(tool)).unwrap_or_default();
         let known = question::settled(&form.values);
         let known = if known.is_empty() { known } else { format!("\nSo far: {known}.") };
-        let about = if about.is_empty() { String::new() } else { format!(" – {about}") };
         let words = "Say “back” to take the last answer back, “cancel” to drop it, “name: value” to set something.";
-        format!("{}{about}.{known}\n{words}", self.title(&form.tool))
+        format!("{about}.{known}\n{words}")
     }
 }
 
 /// The value that was settled, said back so that a misunderstanding is seen.
-fn said_back(form: &Form, ask: &Ask) -> String {
+pub(super) fn said_back(form: &Form, ask: &Ask) -> String {
     match form.values.pointer(&ask.pointer) {
         Some(Value::Array(items)) if items.iter().any(Value::is_object) => String::new(),
         Some(value) => {

@@ -1,7 +1,6 @@
 //! Where the dialogue stands, rebuilt from the messages.
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
 
 use serde_json::Value;
 
@@ -30,8 +29,7 @@ pub(super) struct Dialogue<'a> {
     index: OnceCell<Index>,
     shapes: Vec<OnceCell<Shape>>,
     waiting: Vec<(String, Form)>,
-    ids: BTreeSet<String>,
-    calls: usize,
+    ids: Vec<&'a str>,
 }
 
 /// Where a dialogue stands.
@@ -77,10 +75,44 @@ pub(super) fn standing(request: Request<'_>) -> Result<Dialogue<'_>, ModelError>
     let forced = matches!(request.tool_choice, ToolChoice::Tool(_) | ToolChoice::Required) && tools.len() == 1;
     let mut dialogue = Dialogue::new(tools, forced);
     let results = request.messages.iter().rposition(|message| !matches!(message, Message::Tool(_)));
-    for (at, message) in request.messages.iter().enumerate() {
+    for message in request.messages {
+        if let Message::Assistant { content } = message {
+            dialogue.ids.extend(content.iter().filter_map(call_of).map(|call| call.id.as_str()));
+        }
+    }
+    for (at, message) in request.messages.iter().enumerate().skip(beginning(request.messages)) {
         dialogue.hear(message, results.is_none_or(|last| at > last));
     }
     Ok(dialogue)
+}
+
+/// Where to begin: once all calls of a turn succeeded, nothing that was said before it matters.
+fn beginning(messages: &[Message]) -> usize {
+    let done = |at: &usize| {
+        let Message::Assistant { content } = &messages[*at] else { return false };
+        let calls: Vec<&ToolCall> = content.iter().filter_map(call_of).collect();
+        let answers = messages[at + 1..].iter().map_while(|message| match message {
+            Message::Tool(answer) => Some(answer),
+            _ => None,
+        });
+        let succeeded = answers.filter(|answer| {
+            let known = calls.iter().any(|call| call.id == answer.call_id);
+            known && !answer.is_error && refusal::read(&text_of(&answer.content)).is_none()
+        });
+        !calls.is_empty() && succeeded.count() == calls.len()
+    };
+    (0..messages.len()).rev().find(done).unwrap_or(0)
+}
+
+fn call_of(part: &AssistantPart) -> Option<&ToolCall> {
+    match part {
+        AssistantPart::Call(call) => Some(call),
+        _ => None,
+    }
+}
+
+fn text_of(content: &[Part]) -> String {
+    content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n")
 }
 
 impl<'a> Dialogue<'a> {
@@ -95,8 +127,7 @@ impl<'a> Dialogue<'a> {
             last: None,
             index: OnceCell::new(),
             waiting: Vec::new(),
-            ids: BTreeSet::new(),
-            calls: 0,
+            ids: Vec::new(),
         }
     }
 
@@ -105,17 +136,12 @@ impl<'a> Dialogue<'a> {
         self.told = matches!(message, Message::Tool(_));
         match message {
             Message::User { content } => {
-                let texts: Vec<&str> = content.iter().filter_map(Part::as_text).collect();
                 self.note.clear();
-                self.said(texts.join("\n").trim());
+                self.said(text_of(content).trim());
             }
             Message::Assistant { content } => {
                 self.note.clear();
-                for part in content {
-                    if let AssistantPart::Call(call) = part {
-                        self.called(call);
-                    }
-                }
+                content.iter().filter_map(call_of).for_each(|call| self.called(call));
             }
             Message::Tool(answer) => self.answered(answer, shown),
             Message::System { .. } => {}
@@ -123,8 +149,6 @@ impl<'a> Dialogue<'a> {
     }
 
     fn called(&mut self, call: &ToolCall) {
-        self.calls += 1;
-        self.ids.insert(call.id.clone());
         let mut form = Form::of_call(&call.name, &call.arguments);
         if let Stage::Filling(own) | Stage::Parked { form: own, .. } = &mut self.stage
             && own.tool == call.name
@@ -139,7 +163,7 @@ impl<'a> Dialogue<'a> {
     fn answered(&mut self, answer: &ToolMessage, shown: bool) {
         let place = self.waiting.iter().position(|(id, _)| *id == answer.call_id);
         let mut form = place.map_or_else(|| Form::new(&answer.tool), |place| self.waiting.remove(place).1);
-        let text = answer.content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n");
+        let text = text_of(&answer.content);
         let tool = self.place(&form.tool);
         let (told, stage) = if let Some(refusal) = refusal::read(&text) {
             match tool {
@@ -151,13 +175,13 @@ impl<'a> Dialogue<'a> {
                 }
                 None => (refusal::reason(&text), Stage::Idle),
             }
-        } else if answer.is_error && refusal::is_denial(&text) {
-            (format!("All right, I have left that undone. ({})", refusal::reason(&text)), Stage::Idle)
+        } else if let Some(told) = refusal::denial(&text).filter(|_| answer.is_error) {
+            (told, Stage::Idle)
         } else if answer.is_error {
             let told = format!("That did not work: {}.", refusal::reason(&text).trim_end_matches('.'));
             (told, if tool.is_some() { Stage::Parked { form, failed: true } } else { Stage::Idle })
         } else {
-            self.last = Some(form);
+            self.last = tool.map(|_| form);
             let told = if shown { render::content(&answer.content) } else { String::new() };
             (if told.is_empty() { "Done.".to_owned() } else { told }, Stage::Idle)
         };
@@ -169,6 +193,11 @@ impl<'a> Dialogue<'a> {
         if !matches!(stage, Stage::Idle) || !matches!(self.stage, Stage::Filling(_) | Stage::Parked { .. }) {
             self.stage = stage;
         }
+    }
+
+    /// Has something told before the next question.
+    pub(super) fn tell(&mut self, text: impl Into<String>) {
+        self.note = text.into();
     }
 
     /// The place of a tool in the list.
@@ -199,7 +228,10 @@ impl<'a> Dialogue<'a> {
 
     /// The call of a form.
     pub(super) fn call(&self, name: &str, arguments: &Value) -> ToolCall {
-        let free = (self.calls + 1..).map(|number| format!("call_{number}")).find(|id| !self.ids.contains(id));
-        ToolCall { id: free.unwrap_or_default(), name: name.to_owned(), arguments: arguments.to_string() }
+        let mut number = self.ids.len() + 1;
+        while self.ids.iter().any(|id| *id == format!("call_{number}")) {
+            number += 1;
+        }
+        ToolCall { id: format!("call_{number}"), name: name.to_owned(), arguments: arguments.to_string() }
     }
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::ask::{self, Ask};
-use super::shape::{Kind, Shape};
+use super::gaps;
+use super::shape::Shape;
 
 /// As many answers can be taken back.
 const TRAIL: usize = 32;
@@ -84,9 +85,9 @@ impl Form {
         }
         let wanted = self.wanted.iter().find_map(|pointer| {
             let known = self.values.pointer(pointer);
-            gap(root.at(pointer)?, known, pointer)
+            gaps::gap(root.at(pointer)?, known, pointer)
         });
-        wanted.or_else(|| gaps(root, &self.values, "")).map(|pointer| self.ask(root, &pointer))
+        wanted.or_else(|| gaps::gaps(root, &self.values, "")).map(|pointer| self.ask(root, &pointer))
     }
 
     /// The question about one parameter, with what the tool said about it.
@@ -161,65 +162,7 @@ impl Form {
 
     /// The arguments of the call, in the order of the schema, with what can only be one value filled in.
     pub(super) fn arguments(&self, root: &Shape) -> Value {
-        filled(root, &self.values)
-    }
-}
-
-/// The first gap in a value that is to become a whole `shape`.
-fn gaps(shape: &Shape, value: &Value, pointer: &str) -> Option<String> {
-    match (&shape.kind, value) {
-        (Kind::Object { fields, .. }, Value::Object(map)) => fields.iter().find_map(|field| {
-            let pointer = ask::field(pointer, &field.name);
-            match map.get(&field.name) {
-                None if !field.required => None,
-                known => gap(&field.shape, known, &pointer),
-            }
-        }),
-        (Kind::List { item, least, .. }, Value::Array(items)) => {
-            if items.len() < *least {
-                return Some(pointer.to_owned());
-            }
-            items.iter().enumerate().find_map(|(at, known)| gaps(item, known, &format!("{pointer}/{at}")))
-        }
-        _ => None,
-    }
-}
-
-/// The gap where a value has to be: the value itself, or one of its fields.
-fn gap(shape: &Shape, value: Option<&Value>, pointer: &str) -> Option<String> {
-    match value {
-        Some(value) => gaps(shape, value, pointer),
-        None if shape.only().is_some() => None,
-        None if shape.is_form() => gaps(shape, &Value::Object(Map::new()), pointer),
-        None => Some(pointer.to_owned()),
-    }
-}
-
-fn filled(shape: &Shape, value: &Value) -> Value {
-    match (&shape.kind, value) {
-        (Kind::Object { fields, .. }, Value::Object(map)) => {
-            let mut out = Map::new();
-            for field in fields {
-                let value = match map.get(&field.name) {
-                    Some(value) => filled(&field.shape, value),
-                    None if !field.required => continue,
-                    None => match field.shape.only() {
-                        Some(only) => only.clone(),
-                        None if field.shape.is_form() => filled(&field.shape, &Value::Object(Map::new())),
-                        None => continue,
-                    },
-                };
-                out.insert(field.name.clone(), value);
-            }
-            for (name, value) in map {
-                if !out.contains_key(name) {
-                    out.insert(name.clone(), value.clone());
-                }
-            }
-            Value::Object(out)
-        }
-        (Kind::List { item, .. }, Value::Array(items)) => items.iter().map(|value| filled(item, value)).collect(),
-        _ => value.clone(),
+        gaps::filled(root, &self.values)
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::answer::{self, Answer};
 use super::ask::{self, Ask};
-use super::shape::{Field, Kind, Shape};
+use super::shape::{Choice, Field, Kind, Shape};
 use super::{scalar, words};
 
 /// What was found in a sentence.
@@ -119,13 +119,11 @@ impl<'a> Hunt<'a> {
     pub(super) fn sole(&self, test: impl Fn(&Slot<'_>) -> bool) -> Option<usize> {
         let fits: Vec<usize> =
             (0..self.slots.len()).filter(|&at| !self.slots[at].settled && test(&self.slots[at])).collect();
-        match fits[..] {
-            [one] => Some(one),
-            _ => {
-                let mut required = fits.into_iter().filter(|&at| self.slots[at].required);
-                required.next().filter(|_| required.next().is_none())
-            }
+        if let [one] = fits[..] {
+            return Some(one);
         }
+        let mut required = fits.into_iter().filter(|&at| self.slots[at].required);
+        required.next().filter(|_| required.next().is_none())
     }
 }
 
@@ -164,19 +162,18 @@ impl Slot<'_> {
 
     /// The value that a text is as it stands: a number, a date, an allowed value, yes or no.
     pub(super) fn exact(&self, text: &str) -> Option<Value> {
-        let value = if !self.shape.allowed.is_empty() {
-            let said = words::fold(text);
-            let mut fits =
-                self.shape.allowed.iter().filter(|choice| words::fold(&scalar::plain(&choice.value)) == said);
-            fits.next().filter(|_| fits.next().is_none())?.value.clone()
-        } else {
-            match &self.shape.kind {
-                Kind::Number(_) => Value::Number(scalar::number(text)?),
-                Kind::Bool => Value::Bool(scalar::yes_or_no(text)?),
-                Kind::Text(limits) if limits.format.as_deref() == Some("date") => Value::String(scalar::date(text)?),
-                Kind::Text(limits) if limits.format.is_some() || limits.pattern.is_some() => Value::from(text),
-                _ => return None,
+        let value = match &self.shape.kind {
+            _ if !self.shape.allowed.is_empty() => {
+                let said = words::fold(text);
+                let named = |choice: &&Choice| words::fold(&scalar::plain(&choice.value)) == said;
+                let mut fits = self.shape.allowed.iter().filter(named);
+                fits.next().filter(|_| fits.next().is_none())?.value.clone()
             }
+            Kind::Number(_) => Value::Number(scalar::number(text)?),
+            Kind::Bool => Value::Bool(scalar::yes_or_no(text)?),
+            Kind::Text(limits) if limits.format.as_deref() == Some("date") => Value::String(scalar::date(text)?),
+            Kind::Text(limits) if limits.format.is_some() || limits.pattern.is_some() => Value::from(text),
+            _ => return None,
         };
         self.shape.check(&value).is_ok().then_some(value)
     }

@@ -127,13 +127,18 @@ impl Index {
         self.tools.get(tool).map(|terms| terms.name.iter().cloned().collect()).unwrap_or_default()
     }
 
-    /// Which tool a sentence is about.
-    pub(super) fn guess(&self, text: &str) -> Guess {
-        let scores = self.scores(text);
-        let Some(&(best, score)) = scores.first() else { return Guess::Unknown };
+    /// Which tool a sentence is about. `weight` says how well a tool fits otherwise; it is asked of likely ones only.
+    pub(super) fn guess(&self, text: &str, weight: impl Fn(usize) -> f64) -> Guess {
+        let mut scores = self.scores(text);
+        let Some(&(_, top)) = scores.first() else { return Guess::Unknown };
+        scores.retain(|(_, score)| *score > top * 0.4);
+        scores.truncate(8);
+        scores.iter_mut().for_each(|(tool, score)| *score *= weight(*tool));
+        scores.sort_by(|one, other| other.1.total_cmp(&one.1));
+        let (best, score) = scores[0];
         let rivals: Vec<usize> = scores.iter().filter(|(_, other)| *other > score * 0.78).map(|(at, _)| *at).collect();
         match rivals.len() {
-            1 if score >= 2.0 && !self.is_vague(best, text) => Guess::One(best),
+            1 if score >= 1.5 && !self.is_vague(best, text) => Guess::One(best),
             _ if score < 0.5 => Guess::Unknown,
             _ => Guess::Perhaps(rivals.into_iter().take(5).collect()),
         }
@@ -154,11 +159,17 @@ impl Index {
         (clear && !own && words::words(text).len() > 1).then_some(best)
     }
 
-    /// Whether a sentence shares only a verb with a tool, and goes on about something else: "create a table".
+    /// Whether a sentence shares only a verb with a tool and goes on about something else ("create a table"), or only a
+    /// word at the edge of what the tool is about.
     fn is_vague(&self, tool: usize, text: &str) -> bool {
         let terms = &self.tools[tool];
-        let known = |token: &String| [&terms.name, &terms.summary, &terms.rest].iter().any(|all| all.contains(token));
-        let (shared, other): (Vec<String>, Vec<String>) = words::tokens(text).into_iter().partition(known);
+        let tokens = words::tokens(text);
+        let central = |token: &String| terms.name.contains(token) || terms.summary.contains(token);
+        if !tokens.iter().any(|token| central(token) || words::alike(token).any(|other| central(&other))) {
+            return true;
+        }
+        let (shared, other): (Vec<&String>, Vec<&String>) =
+            tokens.iter().partition(|token| central(token) || terms.rest.contains(*token));
         shared.iter().all(|token| words::is_verb(token)) && !other.is_empty() && shared.len() < 2
     }
 
@@ -173,7 +184,12 @@ impl Index {
             .filter(|word| word.starts_with(char::is_uppercase))
             .flat_map(words::tokens)
             .collect();
-        let score = |tool| self.score(tool, &folded, &tokens, &names);
+        let alike = |token: &String| -> Vec<String> {
+            if names.contains(token) { Vec::new() } else { words::alike(token).collect() }
+        };
+        let tokens: Vec<(String, Vec<String>)> =
+            tokens.into_iter().map(|token| (token.clone(), alike(&token))).collect();
+        let score = |tool| self.score(tool, &folded, &tokens);
         let mut scores: Vec<(usize, f64)> = self.tools.iter().map(score).enumerate().collect();
         scores.retain(|(_, score)| *score > 0.0);
         scores.sort_by(|one, other| other.1.total_cmp(&one.1));
@@ -181,10 +197,10 @@ impl Index {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts of words and tools are small")]
-    fn score(&self, tool: &Terms, folded: &str, tokens: &[String], names: &[String]) -> f64 {
-        let (mut named, mut score) = (0.0, 0.0);
+    fn score(&self, tool: &Terms, folded: &str, tokens: &[(String, Vec<String>)]) -> f64 {
+        let (mut by_names, mut score) = (0.0, 0.0);
         let mut covered = BTreeSet::new();
-        for token in tokens {
+        for (token, alike) in tokens {
             let (mut best, mut by_name) = (0.0_f64, 0.0_f64);
             let mut place = |word: &String, share: f64| {
                 let spread = self.spread.get(word).copied().unwrap_or(1).max(1) as f64;
@@ -199,14 +215,14 @@ impl Index {
                 }
             };
             place(token, 1.0);
-            if !names.contains(token) {
-                words::alike(token).for_each(|other| place(&other, 0.6));
+            for other in alike {
+                place(other, 0.6);
             }
-            named += by_name;
+            by_names += by_name;
             score += if by_name > 0.0 { 0.0 } else { best };
         }
         let whole = tool.name.len().max(1) as f64;
-        score += named * (0.3 + 0.7 * (covered.len() as f64 / whole));
+        score += by_names * (0.3 + 0.7 * (covered.len() as f64 / whole));
         for phrase in tool.phrases.iter().filter(|phrase| choose::mentions(folded, phrase)) {
             let count = phrase.split(' ').count() as f64;
             score += if phrase == folded {

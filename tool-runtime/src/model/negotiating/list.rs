@@ -100,41 +100,41 @@ mod tests {
 
     use super::*;
 
-    fn read(schema: Value, text: &str) -> Answer {
-        answer::parse(&Ask::new("/x", &Shape::of(&schema)), text)
+    fn read(schema: &Value, text: &str) -> Answer {
+        answer::parse(&Ask::new("/x", &Shape::of(schema)), text)
     }
 
-    fn items(values: Value, more: bool) -> Answer {
+    fn items(values: &Value, more: bool) -> Answer {
         Answer::Items { items: values.as_array().cloned().unwrap_or_default(), more }
     }
 
     #[test]
     fn several_values_in_one_line() {
         let texts = json!({"type": "array", "items": {"type": "string"}});
-        assert_eq!(read(texts.clone(), "a, b and c"), items(json!(["a", "b", "c"]), false));
-        assert_eq!(read(texts.clone(), "salt and pepper"), items(json!(["salt and pepper"]), false));
-        assert_eq!(read(texts.clone(), "a,"), items(json!(["a"]), true));
-        assert_eq!(read(texts.clone(), "[\"a,b\"]"), Answer::Value(json!(["a,b"])));
-        assert_eq!(read(texts, "none"), Answer::Value(json!([])));
+        assert_eq!(read(&texts, "a, b and c"), items(&json!(["a", "b", "c"]), false));
+        assert_eq!(read(&texts, "salt and pepper"), items(&json!(["salt and pepper"]), false));
+        assert_eq!(read(&texts, "a,"), items(&json!(["a"]), true));
+        assert_eq!(read(&texts, "[\"a,b\"]"), Answer::Value(json!(["a,b"])));
+        assert_eq!(read(&texts, "none"), Answer::Value(json!([])));
         let numbers = json!({"type": "array", "items": {"type": "integer"}});
-        assert_eq!(read(numbers.clone(), "1 and 2"), items(json!([1, 2]), false));
-        assert!(matches!(read(numbers, "1, x"), Answer::Wrong(text) if text.contains("“x”")));
+        assert_eq!(read(&numbers, "1 and 2"), items(&json!([1, 2]), false));
+        assert!(matches!(read(&numbers, "1, x"), Answer::Wrong(text) if text.contains("“x”")));
     }
 
     #[test]
     fn several_of_the_allowed_values() {
         let units = json!({"type": "array", "items": {"enum": ["red", "green", "blue"]}});
-        assert_eq!(read(units.clone(), "1 and blue"), items(json!(["red", "blue"]), false));
-        assert_eq!(read(units.clone(), "all"), items(json!(["red", "green", "blue"]), false));
-        assert!(matches!(read(units, "gren"), Answer::Wrong(text) if text.contains("Did you mean green")));
+        assert_eq!(read(&units, "1 and blue"), items(&json!(["red", "blue"]), false));
+        assert_eq!(read(&units, "all"), items(&json!(["red", "green", "blue"]), false));
+        assert!(matches!(read(&units, "gren"), Answer::Wrong(text) if text.contains("Did you mean green")));
     }
 
     #[test]
     fn objects_are_counted_first() {
         let schema = json!({"type": "array", "minItems": 1, "maxItems": 4,
             "items": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}});
-        assert_eq!(read(schema.clone(), "two"), Answer::Value(json!([{}, {}])));
-        assert_eq!(read(schema.clone(), "5"), Answer::Wrong("That must be from 1 to 4.".into()));
-        assert!(matches!(read(schema, "many"), Answer::Wrong(_)));
+        assert_eq!(read(&schema, "two"), Answer::Value(json!([{}, {}])));
+        assert_eq!(read(&schema, "5"), Answer::Wrong("That must be from 1 to 4.".into()));
+        assert!(matches!(read(&schema, "many"), Answer::Wrong(_)));
     }
 }

@@ -5,23 +5,26 @@
 //! lost between turns, processes or machines.
 //!
 //! How a sentence travels: [`fold`] takes the messages in; [`said`] finds the tool that is meant ([`intent`]) and opens a
-//! [`form`]; [`extract`] takes from the sentence what is certain; [`fill`] reads answers ([`answer`]); [`refusal`] takes
-//! in what a tool refused; [`speak`] puts the next [`question`] or [`render`]s a result.
+//! [`form`]; [`extract`] takes from the sentence what is certain; [`fill`] reads answers ([`answer`], [`doubt`]); [`refusal`] takes
+//! in what a tool refused; [`speak`] puts the next [`question`] ([`wording`]) or [`render`]s a result.
 
 mod answer;
 mod ask;
 mod check;
 mod choose;
 mod clues;
+mod doubt;
 mod extract;
 mod fill;
 mod fold;
 mod form;
+mod gaps;
 mod hunt;
 mod intent;
 mod list;
 mod phrase;
 mod question;
+mod reader;
 mod refusal;
 mod render;
 mod said;
@@ -29,6 +32,7 @@ mod scalar;
 mod shape;
 mod speak;
 mod table;
+mod wording;
 mod words;
 
 #[cfg(test)]

@@ -52,6 +52,23 @@ pub(super) fn from_to(hunt: &mut Hunt<'_>) {
     }
 }
 
+/// The name of a month, where one parameter is the number of a month.
+pub(super) fn months(hunt: &mut Hunt<'_>) {
+    let Some(slot) = hunt.sole(|slot| slot.shape.is_month(&slot.pointer)) else { return };
+    // "may" is a verb, "May" is not.
+    let named =
+        |at: &usize| !hunt.taken[*at] && hunt.word(*at).starts_with(char::is_uppercase) || hunt.folded[*at].len() > 3;
+    let found: Vec<usize> =
+        (0..hunt.words.len()).filter(named).filter(|at| scalar::month(hunt.word(*at)).is_some()).collect();
+    if let [at] = found[..]
+        && let Some(month) = scalar::month(hunt.word(at)).map(Value::from)
+        && hunt.slots[slot].shape.check(&month).is_ok()
+    {
+        let from = at - usize::from(at > 0 && hunt.folded[at - 1] == "in");
+        hunt.settle(slot, month, from..at + 1);
+    }
+}
+
 /// `in X`, `at X`, `for X`, where one parameter is a place.
 pub(super) fn places(hunt: &mut Hunt<'_>) {
     let Some(slot) = hunt
@@ -64,7 +81,8 @@ pub(super) fn places(hunt: &mut Hunt<'_>) {
         for at in (0..hunt.words.len()).filter(|at| hunt.folded[*at] == word && !hunt.taken[*at]).collect::<Vec<_>>() {
             let Some(span) = name(hunt, at + 1) else { continue };
             let first = hunt.folded[span.start].clone();
-            if NO_PLACE.contains(&first.as_str()) || hunt.word(span.start).contains(|c: char| c.is_ascii_digit()) {
+            let odd = NO_PLACE.contains(&first.as_str()) || is_time(&first);
+            if odd || hunt.word(span.start).contains(|c: char| c.is_ascii_digit()) {
                 continue;
             }
             if let Ok(value) = hunt.slots[slot].read(hunt.span(span.clone())) {
@@ -73,6 +91,52 @@ pub(super) fn places(hunt: &mut Hunt<'_>) {
             }
         }
     }
+}
+
+/// The only name in the sentence, where a place is the only text that is still needed.
+pub(super) fn lone_name(hunt: &mut Hunt<'_>) {
+    let needed = |slot: &&Slot<'_>| !slot.settled && slot.required && is_open_text(slot);
+    let Some(slot) = hunt.sole(|slot| slot.required && is_open_text(slot) && slot.is_like(PLACE)) else { return };
+    if hunt.slots.iter().filter(needed).count() != 1 {
+        return;
+    }
+    let begins = |at: &usize| {
+        let capital = |at: usize| hunt.word(at).starts_with(char::is_uppercase);
+        let plain = !words::is_stop(&hunt.folded[*at]) && !is_time(&hunt.folded[*at]) && hunt.word(*at).len() > 1;
+        capital(*at) && plain && !hunt.taken[*at] && !(capital(*at - 1) && hunt.joined(*at - 1) && *at > 1)
+    };
+    let names: Vec<usize> = (1..hunt.words.len()).filter(begins).collect();
+    if let [at] = names[..]
+        && let Some(span) = name(hunt, at)
+        && let Ok(value) = hunt.slots[slot].read(hunt.span(span.clone()))
+    {
+        hunt.settle(slot, value, span);
+    }
+}
+
+/// Whether a word (in lower case) names a month or a day.
+fn is_time(word: &str) -> bool {
+    (word.len() > 3 && scalar::month(word).is_some()) || (word.ends_with("day") && word.len() > 5)
+}
+
+/// `message "Fix it"`, `with label Work`: a text right after the name of its parameter.
+pub(super) fn after_name(hunt: &mut Hunt<'_>, slot: usize, from: usize, to: usize) -> Option<(Value, Range<usize>)> {
+    if !is_open_text(&hunt.slots[slot]) {
+        return None;
+    }
+    let start = hunt.words.get(to)?.start;
+    let gap = &hunt.text[hunt.words[to - 1].end..start];
+    if let Some(quote) = extract::quotes(hunt.text).into_iter().find(|quote| quote.contains(&(start - 1)))
+        && gap.trim().chars().count() == 1
+    {
+        let value = hunt.slots[slot].read(&hunt.text[quote.clone()]).ok()?;
+        hunt.take(&quote);
+        return Some((value, from..to));
+    }
+    let with = from > 0 && hunt.folded[from - 1] == "with";
+    let span = name(hunt, to).filter(|_| with)?;
+    let value = hunt.slots[slot].read(hunt.span(span.clone())).ok()?;
+    Some((value, from - 1..span.end))
 }
 
 /// Whether a parameter is one end of a way or a place, so that small words before its value are no part of it.
@@ -115,8 +179,16 @@ pub(super) fn quoted(hunt: &mut Hunt<'_>) {
     }
 }
 
-/// `search for X`, `look up X`: the rest of the sentence, where one required parameter is what is searched for.
+/// `search for X`, `look up X`: the rest of the sentence, where one required parameter is what is searched for; and a
+/// question as a whole, where a question is what is needed.
 pub(super) fn subject(hunt: &mut Hunt<'_>) {
+    if hunt.text.ends_with('?')
+        && !hunt.taken.contains(&true)
+        && let Some(slot) = hunt.sole(|slot| slot.required && slot.shape.is_free_text() && slot.is_named(&["question"]))
+        && let Ok(value) = hunt.slots[slot].read(hunt.text)
+    {
+        return hunt.settle(slot, value, 0..hunt.words.len());
+    }
     let Some(slot) = hunt.sole(|slot| slot.required && slot.shape.is_free_text() && slot.is_named(QUERY)) else {
         return;
     };
@@ -160,11 +232,12 @@ fn name(hunt: &Hunt<'_>, from: usize) -> Option<Range<usize>> {
         let capital = word.starts_with(char::is_uppercase);
         let link = to > from && matches!(hunt.folded[to].as_str(), "de" | "la" | "of" | "del" | "am" | "upon" | "le");
         let next = hunt.words.get(to + 1).is_some_and(|_| hunt.word(to + 1).starts_with(char::is_uppercase));
-        let goes_on = match named {
-            true => capital || (link && next),
-            false => !ENDS.contains(&hunt.folded[to].as_str()) && scalar::number(word).is_none(),
+        let goes_on = if named {
+            capital || (link && next)
+        } else {
+            !ENDS.contains(&hunt.folded[to].as_str()) && scalar::number(word).is_none()
         };
-        if !goes_on && !(is_date && to == from) {
+        if !goes_on && (!is_date || to > from) {
             break;
         }
         to += 1;

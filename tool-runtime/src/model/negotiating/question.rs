@@ -3,59 +3,18 @@
 use serde_json::Value;
 
 use super::ask::{self, Ask};
-use super::shape::{Choice, Kind, Number, Shape};
-use super::{check, scalar, words};
+use super::shape::{Choice, Kind, Number};
+use super::{check, scalar, wording, words};
 
 /// As many values are listed; of more, a part of the one that is meant has to be said.
 const LISTED: usize = 12;
 
-/// First words of descriptions that give orders to a model rather than name a thing.
-const ORDERS: &[&str] = &[
-    "accepts",
-    "choose",
-    "comma",
-    "controls",
-    "defines",
-    "determines",
-    "disable",
-    "do",
-    "enable",
-    "enter",
-    "exclude",
-    "filter",
-    "filters",
-    "give",
-    "if",
-    "include",
-    "indicates",
-    "limit",
-    "must",
-    "only",
-    "optional",
-    "pick",
-    "provide",
-    "required",
-    "return",
-    "returns",
-    "select",
-    "set",
-    "show",
-    "specifies",
-    "specify",
-    "use",
-    "used",
-    "when",
-    "whether",
-];
-const QUESTIONS: &[&str] = &["how", "what", "when", "where", "which", "who", "whom", "whose", "why"];
-const PREPOSITIONS: &[&str] = &["after", "at", "before", "by", "for", "from", "in", "of", "on", "to", "until", "with"];
-
 /// The question for a value, with all that is needed to answer it.
 pub(super) fn question(ask: &Ask) -> String {
-    let mut out = sentence(ask);
+    let mut out = wording::sentence(ask);
     let hints = hints(ask);
     if !hints.is_empty() {
-        out.push_str(&format!(" ({})", hints.join("; ")));
+        out.extend([" (", &hints.join("; "), ")"]);
     }
     let list = choices(&ask.choices, ask.numbered());
     if !list.is_empty() {
@@ -107,105 +66,6 @@ fn collect(value: &Value, pointer: &str, out: &mut Vec<String>) {
         }
         value => out.push(format!("{}: {}", ask::label(pointer), words::shorten(&scalar::plain(value), 60))),
     }
-}
-
-/// The question itself, without hints; one inside an object or list begins with where it belongs.
-fn sentence(ask: &Ask) -> String {
-    let (holder, _) = ask.pointer.rsplit_once('/').unwrap_or_default();
-    let asked = bare(ask);
-    if holder.is_empty() { words::capital(&asked) } else { format!("{}: {asked}", words::capital(&ask::label(holder))) }
-}
-
-fn bare(ask: &Ask) -> String {
-    let (shape, label) = (&ask.shape, ask::last(&ask.pointer));
-    let label = shape.title.clone().filter(|title| words::fold(title) != words::fold(&label)).unwrap_or(label);
-    let details = || {
-        let details = words::shorten(words::first_sentence(&shape.description), 160);
-        if details.is_empty() { details } else { format!(" {}.", words::capital(&details)) }
-    };
-    if matches!(&shape.kind, Kind::List { item, .. } if item.is_form() && ask.choices.is_empty()) {
-        return format!("how many {label}? I will ask for each.");
-    }
-    if shape.kind == Kind::Bool {
-        let told = words::fold(&shape.description) == words::fold(&label);
-        return format!("{label}, yes or no?{}", if told { String::new() } else { details() });
-    }
-    if let Some(asked) = asked(&shape.description) {
-        return format!("{asked}?");
-    }
-    match thing(&shape.description).filter(|thing| names(thing, &label)) {
-        Some(thing) if ask.strict => format!("which {}?", without_article(&thing)),
-        Some(thing) => format!("what {} {}?", if is_plural(&thing) { "are" } else { "is" }, with_article(&thing)),
-        None if PREPOSITIONS.contains(&label.as_str()) => format!("{label}?{}", details()),
-        None if ask.strict => format!("which {label}?{}", details()),
-        None if is_whole(shape) && is_plural(&label) => format!("how many {label}?{}", details()),
-        None => format!("what {} {}?{}", if is_plural(&label) { "are" } else { "is" }, with_article(&label), details()),
-    }
-}
-
-/// Whether a phrase can stand for the parameter: "no longer needed or by mistake" says what to answer, not what it is.
-fn names(phrase: &str, label: &str) -> bool {
-    let said = words::tokens(phrase);
-    !phrase.contains(" or ") || words::tokens(label).iter().any(|token| said.contains(token))
-}
-
-/// A description that names a thing in few words, ready to stand in a sentence.
-fn thing(description: &str) -> Option<String> {
-    let sentence = words::first_sentence(description);
-    let end = sentence.find([',', '(', ';', ':', '\n', '—']).unwrap_or(sentence.len());
-    let end = [" - ", " – ", " e.g", " such as ", " in the format", " in format"]
-        .iter()
-        .filter_map(|mark| sentence.find(mark))
-        .fold(end, usize::min);
-    let phrase = sentence[..end].trim().trim_end_matches('.');
-    let folded = words::fold(phrase);
-    let first = folded.split(' ').next().unwrap_or_default();
-    let odd = ORDERS.contains(&first) || QUESTIONS.contains(&first) || phrase.contains(['`', '?', '"']);
-    let count = folded.split(' ').count();
-    (!phrase.is_empty() && !odd && count <= 12 && phrase.len() <= 80).then(|| lowered(phrase))
-}
-
-/// A description that is a question already.
-fn asked(description: &str) -> Option<String> {
-    let sentence = words::first_sentence(description).trim_end_matches('?');
-    let first = words::fold(sentence);
-    let first = first.split(' ').next().unwrap_or_default();
-    (QUESTIONS.contains(&first) && sentence.len() <= 100).then(|| lowered(sentence))
-}
-
-/// The phrase with a small first letter, unless its first word is an acronym or a name.
-fn lowered(phrase: &str) -> String {
-    let first = phrase.split(' ').next().unwrap_or_default();
-    let capitals = first.chars().filter(|c| c.is_uppercase()).count();
-    if capitals > 1 || first.contains('.') {
-        return phrase.to_owned();
-    }
-    let mut chars = phrase.chars();
-    chars.next().map_or_else(String::new, |c| c.to_lowercase().chain(chars).collect())
-}
-
-fn with_article(phrase: &str) -> String {
-    let first = phrase.split(' ').next().unwrap_or_default();
-    if matches!(first, "the" | "a" | "an" | "your" | "his" | "her" | "its" | "their" | "any" | "each" | "one" | "all") {
-        phrase.to_owned()
-    } else {
-        format!("the {phrase}")
-    }
-}
-
-fn without_article(phrase: &str) -> &str {
-    ["the ", "a ", "an "].iter().find_map(|article| phrase.strip_prefix(article)).unwrap_or(phrase)
-}
-
-/// Whether a phrase is about several things: its head, which comes before the first preposition, ends in `s`.
-fn is_plural(phrase: &str) -> bool {
-    let folded = words::fold(phrase);
-    let head = folded.split(' ').take_while(|word| !PREPOSITIONS.contains(word)).last().unwrap_or_default();
-    head.len() > 2 && head.ends_with('s') && !["ss", "us", "is", "ews"].iter().any(|end| head.ends_with(end))
-}
-
-fn is_whole(shape: &Shape) -> bool {
-    matches!(&shape.kind, Kind::Number(Number { integer: true, .. }))
 }
 
 /// What helps to answer: range, form, default, example.
@@ -268,4 +128,42 @@ fn hints(ask: &Ask) -> Vec<String> {
         out.push("or “none”".to_owned());
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::shape::Shape;
+    use super::*;
+
+    fn asked(pointer: &str, schema: &Value) -> String {
+        question(&Ask::new(pointer, &Shape::of(schema)))
+    }
+
+    #[test]
+    fn hints_say_what_is_accepted() {
+        for (schema, expected) in [
+            (json!({"type": "integer", "minimum": 1, "maximum": 50}), "How many guests? (from 1 to 50)"),
+            (json!({"type": "integer", "minimum": 0, "maximum": u64::MAX}), "How many guests?"),
+            (
+                json!({"type": "number", "exclusiveMinimum": 0, "default": 2}),
+                "What are the guests? (more than 0; say “default” for 2)",
+            ),
+            (json!({"type": "string", "examples": ["Ada, Bob"]}), "What are the guests? (for example Ada, Bob)"),
+            (json!({"type": "string", "pattern": "^x+$"}), "What are the guests? (must match ^x+$)"),
+            (json!({"type": ["string", "null"]}), "What are the guests? (or “none”)"),
+            (json!({"type": "boolean"}), "Guests, yes or no?"),
+            (json!({"enum": ["a", "b"]}), "Which guests?\n  1. a\n  2. b"),
+            (json!({"enum": [5, 1]}), "Which guests?\n  - 5\n  - 1"),
+            (
+                json!({"type": "object", "properties": {"a": {}}}),
+                "What are the guests? (any of a as name: value pairs; or “none”)",
+            ),
+        ] {
+            assert_eq!(asked("/guests", &schema), expected);
+        }
+        let many: Vec<_> = (0..30).map(|n| format!("v{n}")).collect();
+        assert!(asked("/x", &json!({"enum": many})).ends_with("  … and 18 more: say a part of the one you mean"));
+    }
 }

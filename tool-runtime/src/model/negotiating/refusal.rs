@@ -96,7 +96,9 @@ pub(super) fn learn(form: &mut Form, root: &Shape, refusal: Refusal) -> String {
             lacking.push(ask::field("", if known { name } else { need }));
         }
         lacking.dedup();
-        lacking.iter().for_each(|pointer| form.unset(pointer));
+        for pointer in &lacking {
+            form.unset(pointer);
+        }
         form.wanted = lacking;
     }
     told.extend(refusal.notes);
@@ -111,7 +113,9 @@ pub(super) fn learn(form: &mut Form, root: &Shape, refusal: Refusal) -> String {
 fn objection(form: &mut Form, root: &Shape, pointer: &str, verdict: &Verdict) -> Option<String> {
     let nested: Vec<String> = verdict.problems.iter().filter_map(|problem| inner(root, pointer, problem)).collect();
     if !nested.is_empty() {
-        nested.iter().for_each(|inside| form.unset(inside));
+        for inside in &nested {
+            form.unset(inside);
+        }
         form.wanted.extend(nested);
         return Some(verdict.problems.join("\n"));
     }
@@ -121,22 +125,18 @@ fn objection(form: &mut Form, root: &Shape, pointer: &str, verdict: &Verdict) ->
     let label = ask::label(pointer);
     let reasons =
         verdict.problems.iter().map(|problem| problem.trim().trim_end_matches('.')).collect::<Vec<_>>().join("; ");
-    match given {
-        Some(value) => {
-            let reasons = if reasons.is_empty() { ".".to_owned() } else { format!(": {reasons}.") };
-            Some(format!("“{}” does not work for {label}{reasons}", words::shorten(&scalar::plain(&value), 60)))
-        }
-        // Nothing was given yet: the question says by itself that it is needed, and what is possible.
-        None => {
-            let folded = words::fold(&reasons);
-            let plain = ["required", "missing", "expected", "needed", "must be given", "provide"];
-            let silent = reasons.is_empty()
-                || verdict.allowed.is_some()
-                || !verdict.suggested.is_empty()
-                || plain.iter().any(|word| folded.contains(word));
-            (!silent).then(|| format!("{}: {reasons}.", words::capital(&label)))
-        }
+    if let Some(value) = given {
+        let reasons = if reasons.is_empty() { ".".to_owned() } else { format!(": {reasons}.") };
+        return Some(format!("“{}” does not work for {label}{reasons}", words::shorten(&scalar::plain(&value), 60)));
     }
+    // Nothing was given yet: the question says by itself that it is needed, and what is possible.
+    let folded = words::fold(&reasons);
+    let plain = ["required", "missing", "expected", "needed", "must be given", "provide"];
+    let silent = reasons.is_empty()
+        || verdict.allowed.is_some()
+        || !verdict.suggested.is_empty()
+        || plain.iter().any(|word| folded.contains(word));
+    (!silent).then(|| format!("{}: {reasons}.", words::capital(&label)))
 }
 
 /// Nothing is possible for a parameter: something that it depends on has to change.
@@ -181,12 +181,22 @@ pub(super) fn reason(text: &str) -> String {
     words::shorten(told.trim(), 600)
 }
 
-/// Whether a failure says that somebody did not allow the call.
-pub(super) fn is_denial(text: &str) -> bool {
+/// What to tell where a failure says that a person did not allow the call; `None` where it says something else.
+pub(super) fn denial(text: &str) -> Option<String> {
     let folded = words::fold(text);
-    let said = ["denied", "declined", "not approved", "disapproved", "rejected by", "refused by", "not allowed by"];
-    let system = ["permission denied", "access denied", "access is denied"];
-    said.iter().any(|word| folded.contains(word)) && !system.iter().any(|word| folded.contains(word))
+    let who = ["by the user", "by a human", "by the person", "by the operator"];
+    let refused = ["denied", "declined", "rejected", "refused"];
+    let by = refused.iter().any(|verb| who.iter().any(|who| folded.contains(&format!("{verb} {who}"))));
+    if !by && !folded.starts_with("the call was denied") {
+        return None;
+    }
+    let why = text.split_once(": ").map(|(_, why)| words::shorten(why.trim().trim_end_matches('.'), 300));
+    Some(
+        why.map_or_else(
+            || "All right, I have left that undone.".into(),
+            |why| format!("I have left that undone: {why}."),
+        ),
+    )
 }
 
 fn texts(map: &Map<String, Value>, key: &str) -> Vec<String> {

@@ -15,7 +15,7 @@ impl Dialogue<'_> {
     /// Takes in what the person said.
     pub(super) fn said(&mut self, text: &str) {
         if text.is_empty() {
-            self.note = "I did not get any text.".to_owned();
+            self.tell("I did not get any text.");
             return;
         }
         match std::mem::take(&mut self.stage) {
@@ -40,8 +40,8 @@ impl Dialogue<'_> {
             return self.start(tool, "");
         }
         match intent::command(text) {
-            Some(Command::Thanks) => self.note = "You are welcome.".to_owned(),
-            Some(Command::Cancel | Command::Back) => self.note = "There is nothing to take back.".to_owned(),
+            Some(Command::Thanks) => self.tell("You are welcome."),
+            Some(Command::Cancel | Command::Back) => self.tell("There is nothing to take back."),
             Some(Command::Help | Command::Hello) => self.offer_all(""),
             Some(Command::Again) if self.last.is_some() => {
                 if let Some(last) = self.last.take() {
@@ -61,12 +61,15 @@ impl Dialogue<'_> {
                 return;
             }
         }
-        let guess = if text.len() > SENTENCE { Guess::Unknown } else { self.index().guess(text) };
+        let guess = if text.len() > SENTENCE { Guess::Unknown } else { self.guessed(text) };
         match guess {
             Guess::One(tool) => self.start(tool, text),
             _ if self.follow(text) => {}
-            Guess::Perhaps(offered) if matches!(offered[..], [tool] if self.finds_something(tool, text)) => {
+            Guess::Perhaps(offered) if matches!(offered[..], [tool] if self.finds(tool, text).0 > 0) => {
                 self.start(offered[0], text);
+            }
+            Guess::Unknown if self.tools.len() == 1 && text.len() <= SENTENCE && self.finds(0, text).0 > 0 => {
+                self.start(0, text);
             }
             Guess::Perhaps(offered) => {
                 self.note = if offered.len() > 1 { "Which of these do you mean?".into() } else { String::new() };
@@ -74,17 +77,27 @@ impl Dialogue<'_> {
             }
             Guess::Unknown => {
                 self.offer_all(text);
-                self.note = "I am not sure what you mean.".to_owned();
+                self.tell("I am not sure what you mean.");
             }
         }
     }
 
-    /// Whether the sentence holds a value that a tool asks for.
-    fn finds_something(&self, tool: usize, text: &str) -> bool {
+    /// Which tool a sentence is about: by its words, and by how much of what a tool needs is in it.
+    fn guessed(&self, text: &str) -> Guess {
+        self.index().guess(text, |tool| {
+            let (found, needed) = self.finds(tool, text);
+            let share = [1.0, 1.3, 1.6, 1.9][found.min(3)];
+            if found > 0 && found == needed { share + 0.4 } else { share }
+        })
+    }
+
+    /// How many of the required parameters of a tool are in a sentence, and how many there are.
+    fn finds(&self, tool: usize, text: &str) -> (usize, usize) {
         let root = self.shape(tool);
         let found = extract::extract(root, &Value::Null, &self.index().verbs(tool), text);
-        let required = |name: &str| root.fields().iter().any(|field| field.required && field.name == name);
-        found.values.iter().any(|(pointer, _)| required(&ask::parameter(pointer)))
+        let given = |name: &str| found.values.iter().any(|(pointer, _)| ask::parameter(pointer) == name);
+        let required = root.fields().iter().filter(|field| field.required);
+        (required.clone().filter(|field| given(&field.name)).count(), required.count())
     }
 
     fn offer_all(&mut self, text: &str) {
@@ -105,15 +118,15 @@ impl Dialogue<'_> {
         match picked {
             Some(tool) => self.start(tool, &before),
             None if negative || intent::command(text) == Some(Command::Cancel) => {
-                self.note = "All right. What would you like instead?".to_owned();
+                self.tell("All right. What would you like instead?");
             }
             None if scalar::place(text).is_some() || scalar::yes_or_no(text).is_some() => {
-                self.note = format!("Which one? Please give a number from 1 to {}.", offered.len());
+                self.tell(format!("Which one? Please give a number from 1 to {}.", offered.len()));
                 self.stage = Stage::Choosing { offered, text: before, quiet: true };
             }
             None => {
                 // "book" may be unclear among all tools, and clear among those that were shown.
-                let fits = match self.index().guess(text) {
+                let fits = match self.guessed(text) {
                     Guess::Perhaps(fits) => fits.into_iter().filter(|tool| offered.contains(tool)).collect(),
                     _ => Vec::new(),
                 };
@@ -128,8 +141,7 @@ impl Dialogue<'_> {
                 {
                     // The list was just shown.
                     (*all, *quiet) = (offered, true);
-                    self.note =
-                        "I am not sure what you mean. Give a number, or say “help” for all I can do.".to_owned();
+                    self.tell("I am not sure what you mean. Give a number, or say “help” for all I can do.");
                 }
             }
         }
@@ -151,7 +163,7 @@ impl Dialogue<'_> {
         let title = self.title(&form.tool);
         self.note = if known.is_empty() { format!("{title}.") } else { format!("{title} – {known}.") };
         if !complaints.is_empty() {
-            self.note = format!("{}\n{complaints}", self.note);
+            self.tell(format!("{}\n{complaints}", self.note));
         }
         self.stage = Stage::Filling(form);
     }
@@ -182,7 +194,7 @@ impl Dialogue<'_> {
         };
         let rest = text[lead.len()..].trim().trim_end_matches(['?', '.', '!']);
         let root = self.shape(tool);
-        let mut found = extract::extract(root, &Value::Null, &self.index().verbs(tool), rest);
+        let mut found = extract::extract(root, &Value::Null, &self.index().verbs(tool), text);
         if found.values.is_empty() && rest.split(' ').count() <= 4 {
             found = self.sole_text(tool, rest).unwrap_or_default();
         }
@@ -191,7 +203,7 @@ impl Dialogue<'_> {
         }
         let mut form = Form::new(&last.tool).with(last.values);
         self.take_in(&mut form, found);
-        self.note = format!("{} – {}.", self.title(&form.tool), question::settled(&form.values));
+        self.tell(format!("{} – {}.", self.title(&form.tool), question::settled(&form.values)));
         self.stage = Stage::Filling(form);
         true
     }
@@ -221,7 +233,7 @@ impl Dialogue<'_> {
         if scalar::yes_or_no(text) == Some(false)
             || matches!(command, Some(Command::Cancel | Command::Thanks | Command::Done))
         {
-            self.note = "All right, I have left that undone.".to_owned();
+            self.tell("All right, I have left that undone.");
             return;
         }
         let Some(root) = self.shape_of(&form) else { return self.request(text) };
@@ -232,10 +244,18 @@ impl Dialogue<'_> {
             return;
         }
         let said = words::fold(text);
+        let correction = extract::begins_with_pair(root, text) || extract::is_correction(text);
+        if !correction && text.len() <= SENTENCE && matches!(self.guessed(text), Guess::One(_)) {
+            return self.request(text);
+        }
         let said = said.strip_prefix("change ").unwrap_or(&said).trim_start_matches("the ").to_owned();
         let names = root.fields().iter().map(|field| field.name.clone()).find(|name| words::fold(name) == said);
-        let mut found = extract::explicit(root, &form.values, text);
+        let mut found = extract::explicit(root, text);
         found.named.extend(names.map(|name| ask::field("", &name)));
+        if found == Found::default() && command.is_none() && text.len() <= SENTENCE {
+            let verbs = self.place(&form.tool).map(|tool| self.index().verbs(tool)).unwrap_or_default();
+            found = extract::extract(root, &Value::Null, &verbs, text);
+        }
         if found == Found::default() {
             return match command {
                 Some(Command::Help) => self.stage = Stage::Parked { form, failed },

@@ -8,7 +8,20 @@ const NUMBERS: [&str; 13] =
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 const PLACES: [&str; 10] =
     ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
-const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
 
 /// A value as a person reads it: texts without quotes, yes and no, everything else as JSON.
 pub(super) fn plain(value: &Value) -> String {
@@ -95,6 +108,13 @@ pub(super) fn yes_or_no(text: &str) -> Option<bool> {
     }
 }
 
+/// The number of a month that is named in full or by its first letters.
+pub(super) fn month(word: &str) -> Option<usize> {
+    let word = word.trim_end_matches('.').to_lowercase();
+    let at = MONTHS.iter().position(|month| word.len() >= 3 && month.starts_with(&word))?;
+    Some(at + 1)
+}
+
 /// A date as `YYYY-MM-DD`, from any form that can only mean one day.
 pub(super) fn date(text: &str) -> Option<String> {
     let text = text.trim().trim_end_matches('.').to_lowercase();
@@ -103,10 +123,6 @@ pub(super) fn date(text: &str) -> Option<String> {
         .filter(|piece| !piece.is_empty() && *piece != "of" && *piece != "the")
         .collect();
     let [a, b, c] = pieces[..] else { return None };
-    let month = |word: &str| {
-        let month = MONTHS.iter().position(|month| word.len() >= 3 && word.starts_with(month))?;
-        word.chars().all(char::is_alphabetic).then_some(month + 1)
-    };
     let count = |word: &str| {
         let word = ["st", "nd", "rd", "th"].iter().find_map(|tail| word.strip_suffix(tail)).unwrap_or(word);
         word.parse::<usize>().ok()
@@ -136,7 +152,7 @@ pub(super) fn is_date(text: &str) -> bool {
         text[from..to].bytes().all(|b| b.is_ascii_digit()).then(|| text[from..to].parse().ok()).flatten()
     };
     let (Some(year), Some(month), Some(day)) = (count(0, 4), count(5, 7), count(8, 10)) else { return false };
-    let leap = |year: u32| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let leap = |year: u32| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let days = match month {
         2 => 28 + u32::from(leap(year)),
         4 | 6 | 9 | 11 => 30,

@@ -16,7 +16,7 @@ impl Dialogue<'_> {
         let text = match &stage {
             Stage::Filling(form) => match self.shape_of(form) {
                 Some(root) if form.doubt.is_none() => match form.next(root) {
-                    Some(ask) => self.ask(form, &ask),
+                    Some(ask) => next_question(form, &ask),
                     None if may_call => return Reply::Call(self.call(&form.tool, &form.arguments(root))),
                     None => self.go_on(form, false),
                 },
@@ -26,7 +26,7 @@ impl Dialogue<'_> {
             Stage::Parked { form, failed } => self.go_on(form, *failed),
             Stage::Choosing { quiet: true, .. } if !self.note.is_empty() => String::new(),
             Stage::Choosing { offered, .. } => self.list(offered),
-            Stage::Idle if self.note.is_empty() => self.list(&(0..self.tools.len()).collect::<Vec<_>>()),
+            Stage::Idle if self.note.is_empty() => self.list(&self.all()),
             Stage::Idle if self.note.ends_with('?') || !self.told => String::new(),
             Stage::Idle => "Anything else?".to_owned(),
         };
@@ -37,18 +37,9 @@ impl Dialogue<'_> {
             _ if long || self.told => "\n",
             _ => " ",
         };
-        Reply::Say(render::printable(&format!("{}{gap}{text}", self.note)))
-    }
-
-    /// The next question of a form.
-    fn ask(&self, form: &Form, ask: &Ask) -> String {
-        if form.open.as_ref() == Some(&ask.pointer) {
-            return format!("What else for {}? (“done” when that is all)", ask::label(&ask.pointer));
-        }
-        if form.values.pointer(&ask.pointer).and_then(|value| value.as_array()).is_some_and(|list| !list.is_empty()) {
-            return format!("More are needed. {}", question::question(ask));
-        }
-        question::question(ask)
+        let said = render::printable(&format!("{}{gap}{text}", self.note));
+        // Whatever was left out as not printable: a turn is never empty.
+        Reply::Say(if said.trim().is_empty() { self.list(&self.all()) } else { said })
     }
 
     fn doubt(&self, form: &Form, root: &Shape) -> String {
@@ -91,6 +82,10 @@ impl Dialogue<'_> {
         format!("Shall I go ahead with “{}”{known}? (yes or no{change})", self.title(&form.tool))
     }
 
+    fn all(&self) -> Vec<usize> {
+        (0..self.tools.len()).collect()
+    }
+
     /// The tools that a person can choose from.
     fn list(&self, offered: &[usize]) -> String {
         if self.tools.is_empty() {
@@ -120,13 +115,25 @@ impl Dialogue<'_> {
     }
 
     /// A tool in one line.
-    fn line(&self, tool: usize) -> String {
+    pub(super) fn line(&self, tool: usize) -> String {
         let spec = self.tools[tool];
         let (title, about) = (self.title(&spec.name), words::first_sentence(&spec.description));
-        let line = match words::tokens(about) == words::tokens(&title) {
-            true => title,
-            false => format!("{title} – {}", words::shorten(about, 90)),
+        let line = if words::tokens(about) == words::tokens(&title) {
+            title
+        } else {
+            format!("{title} – {}", words::shorten(about, 90))
         };
         render::printable(line.trim_end_matches([' ', '–', '.']))
     }
+}
+
+/// The next question of a form.
+fn next_question(form: &Form, ask: &Ask) -> String {
+    if form.open.as_ref() == Some(&ask.pointer) {
+        return format!("What else for {}? (“done” when that is all)", ask::label(&ask.pointer));
+    }
+    if form.values.pointer(&ask.pointer).and_then(|value| value.as_array()).is_some_and(|list| !list.is_empty()) {
+        return format!("More are needed. {}", question::question(ask));
+    }
+    question::question(ask)
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{render, words};
 
 /// As many columns, and characters in a line, a table has at most.
-const COLUMNS: usize = 6;
+const COLUMNS: usize = 10;
 const WIDTH: usize = 100;
 
 /// The lines of a table, where the items are alike and small enough for one.
@@ -45,7 +45,7 @@ pub(super) fn table(items: &[Value]) -> Option<Vec<String>> {
         for ((cell, width), right) in row.iter().zip(&widths).zip(&numeric) {
             let gap = " ".repeat(width - count(cell));
             let (before, after) = if *right { (gap.as_str(), "") } else { ("", gap.as_str()) };
-            out.push_str(&format!("{before}{cell}{after}  "));
+            out.extend([before, cell.as_str(), after, "  "]);
         }
         out.trim_end().to_owned()
     };

@@ -156,8 +156,8 @@ fn forms_can_be_dropped_and_changed_for_another() {
         Shall I drop “Delete file” and go to “Get weather”? (yes or no)
         > no
         ! delete_file {"path":"weather in Oslo"}
-        <! The call was denied by the user.
-        All right, I have left that undone. (The call was denied by the user.)
+        <! the call was denied, and did not run
+        All right, I have left that undone.
 
         Anything else?
         > delete a file
@@ -211,6 +211,40 @@ fn what_is_unclear_is_asked() {
 }
 
 #[test]
+fn what_failed_can_be_mended_in_few_words() {
+    check(
+        &tools(),
+        r#"
+        > search flights from Rome to Oslo on 2026-10-01 for 3 passengers
+        ! search_flights {"from":"Rome","to":"Oslo","date":"2026-10-01","passengers":3}
+        <! {"ok":false,"problems":["The server is busy."]}
+        The server is busy.
+        Shall I try again? (yes or no, or change something, such as “from: …”)
+        > passengers 12
+        Passengers must be from 1 to 9. Shall I try again? (yes or no, or change something, such as “from: …”)
+        > 4 passengers
+        ! search_flights {"from":"Rome","to":"Oslo","date":"2026-10-01","passengers":4}
+        <! {"ok":false,"problems":["The server is busy."]}
+        The server is busy.
+        Shall I try again? (yes or no, or change something, such as “from: …”)
+        > the date
+        What is the day of the flight? (a date such as 2026-10-01)
+        > 2026-10-02
+        ! search_flights {"from":"Rome","to":"Oslo","date":"2026-10-02","passengers":4}
+        <! timed out
+        That did not work: timed out.
+        Shall I try again? (yes or no, or change something, such as “from: …”)
+        > to Bergen
+        ! search_flights {"from":"Rome","to":"Bergen","date":"2026-10-02","passengers":4}
+        <! timed out
+        That did not work: timed out.
+        Shall I try again? (yes or no, or change something, such as “from: …”)
+        > weather in Rome
+        ! get_weather {"city":"Rome"}"#,
+    );
+}
+
+#[test]
 fn optional_parameters_are_asked_when_they_are_named() {
     check(
         &tools(),
@@ -231,5 +265,38 @@ fn optional_parameters_are_asked_when_they_are_named() {
         Unit: fahrenheit. What is the city name?
         > Paris with unit celsius
         ! get_weather {"city":"Paris","unit":"celsius"}"#,
+    );
+}
+
+#[test]
+fn the_only_tool_needs_no_name() {
+    let climate = json!({"type": "object", "required": ["city", "month"], "properties": {
+        "city": {"type": "string", "description": "The city's English name.", "examples": ["Oslo"]},
+        "month": {"type": "integer", "minimum": 1, "maximum": 12, "description": "The month, 1 for January."}}});
+    check(
+        &ToolList::new(vec![tool("get_climate", "Get the usual temperature of a city in a month.", climate)]),
+        r#"
+        > How warm is Oslo in July?
+        ! get_climate {"city":"Oslo","month":7}
+        < 17
+        17
+
+        Anything else?
+        > and in August?
+        ! get_climate {"city":"Oslo","month":8}
+        < 16
+        16
+
+        Anything else?
+        > what about Rome?
+        ! get_climate {"city":"Rome","month":8}
+        < 27
+        27
+
+        Anything else?
+        > how warm is Madrid
+        Get climate – city: Madrid. What is the month? (from 1 to 12)
+        > in may
+        ! get_climate {"city":"Madrid","month":5}"#,
     );
 }

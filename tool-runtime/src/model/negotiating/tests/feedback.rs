@@ -21,31 +21,31 @@ fn script(text: &str, feedback: &[Value]) -> String {
     feedback.iter().enumerate().fold(text.to_owned(), fill)
 }
 
-fn no(results: Value) -> Value {
+fn no(results: &Value) -> Value {
     json!({"ok": false, "validationResults": results})
 }
 
 #[test]
 fn a_booking_is_led_by_what_the_tool_allows() {
     let feedback = [
-        no(json!({
+        no(&json!({
             "departure": {"valid": false, "problems": ["no matching options"], "allowedValues": ["london", "Berlin"]},
             "arrival": {"valid": false, "requiresValidParameters": ["departure"]},
             "date": {"valid": false, "requiresValidParameters": ["departure", "arrival"]},
             "passengers": {"valid": false, "requiresValidParameters": ["departure", "arrival", "date"]}})),
-        no(json!({
+        no(&json!({
             "departure": {"valid": true, "allowedValues": ["london", "Berlin"]},
             "arrival": {"valid": false, "problems": ["no matching options"], "allowedValues": ["New York", "NEW_YORK"]},
             "date": {"valid": false, "requiresValidParameters": ["arrival"]},
             "passengers": {"valid": false, "requiresValidParameters": ["arrival", "date"]}})),
-        no(json!({
+        no(&json!({
             "departure": {"valid": true}, "arrival": {"valid": true, "normalizedValue": "New York"},
             "date": {"valid": false, "problems": ["no matching options"], "suggestedValues": ["2026-10-02"]},
             "passengers": {"valid": false, "requiresValidParameters": ["date"]}})),
-        no(json!({
+        no(&json!({
             "departure": {"valid": true}, "arrival": {"valid": true}, "date": {"valid": true},
             "passengers": {"valid": false, "problems": ["value required"]}})),
-        no(json!({
+        no(&json!({
             "departure": {"valid": true}, "arrival": {"valid": true}, "date": {"valid": true},
             "passengers": {"valid": false, "problems": ["not enough seats available (3 passengers, max is 2)"]}})),
     ];
@@ -97,7 +97,7 @@ fn a_booking_is_led_by_what_the_tool_allows() {
 #[test]
 fn where_nothing_is_possible_something_else_can_change() {
     let feedback = [
-        no(json!({
+        no(&json!({
             "departure": {"valid": true, "allowedValues": ["Paris", "Rome"]}, "arrival": {"valid": true},
             "date": {"valid": false, "problems": ["no matching options"], "allowedValues": []},
             "passengers": {"valid": false, "requiresValidParameters": ["date"]}})),
@@ -140,9 +140,9 @@ fn only_what_was_refused_is_asked_again_deep_inside_too() {
         "required": ["name", "age"], "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}},
         "unit": {"type": "string"}}});
     let feedback = [
-        no(json!({"who": {"valid": false, "problems": ["`who.age`: expected a number from 0 to 150, got 900"]}})),
-        no(json!({"unit": {"valid": false, "requiresValidParameters": ["who"]}})),
-        no(json!({"unit": {"valid": false, "problems": ["unknown"],
+        no(&json!({"who": {"valid": false, "problems": ["`who.age`: expected a number from 0 to 150, got 900"]}})),
+        no(&json!({"unit": {"valid": false, "requiresValidParameters": ["who"]}})),
+        no(&json!({"unit": {"valid": false, "problems": ["unknown"],
             "dynamicParameterSchema": {"type": "integer", "maximum": 3}}})),
     ];
     let text = r#"

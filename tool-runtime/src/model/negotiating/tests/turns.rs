@@ -87,6 +87,18 @@ fn a_call_that_was_not_made_is_not_made_unasked() {
 }
 
 #[test]
+fn what_was_said_before_a_success_does_not_matter() {
+    let made = call("call_1", "{\"city\":\"Rome\"}");
+    let before = [Message::user("delete a file"), Message::assistant("?"), Message::user("weather in Rome")];
+    let after = [calls(std::slice::from_ref(&made)), answer(&made, "{}", false), Message::user("and in Oslo?")];
+    let whole: Vec<Message> = before.into_iter().chain(after.clone()).collect();
+    assert_eq!(reply(&tools(), &whole), reply(&tools(), &after));
+    assert!(
+        matches!(reply(&tools(), &after), Reply::Call(call) if call.id == "call_2" && call.arguments.contains("Oslo"))
+    );
+}
+
+#[test]
 fn results_of_parallel_calls_are_all_told() {
     let (one, two) = (call("a", "{\"city\":\"Rome\"}"), call("b", "{\"city\":\"Oslo\"}"));
     let refused =
@@ -113,6 +125,22 @@ fn nothing_to_answer_and_nothing_to_offer() {
     let gone = ToolCall { name: "gone".into(), ..call("x", "not json") };
     let messages = [calls(std::slice::from_ref(&gone)), answer(&gone, "{\"ok\":false}", true)];
     assert!(matches!(reply(&tools(), &messages), Reply::Say(_)));
+}
+
+#[test]
+fn a_denial_is_no_failure_of_the_tool() {
+    let made = call("a", "{}");
+    for (text, told) in [
+        ("the call was denied, and did not run: too cold", "I have left that undone: too cold.\n\nAnything else?"),
+        ("Declined by the user.", "All right, I have left that undone.\n\nAnything else?"),
+    ] {
+        let messages = [calls(std::slice::from_ref(&made)), answer(&made, text, true)];
+        assert_eq!(reply(&tools(), &messages), Reply::Say(told.into()));
+    }
+    let messages = [calls(std::slice::from_ref(&made)), answer(&made, "Permission denied (os error 13)", true)];
+    assert!(
+        matches!(reply(&tools(), &messages), Reply::Say(text) if text.starts_with("That did not work: Permission"))
+    );
 }
 
 #[test]
