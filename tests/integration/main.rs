@@ -3,5 +3,8 @@
 mod agent;
 mod agreement;
 mod declare;
+mod idempotency;
+mod layers;
 mod schema;
 mod shared;
+mod toolset;
