@@ -2,6 +2,7 @@
 
 mod agent;
 mod agreement;
+mod bad_input;
 mod declare;
 mod idempotency;
 mod layers;
