@@ -80,9 +80,9 @@ fn same_arguments(call: &Invocation<'_>) -> Option<String> {
     if call.spec.traits.effect == Effect::ReadOnly {
         return None;
     }
-    // Lengths in front, so that no principal can look like the start of another tool's name.
-    let principal = call.cx.principal().unwrap_or_default();
-    Some(format!("{}:{principal}{}:{}{}", principal.len(), call.spec.name.len(), call.spec.name, call.arguments))
+    // Written out and with a length, so that no principal can look like nobody, or like the start of another tool's name.
+    let (principal, name) = (call.cx.principal(), &call.spec.name);
+    Some(format!("{principal:?}{}:{name}{}", name.len(), call.arguments))
 }
 
 impl Layer for Idempotency {

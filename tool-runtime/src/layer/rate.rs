@@ -1,6 +1,7 @@
 //! A limit on calls in a time.
 
 use std::{
+    collections::VecDeque,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -10,20 +11,24 @@ use tokio::time::Instant;
 use crate::tool::{CallError, CallFuture};
 use crate::toolset::{Invocation, Layer, Next};
 
+/// No program runs this long.
+const EVER: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
 /// Lets so many calls of the set start in a time. More wait for their turn, or are refused. Clones share the limit.
 #[derive(Clone, Debug)]
 pub struct RateLimit {
-    calls: u32,
+    calls: usize,
     per: Duration,
     refuse: bool,
-    /// When the allowance will be full again (the generic cell rate algorithm).
-    full: Arc<Mutex<Option<Instant>>>,
+    /// When the last calls started, or will: at most `calls` of them, oldest first.
+    starts: Arc<Mutex<VecDeque<Instant>>>,
 }
 
 impl RateLimit {
     /// A limit of `calls` (at least one) in any time of length `per`. All of them may come at once.
     pub fn new(calls: u32, per: Duration) -> Self {
-        Self { calls: calls.max(1), per, refuse: false, full: Arc::default() }
+        let calls = usize::try_from(calls).unwrap_or(usize::MAX).max(1);
+        Self { calls, per: per.min(EVER), refuse: false, starts: Arc::default() }
     }
 
     /// Refuses a call over the limit with [`CallError::OverBudget`] in place of letting it wait.
@@ -35,14 +40,18 @@ impl RateLimit {
     /// When the next call may start; takes its place unless it would have to wait and must not.
     fn reserve(&self) -> Option<Instant> {
         let now = Instant::now();
-        let each = self.per / self.calls;
-        let mut full = self.full.lock().unwrap_or_else(PoisonError::into_inner);
-        let after = full.unwrap_or(now).max(now) + each;
-        let start = after.checked_sub(self.per).unwrap_or(now).max(now);
+        let mut starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
+        while starts.front().is_some_and(|start| *start + self.per <= now) {
+            starts.pop_front();
+        }
+        let start = if starts.len() < self.calls { now } else { starts[0] + self.per };
         if self.refuse && start > now {
             return None;
         }
-        *full = Some(after);
+        if starts.len() >= self.calls {
+            starts.pop_front();
+        }
+        starts.push_back(start);
         Some(start)
     }
 }

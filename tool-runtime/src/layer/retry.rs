@@ -39,12 +39,16 @@ impl Layer for Retry {
                     Err(CallError::TimedOut { .. }) => true,
                     _ => false,
                 };
-                if !may_pass || left == 0 || call.cx.cancellation().is_cancelled() {
+                if !may_pass || left == 0 {
                     return result;
                 }
+                tokio::select! {
+                    biased;
+                    () = call.cx.cancellation().cancelled() => return result,
+                    () = tokio::time::sleep(wait) => {}
+                }
                 left -= 1;
-                tokio::time::sleep(wait).await;
-                wait *= 2;
+                wait = wait.saturating_mul(2);
             }
         })
     }

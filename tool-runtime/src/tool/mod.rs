@@ -30,6 +30,7 @@ pub use field::{AnyField, AnySlot, Field, Param, Slot};
 pub use fingerprint::Fingerprint;
 pub use input::ToolInput;
 pub use outcome::CallError;
+pub(crate) use outcome::shown;
 pub use output::{Content, Image, Output, Shown, Text, ToolOutput};
 pub(crate) use part::Bound;
 pub use part::{CallFuture, DynTool, Part, Start, Started};

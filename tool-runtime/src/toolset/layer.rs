@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
+use super::dispatch::run;
 use crate::tool::{CallError, CallFuture, Context, DynTool, Output, Started, ToolSpec};
 
 /// Code around the calls of a toolset.
@@ -28,7 +29,7 @@ pub trait Layer: Send + Sync + 'static {
     /// Runs a call.
     fn call<'a>(&'a self, call: Invocation<'a>, next: Next<'a>) -> CallFuture<'a>;
 
-    /// Changes what is known about a tool. The default changes nothing.
+    /// Changes what is known about a tool, but for its name. The default changes nothing.
     fn spec(&self, spec: &Arc<ToolSpec>) -> Arc<ToolSpec> {
         Arc::clone(spec)
     }
@@ -64,12 +65,12 @@ pub struct Next<'a> {
 }
 
 impl<'a> Next<'a> {
-    /// Runs what lies inside. Each call of this method is another run.
+    /// Runs what lies inside. Each call of this method is another run. A panic in there is an error here.
     pub fn run(&mut self) -> CallFuture<'a> {
         match self.first.take() {
-            Some(work) => work,
+            Some(work) => Box::pin(run(work)),
             None => match self.inner.start(self.call.arguments, self.call.cx) {
-                Ok(started) => started.work,
+                Ok(started) => Box::pin(run(started.work)),
                 Err(error) => Box::pin(std::future::ready(Err(error))),
             },
         }
@@ -82,9 +83,13 @@ impl fmt::Debug for Next<'_> {
     }
 }
 
-/// `tool` inside `layer`.
+/// `tool` inside `layer`, under its own name: a layer that gave names could give one twice.
 pub(super) fn wrap(tool: &Arc<dyn DynTool>, layer: &Arc<dyn Layer>) -> Arc<dyn DynTool> {
-    Arc::new(Layered { inner: Arc::clone(tool), spec: layer.spec(tool.spec()), layer: Arc::clone(layer) })
+    let mut spec = layer.spec(tool.spec());
+    if spec.name != tool.name() {
+        spec = Arc::new(ToolSpec { name: tool.name().to_owned(), ..ToolSpec::clone(&spec) });
+    }
+    Arc::new(Layered { inner: Arc::clone(tool), spec, layer: Arc::clone(layer) })
 }
 
 struct Layered {
@@ -106,7 +111,8 @@ impl DynTool for Layered {
         let Started { needs_approval, work } = self.inner.start(arguments, cx)?;
         let call = Invocation { spec: &self.spec, arguments, cx };
         let next = Next { inner: &*self.inner, call, first: Some(work) };
-        Ok(Started { needs_approval, work: self.layer.call(call, next) })
+        // The layer is asked when the work is polled, not before: an approval may still be missing.
+        Ok(Started { needs_approval, work: Box::pin(async move { self.layer.call(call, next).await }) })
     }
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {

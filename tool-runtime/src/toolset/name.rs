@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::tool::shown;
+
 /// A name that cannot be used, or is used already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -32,15 +34,11 @@ impl fmt::Display for NameError {
                 write!(out, "two tools are called `{name}`; rename or prefix one of them before they are put together")
             }
             Self::Invalid { name } => {
-                write!(
-                    out,
-                    "`{}` is no name for a tool: 1 to 64 of the characters A-Z, a-z, 0-9, _ and -",
-                    name.escape_debug()
-                )
+                write!(out, "`{}` is no name for a tool: 1 to 64 of the characters A-Z, a-z, 0-9, _ and -", shown(name))
             }
-            Self::Unknown { name, suggestion: None } => write!(out, "there is no tool called `{name}`"),
+            Self::Unknown { name, suggestion: None } => write!(out, "there is no tool called `{}`", shown(name)),
             Self::Unknown { name, suggestion: Some(near) } => {
-                write!(out, "there is no tool called `{name}`; did you mean `{near}`?")
+                write!(out, "there is no tool called `{}`; did you mean `{near}`?", shown(name))
             }
         }
     }
