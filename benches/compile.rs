@@ -79,7 +79,10 @@ fn generate() -> io::Result<Vec<Subject>> {
         let dependencies = match kind {
             Kind::Ours => {
                 let path = runtime.display();
-                format!("{json}tool-runtime = {{ path = {path:?}, default-features = false, features = [\"derive\"] }}\n", path = path.to_string())
+                format!(
+                    "{json}tool-runtime = {{ path = {path:?}, default-features = false, features = [\"derive\"] }}\n",
+                    path = path.to_string()
+                )
             }
             Kind::Derives => format!("{json}serde_json = \"1\"\n"),
             _ => String::new(),
@@ -116,7 +119,11 @@ pub(crate) fn seconds(subject: &Subject, mode: Mode) -> io::Result<f64> {
             return Ok(());
         }
         let text = String::from_utf8_lossy(&output.stderr);
-        Err(io::Error::other(format!("`{}` did not compile: {}", subject.name, text.lines().next().unwrap_or_default())))
+        Err(io::Error::other(format!(
+            "`{}` did not compile: {}",
+            subject.name,
+            text.lines().next().unwrap_or_default()
+        )))
     };
     // What the crate depends on is built by this one.
     cargo()?;
@@ -141,7 +148,8 @@ fn parse(times: &str) -> io::Result<f64> {
         let (minutes, seconds) = time.trim_end_matches('s').split_once('m')?;
         Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
     };
-    let children: Option<Vec<f64>> = times.lines().nth(1).map(|line| line.split_whitespace().filter_map(seconds).collect());
+    let children: Option<Vec<f64>> =
+        times.lines().nth(1).map(|line| line.split_whitespace().filter_map(seconds).collect());
     match children.as_deref() {
         Some([user, system]) => Ok(user + system),
         _ => Err(io::Error::other("the compiler's time could not be read")),

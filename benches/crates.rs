@@ -71,7 +71,9 @@ pub(crate) fn source(kind: Kind) -> String {
             "#[derive(Serialize, Deserialize, JsonSchema)]\n"
         }
         Kind::Rmcp => {
-            out.push_str("use rmcp::{Json, handler::server::{tool::ToolRouter, wrapper::Parameters}, tool, tool_router};\n");
+            out.push_str(
+                "use rmcp::{Json, handler::server::{tool::ToolRouter, wrapper::Parameters}, tool, tool_router};\n",
+            );
             out.push_str("use rmcp::schemars::{self, JsonSchema};\nuse serde::{Deserialize, Serialize};\n");
             "#[derive(Serialize, Deserialize, JsonSchema)]\n"
         }
@@ -93,7 +95,8 @@ pub(crate) fn source(kind: Kind) -> String {
         Kind::Floor => {}
         Kind::Ours => {
             let names = names(|number| format!("tool_{number:03}"));
-            let _ = write!(out, "pub fn tools() -> tool_runtime::Toolset {{\n    tool_runtime::toolset!({names})\n}}\n");
+            let _ =
+                write!(out, "pub fn tools() -> tool_runtime::Toolset {{\n    tool_runtime::toolset!({names})\n}}\n");
         }
         Kind::Derives => {
             let calls = names(|number| format!("fn_tool(\"tool_{number:03}\", \"{}\", tool_{number:03})", doc(number)));
@@ -102,7 +105,10 @@ pub(crate) fn source(kind: Kind) -> String {
         Kind::Rmcp => out.push_str("}\n"),
         Kind::Rig => {
             let adds: String = (0..TOOLS).map(|number| format!("    tools.add_tool(Tool{number:03});\n")).collect();
-            let _ = write!(out, "pub fn tools() -> rig_core::tool::ToolSet {{\n    let mut tools = rig_core::tool::ToolSet::default();\n{adds}    tools\n}}\n");
+            let _ = write!(
+                out,
+                "pub fn tools() -> rig_core::tool::ToolSet {{\n    let mut tools = rig_core::tool::ToolSet::default();\n{adds}    tools\n}}\n"
+            );
         }
     }
     out
@@ -115,7 +121,11 @@ fn doc(number: usize) -> String {
 /// Name, type and description of each parameter.
 fn params(number: usize) -> [(&'static str, &'static str, String); 3] {
     let param = |place: usize, name| {
-        (name, TYPES[(number * 2 + place * (1 + number % 3)) % TYPES.len()], format!("The {name} thing of number {number}."))
+        (
+            name,
+            TYPES[(number * 2 + place * (1 + number % 3)) % TYPES.len()],
+            format!("The {name} thing of number {number}."),
+        )
     };
     [param(0, "first"), param(1, "second"), param(2, "third")]
 }
@@ -130,7 +140,7 @@ fn structure(out: &mut String, number: usize) {
 
 fn tool(out: &mut String, kind: Kind, number: usize) {
     let params = params(number);
-    let body = format!("    drop((first, second, third));\n    Done {{ number: {number} }}\n");
+    let body = format!("    let _ = (first, second, third);\n    Done {{ number: {number} }}\n");
     let unpack = format!("Args{number:03} {{ first, second, third }}");
     let doc = doc(number);
     match kind {
@@ -151,7 +161,10 @@ fn tool(out: &mut String, kind: Kind, number: usize) {
         Kind::Rmcp => {
             let args = format!("Parameters({unpack}): Parameters<Args{number:03}>");
             let head = format!("/// {doc}\n#[tool]\npub async fn tool_{number:03}(&self, {args}) -> Json<Done>");
-            let _ = write!(out, "{head} {{\n    drop((first, second, third));\n    Json(Done {{ number: {number} }})\n}}\n\n");
+            let _ = write!(
+                out,
+                "{head} {{\n    let _ = (first, second, third);\n    Json(Done {{ number: {number} }})\n}}\n\n"
+            );
         }
         Kind::Rig => {
             let list: String = params.iter().map(|(name, ty, _)| format!("{name}: {ty}, ")).collect();
@@ -161,7 +174,7 @@ fn tool(out: &mut String, kind: Kind, number: usize) {
             let result = "Result<Done, rig_core::tool::ToolError>";
             let _ = write!(
                 out,
-                "{attr}\npub async fn tool_{number:03}({list}) -> {result} {{\n    drop((first, second, third));\n    Ok(Done {{ number: {number} }})\n}}\n\n"
+                "{attr}\npub async fn tool_{number:03}({list}) -> {result} {{\n    let _ = (first, second, third);\n    Ok(Done {{ number: {number} }})\n}}\n\n"
             );
         }
     }

@@ -30,7 +30,12 @@ pub(crate) fn measure(report: &mut Report) {
     let Some(unused) = runs.iter().map(|(unused, _)| *unused).reduce(f64::max) else {
         return report.broken("startup", "the program could not start itself");
     };
-    report.at_most("startup/unused", unused, 0.0, "of 199 tools that are not in the set, those that anything was made for");
+    report.at_most(
+        "startup/unused",
+        unused,
+        0.0,
+        "of 199 tools that are not in the set, those that anything was made for",
+    );
     let ours = runs.iter().map(|(_, micros)| micros / 200.0).fold(f64::INFINITY, f64::min);
     let floor = clock::least(&mut [&mut floor], 200, 50)[0] / 1000.0;
     let how = format!("µs of CPU for each of 200, least of 9 starts; schemars and a RawValue alone {floor:.1}");
