@@ -140,7 +140,7 @@ fn structure(out: &mut String, number: usize) {
 
 fn tool(out: &mut String, kind: Kind, number: usize) {
     let params = params(number);
-    let body = format!("    drop((first, second, third));\n    Done {{ number: {number} }}\n");
+    let body = format!("    let _ = (first, second, third);\n    Done {{ number: {number} }}\n");
     let unpack = format!("Args{number:03} {{ first, second, third }}");
     let doc = doc(number);
     match kind {
@@ -163,7 +163,7 @@ fn tool(out: &mut String, kind: Kind, number: usize) {
             let head = format!("/// {doc}\n#[tool]\npub async fn tool_{number:03}(&self, {args}) -> Json<Done>");
             let _ = write!(
                 out,
-                "{head} {{\n    drop((first, second, third));\n    Json(Done {{ number: {number} }})\n}}\n\n"
+                "{head} {{\n    let _ = (first, second, third);\n    Json(Done {{ number: {number} }})\n}}\n\n"
             );
         }
         Kind::Rig => {
@@ -174,7 +174,7 @@ fn tool(out: &mut String, kind: Kind, number: usize) {
             let result = "Result<Done, rig_core::tool::ToolError>";
             let _ = write!(
                 out,
-                "{attr}\npub async fn tool_{number:03}({list}) -> {result} {{\n    drop((first, second, third));\n    Ok(Done {{ number: {number} }})\n}}\n\n"
+                "{attr}\npub async fn tool_{number:03}({list}) -> {result} {{\n    let _ = (first, second, third);\n    Ok(Done {{ number: {number} }})\n}}\n\n"
             );
         }
     }

@@ -8,7 +8,9 @@ use serde_json::Deserializer;
 /// A cursor over the entries of a JSON object.
 ///
 /// [`Object::entry`] reads a key and stops at its value; the caller reads the value from [`Entry::rest`] and tells with
-/// [`Object::advance`] how long it was. So every value is read once, by the code that knows its type.
+/// [`Object::advance`] how long it was. So every value is read once, by the code that knows its type. Who expects a
+/// certain key takes the steps of an entry one by one: [`Object::more`], [`Object::skip_key`] or [`Object::key`], and
+/// [`Object::value`].
 #[derive(Debug)]
 pub(crate) struct Object<'a> {
     text: &'a str,
@@ -40,15 +42,24 @@ impl<'a> Object<'a> {
     }
 
     /// The next entry, or `None` after the last one and nothing but white space behind the object.
-    #[inline]
     pub(crate) fn entry(&mut self) -> Result<Option<Entry<'a>>, ScanError> {
-        if self.at == usize::MAX {
+        if !self.more()? {
             return Ok(None);
+        }
+        let key = self.key()?;
+        Ok(Some(Entry { key, rest: self.value()? }))
+    }
+
+    /// Moves to the next key; `false` after the last entry and nothing but white space behind the object.
+    #[inline]
+    pub(crate) fn more(&mut self) -> Result<bool, ScanError> {
+        if self.at == usize::MAX {
+            return Ok(false);
         }
         match self.peek() {
             Some(b'}') => {
                 self.at += 1;
-                return if self.peek().is_none() { Ok(None) } else { Err(ScanError) };
+                return if self.peek().is_none() { Ok(false) } else { Err(ScanError) };
             }
             Some(b',') if !self.first => {
                 self.at += 1;
@@ -60,13 +71,31 @@ impl<'a> Object<'a> {
             _ => return Err(ScanError),
         }
         self.first = false;
-        let key = self.key()?;
+        Ok(true)
+    }
+
+    /// Moves behind the key if it is `name`, written without escapes. `name` has nothing that JSON must escape.
+    #[inline]
+    pub(crate) fn skip_key(&mut self, name: &str) -> bool {
+        let start = self.at + 1;
+        let end = start + name.len();
+        let bytes = self.text.as_bytes();
+        let found = bytes.get(end) == Some(&b'"') && &bytes[start..end] == name.as_bytes();
+        if found {
+            self.at = end + 1;
+        }
+        found
+    }
+
+    /// Moves from behind a key to its value: the text from there on.
+    #[inline]
+    pub(crate) fn value(&mut self) -> Result<&'a str, ScanError> {
         if self.peek() != Some(b':') {
             return Err(ScanError);
         }
         self.at += 1;
         self.peek();
-        Ok(Some(Entry { key, rest: &self.text[self.at..] }))
+        Ok(&self.text[self.at..])
     }
 
     /// Moves behind a value of `length` bytes.
@@ -103,8 +132,7 @@ impl<'a> Object<'a> {
     }
 
     /// Reads a key; the cursor is at its opening quote.
-    #[inline]
-    fn key(&mut self) -> Result<Cow<'a, str>, ScanError> {
+    pub(crate) fn key(&mut self) -> Result<Cow<'a, str>, ScanError> {
         let start = self.at + 1;
         for (offset, &byte) in self.text.as_bytes()[start..].iter().enumerate() {
             match byte {

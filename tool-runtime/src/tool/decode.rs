@@ -22,12 +22,8 @@ pub fn decode(def: &'static Def, text: &str, cx: &Context, slots: &mut [&mut dyn
         return Err(Refused::Arguments(diagnose::diagnose(def, text, slots)));
     }
     for slot in &mut *slots {
-        if !slot.is_filled() {
-            if slot.param().secret {
-                slot.read_secret(cx).map_err(Refused::Failed)?;
-            } else if !slot.read_absent() {
-                return Err(Refused::Arguments(diagnose::diagnose(def, text, slots)));
-            }
+        if !slot.complete(cx).map_err(Refused::Failed)? {
+            return Err(Refused::Arguments(diagnose::diagnose(def, text, slots)));
         }
     }
     match def.guard() {
@@ -41,19 +37,16 @@ fn read(text: &str, slots: &mut [&mut dyn AnySlot]) -> Option<()> {
     let mut object = Object::enter(text).ok()?;
     // Models give arguments in the order of the schema, so the next slot is nearly always the right one.
     let mut next = 0;
-    while let Some(entry) = object.entry().ok()? {
-        let index = match slots.get(next) {
-            Some(slot) if slot.param().name == entry.key && !slot.param().secret => next,
-            _ => slots.iter().position(|slot| slot.param().name == entry.key && !slot.param().secret)?,
+    while object.more().ok()? {
+        let index = match slots.get(next).map(|slot| slot.param()) {
+            Some(param) if param.plain && object.skip_key(param.name) => next,
+            _ => {
+                let key = object.key().ok()?;
+                slots.iter().position(|slot| slot.param().is_called(&key))?
+            }
         };
-        let slot = &mut slots[index];
-        if slot.is_filled() {
-            return None;
-        }
-        object.advance(slot.read(entry.rest).ok()?);
-        if slot.broken().is_some() {
-            return None;
-        }
+        let rest = object.value().ok()?;
+        object.advance(slots[index].accept(rest)?);
         next = index + 1;
     }
     Some(())

@@ -14,6 +14,8 @@ pub struct Param {
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,
     pub(crate) secret: bool,
+    /// Whether the name stands in arguments as it is: the model gives it, and JSON escapes nothing of it.
+    pub(crate) plain: bool,
     /// JSON texts of example values.
     pub(crate) examples: &'static [&'static str],
 }
@@ -21,7 +23,7 @@ pub struct Param {
 impl Param {
     /// A parameter without description.
     pub const fn new(name: &'static str) -> Self {
-        Self { name, description: "", secret: false, examples: &[] }
+        Self { name, description: "", secret: false, plain: is_plain(name), examples: &[] }
     }
 
     /// Adds a description.
@@ -35,6 +37,23 @@ impl Param {
         self.examples = examples;
         self
     }
+
+    /// Whether `key` in the arguments means this parameter.
+    pub(super) fn is_called(&self, key: &str) -> bool {
+        self.name == key && !self.secret
+    }
+}
+
+const fn is_plain(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    let mut index = 0;
+    while index < bytes.len() {
+        if matches!(bytes[index], 0..=0x1f | b'"' | b'\\') {
+            return false;
+        }
+        index += 1;
+    }
+    true
 }
 
 /// One parameter of type `T`: the evidence that its type can be read and described.
@@ -43,7 +62,7 @@ impl Param {
 /// reported once, where it is written.
 pub struct Field<T: 'static> {
     param: Param,
-    read: fn(&str) -> Result<(T, usize), serde_json::Error>,
+    read: fn(&str, &mut Option<T>) -> Result<usize, serde_json::Error>,
     absent: fn() -> Option<T>,
     schema: fn(&mut SchemaGenerator) -> schemars::Schema,
     default: Option<fn() -> T>,
@@ -60,7 +79,7 @@ impl<T> Field<T> {
     {
         Self {
             param,
-            read: T::read,
+            read: read::<T>,
             absent: T::absent,
             schema: T::schema,
             default: None,
@@ -76,9 +95,10 @@ impl<T> Field<T> {
         T: DeserializeOwned,
     {
         param.secret = true;
+        param.plain = false;
         Self {
             param,
-            read: |_| Err(serde::de::Error::custom("a secret is not an argument")),
+            read: |_, _| Err(serde::de::Error::custom("a secret is not an argument")),
             absent: || None,
             schema: |_| schemars::Schema::default(),
             default: None,
@@ -106,6 +126,13 @@ impl<T> Field<T> {
     pub const fn slot(&'static self) -> Slot<T> {
         Slot { field: self, value: None }
     }
+}
+
+/// Reads the value at the start of `text` into `place`; returns its length.
+fn read<T: ToolInput>(text: &str, place: &mut Option<T>) -> Result<usize, serde_json::Error> {
+    let (value, length) = T::read(text)?;
+    *place = Some(value);
+    Ok(length)
 }
 
 impl<T> fmt::Debug for Field<T> {
@@ -164,46 +191,6 @@ impl<T> Slot<T> {
     pub fn take(self) -> T {
         self.value.expect("decoding succeeds only with every slot filled")
     }
-}
-
-/// A slot whose type is not known here.
-pub trait AnySlot {
-    /// The parameter's data.
-    fn param(&self) -> &'static Param;
-    /// Whether a value was put in.
-    fn is_filled(&self) -> bool;
-    /// Reads the value at the start of `text`; returns its length.
-    fn read(&mut self, text: &str) -> Result<usize, serde_json::Error>;
-    /// Puts in what stands for "not given"; `false` when there is no such thing.
-    fn read_absent(&mut self) -> bool;
-    /// Puts in the secret of the parameter's name.
-    fn read_secret(&mut self, cx: &Context) -> Result<(), Failure>;
-    /// The first rule that the value breaks.
-    fn broken(&self) -> Option<Rule>;
-}
-
-impl<T> AnySlot for Slot<T> {
-    fn param(&self) -> &'static Param {
-        &self.field.param
-    }
-
-    fn is_filled(&self) -> bool {
-        self.value.is_some()
-    }
-
-    fn read(&mut self, text: &str) -> Result<usize, serde_json::Error> {
-        let (value, length) = (self.field.read)(text)?;
-        self.value = Some(value);
-        Ok(length)
-    }
-
-    fn read_absent(&mut self) -> bool {
-        self.value = match self.field.default {
-            Some(default) => Some(default()),
-            None => (self.field.absent)(),
-        };
-        self.value.is_some()
-    }
 
     fn read_secret(&mut self, cx: &Context) -> Result<(), Failure> {
         let name = self.field.param.name;
@@ -216,6 +203,65 @@ impl<T> AnySlot for Slot<T> {
             return Ok(());
         }
         Err(Failure::told("the tool is not set up").because(format_args!("the secret `{name}` does not fit its type")))
+    }
+}
+
+/// A slot whose type is not known here.
+pub trait AnySlot {
+    /// The parameter's data.
+    fn param(&self) -> &'static Param;
+    /// Reads the value at the start of `text` and returns its length; `None` when it cannot be read, breaks a rule, or is
+    /// the second one.
+    fn accept(&mut self, text: &str) -> Option<usize>;
+    /// Puts in what the arguments did not give, if they did not: the secret of the parameter's name, or what stands for
+    /// "not given"; `false` when there is no such thing.
+    fn complete(&mut self, cx: &Context) -> Result<bool, Failure>;
+    /// Reads the value at the start of `text`; returns its length.
+    fn read(&mut self, text: &str) -> Result<usize, serde_json::Error>;
+    /// Puts in what stands for "not given"; `false` when there is no such thing.
+    fn read_absent(&mut self) -> bool;
+    /// The first rule that the value breaks.
+    fn broken(&self) -> Option<Rule>;
+}
+
+impl<T> AnySlot for Slot<T> {
+    fn param(&self) -> &'static Param {
+        &self.field.param
+    }
+
+    fn accept(&mut self, text: &str) -> Option<usize> {
+        if self.value.is_some() {
+            return None;
+        }
+        let length = (self.field.read)(text, &mut self.value).ok()?;
+        let checks = self.field.checks;
+        if checks.is_empty() {
+            return Some(length);
+        }
+        let value = self.value.as_ref()?;
+        checks.iter().all(|check| (check.holds)(value, &check.rule)).then_some(length)
+    }
+
+    fn complete(&mut self, cx: &Context) -> Result<bool, Failure> {
+        if self.value.is_some() {
+            return Ok(true);
+        }
+        if self.field.param.secret {
+            return self.read_secret(cx).map(|()| true);
+        }
+        Ok(self.read_absent())
+    }
+
+    fn read(&mut self, text: &str) -> Result<usize, serde_json::Error> {
+        (self.field.read)(text, &mut self.value)
+    }
+
+    fn read_absent(&mut self) -> bool {
+        self.value = match self.field.default {
+            Some(default) => Some(default()),
+            None => (self.field.absent)(),
+        };
+        self.value.is_some()
     }
 
     fn broken(&self) -> Option<Rule> {
