@@ -7,7 +7,7 @@ use serde_json::Deserializer;
 
 /// A cursor over the entries of a JSON object.
 ///
-/// [`Object::entry`] reads a key and stops at its value; the caller reads the value from [`Entry::rest`] and tells with
+/// [`Object::more`] and [`Object::key`] lead to a value; the caller reads it from [`Object::value`] and tells with
 /// [`Object::advance`] how long it was. So every value is read once, by the code that knows its type. Who expects a
 /// certain key takes the steps of an entry one by one: [`Object::more`], [`Object::skip_key`] or [`Object::key`], and
 /// [`Object::value`].
@@ -16,13 +16,6 @@ pub(crate) struct Object<'a> {
     text: &'a str,
     at: usize,
     first: bool,
-}
-
-/// One entry: its key, and the text from the start of its value on.
-#[derive(Debug)]
-pub(crate) struct Entry<'a> {
-    pub(crate) key: Cow<'a, str>,
-    pub(crate) rest: &'a str,
 }
 
 /// The text is not a JSON object; `serde_json` says it better.
@@ -41,13 +34,15 @@ impl<'a> Object<'a> {
         Ok(object)
     }
 
-    /// The next entry, or `None` after the last one and nothing but white space behind the object.
-    pub(crate) fn entry(&mut self) -> Result<Option<Entry<'a>>, ScanError> {
+    /// Moves to the value of the next entry and gives its key; `None` after the last one and nothing but white space
+    /// behind the object.
+    pub(crate) fn entry(&mut self) -> Result<Option<Cow<'a, str>>, ScanError> {
         if !self.more()? {
             return Ok(None);
         }
         let key = self.key()?;
-        Ok(Some(Entry { key, rest: self.value()? }))
+        self.value()?;
+        Ok(Some(key))
     }
 
     /// Moves to the next key; `false` after the last entry and nothing but white space behind the object.
@@ -167,8 +162,8 @@ mod tests {
     fn read(text: &str) -> Option<Map<String, Value>> {
         let mut object = Object::enter(text).ok()?;
         let mut map = Map::new();
-        while let Some(entry) = object.entry().ok()? {
-            let key = entry.key.into_owned();
+        while let Some(key) = object.entry().ok()? {
+            let key = key.into_owned();
             let value = object.skip().ok()?;
             map.insert(key, serde_json::from_str(value).ok()?);
         }

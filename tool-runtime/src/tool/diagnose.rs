@@ -100,10 +100,9 @@ fn entries<'a>(def: &'static Def, text: &'a str) -> Result<Vec<(String, &'a str)
     };
     let mut entries = Vec::new();
     let mut object = Object::enter(text).map_err(|_| not_an_object())?;
-    while let Some(entry) = object.entry().map_err(|_| not_an_object())? {
-        let key = entry.key.into_owned();
+    while let Some(key) = object.entry().map_err(|_| not_an_object())? {
         let raw = object.skip().map_err(|error| feedback::malformed(text, &error))?;
-        entries.push((key, raw));
+        entries.push((key.into_owned(), raw));
     }
     Ok(entries)
 }
