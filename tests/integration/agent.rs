@@ -44,7 +44,7 @@ fn delete(
 /// Never comes back.
 #[tool(timeout = "50ms")]
 async fn hang() {
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// Blocks its thread and does not care.
@@ -225,7 +225,7 @@ async fn gives_a_typed_answer() {
     assert_eq!(session.send_for::<Sum>("x").await.unwrap(), Sum { total: 8 });
 
     let model = ScriptedModel::new([Turn::say("five"), Turn::call("final_answer", json!({"answer": 5}))]);
-    assert_eq!(Agent::new(model).session().send_for::<i64>("x").await.unwrap(), 5);
+    assert_eq!(Agent::new(model).run_for::<i64>("x").await.unwrap(), 5);
 }
 
 #[tokio::test]

@@ -109,7 +109,7 @@ fn what_is_not_json() {
         ("{", "JSON"),
         (r#"{"text":"a""#, "JSON"),
         (r#"{"text":"a",}"#, "comma"),
-        (r#"{'text':'a'}"#, "quote"),
+        (r"{'text':'a'}", "quote"),
         (r#"{text:"a"}"#, "quote"),
         ("```json\n{\"text\":\"a\"}\n```", "JSON"),
         ("\u{feff}{\"text\":\"a\"}", "JSON"),

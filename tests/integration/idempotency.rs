@@ -174,7 +174,7 @@ async fn the_log_gets_every_call_that_ran() {
     let sink = Arc::clone(&lines);
     let (tools, _) = set();
     let tools = tools.layer(Log::new(move |entry| {
-        let kind = entry.result.as_ref().map(|_| ()).map_err(|error| error.did_not_run());
+        let kind = entry.result.as_ref().map(|_| ()).map_err(tool_runtime::CallError::did_not_run);
         assert!(entry.call.arguments.starts_with('{') && entry.took < Duration::from_secs(5));
         sink.lock().unwrap().push((entry.to_string(), kind));
     }));

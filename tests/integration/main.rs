@@ -1,5 +1,11 @@
 //! The workspace as a user sees it.
 
+#![allow(
+    clippy::float_cmp,
+    clippy::many_single_char_names,
+    reason = "values come back as they were given, and the parameters of test tools need no names"
+)]
+
 mod agent;
 mod agreement;
 mod bad_input;

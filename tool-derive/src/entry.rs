@@ -150,6 +150,8 @@ fn owned_arguments() -> Attribute {
     parse_quote!(#[allow(
         clippy::needless_pass_by_value,
         clippy::too_many_arguments,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_async,
         reason = "a tool owns its decoded arguments, and takes what it needs"
     )])
 }

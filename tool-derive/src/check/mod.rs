@@ -18,6 +18,7 @@ pub(crate) fn check(tool: &Tool, errors: &mut Errors) {
     effect(tool, errors);
     external(tool, errors);
     placement(tool, errors);
+    challenge(tool, errors);
     for arg in tool.args() {
         limits::check(arg, errors);
     }
@@ -80,6 +81,20 @@ fn external(tool: &Tool, errors: &mut Errors) {
     }
     if let (Some(_), Some(state)) = (options.external, &options.state) {
         errors.at(state.span, text::EXTERNAL_STATE);
+    }
+}
+
+/// A challenge names parameters that a person may see.
+fn challenge(tool: &Tool, errors: &mut Errors) {
+    let Some(challenge) = &tool.options.challenge else { return };
+    let text = challenge.value();
+    let known: Vec<&str> = tool.args().filter(|arg| arg.attrs.secret.is_none()).map(|arg| arg.name.as_str()).collect();
+    for place in text.split('{').skip(1) {
+        match place.split_once('}') {
+            Some((name, _)) if known.contains(&name) => {}
+            Some((name, _)) => errors.at(challenge.span(), text::unknown(name, "parameter in the challenge", &known)),
+            None => errors.at(challenge.span(), text::CHALLENGE),
+        }
     }
 }
 

@@ -55,6 +55,7 @@ pub(crate) const APPROVAL: &str = "expected `never`, `always` or `when(path)`";
 pub(crate) const EFFECT: &str = "expected `read_only`, `write` or `destructive`";
 pub(crate) const STRINGS: &str = "expected a list of texts, such as `[\"1\", \"2\"]`";
 pub(crate) const META_VALUE: &str = "expected a literal: a text, a number, `true` or `false`";
+pub(crate) const CHALLENGE: &str = "a place in the challenge ends with `}`, such as `{path}`";
 pub(crate) const COMMA: &str = "expected `,`";
 pub(crate) const TOOLSET: &str = "expected `toolset!(state; tool, …)` or `toolset!(tool, …)`";
 pub(crate) const PROVIDE: &str = "`Provide` can be derived for a struct with fields, each of another type";

@@ -33,6 +33,9 @@ mod typed;
 
 use std::{fmt, sync::Arc};
 
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
 pub use error::AgentError;
 pub use event::Event;
 pub use front::{ApprovalRequest, Decision, ExternalCall, Front, Unattended};
@@ -140,6 +143,14 @@ impl Agent {
     /// A conversation, to be continued prompt by prompt.
     pub fn session(&self) -> Session {
         Session::new(self.clone(), Vec::new())
+    }
+
+    /// Answers one prompt with a `T`, in a conversation of its own; see [`Session::send_for`].
+    pub async fn run_for<T: DeserializeOwned + JsonSchema + Send + 'static>(
+        &self,
+        prompt: impl Into<String>,
+    ) -> Result<T, AgentError> {
+        self.session().send_for(prompt).await
     }
 
     /// Answers one prompt in a conversation of its own.

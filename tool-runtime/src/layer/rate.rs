@@ -12,7 +12,7 @@ use crate::tool::{CallError, CallFuture};
 use crate::toolset::{Invocation, Layer, Next};
 
 /// No program runs this long.
-const EVER: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+const EVER: Duration = Duration::from_hours(100 * 365 * 24);
 
 /// Lets so many calls of the set start in a time. More wait for their turn, or are refused. Clones share the limit.
 #[derive(Clone, Debug)]

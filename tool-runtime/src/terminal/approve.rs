@@ -62,6 +62,9 @@ fn show(terminal: &Terminal, spec: &ToolSpec, arguments: &Value) {
         Effect::Destructive => "DESTROYS something",
     };
     terminal.say(&format!("\n{} ({}; {effect})", escape(title), escape(&spec.name)));
+    if let Some(challenge) = spec.challenge(arguments) {
+        terminal.say(&format!("  {}", escape(&challenge)));
+    }
     let Some(arguments) = arguments.as_object() else { return };
     let width = arguments.keys().map(|name| name.chars().count()).max().unwrap_or_default();
     for (name, value) in arguments {

@@ -15,7 +15,7 @@ const MOST_UNKNOWN: usize = 8;
 pub(super) fn diagnose(def: &'static Def, text: &str, slots: &mut [&mut dyn AnySlot]) -> Rejection {
     let entries = match entries(def, text) {
         Ok(entries) => entries,
-        Err(problem) => return Rejection::one(problem),
+        Err(problem) => return Rejection::one(*problem),
     };
     let known: Vec<&str> = slots.iter().filter(|slot| !slot.param().secret).map(|slot| slot.param().name).collect();
     let mut given = Map::new();
@@ -78,12 +78,12 @@ pub(super) fn answer(text: &str, schema: fn(&mut SchemaGenerator) -> schemars::S
 }
 
 /// The entries of the arguments, each value as text.
-fn entries<'a>(def: &'static Def, text: &'a str) -> Result<Vec<(String, &'a str)>, Problem> {
+fn entries<'a>(def: &'static Def, text: &'a str) -> Result<Vec<(String, &'a str)>, Box<Problem>> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
     // The whole text first: a mistake in the JSON itself hides all others.
-    let whole: Value = serde_json::from_str(text).map_err(|error| feedback::malformed(text, &error))?;
+    let whole: Value = serde_json::from_str(text).map_err(|error| Box::new(feedback::malformed(text, &error)))?;
     let not_an_object = || {
         let names: Vec<String> = def
             .fields
@@ -96,12 +96,12 @@ fn entries<'a>(def: &'static Def, text: &'a str) -> Result<Vec<(String, &'a str)
         } else {
             format!("an object with {}", names.join(", "))
         };
-        Problem::new("", ProblemKind::WrongType, expected).got(feedback::shorten(&whole))
+        Box::new(Problem::new("", ProblemKind::WrongType, expected).got(feedback::shorten(&whole)))
     };
     let mut entries = Vec::new();
     let mut object = Object::enter(text).map_err(|_| not_an_object())?;
     while let Some(key) = object.entry().map_err(|_| not_an_object())? {
-        let raw = object.skip().map_err(|error| feedback::malformed(text, &error))?;
+        let raw = object.skip().map_err(|error| Box::new(feedback::malformed(text, &error)))?;
         entries.push((key.into_owned(), raw));
     }
     Ok(entries)

@@ -33,7 +33,7 @@ pub use outcome::CallError;
 pub(crate) use outcome::shown;
 pub use output::{Content, Image, Output, Shown, Text, ToolOutput};
 pub(crate) use part::Bound;
-pub use part::{CallFuture, DynTool, Part, Start, Started};
+pub use part::{CallFuture, DynTool, Part, ReadAnswer, Start, Started};
 pub use returned::{Answer, AnyKind, Fallible, Kind, Plain, Returned};
 pub use rule::{Check, Format, Measured, Number, Pattern, Ranged, Rule, Textual, Unit};
 pub use spec::{Approval, Effect, ToolSpec, Traits, Ui};

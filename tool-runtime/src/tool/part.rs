@@ -32,6 +32,9 @@ pub enum Start<S: 'static> {
     On(for<'a> fn(&'a S, &'a str, &'a Context) -> Result<Started<'a>, Refused>),
 }
 
+/// The code that reads the output that somebody outside gave to a call.
+pub type ReadAnswer = fn(&str) -> Result<Output, Rejection>;
+
 /// A tool for the state `S`, as constants.
 pub struct Part<S: 'static> {
     /// The declaration.
@@ -39,7 +42,7 @@ pub struct Part<S: 'static> {
     /// Starts a call.
     pub start: Start<S>,
     /// Reads the output that somebody outside gave; for external tools.
-    pub answer: Option<fn(&str) -> Result<Output, Rejection>>,
+    pub answer: Option<ReadAnswer>,
 }
 
 impl<S> Clone for Start<S> {

@@ -4,8 +4,7 @@ use std::fmt;
 
 use schemars::{Schema, SchemaGenerator};
 
-use super::{CallError, Output, ToolError, ToolInput, ToolOutput, diagnose};
-use crate::feedback::Rejection;
+use super::{CallError, Output, ReadAnswer, ToolError, ToolInput, ToolOutput, diagnose};
 
 /// The evidence that what a function returns can be given back, and the code that does it.
 pub struct Returned<R> {
@@ -94,7 +93,7 @@ impl<T, E> Fallible<T, E> {
 
 /// The evidence that the answer to an external tool can be read, checked and described.
 pub struct Answer<T> {
-    read: fn(&str) -> Result<Output, Rejection>,
+    read: ReadAnswer,
     schema: fn(&mut SchemaGenerator) -> Option<Schema>,
     of: std::marker::PhantomData<fn() -> T>,
 }
@@ -116,7 +115,7 @@ impl<T> Answer<T> {
     }
 
     /// The code that reads an answer.
-    pub const fn read(&self) -> fn(&str) -> Result<Output, Rejection> {
+    pub const fn read(&self) -> ReadAnswer {
         self.read
     }
 

@@ -198,6 +198,10 @@ impl<T> fmt::Debug for Check<T> {
 
 impl<T> Check<T> {
     /// A range.
+    ///
+    /// # Panics
+    ///
+    /// At compile time, when a bound does not fit the type.
     #[track_caller]
     pub const fn range(min: Option<Number>, max: Option<Number>, exclusive: bool) -> Self
     where

@@ -41,6 +41,27 @@ impl ToolSpec {
     }
 }
 
+impl ToolSpec {
+    /// The question of the declaration ([`Traits::challenge`]) with the arguments in their places; `None` without one.
+    ///
+    /// Arguments are written as JSON, so that none can pretend to be part of the question.
+    pub fn challenge(&self, arguments: &Value) -> Option<String> {
+        let mut text = String::new();
+        let mut rest = self.traits.challenge.as_deref()?;
+        while let Some((before, after)) = rest.split_once('{') {
+            let Some((name, behind)) = after.split_once('}') else { break };
+            text.push_str(before);
+            match arguments.get(name) {
+                Some(value) => text.push_str(&value.to_string()),
+                None => text.push_str("(not given)"),
+            }
+            rest = behind;
+        }
+        text.push_str(rest);
+        Some(text)
+    }
+}
+
 /// The flags and limits of a tool's declaration.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]

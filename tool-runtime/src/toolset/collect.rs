@@ -8,8 +8,7 @@ use std::{
 };
 
 use super::{NameError, Toolset};
-use crate::feedback::Rejection;
-use crate::tool::{CallError, Context, Def, DynTool, Output, Refused, Started, ToolSpec};
+use crate::tool::{CallError, Context, Def, DynTool, Output, ReadAnswer, Refused, Started, ToolSpec};
 
 /// A declared tool, as the linker collects it.
 pub struct Collected {
@@ -18,7 +17,7 @@ pub struct Collected {
     /// Starts a call.
     pub start: for<'a> fn(&'a States, &'a str, &'a Context) -> Result<Started<'a>, Refused>,
     /// Reads an answer, for an external tool.
-    pub answer: Option<fn(&str) -> Result<Output, Rejection>>,
+    pub answer: Option<ReadAnswer>,
     /// The types of state that the tool needs, and their names.
     pub needs: fn() -> Vec<(TypeId, &'static str)>,
 }

@@ -73,6 +73,7 @@ impl ToolList {
     }
 
     /// The list as a JSON array in `format`; rendered at the first call, then shared.
+    #[allow(clippy::missing_panics_doc, reason = "specs hold nothing that is not JSON")]
     pub fn json(&self, format: ListFormat) -> &RawValue {
         self.shared.rendered[format as usize].get_or_init(|| {
             let entries: Vec<Entry<'_>> = self.shared.specs.iter().map(|spec| Entry::new(spec, format)).collect();

@@ -71,6 +71,7 @@ impl Toolset {
     /// When two parts have one name; `toolset!` has checked that at compile time.
     #[doc(hidden)]
     #[track_caller]
+    #[allow(clippy::needless_pass_by_value, reason = "the macro gives it away")]
     pub fn bind<S: Send + Sync + 'static>(state: Arc<S>, parts: &[Part<S>]) -> Self {
         let bound = |part: &Part<S>| Arc::new(Bound { part: *part, state: Arc::clone(&state) }) as Arc<dyn DynTool>;
         match Self::of(parts.iter().map(bound).collect()) {
@@ -82,6 +83,7 @@ impl Toolset {
     /// The tools of both sets, those of `self` first.
     ///
     /// Fails when both have a tool of one name; [`Toolset::prefix`] or [`Toolset::rename`] one of them before.
+    #[allow(clippy::needless_pass_by_value, reason = "two sets become one")]
     pub fn merge(self, other: Self) -> Result<Self, NameError> {
         let tools = self.iter().chain(other.iter()).cloned().collect();
         Self::build(tools, self.inner.argument_limit.min(other.inner.argument_limit))

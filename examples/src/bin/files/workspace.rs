@@ -136,7 +136,7 @@ impl Workspace {
     }
 
     /// Delete a file.
-    #[tool(effect = destructive, approval = always, title = "Delete a file")]
+    #[tool(effect = destructive, approval = always, title = "Delete a file", challenge = "Delete {path}?")]
     fn delete(
         &self,
         /// The file, relative to the root.
@@ -162,7 +162,10 @@ fn told(path: &str, error: &io::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, path::PathBuf};
+    use std::{
+        fs,
+        path::{Path, PathBuf},
+    };
 
     use tool_runtime::Context;
 
@@ -178,7 +181,7 @@ mod tests {
         dir
     }
 
-    async fn call(workspace: &PathBuf, name: &str, arguments: serde_json::Value) -> Result<String, String> {
+    async fn call(workspace: &Path, name: &str, arguments: serde_json::Value) -> Result<String, String> {
         let tools = Workspace::open(workspace.join("root")).unwrap().toolset();
         let result = tools.call(name, &arguments.to_string(), &Context::new("1")).await;
         result.map(|output| output.as_json().unwrap().to_owned()).map_err(|error| error.to_string())

@@ -133,7 +133,9 @@ impl Index {
         let Some(&(_, top)) = scores.first() else { return Guess::Unknown };
         scores.retain(|(_, score)| *score > top * 0.4);
         scores.truncate(8);
-        scores.iter_mut().for_each(|(tool, score)| *score *= weight(*tool));
+        for (tool, score) in &mut scores {
+            *score *= weight(*tool);
+        }
         scores.sort_by(|one, other| other.1.total_cmp(&one.1));
         let (best, score) = scores[0];
         let rivals: Vec<usize> = scores.iter().filter(|(_, other)| *other > score * 0.78).map(|(at, _)| *at).collect();
