@@ -11,7 +11,10 @@ pub(super) fn check(shape: &Shape, value: &Value) -> Result<(), String> {
     if value.is_null() && shape.nullable {
         return Ok(());
     }
-    if !shape.allowed.is_empty() && !shape.allowed.iter().any(|choice| choice.value == *value) {
+    if !shape.allowed.is_empty() {
+        if shape.allowed.iter().any(|choice| choice.value == *value) {
+            return Ok(());
+        }
         let some: Vec<_> = shape.allowed.iter().take(5).map(|choice| scalar::plain(&choice.value)).collect();
         let more = if shape.allowed.len() > 5 { ", …" } else { "" };
         return Err(format!("must be one of {}{more}", some.join(", ")));
