@@ -8,6 +8,7 @@ mod feedback;
 mod first;
 mod nested;
 mod never;
+mod single;
 mod turns;
 
 use std::sync::Arc;
