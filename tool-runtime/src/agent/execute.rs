@@ -119,7 +119,7 @@ impl Shared {
         let mut request = ApprovalRequest {
             call_id: call.id.clone(),
             spec: Arc::clone(tool.spec()),
-            arguments: tool.spec().with_defaults(&call.arguments),
+            arguments: tool.spec().with_defaults(&call.arguments)?,
             feedback: None,
         };
         loop {
@@ -149,7 +149,7 @@ impl Shared {
         let mut request = ExternalCall {
             call_id: call.id.clone(),
             spec: Arc::clone(tool.spec()),
-            arguments: tool.spec().with_defaults(&call.arguments),
+            arguments: tool.spec().with_defaults(&call.arguments)?,
             feedback: None,
         };
         self.agent.front.event(Event::CallStarted(call));

@@ -10,4 +10,4 @@ pub use malformed::malformed;
 pub use problem::{Problem, ProblemKind};
 pub use rejection::Rejection;
 pub use text::shorten;
-pub(crate) use text::{excerpt, join, name, names};
+pub(crate) use text::{beginning, excerpt, join, name, names};

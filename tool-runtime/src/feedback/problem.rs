@@ -5,6 +5,11 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::excerpt;
+
+/// How much of a path is shown, in characters.
+const LONGEST_PATH: usize = 300;
+
 /// One thing that is wrong with the arguments of a call: where, what was expected, what came, and what may have been meant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -111,7 +116,8 @@ impl fmt::Display for Problem {
         if self.path.is_empty() {
             out.write_str(&self.sentence())
         } else {
-            write!(out, "`{}`: {}", self.path.trim_start_matches('/').replace('/', "."), self.sentence())
+            let path = self.path.trim_start_matches('/').replace('/', ".");
+            write!(out, "`{}`: {}", excerpt(&path, LONGEST_PATH), self.sentence())
         }
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! A near name can be the wrong one, so what is found here is offered and never used by itself.
 
+/// How long a name may be that is compared, in bytes.
+const LONGEST: usize = 256;
+
 /// The word of `known` that is nearest to `word`, if one is near: few edits away, or made of the same parts in another
 /// order or number (`search_flights` for `flight_search`).
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -17,12 +20,12 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 
 /// How far two words are apart, in hundredths of the longer one; `None` when they are not alike.
 fn distance(word: &str, candidate: &str) -> Option<u32> {
-    let (word, candidate) = (fold(word), fold(candidate));
-    let longest = word.len().max(candidate.len());
     // Longer words than this are not names; comparing them would cost the square of their length.
-    if word.is_empty() || candidate.is_empty() || longest > 128 {
+    if word.is_empty() || candidate.is_empty() || word.len().max(candidate.len()) > LONGEST {
         return None;
     }
+    let (word, candidate) = (fold(word), fold(candidate));
+    let longest = word.len().max(candidate.len());
     let percent = |part: usize, whole: usize| u32::try_from(part * 100 / whole).unwrap_or(100);
     let edits = edits(&word, &candidate);
     if edits <= 1.max(longest / 3) && edits < word.len().min(candidate.len()) {

@@ -1,5 +1,7 @@
 //! Values and texts, short enough for a sentence and safe to show.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 /// How much of a text is shown.
@@ -48,6 +50,15 @@ fn scalars(items: &[Value]) -> Option<String> {
 /// The beginning of a text on one line: at most `most` characters, escaped as [`shorten`] does.
 pub(crate) fn excerpt(text: &str, most: usize) -> String {
     escape(text, most, false)
+}
+
+/// The beginning of a name that somebody made up, as it is: longer than this is no name.
+pub(crate) fn beginning(name: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 100;
+    match name.char_indices().nth(LONGEST) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &name[..end])),
+        None => Cow::Borrowed(name),
+    }
 }
 
 /// A name between backticks.

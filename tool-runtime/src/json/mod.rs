@@ -1,5 +1,12 @@
-//! JSON text, taken apart without building a tree.
+//! JSON text: taken apart without building a tree, or read as one with what a tree cannot hold.
 
 mod object;
+mod value;
 
 pub(crate) use object::Object;
+pub(crate) use value::{Read, read, segment};
+
+/// Whether `text` has nothing but JSON's white space. Arguments without any text mean `{}`.
+pub(crate) fn is_blank(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t'))
+}

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use serde::de::IgnoredAny;
 use serde_json::Deserializer;
 
 /// A cursor over the entries of a JSON object.
@@ -32,17 +31,6 @@ impl<'a> Object<'a> {
             Some(_) => return Err(ScanError),
         }
         Ok(object)
-    }
-
-    /// Moves to the value of the next entry and gives its key; `None` after the last one and nothing but white space
-    /// behind the object.
-    pub(crate) fn entry(&mut self) -> Result<Option<Cow<'a, str>>, ScanError> {
-        if !self.more()? {
-            return Ok(None);
-        }
-        let key = self.key()?;
-        self.value()?;
-        Ok(Some(key))
     }
 
     /// Moves to the next key; `false` after the last entry and nothing but white space behind the object.
@@ -99,20 +87,6 @@ impl<'a> Object<'a> {
         self.at += length;
     }
 
-    /// Moves behind a value of any type and returns its text.
-    pub(crate) fn skip(&mut self) -> Result<&'a str, serde_json::Error> {
-        let rest = &self.text[self.at..];
-        let mut values = Deserializer::from_str(rest).into_iter::<IgnoredAny>();
-        match values.next() {
-            Some(Ok(IgnoredAny)) => {}
-            Some(Err(error)) => return Err(error),
-            None => return Err(serde::de::Error::custom("expected value")),
-        }
-        let length = values.byte_offset();
-        self.at += length;
-        Ok(&rest[..length])
-    }
-
     /// Skips white space and looks at the next byte.
     #[inline]
     fn peek(&mut self) -> Option<u8> {
@@ -155,17 +129,18 @@ impl<'a> Object<'a> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::{Map, Value};
+    use serde_json::{Deserializer, Map, Value};
 
     use super::Object;
 
     fn read(text: &str) -> Option<Map<String, Value>> {
         let mut object = Object::enter(text).ok()?;
         let mut map = Map::new();
-        while let Some(key) = object.entry().ok()? {
-            let key = key.into_owned();
-            let value = object.skip().ok()?;
-            map.insert(key, serde_json::from_str(value).ok()?);
+        while object.more().ok()? {
+            let key = object.key().ok()?;
+            let mut values = Deserializer::from_str(object.value().ok()?).into_iter::<Value>();
+            map.insert(key.into_owned(), values.next()?.ok()?);
+            object.advance(values.byte_offset());
         }
         Some(map)
     }

@@ -169,12 +169,13 @@ impl Def {
     fn derived(&'static self) -> &'static Derived {
         self.cache.0.get_or_init(|| {
             let input = describe::input(self.fields);
+            let describe_output = if self.options.external { describe::answer } else { describe::output };
             let spec = ToolSpec {
                 name: self.name.to_owned(),
                 title: self.options.title.map(str::to_owned),
                 description: self.description.to_owned(),
                 input: Arc::new(input.schema),
-                output: describe::output(self.output).map(Arc::new),
+                output: describe_output(self.output).map(Arc::new),
                 traits: self.options.traits(),
             };
             Derived { spec: Arc::new(spec), guarded: input.guarded, validator: OnceLock::new() }

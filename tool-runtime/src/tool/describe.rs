@@ -46,7 +46,18 @@ pub(super) fn input(fields: &[&dyn AnyField]) -> Input {
 
 /// The schema of an output, if it has one.
 pub(super) fn output(describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>) -> Option<Schema> {
-    let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    whole(SchemaSettings::draft2020_12().for_serialize().into_generator(), describe)
+}
+
+/// The schema of an output that somebody outside gives, and that is read here.
+pub(super) fn answer(describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>) -> Option<Schema> {
+    whole(generator(), describe)
+}
+
+fn whole(
+    mut generator: SchemaGenerator,
+    describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>,
+) -> Option<Schema> {
     let mut schema = describe(&mut generator)?.as_value().clone();
     let definitions = generator.take_definitions(true);
     if let (Value::Object(schema), false) = (&mut schema, definitions.is_empty()) {

@@ -5,36 +5,33 @@ use serde_json::{Map, Value};
 
 use super::{AnySlot, Def, describe};
 use crate::feedback::{self, Problem, ProblemKind, Rejection, suggest};
-use crate::json::Object;
+use crate::json::{self, Read};
 use crate::schema::Validator;
 
 /// How many unknown names are told one by one.
 const MOST_UNKNOWN: usize = 8;
 
+/// How much is told of what a type says against a value, in characters: the value may be part of it.
+const LONGEST_WORDS: usize = 300;
+
 /// Explains why `text` could not be read into `slots`.
 pub(super) fn diagnose(def: &'static Def, text: &str, slots: &mut [&mut dyn AnySlot]) -> Rejection {
-    let entries = match entries(def, text) {
+    let (entries, twice) = match entries(def, text) {
         Ok(entries) => entries,
         Err(problem) => return Rejection::one(*problem),
     };
     let known: Vec<&str> = slots.iter().filter(|slot| !slot.param().secret).map(|slot| slot.param().name).collect();
     let mut given = Map::new();
     let mut strange = Vec::new();
-    let mut problems = Vec::new();
-    for (name, raw) in entries {
-        if given.contains_key(&name) {
-            problems.push(Problem::new(pointer(&name), ProblemKind::Duplicate, "one value for each parameter"));
-        } else if known.contains(&name.as_str()) {
-            match serde_json::from_str::<Value>(raw) {
-                Ok(value) => {
-                    given.insert(name, value);
-                }
-                Err(error) => problems.push(Problem { path: pointer(&name), ..feedback::malformed(raw, &error) }),
-            }
+    for (name, value) in entries {
+        if known.contains(&name.as_str()) {
+            given.insert(name, value);
         } else {
             strange.push(name);
         }
     }
+    let is_known = |path: &String| known.iter().any(|name| is_within(path, &pointer(name)));
+    let mut problems: Vec<Problem> = twice.into_iter().filter(is_known).map(duplicate).collect();
     if let Some(validator) = def.validator() {
         problems.extend(validator.problems(&Value::Object(given.clone()), ""));
     }
@@ -59,31 +56,33 @@ pub(super) fn diagnose(def: &'static Def, text: &str, slots: &mut [&mut dyn AnyS
 
 /// Checks arguments that could be read against what their types promise beyond that.
 pub(super) fn check(guard: &Validator, text: &str) -> Result<(), Rejection> {
-    let text = if text.trim().is_empty() { "{}" } else { text };
+    let text = if json::is_blank(text) { "{}" } else { text };
     let value: Value = serde_json::from_str(text).map_err(|error| Rejection::one(feedback::malformed(text, &error)))?;
     let problems = guard.problems(&value, "");
     if problems.is_empty() { Ok(()) } else { Err(Rejection::new(problems)) }
 }
 
-/// Explains why `text` is no answer of the type that `schema` describes.
-pub(super) fn answer(text: &str, schema: fn(&mut SchemaGenerator) -> schemars::Schema) -> Rejection {
-    let value: Value = match serde_json::from_str(text) {
-        Ok(value) => value,
-        Err(error) => return Rejection::one(feedback::malformed(text, &error)),
-    };
-    let problems = describe::output(|generator| Some(schema(generator)))
-        .and_then(|schema| Validator::compile(schema.neutral()).ok())
-        .map(|validator| validator.problems(&value, ""));
-    Rejection::new(problems.unwrap_or_default())
+/// Checks the output that somebody outside gave against the schema that it was asked for with.
+pub(super) fn answer(text: &str, schema: fn(&mut SchemaGenerator) -> schemars::Schema) -> Result<(), Rejection> {
+    let Read { value, twice } = json::read(text).map_err(|error| Rejection::one(feedback::malformed(text, &error)))?;
+    let schema = describe::answer(|generator| Some(schema(generator)));
+    let validator = schema.and_then(|schema| Validator::compile(schema.neutral()).ok());
+    let found = validator.map(|validator| validator.problems(&value, "")).unwrap_or_default();
+    let problems: Vec<Problem> = twice.into_iter().map(duplicate).chain(found).collect();
+    if problems.is_empty() { Ok(()) } else { Err(Rejection::new(problems)) }
 }
 
-/// The entries of the arguments, each value as text.
-fn entries<'a>(def: &'static Def, text: &'a str) -> Result<Vec<(String, &'a str)>, Box<Problem>> {
-    if text.trim().is_empty() {
-        return Ok(Vec::new());
+/// Explains why a type refused an answer that its schema allows.
+pub(super) fn refused(error: &serde_json::Error) -> Rejection {
+    Rejection::one(Problem::new("", ProblemKind::Invalid, words(error)))
+}
+
+/// The entries of the arguments, and where a name is given more than once.
+fn entries(def: &'static Def, text: &str) -> Result<(Map<String, Value>, Vec<String>), Box<Problem>> {
+    if json::is_blank(text) {
+        return Ok(Default::default());
     }
-    // The whole text first: a mistake in the JSON itself hides all others.
-    let whole: Value = serde_json::from_str(text).map_err(|error| Box::new(feedback::malformed(text, &error)))?;
+    let Read { value, twice } = json::read(text).map_err(|error| Box::new(feedback::malformed(text, &error)))?;
     let not_an_object = || {
         let names: Vec<String> = def
             .fields
@@ -96,15 +95,12 @@ fn entries<'a>(def: &'static Def, text: &'a str) -> Result<Vec<(String, &'a str)
         } else {
             format!("an object with {}", names.join(", "))
         };
-        Box::new(Problem::new("", ProblemKind::WrongType, expected).got(feedback::shorten(&whole)))
+        Problem::new("", ProblemKind::WrongType, expected)
     };
-    let mut entries = Vec::new();
-    let mut object = Object::enter(text).map_err(|_| not_an_object())?;
-    while let Some(key) = object.entry().map_err(|_| not_an_object())? {
-        let raw = object.skip().map_err(|error| Box::new(feedback::malformed(text, &error)))?;
-        entries.push((key.into_owned(), raw));
+    match value {
+        Value::Object(entries) => Ok((entries, twice)),
+        other => Err(Box::new(not_an_object().got(feedback::shorten(&other)))),
     }
-    Ok(entries)
 }
 
 /// What the type of a parameter itself says against a value that its schema allows.
@@ -113,13 +109,16 @@ fn judge(slot: &mut dyn AnySlot, path: &str, value: &Value) -> Option<Problem> {
         Ok(_) => slot
             .broken()
             .map(|rule| Problem::new(path, ProblemKind::Invalid, rule.to_string()).got(feedback::shorten(value))),
-        Err(error) => {
-            let message = error.to_string();
-            let message = message.split(" at line ").next().unwrap_or_default();
-            let expected = message.rsplit_once("expected ").map_or(message, |(_, expected)| expected);
-            Some(Problem::new(path, ProblemKind::Invalid, expected).got(feedback::shorten(value)))
-        }
+        Err(error) => Some(Problem::new(path, ProblemKind::Invalid, words(&error)).got(feedback::shorten(value))),
     }
+}
+
+/// What was expected, in the words of the type that refused a value.
+fn words(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let message = message.split(" at line ").next().unwrap_or_default();
+    let expected = message.rsplit_once("expected ").map_or(message, |(_, expected)| expected);
+    feedback::excerpt(expected, LONGEST_WORDS)
 }
 
 fn unknown(strange: &[String], known: &[&str], given: &Map<String, Value>) -> Vec<Problem> {
@@ -133,7 +132,7 @@ fn unknown(strange: &[String], known: &[&str], given: &Map<String, Value>) -> Ve
         .take(MOST_UNKNOWN)
         .map(|name| {
             let near = suggest::nearest(name, free.iter().copied()).map(|near| format!("`{near}`"));
-            Problem::new(pointer(name), ProblemKind::Unknown, expected.clone()).suggest(near)
+            Problem::new(pointer(&feedback::beginning(name)), ProblemKind::Unknown, expected.clone()).suggest(near)
         })
         .collect();
     if strange.len() > MOST_UNKNOWN {
@@ -143,9 +142,14 @@ fn unknown(strange: &[String], known: &[&str], given: &Map<String, Value>) -> Ve
     problems
 }
 
+/// That the name at `path` is given more than once.
+pub(crate) fn duplicate(path: String) -> Problem {
+    Problem::new(path, ProblemKind::Duplicate, "one value for each name")
+}
+
 /// The JSON Pointer of a parameter.
 fn pointer(name: &str) -> String {
-    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
+    format!("/{}", json::segment(name))
 }
 
 fn is_within(path: &str, place: &str) -> bool {

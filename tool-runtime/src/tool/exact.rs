@@ -54,7 +54,6 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Exact<D> {
         deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
         deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32 deserialize_f64
         deserialize_char deserialize_str deserialize_string deserialize_unit deserialize_identifier
-        deserialize_ignored_any
     }
 
     forward! {
@@ -100,6 +99,11 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Exact<D> {
         visitor: V,
     ) -> Result<V::Value, D::Error> {
         self.0.deserialize_any(Variants(visitor))
+    }
+
+    // serde_json skips what is ignored without a look at it, however deep it is and whatever its texts and numbers are.
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_any(Exact(visitor))
     }
 
     fn is_human_readable(&self) -> bool {

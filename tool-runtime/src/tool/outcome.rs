@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use super::{Failure, Refused};
-use crate::feedback::Rejection;
+use crate::feedback::{self, Rejection};
 use crate::message::Part;
 
 /// Why a call ended without an output. What the model is told stands in [`CallError::for_model`].
@@ -79,9 +79,11 @@ impl CallError {
 
     fn told(&self) -> String {
         match self {
-            Self::NotAvailable { name, suggestion: None } => format!("there is no tool called `{}`", shown(name)),
+            Self::NotAvailable { name, suggestion: None } => {
+                format!("there is no tool called {}", feedback::name(name))
+            }
             Self::NotAvailable { name, suggestion: Some(near) } => {
-                format!("there is no tool called `{}`; did you mean `{near}`?", shown(name))
+                format!("there is no tool called {}; did you mean `{near}`?", feedback::name(name))
             }
             Self::Rejected(rejection) => rejection.to_string(),
             Self::Failed(failure) => failure.for_model().to_owned(),
@@ -96,16 +98,6 @@ impl CallError {
             Self::NotExecuted => "the call is executed outside, and nobody was there to do it".to_owned(),
         }
     }
-}
-
-/// A name that somebody made up: on one line, and no longer than names are.
-pub(crate) fn shown(name: &str) -> String {
-    const LONGEST: usize = 64;
-    let mut shown: String = name.chars().take(LONGEST).flat_map(char::escape_debug).collect();
-    if name.chars().nth(LONGEST).is_some() {
-        shown.push('…');
-    }
-    shown
 }
 
 impl fmt::Display for CallError {

@@ -105,9 +105,12 @@ impl<T> Answer<T> {
         T: ToolInput,
     {
         Self {
-            read: |text| match T::read(text) {
-                Ok((_, length)) if text[length..].trim().is_empty() => Ok(Output::from_json(text.trim())),
-                _ => Err(diagnose::answer(text, T::schema)),
+            read: |text| {
+                diagnose::answer(text, T::schema)?;
+                match T::read(text) {
+                    Ok(_) => Ok(Output::from_json(text.trim())),
+                    Err(error) => Err(diagnose::refused(&error)),
+                }
             },
             schema: |generator| Some(T::schema(generator)),
             of: std::marker::PhantomData,

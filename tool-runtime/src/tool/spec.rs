@@ -5,6 +5,8 @@ use std::{sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::feedback::{Rejection, malformed};
+use crate::json;
 use crate::schema::Schema;
 
 /// What is known about a tool without running it: what a model, a person and the runtime need to decide about a call.
@@ -26,10 +28,13 @@ pub struct ToolSpec {
 }
 
 impl ToolSpec {
-    /// The arguments with the declared defaults filled in, in the schema's order: what a person is shown. What is no
-    /// object counts as empty.
-    pub fn with_defaults(&self, arguments: &str) -> Value {
-        let mut given: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
+    /// The arguments with the declared defaults filled in, in the schema's order: what a person is shown.
+    ///
+    /// Fails when they are no object, or nested 128 levels deep: then there is nothing to show, and nothing to approve.
+    pub fn with_defaults(&self, arguments: &str) -> Result<Value, Rejection> {
+        let arguments = if json::is_blank(arguments) { "{}" } else { arguments };
+        let mut given: Map<String, Value> =
+            serde_json::from_str(arguments).map_err(|error| Rejection::one(malformed(arguments, &error)))?;
         let mut all = Map::new();
         for (name, schema) in self.input.neutral()["properties"].as_object().into_iter().flatten() {
             if let Some(value) = given.shift_remove(name).or_else(|| schema.get("default").cloned()) {
@@ -37,7 +42,7 @@ impl ToolSpec {
             }
         }
         all.extend(given);
-        Value::Object(all)
+        Ok(Value::Object(all))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::tool::shown;
+use crate::feedback;
 
 /// A name that cannot be used, or is used already.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,11 +34,15 @@ impl fmt::Display for NameError {
                 write!(out, "two tools are called `{name}`; rename or prefix one of them before they are put together")
             }
             Self::Invalid { name } => {
-                write!(out, "`{}` is no name for a tool: 1 to 64 of the characters A-Z, a-z, 0-9, _ and -", shown(name))
+                write!(
+                    out,
+                    "{} is no name for a tool: 1 to 64 of the characters A-Z, a-z, 0-9, _ and -",
+                    feedback::name(name)
+                )
             }
-            Self::Unknown { name, suggestion: None } => write!(out, "there is no tool called `{}`", shown(name)),
+            Self::Unknown { name, suggestion: None } => write!(out, "there is no tool called {}", feedback::name(name)),
             Self::Unknown { name, suggestion: Some(near) } => {
-                write!(out, "there is no tool called `{}`; did you mean `{near}`?", shown(name))
+                write!(out, "there is no tool called {}; did you mean `{near}`?", feedback::name(name))
             }
         }
     }

@@ -3,12 +3,15 @@
 use std::{fmt, sync::Arc};
 
 use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{NameError, check_name};
-use crate::feedback::{Rejection, malformed};
+use crate::feedback::{Problem, ProblemKind, Rejection, malformed, shorten};
+use crate::json::{self, Read};
 use crate::schema::{Schema, Validator};
-use crate::tool::{Approval, CallError, Context, DynTool, Effect, Failure, Output, Started, ToolSpec, Traits};
+use crate::tool::{
+    Approval, CallError, Context, DynTool, Effect, Failure, Output, Started, ToolSpec, Traits, duplicate,
+};
 
 type Handler = dyn Fn(Value, Context) -> BoxFuture<'static, Result<Output, CallError>> + Send + Sync;
 
@@ -72,9 +75,16 @@ impl RuntimeTool {
     }
 
     fn read(&self, arguments: &str) -> Result<Value, Rejection> {
-        let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
-        let value: Value =
-            serde_json::from_str(arguments).map_err(|error| Rejection::one(malformed(arguments, &error)))?;
+        let arguments = if json::is_blank(arguments) { "{}" } else { arguments };
+        let Read { value, twice } =
+            json::read(arguments).map_err(|error| Rejection::one(malformed(arguments, &error)))?;
+        if !value.is_object() {
+            let problem = Problem::new("", ProblemKind::WrongType, "an object with the arguments");
+            return Err(Rejection::one(problem.got(shorten(&value))));
+        }
+        if !twice.is_empty() {
+            return Err(Rejection::new(twice.into_iter().map(duplicate).collect()));
+        }
         check(self.input.as_ref(), value)
     }
 }
@@ -147,7 +157,7 @@ impl RuntimeToolBuilder {
 
     fn finish(mut self, handler: Option<Box<Handler>>) -> Result<RuntimeTool, NameError> {
         check_name(&self.name)?;
-        let schema = self.input.unwrap_or_else(|| json!({ "type": "object" }));
+        let schema = self.input.unwrap_or_else(|| serde_json::json!({ "type": "object" }));
         let (input, warning) = match Validator::compile(&schema) {
             Ok(validator) => (Some(validator), None),
             Err(error) => (None, Some(error.to_string())),

@@ -3,8 +3,11 @@
 use serde_json::{Map, Value};
 
 use super::{Walk, escaped, phrase};
-use crate::feedback::{Problem, ProblemKind, name, names, suggest};
+use crate::feedback::{Problem, ProblemKind, beginning, name, names, suggest};
 use crate::schema::graph::Id;
+
+/// How many unknown names may be what a missing one was misspelt for.
+const MOST_COMPARED: usize = 1_000;
 
 impl Walk<'_> {
     /// Adds what is wrong with the parts of an object.
@@ -56,11 +59,15 @@ impl Walk<'_> {
         }
         let listed: std::collections::HashSet<&str> = node.properties.iter().map(|(key, _)| key.as_str()).collect();
         for (key, part) in map {
+            // Enough is wrong already, and there is no telling how many names are left.
+            if self.steps.get() == 0 && !out.is_empty() {
+                return;
+            }
             if let Some(schema) = node.names
                 && !self.fits(schema, &Value::from(key.as_str()))
             {
                 let expected = format!("names that are each {}", phrase::of(graph, schema));
-                out.push(self.problem_at(&escaped(key), ProblemKind::Unknown, expected));
+                out.push(self.problem_at(&escaped(&beginning(key)), ProblemKind::Unknown, expected));
                 continue;
             }
             self.spend(node.patterns.len());
@@ -94,7 +101,7 @@ impl Walk<'_> {
         }
         let known = graph.known_names(id);
         let strange = map.keys().map(String::as_str).filter(|other| !known.contains(other));
-        match suggest::nearest(key, strange) {
+        match suggest::nearest(key, strange.take(MOST_COMPARED)) {
             Some(near) => problem.got(format!("the name {} instead", name(near))),
             None => problem,
         }
@@ -109,7 +116,7 @@ impl Walk<'_> {
             (_, [free]) => name(free),
             (_, free) => format!("one of {}", names(free.iter().copied(), "or")),
         };
-        self.problem_at(&escaped(key), ProblemKind::Unknown, expected).suggest(near.map(name))
+        self.problem_at(&escaped(&beginning(key)), ProblemKind::Unknown, expected).suggest(near.map(name))
     }
 
     /// For `null` in place of a value that need not be given: that it can be left out.
