@@ -193,7 +193,7 @@ fn the_list_is_written_for_each_wire_format() {
 
     let gemini = list(&tools, ListFormat::Gemini);
     assert_eq!((&gemini[1]["name"], &gemini[1]["description"]), (&json!("lend_book"), &json!("Lends a book.")));
-    assert!(gemini[0]["parameters"]["properties"]["year"].is_object());
+    assert!(gemini[0]["parametersJsonSchema"]["properties"]["year"].is_object());
 
     for format in ListFormat::ALL {
         assert_eq!(list(&Toolset::new(), format), [Value::Null; 0]);
