@@ -3,5 +3,6 @@
 mod agent;
 mod agreement;
 mod declare;
+mod explain;
 mod schema;
 mod shared;

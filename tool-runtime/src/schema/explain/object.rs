@@ -57,7 +57,7 @@ impl Walk<'_> {
         let listed: std::collections::HashSet<&str> = node.properties.iter().map(|(key, _)| key.as_str()).collect();
         for (key, part) in map {
             if let Some(schema) = node.names
-                && !self.fits(schema, &Value::from(key.as_str()))
+                && !self.fits(schema, &Value::from(key.as_str()), usize::MAX)
             {
                 let expected = format!("names that are each {}", phrase::of(graph, schema));
                 out.push(self.problem_at(&escaped(key), ProblemKind::Unknown, expected));
