@@ -10,6 +10,7 @@ mod agent;
 mod agreement;
 mod bad_input;
 mod declare;
+mod explain;
 mod idempotency;
 mod layers;
 mod schema;

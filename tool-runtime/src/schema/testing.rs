@@ -32,12 +32,15 @@ fn object(part: impl Strategy<Value = Value>) -> impl Strategy<Value = Map<Strin
 
 fn root(schema: impl Strategy<Value = Value> + 'static) -> impl Strategy<Value = Value> {
     let schema = schema.boxed();
-    let draft = prop::sample::select(vec![
+    let drafts = prop::sample::select(vec![
         Value::Null,
         json!("http://json-schema.org/draft-07/schema#"),
         json!("https://json-schema.org/draft/2019-09/schema"),
     ]);
-    (schema.clone(), schema.clone(), schema, draft).prop_map(|(mut root, one, two, draft)| {
+    (schema.clone(), schema.clone(), schema, drafts).prop_map(|(mut root, mut one, mut two, draft)| {
+        if !draft.is_null() {
+            [&mut root, &mut one, &mut two].into_iter().for_each(older);
+        }
         if let Some(map) = root.as_object_mut() {
             map.insert("$defs".into(), json!({ "one": one, "two": two }));
             if !draft.is_null() {
@@ -46,6 +49,22 @@ fn root(schema: impl Strategy<Value = Value> + 'static) -> impl Strategy<Value =
         }
         root
     })
+}
+
+/// Writes lists as they were written before 2020-12.
+fn older(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            if let Some(front) = map.shift_remove("prefixItems")
+                && let Some(rest) = map.insert("items".into(), front)
+            {
+                map.insert("additionalItems".into(), rest);
+            }
+            map.values_mut().for_each(older);
+        }
+        Value::Array(items) => items.iter_mut().for_each(older),
+        _ => {}
+    }
 }
 
 fn keywords() -> impl Strategy<Value = Value> {

@@ -78,7 +78,10 @@ pub(super) fn refused(error: &serde_json::Error) -> Rejection {
 }
 
 /// The entries of the arguments, and where a name is given more than once.
-fn entries(def: &'static Def, text: &str) -> Result<(Map<String, Value>, Vec<String>), Box<Problem>> {
+type Entries = (Map<String, Value>, Vec<String>);
+
+/// Reads the entries of the arguments.
+fn entries(def: &'static Def, text: &str) -> Result<Entries, Box<Problem>> {
     if json::is_blank(text) {
         return Ok(Default::default());
     }

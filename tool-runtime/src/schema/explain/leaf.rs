@@ -11,7 +11,7 @@ use crate::schema::graph::Id;
 const MOST_LISTED: usize = 50;
 
 /// Adds what the leaf keywords of `id` say against `value`.
-pub(super) fn check(walk: &mut Walk<'_>, id: Id, value: &Value, out: &mut Vec<Problem>) {
+pub(super) fn check(walk: &Walk<'_>, id: Id, value: &Value, out: &mut Vec<Problem>) {
     let graph = walk.graph;
     let Some(validator) = graph.leaf(id) else { return };
     if validator.is_valid(value) {
@@ -94,7 +94,7 @@ pub(super) fn not_allowed(walk: &Walk<'_>, id: Id, value: &Value, allowed: Vec<V
 }
 
 /// A value of a type that none of `ids` accepts; `whole` describes them together.
-pub(super) fn wrong_type(walk: &mut Walk<'_>, ids: &[Id], whole: Id, value: &Value) -> Problem {
+pub(super) fn wrong_type(walk: &Walk<'_>, ids: &[Id], whole: Id, value: &Value) -> Problem {
     let suggestion = ids.iter().find_map(|&id| meant::converted(walk, id, value));
     let got = match value {
         Value::String(text) if suggestion.is_none() => meant::held(text)

@@ -6,6 +6,9 @@ use super::Walk;
 use crate::feedback::{shorten, suggest};
 use crate::schema::graph::Id;
 
+/// The work that one guess may take.
+const MOST_STEPS: usize = 1_000;
+
 /// The allowed value that is nearest to `value`.
 pub(super) fn nearest(value: &Value, allowed: &[Value]) -> Option<String> {
     if value.is_array() || value.is_object() {
@@ -22,7 +25,7 @@ pub(super) fn nearest(value: &Value, allowed: &[Value]) -> Option<String> {
 }
 
 /// `value` in another form that fits the schema `id`: a number written as a text, one item instead of a list.
-pub(super) fn converted(walk: &mut Walk<'_>, id: Id, value: &Value) -> Option<String> {
+pub(super) fn converted(walk: &Walk<'_>, id: Id, value: &Value) -> Option<String> {
     let other = match value {
         Value::String(text) => parsed(text),
         Value::Number(_) | Value::Bool(_) => Some(Value::from(value.to_string())),
@@ -30,7 +33,7 @@ pub(super) fn converted(walk: &mut Walk<'_>, id: Id, value: &Value) -> Option<St
         _ => None,
     };
     let listed = (!value.is_array() && !value.is_null()).then(|| Value::Array(vec![value.clone()]));
-    let fitting = other.into_iter().chain(listed).find(|other| walk.fits(id, other))?;
+    let fitting = other.into_iter().chain(listed).find(|other| walk.fits(id, other, MOST_STEPS))?;
     let text = fitting.to_string();
     Some(match &fitting {
         Value::Array(_) | Value::Object(_) if text.len() > 60 || text.chars().any(char::is_control) => {
@@ -43,10 +46,10 @@ pub(super) fn converted(walk: &mut Walk<'_>, id: Id, value: &Value) -> Option<St
 }
 
 /// The part of `text` that fits the schema `id`: without white space around it, or only the date of a date and time.
-pub(super) fn part(walk: &mut Walk<'_>, id: Id, text: &str) -> Option<String> {
+pub(super) fn part(walk: &Walk<'_>, id: Id, text: &str) -> Option<String> {
     let parts = [Some(text.trim()), text.split_once(['T', ' ']).map(|(date, _)| date)];
     let mut values = parts.into_iter().flatten().filter(|part| *part != text && !part.is_empty()).map(Value::from);
-    values.find(|value| walk.fits(id, value)).map(|value| shorten(&value))
+    values.find(|value| walk.fits(id, value, MOST_STEPS)).map(|value| shorten(&value))
 }
 
 /// What a text holds, if that is JSON of its own.

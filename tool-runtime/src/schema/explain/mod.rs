@@ -98,9 +98,10 @@ impl<'a> Walk<'a> {
         found
     }
 
-    /// Whether `value`, which is no part of the value that is walked over, fits the schema `id`.
-    fn fits(&mut self, id: Id, value: &Value) -> bool {
-        let mut other = Walk { terse: true, ..Walk::new(self.graph, self.steps.get().min(1_000)) };
+    /// Whether `value`, which is no part of the value that is walked over, fits the schema `id`, as far as `most` steps
+    /// tell.
+    fn fits(&self, id: Id, value: &Value, most: usize) -> bool {
+        let mut other = Walk { terse: true, ..Walk::new(self.graph, self.steps.get().min(most)) };
         let before = other.steps.get();
         let fits = other.visit(id, value).is_empty() && other.steps.get() > 0;
         self.spend(before - other.steps.get());
@@ -114,13 +115,13 @@ impl<'a> Walk<'a> {
 
     /// A problem with the value that is looked at.
     fn problem(&self, kind: ProblemKind, expected: impl Into<String>) -> Problem {
-        self.spend(STEPS_FOR_WORDS);
+        self.spend(if self.terse { 1 } else { STEPS_FOR_WORDS });
         Problem::new(self.path.as_str(), kind, expected)
     }
 
     /// A problem with a part of the value that is looked at.
     fn problem_at(&self, segment: &str, kind: ProblemKind, expected: impl Into<String>) -> Problem {
-        self.spend(STEPS_FOR_WORDS);
+        self.spend(if self.terse { 1 } else { STEPS_FOR_WORDS });
         Problem::new(format!("{}/{segment}", self.path), kind, expected)
     }
 }

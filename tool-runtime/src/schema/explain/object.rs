@@ -64,7 +64,7 @@ impl Walk<'_> {
                 return;
             }
             if let Some(schema) = node.names
-                && !self.fits(schema, &Value::from(key.as_str()))
+                && !self.fits(schema, &Value::from(key.as_str()), usize::MAX)
             {
                 let expected = format!("names that are each {}", phrase::of(graph, schema));
                 out.push(self.problem_at(&escaped(&beginning(key)), ProblemKind::Unknown, expected));

@@ -37,12 +37,16 @@ struct Visits {
 }
 
 impl Cost {
-    /// The cost of `graph`; `None` if it has a schema that refers to itself without going deeper into the value.
+    /// The cost of `graph`; `None` if it has a schema that refers to itself without going deeper into the value, or through
+    /// `unevaluatedProperties` or `unevaluatedItems`, which `jsonschema` would follow for ever.
     pub(in crate::schema) fn of(graph: &Graph) -> Option<Self> {
-        let order = order(graph)?;
+        let order = order(graph.nodes.len(), |id| graph.nodes[id].here().collect())?;
+        if has_endless_unevaluated(graph) {
+            return None;
+        }
         let mut nesting = vec![1; graph.nodes.len()];
         for &id in &order {
-            nesting[id] = 1 + here(&graph.nodes[id]).map(|id| nesting[id]).max().unwrap_or(0);
+            nesting[id] = 1 + graph.nodes[id].here().map(|id| nesting[id]).max().unwrap_or(0);
         }
         let mut before = vec![Visits { check: 0, mark: 0 }; graph.nodes.len()];
         let mut visits = Vec::new();
@@ -72,35 +76,55 @@ fn ways(graph: &Graph, order: &[Id]) -> u64 {
     let mut possible = vec![1; graph.nodes.len()];
     for &id in order {
         sure[id] = graph.always(id).fold(1, |sum: u64, id| sum.saturating_add(sure[id]));
-        possible[id] = here(&graph.nodes[id]).fold(1, |sum: u64, id| sum.saturating_add(possible[id]));
+        possible[id] = graph.nodes[id].here().fold(1, |sum: u64, id| sum.saturating_add(possible[id]));
     }
     let mut sum = 0_u64;
     for (id, node) in graph.nodes() {
         for id in node.any_of.iter().chain(&node.one_of) {
             sum = sum.saturating_add(sure[*id]);
         }
-        if node.unevaluated_properties.is_some() || node.unevaluated_items.is_some() {
+        if is_unevaluated(node) {
             sum = sum.saturating_add(possible[id]);
         }
     }
     sum
 }
 
-/// The schemas that look at the same value as `node`.
-fn here(node: &Node) -> impl Iterator<Item = Id> {
-    let lists = [&node.references, &node.all_of, &node.any_of, &node.one_of].into_iter().flatten().copied();
-    let single = [node.not, node.condition, node.then, node.otherwise].into_iter().flatten();
-    lists.chain(single).chain(node.dependent.iter().map(|(_, id)| *id))
+fn is_unevaluated(node: &Node) -> bool {
+    node.unevaluated_properties.is_some() || node.unevaluated_items.is_some()
 }
 
-/// All nodes, each after those that look at the same value from inside it; `None` where that goes in a circle.
-fn order(graph: &Graph) -> Option<Vec<Id>> {
-    let mut waiting_for: Vec<usize> = graph.nodes.iter().map(|node| here(node).count()).collect();
-    let mut waited_by: Vec<Vec<Id>> = vec![Vec::new(); graph.nodes.len()];
-    for (id, node) in graph.nodes() {
-        here(node).for_each(|inner| waited_by[inner].push(id));
+/// Whether `jsonschema` would follow references for ever while it compiles what `unevaluatedProperties` and its like
+/// need to know: it follows them beside the keyword, compiles the parts of what it finds, and meets the keyword again.
+/// Where it compiles a part for itself, it stops at references.
+fn has_endless_unevaluated(graph: &Graph) -> bool {
+    let count = graph.nodes.len();
+    if !graph.nodes.iter().any(is_unevaluated) {
+        return false;
     }
-    let mut order: Vec<Id> = (0..graph.nodes.len()).filter(|&id| waiting_for[id] == 0).collect();
+    let compiled = |node: &Node, id: Id| {
+        // References come first.
+        let inner = node.here().skip(node.references.len()).chain(node.deeper());
+        inner.chain(is_unevaluated(node).then_some(count + id)).collect()
+    };
+    let looked_through = |node: &Node| node.deeper().chain(node.here().map(|id| count + id)).collect();
+    let parts = |id: Id| match graph.nodes.get(id) {
+        Some(node) => compiled(node, id),
+        None => looked_through(&graph.nodes[id - count]),
+    };
+    order(2 * count, parts).is_none()
+}
+
+/// The numbers below `count`, each after its `parts`; `None` where that goes in a circle.
+fn order(count: usize, parts: impl Fn(Id) -> Vec<Id>) -> Option<Vec<Id>> {
+    let mut waiting_for: Vec<usize> = (0..count).map(|id| parts(id).len()).collect();
+    let mut waited_by: Vec<Vec<Id>> = vec![Vec::new(); count];
+    for id in 0..count {
+        for inner in parts(id) {
+            waited_by[inner].push(id);
+        }
+    }
+    let mut order: Vec<Id> = (0..count).filter(|&id| waiting_for[id] == 0).collect();
     let mut next = 0;
     while let Some(&done) = order.get(next) {
         next += 1;
@@ -111,13 +135,13 @@ fn order(graph: &Graph) -> Option<Vec<Id>> {
             }
         }
     }
-    (order.len() == graph.nodes.len()).then_some(order)
+    (order.len() == count).then_some(order)
 }
 
 fn visits_from(node: &Node, now: &[Visits], before: &[Visits], depth: usize) -> Visits {
     let (mut check, mut mark): (u64, u64) =
         if depth == 0 { (effort(node) as u64, 1) } else { (deeper(node, before, depth), 0) };
-    for id in here(node) {
+    for id in node.here() {
         check = check.saturating_add(now[id].check);
         mark = mark.saturating_add(now[id].check).saturating_add(now[id].mark);
     }

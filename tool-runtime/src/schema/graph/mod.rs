@@ -167,15 +167,20 @@ impl Graph {
 }
 
 impl Node {
-    /// Every schema that this one applies, to the same value or to its parts.
-    pub(super) fn parts(&self) -> impl Iterator<Item = Id> {
-        let lists = [&self.references, &self.all_of, &self.any_of, &self.one_of, &self.front];
-        let named = [&self.dependent, &self.properties, &self.patterns];
-        let values = [self.not, self.condition, self.then, self.otherwise, self.additional, self.names, self.items];
+    /// The schemas that this one applies to the same value.
+    pub(super) fn here(&self) -> impl Iterator<Item = Id> {
+        let lists = [&self.references, &self.all_of, &self.any_of, &self.one_of].into_iter().flatten().copied();
+        let single = [self.not, self.condition, self.then, self.otherwise].into_iter().flatten();
+        lists.chain(single).chain(self.dependent.iter().map(|(_, id)| *id))
+    }
+
+    /// The schemas that this one applies to parts of the value.
+    pub(super) fn deeper(&self) -> impl Iterator<Item = Id> {
+        let named = self.properties.iter().chain(&self.patterns).map(|(_, id)| *id);
         let contains = self.contains.map(|contains| contains.schema);
-        let single = values.into_iter().chain([contains, self.unevaluated_properties, self.unevaluated_items]);
-        let lists = lists.into_iter().flatten().copied();
-        lists.chain(named.into_iter().flatten().map(|(_, id)| *id)).chain(single.flatten())
+        let single = [self.additional, self.names, self.items, contains, self.unevaluated_properties];
+        let single = single.into_iter().chain([self.unevaluated_items]).flatten();
+        named.chain(self.front.iter().copied()).chain(single)
     }
 }
 

@@ -1,8 +1,5 @@
 //! Which schemas are looked at at all.
 
-use std::borrow::Cow;
-
-use jsonschema::Draft;
 use serde_json::Value;
 
 use super::{MOST_NESTING, MOST_RESOURCES, MOST_WAYS, Uncompilable};
@@ -48,53 +45,11 @@ impl Size {
     }
 }
 
-/// The schema and its draft. A `$schema` that names no draft that we know is taken for 2020-12, with a warning.
-pub(super) fn draft<'a>(schema: &'a Value, warnings: &mut Vec<String>) -> (Cow<'a, Value>, Draft) {
-    let draft = Draft::default().detect(schema);
-    if draft == Draft::default() {
-        return (Cow::Borrowed(schema), draft);
-    }
-    if draft != Draft::Unknown {
-        let mut schema = schema.clone();
-        without_prefix_items(&mut schema);
-        return (Cow::Owned(schema), draft);
-    }
-    let named = schema.get("$schema").map(crate::feedback::shorten).unwrap_or_default();
-    warnings.push(format!("`$schema` is {named}, which is not a known draft; read as 2020-12"));
-    let mut schema = schema.clone();
-    if let Some(map) = schema.as_object_mut() {
-        map.shift_remove("$schema");
-    }
-    (Cow::Owned(schema), Draft::default())
-}
-
-/// Takes out a keyword that drafts before 2020-12 do not know, and that `jsonschema` 0.46 heeds in them all the same.
-fn without_prefix_items(schema: &mut Value) {
-    match schema {
-        Value::Array(schemas) => schemas.iter_mut().for_each(without_prefix_items),
-        Value::Object(map) => {
-            map.shift_remove("prefixItems");
-            for (keyword, part) in map {
-                match (keyword.as_str(), part) {
-                    ("enum" | "const" | "default" | "examples", _) => {}
-                    (
-                        "properties" | "patternProperties" | "$defs" | "definitions" | "dependencies"
-                        | "dependentSchemas",
-                        Value::Object(named),
-                    ) => named.values_mut().for_each(without_prefix_items),
-                    (_, part) => without_prefix_items(part),
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
 /// What checks will cost. Refuses a schema that `jsonschema` cannot compile or run on a stack and in a time of ordinary size.
 pub(super) fn cost(graph: &Graph) -> Result<Cost, Uncompilable> {
     let refused = |text: String| Err(Uncompilable(text));
     let Some(cost) = Cost::of(graph) else {
-        return refused("a `$ref` leads back to itself without going deeper into the value".to_owned());
+        return refused("a `$ref` leads back to itself without a property or an item in between".to_owned());
     };
     if cost.nesting > MOST_NESTING {
         return refused(format!(

@@ -5,7 +5,9 @@
 //! expressions run in linear time.
 
 mod admit;
+mod draft;
 mod pattern;
+mod place;
 mod shared;
 
 use std::fmt;
@@ -34,7 +36,7 @@ const MOST_RESOURCES: usize = 32;
 
 /// A compiled schema, for checking values against it.
 ///
-/// Any draft from 4 to 2020-12, as `$schema` says; 2020-12 where it says nothing. Formats are checked. References inside
+/// Any draft from 4 to 2020-12, as `$schema` at the root says; 2020-12 where it says nothing. Formats are checked. References inside
 /// the schema are followed, others are refused: nothing is fetched and no file is read.
 ///
 /// A `pattern` that only a backtracking engine could run (look-around, back-references), or that is larger than
@@ -86,7 +88,7 @@ impl Validator {
     pub fn compile(schema: &Value) -> Result<Self, Uncompilable> {
         admit::size(schema)?;
         let mut warnings = Vec::new();
-        let (schema, draft) = admit::draft(schema, &mut warnings);
+        let (schema, draft) = draft::of(schema, &mut warnings);
         let (mut graph, ids) = Graph::build(&schema, draft);
         let schema = pattern::without_unrunnable(schema, &mut graph, &ids, &mut warnings)?;
         let cost = admit::cost(&graph)?;
@@ -191,20 +193,20 @@ impl Validator {
     }
 }
 
-/// Refuses to fetch, whatever features another crate has turned on in `jsonschema`.
-struct Offline;
-
-impl jsonschema::Retrieve for Offline {
-    fn retrieve(&self, uri: &jsonschema::Uri<String>) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
-        Err(format!("`{uri}` is not part of the schema, and nothing is fetched").into())
-    }
-}
-
 /// How every schema is compiled here: formats checked, nothing fetched, linear regular expressions of bounded size.
 /// `most_pattern` is the largest that one of these may be, compiled, in bytes.
 pub(super) fn options(most_pattern: usize) -> jsonschema::ValidationOptions<'static> {
     let patterns = jsonschema::PatternOptions::regex().size_limit(most_pattern).dfa_size_limit(MOST_PATTERN);
     jsonschema::options().with_retriever(Offline).should_validate_formats(true).with_pattern_options(patterns)
+}
+
+/// Fetches nothing, also where another crate of the program turns on the features of `jsonschema` that would.
+struct Offline;
+
+impl jsonschema::Retrieve for Offline {
+    fn retrieve(&self, uri: &jsonschema::Uri<String>) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
+        Err(format!("`{uri}` is not part of the schema").into())
+    }
 }
 
 impl fmt::Debug for Validator {

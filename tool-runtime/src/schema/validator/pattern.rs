@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::{Uncompilable, options};
+use super::{Uncompilable, options, place};
 use crate::feedback::excerpt;
 use crate::schema::graph::{Graph, Id, address};
 
@@ -51,8 +51,7 @@ pub(super) fn without_unrunnable<'a>(
             return Err(refused("not, if, oneOf or contains", pattern));
         }
     }
-    let mut places = Vec::new();
-    find(&schema, String::new(), &|value| ids.get(&address(value)).is_some_and(|id| dropped.contains(id)), &mut places);
+    let places = place::find(&schema, &|value| ids.get(&address(value)).is_some_and(|id| dropped.contains(id)));
     let mut schema = schema.into_owned();
     for place in places {
         let map = schema.pointer_mut(&place).and_then(Value::as_object_mut);
@@ -88,29 +87,8 @@ fn guarded(graph: &Graph) -> Vec<bool> {
     }
     while let Some(id) = waiting.pop() {
         if !std::mem::replace(&mut guarded[id], true) {
-            waiting.extend(graph.node(id).parts());
+            waiting.extend(graph.node(id).here().chain(graph.node(id).deeper()));
         }
     }
     guarded
-}
-
-/// The JSON Pointers of the values for which `wanted` holds.
-fn find(value: &Value, place: String, wanted: &dyn Fn(&Value) -> bool, found: &mut Vec<String>) {
-    match value {
-        Value::Object(map) => {
-            for (key, part) in map {
-                let key = key.replace('~', "~0").replace('/', "~1");
-                find(part, format!("{place}/{key}"), wanted, found);
-            }
-        }
-        Value::Array(items) => {
-            for (index, part) in items.iter().enumerate() {
-                find(part, format!("{place}/{index}"), wanted, found);
-            }
-        }
-        _ => {}
-    }
-    if wanted(value) {
-        found.push(place);
-    }
 }

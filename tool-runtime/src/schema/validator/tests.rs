@@ -47,6 +47,18 @@ fn follows_the_draft_that_the_schema_names() {
 }
 
 #[test]
+fn a_part_does_not_change_the_draft() {
+    let closed = json!({ "$schema": "http://json-schema.org/draft-04/schema#", "additionalProperties": false });
+    let data = json!({ "const": { "$schema": "x" } });
+    let validator = compiled(
+        &json!({ "properties": { "a": { "$ref": "#/$defs/closed" }, "b": data }, "$defs": { "closed": closed } }),
+    );
+    assert!(!validator.is_valid(&json!({ "a": { "x": 1 } })));
+    assert!(validator.is_valid(&json!({ "b": { "$schema": "x" } })));
+    assert_eq!(validator.warnings().len(), 1);
+}
+
+#[test]
 fn formats_are_checked() {
     assert!(!compiled(&json!({ "format": "date" })).is_valid(&json!("2025-02-30")));
     assert!(compiled(&json!({ "format": "date" })).is_valid(&json!("2025-02-28")));
@@ -65,9 +77,24 @@ fn what_is_no_schema_is_refused() {
     refuses(&json!({ "type": "text" }), "at /type");
     refuses(&json!([]), "");
     refuses(&json!({ "allOf": [{ "$ref": "#" }] }), "leads back to itself");
+    refuses(
+        &json!({ "unevaluatedProperties": { "allOf": [{ "$ref": "#" }], "unevaluatedItems": false } }),
+        "leads back",
+    );
+    let closed = json!({ "allOf": [{ "$ref": "#" }], "unevaluatedProperties": false });
+    refuses(&json!({ "additionalProperties": closed }), "leads back to itself");
     refuses(&nested(200, json!({})), "deeper than 128");
     refuses(&json!({ "enum": vec![0; 60_000] }), "more than 50000 values");
     refuses(&json!({ "description": "x".repeat(2 << 20) }), "larger than");
+}
+
+#[test]
+fn recursive_types_can_be_closed() {
+    let base = json!({ "properties": { "next": { "$ref": "#/$defs/node" } } });
+    let node = json!({ "$ref": "#/$defs/base", "properties": { "v": true }, "unevaluatedProperties": false });
+    let validator = compiled(&json!({ "$ref": "#/$defs/node", "$defs": { "base": base, "node": node } }));
+    assert!(validator.is_valid(&json!({ "v": 1, "next": { "v": 2 } })));
+    assert_eq!(validator.problems(&json!({ "next": { "w": 2 } }), "")[0].path, "/next/w");
 }
 
 #[test]
