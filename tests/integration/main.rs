@@ -9,9 +9,14 @@
 mod agent;
 mod agreement;
 mod bad_input;
+mod context;
 mod declare;
+mod decode;
 mod idempotency;
 mod layers;
+mod outputs;
+mod runtime_data;
+mod runtime_tools;
 mod schema;
 mod shared;
 mod toolset;
