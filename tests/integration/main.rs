@@ -9,10 +9,15 @@
 mod agent;
 mod agreement;
 mod bad_input;
+mod context;
 mod declare;
 mod explain;
+mod decode;
 mod idempotency;
 mod layers;
+mod outputs;
+mod runtime_data;
+mod runtime_tools;
 mod schema;
 mod shared;
 mod toolset;

@@ -6,7 +6,7 @@ use schemars::SchemaGenerator;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Check, Context, Failure, Rule, ToolInput, input::read_secret};
+use super::{Check, Context, Failure, Rule, ToolInput, input::{absent, read_secret}};
 
 /// What is known about a parameter apart from its type.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +99,7 @@ impl<T> Field<T> {
         Self {
             param,
             read: |_, _| Err(serde::de::Error::custom("a secret is not an argument")),
-            absent: || None,
+            absent: absent::<T>,
             schema: |_| schemars::Schema::default(),
             default: None,
             default_json: None,
@@ -195,6 +195,9 @@ impl<T> Slot<T> {
     fn read_secret(&mut self, cx: &Context) -> Result<(), Failure> {
         let name = self.field.param.name;
         let Some(text) = cx.secret(name) else {
+            if self.read_absent() {
+                return Ok(());
+            }
             return Err(Failure::told("the tool is not set up")
                 .because(format_args!("the context has no secret `{name}`; add it with `Context::with_secret`")));
         };

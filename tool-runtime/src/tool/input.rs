@@ -40,7 +40,7 @@ impl<T: DeserializeOwned + JsonSchema> ToolInput for T {
     }
 
     fn absent() -> Option<Self> {
-        T::deserialize(Absent).ok()
+        absent()
     }
 
     fn schema(generator: &mut SchemaGenerator) -> Schema {
@@ -72,8 +72,45 @@ impl<'de> Deserializer<'de> for Absent {
     }
 }
 
+/// The value that stands for "not given", for types that have one.
+pub(super) fn absent<T: DeserializeOwned>() -> Option<T> {
+    T::deserialize(Absent).ok()
+}
+
 /// Reads a secret, which is a text, as `T`.
 pub(super) fn read_secret<T: DeserializeOwned>(text: &str) -> Option<T> {
-    let deserializer: serde::de::value::StrDeserializer<'_, Error> = text.into_deserializer();
-    T::deserialize(deserializer).ok()
+    T::deserialize(Secret(text)).ok()
+}
+
+/// A deserializer of a text that is there: an optional type gets it too.
+struct Secret<'a>(&'a str);
+
+impl<'de> Deserializer<'de> for Secret<'_> {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_str(self.0)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        visitor.visit_enum(self.0.into_deserializer())
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        seq tuple tuple_struct map struct identifier ignored_any
+    }
 }

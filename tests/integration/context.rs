@@ -1,0 +1,184 @@
+//! What a tool may know about its call.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tool_runtime::{
+    Agent, CallError, Cancellation, Context, Message, Toolset,
+    model::{ScriptedModel, Turn},
+    schema::Dialect,
+    tool,
+    tool::Progress,
+    toolset,
+    toolset::ListFormat,
+};
+
+struct Tenant(&'static str);
+
+/// Tells what it knows.
+#[tool]
+async fn know(#[context] cx: &Context) -> Value {
+    cx.progress(1.0, Some(2.0), "half");
+    cx.preliminary(json!({"so_far": 1}));
+    json!({
+        "id": cx.call_id(),
+        "for": cx.principal(),
+        "left": cx.time_left().map(|left| left > Duration::ZERO),
+        "cancelled": cx.cancellation().is_cancelled(),
+        "tenant": cx.get::<Tenant>().map(|tenant| tenant.0),
+        "number": cx.get::<u64>(),
+        "messages": cx.messages().len(),
+    })
+}
+
+/// Waits until nobody does.
+#[tool]
+async fn wait(#[context] cx: &Context) -> &'static str {
+    cx.cancellation().cancelled().await;
+    "stopped"
+}
+
+/// Uses keys.
+#[tool]
+fn send(
+    /// What to send.
+    text: String,
+    #[arg(secret)] api_key: String,
+    #[arg(secret)] port: Option<Port>,
+) -> String {
+    format!("{text} {} {}", api_key.len(), port.map_or(0, |port| port.0))
+}
+
+struct Port(u16);
+
+impl<'de> serde::Deserialize<'de> for Port {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <String as serde::Deserialize>::deserialize(deserializer)?;
+        text.parse().map(Self).map_err(serde::de::Error::custom)
+    }
+}
+
+fn tools() -> Toolset {
+    toolset!(know, wait, send)
+}
+
+async fn know_in(cx: Context) -> Value {
+    tools().call("know", "{}", &cx).await.unwrap().decode().unwrap()
+}
+
+#[tokio::test]
+async fn a_tool_knows_what_the_application_said() {
+    let nothing = know_in(Context::new("call_1")).await;
+    assert_eq!(
+        nothing,
+        json!({"id": "call_1", "for": null, "left": null, "cancelled": false, "tenant": null, "number": null, "messages": 0})
+    );
+    let stop = Cancellation::new();
+    stop.cancel();
+    let cx = Context::new("x")
+        .for_call("call_2")
+        .with_principal("ann")
+        .with_deadline(Instant::now() + Duration::from_secs(60))
+        .with_cancellation(stop)
+        .with(Tenant("acme"))
+        .with(1_u64)
+        .with(2_u64)
+        .with_messages(vec![Message::user("hi")]);
+    assert_eq!(
+        know_in(cx.clone()).await,
+        json!({"id": "call_2", "for": "ann", "left": true, "cancelled": true, "tenant": "acme", "number": 2, "messages": 1})
+    );
+    let past = Instant::now();
+    assert_eq!(know_in(cx.clone().with_deadline(past)).await["left"], false);
+    let later = cx.with_deadline(past).with_deadline(past + Duration::from_secs(99));
+    assert_eq!(later.deadline(), Some(past), "a deadline never moves away");
+    assert_eq!(later.time_left(), Some(Duration::ZERO));
+}
+
+#[tokio::test]
+async fn a_listener_hears_how_far_it_is() {
+    let heard: Arc<Mutex<Vec<Progress>>> = Arc::default();
+    let listener = Arc::clone(&heard);
+    know_in(Context::new("c7").with_progress(move |progress| listener.lock().unwrap().push(progress))).await;
+    let heard = heard.lock().unwrap();
+    assert_eq!((heard[0].call_id.as_str(), heard[0].done, heard[0].total), ("c7", 1.0, Some(2.0)));
+    assert_eq!(heard[0].message.as_deref(), Some("half"));
+    assert_eq!((&heard[1].preliminary, heard.len()), (&Some(json!({"so_far": 1})), 2));
+}
+
+#[tokio::test]
+async fn a_tool_hears_that_nobody_waits() {
+    let stop = Cancellation::new();
+    let cx = Context::new("c").with_cancellation(stop.clone());
+    let task = tokio::spawn(async move { tools().call("wait", "{}", &cx).await });
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    assert!(!task.is_finished());
+    stop.cancel();
+    assert_eq!(task.await.unwrap().unwrap().as_json(), Some("\"stopped\""));
+}
+
+#[tokio::test]
+async fn an_agent_gives_its_context_to_every_call() {
+    let cx = Context::new("").with_principal("ann").with(Tenant("acme")).with_secret("api_key", "sesame");
+    let model = ScriptedModel::new([
+        Turn::call("know", json!({})).then_call("send", json!({"text": "hello"})),
+        Turn::say("ok"),
+    ]);
+    let mut session = Agent::new(model).tools(tools()).context(cx).session();
+    session.send("x").await.unwrap();
+    let texts: Vec<String> = session
+        .messages()
+        .iter()
+        .filter_map(|message| match message {
+            Message::Tool(answer) => answer.content[0].as_text().map(str::to_owned),
+            _ => None,
+        })
+        .collect();
+    let known: Value = serde_json::from_str(&texts[0]).unwrap();
+    assert_eq!((&known["for"], &known["tenant"], &known["messages"]), (&json!("ann"), &json!("acme"), &json!(1)));
+    assert_ne!(known["id"], "", "a call of its own: {known}");
+    assert_eq!(texts[1], "hello 6 0");
+}
+
+async fn send_in(arguments: &str, cx: Context) -> Result<String, CallError> {
+    tools().call("send", arguments, &cx).await.map(|output| output.decode().unwrap())
+}
+
+#[tokio::test]
+async fn a_secret_comes_from_the_application_alone() {
+    let cx = || Context::new("c").with_secret("api_key", "sesame-123");
+    assert_eq!(send_in(r#"{"text":"t"}"#, cx()).await.unwrap(), "t 10 0");
+    assert_eq!(send_in(r#"{"text":"t"}"#, cx().with_secret("port", "8080")).await.unwrap(), "t 10 8080");
+
+    for forged in [r#"{"text":"t","api_key":"mine"}"#, r#"{"text":"t","port":"1"}"#, r#"{"text":"t","api\u005fkey":"m"}"#] {
+        let error = send_in(forged, cx()).await.unwrap_err();
+        assert!(matches!(error, CallError::Rejected(_)), "{error}");
+        assert!(!error.for_log().contains("sesame"), "{error:?}");
+    }
+    for (missing, log) in [(Context::new("c"), "no secret `api_key`"), (cx().with_secret("port", "no"), "`port` does not fit")]
+    {
+        let error = send_in(r#"{"text":"t"}"#, missing).await.unwrap_err();
+        assert_eq!(error.to_string(), "the tool is not set up", "the model learns nothing of it");
+        assert!(error.for_log().contains(log) && !error.for_log().contains("sesame"), "{}", error.for_log());
+    }
+}
+
+#[test]
+fn a_secret_is_never_written_down() {
+    let tools = tools();
+    let spec = tools.get("send").unwrap().spec();
+    let mut written = vec![spec.input.neutral().to_string(), format!("{spec:?}"), format!("{tools:?}")];
+    written.extend(Dialect::ALL.iter().map(|dialect| spec.input.lowered(*dialect).json().get().to_owned()));
+    written.extend(ListFormat::ALL.iter().map(|format| tools.list().json(*format).get().to_owned()));
+    let cx = Context::new("c").with_secret("api_key", "sesame").with_secret("port", "8080");
+    written.push(format!("{cx:?} {cx:#?}"));
+    for text in written {
+        assert!(!text.contains("api_key") && !text.contains("sesame") && !text.contains("8080"), "{text}");
+    }
+    let Err(CallError::Rejected(rejection)) = tools.start("send", r#"{"txt":1}"#, &cx) else { panic!() };
+    let told = format!("{rejection} {rejection:?} {}", rejection.to_json());
+    assert!(!told.contains("api_key") && !told.contains("sesame"), "{told}");
+}

@@ -1,0 +1,176 @@
+//! Any text at all: decoding never panics, and accepts what serde_json and the schema accept.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use proptest::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tool_runtime::{CallError, Context, Toolset, tool, toolset, toolset::RuntimeTool};
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Point {
+    x: i32,
+    #[serde(default)]
+    tags: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Shape {
+    Dot,
+    Circle { radius: f64, at: Point },
+    Path(Vec<Point>),
+}
+
+/// Draws.
+#[tool]
+fn draw(
+    #[arg(length(..=5))] a: Option<String>,
+    #[arg(range(0..=9))] b: Option<i64>,
+    c: Option<f64>,
+    d: Option<Shape>,
+    #[arg(default)] e: BTreeMap<String, bool>,
+    f: Option<Value>,
+) {
+    let _ = (a, b, c, d, e, f);
+}
+
+fn tools() -> Toolset {
+    let tools = toolset!(draw);
+    let schema = tools.get("draw").unwrap().spec().input.neutral().clone();
+    let late = RuntimeTool::new("late", "").input(schema).handler(|_, _| async { Ok(Value::Null) });
+    tools.with(late.unwrap()).unwrap()
+}
+
+struct Opinions {
+    tools: Toolset,
+    theirs: jsonschema::Validator,
+}
+
+static OPINIONS: LazyLock<Opinions> = LazyLock::new(Opinions::new);
+
+impl Opinions {
+    fn new() -> Self {
+        let tools = tools();
+        let theirs = jsonschema::validator_for(tools.get("draw").unwrap().spec().input.neutral()).unwrap();
+        Self { tools, theirs }
+    }
+
+    fn accepts(&self, name: &str, text: &str) -> Result<bool, TestCaseError> {
+        match self.tools.start(name, text, &Context::new("c")) {
+            Ok(_) => Ok(true),
+            Err(CallError::Rejected(rejection)) => {
+                let told = rejection.to_string();
+                prop_assert!(!told.is_empty() && told.len() < 8000, "{told}");
+                Ok(false)
+            }
+            Err(other) => Err(TestCaseError::fail(format!("{name} {text:?}: {other}"))),
+        }
+    }
+
+    fn compare(&self, text: &str) -> Result<(), TestCaseError> {
+        let value = if text.trim_matches([' ', '\n', '\r', '\t']).is_empty() {
+            Some(Value::Object(Default::default()))
+        } else {
+            serde_json::from_str::<Value>(text).ok()
+        };
+        let theirs = value.as_ref().is_some_and(|value| self.theirs.is_valid(value));
+        let (declared, late) = (self.accepts("draw", text)?, self.accepts("late", text)?);
+        let twice = value.as_ref().is_some_and(|value| names(text) > count(value));
+        prop_assert!(late == theirs || (theirs && twice), "late {late}, theirs {theirs}: {text}");
+        let whole = value.as_ref().is_some_and(has_whole_float);
+        prop_assert!(declared == theirs || (theirs && (twice || whole)), "ours {declared}, theirs {theirs}: {text}");
+        Ok(())
+    }
+}
+
+/// How many names the objects of a text have: each is followed by a colon outside of texts.
+fn names(text: &str) -> usize {
+    let (mut names, mut quoted, mut escaped) = (0, false, false);
+    for c in text.chars() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if quoted => escaped = true,
+            '"' => quoted = !quoted,
+            ':' if !quoted => names += 1,
+            _ => {}
+        }
+    }
+    names
+}
+
+fn count(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(count).sum(),
+        Value::Object(entries) => entries.len() + entries.values().map(count).sum::<usize>(),
+        _ => 0,
+    }
+}
+
+fn has_whole_float(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.is_f64() && number.as_f64().is_some_and(|float| float.fract() == 0.0),
+        Value::Array(items) => items.iter().any(has_whole_float),
+        Value::Object(entries) => entries.values().any(has_whole_float),
+        _ => false,
+    }
+}
+
+const RIGHT: [&str; 5] = [
+    r#"{"a":"abc","b":7,"c":-1.5e3,"e":{"x":true,"y":false},"f":[1,{"g":null}]}"#,
+    r#"{"d":"dot","a":null}"#,
+    r#"{ "d" : {"circle":{"radius":2.5,"at":{"x":-3,"tags":["a","\u00e9"]}}} }"#,
+    r#"{"d":{"path":[{"x":1},{"x":2,"more":[[]]}]},"f":"\ud83d\ude00"}"#,
+    r#"{"f":{"f":{"f":0}},"b":0,"c":12345678901234567890}"#,
+];
+
+/// Tokens of JSON and of what is nearly JSON.
+const PIECES: &str = r#"[\[\]{},:"\\]|"[a-f]"|-?[0-9]{1,3}|1\.0|1e3|1e999|true|null|NaN|\\ud83d|\x00|\u{feff}|é|'|"d":"dot"|"x":1|[a-f]"#;
+
+#[test]
+fn what_is_right_is_accepted() {
+    for text in RIGHT {
+        assert!(OPINIONS.accepts("draw", text).unwrap() && OPINIONS.accepts("late", text).unwrap(), "{text}");
+        OPINIONS.compare(text).unwrap();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn any_text(text in any::<String>()) {
+        OPINIONS.compare(&text)?;
+    }
+
+    #[test]
+    fn nearly_json(pieces in prop::collection::vec(PIECES, 0..12)) {
+        OPINIONS.compare(&pieces.concat())?;
+        OPINIONS.compare(&format!("{{{}}}", pieces.concat()))?;
+    }
+
+    #[test]
+    fn right_json_with_a_mistake(
+        which in 0..RIGHT.len(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), 0..4_usize, PIECES), 1..4),
+    ) {
+        let mut text: Vec<char> = RIGHT[which].chars().collect();
+        for (place, cut, piece) in changes {
+            let at = place.index(text.len() + 1);
+            let end = (at + cut).min(text.len());
+            text.splice(at..end, piece.chars());
+        }
+        OPINIONS.compare(&text.into_iter().collect::<String>())?;
+    }
+
+    #[test]
+    fn any_value_for_any_parameter(name in "[a-g]", value in prop::sample::select(vec![
+        "0", "9", "10", "-1", "-0", "0.5", "2.0", "1e2", "9223372036854775807", "9223372036854775808", "-1e-400",
+        r#""""#, r#""abcde""#, r#""abcdef""#, r#""ééééé""#, "[]", "{}", "null", "true", r#""dot""#, r#"{"dot":null}"#,
+        r#"{"path":[]}"#, r#"{"path":[[1]]}"#, r#"{"circle":{"radius":1}}"#, r#"{"path":[],"circle":1}"#,
+        r#"{"x":true}"#, r#"{"x":1}"#,
+    ])) {
+        OPINIONS.compare(&format!(r#"{{"{name}":{value}}}"#))?;
+    }
+}
