@@ -98,6 +98,22 @@ fn layers_point_downwards() {
     report(&broken);
 }
 
+/// The modules that a path behind `crate::` begins with: one, or those of a group on the same line.
+fn modules(path: &str) -> Vec<&str> {
+    let name = |path: &str| path.len() - path.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_').len();
+    let Some(group) = path.strip_prefix('{') else { return vec![&path[..name(path)]] };
+    let mut depth = 0;
+    let parts = group.split(|c| {
+        depth += match c {
+            '{' => 1,
+            '}' => -1,
+            _ => 0,
+        };
+        c == ',' && depth == 0
+    });
+    parts.map(str::trim).map(|part| &part[..name(part)]).filter(|name| !name.is_empty()).collect()
+}
+
 #[test]
 fn every_compile_error_is_pinned() {
     let dir = root().join("tests/ui");

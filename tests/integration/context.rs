@@ -153,12 +153,15 @@ async fn a_secret_comes_from_the_application_alone() {
     assert_eq!(send_in(r#"{"text":"t"}"#, cx()).await.unwrap(), "t 10 0");
     assert_eq!(send_in(r#"{"text":"t"}"#, cx().with_secret("port", "8080")).await.unwrap(), "t 10 8080");
 
-    for forged in [r#"{"text":"t","api_key":"mine"}"#, r#"{"text":"t","port":"1"}"#, r#"{"text":"t","api\u005fkey":"m"}"#] {
+    for forged in
+        [r#"{"text":"t","api_key":"mine"}"#, r#"{"text":"t","port":"1"}"#, r#"{"text":"t","api\u005fkey":"m"}"#]
+    {
         let error = send_in(forged, cx()).await.unwrap_err();
         assert!(matches!(error, CallError::Rejected(_)), "{error}");
         assert!(!error.for_log().contains("sesame"), "{error:?}");
     }
-    for (missing, log) in [(Context::new("c"), "no secret `api_key`"), (cx().with_secret("port", "no"), "`port` does not fit")]
+    for (missing, log) in
+        [(Context::new("c"), "no secret `api_key`"), (cx().with_secret("port", "no"), "`port` does not fit")]
     {
         let error = send_in(r#"{"text":"t"}"#, missing).await.unwrap_err();
         assert_eq!(error.to_string(), "the tool is not set up", "the model learns nothing of it");

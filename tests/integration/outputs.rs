@@ -9,7 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tool_runtime::{
-    CallError, Content, Context, Failure, Image, Output, Part, Shown, Text, Toolset, tool, toolset, toolset::RuntimeTool,
+    CallError, Content, Context, Failure, Image, Output, Part, Shown, Text, Toolset, tool, toolset,
+    toolset::RuntimeTool,
 };
 
 #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -135,7 +136,19 @@ impl<'de> Deserialize<'de> for Picky {
 
 fn tools() -> Toolset {
     toolset!(
-        value, sentence, text, image, mixed, shown, nothing, alias, input_output, failing, unwritable, panics, picky
+        value,
+        sentence,
+        text,
+        image,
+        mixed,
+        shown,
+        nothing,
+        alias,
+        input_output,
+        failing,
+        unwritable,
+        panics,
+        picky
     )
 }
 

@@ -1,7 +1,7 @@
 //! Real tools and real calls, where the data is there: they become tools defined at run time.
 
 use serde_json::Value;
-use tool_runtime::{CallError, Context, Toolset, toolset::RuntimeTool, toolset::ListFormat};
+use tool_runtime::{CallError, Context, Toolset, toolset::ListFormat, toolset::RuntimeTool};
 
 use crate::shared;
 
@@ -77,7 +77,10 @@ fn labelled_arguments_are_accepted_and_refused_as_the_data_says() {
             }
         }
     }
-    println!("{checked} instances; {} schemas unvalidated: {unvalidated:#?}; disagreements: {wrong:#?}", unvalidated.len());
+    println!(
+        "{checked} instances; {} schemas unvalidated: {unvalidated:#?}; disagreements: {wrong:#?}",
+        unvalidated.len()
+    );
     assert!(checked > 9_000 && unvalidated.len() <= 5 && wrong.len() <= 5, "{wrong:#?}");
 }
 

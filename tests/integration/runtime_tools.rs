@@ -61,7 +61,8 @@ fn every_draft_means_what_it_says() {
         assert_eq!(tool.warning(), None, "{tool:?}");
         assert!(accepts(&tool, r#"{"n":4}"#) && !accepts(&tool, r#"{"n":5}"#) && !accepts(&tool, "{}"), "{tool:?}");
     }
-    let items = json!({"type": "object", "properties": {"l": {"items": [{"type": "string"}], "additionalItems": false}}});
+    let items =
+        json!({"type": "object", "properties": {"l": {"items": [{"type": "string"}], "additionalItems": false}}});
     let mut old = items;
     old["$schema"] = json!("http://json-schema.org/draft-07/schema#");
     assert!(!accepts(&echo(old.clone()), r#"{"l":["a","b"]}"#) && accepts(&echo(old), r#"{"l":["a"]}"#));

@@ -6,7 +6,10 @@ use schemars::SchemaGenerator;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Check, Context, Failure, Rule, ToolInput, input::{absent, read_secret}};
+use super::{
+    Check, Context, Failure, Rule, ToolInput,
+    input::{absent, read_secret},
+};
 
 /// What is known about a parameter apart from its type.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,7 @@
 //! One tool: its declaration, its typed input and output, and what it may know about a call.
 
 mod cancel;
+mod check;
 mod context;
 mod declare;
 mod decode;
@@ -13,6 +14,7 @@ mod failure;
 mod field;
 mod fingerprint;
 mod input;
+mod measure;
 mod outcome;
 mod output;
 mod part;
@@ -21,6 +23,7 @@ mod rule;
 mod spec;
 
 pub use cancel::Cancellation;
+pub use check::Check;
 pub use context::{Context, Progress};
 pub use declare::{Bind, Execute, ExecuteWith, Provide, Tool};
 pub use decode::{Refused, decode};
@@ -30,10 +33,11 @@ pub use failure::{Failure, ToolError};
 pub use field::{AnyField, AnySlot, Field, Param, Slot};
 pub use fingerprint::Fingerprint;
 pub use input::ToolInput;
+pub use measure::{Measured, Ranged, Textual};
 pub use outcome::CallError;
 pub use output::{Content, Image, Output, Shown, Text, ToolOutput};
 pub(crate) use part::Bound;
 pub use part::{CallFuture, DynTool, Part, ReadAnswer, Start, Started};
 pub use returned::{Answer, AnyKind, Fallible, Kind, Plain, Returned};
-pub use rule::{Check, Format, Measured, Number, Pattern, Ranged, Rule, Textual, Unit};
+pub use rule::{Format, Number, Pattern, Rule, Unit};
 pub use spec::{Approval, Effect, ToolSpec, Traits, Ui};

@@ -1,11 +1,6 @@
 //! The limits that a parameter's declaration sets on its value, as data: written into the schema, and checked.
 
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque},
-    fmt,
-    sync::OnceLock,
-};
+use std::{fmt, sync::OnceLock};
 
 use regex::Regex;
 
@@ -80,7 +75,7 @@ impl Number {
     }
 
     /// Whether the number lies within the limits; exact for two integers.
-    fn within(self, min: Option<Self>, max: Option<Self>, exclusive: bool) -> bool {
+    pub(super) fn within(self, min: Option<Self>, max: Option<Self>, exclusive: bool) -> bool {
         let less = |a: Self, b: Self| match (a, b) {
             (Self::Int(a), Self::Int(b)) => a < b,
             (a, b) => a.as_f64() < b.as_f64(),
@@ -141,7 +136,7 @@ impl Pattern {
         self.source
     }
 
-    fn matches(&self, text: &str) -> bool {
+    pub(super) fn matches(&self, text: &str) -> bool {
         self.compiled.get_or_init(|| Regex::new(self.source).ok()).as_ref().is_some_and(|regex| regex.is_match(text))
     }
 }
@@ -169,7 +164,7 @@ impl Format {
         self.name
     }
 
-    fn matches(&self, text: &str) -> bool {
+    pub(super) fn matches(&self, text: &str) -> bool {
         let validator = self.compiled.get_or_init(|| {
             let schema = serde_json::json!({ "type": "string", "format": self.name });
             crate::schema::Validator::compile(&schema).ok()
@@ -182,224 +177,4 @@ impl fmt::Debug for Format {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.name)
     }
-}
-
-/// A rule together with the code that looks at a `T`.
-pub struct Check<T> {
-    pub(super) rule: Rule,
-    pub(super) holds: fn(&T, &Rule) -> bool,
-}
-
-impl<T> fmt::Debug for Check<T> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.rule.fmt(out)
-    }
-}
-
-impl<T> Check<T> {
-    /// A range.
-    ///
-    /// # Panics
-    ///
-    /// At compile time, when a bound does not fit the type.
-    #[track_caller]
-    pub const fn range(min: Option<Number>, max: Option<Number>, exclusive: bool) -> Self
-    where
-        T: Ranged,
-    {
-        if let Some((least, most)) = T::LIMITS {
-            assert!(
-                within(min, least, most) && within(max, least, most),
-                "a bound of `range` does not fit the parameter's type"
-            );
-        }
-        Self {
-            rule: Rule::Range { min, max, exclusive },
-            holds: |value, rule| match (rule, value.number()) {
-                (Rule::Range { min, max, exclusive }, Some(number)) => number.within(*min, *max, *exclusive),
-                _ => true,
-            },
-        }
-    }
-
-    /// A length.
-    pub const fn length(min: usize, max: Option<usize>) -> Self
-    where
-        T: Measured,
-    {
-        Self {
-            rule: Rule::Length { min, max, unit: T::UNIT },
-            holds: |value, rule| match (rule, value.length()) {
-                (Rule::Length { min, max, .. }, Some(length)) => length >= *min && max.is_none_or(|max| length <= max),
-                _ => true,
-            },
-        }
-    }
-
-    /// A pattern.
-    pub const fn pattern(pattern: &'static Pattern) -> Self
-    where
-        T: Textual,
-    {
-        Self {
-            rule: Rule::Pattern(pattern),
-            holds: |value, rule| match (rule, value.text()) {
-                (Rule::Pattern(pattern), Some(text)) => pattern.matches(text),
-                _ => true,
-            },
-        }
-    }
-
-    /// A format.
-    pub const fn format(format: &'static Format) -> Self
-    where
-        T: Textual,
-    {
-        Self {
-            rule: Rule::Format(format),
-            holds: |value, rule| match (rule, value.text()) {
-                (Rule::Format(format), Some(text)) => format.matches(text),
-                _ => true,
-            },
-        }
-    }
-}
-
-const fn within(bound: Option<Number>, least: i128, most: i128) -> bool {
-    match bound {
-        Some(Number::Int(int)) => least <= int && int <= most,
-        Some(Number::Float(_)) => false,
-        None => true,
-    }
-}
-
-/// A number, or an optional one: what `range` can be declared on.
-#[diagnostic::on_unimplemented(
-    message = "`range` is for numbers, and `{Self}` is none",
-    label = "not a number",
-    note = "`length` limits texts and collections; implement `tool_runtime::Ranged` for a number type of your own"
-)]
-pub trait Ranged {
-    /// The least and the largest value, for integers.
-    const LIMITS: Option<(i128, i128)> = None;
-
-    /// The number; `None` where there is none to check.
-    fn number(&self) -> Option<Number>;
-}
-
-/// A text or collection, or an optional one: what `length` can be declared on.
-#[diagnostic::on_unimplemented(
-    message = "`length` is for texts and collections, and `{Self}` is neither",
-    label = "has no length",
-    note = "`range` limits numbers; implement `tool_runtime::Measured` for a type of your own"
-)]
-pub trait Measured {
-    /// What is counted.
-    const UNIT: Unit;
-
-    /// The length; `None` where there is nothing to measure.
-    fn length(&self) -> Option<usize>;
-}
-
-/// A text, or an optional one: what `pattern` and `format` can be declared on.
-#[diagnostic::on_unimplemented(
-    message = "`pattern` and `format` are for texts, and `{Self}` is none",
-    label = "not a text",
-    note = "implement `tool_runtime::Textual` for a text type of your own"
-)]
-pub trait Textual {
-    /// The text; `None` where there is none to check.
-    fn text(&self) -> Option<&str>;
-}
-
-macro_rules! integers {
-    ($($type:ty)*) => {
-        $(impl Ranged for $type {
-            #[allow(clippy::cast_lossless, reason = "the widest types are not lossless, and are listed with the others")]
-            const LIMITS: Option<(i128, i128)> = Some((<$type>::MIN as i128, <$type>::MAX as i128));
-
-            fn number(&self) -> Option<Number> {
-                i128::try_from(*self).ok().map(Number::Int)
-            }
-        })*
-    };
-}
-
-integers! { i8 i16 i32 i64 isize u8 u16 u32 u64 usize }
-
-impl Ranged for f64 {
-    fn number(&self) -> Option<Number> {
-        Some(Number::Float(*self))
-    }
-}
-
-impl Ranged for f32 {
-    fn number(&self) -> Option<Number> {
-        Some(Number::Float(f64::from(*self)))
-    }
-}
-
-impl<T: Ranged> Ranged for Option<T> {
-    const LIMITS: Option<(i128, i128)> = T::LIMITS;
-
-    fn number(&self) -> Option<Number> {
-        self.as_ref()?.number()
-    }
-}
-
-macro_rules! texts {
-    ($($type:ty)*) => {
-        $(
-            impl Textual for $type {
-                fn text(&self) -> Option<&str> {
-                    Some(self)
-                }
-            }
-
-            impl Measured for $type {
-                const UNIT: Unit = Unit::Characters;
-
-                fn length(&self) -> Option<usize> {
-                    Some(self.chars().count())
-                }
-            }
-        )*
-    };
-}
-
-texts! { String Box<str> Cow<'_, str> }
-
-impl<T: Textual> Textual for Option<T> {
-    fn text(&self) -> Option<&str> {
-        self.as_ref()?.text()
-    }
-}
-
-impl<T: Measured> Measured for Option<T> {
-    const UNIT: Unit = T::UNIT;
-
-    fn length(&self) -> Option<usize> {
-        self.as_ref()?.length()
-    }
-}
-
-macro_rules! collections {
-    ($($unit:ident: $type:ident<$($param:ident),*>;)*) => {
-        $(impl<$($param),*> Measured for $type<$($param),*> {
-            const UNIT: Unit = Unit::$unit;
-
-            fn length(&self) -> Option<usize> {
-                Some(self.len())
-            }
-        })*
-    };
-}
-
-collections! {
-    Items: Vec<T>;
-    Items: VecDeque<T>;
-    Items: BTreeSet<T>;
-    Items: HashSet<T, S>;
-    Entries: BTreeMap<K, V>;
-    Entries: HashMap<K, V, S>;
 }
