@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use jsonschema::Draft;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::place;
 use crate::feedback::shorten;
@@ -13,7 +13,7 @@ use crate::schema::graph::{Graph, address};
 pub(super) fn of<'a>(schema: &'a Value, warnings: &mut Vec<String>) -> (Cow<'a, Value>, Draft) {
     let draft = Draft::default().detect(schema);
     if draft != Draft::Unknown {
-        return (without_inner(Cow::Borrowed(schema), draft, warnings), draft);
+        return (without_other_drafts(Cow::Borrowed(schema), draft, warnings), draft);
     }
     let named = schema.get("$schema").map(shorten).unwrap_or_default();
     warnings.push(format!("`$schema` is {named}, which is not a known draft; read as 2020-12"));
@@ -21,27 +21,39 @@ pub(super) fn of<'a>(schema: &'a Value, warnings: &mut Vec<String>) -> (Cow<'a, 
     if let Some(map) = schema.as_object_mut() {
         map.shift_remove("$schema");
     }
-    (without_inner(Cow::Owned(schema), Draft::default(), warnings), Draft::default())
+    (without_other_drafts(Cow::Owned(schema), Draft::default(), warnings), Draft::default())
 }
 
-/// `schema` with `$schema` at its root alone: below an older one, `jsonschema` 0.46 does not see `additionalProperties`,
-/// `allOf` and others, and so would accept more than the schema does.
-fn without_inner<'a>(schema: Cow<'a, Value>, draft: Draft, warnings: &mut Vec<String>) -> Cow<'a, Value> {
+/// `schema` without what belongs to another draft and would still change how `jsonschema` 0.46 reads it:
+///
+/// - `$schema` below the root: below an older one, it does not see `additionalProperties`, `allOf` and others, and so
+///   would accept more than the schema does;
+/// - `prefixItems` before 2020-12, which it heeds beside `items`.
+fn without_other_drafts<'a>(schema: Cow<'a, Value>, draft: Draft, warnings: &mut Vec<String>) -> Cow<'a, Value> {
     let names_draft = |value: &Value| value.get("$schema").is_some_and(Value::is_string);
-    if place::find(&schema, &names_draft).iter().all(String::is_empty) {
+    let is_newer = |value: &Value| draft < Draft::Draft202012 && value.get("prefixItems").is_some();
+    let inner_drafts = place::find(&schema, &names_draft).iter().any(|place| !place.is_empty());
+    if !inner_drafts && place::find(&schema, &is_newer).is_empty() {
         return schema;
     }
     let (_, ids) = Graph::build(&schema, draft);
     // What has no node is data, or is never used.
-    let mut places = place::find(&schema, &|value| names_draft(value) && ids.contains_key(&address(value)));
-    places.retain(|place| !place.is_empty());
+    let is_schema = |value: &Value| ids.contains_key(&address(value));
+    let naming = place::find(&schema, &|value| names_draft(value) && is_schema(value));
+    let newer = place::find(&schema, &|value| is_newer(value) && is_schema(value));
     let mut schema = schema.into_owned();
-    for place in places {
-        let map = schema.pointer_mut(&place).and_then(Value::as_object_mut);
-        let inner = map.and_then(|map| map.shift_remove("$schema")).unwrap_or_default();
-        if Draft::default().detect(&serde_json::json!({ "$schema": inner })) != draft {
+    for place in newer {
+        take(&mut schema, &place, "prefixItems");
+    }
+    for place in naming.iter().filter(|place| !place.is_empty()) {
+        let inner = take(&mut schema, place, "$schema").unwrap_or_default();
+        if Draft::default().detect(&json!({ "$schema": inner })) != draft {
             warnings.push(format!("{place} names another draft, {}; read by the draft of the whole", shorten(&inner)));
         }
     }
     Cow::Owned(schema)
+}
+
+fn take(schema: &mut Value, place: &str, keyword: &str) -> Option<Value> {
+    schema.pointer_mut(place)?.as_object_mut()?.shift_remove(keyword)
 }

@@ -59,6 +59,17 @@ fn a_part_does_not_change_the_draft() {
 }
 
 #[test]
+fn prefix_items_is_no_keyword_of_older_drafts() {
+    let schema = json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "prefixItems": [true],
+        "items": { "type": "string" },
+        "definitions": { "prefixItems": true },
+    });
+    assert!(!compiled(&schema).is_valid(&json!([1])));
+}
+
+#[test]
 fn formats_are_checked() {
     assert!(!compiled(&json!({ "format": "date" })).is_valid(&json!("2025-02-30")));
     assert!(compiled(&json!({ "format": "date" })).is_valid(&json!("2025-02-28")));
