@@ -20,4 +20,5 @@ mod runtime_data;
 mod runtime_tools;
 mod schema;
 mod shared;
+mod terminal;
 mod toolset;

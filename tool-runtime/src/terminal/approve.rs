@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Terminal, edit, escape};
+use super::{Terminal, edit, escape::one_line};
 use crate::agent::{ApprovalRequest, Decision, ExternalCall};
 use crate::feedback::Rejection;
 use crate::tool::{Effect, ToolSpec};
@@ -44,12 +44,12 @@ pub(super) async fn execute(terminal: &Terminal, call: &ExternalCall) -> Option<
         None => show(terminal, &call.spec, &call.arguments),
     }
     let schema = call.spec.output.as_ref().map(|schema| schema.neutral().clone()).unwrap_or_default();
-    edit::value(terminal, "answer", &schema, &schema, None).await.map(|value| value.to_string())
+    edit::value(terminal, "answer", &schema).await.map(|value| value.to_string())
 }
 
 fn tell(terminal: &Terminal, feedback: &Rejection) {
     for problem in feedback.problems() {
-        terminal.say(&format!("  ! {}", escape(&problem.to_string())));
+        terminal.say(&format!("  ! {}", one_line(&problem.to_string())));
     }
 }
 
@@ -61,14 +61,14 @@ fn show(terminal: &Terminal, spec: &ToolSpec, arguments: &Value) {
         Effect::Write => "changes something",
         Effect::Destructive => "DESTROYS something",
     };
-    terminal.say(&format!("\n{} ({}; {effect})", escape(title), escape(&spec.name)));
+    terminal.say(&format!("\n{} ({}; {effect})", one_line(title), one_line(&spec.name)));
     if let Some(challenge) = spec.challenge(arguments) {
-        terminal.say(&format!("  {}", escape(&challenge)));
+        terminal.say(&format!("  {}", one_line(&challenge)));
     }
     let Some(arguments) = arguments.as_object() else { return };
     let width = arguments.keys().map(|name| name.chars().count()).max().unwrap_or_default();
     for (name, value) in arguments {
         // JSON writes line breaks out, so a value cannot pretend to be another line.
-        terminal.say(&format!("  {:width$}  {}", escape(name), escape(&value.to_string())));
+        terminal.say(&format!("  {:width$}  {}", one_line(name), one_line(&value.to_string())));
     }
 }

@@ -2,61 +2,78 @@
 
 use serde_json::{Map, Value};
 
-use super::{Terminal, escape};
+use super::{Terminal, escape::one_line};
 use crate::tool::ToolSpec;
+
+/// How deep objects inside objects are asked for name by name; below, they are typed as JSON. A schema can contain
+/// itself.
+const DEEPEST: usize = 4;
 
 /// Asks for each parameter; an empty answer keeps what is there. `None` when the input has ended.
 pub(super) async fn edit(terminal: &Terminal, spec: &ToolSpec, arguments: &Value) -> Option<Value> {
     let schema = spec.input.neutral();
-    let none = Map::new();
-    let properties = schema["properties"].as_object().unwrap_or(&none);
     let mut edited = arguments.as_object().cloned().unwrap_or_default();
-    for (name, property) in properties {
-        match value(terminal, name, property, schema, edited.get(name)).await? {
-            Value::Null if !edited.contains_key(name) => {}
-            value => {
-                edited.insert(name.clone(), value);
-            }
-        }
-    }
+    entries(&Questions { terminal, root: schema }, schema, &mut edited, 0).await?;
     Some(Value::Object(edited))
 }
 
-/// Asks for one value. What is typed is JSON, or a plain text where a text is allowed.
-pub(super) async fn value(
-    terminal: &Terminal,
-    name: &str,
+/// Asks for a value that `schema` describes. `None` when the input has ended.
+pub(super) async fn value(terminal: &Terminal, name: &str, schema: &Value) -> Option<Value> {
+    Questions { terminal, root: schema }.value(name, schema, None, 0).await
+}
+
+/// Who is asked, and where references lead.
+struct Questions<'a> {
+    terminal: &'a Terminal,
+    root: &'a Value,
+}
+
+/// Asks for each entry of an object.
+async fn entries(
+    questions: &Questions<'_>,
     schema: &Value,
-    root: &Value,
-    current: Option<&Value>,
-) -> Option<Value> {
-    let resolved = resolve(schema, root);
-    if let (None, Some(properties)) = (current, resolved["properties"].as_object()) {
-        let mut object = Map::new();
-        for (name, property) in properties {
-            let value = Box::pin(value(terminal, name, property, root, property.get("default"))).await?;
-            if value != Value::Null {
-                object.insert(name.clone(), value);
-            }
+    object: &mut Map<String, Value>,
+    depth: usize,
+) -> Option<()> {
+    let required = |name: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|one| one == name));
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        let current = object.get(name).or_else(|| property.get("default").filter(|_| depth > 0));
+        let given = Box::pin(questions.value(name, property, current, depth)).await?;
+        // Nothing was typed for what need not be there.
+        let empty = given.is_null() || given.as_object().is_some_and(Map::is_empty) && !required(name);
+        if !empty || object.contains_key(name) {
+            object.insert(name.clone(), given);
         }
-        return Some(Value::Object(object));
     }
-    let shown = match current {
-        Some(Value::String(text)) => format!(" [{}]", escape(text)),
-        Some(value) => format!(" [{}]", escape(&value.to_string())),
-        None => String::new(),
-    };
-    let typed = terminal.ask(&format!("  {}{shown}: ", escape(name))).await.ok()??;
-    let typed = typed.trim();
-    if typed.is_empty() {
-        return Some(current.cloned().unwrap_or_default());
+    Some(())
+}
+
+impl Questions<'_> {
+    /// Asks for one value. What is typed is JSON, or a plain text where a text is allowed.
+    async fn value(&self, name: &str, schema: &Value, current: Option<&Value>, depth: usize) -> Option<Value> {
+        let resolved = resolve(schema, self.root);
+        if current.is_none() && resolved["properties"].is_object() && depth < DEEPEST {
+            let mut object = Map::new();
+            entries(self, resolved, &mut object, depth + 1).await?;
+            return Some(Value::Object(object));
+        }
+        let shown = match current {
+            Some(Value::String(text)) => format!(" [{}]", one_line(text)),
+            Some(value) => format!(" [{}]", one_line(&value.to_string())),
+            None => String::new(),
+        };
+        let typed = self.terminal.ask(&format!("  {}{shown}: ", one_line(name))).await.ok()??;
+        let typed = typed.trim();
+        if typed.is_empty() {
+            return Some(current.cloned().unwrap_or_default());
+        }
+        Some(match (resolved["type"].as_str(), typed) {
+            (Some("string"), _) => Value::from(typed.trim_matches('"')),
+            (Some("boolean"), "y" | "yes") => Value::Bool(true),
+            (Some("boolean"), "n" | "no") => Value::Bool(false),
+            _ => serde_json::from_str(typed).unwrap_or_else(|_| Value::from(typed)),
+        })
     }
-    Some(match (resolved["type"].as_str(), typed) {
-        (Some("string"), _) => Value::from(typed.trim_matches('"')),
-        (Some("boolean"), "y" | "yes") => Value::Bool(true),
-        (Some("boolean"), "n" | "no") => Value::Bool(false),
-        _ => serde_json::from_str(typed).unwrap_or_else(|_| Value::from(typed)),
-    })
 }
 
 /// The schema that a reference leads to.

@@ -9,6 +9,15 @@
 /// assert_eq!(escape("a\u{1b}[2Jb\u{202e}c"), "a\\u{1b}[2Jb\\u{202e}c");
 /// ```
 pub fn escape(text: &str) -> String {
+    written(text, |c| c == '\n' || c == '\t' || is_harmless(c))
+}
+
+/// The same on one line: text that must not look like a line of ours.
+pub(super) fn one_line(text: &str) -> String {
+    written(text, is_harmless)
+}
+
+fn written(text: &str, is_harmless: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if is_harmless(c) {
@@ -22,8 +31,7 @@ pub fn escape(text: &str) -> String {
 
 fn is_harmless(c: char) -> bool {
     match c {
-        '\n' | '\t' => true,
-        // Soft hyphen, zero-width and direction marks, separators, isolates, the byte order mark, tags.
+        // Soft hyphen, zero-width and direction marks, separators, isolates, the byte order mark, annotations, tags.
         '\u{ad}'
         | '\u{61c}'
         | '\u{180e}'
@@ -31,7 +39,8 @@ fn is_harmless(c: char) -> bool {
         | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}'
         | '\u{feff}'
-        | '\u{e0000}'..='\u{e007f}' => false,
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e0fff}' => false,
         c => !c.is_control(),
     }
 }

@@ -75,7 +75,7 @@ impl Terminal {
                 prompt => match session.send(prompt).await {
                     Ok(_) => screen.end_line(),
                     Err(AgentError::Cancelled) => return Ok(()),
-                    Err(error) => screen.line(&format!("! {}", escape(&error.to_string()))),
+                    Err(error) => screen.line(&format!("! {}", escape::one_line(&error.to_string()))),
                 },
             }
         }

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::escape;
+use super::{escape, escape::one_line};
 use crate::agent::Event;
 
 /// Where text goes. A terminal that has gone away is no reason to stop a run, so errors of writing are ignored.
@@ -49,14 +49,22 @@ impl Screen {
     pub(super) fn event(&self, event: Event<'_>) {
         match event {
             Event::Text(text) => self.lock().write(&escape(text)),
-            Event::CallStarted(call) => self.line(&format!("· {} {}", escape(&call.name), escape(&call.arguments))),
+            Event::CallStarted(call) => {
+                // Line breaks in accepted arguments are white space: those in texts are written out.
+                let arguments = call.arguments.replace(['\n', '\r', '\t'], " ");
+                self.line(&format!("· {} {}", one_line(&call.name), one_line(&arguments)));
+            }
             Event::CallProgress(progress) => {
                 let total = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
                 let message = progress.message.as_deref().unwrap_or_default();
-                self.line(&format!("  {}{total} {}", progress.done, escape(message)));
+                self.line(&format!("  {}{total} {}", progress.done, one_line(message)));
             }
             Event::CallFinished { call, result: Err(error) } => {
-                self.line(&format!("· {}: {}", escape(&call.name), escape(&error.to_string())));
+                let mut start = one_line(&call.name);
+                for line in error.to_string().lines() {
+                    self.line(&format!("· {start}: {}", one_line(line)));
+                    start.clear();
+                }
             }
             _ => {}
         }
@@ -97,9 +105,11 @@ impl Input {
     pub(super) async fn line(&mut self) -> io::Result<Option<String>> {
         let reader = Arc::clone(&self.reader);
         let read = move || {
-            let mut line = String::new();
+            let mut line = Vec::new();
             let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
-            let length = reader.read_line(&mut line)?;
+            let length = reader.read_until(b'\n', &mut line)?;
+            // A byte that is no text is no reason to end a conversation.
+            let line = String::from_utf8_lossy(&line);
             Ok((length > 0).then(|| line.trim_end_matches(['\n', '\r']).to_owned()))
         };
         tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| Err(io::Error::other(error)))

@@ -3,11 +3,11 @@
 use std::{fmt, sync::Arc};
 
 use futures_util::future::BoxFuture;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{NameError, check_name};
 use crate::feedback::{Problem, ProblemKind, Rejection, malformed, shorten};
-use crate::json::{self, Read};
+use crate::json::{self as text, Read};
 use crate::schema::{Schema, Validator};
 use crate::tool::{
     Approval, CallError, Context, DynTool, Effect, Failure, Output, Started, ToolSpec, Traits, duplicate,
@@ -38,7 +38,7 @@ pub struct RuntimeTool {
     spec: Arc<ToolSpec>,
     input: Option<Validator>,
     output: Option<Validator>,
-    warning: Option<String>,
+    warnings: Vec<String>,
     handler: Option<Box<Handler>>,
 }
 
@@ -68,32 +68,54 @@ impl RuntimeTool {
         }
     }
 
-    /// Why arguments cannot be checked, if they cannot: the schema could not be compiled. The tool can be used all the
-    /// same; [`Traits::unvalidated`] is set.
-    pub fn warning(&self) -> Option<&str> {
-        self.warning.as_deref()
+    /// What of the schemas is not checked, and why; usually nothing. The tool can be used all the same. Where the schema
+    /// of the arguments could not be compiled at all, [`Traits::unvalidated`] is set.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     fn read(&self, arguments: &str) -> Result<Value, Rejection> {
-        let arguments = if json::is_blank(arguments) { "{}" } else { arguments };
+        let arguments = if text::is_blank(arguments) { "{}" } else { arguments };
         let Read { value, twice } =
-            json::read(arguments).map_err(|error| Rejection::one(malformed(arguments, &error)))?;
+            text::read(arguments).map_err(|error| Rejection::one(malformed(arguments, &error)))?;
         if !value.is_object() {
             let problem = Problem::new("", ProblemKind::WrongType, "an object with the arguments");
             return Err(Rejection::one(problem.got(shorten(&value))));
         }
-        if !twice.is_empty() {
-            return Err(Rejection::new(twice.into_iter().map(duplicate).collect()));
-        }
-        check(self.input.as_ref(), value)
+        check(self.input.as_ref(), Read { value, twice })
     }
 }
 
-fn check(validator: Option<&Validator>, value: Value) -> Result<Value, Rejection> {
-    match validator.map(|validator| validator.problems(&value, "")) {
-        Some(problems) if !problems.is_empty() => Err(Rejection::new(problems)),
-        _ => Ok(value),
+/// Compiles the schema of `what`; notes what of it cannot be checked.
+fn compile(what: &str, schema: &Value, warnings: &mut Vec<String>) -> Option<Validator> {
+    match Validator::compile(schema) {
+        Ok(validator) => {
+            warnings.extend(validator.warnings().iter().map(|warning| format!("{what}: {warning}")));
+            Some(validator)
+        }
+        Err(error) => {
+            warnings.push(format!("{what}: {error}"));
+            None
+        }
     }
+}
+
+/// The schema of arguments, which are an object: that is not always said, and providers want to hear it.
+fn of_object(schema: Value) -> Value {
+    match schema {
+        Value::Object(mut schema) => {
+            schema.entry("type").or_insert_with(|| "object".into());
+            Value::Object(schema)
+        }
+        Value::Bool(false) => json!({ "type": "object", "not": {} }),
+        _ => json!({ "type": "object" }),
+    }
+}
+
+fn check(validator: Option<&Validator>, Read { value, twice }: Read) -> Result<Value, Rejection> {
+    let mut problems: Vec<Problem> = twice.into_iter().map(duplicate).collect();
+    problems.extend(validator.into_iter().flat_map(|validator| validator.problems(&value, "")));
+    if problems.is_empty() { Ok(value) } else { Err(Rejection::new(problems)) }
 }
 
 impl RuntimeToolBuilder {
@@ -157,22 +179,20 @@ impl RuntimeToolBuilder {
 
     fn finish(mut self, handler: Option<Box<Handler>>) -> Result<RuntimeTool, NameError> {
         check_name(&self.name)?;
-        let schema = self.input.unwrap_or_else(|| serde_json::json!({ "type": "object" }));
-        let (input, warning) = match Validator::compile(&schema) {
-            Ok(validator) => (Some(validator), None),
-            Err(error) => (None, Some(error.to_string())),
-        };
+        let mut warnings = Vec::new();
+        let schema = self.input.unwrap_or(Value::Bool(true));
+        let input = compile("arguments", &schema, &mut warnings);
         self.traits.unvalidated = input.is_none();
-        let output = self.output.as_ref().and_then(|schema| Validator::compile(schema).ok());
+        let output = self.output.as_ref().and_then(|schema| compile("output", schema, &mut warnings));
         let spec = ToolSpec {
             name: self.name,
             title: self.title,
             description: self.description,
-            input: Arc::new(Schema::new(schema)),
+            input: Arc::new(Schema::new(of_object(schema))),
             output: self.output.map(|schema| Arc::new(Schema::new(schema))),
             traits: self.traits,
         };
-        Ok(RuntimeTool { spec: Arc::new(spec), input, output, warning, handler })
+        Ok(RuntimeTool { spec: Arc::new(spec), input, output, warnings, handler })
     }
 }
 
@@ -200,8 +220,8 @@ impl DynTool for RuntimeTool {
         if self.handler.is_some() {
             return Err(CallError::NotExecuted);
         }
-        let value = serde_json::from_str(output).map_err(|error| Rejection::one(malformed(output, &error)))?;
-        Ok(Output::json(&check(self.output.as_ref(), value)?)?)
+        let read = text::read(output).map_err(|error| Rejection::one(malformed(output, &error)))?;
+        Ok(Output::json(&check(self.output.as_ref(), read)?)?)
     }
 }
 
@@ -209,7 +229,7 @@ impl fmt::Debug for RuntimeTool {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("RuntimeTool")
             .field("spec", &self.spec)
-            .field("warning", &self.warning)
+            .field("warnings", &self.warnings)
             .finish_non_exhaustive()
     }
 }

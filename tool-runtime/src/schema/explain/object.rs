@@ -7,7 +7,10 @@ use crate::feedback::{Problem, ProblemKind, beginning, name, names, suggest};
 use crate::schema::graph::Id;
 
 /// How many unknown names may be what a missing one was misspelt for.
-const MOST_COMPARED: usize = 1_000;
+const MOST_COMPARED: usize = 100;
+
+/// The steps that it takes to compare two names.
+const STEPS_TO_COMPARE: usize = 10;
 
 impl Walk<'_> {
     /// Adds what is wrong with the parts of an object.
@@ -100,8 +103,9 @@ impl Walk<'_> {
             problem = problem.allowed(allowed);
         }
         let known = graph.known_names(id);
-        let strange = map.keys().map(String::as_str).filter(|other| !known.contains(other));
-        match suggest::nearest(key, strange.take(MOST_COMPARED)) {
+        let strange = map.keys().map(String::as_str).filter(|other| !known.contains(other)).take(MOST_COMPARED);
+        self.spend(strange.clone().count() * STEPS_TO_COMPARE);
+        match suggest::nearest(key, strange) {
             Some(near) => problem.got(format!("the name {} instead", name(near))),
             None => problem,
         }
