@@ -1,16 +1,25 @@
 //! The macros as functions over `proc_macro2`, each a walk through the stages: syntax, model, check, expand.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::{Attribute, DeriveInput, ImplItem, ItemImpl, ItemStruct, parse_quote, spanned::Spanned as _};
+use syn::{
+    Attribute, DeriveInput, ImplItem, ItemImpl, ItemStruct, Visibility,
+    parse::{ParseStream, Parser},
+    parse_quote,
+};
 
 use crate::{
     check,
     diag::{Errors, text},
     expand,
-    expand::toolset::List,
+    expand::toolset::{List, Member},
     model::{Tool, runtime},
-    syntax::{item::ToolFn, options::Options, params::is_ours, signature},
+    syntax::{
+        item::{ToolFn, without_self},
+        options::{Options, krate},
+        params::is_ours,
+        signature,
+    },
 };
 
 /// `#[tool(args)] item`.
@@ -20,10 +29,9 @@ pub(crate) fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
     if let Ok(mut function) = syn::parse2::<ToolFn>(item.clone()) {
         let marker = function.sig.ident.clone();
         let tool = signature::function(&function, marker, None, options, &mut errors);
+        let is_method = function.is_in_impl();
         strip(&mut function);
-        function.attrs.insert(0, owned_arguments());
         let mut out = function.into_token_stream();
-        let is_method = function_has_self(&out);
         if !is_method {
             out.extend(expand::marker(&tool));
         }
@@ -36,16 +44,16 @@ pub(crate) fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
             for field in &mut structure.fields {
                 field.attrs.retain(|attr| !is_ours(attr));
             }
+            // What a generic struct stands for is not known, so nothing can stand in for it.
+            let stub = structure.generics.params.is_empty();
             let mut out = structure.into_token_stream();
-            out.extend(finish(&tool, errors, true));
+            out.extend(finish(&tool, errors, stub));
             out
         }
         Err(error) => {
             match syn::parse2::<syn::Item>(item.clone()) {
-                Ok(other) => errors.over(
-                    first(&other),
-                    if matches!(other, syn::Item::Enum(_)) { text::NOT_A_STRUCT } else { text::NOT_AN_ITEM },
-                ),
+                Ok(syn::Item::Enum(_)) => errors.over(head(&item), text::NOT_A_STRUCT),
+                Ok(_) => errors.over(head(&item), text::NOT_AN_ITEM),
                 Err(_) => errors.push(error),
             }
             let mut out = item;
@@ -58,48 +66,70 @@ pub(crate) fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
 /// `#[tools] impl Type { … }`.
 pub(crate) fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
-    let options = Options::parse(args, &mut errors);
+    let krate = krate(args, &mut errors);
     let mut block = match syn::parse2::<ItemImpl>(item.clone()) {
         Ok(block) if block.trait_.is_none() => block,
         _ => {
-            errors.over(&item, text::NOT_AN_IMPL);
+            errors.over(head(&item), text::NOT_AN_IMPL);
             let mut out = item;
             out.extend(errors.finish());
             return out;
         }
     };
-    let krate = options.krate.clone();
-    let runtime = runtime(krate.as_ref());
+    let generic = &block.generics.params;
+    let is_generic = !generic.is_empty();
+    if is_generic {
+        errors.over(generic, text::GENERIC_IMPL);
+    }
     let owner = (*block.self_ty).clone();
-    let mut markers = Vec::new();
+    let mut members = Vec::new();
     let mut tools = TokenStream::new();
+    let mut found = false;
     for item in &mut block.items {
-        let ImplItem::Fn(method) = item else { continue };
-        let Some(place) = method.attrs.iter().position(|attr| attr.path().is_ident("tool")) else { continue };
-        let attr = method.attrs.remove(place);
+        let Some((attr, mut function)) = method(item) else { continue };
+        found = true;
+        let mut errors = Errors::default();
         let args = match &attr.meta {
-            syn::Meta::List(list) => list.tokens.clone(),
+            syn::Meta::List(list) => without_self(list.tokens.clone(), &owner),
             _ => TokenStream::new(),
         };
-        let mut errors = Errors::default();
         let mut options = Options::parse(args, &mut errors);
         options.krate = options.krate.or_else(|| krate.clone());
-        let Ok(mut function) = syn::parse2::<ToolFn>(method.to_token_stream()) else { continue };
-        let marker = expand::toolset::marker(&owner, &function.sig.ident);
-        let tool = signature::function(&function, marker.clone(), Some(&owner), options, &mut errors);
+        let member = Member::of(&owner, &function);
+        let outside = function.outside(&owner);
+        let tool = signature::function(&outside, member.marker.clone(), Some(&owner), options, &mut errors);
         strip(&mut function);
-        method.sig = function.sig;
-        method.attrs.insert(0, owned_arguments());
-        tools.extend(expand::marker(&tool));
-        tools.extend(finish(&tool, errors, true));
-        markers.push(marker);
+        *item = ImplItem::Verbatim(function.into_token_stream());
+        if is_generic {
+            check::check(&tool, &mut errors);
+            tools.extend(errors.finish());
+        } else {
+            let cfg = &member.cfg;
+            let (marker, declared) = (expand::marker(&tool), finish(&tool, errors, true));
+            tools.extend(quote!(#(#cfg)* #marker #(#cfg)* #declared));
+            members.push(member);
+        }
     }
-    if markers.is_empty() {
+    if !found {
         errors.over(&block.self_ty, text::NO_TOOLS);
     }
-    let method = expand::toolset::method(&block, &runtime, &markers);
+    let method = expand::toolset::method(&block, &runtime(krate.as_ref()), &members);
     let errors = errors.finish();
     quote!(#block #tools #method #errors)
+}
+
+/// A method that is marked `#[tool]`, and the mark.
+fn method(item: &ImplItem) -> Option<(Attribute, ToolFn)> {
+    let tokens = match item {
+        ImplItem::Fn(method) => method.to_token_stream(),
+        // What syn cannot place, such as a method without a body.
+        ImplItem::Verbatim(tokens) => tokens.clone(),
+        _ => return None,
+    };
+    let mut function = syn::parse2::<ToolFn>(tokens).ok()?;
+    let is_mark = |attr: &Attribute| attr.path().segments.last().is_some_and(|last| last.ident == "tool");
+    let place = function.attrs.iter().position(is_mark)?;
+    Some((function.attrs.remove(place), function))
 }
 
 /// `toolset!(state; tool, …)`.
@@ -111,11 +141,24 @@ pub(crate) fn toolset_list(tokens: TokenStream) -> TokenStream {
 }
 
 /// A derive that is all in `expand`.
-pub(crate) fn derive(item: TokenStream, expand: fn(&DeriveInput, &mut Errors) -> TokenStream) -> TokenStream {
+///
+/// `own` is the derive's attribute, which can say where the runtime is: `#[own(crate = path)]`.
+pub(crate) fn derive(
+    item: TokenStream,
+    own: &str,
+    expand: fn(&DeriveInput, &TokenStream, &mut Errors) -> TokenStream,
+) -> TokenStream {
     let mut errors = Errors::default();
     match syn::parse2::<DeriveInput>(item) {
         Ok(item) => {
-            let mut out = expand(&item, &mut errors);
+            let place = item.attrs.iter().filter(|attr| attr.path().is_ident(own)).find_map(|attr| match &attr.meta {
+                syn::Meta::List(list) => krate(list.tokens.clone(), &mut errors),
+                other => {
+                    errors.over(other, text::CRATE);
+                    None
+                }
+            });
+            let mut out = expand(&item, &runtime(place.as_ref()), &mut errors);
             out.extend(errors.finish());
             out
         }
@@ -134,7 +177,7 @@ fn finish(tool: &Tool, mut errors: Errors, stub: bool) -> TokenStream {
     out
 }
 
-/// Takes our attributes, and the doc comments that are no Rust there, off the parameters.
+/// Makes the function plain Rust: without our attributes, and the doc comments that cannot be there, on its parameters.
 fn strip(function: &mut ToolFn) {
     for input in &mut function.sig.inputs {
         let attrs = match input {
@@ -143,6 +186,8 @@ fn strip(function: &mut ToolFn) {
         };
         attrs.retain(|attr| !is_ours(attr) && !attr.path().is_ident("doc"));
     }
+    function.attrs.insert(0, owned_arguments());
+    function.give_body();
 }
 
 /// Keeps clippy from asking for `&str`. It stands first, so that what the user says of the same lint prevails.
@@ -156,20 +201,16 @@ fn owned_arguments() -> Attribute {
     )])
 }
 
-fn function_has_self(function: &TokenStream) -> bool {
-    syn::parse2::<ToolFn>(function.clone()).is_ok_and(|function| function.sig.receiver().is_some())
-}
-
-/// The first token of an item, after its attributes: enough to point at.
-fn first(item: &syn::Item) -> TokenStream {
-    let span = match item {
-        syn::Item::Enum(item) => item.ident.span(),
-        syn::Item::Impl(item) => item.impl_token.span(),
-        syn::Item::Mod(item) => item.ident.span(),
-        syn::Item::Trait(item) => item.ident.span(),
-        other => other.span(),
+/// The first word of an item, after its attributes and visibility: enough to point at.
+fn head(item: &TokenStream) -> TokenStream {
+    let word = |input: ParseStream<'_>| {
+        input.call(Attribute::parse_outer)?;
+        input.parse::<Visibility>()?;
+        let word: TokenTree = input.parse()?;
+        input.parse::<TokenStream>()?;
+        Ok(word.into_token_stream())
     };
-    quote::quote_spanned!(span=> item)
+    word.parse2(item.clone()).unwrap_or_else(|_| item.clone())
 }
 
 #[cfg(test)]

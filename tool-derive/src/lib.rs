@@ -11,32 +11,32 @@ mod syntax;
 
 use proc_macro::TokenStream;
 
-/// Declares a tool.
+#[doc = include_str!("docs/tool.md")]
 #[proc_macro_attribute]
 pub fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
     entry::tool(args.into(), item.into()).into()
 }
 
-/// Declares the methods of a type as tools.
+#[doc = include_str!("docs/tools.md")]
 #[proc_macro_attribute]
 pub fn tools(args: TokenStream, item: TokenStream) -> TokenStream {
     entry::toolset_impl(args.into(), item.into()).into()
 }
 
-/// Puts tools together.
+/// Puts tools together. `tool_runtime::toolset!` is the front of it, and says which crate it was found in.
 #[proc_macro]
 pub fn toolset(tokens: TokenStream) -> TokenStream {
     entry::toolset_list(tokens.into()).into()
 }
 
-/// Lets a struct provide each of its fields as state.
-#[proc_macro_derive(Provide)]
+#[doc = include_str!("docs/provide.md")]
+#[proc_macro_derive(Provide, attributes(provide))]
 pub fn provide(item: TokenStream) -> TokenStream {
-    entry::derive(item.into(), expand::provide::provide).into()
+    entry::derive(item.into(), "provide", expand::provide::provide).into()
 }
 
-/// Makes an enum the typed calls of a toolset.
-#[proc_macro_derive(Calls)]
+#[doc = include_str!("docs/calls.md")]
+#[proc_macro_derive(Calls, attributes(calls))]
 pub fn calls(item: TokenStream) -> TokenStream {
-    entry::derive(item.into(), expand::provide::calls).into()
+    entry::derive(item.into(), "calls", expand::provide::calls).into()
 }

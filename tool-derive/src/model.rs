@@ -21,6 +21,8 @@ pub(crate) struct Tool {
     pub(crate) options: Options,
     pub(crate) inputs: Vec<Input>,
     pub(crate) body: Body,
+    /// Whether the types of the signature can be used.
+    pub(crate) sound: bool,
 }
 
 /// What runs when the tool is called.
@@ -37,6 +39,8 @@ pub(crate) struct Function {
     pub(crate) path: TokenStream,
     /// The type that it is a method of.
     pub(crate) owner: Option<Type>,
+    /// Its name's.
+    pub(crate) span: Span,
     pub(crate) is_async: bool,
     pub(crate) returns: Type,
     pub(crate) returns_span: Span,
@@ -46,7 +50,7 @@ pub(crate) struct Function {
 pub(crate) enum Input {
     Arg(Box<Arg>),
     State { ty: Box<Type>, by_ref: bool },
-    Context { by_ref: bool },
+    Context { span: Span, by_ref: bool },
 }
 
 /// A parameter that the model gives, or the application if it is secret.

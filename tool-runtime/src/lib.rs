@@ -24,8 +24,15 @@ pub use tool::{
     Measured, Output, Provide, Ranged, Shown, Text, Textual, Tool, ToolSpec,
 };
 #[cfg(feature = "derive")]
-pub use tool_derive::{Calls, Provide, tool, tools, toolset};
+pub use tool_derive::{Calls, Provide, tool, tools};
 pub use toolset::{Call, Calls, Toolset};
+
+#[doc = include_str!("docs/toolset.md")]
+#[cfg(feature = "derive")]
+#[macro_export]
+macro_rules! toolset {
+    ($($tokens:tt)*) => { $crate::__private::toolset!([$crate] $($tokens)*) };
+}
 
 /// Its content, with the feature `collect`.
 #[cfg(feature = "collect")]
@@ -50,11 +57,13 @@ pub mod __private {
 
     pub use crate::collect;
     pub use crate::message::ToolCall;
-    pub use crate::tool::expansion::{Json, NoJson, Shared, Unshared, assert_unique, constant, decide, outside};
+    pub use crate::tool::expansion::{Json, Name, NoJson, NoName, Shared, Unshared, assert_unique, constant, outside};
     pub use crate::tool::*;
-    pub use crate::toolset::{CallOf, Calls, Toolset, not_available};
+    pub use crate::toolset::{CallOf, Calls, Held, Toolset, not_available};
     #[cfg(feature = "collect")]
     pub use crate::toolset::{Collected, States, need};
     #[cfg(feature = "collect")]
     pub use inventory;
+    #[cfg(feature = "derive")]
+    pub use tool_derive::toolset;
 }

@@ -1,6 +1,6 @@
 //! What a parameter's limits say must be possible, and its default and examples must keep to it.
 
-use syn::{Expr, ExprLit, Lit, spanned::Spanned as _};
+use syn::{Expr, ExprLit, Lit};
 
 use crate::{
     diag::{Errors, text},
@@ -16,6 +16,7 @@ pub(super) fn check(arg: &Arg, errors: &mut Errors) {
     secret(arg, errors);
     possible(arg, errors);
     pattern(arg, errors);
+    format(arg, errors);
     inside(arg, errors);
 }
 
@@ -31,13 +32,13 @@ fn possible(arg: &Arg, errors: &mut Errors) {
     for range in [&arg.attrs.range, &arg.attrs.length].into_iter().flatten() {
         if range.is_empty() {
             let text = if range.exclusive { text::RANGE_EMPTY_EXCLUSIVE } else { text::RANGE_EMPTY };
-            errors.at(range.span, text);
+            errors.over(&range.expr, text);
         }
     }
     if let Some(range) = &arg.attrs.length {
         let counts = |number: Option<Number>| number.is_none_or(|number| matches!(number, Number::Int(0..)));
         if !counts(range.min) || !counts(range.max) {
-            errors.at(range.span, text::LENGTH);
+            errors.over(&range.expr, text::LENGTH);
         }
     }
 }
@@ -51,18 +52,50 @@ fn pattern(arg: &Arg, errors: &mut Errors) {
     }
 }
 
+/// The formats of JSON Schema.
+const FORMATS: &[&str] = &[
+    "date-time",
+    "date",
+    "time",
+    "duration",
+    "email",
+    "idn-email",
+    "hostname",
+    "idn-hostname",
+    "ipv4",
+    "ipv6",
+    "uri",
+    "uri-reference",
+    "uri-template",
+    "iri",
+    "iri-reference",
+    "uuid",
+    "json-pointer",
+    "relative-json-pointer",
+    "regex",
+];
+
+/// A format is one that is known, since one that is not would never be checked.
+fn format(arg: &Arg, errors: &mut Errors) {
+    if let Some(format) = &arg.attrs.format
+        && !FORMATS.contains(&format.value().as_str())
+    {
+        errors.at(format.span(), text::format(&format.value(), FORMATS));
+    }
+}
+
 /// A default or example that is a literal keeps to the range and length.
 fn inside(arg: &Arg, errors: &mut Errors) {
     if let Some(Default::Value(value)) = &arg.attrs.default
         && is_outside(arg, value)
     {
-        errors.at(value.span(), text::DEFAULT_OUT);
+        errors.over(value, text::DEFAULT_OUT);
     }
     for example in &arg.attrs.examples {
         if Number::of(example).is_none() && literal(example).is_none() {
-            errors.at(example.span(), text::EXAMPLE);
+            errors.over(example, text::EXAMPLE);
         } else if is_outside(arg, example) {
-            errors.at(example.span(), text::EXAMPLE_OUT);
+            errors.over(example, text::EXAMPLE_OUT);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The rules that a tool must keep, one function each.
 
+mod json;
 pub(crate) mod limits;
 
 use std::collections::HashSet;
@@ -7,13 +8,14 @@ use std::collections::HashSet;
 use crate::{
     diag::{Errors, text},
     model::{Body, Tool},
-    syntax::options::Effect,
+    syntax::values::Effect,
 };
 
 /// Runs every rule; each adds what it finds.
 pub(crate) fn check(tool: &Tool, errors: &mut Errors) {
     name(tool, errors);
     description(tool, errors);
+    examples(tool, errors);
     parameters(tool, errors);
     effect(tool, errors);
     external(tool, errors);
@@ -36,16 +38,29 @@ fn name(tool: &Tool, errors: &mut Errors) {
 /// A model cannot choose a tool that does not say what it does.
 fn description(tool: &Tool, errors: &mut Errors) {
     if tool.description.is_none() {
-        errors.at(tool.marker.span(), text::NO_DESCRIPTION);
+        match &tool.options.description {
+            Some(given) => errors.over(given, text::NO_DESCRIPTION),
+            None => errors.at(tool.marker.span(), text::NO_DESCRIPTION),
+        }
     }
 }
 
-/// Parameters have different names, and are not too many for the providers or for us.
+/// Example arguments are what a model could send.
+fn examples(tool: &Tool, errors: &mut Errors) {
+    for example in tool.options.examples.iter().filter(|example| !json::is_object(&example.value())) {
+        errors.at(example.span(), text::EXAMPLES);
+    }
+}
+
+/// Parameters have different names that every provider accepts, `[A-Za-z0-9_.-]{1,64}`, and are not too many.
 fn parameters(tool: &Tool, errors: &mut Errors) {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let mut names = HashSet::new();
     for arg in tool.args() {
-        if !names.insert(arg.name.as_str()) {
-            let span = arg.attrs.rename.as_ref().map_or_else(|| arg.ident.span(), syn::LitStr::span);
+        let span = arg.attrs.rename.as_ref().map_or_else(|| arg.ident.span(), syn::LitStr::span);
+        if arg.name.is_empty() || arg.name.len() > 64 || !arg.name.chars().all(fits) {
+            errors.at(span, text::parameter(&arg.name));
+        } else if !names.insert(arg.name.as_str()) {
             errors.at(span, text::same_parameter(&arg.name));
         }
     }

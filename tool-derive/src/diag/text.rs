@@ -10,12 +10,18 @@ pub(crate) const METHOD_OUTSIDE: &str =
 pub(crate) const NOT_AN_IMPL: &str = "`#[tools]` goes on an `impl Type { … }` block without a trait";
 pub(crate) const NO_TOOLS: &str = "no method here is marked `#[tool]`";
 pub(crate) const GENERIC: &str = "a tool has one input type, so it cannot be generic: write out the types, or make a tool of a function that calls this one";
+pub(crate) const GENERIC_IMPL: &str =
+    "a toolset has one state type, so an impl with tools cannot be generic: write out the types";
+pub(crate) const UNSAFE: &str = "a model calls a tool with any arguments it likes, so a tool cannot be `unsafe`: check the arguments in a safe function around this one";
 pub(crate) const NO_BODY: &str = "a tool function needs a body; a tool that a client executes is declared `#[tool(external, output = …)]` on a struct";
-pub(crate) const VARIADIC: &str = "a tool cannot be variadic";
 pub(crate) const REFERENCE: &str = "a parameter that the model gives is owned: write `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`; application state is marked `#[state]`, the call's context `#[context]`";
 pub(crate) const PATTERN: &str = "the model needs one name for each parameter: take it apart inside the function";
 pub(crate) const IMPL_TRAIT: &str = "the model's input needs one concrete type: write it out";
 pub(crate) const IMPL_OUTPUT: &str = "the output needs one concrete type, so that its schema is known: write it out";
+pub(crate) const BORROWED_OUTPUT: &str =
+    "an output is owned, because it outlives the call: write `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`";
+pub(crate) const BORROWED_STATE: &str =
+    "a toolset keeps its state, so the type of a state borrows nothing: take the owned form of this type";
 pub(crate) const MUT_SELF: &str = "calls run side by side, so a tool method takes `&self`: use a lock for what changes";
 pub(crate) const MUT_STATE: &str = "calls run side by side, so a tool takes `&T`: use a lock for what changes";
 pub(crate) const OWNED_SELF: &str = "a tool is called more than once, so a tool method takes `&self`";
@@ -39,6 +45,9 @@ pub(crate) const RETRIES_WRITE: &str =
 pub(crate) const ONE_ROLE: &str = "a parameter has one role: `#[arg]`, `#[state]` or `#[context]`";
 pub(crate) const DYNAMIC: &str = "dynamic parameters are not available yet";
 pub(crate) const ROLE_ARGS: &str = "this attribute takes no options";
+pub(crate) const ARG_LIST: &str = "expected options in parentheses, such as `#[arg(default = 3)]`";
+pub(crate) const CFG: &str =
+    "every build has the same parameters: put `#[cfg]` on the whole tool, and write its other form beside it";
 pub(crate) const FIELD_ROLE: &str = "a struct's fields are what the model gives: state comes with `#[tool(state = Type)]`, the context as an argument of `execute`";
 pub(crate) const SECRET_WITH: &str =
     "a secret is given by the application, so the model's side has no say in it: only `rename` goes with `secret`";
@@ -50,33 +59,64 @@ pub(crate) const LENGTH: &str = "expected a range of lengths, such as `length(1.
 pub(crate) const DEFAULT_OUT: &str = "the default is outside the declared limits";
 pub(crate) const EXAMPLE_OUT: &str = "the example is outside the declared limits";
 pub(crate) const EXAMPLE: &str = "expected a literal, such as `example = \"Paris\"` or `example = 3`";
+pub(crate) const EXAMPLES: &str =
+    "expected the JSON of an object with arguments, such as `r#\"{\"city\": \"Paris\"}\"#`";
 pub(crate) const DURATION: &str = "expected a time, such as `\"500ms\"`, `\"30s\"`, `\"5m\"` or `\"1h\"`, above zero";
 pub(crate) const APPROVAL: &str = "expected `never`, `always` or `when(path)`";
 pub(crate) const EFFECT: &str = "expected `read_only`, `write` or `destructive`";
-pub(crate) const STRINGS: &str = "expected a list of texts, such as `[\"1\", \"2\"]`";
 pub(crate) const META_VALUE: &str = "expected a literal: a text, a number, `true` or `false`";
 pub(crate) const CHALLENGE: &str = "a place in the challenge ends with `}`, such as `{path}`";
+pub(crate) const KEY: &str = "expected an option, such as `name = \"search\"`";
 pub(crate) const COMMA: &str = "expected `,`";
 pub(crate) const TOOLSET: &str = "expected `toolset!(state; tool, …)` or `toolset!(tool, …)`";
-pub(crate) const PROVIDE: &str = "`Provide` can be derived for a struct with fields, each of another type";
+pub(crate) const PROVIDE: &str = "`Provide` can be derived for a struct: it provides each of its fields";
+pub(crate) const PROVIDED: &str =
+    "tools ask for state by its type, and an earlier field has this one: wrap one of them in a type of its own";
+pub(crate) const CRATE: &str = "expected `crate = path` in parentheses";
 pub(crate) const CALLS: &str = "`Calls` can be derived for an enum whose variants each hold one `Call<tool>`";
+pub(crate) const CALLS_GENERIC: &str = "a `Calls` enum lists known tools, so it cannot be generic: write out the types";
 pub(crate) const TOO_MANY: &str = "a tool has at most 64 parameters: put some of them together in a struct";
 
 pub(crate) fn name(name: &str) -> String {
     if name.is_empty() {
         "a tool needs a name of 1 to 64 characters".to_owned()
-    } else if name.len() > 64 {
+    } else if name.is_ascii() && name.len() > 64 {
         format!("the name has {} characters, and providers accept at most 64", name.len())
     } else {
-        format!("`{name}` is no name for a tool: use A-Z, a-z, 0-9, `_` and `-` only")
+        format!("`{name}` is no name for a tool: use A-Z, a-z, 0-9, `_` and `-` only, or say `#[tool(name = \"…\")]`")
     }
 }
 
-pub(crate) fn unknown(key: &str, place: &str, known: &[&str]) -> String {
-    match nearest(key, known) {
-        Some(near) => format!("unknown {place} `{key}`; did you mean `{near}`?"),
-        None => format!("unknown {place} `{key}`: expected one of {}", list(known)),
+pub(crate) fn parameter(name: &str) -> String {
+    if name.is_empty() {
+        "a parameter needs a name of 1 to 64 characters".to_owned()
+    } else if name.is_ascii() && name.len() > 64 {
+        format!("the name has {} characters, and providers accept at most 64", name.len())
+    } else {
+        format!(
+            "`{name}` is no name for a parameter: use A-Z, a-z, 0-9, `_`, `-` and `.` only, or say `#[arg(rename = \"…\")]`"
+        )
     }
+}
+
+/// `of` is empty, or says whose option it is: " of `arg`".
+pub(crate) fn unknown(key: &str, of: &str, known: &[&str]) -> String {
+    match (nearest(key, known), known) {
+        (Some(near), _) => format!("unknown option `{key}`{of}; did you mean `{near}`?"),
+        (None, [only]) => format!("unknown option `{key}`{of}: expected `{only}`"),
+        (None, _) => format!("unknown option `{key}`{of}: expected one of {}", list(known)),
+    }
+}
+
+pub(crate) fn format(name: &str, known: &[&str]) -> String {
+    match nearest(name, known) {
+        Some(near) => format!("unknown format `{name}`; did you mean `{near}`?"),
+        None => format!("unknown format `{name}`: use `pattern`, or one of {}", list(known)),
+    }
+}
+
+pub(crate) fn expected(example: &str) -> String {
+    format!("expected a value such as `{example}`")
 }
 
 pub(crate) fn unknown_word(word: &str, expected: &str, known: &[&str]) -> String {

@@ -31,8 +31,8 @@ fn field(index: usize, arg: &Arg) -> TokenStream {
     let param = quote!(__rt::Param::new(#name) #describe #examples);
     let field = evidence(ty, "Field");
     let constructor = match arg.attrs.secret {
-        Some(_) => quote_spanned!(ty.span()=> #field::secret),
-        None => quote_spanned!(ty.span()=> #field::new),
+        Some(_) => quote_spanned!(ty.span()=> #field::secret(#param)),
+        None => quote_spanned!(ty.span()=> #field::new(#param)),
     };
     let default = arg.attrs.default.as_ref().map(|default| {
         let expr = default.expr();
@@ -55,7 +55,7 @@ fn field(index: usize, arg: &Arg) -> TokenStream {
     let checks = (!checks.is_empty()).then(|| quote!(.checks(&[#(#checks),*])));
     quote! {
         #rules
-        static #ident: __rt::Field<#ty> = #constructor(#param) #default #checks;
+        static #ident: __rt::Field<#ty> = #constructor #default #checks;
     }
 }
 
@@ -68,9 +68,9 @@ fn checks(index: usize, arg: &Arg) -> (TokenStream, Vec<TokenStream>) {
         Some(number) => quote!(::core::option::Option::Some(#number)),
         None => quote!(::core::option::Option::None),
     };
-    if let Some(Range { min, max, exclusive, span }) = &arg.attrs.range {
+    if let Some(Range { min, max, exclusive, expr }) = &arg.attrs.range {
         let (min, max) = (option(min.map(|min| quote!(#min))), option(max.map(|max| quote!(#max))));
-        checks.push(quote_spanned!(*span=> #check::range(#min, #max, #exclusive)));
+        checks.push(quote_spanned!(expr.span()=> #check::range(#min, #max, #exclusive)));
     }
     if let Some(range) = &arg.attrs.length {
         let count = |number: Number| match number {
@@ -82,7 +82,7 @@ fn checks(index: usize, arg: &Arg) -> (TokenStream, Vec<TokenStream>) {
             let max = count(max) - usize::from(range.exclusive);
             quote!(#max)
         }));
-        checks.push(quote_spanned!(range.span=> #check::length(#min, #max)));
+        checks.push(quote_spanned!(range.expr.span()=> #check::length(#min, #max)));
     }
     if let Some(pattern) = &arg.attrs.pattern {
         let ident = format_ident!("__P{index}");

@@ -37,21 +37,25 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
     let (input, input_type) = input(tool);
     let statics = fields::statics(tool);
     let decode = fields::decode(tool, &input_type);
-    let returned = work::returned(tool);
+    let evidence = work::output(tool);
     let output = work::output_type(tool);
-    let start = work::start(tool, &input_type);
+    let when = work::when(tool, &input_type);
+    let work = work::work(tool, &input_type);
+    let start = work::start(tool);
     let part = work::part(tool);
-    let collected = work::collected(tool, &input_type);
+    let collected = work::collected(tool);
     let def = def(tool);
     let bounds = work::bounds(tool);
     let name = &tool.name;
     quote! {
-        #[allow(clippy::all, clippy::pedantic, private_interfaces, missing_docs, unused_qualifications)]
+        #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
         const _: () = {
             use #runtime as __rt;
             #input
             #statics
-            #returned
+            #evidence
+            #when
+            #work
             static __DEF: __rt::Def = #def;
             #start
 
@@ -86,7 +90,7 @@ fn input(tool: &Tool) -> (TokenStream, TokenStream) {
     match &tool.body {
         Body::Struct => (TokenStream::new(), quote!(#marker)),
         Body::Fn(_) => {
-            let fields = tool.args().map(|arg| {
+            let fields = tool.args().filter(|_| tool.sound).map(|arg| {
                 let (ident, ty) = (&arg.ident, &arg.ty);
                 quote!(pub #ident: #ty)
             });
@@ -103,13 +107,12 @@ fn def(tool: &Tool) -> TokenStream {
     };
     let fields = (0..tool.args().count()).map(|index| format_ident!("__F{index}"));
     let options = options::expand(tool);
-    let output = work::output_schema(tool);
     quote! {
         __rt::Def {
             name: #name,
             description: #description,
             fields: &[#(&#fields),*],
-            output: #output,
+            output: __OUTPUT.schema(),
             options: #options,
             cache: __rt::Cache::new(),
         }
@@ -121,14 +124,10 @@ pub(crate) fn stub(tool: &Tool) -> TokenStream {
     let runtime = tool.runtime();
     let marker = &tool.marker;
     let name = &tool.name;
-    let (input, input_type) = match &tool.body {
-        Body::Struct => (TokenStream::new(), quote!(#marker)),
-        Body::Fn(_) => (
-            quote!(
-                pub struct __Input {}
-            ),
-            quote!(__Input),
-        ),
+    let (input, input_type) = input(tool);
+    let output = match &tool.body {
+        Body::Fn(_) if tool.sound => work::output_type(tool),
+        _ => quote!(()),
     };
     quote! {
         #[allow(clippy::all, clippy::pedantic, private_interfaces, missing_docs)]
@@ -138,7 +137,7 @@ pub(crate) fn stub(tool: &Tool) -> TokenStream {
 
             impl __rt::Tool for #marker {
                 type Input = #input_type;
-                type Output = ();
+                type Output = #output;
                 const NAME: &'static str = #name;
 
                 fn def() -> &'static __rt::Def {

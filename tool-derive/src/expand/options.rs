@@ -6,7 +6,10 @@ use quote::quote;
 use super::fields::lit_json;
 use crate::{
     model::Tool,
-    syntax::options::{Approval, Effect, Options},
+    syntax::{
+        options::Options,
+        values::{Approval, Effect},
+    },
 };
 
 /// `Options { effect: …, ..Options::NEW }`.

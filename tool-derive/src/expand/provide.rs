@@ -1,13 +1,13 @@
 //! `#[derive(Provide)]` and `#[derive(Calls)]`.
 
 use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
 use syn::{Data, DeriveInput, Fields, spanned::Spanned as _};
 
 use crate::diag::{Errors, text};
 
 /// `impl Provide<Field>` for each field of a struct.
-pub(crate) fn provide(item: &DeriveInput, errors: &mut Errors) -> TokenStream {
+pub(crate) fn provide(item: &DeriveInput, runtime: &TokenStream, errors: &mut Errors) -> TokenStream {
     let Data::Struct(data) = &item.data else {
         errors.over(&item.ident, text::PROVIDE);
         return TokenStream::new();
@@ -19,7 +19,7 @@ pub(crate) fn provide(item: &DeriveInput, errors: &mut Errors) -> TokenStream {
         let ty = &field.ty;
         let text = quote!(#ty).to_string();
         if seen.contains(&text) {
-            errors.over(ty, text::PROVIDE);
+            errors.over(ty, text::PROVIDED);
             continue;
         }
         seen.push(text);
@@ -32,7 +32,7 @@ pub(crate) fn provide(item: &DeriveInput, errors: &mut Errors) -> TokenStream {
         };
         impls.extend(quote_spanned! {ty.span()=>
             #[automatically_derived]
-            impl #generics ::tool_runtime::Provide<#ty> for #ident #args #bounds {
+            impl #generics #runtime::Provide<#ty> for #ident #args #bounds {
                 fn provide(&self) -> &#ty {
                     &self.#member
                 }
@@ -43,36 +43,51 @@ pub(crate) fn provide(item: &DeriveInput, errors: &mut Errors) -> TokenStream {
 }
 
 /// What an enum of a toolset's calls can do: read a call by its name, and be read with an output.
-pub(crate) fn calls(item: &DeriveInput, errors: &mut Errors) -> TokenStream {
+pub(crate) fn calls(item: &DeriveInput, runtime: &TokenStream, errors: &mut Errors) -> TokenStream {
     let Data::Enum(data) = &item.data else {
         errors.over(&item.ident, text::CALLS);
         return TokenStream::new();
     };
+    if data.variants.is_empty() {
+        errors.over(&item.ident, text::CALLS);
+        return TokenStream::new();
+    }
+    if !item.generics.params.is_empty() {
+        errors.over(&item.generics.params, text::CALLS_GENERIC);
+        return TokenStream::new();
+    }
     let ident = &item.ident;
-    let mut reads = TokenStream::new();
-    let mut answers = TokenStream::new();
-    let mut names = Vec::new();
-    for variant in &data.variants {
+    let (mut evidence, mut reads, mut parts) = (TokenStream::new(), TokenStream::new(), TokenStream::new());
+    let mut names: Vec<TokenStream> = Vec::new();
+    for (index, variant) in data.variants.iter().enumerate() {
+        let name = &variant.ident;
         let ty = match &variant.fields {
             Fields::Unnamed(fields) if fields.unnamed.len() == 1 => &fields.unnamed[0].ty,
             _ => {
                 errors.over(variant, text::CALLS);
+                parts.extend(quote!(Self::#name { .. } => ("", ""),));
                 continue;
             }
         };
-        let name = &variant.ident;
-        let span = ty.span();
-        reads.extend(quote_spanned! {span=>
-            if call.name == <#ty as __rt::CallOf>::NAME {
-                return <#ty as __rt::CallOf>::read(call).map(Self::#name);
+        let (held, span) = (format_ident!("__V{index}"), ty.span());
+        let new = quote_spanned!(span=> __rt::Held::<#ty>::new());
+        evidence.extend(quote!(const #held: __rt::Held<#ty> = #new;));
+        if !names.is_empty() {
+            evidence.extend(quote_spanned!(span=> const _: () = __rt::assert_unique(#held.name, &[#(#names),*]);));
+        }
+        reads.extend(quote! {
+            if call.name == #held.name {
+                return (#held.read)(call).map(Self::#name);
             }
         });
-        answers.extend(quote!(Self::#name(call) => __rt::CallOf::parts(call),));
-        names.push(quote_spanned!(span=> <#ty as __rt::CallOf>::NAME));
+        parts.extend(quote!(Self::#name(call) => (#held.parts)(call),));
+        names.push(quote!(#held.name));
     }
     quote! {
+        #[allow(clippy::all, clippy::pedantic)]
         const _: () = {
-            use ::tool_runtime::__private as __rt;
+            use #runtime as __rt;
+            #evidence
 
             #[automatically_derived]
             impl __rt::Calls for #ident {
@@ -84,7 +99,7 @@ pub(crate) fn calls(item: &DeriveInput, errors: &mut Errors) -> TokenStream {
                 }
 
                 fn parts(&self) -> (&str, &'static str) {
-                    match self { #answers }
+                    match self { #parts }
                 }
             }
         };

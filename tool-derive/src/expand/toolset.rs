@@ -3,23 +3,28 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{
-    Expr, Ident, ItemImpl, Path, Token, Type,
+    Attribute, Expr, Ident, ItemImpl, Path, Token, Type, bracketed,
     ext::IdentExt,
     parse::{Parse, ParseStream},
     punctuated::Punctuated,
     spanned::Spanned as _,
 };
 
-use crate::diag::text;
+use super::hidden;
+use crate::{diag::text, model::runtime, syntax::item::ToolFn};
 
-/// The input of `toolset!`.
+/// The input of `toolset!`, after the crate that the macro was found in: `[$crate] state; tool, …`.
 pub(crate) struct List {
+    krate: Path,
     state: Option<Expr>,
     tools: Vec<Path>,
 }
 
 impl Parse for List {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let content;
+        bracketed!(content in input);
+        let krate = content.parse()?;
         let fork = input.fork();
         let state = if fork.parse::<Expr>().is_ok() && fork.peek(Token![;]) {
             let state = input.parse()?;
@@ -30,66 +35,101 @@ impl Parse for List {
         };
         let tools = Punctuated::<Path, Token![,]>::parse_terminated(input)
             .map_err(|error| syn::Error::new(error.span(), text::TOOLSET))?;
-        Ok(Self { state, tools: tools.into_iter().collect() })
+        Ok(Self { krate, state, tools: tools.into_iter().collect() })
     }
 }
 
 /// The set of the listed tools.
-pub(crate) fn list(List { state, tools }: &List) -> TokenStream {
-    let unique = tools.iter().enumerate().skip(1).map(|(index, tool)| {
-        let earlier = &tools[..index];
-        let span = tool.span();
-        quote_spanned! {span=>
-            const _: () = __rt::assert_unique(<#tool as __rt::Tool>::NAME, &[#(<#earlier as __rt::Tool>::NAME),*]);
-        }
+pub(crate) fn list(List { krate, state, tools }: &List) -> TokenStream {
+    let runtime = runtime(Some(krate));
+    // Each path is written once, in an alias, so that one which leads nowhere is one error.
+    let members: Vec<Ident> =
+        tools.iter().enumerate().map(|(index, tool)| format_ident!("__T{index}", span = last(tool))).collect();
+    let aliases = members.iter().zip(tools).map(|(member, tool)| quote!(type #member = #tool;));
+    let names = members.iter().map(|member| quote_spanned!(member.span()=> __rt::Name::<#member>::NAME));
+    let unique = members.iter().enumerate().skip(1).map(|(index, member)| {
+        quote_spanned!(member.span()=> const _: () = __rt::assert_unique(__NAMES[#index], __NAMES.split_at(#index).0);)
     });
-    let parts = tools.iter().map(|tool| {
-        let span = tool.span();
-        quote_spanned!(span=> <#tool as __rt::Bind<_>>::part())
-    });
+    let parts = members.iter().map(|member| quote_spanned!(member.span()=> <#member as __rt::Bind<_>>::part()));
     let state = match state {
         Some(state) => quote!(#state),
         None => quote!(()),
     };
+    let parts_of_set = hidden("parts");
     quote! {{
         #[allow(unused_imports)]
-        use ::tool_runtime::__private as __rt;
-        use __rt::Unshared as _;
+        use #runtime as __rt;
+        #[allow(unused_imports)]
+        use __rt::{NoName as _, Unshared as _};
+        #(#aliases)*
+        const __NAMES: &[&::core::primitive::str] = &[#(#names),*];
         #(#unique)*
-        __rt::Toolset::bind(__rt::Shared(#state).share(), &[#(#parts),*])
+        #[allow(unused_qualifications)]
+        let #parts_of_set = [#(#parts),*];
+        __rt::Toolset::bind(__rt::Shared(#state).share(), &#parts_of_set)
     }}
 }
 
-/// The method that gives the set of an impl's tools.
-pub(crate) fn method(item: &ItemImpl, runtime: &TokenStream, markers: &[Ident]) -> TokenStream {
-    let (owner, generics) = (&item.self_ty, &item.generics);
-    let unique = markers.iter().enumerate().skip(1).map(|(index, tool)| {
-        let earlier = &markers[..index];
-        quote_spanned! {tool.span()=>
-            const _: () = __rt::assert_unique(<#tool as __rt::Tool>::NAME, &[#(<#earlier as __rt::Tool>::NAME),*]);
-        }
-    });
-    quote! {
-        impl #generics #owner {
-            /// The tools that are declared on this type, bound to this value.
-            pub fn toolset(self) -> #runtime::Toolset {
-                use #runtime as __rt;
-                #(#unique)*
-                __rt::Toolset::bind(::std::sync::Arc::new(self), &[#(<#markers as __rt::Bind<#owner>>::part()),*])
-            }
-        }
+/// Where a path ends: what is wrong with a tool is said at its own name.
+fn last(path: &Path) -> Span {
+    path.segments.last().map_or_else(|| path.span(), |last| last.ident.span())
+}
+
+/// A method of an impl that is a tool.
+pub(crate) struct Member {
+    /// The type that stands for it: `ShopSearchItems` for `Shop::search_items`.
+    pub(crate) marker: Ident,
+    /// When it is there at all.
+    pub(crate) cfg: Vec<Attribute>,
+}
+
+impl Member {
+    /// The method `function` of `owner`.
+    pub(crate) fn of(owner: &Type, function: &ToolFn) -> Self {
+        let owner = match owner {
+            Type::Path(path) => path.path.segments.last().map(|last| last.ident.unraw().to_string()),
+            _ => None,
+        };
+        let method = &function.sig.ident;
+        let words = method.unraw().to_string();
+        let pascal: String = words.split('_').filter(|word| !word.is_empty()).map(capital).collect();
+        let marker = format_ident!("{}{}", owner.unwrap_or_default(), pascal, span = method.span());
+        let cfg = function.attrs.iter().filter(|attr| attr.path().is_ident("cfg")).cloned().collect();
+        Self { marker, cfg }
     }
 }
 
-/// The name of the type that stands for the method `method` of `owner`: `ShopSearchItems` for `Shop::search_items`.
-pub(crate) fn marker(owner: &Type, method: &Ident) -> Ident {
-    let owner = match owner {
-        Type::Path(path) => path.path.segments.last().map(|last| last.ident.unraw().to_string()),
-        _ => None,
+/// The method that gives the set of an impl's tools.
+pub(crate) fn method(item: &ItemImpl, runtime: &TokenStream, members: &[Member]) -> TokenStream {
+    let (owner, (generics, _, bounds)) = (&item.self_ty, item.generics.split_for_impl());
+    let name = |Member { marker, cfg }: &Member| quote!(#(#cfg)* <#marker as __rt::Tool>::NAME);
+    let unique = members.iter().enumerate().skip(1).map(|(index, member)| {
+        let Member { marker, cfg } = member;
+        let earlier = members[..index].iter().map(name);
+        quote_spanned! {marker.span()=>
+            #(#cfg)*
+            const _: () = __rt::assert_unique(<#marker as __rt::Tool>::NAME, &[#(#earlier),*]);
+        }
+    });
+    let parts = members.iter().map(|Member { marker, cfg }| quote!(#(#cfg)* <#marker as __rt::Bind<#owner>>::part()));
+    // A generic impl has been refused; its method is there so that nothing else misses it.
+    let body = if item.generics.params.is_empty() {
+        quote!(__rt::Toolset::bind(::std::sync::Arc::new(self), &[#(#parts),*]))
+    } else {
+        quote!(::core::unimplemented!())
     };
-    let method = method.unraw().to_string();
-    let pascal: String = method.split('_').filter(|word| !word.is_empty()).map(capital).collect();
-    format_ident!("{}{}", owner.unwrap_or_default(), pascal, span = Span::call_site())
+    quote! {
+        impl #generics #owner #bounds {
+            /// The tools that are declared on this type, bound to this value.
+            #[allow(unused_qualifications)]
+            pub fn toolset(self) -> #runtime::Toolset {
+                #[allow(unused_imports)]
+                use #runtime as __rt;
+                #(#unique)*
+                #body
+            }
+        }
+    }
 }
 
 fn capital(word: &str) -> String {

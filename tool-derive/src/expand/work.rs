@@ -1,17 +1,17 @@
 //! The work of a call: from decoded parameters to what the function returns.
 
-use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::{GenericArgument, PathArguments, Type, spanned::Spanned as _};
 
 use super::{evidence, hidden};
 use crate::{
     model::{Body, Function, Input, Tool},
-    syntax::options::Approval,
+    syntax::values::Approval,
 };
 
-/// `static __OUTPUT: Returned<R> = …;`: the evidence that the output can be given back.
-pub(crate) fn returned(tool: &Tool) -> TokenStream {
+/// `static __OUTPUT: … = …;`: the evidence that the work can be done and its output given back.
+pub(crate) fn output(tool: &Tool) -> TokenStream {
     let marker = &tool.marker;
     match &tool.body {
         Body::Fn(function) => {
@@ -26,54 +26,48 @@ pub(crate) fn returned(tool: &Tool) -> TokenStream {
                 };
             }
         }
-        Body::Struct => match (&tool.options.output, executor(tool)) {
-            (Some(output), _) => {
+        Body::Struct => match &tool.options.output {
+            Some(output) => {
                 let ty = &output.value;
                 let answer = evidence(ty, "Answer");
                 let new = quote_spanned!(ty.span()=> #answer::new());
-                quote!(static __ANSWER: __rt::Answer<#ty> = #new;)
+                quote!(static __OUTPUT: __rt::Answer<#ty> = #new;)
             }
-            (None, executor) => {
-                let span = marker.span();
-                let output = quote_spanned!(span=> <#marker as #executor>::Output);
-                let error = quote_spanned!(span=> <#marker as #executor>::Error);
+            None => {
+                let (state, kind) = match &tool.options.state {
+                    Some(state) => {
+                        let state = state.value.to_token_stream();
+                        let kind = quote_spanned!(marker.span()=> __rt::ExecutingWith::<#marker, #state>::KIND);
+                        (state, kind)
+                    }
+                    None => (quote!(()), quote_spanned!(marker.span()=> __rt::Executing::<#marker>::KIND)),
+                };
+                let executor = quote_spanned!(marker.span()=> #kind.executor());
                 quote! {
-                    static __OUTPUT: __rt::Returned<::core::result::Result<#output, #error>> =
-                        __rt::Fallible::<#output, #error>::NEW.output();
+                    static __OUTPUT: __rt::Executor<#marker, #state> = {
+                        #[allow(unused_imports)]
+                        use __rt::NotExecuting as _;
+                        #executor
+                    };
                 }
             }
         },
     }
 }
 
-/// `Execute`, or `ExecuteWith<State>`.
-fn executor(tool: &Tool) -> TokenStream {
-    let span = tool.marker.span();
-    match &tool.options.state {
-        Some(state) => {
-            let state = &state.value;
-            quote_spanned!(span=> __rt::ExecuteWith::<#state>)
-        }
-        None => quote_spanned!(span=> __rt::Execute),
-    }
-}
-
-/// The type of the value that the tool gives back.
+/// The type of the value that the tool gives back. It is here, and only here, that a struct is asked for `Execute`.
 pub(crate) fn output_type(tool: &Tool) -> TokenStream {
     let marker = &tool.marker;
     match (&tool.body, &tool.options.output) {
-        (Body::Fn(function), _) => {
-            let value = value_of(&function.returns);
-            quote!(#value)
-        }
-        (Body::Struct, Some(output)) => {
-            let output = &output.value;
-            quote!(#output)
-        }
-        (Body::Struct, None) => {
-            let executor = executor(tool);
-            quote!(<#marker as #executor>::Output)
-        }
+        (Body::Fn(function), _) => value_of(&function.returns).to_token_stream(),
+        (Body::Struct, Some(output)) => output.value.to_token_stream(),
+        (Body::Struct, None) => match &tool.options.state {
+            Some(state) => {
+                let state = &state.value;
+                quote_spanned!(marker.span()=> <#marker as __rt::ExecuteWith<#state>>::Output)
+            }
+            None => quote_spanned!(marker.span()=> <#marker as __rt::Execute>::Output),
+        },
     }
 }
 
@@ -90,9 +84,70 @@ fn value_of(returns: &Type) -> &Type {
     returns
 }
 
-/// The code that describes the output.
-pub(crate) fn output_schema(tool: &Tool) -> TokenStream {
-    if tool.options.output.is_some() { quote!(__ANSWER.schema()) } else { quote!(__OUTPUT.schema()) }
+/// `static __WHEN: fn(&Input) -> bool = predicate;`, for a tool that asks it about approval.
+pub(crate) fn when(tool: &Tool, input_type: &TokenStream) -> TokenStream {
+    match tool.options.approval.as_ref().map(|approval| &approval.value) {
+        Some(Approval::When(predicate)) => {
+            quote!(static __WHEN: fn(&#input_type) -> ::core::primitive::bool = #predicate;)
+        }
+        _ => TokenStream::new(),
+    }
+}
+
+/// `fn __work`: calls the function. What it takes from the state are its first parameters.
+pub(crate) fn work(tool: &Tool, input_type: &TokenStream) -> TokenStream {
+    let Body::Fn(function) = &tool.body else { return TokenStream::new() };
+    let Function { path, span, is_async, .. } = &**function;
+    let [cx, input] = ["cx", "input"].map(hidden);
+    let states: Vec<_> = taken(tool).enumerate().map(|(index, ty)| (hidden(&format!("state{index}")), ty)).collect();
+    let params = states.iter().map(|(state, ty)| quote!(#state: &'a #ty));
+    let mut given = states.iter().map(|(state, _)| state);
+    let receiver = function.owner.as_ref().and_then(|_| given.next()).map(ToTokens::to_token_stream);
+    let mut args: Vec<TokenStream> = receiver.into_iter().collect();
+    for argument in &tool.inputs {
+        args.extend(match argument {
+            Input::Arg(arg) => {
+                let ident = &arg.ident;
+                Some(quote!(#input.#ident))
+            }
+            Input::State { by_ref: true, .. } => given.next().map(ToTokens::to_token_stream),
+            Input::State { by_ref: false, ty } => given.next().map(|state| {
+                let taken = evidence(ty, "Taken");
+                let by_value = quote_spanned!(ty.span()=> #taken::by_value());
+                quote!(#by_value(#state))
+            }),
+            Input::Context { span, by_ref } => {
+                let cx = syn::Ident::new("cx", Span::mixed_site().located_at(*span));
+                Some(if *by_ref { quote!(#cx) } else { quote_spanned!(*span=> ::core::clone::Clone::clone(#cx)) })
+            }
+        });
+    }
+    let call = quote_spanned!(*span=> #path(#(#args),*));
+    let work = if *is_async {
+        quote_spanned!(*span=> __rt::Work::<#input_type>::wait(&__OUTPUT, #call))
+    } else {
+        quote_spanned!(*span=> __rt::Work::<#input_type>::call(&__OUTPUT, move || #call))
+    };
+    quote! {
+        #[allow(unused_variables)]
+        fn __work<'a>(#(#params,)* #input: #input_type, #cx: &'a __rt::Context) -> __rt::CallFuture<'a> {
+            #[allow(unused_imports)]
+            use __rt::NoWork as _;
+            #work
+        }
+    }
+}
+
+/// The types that a function takes from the state, in order.
+fn taken(tool: &Tool) -> impl Iterator<Item = &Type> {
+    let owner = match &tool.body {
+        Body::Fn(function) => function.owner.as_ref(),
+        Body::Struct => None,
+    };
+    owner.into_iter().chain(tool.inputs.iter().filter_map(|input| match input {
+        Input::State { ty, .. } => Some(&**ty),
+        _ => None,
+    }))
 }
 
 /// Where a function's state comes from.
@@ -114,20 +169,20 @@ impl Access {
 }
 
 /// `fn __start`: reads the arguments and boxes the work.
-pub(crate) fn start(tool: &Tool, input_type: &TokenStream) -> TokenStream {
+pub(crate) fn start(tool: &Tool) -> TokenStream {
     let (state, bounds) = (hidden("state"), bounds(tool));
     let (generics, param, bounds) = if tool.takes_state() {
         (quote!(<'a, __S>), quote!(#state: &'a __S,), bounds)
     } else {
         (quote!(<'a>), TokenStream::new(), TokenStream::new())
     };
-    function(&quote!(__start #generics), &param, &bounds, &started(tool, input_type, Access::Provided))
+    function(&quote!(__start #generics), &param, &bounds, &started(tool, Access::Provided))
 }
 
 /// What hands the tool to the linker; compiled only where tools are collected.
-pub(crate) fn collected(tool: &Tool, input_type: &TokenStream) -> TokenStream {
+pub(crate) fn collected(tool: &Tool) -> TokenStream {
     let state = hidden("state");
-    let started = started(tool, input_type, Access::Collected);
+    let started = started(tool, Access::Collected);
     let start = function(&quote!(__collected<'a>), &quote!(#state: &'a __rt::States,), &TokenStream::new(), &started);
     let answer = answer(tool);
     let states = tool.states();
@@ -160,42 +215,23 @@ fn function(name: &TokenStream, param: &TokenStream, bounds: &TokenStream, body:
 }
 
 /// The accepted call.
-fn started(tool: &Tool, input_type: &TokenStream, access: Access) -> TokenStream {
+fn started(tool: &Tool, access: Access) -> TokenStream {
     let [state, text, cx, input] = ["state", "text", "cx", "input"].map(hidden);
     let marker = &tool.marker;
     let needs_approval = match tool.options.approval.as_ref().map(|approval| &approval.value) {
         None | Some(Approval::Never) => quote!(false),
         Some(Approval::Always) => quote!(true),
-        Some(Approval::When(predicate)) => {
-            quote_spanned!(predicate.span()=> __rt::decide::<#input_type>(#predicate, &#input))
-        }
+        Some(Approval::When(_)) => quote!(__WHEN(&#input)),
     };
     let work = match &tool.body {
-        Body::Fn(function) => {
-            let Function { path, owner, is_async, .. } = &**function;
-            let receiver = owner.as_ref().map(|owner| access.of(owner, &state));
-            let args = tool.inputs.iter().map(|argument| match argument {
-                Input::Arg(arg) => {
-                    let ident = &arg.ident;
-                    quote!(#input.#ident)
-                }
-                Input::State { ty, by_ref: true } => access.of(ty, &state),
-                Input::State { ty, by_ref: false } => {
-                    let state = access.of(ty, &state);
-                    quote!(::core::clone::Clone::clone(#state))
-                }
-                Input::Context { by_ref: true } => quote!(#cx),
-                Input::Context { by_ref: false } => quote!(::core::clone::Clone::clone(#cx)),
-            });
-            let args = receiver.into_iter().chain(args);
-            let wait = is_async.then(|| quote!(.await));
-            quote!(__rt::Box::pin(async move { __OUTPUT.encode(#path(#(#args),*) #wait) }))
+        Body::Fn(_) => {
+            let states = taken(tool).map(|ty| access.of(ty, &state));
+            quote!(__work(#(#states,)* #input, #cx))
         }
         Body::Struct if tool.options.external.is_some() => quote!(__rt::outside()),
         Body::Struct => {
-            let executor = executor(tool);
-            let given = tool.options.state.as_ref().map(|given| access.of(&given.value, &state)).into_iter();
-            quote!(__rt::Box::pin(async move { __OUTPUT.encode(#executor::execute(#input, #(#given,)* #cx).await) }))
+            let given = tool.options.state.as_ref().map_or_else(|| quote!(&()), |ty| access.of(&ty.value, &state));
+            quote!(__OUTPUT.start(#input, #given, #cx))
         }
     };
     quote! {
@@ -211,7 +247,7 @@ pub(crate) fn bounds(tool: &Tool) -> TokenStream {
         return TokenStream::new();
     }
     let provides = states.iter().map(|ty| quote_spanned!(ty.span()=> __S: __rt::Provide<#ty>));
-    quote!(where __S: ::core::marker::Send + ::core::marker::Sync, #(#provides),*)
+    quote!(where #(#provides),*)
 }
 
 /// The tool as constants.
@@ -224,7 +260,7 @@ pub(crate) fn part(tool: &Tool) -> TokenStream {
 
 fn answer(tool: &Tool) -> TokenStream {
     match &tool.options.output {
-        Some(_) => quote!(::core::option::Option::Some(__ANSWER.read())),
+        Some(_) => quote!(::core::option::Option::Some(__OUTPUT.read())),
         None => quote!(::core::option::Option::None),
     }
 }

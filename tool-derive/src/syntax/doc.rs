@@ -27,7 +27,22 @@ impl Doc {
                 let text = reflow(&lines.join("\n"));
                 (!text.is_empty()).then_some(Self::Text(text))
             }
-            None => Some(Self::Tokens(quote!(::core::concat!(#(#values),*)))),
+            None => {
+                let lines =
+                    values.iter().map(|value| literal(value).map_or_else(|| quote!(#value), |text| quote!(#text)));
+                let lines = lines.enumerate().map(|(index, line)| if index == 0 { line } else { quote!("\n", #line) });
+                Some(Self::Tokens(quote!(::core::concat!(#(#lines),*))))
+            }
+        }
+    }
+
+    /// The value of `description = …`.
+    pub(crate) fn given(value: &Expr) -> Option<Self> {
+        match value {
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
+                (!text.value().trim().is_empty()).then(|| Self::Text(text.value()))
+            }
+            other => Some(Self::Tokens(quote!(#other))),
         }
     }
 }

@@ -1,8 +1,11 @@
 //! Reads what the user wrote, without judging it.
 
+pub(crate) mod borrow;
 pub(crate) mod doc;
+pub(crate) mod grammar;
 pub(crate) mod item;
 pub(crate) mod options;
 pub(crate) mod params;
 pub(crate) mod range;
 pub(crate) mod signature;
+pub(crate) mod values;

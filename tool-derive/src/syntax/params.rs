@@ -1,13 +1,15 @@
 //! The attributes of a parameter: `#[arg(…)]`, `#[state]`, `#[context]`.
 
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream};
 use syn::{
-    Attribute, Expr, LitStr, Meta, Token, ext::IdentExt, parse::Parser, punctuated::Punctuated, spanned::Spanned as _,
+    Attribute, Expr, Ident, LitStr, Meta, Token, parse::ParseStream, parse::Parser, punctuated::Punctuated,
+    spanned::Spanned as _,
 };
 
 use super::{
-    options::{Spanned, each, flag, inside, skip, value},
+    grammar::{Keys, flag, inside, options, value},
     range::{Range, Wrong},
+    values::Spanned,
 };
 use crate::diag::{Errors, text};
 
@@ -42,7 +44,11 @@ pub(crate) struct ParamAttrs {
 }
 
 /// Every option of `#[arg]`.
-const KEYS: &[&str] = &["default", "rename", "range", "length", "pattern", "format", "example", "secret"];
+const ARG: Keys = Keys {
+    of: " of `arg`",
+    known: &["default", "rename", "range", "length", "pattern", "format", "example", "secret"],
+    many: "example",
+};
 
 /// The attributes that are ours, and are taken off the item.
 const OURS: &[&str] = &["arg", "state", "context", "dynamic"];
@@ -56,50 +62,44 @@ impl ParamAttrs {
     /// Reads the attributes that are ours.
     pub(crate) fn parse(attrs: &[Attribute], errors: &mut Errors) -> Self {
         let mut params = Self::default();
-        let mut seen = Vec::new();
-        for attr in attrs.iter().filter(|attr| is_ours(attr)) {
-            if attr.path().is_ident("dynamic") {
+        for attr in attrs {
+            if attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr") {
+                errors.over(attr, text::CFG);
+            } else if attr.path().is_ident("dynamic") {
                 errors.over(attr, text::DYNAMIC);
-                continue;
-            }
-            let role = match () {
-                () if attr.path().is_ident("state") => Role::State,
-                () if attr.path().is_ident("context") => Role::Context,
-                () => Role::Arg,
-            };
-            if params.role.as_ref().is_some_and(|earlier| earlier.value != role || role != Role::Arg) {
-                errors.over(attr, text::ONE_ROLE);
-                continue;
-            }
-            params.role = Some(Spanned { value: role, span: attr.span() });
-            match &attr.meta {
-                Meta::Path(_) => {}
-                Meta::List(list) if role == Role::Arg => each(list.tokens.clone(), errors, |key, input, errors| {
-                    let word = key.unraw().to_string();
-                    if !KEYS.contains(&word.as_str()) {
-                        errors.at(key.span(), text::unknown(&word, "option of `arg`", KEYS));
-                        return skip(input);
-                    }
-                    if word != "example" && seen.contains(&word) {
-                        errors.at(key.span(), text::twice(&word));
-                        return skip(input);
-                    }
-                    seen.push(word.clone());
-                    params.option(&word, key, input, errors)
-                }),
-                _ => errors.over(attr, text::ROLE_ARGS),
+            } else if is_ours(attr) {
+                params.attribute(attr, errors);
             }
         }
         params
     }
 
-    fn option(
-        &mut self,
-        word: &str,
-        key: &syn::Ident,
-        input: syn::parse::ParseStream<'_>,
-        errors: &mut Errors,
-    ) -> syn::Result<()> {
+    fn attribute(&mut self, attr: &Attribute, errors: &mut Errors) {
+        let role = match () {
+            () if attr.path().is_ident("state") => Role::State,
+            () if attr.path().is_ident("context") => Role::Context,
+            () => Role::Arg,
+        };
+        if self.role.as_ref().is_some_and(|earlier| earlier.value != role || role != Role::Arg) {
+            errors.over(attr, text::ONE_ROLE);
+        }
+        // An `#[arg]` beside another role says nothing more about the parameter.
+        if self.role.as_ref().is_none_or(|earlier| earlier.value == Role::Arg) {
+            self.role = Some(Spanned { value: role, span: attr.path().span() });
+        }
+        match &attr.meta {
+            Meta::Path(_) => {}
+            Meta::List(list) if role == Role::Arg => {
+                options(list.tokens.clone(), &ARG, errors, |word, key, input, errors| {
+                    self.option(word, key, input, errors)
+                });
+            }
+            _ if role == Role::Arg => errors.over(attr, text::ARG_LIST),
+            _ => errors.over(attr, text::ROLE_ARGS),
+        }
+    }
+
+    fn option(&mut self, word: &str, key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<()> {
         match word {
             "default" if input.peek(Token![=]) => {
                 self.default = Some(Default::Value(Box::new(value(key, input, "default = 10")?)));
@@ -110,8 +110,8 @@ impl ParamAttrs {
             "format" => self.format = Some(value(key, input, "format = \"email\"")?),
             "example" => self.examples.push(value(key, input, "example = \"Paris\"")?),
             "secret" => self.secret = Some(flag(key, input)?),
-            "range" => self.range = range(inside(key, input, "range(1..=50)")?, text::RANGE, errors)?,
-            _ => self.length = range(inside(key, input, "length(1..=100)")?, text::LENGTH, errors)?,
+            "range" => self.range = range(inside(key, input, "range(1..=50)")?, text::RANGE, errors),
+            _ => self.length = range(inside(key, input, "length(1..=100)")?, text::LENGTH, errors),
         }
         Ok(())
     }
@@ -127,18 +127,20 @@ impl ParamAttrs {
     }
 }
 
-fn range(tokens: proc_macro2::TokenStream, wrong: &str, errors: &mut Errors) -> syn::Result<Option<Range>> {
-    let span = tokens.span();
-    let exprs = Punctuated::<Expr, Token![,]>::parse_terminated.parse2(tokens)?;
-    let expr = match exprs.first() {
-        Some(expr) if exprs.len() == 1 => expr,
-        _ => return Err(syn::Error::new(span, wrong)),
+fn range(tokens: TokenStream, wrong: &str, errors: &mut Errors) -> Option<Range> {
+    let exprs = Punctuated::<Expr, Token![,]>::parse_terminated.parse2(tokens.clone());
+    let expr = match exprs.as_ref().map(|exprs| (exprs.first(), exprs.len())) {
+        Ok((Some(expr), 1)) => expr,
+        _ => {
+            errors.over(tokens, wrong);
+            return None;
+        }
     };
     match Range::of(expr) {
-        Ok(range) => Ok(Some(range)),
-        Err(Wrong { span, is_bound }) => {
-            errors.at(span, if is_bound { text::BOUND } else { wrong });
-            Ok(None)
+        Ok(range) => Some(range),
+        Err(Wrong { at, is_bound }) => {
+            errors.over(at, if is_bound { text::BOUND } else { wrong });
+            None
         }
     }
 }

@@ -1,8 +1,8 @@
 //! `1..=50` and its kin, as data.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use syn::{Expr, ExprLit, ExprRange, ExprUnary, Lit, RangeLimits, UnOp, spanned::Spanned};
+use syn::{Expr, ExprLit, ExprRange, ExprUnary, Lit, RangeLimits, UnOp};
 
 /// A number that can be a bound.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
@@ -51,12 +51,13 @@ pub(crate) struct Range {
     pub(crate) min: Option<Number>,
     pub(crate) max: Option<Number>,
     pub(crate) exclusive: bool,
-    pub(crate) span: Span,
+    /// As it was written.
+    pub(crate) expr: Expr,
 }
 
 /// What is wrong with a range: where, and whether it is a bound.
 pub(crate) struct Wrong {
-    pub(crate) span: Span,
+    pub(crate) at: Expr,
     pub(crate) is_bound: bool,
 }
 
@@ -64,18 +65,18 @@ impl Range {
     /// The range that `expr` is.
     pub(crate) fn of(expr: &Expr) -> Result<Self, Wrong> {
         let Expr::Range(ExprRange { start, limits, end, .. }) = expr else {
-            return Err(Wrong { span: expr.span(), is_bound: false });
+            return Err(Wrong { at: expr.clone(), is_bound: false });
         };
         if start.is_none() && end.is_none() {
-            return Err(Wrong { span: expr.span(), is_bound: false });
+            return Err(Wrong { at: expr.clone(), is_bound: false });
         }
         let bound = |expr: &Option<Box<Expr>>| match expr {
-            Some(expr) => Number::of(expr).map(Some).ok_or(Wrong { span: expr.span(), is_bound: true }),
+            Some(expr) => Number::of(expr).map(Some).ok_or(Wrong { at: Expr::clone(expr), is_bound: true }),
             None => Ok(None),
         };
         let (min, max) = (bound(start)?, bound(end)?);
         let exclusive = matches!(limits, RangeLimits::HalfOpen(_)) && max.is_some();
-        Ok(Self { min, max, exclusive, span: expr.span() })
+        Ok(Self { min, max, exclusive, expr: expr.clone() })
     }
 
     /// Whether no number is in it.

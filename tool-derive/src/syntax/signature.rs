@@ -1,13 +1,13 @@
 //! From a function's signature, or a struct's fields, to a [`Tool`].
 
-use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use quote::quote;
 use syn::{
-    Attribute, Fields, FnArg, GenericParam, Generics, Ident, ItemStruct, Pat, PatType, ReceiverKind, ReturnType, Type,
-    ext::IdentExt, spanned::Spanned as _,
+    Attribute, Fields, FnArg, GenericParam, Generics, Ident, ItemStruct, Pat, PatType, ReceiverKind, ReturnType,
+    Safety, Type, ext::IdentExt, spanned::Spanned as _,
 };
 
 use super::{
+    borrow::{borrowed, unnamed},
     doc::Doc,
     item::ToolFn,
     options::Options,
@@ -27,9 +27,10 @@ pub(crate) fn function(
     errors: &mut Errors,
 ) -> Tool {
     let sig = &item.sig;
+    let before = errors.count();
     generics(&sig.generics, errors);
-    if let Some(variadic) = &sig.variadic {
-        errors.over(variadic, text::VARIADIC);
+    if let Safety::Unsafe(unsafety) = &sig.safety {
+        errors.over(unsafety, text::UNSAFE);
     }
     if !item.has_body() {
         errors.over(sig, text::NO_BODY);
@@ -38,7 +39,7 @@ pub(crate) fn function(
     let mut has_self = false;
     for input in &sig.inputs {
         match input {
-            FnArg::Receiver(receiver) if owner.is_none() => errors.over(receiver, text::METHOD_OUTSIDE),
+            FnArg::Receiver(_) if owner.is_none() => {}
             FnArg::Receiver(receiver) => {
                 has_self = true;
                 match &receiver.kind {
@@ -53,11 +54,16 @@ pub(crate) fn function(
     if owner.is_some() && !has_self {
         errors.over(&sig.ident, text::NO_SELF);
     }
+    if owner.is_none() && item.is_in_impl() {
+        errors.over(&sig.ident, text::METHOD_OUTSIDE);
+    }
     let (returns, returns_span) = match &sig.output {
         ReturnType::Default => (syn::parse_quote!(()), sig.ident.span()),
         ReturnType::Type(_, ty) => {
-            if let Type::ImplTrait(found) = &**ty {
+            if let Some(found) = unnamed(ty) {
                 errors.over(found, text::IMPL_OUTPUT);
+            } else if let Some(found) = borrowed(ty, true) {
+                errors.over(found, text::BORROWED_OUTPUT);
             }
             (Type::clone(ty), ty.span())
         }
@@ -68,10 +74,18 @@ pub(crate) fn function(
         None => quote!(#ident),
     };
     let is_async = sig.asyncness.is_some();
-    let body = Body::Fn(Box::new(Function { path, owner: owner.cloned(), is_async, returns, returns_span }));
+    let body = Body::Fn(Box::new(Function {
+        path,
+        owner: owner.cloned(),
+        span: ident.span(),
+        is_async,
+        returns,
+        returns_span,
+    }));
     Tool {
         name: name(&options, ident),
         description: description(&options, &item.attrs),
+        sound: errors.count() == before,
         vis: item.vis.clone(),
         marker,
         options,
@@ -82,7 +96,10 @@ pub(crate) fn function(
 
 /// A struct, as a tool.
 pub(crate) fn structure(item: &ItemStruct, options: Options, errors: &mut Errors) -> Tool {
-    generics(&item.generics, errors);
+    let before = errors.count();
+    if !item.generics.params.is_empty() {
+        errors.over(&item.generics.params, text::GENERIC);
+    }
     let mut inputs = Vec::new();
     match &item.fields {
         Fields::Named(fields) => {
@@ -93,7 +110,9 @@ pub(crate) fn structure(item: &ItemStruct, options: Options, errors: &mut Errors
                     errors.at(role.span, text::FIELD_ROLE);
                     continue;
                 }
-                owned(&field.ty, errors);
+                if item.generics.params.is_empty() {
+                    owned(&field.ty, errors);
+                }
                 inputs.push(arg(ident, &field.ty, &field.attrs, attrs));
             }
         }
@@ -103,6 +122,7 @@ pub(crate) fn structure(item: &ItemStruct, options: Options, errors: &mut Errors
     Tool {
         name: name(&options, &item.ident),
         description: description(&options, &item.attrs),
+        sound: errors.count() == before,
         marker: item.ident.clone(),
         vis: item.vis.clone(),
         options,
@@ -124,8 +144,13 @@ fn parameter(param: &PatType, errors: &mut Errors) -> Option<Input> {
         errors.over(reference, text::MUT_STATE);
     }
     match role {
-        Role::State => return Some(Input::State { ty: Box::new(ty.clone()), by_ref }),
-        Role::Context => return Some(Input::Context { by_ref }),
+        Role::State => {
+            if let Some(found) = borrowed(ty, true) {
+                errors.over(found, text::BORROWED_STATE);
+            }
+            return Some(Input::State { ty: Box::new(ty.clone()), by_ref });
+        }
+        Role::Context => return Some(Input::Context { span: ty.span(), by_ref }),
         Role::Arg => {}
     }
     let before = errors.count();
@@ -147,17 +172,17 @@ fn arg(ident: &Ident, ty: &Type, docs: &[Attribute], attrs: ParamAttrs) -> Input
 }
 
 fn owned(ty: &Type, errors: &mut Errors) {
-    match ty {
-        Type::Reference(reference) => errors.over(reference, text::REFERENCE),
-        Type::ImplTrait(found) => errors.over(found, text::IMPL_TRAIT),
-        _ => {}
+    if let Some(found) = unnamed(ty) {
+        errors.over(found, text::IMPL_TRAIT);
+    } else if let Some(found) = borrowed(ty, false) {
+        errors.over(found, text::REFERENCE);
     }
 }
 
+/// A function may have lifetimes, for its state; where they reach further, that is said there.
 fn generics(generics: &Generics, errors: &mut Errors) {
-    let params: TokenStream = generics.params.iter().map(|param: &GenericParam| param.to_token_stream()).collect();
-    if !params.is_empty() {
-        errors.over(&generics.params, text::GENERIC);
+    for param in generics.params.iter().filter(|param| !matches!(param, GenericParam::Lifetime(_))) {
+        errors.over(param, text::GENERIC);
     }
 }
 
@@ -170,7 +195,7 @@ fn name(options: &Options, ident: &Ident) -> String {
 
 fn description(options: &Options, attrs: &[Attribute]) -> Option<Doc> {
     match &options.description {
-        Some(expr) => Some(Doc::Tokens(quote!(#expr))),
+        Some(expr) => Doc::given(expr),
         None => Doc::of(attrs),
     }
 }

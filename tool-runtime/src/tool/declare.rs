@@ -10,7 +10,7 @@ use super::{Context, Def, Part, Refused};
 )]
 pub trait Tool {
     /// The parameters that the model gives, as a struct.
-    type Input: Send + 'static;
+    type Input: 'static;
     /// The value that the tool gives back: `T` of a `Result<T, E>`.
     type Output;
     /// The name that the model calls.
@@ -25,8 +25,9 @@ pub trait Tool {
 
 /// A tool that can work with the state `S`. `#[tool]` implements it for every state that provides what the tool needs.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be in a toolset with the state `{S}`",
-    label = "needs a state that `{S}` does not provide, or is not declared with `#[tool]`"
+    message = "`{Self}` is not a tool",
+    label = "not declared with `#[tool]`",
+    note = "put `#[tool]` on the function or struct"
 )]
 pub trait Bind<S: 'static>: Tool {
     /// The tool for that state.
@@ -38,8 +39,9 @@ pub trait Bind<S: 'static>: Tool {
 /// Every type provides itself. `#[derive(Provide)]` lets a struct provide each of its fields.
 #[diagnostic::on_unimplemented(
     message = "the state `{Self}` does not provide `{T}`",
-    label = "a tool in this set has a parameter `#[state] _: &{T}`",
-    note = "add `#[derive(tool_runtime::Provide)]` to `{Self}` and a field of type `{T}`, or implement `Provide<{T}>` for it"
+    label = "this tool needs a `{T}`",
+    note = "the state comes first: `toolset!(state; tool, ...)`",
+    note = "a state struct provides its fields with `#[derive(tool_runtime::Provide)]`; or implement `Provide<{T}>` for it"
 )]
 pub trait Provide<T: ?Sized> {
     /// The value.
@@ -82,7 +84,7 @@ impl<T> Provide<T> for T {
     note = "write `impl Execute for {Self}`, or declare it `#[tool(external, output = ...)]` if a client executes it",
     note = "a struct that needs state is declared `#[tool(state = ...)]` and implements `ExecuteWith`"
 )]
-pub trait Execute: Sized + Send {
+pub trait Execute: Sized {
     /// What comes out.
     type Output;
     /// How it can fail: an error whose `Display` the model is told, a [`Failure`](super::Failure), or
@@ -99,7 +101,7 @@ pub trait Execute: Sized + Send {
     label = "`ExecuteWith<{S}>` is not implemented",
     note = "write `impl ExecuteWith<{S}> for {Self}`"
 )]
-pub trait ExecuteWith<S: ?Sized>: Sized + Send {
+pub trait ExecuteWith<S: ?Sized>: Sized {
     /// What comes out.
     type Output;
     /// How it can fail: an error whose `Display` the model is told, a [`Failure`](super::Failure), or

@@ -1,17 +1,11 @@
 //! Small pieces that only expansions of the macros call.
 
-use std::sync::Arc;
+use std::{marker::PhantomData, sync::Arc};
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{CallError, CallFuture};
-
-/// Asks a predicate about typed arguments.
-#[inline]
-pub fn decide<T>(predicate: impl FnOnce(&T) -> bool, input: &T) -> bool {
-    predicate(input)
-}
+use super::{CallError, CallFuture, Tool};
 
 /// The work of a call that is executed outside this program.
 pub fn outside<'a>() -> CallFuture<'a> {
@@ -73,6 +67,23 @@ impl<T> Unshared for Shared<T> {
     }
 }
 
+/// The name of a tool; of anything else there is none, which is reported where it is bound.
+#[derive(Debug)]
+pub struct Name<T>(PhantomData<fn() -> T>);
+
+impl<T: Tool> Name<T> {
+    /// The name.
+    pub const NAME: &'static str = T::NAME;
+}
+
+/// What stands in for the name of what is no tool: an inherent constant is found before a trait's.
+pub trait NoName {
+    /// Nothing that another tool could be called.
+    const NAME: &'static str = "";
+}
+
+impl<T> NoName for Name<T> {}
+
 /// Refuses, at compile time, a tool whose name one of the `earlier` ones has.
 ///
 /// # Panics
@@ -82,7 +93,7 @@ impl<T> Unshared for Shared<T> {
 pub const fn assert_unique(name: &'static str, earlier: &[&'static str]) {
     let mut index = 0;
     while index < earlier.len() {
-        if same(name, earlier[index]) {
+        if !name.is_empty() && same(name, earlier[index]) {
             let mut message = Message { text: [0; 256], length: 0 };
             message.push("this set already has a tool called `");
             message.push(name);

@@ -110,6 +110,7 @@ impl<E: fmt::Display + fmt::Debug> ToolError for E {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl ToolError for Failure {
     fn into_failure(self) -> Failure {
         self

@@ -3,11 +3,10 @@
 use std::fmt;
 
 use schemars::SchemaGenerator;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    Check, Context, Failure, Rule, ToolInput,
+    Check, Context, Failure, Rule, ToolInput, ToolSecret,
     input::{absent, read_secret},
 };
 
@@ -95,7 +94,7 @@ impl<T> Field<T> {
     /// A parameter that the application gives and the model never sees.
     pub const fn secret(mut param: Param) -> Self
     where
-        T: DeserializeOwned,
+        T: ToolSecret,
     {
         param.secret = true;
         param.plain = false;

@@ -6,11 +6,12 @@ use serde_json::de::Deserializer as Json;
 
 use super::exact::ExactValue;
 
-/// A type that a tool can take as a parameter: anything with serde's `Deserialize` and schemars' `JsonSchema`.
+/// A type that a tool can take as a parameter: anything with serde's `Deserialize` and schemars' `JsonSchema` that may go
+/// from one thread to another (`Send`).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool",
-    label = "cannot be decoded from JSON or described by a JSON Schema",
-    note = "add `#[derive(serde::Deserialize, schemars::JsonSchema)]` to `{Self}`",
+    label = "cannot be decoded from JSON, described by a JSON Schema, or sent to another thread",
+    note = "add `#[derive(serde::Deserialize, schemars::JsonSchema)]` to it, or to the types in it, and hold nothing that is not `Send`",
     note = "application state is marked `#[state]`, the call's context `#[context]`"
 )]
 pub trait ToolInput: Sized {
@@ -28,7 +29,7 @@ pub trait ToolInput: Sized {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: DeserializeOwned + JsonSchema> ToolInput for T {
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> ToolInput for T {
     #[inline]
     fn read(text: &str) -> Result<(Self, usize), serde_json::Error> {
         let mut values = Json::from_str(text).into_iter::<ExactValue<T>>();
@@ -47,6 +48,28 @@ impl<T: DeserializeOwned + JsonSchema> ToolInput for T {
         generator.subschema_for::<T>()
     }
 }
+
+/// A type that the answer to an external tool can have: what a parameter can have.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the output of an external tool",
+    label = "cannot be decoded from JSON, described by a JSON Schema, or sent to another thread",
+    note = "add `#[derive(serde::Deserialize, schemars::JsonSchema)]` to `{Self}`: a client's answer is read as one"
+)]
+pub trait ToolAnswer: ToolInput {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> ToolAnswer for T {}
+
+/// A type that a secret can have: anything with serde's `Deserialize` that may go from one thread to another.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a secret of a tool",
+    label = "cannot be decoded from a text, or sent to another thread",
+    note = "a `String` can, and so can a type with `#[derive(serde::Deserialize)]` that is read from a text"
+)]
+pub trait ToolSecret: DeserializeOwned + Send + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + Send + 'static> ToolSecret for T {}
 
 /// A deserializer that has nothing to give: only a type that accepts "nothing" comes out of it.
 struct Absent;

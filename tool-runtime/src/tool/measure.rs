@@ -48,7 +48,8 @@ pub trait Textual {
 
 macro_rules! integers {
     ($($type:ty)*) => {
-        $(impl Ranged for $type {
+        $(#[diagnostic::do_not_recommend]
+        impl Ranged for $type {
             #[allow(clippy::cast_lossless, reason = "the widest types are not lossless, and are listed with the others")]
             const LIMITS: Option<(i128, i128)> = Some((<$type>::MIN as i128, <$type>::MAX as i128));
 
@@ -61,18 +62,21 @@ macro_rules! integers {
 
 integers! { i8 i16 i32 i64 isize u8 u16 u32 u64 usize }
 
+#[diagnostic::do_not_recommend]
 impl Ranged for f64 {
     fn number(&self) -> Option<Number> {
         Some(Number::Float(*self))
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Ranged for f32 {
     fn number(&self) -> Option<Number> {
         Some(Number::Float(f64::from(*self)))
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Ranged> Ranged for Option<T> {
     const LIMITS: Option<(i128, i128)> = T::LIMITS;
 
@@ -84,12 +88,14 @@ impl<T: Ranged> Ranged for Option<T> {
 macro_rules! texts {
     ($($type:ty)*) => {
         $(
+            #[diagnostic::do_not_recommend]
             impl Textual for $type {
                 fn text(&self) -> Option<&str> {
                     Some(self)
                 }
             }
 
+            #[diagnostic::do_not_recommend]
             impl Measured for $type {
                 const UNIT: Unit = Unit::Characters;
 
@@ -103,12 +109,14 @@ macro_rules! texts {
 
 texts! { String Box<str> Cow<'_, str> }
 
+#[diagnostic::do_not_recommend]
 impl<T: Textual> Textual for Option<T> {
     fn text(&self) -> Option<&str> {
         self.as_ref()?.text()
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Measured> Measured for Option<T> {
     const UNIT: Unit = T::UNIT;
 
@@ -119,7 +127,8 @@ impl<T: Measured> Measured for Option<T> {
 
 macro_rules! collections {
     ($($unit:ident: $type:ident<$($param:ident),*>;)*) => {
-        $(impl<$($param),*> Measured for $type<$($param),*> {
+        $(#[diagnostic::do_not_recommend]
+        impl<$($param),*> Measured for $type<$($param),*> {
             const UNIT: Unit = Unit::$unit;
 
             fn length(&self) -> Option<usize> {

@@ -130,6 +130,7 @@ pub struct Shown<T> {
     pub model: Vec<Part>,
 }
 
+#[diagnostic::do_not_recommend]
 impl ToolOutput for Text {
     fn into_output(self) -> Result<Output, Failure> {
         Ok(Output::content(vec![Part::Text { text: self.0 }]))
@@ -140,6 +141,7 @@ impl ToolOutput for Text {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl ToolOutput for Image {
     fn into_output(self) -> Result<Output, Failure> {
         Ok(Output::content(vec![Part::Image { media_type: self.media_type, data: self.data }]))
@@ -150,6 +152,7 @@ impl ToolOutput for Image {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl ToolOutput for Content {
     fn into_output(self) -> Result<Output, Failure> {
         Ok(Output::content(self.0))
@@ -160,6 +163,7 @@ impl ToolOutput for Content {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: ToolOutput> ToolOutput for Shown<T> {
     fn into_output(self) -> Result<Output, Failure> {
         Ok(self.value.into_output()?.show(self.model))

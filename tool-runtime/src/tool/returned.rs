@@ -4,7 +4,7 @@ use std::fmt;
 
 use schemars::{Schema, SchemaGenerator};
 
-use super::{CallError, Output, ReadAnswer, ToolError, ToolInput, ToolOutput, diagnose};
+use super::{CallError, Output, ReadAnswer, ToolAnswer, ToolError, ToolOutput, diagnose};
 
 /// The evidence that what a function returns can be given back, and the code that does it.
 pub struct Returned<R> {
@@ -81,13 +81,15 @@ impl<T, E> Fallible<T, E> {
         T: ToolOutput,
         E: ToolError,
     {
-        Returned {
-            encode: |returned| match returned {
-                Ok(value) => Ok(value.into_output()?),
-                Err(error) => Err(CallError::Failed(error.into_failure())),
-            },
-            schema: T::output_schema,
-        }
+        Returned { encode, schema: T::output_schema }
+    }
+}
+
+/// Writes an output, or the error in its place.
+pub(super) fn encode<T: ToolOutput, E: ToolError>(returned: Result<T, E>) -> Result<Output, CallError> {
+    match returned {
+        Ok(value) => Ok(value.into_output()?),
+        Err(error) => Err(CallError::Failed(error.into_failure())),
     }
 }
 
@@ -102,7 +104,7 @@ impl<T> Answer<T> {
     /// The evidence for `T`.
     pub const fn new() -> Self
     where
-        T: ToolInput,
+        T: ToolAnswer,
     {
         Self {
             read: |text| {
@@ -130,7 +132,7 @@ impl<T> Answer<T> {
 
 impl<T> Default for Answer<T>
 where
-    T: ToolInput,
+    T: ToolAnswer,
 {
     fn default() -> Self {
         Self::new()

@@ -62,6 +62,7 @@ pub trait CallOf: Sized {
     fn parts(&self) -> (&str, &'static str);
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Tool> CallOf for Call<T> {
     const NAME: &'static str = T::NAME;
 
@@ -72,6 +73,33 @@ impl<T: Tool> CallOf for Call<T> {
 
     fn parts(&self) -> (&str, &'static str) {
         (&self.id, T::NAME)
+    }
+}
+
+/// The evidence that a variant holds a [`Call`], and what can be done with it.
+#[doc(hidden)]
+pub struct Held<T> {
+    /// The tool's name.
+    pub name: &'static str,
+    /// Reads a call.
+    pub read: fn(&ToolCall) -> Result<T, CallError>,
+    /// The call's id and its tool's name.
+    pub parts: fn(&T) -> (&str, &'static str),
+}
+
+impl<T> Held<T> {
+    /// The evidence for `T`.
+    pub const fn new() -> Self
+    where
+        T: CallOf,
+    {
+        Self { name: T::NAME, read: T::read, parts: T::parts }
+    }
+}
+
+impl<T> fmt::Debug for Held<T> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Held").field("name", &self.name).finish_non_exhaustive()
     }
 }
 

@@ -18,7 +18,7 @@ use std::{
 
 pub use calls::{Call, Calls};
 #[doc(hidden)]
-pub use calls::{CallOf, not_available};
+pub use calls::{CallOf, Held, not_available};
 #[cfg(feature = "collect")]
 pub use collect::{CollectError, States};
 #[cfg(feature = "collect")]

@@ -1,0 +1,8 @@
+use tool_runtime::tool;
+
+#[tool]
+fn get_weather(city: String) -> String {
+    city
+}
+
+fn main() {}

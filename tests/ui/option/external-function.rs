@@ -1,0 +1,9 @@
+use tool_runtime::tool;
+
+/// Ask the user.
+#[tool(external, output = bool)]
+fn ask(question: String) -> bool {
+    question.is_empty()
+}
+
+fn main() {}

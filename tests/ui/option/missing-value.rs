@@ -1,0 +1,9 @@
+use tool_runtime::tool;
+
+/// Get the weather.
+#[tool(name)]
+fn get_weather(city: String) -> String {
+    city
+}
+
+fn main() {}

@@ -1,0 +1,9 @@
+use tool_runtime::tool;
+
+/// Write a file.
+#[tool(ui)]
+fn write(path: String) -> String {
+    path
+}
+
+fn main() {}

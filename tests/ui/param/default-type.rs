@@ -1,0 +1,9 @@
+use tool_runtime::tool;
+
+/// Roll a die.
+#[tool]
+fn roll(#[arg(default = "six")] sides: u8) -> u8 {
+    sides
+}
+
+fn main() {}

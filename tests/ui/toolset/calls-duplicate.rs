@@ -1,0 +1,15 @@
+use tool_runtime::{Call, Calls, tool};
+
+/// Look.
+#[tool]
+fn look(query: String) -> String {
+    query
+}
+
+#[derive(Calls)]
+enum AppCall {
+    Look(Call<look>),
+    Again(Call<look>),
+}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use tool_runtime::Calls;
+
+#[derive(Calls)]
+struct AppCall;
+
+fn main() {}

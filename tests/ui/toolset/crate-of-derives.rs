@@ -1,0 +1,21 @@
+use tool_runtime::{Call, Calls, Provide, tool};
+
+/// Look.
+#[tool]
+fn look(query: String) -> String {
+    query
+}
+
+#[derive(Provide)]
+#[provide(krate = tool_runtime)]
+struct App {
+    name: String,
+}
+
+#[derive(Calls)]
+#[calls]
+enum AppCall {
+    Look(Call<look>),
+}
+
+fn main() {}

@@ -1,0 +1,21 @@
+use tool_runtime::{tool, toolset};
+
+/// Search the shop.
+#[tool]
+fn search(query: String) -> String {
+    query
+}
+
+mod web {
+    use tool_runtime::tool;
+
+    /// Search the web.
+    #[tool]
+    pub fn search(query: String) -> String {
+        query
+    }
+}
+
+fn main() {
+    let _ = toolset!(search, web::search);
+}

@@ -1,0 +1,13 @@
+use tool_runtime::{tool, toolset};
+
+struct Search;
+
+/// Look.
+#[tool]
+fn look(query: String) -> String {
+    query
+}
+
+fn main() {
+    let _ = toolset!(look, Search, Search);
+}

@@ -1,0 +1,8 @@
+use tool_runtime::tools;
+
+#[tools]
+struct Shop;
+
+fn main() {
+    let _ = Shop;
+}

@@ -1,0 +1,16 @@
+use tool_runtime::{tool, toolset};
+
+fn search(query: String) -> String {
+    query
+}
+
+/// Look.
+#[tool]
+fn look(query: String) -> String {
+    query
+}
+
+fn main() {
+    search(String::new());
+    let _ = toolset!(look, search);
+}

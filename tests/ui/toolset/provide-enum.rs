@@ -1,0 +1,8 @@
+use tool_runtime::Provide;
+
+#[derive(Provide)]
+enum App {
+    Open,
+}
+
+fn main() {}

@@ -1,0 +1,13 @@
+use tool_runtime::{tool, toolset};
+
+/// Look.
+#[tool]
+fn look(query: String) -> String {
+    query
+}
+
+fn main() {
+    let _ = toolset!(look, "search");
+    let _ = toolset!(1; look; look);
+    let _ = toolset!(look look);
+}

@@ -1,0 +1,12 @@
+use tool_runtime::tool;
+
+#[derive(Debug)]
+struct Broke;
+
+/// Pay somebody.
+#[tool]
+fn pay(amount: u32) -> Result<u32, Broke> {
+    if amount > 3 { Err(Broke) } else { Ok(amount) }
+}
+
+fn main() {}

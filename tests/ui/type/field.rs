@@ -1,0 +1,21 @@
+use tool_runtime::{Context, Execute, Failure, tool};
+
+struct Money;
+
+/// Pay somebody.
+#[tool]
+struct Pay {
+    amount: Money,
+}
+
+impl Execute for Pay {
+    type Output = String;
+    type Error = Failure;
+
+    async fn execute(self, _: &Context) -> Result<String, Failure> {
+        let _ = self.amount;
+        Ok(String::new())
+    }
+}
+
+fn main() {}

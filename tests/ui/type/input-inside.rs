@@ -1,0 +1,12 @@
+use tool_runtime::tool;
+
+struct Money;
+
+/// Pay somebody.
+#[tool]
+fn pay(amounts: Option<Vec<Money>>) -> String {
+    let _ = amounts;
+    String::new()
+}
+
+fn main() {}

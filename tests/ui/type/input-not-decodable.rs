@@ -1,0 +1,15 @@
+use schemars::JsonSchema;
+use tool_runtime::tool;
+
+#[derive(JsonSchema)]
+struct Money {
+    cents: u64,
+}
+
+/// Pay somebody.
+#[tool]
+fn pay(amount: Money) -> u64 {
+    amount.cents
+}
+
+fn main() {}

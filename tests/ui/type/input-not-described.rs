@@ -1,0 +1,15 @@
+use serde::Deserialize;
+use tool_runtime::tool;
+
+#[derive(Deserialize)]
+struct Money {
+    cents: u64,
+}
+
+/// Pay somebody.
+#[tool]
+fn pay(amount: Money) -> u64 {
+    amount.cents
+}
+
+fn main() {}

@@ -1,0 +1,12 @@
+use tool_runtime::{Failure, tool};
+
+struct Receipt;
+
+/// Pay somebody.
+#[tool]
+async fn pay(amount: u32) -> Result<Receipt, Failure> {
+    let _ = amount;
+    Ok(Receipt)
+}
+
+fn main() {}

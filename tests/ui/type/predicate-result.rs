@@ -1,0 +1,9 @@
+use tool_runtime::tool;
+
+/// Pay somebody.
+#[tool(approval = when(|input| input.amount))]
+fn pay(amount: u64) -> u64 {
+    amount
+}
+
+fn main() {}

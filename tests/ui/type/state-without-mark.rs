@@ -1,0 +1,12 @@
+use tool_runtime::{Context, tool};
+
+struct Shop;
+
+/// Greet somebody.
+#[tool]
+fn greet(shop: Shop, cx: Context) -> String {
+    let _ = shop;
+    cx.call_id().to_owned()
+}
+
+fn main() {}

@@ -1,0 +1,148 @@
+//! Whether a text is JSON, as RFC 8259 has it.
+
+/// How deep values may be nested in each other.
+const DEEPEST: usize = 128;
+
+/// Whether `text` is one JSON object.
+pub(super) fn is_object(text: &str) -> bool {
+    let mut rest = Rest(text.as_bytes());
+    rest.space();
+    rest.0.first() == Some(&b'{') && rest.value(DEEPEST).is_some() && rest.0.is_empty()
+}
+
+/// What has not been read yet.
+struct Rest<'a>(&'a [u8]);
+
+impl Rest<'_> {
+    fn space(&mut self) {
+        while let [b' ' | b'\t' | b'\n' | b'\r', rest @ ..] = self.0 {
+            self.0 = rest;
+        }
+    }
+
+    fn eat(&mut self, token: &[u8]) -> Option<()> {
+        self.0 = self.0.strip_prefix(token)?;
+        Some(())
+    }
+
+    fn next(&mut self) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    /// A value and the space around it.
+    fn value(&mut self, depth: usize) -> Option<()> {
+        self.space();
+        match self.0.first()? {
+            b'{' => self.list(b"}", depth.checked_sub(1)?, Self::entry)?,
+            b'[' => self.list(b"]", depth.checked_sub(1)?, Self::value)?,
+            b'"' => self.text()?,
+            b't' => self.eat(b"true")?,
+            b'f' => self.eat(b"false")?,
+            b'n' => self.eat(b"null")?,
+            _ => self.number()?,
+        }
+        self.space();
+        Some(())
+    }
+
+    fn list(&mut self, end: &[u8], depth: usize, item: fn(&mut Self, usize) -> Option<()>) -> Option<()> {
+        self.next()?;
+        self.space();
+        if self.eat(end).is_some() {
+            return Some(());
+        }
+        loop {
+            item(self, depth)?;
+            if self.eat(b",").is_none() {
+                return self.eat(end);
+            }
+        }
+    }
+
+    fn entry(&mut self, depth: usize) -> Option<()> {
+        self.space();
+        self.text()?;
+        self.space();
+        self.eat(b":")?;
+        self.value(depth)
+    }
+
+    fn text(&mut self) -> Option<()> {
+        self.eat(b"\"")?;
+        loop {
+            match self.next()? {
+                b'"' => return Some(()),
+                b'\\' => self.escape()?,
+                0..0x20 => return None,
+                _ => {}
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Option<()> {
+        match self.next()? {
+            b'u' => (0..4).try_for_each(|_| self.next()?.is_ascii_hexdigit().then_some(())),
+            letter => b"\"\\/bfnrt".contains(&letter).then_some(()),
+        }
+    }
+
+    fn number(&mut self) -> Option<()> {
+        let _ = self.eat(b"-");
+        if self.eat(b"0").is_none() {
+            self.digits()?;
+        }
+        if self.eat(b".").is_some() {
+            self.digits()?;
+        }
+        if self.eat(b"e").or_else(|| self.eat(b"E")).is_some() {
+            let _ = self.eat(b"+").or_else(|| self.eat(b"-"));
+            self.digits()?;
+        }
+        Some(())
+    }
+
+    fn digits(&mut self) -> Option<()> {
+        let count = self.0.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        self.0 = &self.0[count..];
+        (count > 0).then_some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_object;
+
+    #[test]
+    fn objects_are_told_from_all_else() {
+        let every_kind = r#"{"a": [1, -2.5e+3, 0, true, false, null, "\u00e9\n\"", {}, []], "b" : {"c":"ü"}}"#;
+        for text in ["{}", " { } ", r#"{"a":1}"#, every_kind] {
+            assert!(is_object(text), "{text}");
+        }
+        let deep = format!("{}1{}", r#"{"a":"#.repeat(200), "}".repeat(200));
+        let wrong = [
+            "",
+            "1",
+            "[]",
+            "{",
+            "{a: 1}",
+            "{'a': 1}",
+            r#"{"a":1,}"#,
+            r#"{"a" 1}"#,
+            r#"{"a":01}"#,
+            r#"{"a":1.}"#,
+            r#"{"a":+1}"#,
+            r#"{"a":tru}"#,
+            r#"{"a":"\x"}"#,
+            r#"{"a":"\u00g0"}"#,
+            "{\"a\":\"\n\"}",
+            r#"{"a":[1 2]}"#,
+            "{} {}",
+            &deep,
+        ];
+        for text in wrong {
+            assert!(!is_object(text), "{text}");
+        }
+    }
+}

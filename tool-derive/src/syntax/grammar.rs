@@ -1,0 +1,135 @@
+//! The grammar that all our attributes share: `key, key = value, key(…)`. It goes on after a mistake.
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use syn::{
+    Ident, Token,
+    ext::IdentExt,
+    parenthesized,
+    parse::{Parse, ParseStream, Parser},
+    token::{Bracket, Paren},
+};
+
+use crate::diag::{Errors, text};
+
+/// The keys that an attribute knows.
+pub(crate) struct Keys {
+    /// What they belong to, as in "unknown option `x` of `arg`".
+    pub(crate) of: &'static str,
+    pub(crate) known: &'static [&'static str],
+    /// The key that may be given more than once.
+    pub(crate) many: &'static str,
+}
+
+/// Reads entries whose keys are known, each given once.
+pub(crate) fn options(
+    tokens: TokenStream,
+    keys: &Keys,
+    errors: &mut Errors,
+    mut entry: impl FnMut(&str, &Ident, ParseStream<'_>, &mut Errors) -> syn::Result<()>,
+) {
+    let mut seen = Vec::new();
+    each(tokens, errors, |key, input, errors| {
+        let word = key.unraw().to_string();
+        if !keys.known.contains(&word.as_str()) {
+            errors.at(key.span(), text::unknown(&word, keys.of, keys.known));
+            return skip(input);
+        }
+        if word != keys.many && seen.contains(&word) {
+            errors.at(key.span(), text::twice(&word));
+            return skip(input);
+        }
+        seen.push(word.clone());
+        entry(&word, key, input, errors)
+    });
+}
+
+/// Reads `key …, key …`. A mistake in one entry does not hide the others.
+pub(crate) fn each(
+    tokens: TokenStream,
+    errors: &mut Errors,
+    mut entry: impl FnMut(&Ident, ParseStream<'_>, &mut Errors) -> syn::Result<()>,
+) {
+    let walk = |input: ParseStream<'_>| -> syn::Result<()> {
+        while !input.is_empty() {
+            let outcome = match input.call(Ident::parse_any) {
+                Ok(key) => entry(&key, input, errors),
+                Err(error) => Err(syn::Error::new(error.span(), text::KEY)),
+            };
+            match outcome {
+                Err(error) => {
+                    errors.push(error);
+                    skip(input)?;
+                }
+                Ok(()) if !input.is_empty() && !input.peek(Token![,]) => {
+                    errors.push(input.error(text::COMMA));
+                    skip(input)?;
+                }
+                Ok(()) => {}
+            }
+            let _: Option<Token![,]> = input.parse()?;
+        }
+        Ok(())
+    };
+    if let Err(error) = walk.parse2(tokens) {
+        errors.push(error);
+    }
+}
+
+/// Moves to the next comma.
+fn skip(input: ParseStream<'_>) -> syn::Result<()> {
+    while !input.is_empty() && !input.peek(Token![,]) {
+        input.parse::<TokenTree>()?;
+    }
+    Ok(())
+}
+
+/// Reads `= value`.
+pub(crate) fn value<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<T> {
+    value_or(key, input, example, &text::expected(example))
+}
+
+/// Reads `= value`; `wrong` is what is said about anything else.
+pub(crate) fn value_or<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str, wrong: &str) -> syn::Result<T> {
+    match input.parse::<Option<Token![=]>>()? {
+        Some(_) if !input.is_empty() && !input.peek(Token![,]) => {}
+        _ => return Err(syn::Error::new(key.span(), text::needs_value(&key.unraw().to_string(), example))),
+    }
+    input.parse().map_err(|error| {
+        // An error at the end of the input has no place of its own.
+        let at_end = error.to_string().starts_with("unexpected end of input");
+        syn::Error::new(if at_end { key.span() } else { error.span() }, wrong)
+    })
+}
+
+/// The value, or what stands in for it after a mistake, so that the option does not look as if it were missing.
+pub(crate) fn or_stand_in<T>(
+    value: syn::Result<T>,
+    stand_in: impl FnOnce() -> T,
+    input: ParseStream<'_>,
+    errors: &mut Errors,
+) -> syn::Result<T> {
+    value.or_else(|error| {
+        errors.push(error);
+        skip(input)?;
+        Ok(stand_in())
+    })
+}
+
+/// Reads nothing: the option is a flag.
+pub(crate) fn flag(key: &Ident, input: ParseStream<'_>) -> syn::Result<Span> {
+    if input.peek(Token![=]) || input.peek(Paren) || input.peek(Bracket) {
+        return Err(syn::Error::new(key.span(), text::takes_no_value(&key.unraw().to_string())));
+    }
+    Ok(key.span())
+}
+
+/// Reads `( … )`.
+pub(crate) fn inside(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<TokenStream> {
+    let needed = || syn::Error::new(key.span(), text::needs_value(&key.unraw().to_string(), example));
+    if !input.peek(Paren) {
+        return Err(needed());
+    }
+    let content;
+    parenthesized!(content in input);
+    if content.is_empty() { Err(needed()) } else { content.parse() }
+}
