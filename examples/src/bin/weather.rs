@@ -90,3 +90,13 @@ async fn main() -> std::io::Result<()> {
         Agent::new(examples::model()).tools(toolset!(get_climate)).instructions("You know the climate of cities.");
     Terminal::new().chat(agent, "Ask me how warm a city is, for example: How warm is Oslo in July?").await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decoder_and_schema_accept_the_same() {
+        tool_tests::agreement::check(&toolset!(get_climate), 2000);
+    }
+}

@@ -3,7 +3,7 @@
 mod desk;
 mod schedule;
 
-use tool_runtime::{Agent, terminal::Terminal, toolset};
+use tool_runtime::{Agent, Toolset, terminal::Terminal, toolset};
 
 use desk::{BookFlight, Desk, cancel_booking, my_bookings, search_flights};
 
@@ -13,9 +13,22 @@ const GREETING: &str = "Welcome to Tool Air. You can search and book flights bet
     Oslo, Paris, Rome and Vienna, see your bookings and cancel them.\n\
     For example: search flights from Oslo to Rome on 2026-12-04";
 
+fn tools() -> Toolset {
+    toolset!(Desk::default(); search_flights, BookFlight, my_bookings, cancel_booking)
+}
+
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
-    let tools = toolset!(Desk::default(); search_flights, BookFlight, my_bookings, cancel_booking);
-    let agent = Agent::new(examples::model()).tools(tools).instructions(INSTRUCTIONS);
+    let agent = Agent::new(examples::model()).tools(tools()).instructions(INSTRUCTIONS);
     Terminal::new().chat(agent, GREETING).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decoder_and_schema_accept_the_same() {
+        tool_tests::agreement::check(&tools(), 2000);
+    }
 }

@@ -187,6 +187,13 @@ mod tests {
         result.map(|output| output.as_json().unwrap().to_owned()).map_err(|error| error.to_string())
     }
 
+    #[test]
+    fn decoder_and_schema_accept_the_same() {
+        let dir = scratch("agree");
+        tool_tests::agreement::check(&Workspace::open(dir.join("root")).unwrap().toolset(), 2000);
+        fs::remove_dir_all(dir).unwrap();
+    }
+
     #[tokio::test]
     async fn works_below_the_root() {
         let dir = scratch("works");

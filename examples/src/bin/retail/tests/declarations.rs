@@ -127,3 +127,8 @@ fn fits(schema: &Schema, value: &Value) {
     let problems = Validator::compile(schema.neutral()).unwrap().problems(value, "");
     assert!(problems.is_empty(), "{problems:?}\n{value}\n{}", schema.neutral());
 }
+
+#[test]
+fn decoder_and_schema_accept_the_same() {
+    tool_tests::agreement::check(&tools::of(shop()), 2000);
+}

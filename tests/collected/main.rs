@@ -1,0 +1,113 @@
+//! Every tool of a program, collected without a list: from this file and from a module of it.
+
+mod more;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use serde_json::{Value, json};
+use tool_runtime::{
+    CallError, Context, Execute, Output, Toolset, tool,
+    toolset::{CollectError, States},
+};
+
+struct Shelf {
+    books: Vec<&'static str>,
+}
+
+/// Counts its calls.
+#[tool(effect = read_only)]
+fn zebra(#[state] calls: &Arc<AtomicUsize>) -> usize {
+    calls.fetch_add(1, Ordering::SeqCst) + 1
+}
+
+/// Finds a book.
+#[tool(effect = read_only)]
+async fn find(
+    /// A word of its title.
+    word: String,
+    #[state] shelf: &Shelf,
+    #[state] calls: &Arc<AtomicUsize>,
+    #[context] cx: &Context,
+) -> Vec<String> {
+    calls.fetch_add(1, Ordering::SeqCst);
+    assert_eq!(cx.call_id(), "c");
+    shelf.books.iter().filter(|book| book.contains(&word)).map(|&book| book.to_owned()).collect()
+}
+
+/// Adds two numbers.
+#[tool(name = "add")]
+struct Sum {
+    /// The first.
+    a: i64,
+    /// The second.
+    b: i64,
+}
+
+impl Execute for Sum {
+    type Output = i64;
+    type Error = std::convert::Infallible;
+
+    async fn execute(self, _cx: &Context) -> Result<i64, Self::Error> {
+        Ok(self.a + self.b)
+    }
+}
+
+fn states() -> States {
+    States::new().with(Shelf { books: vec!["Emma", "Persuasion"] }).with(Arc::new(AtomicUsize::new(0)))
+}
+
+fn missing(states: States) -> String {
+    match Toolset::collect(states) {
+        Err(error @ CollectError::MissingState { .. }) => error.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn all_are_found_in_the_order_of_their_names() {
+    let tools = Toolset::collect(states()).unwrap();
+    assert_eq!(tools.names().collect::<Vec<_>>(), ["add", "confirm", "find", "roar", "zebra"]);
+    let again = Toolset::collect(states()).unwrap();
+    assert!(tools.names().eq(again.names()));
+}
+
+#[test]
+fn a_missing_state_is_named() {
+    let told = missing(States::new());
+    assert!(told.contains("`find` needs a `") && told.contains("add one with `States::with`"), "{told}");
+    let told = missing(States::new().with(Arc::new(AtomicUsize::new(0))));
+    assert!(told.contains("`find`") && told.contains("Shelf"), "{told}");
+    // A state counts by its type: what is inside an `Arc` is another one.
+    let told = missing(States::new().with(Shelf { books: Vec::new() }).with(AtomicUsize::new(0)));
+    assert!(told.contains("Arc") && told.contains("AtomicUsize"), "{told}");
+}
+
+#[tokio::test]
+async fn they_are_called_with_their_state() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let states = states().with(Arc::new(AtomicUsize::new(7))).with(Arc::clone(&calls));
+    assert_eq!(format!("{states:?}"), "States { count: 2 }", "one of a type: the last");
+    let tools = Toolset::collect(states).unwrap();
+    let cx = Context::new("c");
+    let call = async |name: &str, arguments: Value| -> Result<Output, CallError> {
+        tools.call(name, &arguments.to_string(), &cx).await
+    };
+    assert_eq!(call("find", json!({"word": "mm"})).await.unwrap().as_json(), Some(r#"["Emma"]"#));
+    assert_eq!(call("zebra", json!({})).await.unwrap().as_json(), Some("2"));
+    assert_eq!(calls.load(Ordering::SeqCst), 2);
+    assert_eq!(call("add", json!({"a": 1, "b": 2})).await.unwrap().as_json(), Some("3"));
+    assert_eq!(call("roar", json!({})).await.unwrap().as_json(), Some("\"roar\""));
+    assert!(matches!(call("add", json!({"a": 1})).await, Err(CallError::Rejected(_))));
+    assert!(matches!(call("fnd", json!({})).await, Err(CallError::NotAvailable { suggestion: Some(_), .. })));
+    assert!(matches!(call("confirm", json!({})).await, Err(CallError::NotExecuted)));
+    assert!(tools.get("confirm").unwrap().answer("true").is_ok());
+    assert!(tools.get("add").unwrap().answer("3").is_err());
+}
+
+#[test]
+fn they_agree_with_their_schemas() {
+    tool_tests::agreement::check(&Toolset::collect(states()).unwrap(), 500);
+}

@@ -1,0 +1,13 @@
+//! Tools that nothing refers to.
+
+use tool_runtime::tool;
+
+/// Roars.
+#[tool]
+fn roar() -> &'static str {
+    "roar"
+}
+
+/// Ask the person to confirm.
+#[tool(external, name = "confirm", output = bool)]
+struct Confirm {}
