@@ -8,6 +8,7 @@
 
 mod agent;
 mod agreement;
+mod answer;
 mod bad_input;
 mod context;
 mod declare;

@@ -4,12 +4,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::AgentError;
-use crate::feedback::{Rejection, malformed};
+use crate::feedback::{Problem, ProblemKind, Rejection, excerpt, malformed};
+use crate::json::{self, Read};
 use crate::schema::{Schema, Validator};
-use crate::tool::{CallError, Context, DynTool, Effect, Output, Started, ToolInput, ToolSpec, Traits};
+use crate::tool::{CallError, Context, DynTool, Effect, Output, Started, ToolSpec, Traits, duplicate};
 use crate::toolset::Toolset;
 
 /// A place for an answer of type `T`, and the tool that puts it there.
@@ -57,7 +58,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> DynTool for FinalAnswer<
     }
 
     fn start<'a>(&'a self, arguments: &'a str, _cx: &'a Context) -> Result<Started<'a>, CallError> {
-        let answer = read::<T>(arguments, self.whole).map_err(|error| self.refuse(arguments, &error))?;
+        let answer = self.read(arguments)?;
         Ok(Started {
             needs_approval: false,
             work: Box::pin(async move {
@@ -72,24 +73,26 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> DynTool for FinalAnswer<
     }
 }
 
-impl<T> FinalAnswer<T> {
-    fn refuse(&self, arguments: &str, error: &serde_json::Error) -> Rejection {
-        let Ok(value) = serde_json::from_str(arguments) else {
-            return Rejection::one(malformed(arguments, error));
-        };
-        let validator = Validator::compile(self.spec.input.neutral()).ok();
-        Rejection::new(validator.map(|validator| validator.problems(&value, "")).unwrap_or_default())
+impl<T: DeserializeOwned> FinalAnswer<T> {
+    /// Reads the answer, which fits all of its schema.
+    fn read(&self, arguments: &str) -> Result<T, Rejection> {
+        let Read { mut value, twice } =
+            json::read(arguments).map_err(|error| Rejection::one(malformed(arguments, &error)))?;
+        let mut problems: Vec<Problem> = twice.into_iter().map(duplicate).collect();
+        if let Ok(validator) = Validator::compile(self.spec.input.neutral()) {
+            problems.extend(validator.problems(&value, ""));
+        }
+        if !problems.is_empty() {
+            return Err(Rejection::new(problems));
+        }
+        if !self.whole {
+            value = value.get_mut("answer").map(Value::take).unwrap_or_default();
+        }
+        serde_json::from_value(value).map_err(|error| {
+            let expected = excerpt(&error.to_string(), 300);
+            Rejection::one(Problem::new("", ProblemKind::Invalid, expected))
+        })
     }
-}
-
-fn read<T: ToolInput + DeserializeOwned>(arguments: &str, whole: bool) -> Result<T, serde_json::Error> {
-    let wrong = || serde::de::Error::custom("expected one answer");
-    if whole {
-        let (answer, length) = T::read(arguments)?;
-        return if arguments[length..].trim().is_empty() { Ok(answer) } else { Err(wrong()) };
-    }
-    let mut value: Value = serde_json::from_str(arguments)?;
-    serde_json::from_value(value.get_mut("answer").map(Value::take).ok_or_else(wrong)?)
 }
 
 /// The tool that takes a `T`, and whether its arguments are the `T`. Providers want an object, so anything else is put
@@ -99,7 +102,7 @@ fn spec<T: JsonSchema>() -> (ToolSpec, bool) {
     let whole = schema["type"] == "object";
     if !whole {
         let definitions = schema.as_object_mut().and_then(|schema| schema.remove("$defs"));
-        schema = json!({
+        schema = serde_json::json!({
             "type": "object",
             "properties": { "answer": schema },
             "required": ["answer"],
