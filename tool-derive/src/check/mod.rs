@@ -107,7 +107,7 @@ fn challenge(tool: &Tool, errors: &mut Errors) {
     for place in text.split('{').skip(1) {
         match place.split_once('}') {
             Some((name, _)) if known.contains(&name) => {}
-            Some((name, _)) => errors.at(challenge.span(), text::unknown(name, "parameter in the challenge", &known)),
+            Some((name, _)) => errors.at(challenge.span(), text::place(name, &known)),
             None => errors.at(challenge.span(), text::CHALLENGE),
         }
     }

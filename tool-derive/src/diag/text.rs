@@ -115,6 +115,14 @@ pub(crate) fn format(name: &str, known: &[&str]) -> String {
     }
 }
 
+pub(crate) fn place(name: &str, known: &[&str]) -> String {
+    match (nearest(name, known), known) {
+        (Some(near), _) => format!("`{name}` in the challenge is no parameter; did you mean `{near}`?"),
+        (None, []) => format!("`{name}` in the challenge is no parameter: this tool has none that can be shown"),
+        (None, _) => format!("`{name}` in the challenge is no parameter: expected one of {}", list(known)),
+    }
+}
+
 pub(crate) fn expected(example: &str) -> String {
     format!("expected a value such as `{example}`")
 }
