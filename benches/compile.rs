@@ -85,7 +85,7 @@ fn generate() -> io::Result<Vec<Subject>> {
                 )
             }
             Kind::Derives => format!("{json}serde_json = \"1\"\n"),
-            _ => String::new(),
+            Kind::Floor => String::new(),
         };
         let manifest = format!(
             "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n{dependencies}"

@@ -11,10 +11,6 @@ pub(crate) enum Kind {
     Ours,
     /// As structs with serde's and schemars' derives, and a generic function that makes a tool of each.
     Derives,
-    /// With rmcp's `#[tool]`.
-    Rmcp,
-    /// With rig's `#[rig_tool]`.
-    Rig,
 }
 
 const TOOLS: usize = 200;
@@ -23,7 +19,7 @@ const TOOLS: usize = 200;
 const TYPES: [&str; 9] =
     ["String", "u32", "Option<String>", "i64", "bool", "Vec<String>", "f64", "Option<u32>", "crate::Unit"];
 
-const GLUE: &str = r#"
+const GLUE: &str = r"
 use std::{future::Future, pin::Pin};
 
 use schemars::JsonSchema;
@@ -59,7 +55,7 @@ where
         }),
     }
 }
-"#;
+";
 
 /// The source of a crate.
 pub(crate) fn source(kind: Kind) -> String {
@@ -70,23 +66,9 @@ pub(crate) fn source(kind: Kind) -> String {
             out.push_str(GLUE);
             "#[derive(Serialize, Deserialize, JsonSchema)]\n"
         }
-        Kind::Rmcp => {
-            out.push_str(
-                "use rmcp::{Json, handler::server::{tool::ToolRouter, wrapper::Parameters}, tool, tool_router};\n",
-            );
-            out.push_str("use rmcp::schemars::{self, JsonSchema};\nuse serde::{Deserialize, Serialize};\n");
-            "#[derive(Serialize, Deserialize, JsonSchema)]\n"
-        }
-        Kind::Ours | Kind::Rig => "#[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]\n",
+        Kind::Ours => "#[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]\n",
     };
     let _ = write!(out, "{derive}pub enum Unit {{ Metre, Foot }}\n\n{derive}pub struct Done {{ pub number: u32 }}\n\n");
-    if kind == Kind::Rmcp {
-        out.push_str("pub struct Server { pub router: ToolRouter<Server> }\n\n");
-        for number in 0..TOOLS {
-            structure(&mut out, number);
-        }
-        out.push_str("#[tool_router(vis = \"pub\")]\nimpl Server {\n");
-    }
     for number in 0..TOOLS {
         tool(&mut out, kind, number);
     }
@@ -101,14 +83,6 @@ pub(crate) fn source(kind: Kind) -> String {
         Kind::Derives => {
             let calls = names(|number| format!("fn_tool(\"tool_{number:03}\", \"{}\", tool_{number:03})", doc(number)));
             let _ = write!(out, "pub fn tools() -> Vec<FnTool> {{\n    vec![{calls}]\n}}\n");
-        }
-        Kind::Rmcp => out.push_str("}\n"),
-        Kind::Rig => {
-            let adds: String = (0..TOOLS).map(|number| format!("    tools.add_tool(Tool{number:03});\n")).collect();
-            let _ = write!(
-                out,
-                "pub fn tools() -> rig_core::tool::ToolSet {{\n    let mut tools = rig_core::tool::ToolSet::default();\n{adds}    tools\n}}\n"
-            );
         }
     }
     out
@@ -157,25 +131,6 @@ fn tool(out: &mut String, kind: Kind, number: usize) {
         Kind::Derives => {
             structure(out, number);
             let _ = write!(out, "pub async fn tool_{number:03}({unpack}: Args{number:03}) -> Done {{\n{body}}}\n\n");
-        }
-        Kind::Rmcp => {
-            let args = format!("Parameters({unpack}): Parameters<Args{number:03}>");
-            let head = format!("/// {doc}\n#[tool]\npub async fn tool_{number:03}(&self, {args}) -> Json<Done>");
-            let _ = write!(
-                out,
-                "{head} {{\n    let _ = (first, second, third);\n    Json(Done {{ number: {number} }})\n}}\n\n"
-            );
-        }
-        Kind::Rig => {
-            let list: String = params.iter().map(|(name, ty, _)| format!("{name}: {ty}, ")).collect();
-            let docs: String = params.iter().map(|(name, _, doc)| format!("{name} = \"{doc}\", ")).collect();
-            let names = "required(first, second, third)";
-            let attr = format!("#[rig_derive::rig_tool(description = \"{doc}\", params({docs}), {names})]");
-            let result = "Result<Done, rig_core::tool::ToolError>";
-            let _ = write!(
-                out,
-                "{attr}\npub async fn tool_{number:03}({list}) -> {result} {{\n    let _ = (first, second, third);\n    Ok(Done {{ number: {number} }})\n}}\n\n"
-            );
         }
     }
 }

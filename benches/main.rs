@@ -4,7 +4,6 @@
 //! cargo run --release -p tool-benches              # all but the slow ones: dispatch, validate, list, startup
 //! cargo run --release -p tool-benches -- dispatch  # those whose name starts so
 //! cargo run --release -p tool-benches -- compile   # minutes: builds generated crates of 200 tools
-//! cargo run --release -p tool-benches -- peers     # minutes, and fetches the peers' crates: benches/peers
 //! cargo run --release -p tool-benches -- all       # everything
 //! ```
 //!
@@ -20,7 +19,6 @@ mod dispatch;
 mod list;
 mod many;
 mod memory;
-mod peers;
 mod report;
 mod startup;
 mod validate;
@@ -35,13 +33,12 @@ static ALLOCATOR: memory::Counting = memory::Counting;
 /// A group of targets: its name, whether it takes minutes, and its code.
 type Group = (&'static str, bool, fn(&mut Report));
 
-const GROUPS: [Group; 6] = [
+const GROUPS: [Group; 5] = [
     ("dispatch", false, dispatch::measure),
     ("validate", false, validate::measure),
     ("list", false, list::measure),
     ("startup", false, startup::measure),
     ("compile", true, compile::measure),
-    ("peers", true, peers::measure),
 ];
 
 fn main() -> ExitCode {
