@@ -81,7 +81,7 @@ async fn a_tool_knows_what_the_application_said() {
     let cx = Context::new("x")
         .for_call("call_2")
         .with_principal("ann")
-        .with_deadline(Instant::now() + Duration::from_secs(60))
+        .with_deadline(Instant::now() + Duration::from_mins(1))
         .with_cancellation(stop)
         .with(Tenant("acme"))
         .with(1_u64)

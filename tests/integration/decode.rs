@@ -1,4 +1,4 @@
-//! Any text at all: decoding never panics, and accepts what serde_json and the schema accept.
+//! Any text at all: decoding never panics, and accepts what `serde_json` and the schema accept.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -71,7 +71,7 @@ impl Opinions {
 
     fn compare(&self, text: &str) -> Result<(), TestCaseError> {
         let value = if text.trim_matches([' ', '\n', '\r', '\t']).is_empty() {
-            Some(Value::Object(Default::default()))
+            Some(Value::Object(serde_json::Map::default()))
         } else {
             serde_json::from_str::<Value>(text).ok()
         };
