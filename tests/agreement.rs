@@ -2,7 +2,9 @@
 //!
 //! The exceptions, each tested by name where it belongs:
 //! - `5.0` for an integer: JSON Schema calls it an integer, serde does not, so it is refused.
-//! - a parameter given twice: a schema cannot see it, so it is refused.
+//! - a parameter, or a field of a struct, given twice: a schema cannot see it, so it is refused (in a map or any other
+//!   value the last one counts, except for tools defined at run time, which refuse it everywhere).
+//! - depth: each parameter may be nested 127 levels deep, and so may the arguments of a tool defined at run time.
 //! - character classes in patterns: `\d` and `\w` are Unicode here and ASCII in ECMA-262.
 
 use serde_json::{Map, Value, json};
