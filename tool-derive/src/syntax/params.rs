@@ -129,12 +129,9 @@ impl ParamAttrs {
 
 fn range(tokens: TokenStream, wrong: &str, errors: &mut Errors) -> Option<Range> {
     let exprs = Punctuated::<Expr, Token![,]>::parse_terminated.parse2(tokens.clone());
-    let expr = match exprs.as_ref().map(|exprs| (exprs.first(), exprs.len())) {
-        Ok((Some(expr), 1)) => expr,
-        _ => {
-            errors.over(tokens, wrong);
-            return None;
-        }
+    let Ok((Some(expr), 1)) = exprs.as_ref().map(|exprs| (exprs.first(), exprs.len())) else {
+        errors.over(tokens, wrong);
+        return None;
     };
     match Range::of(expr) {
         Ok(range) => Some(range),

@@ -89,7 +89,7 @@ pub struct Held<T> {
 
 impl<T> Held<T> {
     /// The evidence for `T`.
-    pub const fn new() -> Self
+    pub const fn of() -> Self
     where
         T: CallOf,
     {
