@@ -197,6 +197,7 @@ fn owned_arguments() -> Attribute {
         clippy::too_many_arguments,
         clippy::trivially_copy_pass_by_ref,
         clippy::unused_async,
+        clippy::unused_self,
         reason = "a tool owns its decoded arguments, and takes what it needs"
     )])
 }

@@ -70,8 +70,8 @@ pub(crate) fn calls(item: &DeriveInput, runtime: &TokenStream, errors: &mut Erro
             }
         };
         let (held, span) = (format_ident!("__V{index}"), ty.span());
-        let new = quote_spanned!(span=> __rt::Held::<#ty>::new());
-        evidence.extend(quote!(const #held: __rt::Held<#ty> = #new;));
+        let held_call = quote_spanned!(span=> __rt::Held::<#ty>::of());
+        evidence.extend(quote!(const #held: __rt::Held<#ty> = #held_call;));
         if !names.is_empty() {
             evidence.extend(quote_spanned!(span=> const _: () = __rt::assert_unique(#held.name, &[#(#names),*]);));
         }

@@ -57,7 +57,7 @@ pub(crate) struct Range {
 
 /// What is wrong with a range: where, and whether it is a bound.
 pub(crate) struct Wrong {
-    pub(crate) at: Box<Expr>,
+    pub(crate) at: TokenStream,
     pub(crate) is_bound: bool,
 }
 
@@ -65,13 +65,13 @@ impl Range {
     /// The range that `expr` is.
     pub(crate) fn of(expr: &Expr) -> Result<Self, Wrong> {
         let Expr::Range(ExprRange { start, limits, end, .. }) = expr else {
-            return Err(Wrong { at: Box::new(expr.clone()), is_bound: false });
+            return Err(Wrong { at: expr.to_token_stream(), is_bound: false });
         };
         if start.is_none() && end.is_none() {
-            return Err(Wrong { at: Box::new(expr.clone()), is_bound: false });
+            return Err(Wrong { at: expr.to_token_stream(), is_bound: false });
         }
         let bound = |expr: &Option<Box<Expr>>| match expr {
-            Some(expr) => Number::of(expr).map(Some).ok_or(Wrong { at: expr.clone(), is_bound: true }),
+            Some(expr) => Number::of(expr).map(Some).ok_or(Wrong { at: expr.to_token_stream(), is_bound: true }),
             None => Ok(None),
         };
         let (min, max) = (bound(start)?, bound(end)?);

@@ -89,8 +89,7 @@ pub struct Held<T> {
 
 impl<T> Held<T> {
     /// The evidence for `T`.
-    #[allow(clippy::new_without_default, reason = "it is evidence, made by the macro alone")]
-    pub const fn new() -> Self
+    pub const fn of() -> Self
     where
         T: CallOf,
     {
