@@ -57,7 +57,9 @@ pub mod __private {
 
     pub use crate::collect;
     pub use crate::message::ToolCall;
-    pub use crate::tool::expansion::{Json, Name, NoJson, NoName, Shared, Unshared, assert_unique, constant, outside};
+    pub use crate::tool::expansion::{
+        Json, Name, NoJson, NoName, Shared, Unshared, assert_first, assert_unique, constant, keys, outside,
+    };
     pub use crate::tool::*;
     pub use crate::toolset::{CallOf, Calls, Held, Toolset, not_available};
     #[cfg(feature = "collect")]

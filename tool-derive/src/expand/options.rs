@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// `Options { effect: …, ..Options::NEW }`.
+/// `&Options { effect: …, ..Options::NEW }`.
 pub(crate) fn expand(tool: &Tool) -> TokenStream {
     let options: &Options = &tool.options;
     let mut set = Vec::new();
@@ -81,5 +81,5 @@ pub(crate) fn expand(tool: &Tool) -> TokenStream {
         });
         set.push(quote!(meta: &[#(#entries),*]));
     }
-    quote!(__rt::Options { #(#set,)* ..__rt::Options::NEW })
+    if set.is_empty() { quote!(&__rt::PLAIN) } else { quote!(&__rt::Options { #(#set,)* ..__rt::Options::NEW }) }
 }

@@ -47,9 +47,11 @@ pub(crate) fn list(List { krate, state, tools }: &List) -> TokenStream {
         tools.iter().enumerate().map(|(index, tool)| format_ident!("__T{index}", span = last(tool))).collect();
     let aliases = members.iter().zip(tools).map(|(member, tool)| quote!(type #member = #tool;));
     let names = members.iter().map(|member| quote_spanned!(member.span()=> __rt::Name::<#member>::NAME));
-    let unique = members.iter().enumerate().skip(1).map(|(index, member)| {
-        quote_spanned!(member.span()=> const _: () = __rt::assert_unique(__NAMES[#index], __NAMES.split_at(#index).0);)
-    });
+    let unique = members.iter().enumerate().skip(1).map(
+        |(index, member)| quote_spanned!(member.span()=> const _: () = __rt::assert_first(&__NAMES, &__KEYS, #index);),
+    );
+    let count = members.len();
+    let keys = (count > 1).then(|| quote!(static __KEYS: [::core::primitive::u64; #count] = __rt::keys(&__NAMES);));
     let parts = members.iter().map(|member| quote_spanned!(member.span()=> <#member as __rt::Bind<_>>::part()));
     let state = match state {
         Some(state) => quote!(#state),
@@ -62,7 +64,8 @@ pub(crate) fn list(List { krate, state, tools }: &List) -> TokenStream {
         #[allow(unused_imports)]
         use __rt::{NoName as _, Unshared as _};
         #(#aliases)*
-        const __NAMES: &[&::core::primitive::str] = &[#(#names),*];
+        static __NAMES: [&::core::primitive::str; #count] = [#(#names),*];
+        #keys
         #(#unique)*
         #[allow(unused_qualifications)]
         let #parts_of_set = [#(#parts),*];

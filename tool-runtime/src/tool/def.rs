@@ -23,7 +23,7 @@ pub struct Def {
     /// The code that describes the output; `None` where it has no JSON form.
     pub output: fn(&mut SchemaGenerator) -> Option<schemars::Schema>,
     /// The options of the declaration.
-    pub options: Options,
+    pub options: &'static Options,
     /// What is derived from the above, when it is first needed.
     pub cache: Cache,
 }
@@ -70,6 +70,9 @@ pub struct Options {
     /// Keys and JSON texts of values.
     pub meta: &'static [(&'static str, &'static str)],
 }
+
+/// What holds when nothing is said: one for all declarations, because the compiler takes long over each.
+pub static PLAIN: Options = Options::NEW;
 
 impl Options {
     /// What holds when nothing is said.

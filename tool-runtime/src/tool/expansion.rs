@@ -93,28 +93,70 @@ impl<T> NoName for Name<T> {}
 pub const fn assert_unique(name: &'static str, earlier: &[&'static str]) {
     let mut index = 0;
     while index < earlier.len() {
-        if !name.is_empty() && same(name, earlier[index]) {
-            let mut message = Message { text: [0; 256], length: 0 };
-            message.push("this set already has a tool called `");
-            message.push(name);
-            message.push("`: give one of them another name with `#[tool(name = \"...\")]`");
-            panic!("{}", message.as_str());
+        if same(name, earlier[index]) {
+            refuse(name);
         }
         index += 1;
     }
 }
 
+/// Refuses, at compile time, the tool at `index` of `names` if an earlier one has its name. `keys` are [`keys`]`(names)`:
+/// a set of many tools compares numbers, because the compiler takes long over texts.
+///
+/// # Panics
+///
+/// When an earlier one has its name.
+#[track_caller]
+pub const fn assert_first(names: &[&'static str], keys: &[u64], index: usize) {
+    let (key, mut earlier) = (keys[index], 0);
+    while earlier < index {
+        if keys[earlier] == key && same(names[index], names[earlier]) {
+            refuse(names[index]);
+        }
+        earlier += 1;
+    }
+}
+
+/// A number for each name (FNV-1a); equal names have equal ones.
+pub const fn keys<const N: usize>(names: &[&'static str; N]) -> [u64; N] {
+    let mut keys = [0; N];
+    let mut index = 0;
+    while index < N {
+        let (bytes, mut key, mut at) = (names[index].as_bytes(), 0xcbf2_9ce4_8422_2325_u64, 0);
+        while at < bytes.len() {
+            key = (key ^ bytes[at] as u64).wrapping_mul(0x0100_0000_01b3);
+            at += 1;
+        }
+        keys[index] = key;
+        index += 1;
+    }
+    keys
+}
+
+#[track_caller]
+const fn refuse(name: &str) {
+    if name.is_empty() {
+        return;
+    }
+    let mut message = Message { text: [0; 256], length: 0 };
+    message.push("this set already has a tool called `");
+    message.push(name);
+    message.push("`: give one of them another name with `#[tool(name = \"...\")]`");
+    panic!("{}", message.as_str());
+}
+
+/// Names that differ mostly do so at the end.
 const fn same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     if a.len() != b.len() {
         return false;
     }
-    let mut index = 0;
-    while index < a.len() {
+    let mut index = a.len();
+    while index > 0 {
+        index -= 1;
         if a[index] != b[index] {
             return false;
         }
-        index += 1;
     }
     true
 }

@@ -29,7 +29,7 @@ pub use check::Check;
 pub use context::{Context, Progress};
 pub use declare::{Bind, Execute, ExecuteWith, Provide, Tool};
 pub use decode::{Refused, decode};
-pub use def::{Cache, Def, Options};
+pub use def::{Cache, Def, Options, PLAIN};
 pub(crate) use diagnose::duplicate;
 pub use executor::{Alone, Executing, ExecutingWith, Executor, Idle, NotExecuting, With};
 pub use failure::{Failure, ToolError};
