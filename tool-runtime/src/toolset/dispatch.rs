@@ -54,7 +54,7 @@ pub async fn run(mut work: CallFuture<'_>) -> Result<Output, CallError> {
 
 // What a tool leaves half-done when it panics is the tool's own; nothing of ours is shared with it.
 #[inline]
-fn contain<T>(work: impl FnOnce() -> T) -> Result<T, CallError> {
+pub(super) fn contain<T>(work: impl FnOnce() -> T) -> Result<T, CallError> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| CallError::Panicked { message: text_of(&*panic) })
 }
 
