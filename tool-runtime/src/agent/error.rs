@@ -3,9 +3,10 @@
 use std::fmt;
 
 use crate::model::ModelError;
+use crate::run::Refusal;
+use crate::store::StoreError;
 
-/// A run that could not go on. The conversation stays whole: it holds everything up to the failure, and every call in it
-/// is answered.
+/// A run that could not go on. It stays whole: it holds everything up to the failure, and can go on.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AgentError {
@@ -18,6 +19,10 @@ pub enum AgentError {
         /// What was wrong, or missing.
         reason: String,
     },
+    /// The run does not take that prompt or decision.
+    Refused(Refusal),
+    /// The run could not be loaded or kept.
+    Store(StoreError),
 }
 
 impl fmt::Display for AgentError {
@@ -26,6 +31,8 @@ impl fmt::Display for AgentError {
             Self::Model(error) => write!(out, "the model failed: {error}"),
             Self::Cancelled => out.write_str("the run was cancelled"),
             Self::NoAnswer { reason } => write!(out, "the model gave no answer of the wanted type: {reason}"),
+            Self::Refused(refusal) => refusal.fmt(out),
+            Self::Store(error) => error.fmt(out),
         }
     }
 }
@@ -34,6 +41,8 @@ impl std::error::Error for AgentError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Model(error) => Some(error),
+            Self::Refused(error) => Some(error),
+            Self::Store(error) => Some(error),
             _ => None,
         }
     }
@@ -42,5 +51,17 @@ impl std::error::Error for AgentError {
 impl From<ModelError> for AgentError {
     fn from(error: ModelError) -> Self {
         Self::Model(error)
+    }
+}
+
+impl From<Refusal> for AgentError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<StoreError> for AgentError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
     }
 }

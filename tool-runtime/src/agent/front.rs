@@ -1,38 +1,63 @@
-//! The people around a run: who watches, who approves, who executes what runs outside.
+//! The people around a run: who watches, who decides, who executes what runs outside.
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, ready};
 use serde_json::Value;
 
 use super::Event;
 use crate::feedback::Rejection;
+use crate::run::{Decision, Obligation, Question};
 use crate::tool::ToolSpec;
 
-/// Who watches a run, approves calls and executes external ones. [`Terminal`](crate::terminal::Terminal) is one.
+/// Who watches a run, decides about calls and executes external ones. [`Terminal`](crate::terminal::Terminal) is one.
+///
+/// It acts on behalf of the run's owner. Others decide through [`Agent::decide`](super::Agent::decide).
 pub trait Front: Send + Sync {
     /// Something happened. Called in order, from the run's task or a tool's; must not block.
     fn event(&self, event: Event<'_>) {
         let _ = event;
     }
 
-    /// Decides about a call. Not called for two calls at a time.
-    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
-        let _ = request;
-        Box::pin(std::future::ready(Decision::Deny { reason: Some("nobody is there to approve it".to_owned()) }))
+    /// Whether somebody is there to decide. If not, nothing is asked: calls wait, and a run that cannot go on without a
+    /// decision is suspended.
+    fn attends(&self) -> bool {
+        true
     }
 
-    /// Executes an external call, and answers with the JSON of its output; `None` when it cannot be executed. Not called
-    /// for two calls at a time.
+    /// Decides about a call. Not called for two calls at a time, as are the methods below.
+    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
+        let _ = request;
+        Box::pin(ready(Decision::deny("nobody is there to approve it")))
+    }
+
+    /// Executes an external call, and answers with the JSON of its output; `None` when it cannot be executed.
     fn execute<'a>(&'a self, call: &'a ExternalCall) -> BoxFuture<'a, Option<String>> {
         let _ = call;
-        Box::pin(std::future::ready(None))
+        Box::pin(ready(None))
+    }
+
+    /// Answers the question of a running tool.
+    fn answer<'a>(&'a self, request: &'a QuestionRequest) -> BoxFuture<'a, Decision> {
+        let _ = request;
+        Box::pin(ready(Decision::deny("nobody is there to answer")))
+    }
+
+    /// Decides about a call that was started by a process that is gone: approve (start it again), respond (it was done),
+    /// fail, or deny (leave it).
+    fn reconcile<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
+        let _ = request;
+        Box::pin(ready(Decision::Deny { reason: None }))
     }
 }
 
 impl<F: Front + ?Sized> Front for Arc<F> {
     fn event(&self, event: Event<'_>) {
         (**self).event(event);
+    }
+
+    fn attends(&self) -> bool {
+        (**self).attends()
     }
 
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
@@ -42,6 +67,14 @@ impl<F: Front + ?Sized> Front for Arc<F> {
     fn execute<'a>(&'a self, call: &'a ExternalCall) -> BoxFuture<'a, Option<String>> {
         (**self).execute(call)
     }
+
+    fn answer<'a>(&'a self, request: &'a QuestionRequest) -> BoxFuture<'a, Decision> {
+        (**self).answer(request)
+    }
+
+    fn reconcile<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
+        (**self).reconcile(request)
+    }
 }
 
 /// Nobody: sees nothing, denies every call that needs an approval, and executes nothing.
@@ -50,7 +83,17 @@ pub struct Unattended;
 
 impl Front for Unattended {}
 
-/// A call that somebody must approve.
+/// Nobody now, somebody later: calls that need a decision wait for it, and the run is suspended.
+#[derive(Clone, Copy, Debug)]
+pub struct Later;
+
+impl Front for Later {
+    fn attends(&self) -> bool {
+        false
+    }
+}
+
+/// A call that somebody must decide about.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
@@ -60,26 +103,10 @@ pub struct ApprovalRequest {
     pub spec: Arc<ToolSpec>,
     /// The arguments as they will be used: accepted by the tool, with defaults filled in.
     pub arguments: Value,
-    /// What was wrong with the edit that was given before; nothing of it is in `arguments`.
+    /// What was wrong with the decision that was given before; nothing of it is in `arguments`.
     pub feedback: Option<Rejection>,
-}
-
-/// What somebody decided about a call.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Decision {
-    /// The call may run as it is.
-    Approve,
-    /// The call must not run.
-    Deny {
-        /// Why; the model is told.
-        reason: Option<String>,
-    },
-    /// The call may run with these arguments in place of the model's. They are checked like the model's.
-    Edit {
-        /// All of the arguments.
-        arguments: Value,
-    },
+    /// What the call waits for: what to show, since when, until when.
+    pub obligation: Obligation,
 }
 
 /// A call that is executed outside this program.
@@ -93,5 +120,19 @@ pub struct ExternalCall {
     /// The arguments, accepted by the tool, with defaults filled in.
     pub arguments: Value,
     /// What was wrong with the output that was given before.
+    pub feedback: Option<Rejection>,
+}
+
+/// A question of a running tool.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct QuestionRequest {
+    /// The id of the call.
+    pub call_id: String,
+    /// What is known about the tool.
+    pub spec: Arc<ToolSpec>,
+    /// What it asks.
+    pub question: Question,
+    /// What was wrong with the answer that was given before.
     pub feedback: Option<Rejection>,
 }

@@ -22,37 +22,36 @@
 //! # }
 //! ```
 
+mod driver;
 mod error;
 mod event;
-mod execute;
 mod front;
-mod history;
 mod session;
-mod turn;
+mod stored;
 mod typed;
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 pub use error::AgentError;
 pub use event::Event;
-pub use front::{ApprovalRequest, Decision, ExternalCall, Front, Unattended};
+pub use front::{ApprovalRequest, ExternalCall, Front, Later, QuestionRequest, Unattended};
 pub use session::{Reply, Session, Stopped};
 
+pub use crate::run::Decision;
+
+use crate::message::Message;
 use crate::model::{Model, Settings, ToolChoice};
-use crate::tool::Context;
-use crate::toolset::Toolset;
+use crate::run::{Inspector, Pattern, Principal, RunOptions};
+use crate::store::Store;
+use crate::tool::{Context, ToolSpec};
+use crate::toolset::{Policy, Toolset};
 
-/// How many turns of the model a run may have, unless [`Agent::max_steps`] says otherwise.
-pub const DEFAULT_MAX_STEPS: usize = 32;
-
-/// How many calls run side by side, unless [`Agent::parallel`] says otherwise.
-pub const DEFAULT_PARALLEL: usize = 8;
-
-/// How many calls of one turn are run, unless [`Agent::max_calls`] says otherwise.
-pub const DEFAULT_MAX_CALLS: usize = 64;
+/// How long a worker that does not report is waited for before another may take its run over, unless [`Agent::lease`] says
+/// otherwise.
+pub const DEFAULT_LEASE: Duration = Duration::from_secs(30);
 
 /// A model with tools. Cheap to clone; a clone can be changed without touching the original.
 #[derive(Clone)]
@@ -64,9 +63,10 @@ pub struct Agent {
     context: Context,
     settings: Settings,
     tool_choice: ToolChoice,
-    max_steps: usize,
-    max_calls: usize,
-    parallel: usize,
+    options: RunOptions,
+    inspector: Inspector,
+    store: Option<Arc<dyn Store>>,
+    lease: Duration,
 }
 
 impl Agent {
@@ -80,14 +80,16 @@ impl Agent {
             context: Context::new(""),
             settings: Settings::default(),
             tool_choice: ToolChoice::Auto,
-            max_steps: DEFAULT_MAX_STEPS,
-            max_calls: DEFAULT_MAX_CALLS,
-            parallel: DEFAULT_PARALLEL,
+            options: RunOptions::default(),
+            inspector: Inspector::new(Toolset::new()),
+            store: None,
+            lease: DEFAULT_LEASE,
         }
     }
 
     /// Sets the tools on offer.
     pub fn tools(mut self, tools: Toolset) -> Self {
+        self.inspector = self.inspect_with(Inspector::new(tools.clone()));
         self.tools = tools;
         self
     }
@@ -122,27 +124,75 @@ impl Agent {
         self
     }
 
-    /// Sets how many turns of the model a run may have; at least one.
-    pub fn max_steps(mut self, steps: usize) -> Self {
-        self.max_steps = steps.max(1);
-        self
+    /// Sets how many turns of the model may follow a prompt; at least one.
+    pub fn max_steps(self, steps: u32) -> Self {
+        self.options(|options| options.limits.steps = steps.max(1))
     }
 
     /// Sets how many calls of one turn are run; the others get a result that says so.
-    pub fn max_calls(mut self, calls: usize) -> Self {
-        self.max_calls = calls;
-        self
+    pub fn max_calls(self, calls: u32) -> Self {
+        self.options(|options| options.limits.calls_per_turn = calls)
     }
 
     /// Sets how many calls run side by side; at least one.
-    pub fn parallel(mut self, calls: usize) -> Self {
-        self.parallel = calls.max(1);
+    pub fn parallel(self, calls: u32) -> Self {
+        self.options(|options| options.limits.in_flight = calls.max(1))
+    }
+
+    /// Changes what new runs may use, and what they do where systems differ.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, model::ScriptedModel, run::{OnDeny, OnPrompt}};
+    ///
+    /// let agent = Agent::new(ScriptedModel::new([])).options(|options| {
+    ///     options.on_prompt = OnPrompt::Supersede;
+    ///     options.on_deny = OnDeny::StopTurn;
+    ///     options.approval_expiry = Some(24 * 60 * 60 * 1000);
+    ///     options.limits.calls_per_turn = 8;
+    /// });
+    /// # let _ = agent;
+    /// ```
+    pub fn options(mut self, change: impl FnOnce(&mut RunOptions)) -> Self {
+        change(&mut self.options);
+        self
+    }
+
+    /// Puts the calls under `policy`, beside what the tools say themselves and other policies: none can weaken another.
+    pub fn policy(mut self, policy: impl Policy) -> Self {
+        self.inspector = self.inspector.policy(Arc::new(policy));
+        self
+    }
+
+    /// Sets which calls a person may allow for the rest of a run, and which others are like them: those with the same
+    /// values for the parameters of the pattern.
+    pub fn offer(
+        mut self,
+        offer: impl Fn(&ToolSpec, &serde_json::Value) -> Option<Pattern> + Send + Sync + 'static,
+    ) -> Self {
+        self.inspector = self.inspector.offer(Arc::new(offer));
+        self
+    }
+
+    /// Keeps the runs in `store`, so that they survive the process. Without one they live in their [`Session`].
+    pub fn store(mut self, store: impl Store + 'static) -> Self {
+        self.store = Some(Arc::new(store));
+        self
+    }
+
+    /// Sets how long a worker that does not report is waited for before another may take its run over.
+    pub fn lease(mut self, ttl: Duration) -> Self {
+        self.lease = ttl;
         self
     }
 
     /// A conversation, to be continued prompt by prompt.
     pub fn session(&self) -> Session {
         Session::new(self.clone(), Vec::new())
+    }
+
+    /// A conversation that goes on from `messages`, such as those of another program.
+    pub fn session_after(&self, messages: Vec<Message>) -> Session {
+        Session::new(self.clone(), messages)
     }
 
     /// Answers one prompt with a `T`, in a conversation of its own; see [`Session::send_for`].
@@ -156,6 +206,20 @@ impl Agent {
     /// Answers one prompt in a conversation of its own.
     pub async fn run(&self, prompt: impl Into<String>) -> Result<Reply, AgentError> {
         self.session().send(prompt).await
+    }
+
+    /// On whose behalf the agent acts.
+    fn principal(&self) -> Principal {
+        self.context.principal().map_or_else(Principal::anonymous, Principal::from)
+    }
+
+    fn inspector(&self) -> Inspector {
+        self.inspector.clone()
+    }
+
+    /// `inspector` with the policies of this agent.
+    fn inspect_with(&self, inspector: Inspector) -> Inspector {
+        inspector.rules_of(&self.inspector)
     }
 }
 

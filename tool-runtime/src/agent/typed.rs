@@ -19,6 +19,7 @@ pub(super) struct Wanted<T> {
 }
 
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Wanted<T> {
+    pub(super) const NAME: &'static str = "final_answer";
     pub(super) const REMINDER: &'static str = "Give the answer by calling `final_answer`.";
 
     pub(super) fn new() -> Self {
@@ -30,10 +31,6 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Wanted<T> {
         let (spec, whole) = spec::<T>();
         let answer = FinalAnswer { place: Arc::clone(&self.place), spec: Arc::new(spec), whole };
         tools.clone().with(answer).map_err(|error| AgentError::NoAnswer { reason: error.to_string() })
-    }
-
-    pub(super) fn is_given(&self) -> bool {
-        lock(&self.place).is_some()
     }
 
     pub(super) fn take(&self) -> Option<T> {

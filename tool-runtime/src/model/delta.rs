@@ -100,6 +100,11 @@ impl Turn {
         }
     }
 
+    /// Which call of the turn [`Delta`]s with this `index` belong to, from 0 in the model's order.
+    pub fn number_of(&self, index: usize) -> Option<usize> {
+        self.calls.iter().rposition(|(known, _)| *known == index)
+    }
+
     /// The text of the turn.
     pub fn text(&self) -> String {
         self.content

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::call::{ArgsRev, Decided};
 use super::state::{Activity, STAGES, TurnEnd};
 use super::{
-    Answered, Call, CallId, CallResult, CallState, Corrupt, Grant, GrantedBy, LogEvent, Prompt, Run, Stage, StepRecord,
-    Time, TurnPart,
+    Answered, Call, CallId, CallResult, CallState, Corrupt, Grant, GrantedBy, LogEvent, Principal, Prompt, Run, RunId,
+    RunOptions, Stage, StepRecord, Time, TurnPart,
 };
 use crate::digest::Digest;
 use crate::message::{AssistantPart, FinishReason, Message, Part, ToolCall, ToolMessage, Usage};
@@ -29,12 +29,23 @@ impl Run {
         Ok(run)
     }
 
+    /// A new run, and the first entry of its log.
+    pub fn new(id: RunId, owner: Principal, options: RunOptions, messages: Vec<Message>, at: Time) -> (Self, LogEvent) {
+        let event =
+            LogEvent::Created { run: id.clone(), owner: owner.clone(), options, messages: messages.clone(), at };
+        (Self::begin(id, owner, options, messages), event)
+    }
+
     fn create(event: LogEvent) -> Result<Self, Corrupt> {
         let LogEvent::Created { run, owner, options, messages, .. } = event else {
             return Err(Corrupt { rev: 0, reason: "it does not begin with the run's creation".to_owned() });
         };
+        Ok(Self::begin(run, owner, options, messages))
+    }
+
+    fn begin(id: RunId, owner: Principal, options: RunOptions, messages: Vec<Message>) -> Self {
         let mut run = Self {
-            id: run,
+            id,
             owner,
             options,
             rev: 1,
@@ -58,7 +69,7 @@ impl Run {
             run.reserve(&message);
             run.say(message);
         }
-        Ok(run)
+        run
     }
 
     /// Adds one entry.

@@ -49,6 +49,13 @@ impl Inspector {
         self
     }
 
+    /// The same tools under the policies and with the offer of `other`.
+    pub(crate) fn rules_of(mut self, other: &Self) -> Self {
+        self.policies = other.policies.clone();
+        self.offer = other.offer.clone();
+        self
+    }
+
     /// The tools.
     pub fn tools(&self) -> &Toolset {
         &self.tools

@@ -32,7 +32,7 @@ pub use id::{CallId, NoObligation, ObligationId, Principal, RunId, Time};
 pub use inspection::{Inspection, Ruling};
 pub use inspector::Inspector;
 pub use log::{Corrupt, LogEvent, Prompt, TurnPart};
-pub use obligation::{Allowance, Answer, Decision, Obligation, ObligationKind, Pattern, Question};
+pub use obligation::{Allowance, Decision, Obligation, ObligationKind, Pattern};
 pub use options::{Execution, Limits, OnDeny, OnPrompt, OnTaint, RunOptions};
 pub use record::RecordError;
 pub use refusal::Refusal;
@@ -42,3 +42,4 @@ pub use state::{Phase, Run, StopReason};
 pub use step::{pending, step};
 
 pub use crate::digest::Digest;
+pub use crate::tool::{Question, journal::Answer};

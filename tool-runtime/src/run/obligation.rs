@@ -3,9 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{ObligationId, Principal, Shown, Time};
-use crate::digest::Digest;
-use crate::schema::canonical;
+use super::{ObligationId, Principal, Question, Shown, Time};
 use crate::tool::Fingerprint;
 
 /// What a call waits for.
@@ -49,48 +47,6 @@ pub enum ObligationKind {
     /// The call was started, and nobody knows what came of it. Decisions: approve (start it again), respond (it was done,
     /// this came of it), fail (it was not, or went wrong), deny (leave it).
     Reconcile,
-}
-
-/// What a running tool asks somebody.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Question {
-    /// The question.
-    pub text: String,
-    /// What may be answered; `None` where it asks for permission.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schema: Option<Value>,
-}
-
-impl Question {
-    /// A question whose answer fits `schema`.
-    pub fn ask(text: impl Into<String>, schema: Value) -> Self {
-        Self { text: text.into(), schema: Some(schema) }
-    }
-
-    /// A question for permission.
-    pub fn approval(text: impl Into<String>) -> Self {
-        Self { text: text.into(), schema: None }
-    }
-
-    /// What the answer is bound to.
-    pub fn digest(&self) -> Digest {
-        let schema = self.schema.as_ref().map(canonical).unwrap_or_default();
-        Digest::of(format!("{}\n{schema}", self.text))
-    }
-}
-
-/// What was answered to a tool's question.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Answer {
-    /// This.
-    Given(Value),
-    /// Yes.
-    Approved,
-    /// No, or nothing.
-    Denied(Option<String>),
 }
 
 /// What somebody decides about an obligation. `I` is the tool's input, `O` its output.

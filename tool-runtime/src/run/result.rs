@@ -148,6 +148,17 @@ impl CallResult {
         }
     }
 
+    /// The same as one text for people.
+    pub fn for_people(&self, name: &str, started: bool) -> String {
+        match self {
+            Self::Rejected { feedback } => feedback.to_string(),
+            other => {
+                let parts = other.for_model(name, started);
+                parts.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n")
+            }
+        }
+    }
+
     fn sentence(&self, started: bool) -> String {
         let effects = if started { "it may have had effects" } else { "it did not run" };
         let why = |reason: &Option<String>| reason.as_ref().map(|text| format!(": {text}")).unwrap_or_default();

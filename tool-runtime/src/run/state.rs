@@ -5,8 +5,7 @@ use std::{collections::HashMap, ops::Range};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Allowance, Call, CallId, CallState, LogEvent, Obligation, ObligationId, Principal, Prompt, RunId, RunOptions,
-    Stage, Time,
+    Allowance, Call, CallId, CallState, Obligation, ObligationId, Principal, Prompt, RunId, RunOptions, Stage, Time,
 };
 use crate::message::{AssistantPart, FinishReason, Message, Usage};
 
@@ -224,17 +223,11 @@ impl Run {
         last.into_iter().flatten().filter_map(text).collect()
     }
 
-    /// The id of the next call, if the provider calls it `provider_id`: that, where it is usable and new in this run.
-    pub fn mint(&self, provider_id: &str) -> CallId {
-        self.mint_beside(provider_id, &[])
-    }
-
-    /// The same, when calls that are not in the run yet have taken the ids of `others`.
-    pub(super) fn mint_beside(&self, provider_id: &str, others: &[LogEvent]) -> CallId {
-        let is_taken = |id: &str| {
-            let other = |event: &LogEvent| matches!(event, LogEvent::Called { call, .. } if call.as_str() == id);
-            self.index.contains_key(&CallId::from(id)) || others.iter().any(other)
-        };
+    /// The id of a call that is not in the run yet, if the provider calls it `provider_id`: that, where it is usable and
+    /// new in this run. `others` are the ids of calls of the turn that come before it, and are not in the run either.
+    pub fn mint(&self, provider_id: &str, others: &[CallId]) -> CallId {
+        let is_taken =
+            |id: &str| self.index.contains_key(&CallId::from(id)) || others.iter().any(|other| other.as_str() == id);
         let usable = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         let is_usable = (1..=64).contains(&provider_id.len()) && provider_id.chars().all(usable);
         if is_usable && !is_taken(provider_id) {

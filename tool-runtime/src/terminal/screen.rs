@@ -51,7 +51,7 @@ impl Screen {
             Event::Text(text) => self.lock().write(&escape(text)),
             Event::CallStarted(call) => {
                 // Line breaks in accepted arguments are white space: those in texts are written out.
-                let arguments = call.arguments.replace(['\n', '\r', '\t'], " ");
+                let arguments = call.arguments().text.replace(['\n', '\r', '\t'], " ");
                 self.line(&format!("· {} {}", one_line(&call.name), one_line(&arguments)));
             }
             Event::CallProgress(progress) => {
@@ -59,9 +59,10 @@ impl Screen {
                 let message = progress.message.as_deref().unwrap_or_default();
                 self.line(&format!("  {}{total} {}", progress.done, one_line(message)));
             }
-            Event::CallFinished { call, result: Err(error) } => {
+            Event::CallFinished { call, result, .. } if !result.is_success() => {
                 let mut start = one_line(&call.name);
-                for line in error.to_string().lines() {
+                let told = result.for_people(&call.name, call.attempts > 0);
+                for line in told.lines() {
                     self.line(&format!("· {start}: {}", one_line(line)));
                     start.clear();
                 }

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::Cancellation;
+use super::{Cancellation, Journal, journal::Journals};
 use crate::message::Message;
 
 /// What a tool may know about the call it works on. Cheap to clone.
@@ -31,6 +31,8 @@ struct Inner {
     extensions: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     secrets: HashMap<String, Secret>,
     messages: Arc<[Message]>,
+    taint: Arc<[String]>,
+    journal: Journals,
 }
 
 /// How far a tool has come.
@@ -87,6 +89,15 @@ impl Context {
     /// The conversation up to the turn that made this call.
     pub fn messages(&self) -> &[Message] {
         &self.inner.messages
+    }
+
+    /// Tools whose outputs hold text of strangers, and are in the conversation.
+    pub fn taint(&self) -> &[String] {
+        &self.inner.taint
+    }
+
+    pub(super) fn journal(&self) -> Option<&Arc<dyn Journal>> {
+        self.inner.journal.as_ref()
     }
 
     /// The value of type `T` that the application attached to the call.
@@ -161,6 +172,18 @@ impl Context {
     /// Adds the conversation so far.
     pub fn with_messages(mut self, messages: impl Into<Arc<[Message]>>) -> Self {
         self.change().messages = messages.into();
+        self
+    }
+
+    /// Adds the names of tools whose outputs hold text of strangers, and are in the conversation.
+    pub fn with_taint(mut self, tools: impl Into<Arc<[String]>>) -> Self {
+        self.change().taint = tools.into();
+        self
+    }
+
+    /// Adds where the call's questions and steps are kept.
+    pub fn with_journal(mut self, journal: Arc<dyn Journal>) -> Self {
+        self.change().journal = Some(journal);
         self
     }
 

@@ -21,6 +21,8 @@ pub(super) struct Draft<'a> {
     /// How many calls this event adds to the turn, and how many of those have ended.
     pub(super) new_calls: usize,
     pub(super) new_done: usize,
+    /// Their ids.
+    pub(super) minted: Vec<crate::run::CallId>,
     /// Whether a call of this turn was denied by somebody in this event.
     pub(super) denied: bool,
 }
@@ -40,6 +42,7 @@ impl<'a> Draft<'a> {
             fresh: None,
             new_calls: 0,
             new_done: 0,
+            minted: Vec::new(),
             denied: false,
         }
     }

@@ -114,7 +114,8 @@ impl Draft<'_> {
             // It is answered, so it is kept, but not what was too large of it.
             arguments.clear();
         }
-        let call = self.run.mint_beside(&provider_id, &self.log);
+        let call = self.run.mint(&provider_id, &self.minted);
+        self.minted.push(call.clone());
         self.log.push(LogEvent::Called { call: call.clone(), provider_id, name, arguments: arguments.into() });
         call
     }

@@ -1,0 +1,130 @@
+//! Questions and steps of running tools, on their way to the run.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, AtomicUsize, Ordering},
+    },
+};
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+
+use super::{Driver, now};
+use crate::agent::AgentError;
+use crate::run::{Answer, Answered, Call, CallId, Event, Question, StepRecord};
+use crate::tool::{Failure, Journal};
+
+/// Something that a running tool wants of its run.
+pub(super) enum Asked {
+    Question { call: CallId, attempt: u32, question: Question, reply: Reply<Answer> },
+    Step { call: CallId, attempt: u32, name: String, value: Value, reply: Reply<()> },
+}
+
+pub(super) type Reply<T> = oneshot::Sender<Result<T, Failure>>;
+
+/// The journal of one call that was started.
+pub(super) struct CallJournal {
+    call: CallId,
+    /// Which start of the call it is; another when it goes on after an answer.
+    attempt: Arc<AtomicU32>,
+    run: mpsc::UnboundedSender<Asked>,
+    /// What was answered when the call ran before.
+    answers: Vec<Answered>,
+    asked: AtomicUsize,
+    /// What was done when the call ran before.
+    steps: Vec<StepRecord>,
+    taken: Mutex<HashMap<String, usize>>,
+}
+
+impl CallJournal {
+    pub(super) fn new(call: &Call, attempt: Arc<AtomicU32>, run: mpsc::UnboundedSender<Asked>) -> Self {
+        Self {
+            call: call.id.clone(),
+            attempt,
+            run,
+            answers: call.answers().to_vec(),
+            asked: AtomicUsize::new(0),
+            steps: call.steps().to_vec(),
+            taken: Mutex::default(),
+        }
+    }
+
+    fn attempt(&self) -> u32 {
+        self.attempt.load(Ordering::SeqCst)
+    }
+}
+
+impl Journal for CallJournal {
+    fn ask(&self, question: Question) -> BoxFuture<'static, Result<Answer, Failure>> {
+        let number = self.asked.fetch_add(1, Ordering::SeqCst);
+        if let Some(known) = self.answers.get(number) {
+            let answer = if known.question == question.digest() {
+                Ok(known.answer.clone())
+            } else {
+                Err(Failure::hidden("the tool asks something else than when it ran before"))
+            };
+            return Box::pin(std::future::ready(answer));
+        }
+        let (reply, answer) = oneshot::channel();
+        let asked = Asked::Question { call: self.call.clone(), attempt: self.attempt(), question, reply };
+        send(&self.run, asked, answer)
+    }
+
+    fn recorded(&self, name: &str) -> Option<Value> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = taken.entry(name.to_owned()).or_default();
+        let step = self.steps.iter().filter(|step| step.name == name).nth(*count);
+        *count += 1;
+        step.map(|step| step.value.clone())
+    }
+
+    fn record(&self, name: &str, value: Value) -> BoxFuture<'static, Result<(), Failure>> {
+        let (reply, answer) = oneshot::channel();
+        let (call, name) = (self.call.clone(), name.to_owned());
+        let asked = Asked::Step { call, attempt: self.attempt(), name, value, reply };
+        send(&self.run, asked, answer)
+    }
+}
+
+fn send<T: Send + 'static>(
+    run: &mpsc::UnboundedSender<Asked>,
+    asked: Asked,
+    answer: oneshot::Receiver<Result<T, Failure>>,
+) -> BoxFuture<'static, Result<T, Failure>> {
+    let sent = run.send(asked);
+    Box::pin(async move {
+        match (sent, answer.await) {
+            (Ok(()), Ok(answer)) => answer,
+            // The run has ended the call, and this future will be dropped.
+            _ => Err(Failure::told("the run does not go on")),
+        }
+    })
+}
+
+impl Driver<'_> {
+    /// A running tool asks, or took a step.
+    pub(super) async fn asked(&mut self, asked: Asked) -> Result<(), AgentError> {
+        match asked {
+            Asked::Question { call, attempt, question, reply } => {
+                match self.feed(Event::Asked { call: call.clone(), attempt, question, at: now() }) {
+                    Ok(()) => {
+                        if let Some(live) = self.live.get_mut(&call) {
+                            live.pause(reply);
+                        }
+                    }
+                    Err(refusal) => drop(reply.send(Err(Failure::told(refusal.to_string())))),
+                }
+            }
+            Asked::Step { call, attempt, name, value, reply } => {
+                let recorded = self.feed(Event::Stepped { call, attempt, name, value });
+                // The tool goes on when the step is safe, not before.
+                self.keep().await?;
+                let _ = reply.send(recorded.map_err(|refusal| Failure::told(refusal.to_string())));
+            }
+        }
+        Ok(())
+    }
+}

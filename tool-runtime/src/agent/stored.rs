@@ -1,0 +1,84 @@
+//! Runs that are kept in a store.
+
+use super::driver::now;
+use super::{Agent, AgentError, Session};
+use crate::run::{Decision, Event, ObligationId, Principal, Run, RunId, step};
+use crate::store::{Append, Store, StoreError, Waiting, WaitingItem};
+
+/// How often a decision is tried again when others decide in the same run at the same time.
+const TRIES: usize = 256;
+
+impl Agent {
+    /// The run `id`, to be continued.
+    ///
+    /// Fails when the agent has no store, there is no such run in it, or a newer version wrote it.
+    pub async fn open(&self, id: &RunId) -> Result<Session, AgentError> {
+        Ok(Session::of(self.clone(), self.load(id).await?))
+    }
+
+    /// Decides about something that waits in the run `id`, on behalf of `by`, who was authenticated by the application.
+    /// Whoever drives the run goes on; if nobody does, [`Session::resume`]. The run as it is then.
+    ///
+    /// Fails when the decision does not fit, `by` may not decide, or somebody decided otherwise before; then nothing has
+    /// changed. The same decision again is fine.
+    pub async fn decide(
+        &self,
+        id: &RunId,
+        obligation: &ObligationId,
+        decision: Decision,
+        by: impl Into<Principal>,
+    ) -> Result<Run, AgentError> {
+        let by = by.into();
+        let cx = self.context.clone().for_call(obligation.call().as_str());
+        for _ in 0..TRIES {
+            let mut run = self.load(id).await?;
+            let ruling = self.inspector.rule(&run, obligation, decision.clone(), &cx)?;
+            let event = Event::Decide { obligation: obligation.clone(), ruling, by: by.clone(), at: now() };
+            let (log, _) = step(&run, event)?;
+            if log.is_empty() {
+                return Ok(run);
+            }
+            let before = run.rev();
+            for entry in log.iter().cloned() {
+                run.apply(entry).map_err(crate::run::RecordError::from).map_err(StoreError::from)?;
+            }
+            match self.kept_in()?.append(id, Append::new(before, &log, &run, None)).await {
+                Ok(()) => return Ok(run),
+                Err(StoreError::Conflict) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(StoreError::Conflict.into())
+    }
+
+    /// What waits for whom, oldest first.
+    pub async fn waiting(&self, filter: &Waiting) -> Result<Vec<WaitingItem>, AgentError> {
+        Ok(self.kept_in()?.waiting(filter).await?)
+    }
+
+    /// Takes up runs that were left alone, or in which something is over: expires what waited too long, and goes on with
+    /// what can go on. To be called now and then, by as many processes as there are. How many runs were taken up.
+    pub async fn sweep(&self) -> Result<usize, AgentError> {
+        let due = self.kept_in()?.due(now(), 64).await?;
+        let mut count = 0;
+        for id in due {
+            match self.open(&id).await?.resume().await {
+                // Another worker was faster.
+                Err(AgentError::Store(StoreError::Leased { .. } | StoreError::Fenced | StoreError::NotFound)) => {}
+                // The run holds what was wrong, and is stopped.
+                Ok(_) | Err(AgentError::Model(_) | AgentError::Cancelled) => count += 1,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(count)
+    }
+
+    async fn load(&self, id: &RunId) -> Result<Run, AgentError> {
+        let stored = self.kept_in()?.load(id).await?.ok_or(StoreError::NotFound)?;
+        Ok(stored.run()?)
+    }
+
+    fn kept_in(&self) -> Result<&dyn Store, StoreError> {
+        self.store.as_deref().ok_or_else(|| StoreError::unavailable("the agent has no store; give it one with `store`"))
+    }
+}

@@ -1,0 +1,142 @@
+//! Questions that a tool asks in the middle of its work, and steps that it takes only once.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::{Context, Failure};
+use crate::digest::Digest;
+use crate::schema::canonical;
+
+/// What a running tool asks somebody.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Question {
+    /// The question.
+    pub text: String,
+    /// What may be answered, as a JSON Schema; `None` where the tool asks for permission.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Value>,
+}
+
+/// What was answered to a tool's question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Answer {
+    /// This.
+    Given(Value),
+    /// Yes.
+    Approved,
+    /// No, or nothing, and why.
+    Denied(Option<String>),
+}
+
+impl Question {
+    /// A question whose answer fits `schema`.
+    pub fn ask(text: impl Into<String>, schema: Value) -> Self {
+        Self { text: text.into(), schema: Some(schema) }
+    }
+
+    /// A question for permission.
+    pub fn approval(text: impl Into<String>) -> Self {
+        Self { text: text.into(), schema: None }
+    }
+
+    /// What an answer is bound to.
+    pub fn digest(&self) -> Digest {
+        let schema = self.schema.as_ref().map(canonical).unwrap_or_default();
+        Digest::of(format!("{}\n{schema}", self.text))
+    }
+}
+
+/// Where the questions and steps of one call are kept: the run that it belongs to.
+pub trait Journal: Send + Sync {
+    /// Asks somebody, and waits. A question that was answered when the call ran before is not asked again.
+    fn ask(&self, question: Question) -> BoxFuture<'static, Result<Answer, Failure>>;
+
+    /// The number of the next step called `name`, and its result if it was taken when the call ran before.
+    fn recorded(&self, name: &str) -> Option<Value>;
+
+    /// Keeps the result of a step; it is safe when the future ends.
+    fn record(&self, name: &str, value: Value) -> BoxFuture<'static, Result<(), Failure>>;
+}
+
+impl Context {
+    /// Asks the person behind the run, and waits for an answer of type `T`, for days if need be.
+    ///
+    /// When the program ends in between, the tool runs again from its start, in whatever process the run goes on, and gets
+    /// the answers that were given already at once. What it does before the question must not matter twice, or be a
+    /// [`Context::step`]; and it must ask the same questions again, in the same order.
+    ///
+    /// Fails when the person declines, nobody can be asked, or too much is asked.
+    pub async fn ask<T: DeserializeOwned + JsonSchema>(&self, question: impl Into<String>) -> Result<T, Failure> {
+        let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
+        match self.put(Question::ask(question, schema.into())).await? {
+            Answer::Given(value) => Ok(serde_json::from_value(value)?),
+            Answer::Approved => Err(Failure::told("the question was not answered")),
+            Answer::Denied(reason) => Err(declined("the person did not answer", reason)),
+        }
+    }
+
+    /// Asks the person behind the run for permission to go on, and waits, as [`Context::ask`] does.
+    ///
+    /// Fails when the person refuses, or nobody can be asked.
+    pub async fn request_approval(&self, question: impl Into<String>) -> Result<(), Failure> {
+        match self.put(Question::approval(question)).await? {
+            Answer::Approved => Ok(()),
+            Answer::Given(_) => Err(Failure::told("the permission was not given")),
+            Answer::Denied(reason) => Err(declined("the person did not allow it", reason)),
+        }
+    }
+
+    /// Does something that must not be done twice. Its result is kept in the run's log: when the call runs again, because
+    /// its process was stopped, the result is there at once and `work` is dropped.
+    ///
+    /// Steps are told apart by their names; steps of one name by their order. Between the end of `work` and the moment
+    /// when its result is kept there is a gap that no log can close: `work` itself should be idempotent where that matters,
+    /// for example by sending `name` and the call's id as an idempotency key. Errors are not kept.
+    ///
+    /// Fails when `work` does, or its result cannot be kept.
+    pub async fn step<T, E>(&self, name: &str, work: impl Future<Output = Result<T, E>>) -> Result<T, Failure>
+    where
+        T: Serialize + DeserializeOwned,
+        E: super::ToolError,
+    {
+        let journal = self.journal();
+        if let Some(value) = journal.and_then(|journal| journal.recorded(name)) {
+            return Ok(serde_json::from_value(value)?);
+        }
+        let result = work.await.map_err(super::ToolError::into_failure)?;
+        if let Some(journal) = journal {
+            journal.record(name, serde_json::to_value(&result)?).await?;
+        }
+        Ok(result)
+    }
+
+    async fn put(&self, question: Question) -> Result<Answer, Failure> {
+        match self.journal() {
+            Some(journal) => journal.ask(question).await,
+            None => Err(Failure::told("nobody can be asked")),
+        }
+    }
+}
+
+fn declined(what: &str, reason: Option<String>) -> Failure {
+    match reason {
+        None => Failure::told(what),
+        Some(reason) => Failure::told(format!("{what}: {reason}")),
+    }
+}
+
+impl std::fmt::Debug for dyn Journal {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Journal")
+    }
+}
+
+/// Where questions go; `None` where nobody listens.
+pub(super) type Journals = Option<Arc<dyn Journal>>;
