@@ -120,6 +120,7 @@ impl Shared {
             call_id: call.id.clone(),
             spec: Arc::clone(tool.spec()),
             arguments: tool.spec().with_defaults(&call.arguments)?,
+            written: tool.spec().written(&call.arguments)?,
             feedback: None,
         };
         loop {
@@ -150,12 +151,13 @@ impl Shared {
             call_id: call.id.clone(),
             spec: Arc::clone(tool.spec()),
             arguments: tool.spec().with_defaults(&call.arguments)?,
+            written: tool.spec().written(&call.arguments)?,
             feedback: None,
         };
         self.agent.front.event(Event::CallStarted(call));
         loop {
             let Some(output) = self.agent.front.execute(&request).await else { return Err(CallError::NotExecuted) };
-            match tool.answer(&output) {
+            match self.tools.answer(&call.name, &output) {
                 Err(CallError::Rejected(rejection)) => request.feedback = Some(rejection),
                 result => return result,
             }
