@@ -175,31 +175,23 @@ fn a_schema_that_cannot_be_compiled_is_not_sent() {
     }
 }
 
+/// Five thousand branches are as many as are compiled at all; comparing each with each took minutes.
 #[test]
-fn ten_thousand_branches_end() {
+fn a_union_of_thousands_is_lowered_and_checked_in_time() {
     let branch = |n: usize| json!({"type": "object", "properties": {"kind": {"const": n}, "v": {"type": "string"}}});
-    let branches: Vec<Value> = (0..10_000).map(branch).collect();
-    for schema in [
-        json!({"type": "object", "properties": {"a": {"anyOf": branches}}}),
-        json!({"type": "object", "properties": {"a": {"oneOf": branches[..5_000]}}}),
-        json!({"type": "object", "properties": {"a": {"anyOf": (0..10_000).map(|n| json!({"const": n})).collect::<Vec<_>>()}}}),
-        json!({"type": "object", "properties": {"a": {"anyOf": (0..10_000).map(|n| json!({"type": "string", "minLength": n})).collect::<Vec<_>>()}}}),
-    ] {
-        let begin = Instant::now();
-        let tool = RuntimeTool::new("wide", "").input(schema).handler(|given, _| async { Ok(given) }).unwrap();
-        let made = begin.elapsed();
-        let mut lowered = Vec::new();
-        for dialect in Dialect::ALL {
-            let begin = Instant::now();
-            tool.spec().input.lowered(dialect);
-            lowered.push((dialect, begin.elapsed()));
-        }
-        let begin = Instant::now();
-        let cx = Context::new("c");
-        let tools = Toolset::new().with(tool).unwrap();
-        let _ = tools.start("wide", r#"{"a":{"kind":9999,"v":1}}"#, &cx).is_ok();
-        println!("made {made:?}, lowered {lowered:?}, checked {:?}", begin.elapsed());
+    let branches: Vec<Value> = (0..5_000).map(branch).collect();
+    let schema = json!({"type": "object", "properties": {"a": {"anyOf": branches}}});
+    let begin = Instant::now();
+    let tool = RuntimeTool::new("wide", "").input(schema).handler(|given, _| async { Ok(given) }).unwrap();
+    assert!(!tool.spec().traits.unvalidated, "{:?}", tool.warnings());
+    for dialect in Dialect::ALL {
+        tool.spec().input.lowered(dialect);
     }
+    let tools = Toolset::new().with(tool).unwrap();
+    let cx = Context::new("c");
+    assert!(tools.start("wide", r#"{"a":{"kind":4999,"v":1}}"#, &cx).is_err());
+    assert!(tools.start("wide", r#"{"a":{"kind":4999,"v":"x"}}"#, &cx).is_ok());
+    assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
