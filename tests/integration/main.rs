@@ -14,6 +14,7 @@ mod context;
 mod declare;
 mod decode;
 mod explain;
+mod guards;
 mod idempotency;
 mod layers;
 mod outputs;

@@ -62,7 +62,6 @@ async fn double(
 #[tool(external, output = Rating)]
 struct Rate {
     /// What to rate.
-    #[allow(dead_code, reason = "the person reads it")]
     what: String,
 }
 

@@ -46,6 +46,10 @@ pub(crate) fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
             }
             // What a generic struct stands for is not known, so nothing can stand in for it.
             let stub = structure.generics.params.is_empty();
+            if tool.options.external.is_some() {
+                // Whoever executes the call reads the fields; here nobody has to.
+                structure.attrs.push(parse_quote!(#[allow(dead_code)]));
+            }
             let mut out = structure.into_token_stream();
             out.extend(finish(&tool, errors, stub));
             out

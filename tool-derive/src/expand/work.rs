@@ -221,7 +221,7 @@ fn started(tool: &Tool, access: Access) -> TokenStream {
     let needs_approval = match tool.options.approval.as_ref().map(|approval| &approval.value) {
         None | Some(Approval::Never) => quote!(false),
         Some(Approval::Always) => quote!(true),
-        Some(Approval::When(_)) => quote!(__WHEN(&#input)),
+        Some(Approval::When(_)) => quote!(__rt::asks(__WHEN, &#input)),
     };
     let work = match &tool.body {
         Body::Fn(_) => {

@@ -103,6 +103,8 @@ pub struct ApprovalRequest {
     pub spec: Arc<ToolSpec>,
     /// The arguments as they will be used: accepted by the tool, with defaults filled in.
     pub arguments: Value,
+    /// The same as texts, with all their digits: what a person is shown.
+    pub written: Vec<(String, String)>,
     /// What was wrong with the decision that was given before; nothing of it is in `arguments`.
     pub feedback: Option<Rejection>,
     /// What the call waits for: what to show, since when, until when.
@@ -119,6 +121,8 @@ pub struct ExternalCall {
     pub spec: Arc<ToolSpec>,
     /// The arguments, accepted by the tool, with defaults filled in.
     pub arguments: Value,
+    /// The same as texts, with all their digits ([`ToolSpec::written`]): what a person is shown.
+    pub written: Vec<(String, String)>,
     /// What was wrong with the output that was given before.
     pub feedback: Option<Rejection>,
 }

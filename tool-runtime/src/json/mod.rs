@@ -2,9 +2,11 @@
 
 mod object;
 mod value;
+mod written;
 
 pub(crate) use object::Object;
 pub(crate) use value::{Read, read, segment};
+pub(crate) use written::entries;
 
 /// Whether `text` has nothing but JSON's white space. Arguments without any text mean `{}`.
 pub(crate) fn is_blank(text: &str) -> bool {

@@ -2,16 +2,23 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use tokio::sync::OnceCell;
 
-use crate::tool::{CallFuture, Effect, Output};
+use crate::tool::{CallError, CallFuture, Effect, Failure, Output};
 use crate::toolset::{Invocation, Layer, Next};
 
 /// Answers a repeated call with the output of the first one. Two that come at the same time run once: the second waits.
 /// A call that failed is forgotten, so that it can be made again. Clones share what they remember.
+///
+/// Of a call whose work was dropped on the way (a cancellation, a time limit further outside) nobody knows what it has
+/// done. The same call is refused from then on, and the model is told why, until it is forgotten among the others. Only a
+/// tool declared `idempotent` runs again.
 ///
 /// Calls are the same when tool, principal and argument text are; [`Idempotency::by`] looks at something else. Read-only
 /// tools are left alone: their answer may have changed.
@@ -22,7 +29,45 @@ pub struct Idempotency {
 }
 
 type KeyFn = dyn Fn(&Invocation<'_>) -> Option<String> + Send + Sync;
-type Place = Arc<OnceCell<Output>>;
+type Place = Arc<Done>;
+
+/// What came of a call.
+#[derive(Default)]
+struct Done {
+    output: OnceCell<Output>,
+    /// Whether it was begun, and dropped before its end.
+    lost: AtomicBool,
+}
+
+impl Done {
+    /// Runs the call, unless nobody knows what an earlier run has done.
+    async fn run(&self, mut next: Next<'_>, harmless: bool) -> Result<Output, CallError> {
+        if self.lost.load(Ordering::Acquire) && !harmless {
+            return Err(Failure::told(UNKNOWN).into());
+        }
+        let mut end = End { done: self, reached: false };
+        let result = next.run().await;
+        end.reached = true;
+        result
+    }
+}
+
+const UNKNOWN: &str = "the same call was made before and interrupted on the way; it may have had effects, so it was not \
+                       made again. Find out what it has done";
+
+/// Notes a run that is dropped before its end.
+struct End<'a> {
+    done: &'a Done,
+    reached: bool,
+}
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        if !self.reached {
+            self.done.lost.store(true, Ordering::Release);
+        }
+    }
+}
 
 struct Memory {
     places: HashMap<String, Place>,
@@ -88,9 +133,10 @@ fn same_arguments(call: &Invocation<'_>) -> Option<String> {
 impl Layer for Idempotency {
     fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
         let place = (self.key)(&call).map(|key| self.place(key));
+        let harmless = call.spec.traits.idempotent;
         Box::pin(async move {
             match place {
-                Some(place) => place.get_or_try_init(|| next.run()).await.cloned(),
+                Some(place) => place.output.get_or_try_init(|| place.run(next, harmless)).await.cloned(),
                 None => next.run().await,
             }
         })

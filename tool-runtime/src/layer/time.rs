@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use crate::tool::{CallError, CallFuture};
 use crate::toolset::{Invocation, Layer, Next};
 
-/// Ends a call that takes too long with [`CallError::TimedOut`]; its work is dropped.
+/// Ends a call that takes too long with [`CallError::TimedOut`]; its work is dropped. The tool sees the end of its time as
+/// [`Context::deadline`](crate::Context::deadline).
 ///
 /// Work that blocks its thread cannot be dropped: declare such tools `blocking`, and let an agent run them.
 #[derive(Clone, Copy, Debug)]
@@ -21,9 +24,12 @@ impl TimeLimit {
 }
 
 impl Layer for TimeLimit {
-    fn call<'a>(&'a self, _: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+    fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
         Box::pin(async move {
-            let timeout = tokio::time::timeout(self.limit, next.run()).await;
+            // A limit beyond what the clock can hold is none.
+            let Some(deadline) = Instant::now().checked_add(self.limit) else { return next.run().await };
+            let cx = call.cx.clone().with_deadline(deadline.into_std());
+            let timeout = tokio::time::timeout_at(deadline, next.run_with(&cx)).await;
             timeout.unwrap_or(Err(CallError::TimedOut { limit: self.limit }))
         })
     }

@@ -126,10 +126,10 @@ impl Inspector {
         }
         let (mut shown, mut offer) = (None, None);
         if verdict == Verdict::Ask || tool.external {
-            match spec.with_defaults(arguments) {
+            match Shown::new(spec, arguments, &run.taint) {
                 Ok(view) => {
-                    offer = self.offer.as_ref().and_then(|offer| offer(spec, &view));
-                    shown = Some(Shown::new(spec, view, &run.taint));
+                    offer = self.offer.as_ref().and_then(|offer| offer(spec, &view.arguments));
+                    shown = Some(view);
                 }
                 Err(feedback) => return Finding::Ended(CallResult::Rejected { feedback }),
             }
@@ -141,7 +141,7 @@ impl Inspector {
     fn output(&self, name: &str, given: &Value) -> Result<Output, Refusal> {
         let Some(tool) = self.tools.get(name) else { return Err(Refusal::ToolChanged) };
         if tool.spec().traits.external {
-            return tool.answer(&given.to_string()).map_err(|error| match error {
+            return self.tools.answer(name, &given.to_string()).map_err(|error| match error {
                 CallError::Rejected(feedback) => Refusal::Invalid { feedback },
                 _ => Refusal::ToolChanged,
             });

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::Call;
 use crate::digest::Digest;
-use crate::feedback::one_line;
+use crate::feedback::{Rejection, one_line};
 use crate::tool::{Effect, ToolSpec};
 
 /// What a person is shown about a call: all of it, with nothing cut and nothing that could fool the eye.
@@ -25,42 +25,45 @@ pub struct Shown {
     /// The question of the declaration, with the arguments in their places.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub challenge: Option<String>,
-    /// The arguments as JSON, for a form; not escaped, see [`Shown::lines`].
+    /// The arguments as JSON, for a form: not escaped, and numbers of more than 64 bits are rounded; see `lines`.
     pub arguments: Value,
+    /// The arguments' names and values, to be shown a line each.
+    pub lines: Vec<(String, String)>,
     /// Tools whose outputs hold text of strangers, and came before this call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tainted_by: Vec<String>,
 }
 
 impl Shown {
-    /// What is shown about a call of the tool `spec` with `arguments`.
-    pub fn new(spec: &ToolSpec, arguments: Value, tainted_by: &[String]) -> Self {
-        Self {
+    /// What is shown about a call of the tool `spec`.
+    ///
+    /// Fails when `arguments` are no object.
+    pub fn new(spec: &ToolSpec, arguments: &str, tainted_by: &[String]) -> Result<Self, Rejection> {
+        let written = spec.written(arguments)?;
+        Ok(Self {
             tool: one_line(&spec.name),
             title: spec.title.as_deref().map(one_line),
             effect: spec.traits.effect,
-            challenge: spec.challenge(&arguments).as_deref().map(one_line),
-            arguments,
+            challenge: spec.challenge(&written).as_deref().map(one_line),
+            arguments: spec.with_defaults(arguments)?,
+            lines: written.iter().map(|(name, value)| (one_line(name), one_line(value))).collect(),
             tainted_by: tainted_by.iter().map(|name| one_line(name)).collect(),
-        }
+        })
     }
 
     /// What is shown about a call that was started already: its arguments as they were written.
     pub(super) fn of_running(call: &Call) -> Self {
+        let arguments: Value = serde_json::from_str(&call.arguments().text).unwrap_or_default();
+        let line = |(name, value): (&String, &Value)| (one_line(name), one_line(&value.to_string()));
         Self {
             tool: one_line(&call.name),
             title: None,
             effect: call.tool.as_ref().map_or(Effect::default(), |tool| tool.effect),
             challenge: None,
-            arguments: serde_json::from_str(&call.arguments().text).unwrap_or_default(),
+            lines: arguments.as_object().into_iter().flatten().map(line).collect(),
+            arguments,
             tainted_by: Vec::new(),
         }
-    }
-
-    /// The arguments' names and values, to be shown a line each.
-    pub fn lines(&self) -> Vec<(String, String)> {
-        let line = |(name, value): (&String, &Value)| (one_line(name), one_line(&value.to_string()));
-        self.arguments.as_object().into_iter().flatten().map(line).collect()
     }
 
     /// The digest of everything that is shown.

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::{Terminal, edit};
 use crate::agent::{ApprovalRequest, Decision, ExternalCall};
 use crate::feedback::{Rejection, one_line};
+use crate::schema::Validator;
 use crate::tool::{Effect, ToolSpec};
 
 /// Shows the call and asks: yes, no with a reason, or edit.
@@ -13,12 +14,14 @@ pub(super) async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> D
     if let Some(feedback) = &request.feedback {
         tell(terminal, feedback);
     }
-    show(terminal, &request.spec, &arguments);
+    show(terminal, &request.spec, &request.written);
+    let mut fits = true;
     let nobody = || Decision::Deny { reason: Some("nobody answered".to_owned()) };
     loop {
         let Ok(Some(answer)) = terminal.ask("Allow it? [y]es, [n]o, [e]dit: ").await else { return nobody() };
         match answer.trim().to_lowercase().as_str() {
             "y" | "yes" if arguments == request.arguments => return Decision::Approve,
+            "y" | "yes" if !fits => terminal.say("Not with these arguments: please edit them again, or say no."),
             "y" | "yes" => return Decision::Edit { arguments },
             "n" | "no" => {
                 let reason = terminal.ask("Why? (the model is told; empty for no reason) ").await.ok().flatten();
@@ -28,7 +31,18 @@ pub(super) async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> D
             "e" | "edit" => match edit::edit(terminal, &request.spec, &arguments).await {
                 Some(edited) => {
                     arguments = edited;
-                    show(terminal, &request.spec, &arguments);
+                    fits = match misfit(&request.spec, &arguments) {
+                        Some(rejection) => {
+                            tell(terminal, &rejection);
+                            false
+                        }
+                        None => true,
+                    };
+                    if arguments == request.arguments {
+                        show(terminal, &request.spec, &request.written);
+                    } else {
+                        show(terminal, &request.spec, &written(&arguments));
+                    }
                 }
                 None => return nobody(),
             },
@@ -41,7 +55,7 @@ pub(super) async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> D
 pub(super) async fn execute(terminal: &Terminal, call: &ExternalCall) -> Option<String> {
     match &call.feedback {
         Some(feedback) => tell(terminal, feedback),
-        None => show(terminal, &call.spec, &call.arguments),
+        None => show(terminal, &call.spec, &call.written),
     }
     let schema = call.spec.output.as_ref().map(|schema| schema.neutral().clone()).unwrap_or_default();
     edit::value(terminal, "answer", &schema).await.map(|value| value.to_string())
@@ -53,22 +67,37 @@ fn tell(terminal: &Terminal, feedback: &Rejection) {
     }
 }
 
+/// What is wrong with edited arguments as far as the schema tells. The tool itself is asked when they are approved; then
+/// they would have to be typed again.
+fn misfit(spec: &ToolSpec, arguments: &Value) -> Option<Rejection> {
+    let problems = Validator::compile(spec.input.neutral()).ok()?.problems(arguments, "");
+    (!problems.is_empty()).then(|| Rejection::new(problems))
+}
+
+/// Edited arguments as texts. They are used as they are, so there are no digits to be lost.
+fn written(arguments: &Value) -> Vec<(String, String)> {
+    let entries = arguments.as_object().into_iter().flatten();
+    entries.map(|(name, value)| (name.clone(), value.to_string())).collect()
+}
+
 /// The tool, what it does to the world, and every argument, with nothing cut and nothing that could fool the eye.
-fn show(terminal: &Terminal, spec: &ToolSpec, arguments: &Value) {
-    let title = spec.title.as_deref().unwrap_or(&spec.name);
+fn show(terminal: &Terminal, spec: &ToolSpec, written: &[(String, String)]) {
     let effect = match spec.traits.effect {
         Effect::ReadOnly => "reads",
         Effect::Write => "changes something",
         Effect::Destructive => "DESTROYS something",
     };
-    terminal.say(&format!("\n{} ({}; {effect})", one_line(title), one_line(&spec.name)));
-    if let Some(challenge) = spec.challenge(arguments) {
+    let name = one_line(&spec.name);
+    terminal.say(&match &spec.title {
+        Some(title) => format!("\n{} ({name}; {effect})", one_line(title)),
+        None => format!("\n{name} ({effect})"),
+    });
+    if let Some(challenge) = spec.challenge(written) {
         terminal.say(&format!("  {}", one_line(&challenge)));
     }
-    let Some(arguments) = arguments.as_object() else { return };
-    let width = arguments.keys().map(|name| name.chars().count()).max().unwrap_or_default();
-    for (name, value) in arguments {
+    let width = written.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+    for (name, value) in written {
         // JSON writes line breaks out, so a value cannot pretend to be another line.
-        terminal.say(&format!("  {:width$}  {}", one_line(name), one_line(&value.to_string())));
+        terminal.say(&format!("  {:width$}  {}", one_line(name), one_line(value)));
     }
 }

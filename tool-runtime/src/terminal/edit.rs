@@ -13,6 +13,7 @@ const DEEPEST: usize = 4;
 /// Asks for each parameter; an empty answer keeps what is there. `None` when the input has ended.
 pub(super) async fn edit(terminal: &Terminal, spec: &ToolSpec, arguments: &Value) -> Option<Value> {
     let schema = spec.input.neutral();
+    terminal.say("  Press Enter to keep what stands in brackets.");
     let mut edited = arguments.as_object().cloned().unwrap_or_default();
     entries(&Questions { terminal, root: schema }, schema, &mut edited, 0).await?;
     Some(Value::Object(edited))

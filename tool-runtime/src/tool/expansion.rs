@@ -1,6 +1,10 @@
 //! Small pieces that only expansions of the macros call.
 
-use std::{marker::PhantomData, sync::Arc};
+use std::{
+    marker::PhantomData,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -10,6 +14,12 @@ use super::{CallError, CallFuture, Tool};
 /// The work of a call that is executed outside this program.
 pub fn outside<'a>() -> CallFuture<'a> {
     Box::pin(std::future::ready(Err(CallError::NotExecuted)))
+}
+
+/// Whether the predicate of `approval = when(…)` wants a person to be asked. One that panics does: nobody knows what it
+/// would have said.
+pub fn asks<I>(predicate: fn(&I) -> bool, input: &I) -> bool {
+    catch_unwind(AssertUnwindSafe(|| predicate(input))).unwrap_or(true)
 }
 
 /// A default that was written as a literal, as JSON.

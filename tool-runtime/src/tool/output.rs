@@ -2,6 +2,7 @@
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
 use super::Failure;
 use crate::message::Part;
@@ -60,16 +61,34 @@ impl Output {
     }
 
     /// What the model sees. A value that is a text is shown without quotes.
+    ///
+    /// A refused call is told as an object with `"ok": false`. So that no output is taken for one, and the call made
+    /// again, an object with an `ok` of its own that is not `true` is shown as `{"ok":true,"value":…}`.
     pub fn for_model(&self) -> Vec<Part> {
         match (&self.content, &self.json) {
             (Some(parts), _) => parts.clone(),
             (None, Some(json)) => match serde_json::from_str::<String>(json) {
                 Ok(text) => vec![Part::Text { text }],
+                Err(_) if looks_refused(json) => vec![Part::Json { json: format!(r#"{{"ok":true,"value":{json}}}"#) }],
                 Err(_) => vec![Part::Json { json: json.clone() }],
             },
             (None, None) => Vec::new(),
         }
     }
+}
+
+/// Whether an output could be taken for the answer to a refused call.
+fn looks_refused(json: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Look {
+        ok: Option<Value>,
+    }
+    // `ok` can also be written with escapes, which serde does not do; outputs come from serde.
+    if !json.trim_start().starts_with('{') || !json.contains("\"ok\"") {
+        return false;
+    }
+    let look: Result<Look, _> = serde_json::from_str(json);
+    look.map_or(true, |look| look.ok.is_some_and(|ok| ok != Value::Bool(true)))
 }
 
 /// A type that a tool can give back: anything with serde's `Serialize` and schemars' `JsonSchema`, or one of [`Text`],

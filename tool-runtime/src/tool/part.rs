@@ -89,7 +89,8 @@ pub trait DynTool: Send + Sync {
 
     /// Reads the output that somebody outside gave to a call of an external tool.
     ///
-    /// Fails when the tool is not external, or the output is not of its type.
+    /// Fails when the tool is not external, or the output is not of its type. An answer from outside the program goes
+    /// through [`Toolset::answer`](crate::Toolset::answer), which also limits its size.
     fn answer(&self, output: &str) -> Result<Output, CallError>;
 }
 

@@ -1,6 +1,6 @@
 //! What is known about a tool without running it.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -44,22 +44,33 @@ impl ToolSpec {
         all.extend(given);
         Ok(Value::Object(all))
     }
+
+    /// The same as texts, name and JSON: what was given stands there as it was written, with all the digits that a
+    /// [`Value`] would round. Each is one line.
+    ///
+    /// Fails like [`ToolSpec::with_defaults`].
+    pub fn written(&self, arguments: &str) -> Result<Vec<(String, String)>, Rejection> {
+        let all = self.with_defaults(arguments)?;
+        let mut given: HashMap<String, String> = json::entries(arguments).into_iter().collect();
+        let text =
+            |(name, value): (&String, &Value)| (name.clone(), given.remove(name).unwrap_or_else(|| value.to_string()));
+        Ok(all.as_object().into_iter().flatten().map(text).collect())
+    }
 }
 
 impl ToolSpec {
-    /// The question of the declaration ([`Traits::challenge`]) with the arguments in their places; `None` without one.
+    /// The question of the declaration ([`Traits::challenge`]) with the arguments of [`ToolSpec::written`] in their
+    /// places; `None` without one.
     ///
     /// Arguments are written as JSON, so that none can pretend to be part of the question.
-    pub fn challenge(&self, arguments: &Value) -> Option<String> {
+    pub fn challenge(&self, written: &[(String, String)]) -> Option<String> {
         let mut text = String::new();
         let mut rest = self.traits.challenge.as_deref()?;
         while let Some((before, after)) = rest.split_once('{') {
             let Some((name, behind)) = after.split_once('}') else { break };
             text.push_str(before);
-            match arguments.get(name) {
-                Some(value) => text.push_str(&value.to_string()),
-                None => text.push_str("(not given)"),
-            }
+            let value = written.iter().find(|(given, _)| given == name);
+            text.push_str(value.map_or("(not given)", |(_, value)| value));
             rest = behind;
         }
         text.push_str(rest);

@@ -29,6 +29,24 @@ impl Toolset {
         self.start_tool(&**tool, arguments, cx)
     }
 
+    /// Reads the output that somebody outside gave to a call of the external tool `name`: under the same limit on bytes and
+    /// depth as arguments, and with panics kept inside.
+    ///
+    /// Fails when there is no such tool, it is not external, or the output is too large or not of its type.
+    pub fn answer(&self, name: &str, output: &str) -> Result<Output, CallError> {
+        let Some(tool) = self.get(name) else {
+            return Err(CallError::NotAvailable { name: name.to_owned(), suggestion: self.nearest(name) });
+        };
+        self.admit(output, "of output")?;
+        contain(|| tool.answer(output))?
+    }
+
+    #[inline]
+    fn admit(&self, text: &str, what: &str) -> Result<(), Rejection> {
+        let limit = self.inner.argument_limit;
+        if text.len() <= limit { Ok(()) } else { Err(too_large(text.len(), limit, what)) }
+    }
+
     #[inline]
     fn start_tool<'a>(
         &self,
@@ -36,9 +54,7 @@ impl Toolset {
         arguments: &'a str,
         cx: &'a Context,
     ) -> Result<Started<'a>, CallError> {
-        if arguments.len() > self.inner.argument_limit {
-            return Err(too_large(arguments.len(), self.inner.argument_limit).into());
-        }
+        self.admit(arguments, "of arguments")?;
         contain(|| tool.start(arguments, cx))?
     }
 }
@@ -68,7 +84,8 @@ fn text_of(panic: &(dyn Any + Send)) -> String {
     }
 }
 
-fn too_large(bytes: usize, limit: usize) -> Rejection {
-    let problem = Problem::new("", ProblemKind::TooLarge, format!("at most {limit} bytes of arguments"));
+#[cold]
+fn too_large(bytes: usize, limit: usize, what: &str) -> Rejection {
+    let problem = Problem::new("", ProblemKind::TooLarge, format!("at most {limit} bytes {what}"));
     Rejection::one(problem.got(format!("{bytes} bytes")))
 }

@@ -65,15 +65,27 @@ pub struct Next<'a> {
 }
 
 impl<'a> Next<'a> {
+    /// Runs what lies inside with another context, such as one with an earlier deadline. The arguments are read again for
+    /// it.
+    pub fn run_with<'b>(&'b mut self, cx: &'b Context) -> CallFuture<'b> {
+        // What was prepared looks at the context of before.
+        self.first = None;
+        begin(self.inner, self.call.arguments, cx)
+    }
+
     /// Runs what lies inside. Each call of this method is another run. A panic in there is an error here.
     pub fn run(&mut self) -> CallFuture<'a> {
         match self.first.take() {
             Some(work) => Box::pin(run(work)),
-            None => match self.inner.start(self.call.arguments, self.call.cx) {
-                Ok(started) => Box::pin(run(started.work)),
-                Err(error) => Box::pin(std::future::ready(Err(error))),
-            },
+            None => begin(self.inner, self.call.arguments, self.call.cx),
         }
+    }
+}
+
+fn begin<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) -> CallFuture<'a> {
+    match tool.start(arguments, cx) {
+        Ok(started) => Box::pin(run(started.work)),
+        Err(error) => Box::pin(std::future::ready(Err(error))),
     }
 }
 

@@ -35,7 +35,7 @@ pub use runtime::{RuntimeTool, RuntimeToolBuilder};
 
 use crate::tool::{Bound, DynTool, Part, ToolSpec};
 
-/// How many bytes of arguments a call may have, unless [`Toolset::argument_limit`] says otherwise.
+/// How many bytes of arguments a call may have, and the answer to an external one, unless [`Toolset::argument_limit`] says otherwise.
 pub const DEFAULT_ARGUMENT_LIMIT: usize = 4 * 1024 * 1024;
 
 /// Tools in order, each under a name of its own. Cheap to clone.
@@ -149,7 +149,7 @@ impl Toolset {
         Self::from_unique(tools, self.inner.argument_limit)
     }
 
-    /// Sets how many bytes of arguments a call may have.
+    /// Sets how many bytes of arguments a call may have, and the answer to an external one.
     pub fn argument_limit(self, bytes: usize) -> Self {
         Self::from_unique(self.inner.tools.clone(), bytes)
     }

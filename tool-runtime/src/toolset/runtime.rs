@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{NameError, check_name};
 use crate::feedback::{Problem, ProblemKind, Rejection, malformed, shorten};
@@ -12,6 +12,9 @@ use crate::schema::{Schema, Validator};
 use crate::tool::{
     Approval, CallError, Context, DynTool, Effect, Failure, Output, Started, ToolSpec, Traits, duplicate,
 };
+
+/// How many parameters of a schema that cannot be compiled are shown to a model.
+const MOST_OUTLINED: usize = 100;
 
 type Handler = dyn Fn(Value, Context) -> BoxFuture<'static, Result<Output, CallError>> + Send + Sync;
 
@@ -69,7 +72,8 @@ impl RuntimeTool {
     }
 
     /// What of the schemas is not checked, and why; usually nothing. The tool can be used all the same. Where the schema
-    /// of the arguments could not be compiled at all, [`Traits::unvalidated`] is set.
+    /// of the arguments could not be compiled at all, [`Traits::unvalidated`] is set, and a model is shown an object with
+    /// the names and descriptions of its parameters only: providers refuse what cannot be compiled, too.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -98,6 +102,18 @@ fn compile(what: &str, schema: &Value, warnings: &mut Vec<String>) -> Option<Val
             None
         }
     }
+}
+
+/// What a model is shown of a schema that cannot be compiled: the parameters, without what they must be.
+fn outline(schema: &Value) -> Value {
+    let properties = schema["properties"].as_object().into_iter().flatten().take(MOST_OUTLINED);
+    let described = |property: &Value| match property["description"].as_str() {
+        Some(text) => json!({ "description": text }),
+        None => json!({}),
+    };
+    let properties: Map<String, Value> =
+        properties.map(|(name, property)| (name.clone(), described(property))).collect();
+    json!({ "type": "object", "properties": properties })
 }
 
 /// The schema of arguments, which are an object: that is not always said, and providers want to hear it.
@@ -184,11 +200,12 @@ impl RuntimeToolBuilder {
         let input = compile("arguments", &schema, &mut warnings);
         self.traits.unvalidated = input.is_none();
         let output = self.output.as_ref().and_then(|schema| compile("output", schema, &mut warnings));
+        let shown = if input.is_some() { of_object(schema) } else { outline(&schema) };
         let spec = ToolSpec {
             name: self.name,
             title: self.title,
             description: self.description,
-            input: Arc::new(Schema::new(of_object(schema))),
+            input: Arc::new(Schema::new(shown)),
             output: self.output.map(|schema| Arc::new(Schema::new(schema))),
             traits: self.traits,
         };

@@ -28,18 +28,19 @@ impl Driver<'_> {
         let Some(tool) = self.inspector.tools().get(&call.name) else { return };
         let (front, id) = (Arc::clone(&self.agent.front), id.clone());
         let (call_id, spec, arguments) = (call.id.to_string(), Arc::clone(tool.spec()), open.shown.arguments.clone());
+        let written = open.shown.lines.clone();
         let obligation = open.clone();
         self.person = Some(match &open.kind {
             ObligationKind::Approval { .. } | ObligationKind::Reconcile => {
                 let reconciles = matches!(open.kind, ObligationKind::Reconcile);
-                let request = ApprovalRequest { call_id, spec, arguments, feedback, obligation };
+                let request = ApprovalRequest { call_id, spec, arguments, written, feedback, obligation };
                 Box::pin(async move {
                     let decision = if reconciles { front.reconcile(&request) } else { front.approve(&request) };
                     (id, Some(decision.await))
                 })
             }
             ObligationKind::External => {
-                let request = ExternalCall { call_id, spec, arguments, feedback };
+                let request = ExternalCall { call_id, spec, arguments, written, feedback };
                 Box::pin(async move {
                     let output = front.execute(&request).await;
                     (id, output.map(|text| given(&text)))

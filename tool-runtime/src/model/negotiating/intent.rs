@@ -223,6 +223,12 @@ impl Index {
             by_names += by_name;
             score += if by_name > 0.0 { 0.0 } else { best };
         }
+        // "Book TA480" says what to do, as "Book a flight" does; "My bookings" only has the word in it.
+        let first = folded.split(' ').next().unwrap_or_default();
+        let leads = |phrase: &String| phrase.split(' ').next() == Some(first);
+        if words::is_verb(&words::stem(first)) && tool.phrases.iter().any(leads) {
+            score += 1.5;
+        }
         let whole = tool.name.len().max(1) as f64;
         score += by_names * (0.3 + 0.7 * (covered.len() as f64 / whole));
         for phrase in tool.phrases.iter().filter(|phrase| choose::mentions(folded, phrase)) {

@@ -121,7 +121,10 @@ impl Dialogue<'_> {
                 self.tell("All right. What would you like instead?");
             }
             None if scalar::place(text).is_some() || scalar::yes_or_no(text).is_some() => {
-                self.tell(format!("Which one? Please give a number from 1 to {}.", offered.len()));
+                self.tell(match offered.len() {
+                    1 => "Shall I? Please say yes or no.".to_owned(),
+                    count => format!("Which one? Please give a number from 1 to {count}."),
+                });
                 self.stage = Stage::Choosing { offered, text: before, quiet: true };
             }
             None => {

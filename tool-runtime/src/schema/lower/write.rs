@@ -1,6 +1,6 @@
 //! Writing shapes down, as the rules of a provider want it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -149,9 +149,11 @@ impl Writer<'_> {
             self.node(only, false)
         } else if self.rules.unions {
             let mut nodes: Vec<Value> = Vec::new();
+            // By their texts: comparing each with each takes minutes for ten thousand.
+            let mut seen = HashSet::new();
             for member in others {
                 let node = Value::Object(self.node(member, false));
-                if !nodes.contains(&node) {
+                if seen.insert(node.to_string()) {
                     nodes.push(node);
                 }
             }

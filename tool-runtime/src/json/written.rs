@@ -1,0 +1,64 @@
+//! JSON as it was written: digits that no number type of ours holds are still there.
+
+use serde::de::IgnoredAny;
+use serde_json::{Deserializer, Value};
+
+use super::Object;
+
+/// The entries of the object that `text` consists of, each value on one line; up to the first that is no JSON.
+pub(crate) fn entries(text: &str) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    let Ok(mut object) = Object::enter(text) else { return all };
+    while let Ok(true) = object.more() {
+        let (Ok(name), Ok(value)) = (object.key(), object.value()) else { break };
+        let mut values = Deserializer::from_str(value).into_iter::<IgnoredAny>();
+        let Some(Ok(_)) = values.next() else { break };
+        let length = values.byte_offset();
+        all.push((name.into_owned(), one_line(&value[..length])));
+        object.advance(length);
+    }
+    all
+}
+
+/// A JSON value without the white space between its parts. Numbers keep their digits; texts are written the way
+/// serde_json writes them, so that one text has one form.
+fn one_line(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(at) = rest.find('"') {
+        let mut texts = Deserializer::from_str(&rest[at..]).into_iter::<String>();
+        let Some(Ok(text)) = texts.next() else { break };
+        out.extend(rest[..at].chars().filter(|c| !c.is_ascii_whitespace()));
+        out.push_str(&Value::String(text).to_string());
+        rest = &rest[at + texts.byte_offset()..];
+    }
+    out.extend(rest.chars().filter(|c| !c.is_ascii_whitespace()));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::{entries, one_line};
+
+    #[test]
+    fn digits_stay_and_white_space_goes() {
+        let text = " { \"a\" : [ 123456789012345678901234567890 , -0.10 ] ,\n\"b c\":\"x \\u0041\\n y\" , \"d\":{} } ";
+        let expected = [("a", "[123456789012345678901234567890,-0.10]"), ("b c", r#""x A\n y""#), ("d", "{}")];
+        assert_eq!(entries(text), expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        assert!(entries("[1]").is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn means_the_same(text in r#"[{}\[\]",:0-9a-c\\u \-.e]{0,24}"#) {
+            if let Ok(value) = serde_json::from_str::<Value>(&text) {
+                let line = one_line(&text);
+                prop_assert!(!line.contains('\n'));
+                prop_assert_eq!(serde_json::from_str::<Value>(&line).expect("still JSON"), value);
+            }
+        }
+    }
+}
