@@ -10,6 +10,54 @@ use crate::schema::{Severity, loss::Losses, number, shape::Draft, words};
 
 pub(super) struct Seven;
 
+/// Whether draft 7 means by `schema`, which has at most [`bound::LEVELS`](crate::schema::bound::LEVELS) levels, what its
+/// own version does. Then there is nothing to rewrite, as with nearly all schemas of declared tools.
+pub(super) fn says_it_alike(schema: &Value) -> bool {
+    Draft::of(schema) == Draft::Twenty && is_alike(schema)
+}
+
+fn is_alike(schema: &Value) -> bool {
+    let Value::Object(map) = schema else { return true };
+    map.iter().all(|(word, value)| ALIKE.contains(&word.as_str()) && (word != "items" || !value.is_array()))
+        && words::inside(map).all(|(_, _, one)| is_alike(one))
+}
+
+/// The keywords that draft 7 has too, with the same meaning and whatever stands beside them. References are not among
+/// them: they point into keywords that may have another name.
+const ALIKE: &[&str] = &[
+    "type",
+    "description",
+    "properties",
+    "required",
+    "additionalProperties",
+    "minimum",
+    "maximum",
+    "items",
+    "enum",
+    "const",
+    "default",
+    "examples",
+    "title",
+    "format",
+    "anyOf",
+    "oneOf",
+    "allOf",
+    "not",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minProperties",
+    "maxProperties",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "patternProperties",
+    "propertyNames",
+];
+
 impl Version for Seven {
     const DEFINITIONS: &'static str = "definitions";
 
