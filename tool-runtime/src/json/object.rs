@@ -23,6 +23,7 @@ pub(crate) struct ScanError;
 
 impl<'a> Object<'a> {
     /// Enters the object that `text` consists of. Blank text is an empty object.
+    #[inline]
     pub(crate) fn enter(text: &'a str) -> Result<Self, ScanError> {
         let mut object = Self { text, at: 0, first: true };
         match object.peek() {
@@ -101,6 +102,7 @@ impl<'a> Object<'a> {
     }
 
     /// Reads a key; the cursor is at its opening quote.
+    #[inline(never)]
     pub(crate) fn key(&mut self) -> Result<Cow<'a, str>, ScanError> {
         let start = self.at + 1;
         for (offset, &byte) in self.text.as_bytes()[start..].iter().enumerate() {

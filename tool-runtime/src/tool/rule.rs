@@ -67,8 +67,11 @@ pub enum Number {
 
 impl Number {
     #[allow(clippy::cast_precision_loss, reason = "a bound beyond 2^53 is compared with a float, which is no finer")]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_lossless, reason = "compared with what came in")]
     const fn as_f64(self) -> f64 {
         match self {
+            // The conversion of the wide type takes ten times as long.
+            Self::Int(int) if int as i64 as i128 == int => int as i64 as f64,
             Self::Int(int) => int as f64,
             Self::Float(float) => float,
         }
