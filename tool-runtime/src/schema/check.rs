@@ -93,7 +93,7 @@ impl<'a> Walk<'a> {
         if !map.iter().all(|(word, value)| enforced(map, word, value, variant)) {
             return true;
         }
-        if let Some(reference) = map.get("$ref") {
+        if let Some(reference) = words::get(map, "$ref") {
             let at = place.pointer();
             let target = reference.as_str().and_then(|reference| pointer::resolve(self.root, &at, reference));
             let Some((at, schema)) = target else { return true };
@@ -147,7 +147,7 @@ const BY_TYPES: &[&str] =
 
 fn is_own_bound(schema: &Map<String, Value>, word: &str, value: &Value) -> bool {
     let Some(value) = value.as_number() else { return false };
-    if let Some((min, max)) = schema.get("format").and_then(Value::as_str).and_then(range_of) {
+    if let Some((min, max)) = words::get(schema, "format").and_then(Value::as_str).and_then(range_of) {
         let own = if word == "minimum" { min } else { max };
         return own.is_some_and(|own| number::compare(&own, value).is_eq());
     }

@@ -43,6 +43,14 @@ pub(super) fn is_schema(value: &Value) -> bool {
     value.is_object() || value.is_boolean()
 }
 
+/// The value of `word`. Nearly every schema has so few keywords that looking at them takes less time than hashing one.
+pub(super) fn get<'a>(schema: &'a Map<String, Value>, word: &str) -> Option<&'a Value> {
+    if schema.len() > 8 {
+        return schema.get(word);
+    }
+    schema.iter().find(|(key, _)| *key == word).map(|(_, value)| value)
+}
+
 /// Where a schema stands below a keyword.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Token<'a> {

@@ -22,16 +22,16 @@ pub(super) fn input(fields: &[&dyn AnyField]) -> Input {
         types.push(Value::from(std::mem::take(&mut described.schema)));
         rest.push((field.param(), described));
     }
-    // What the types promise is asked before the declarations add to it. Nothing is copied for that.
-    let mut plain = json!({});
-    plain["allOf"] = Value::Array(types);
-    plain["$defs"] = Value::Object(generator.take_definitions(true));
-    let guarded = needs_check(&plain);
-
+    // What the types promise is asked before the declarations add to it.
+    let definitions = generator.take_definitions(true);
+    let guarded = if definitions.is_empty() {
+        types.iter().any(needs_check)
+    } else {
+        needs_check(&json!({ "allOf": types, "$defs": definitions }))
+    };
     let mut properties = Map::new();
     let mut required = Vec::new();
-    let types = plain["allOf"].as_array_mut().into_iter().flatten().map(Value::take);
-    for (schema, (param, described)) in types.zip(rest) {
+    for (schema, (param, described)) in types.into_iter().zip(rest) {
         if described.required {
             required.push(Value::from(param.name));
         }
@@ -44,9 +44,8 @@ pub(super) fn input(fields: &[&dyn AnyField]) -> Input {
         schema.insert("required".to_owned(), Value::Array(required));
     }
     schema.insert("additionalProperties".to_owned(), Value::Bool(false));
-    let definitions = plain["$defs"].take();
-    if definitions.as_object().is_some_and(|definitions| !definitions.is_empty()) {
-        schema.insert("$defs".to_owned(), definitions);
+    if !definitions.is_empty() {
+        schema.insert("$defs".to_owned(), Value::Object(definitions));
     }
     Input { schema: Schema::from_schemars(schema), guarded }
 }

@@ -32,9 +32,11 @@ fn pass(schema: &mut Value, level: usize) {
         }
         pass(child, level + 1);
     });
-    simple::unwrap_single(map);
-    simple::join_null(map);
-    simple::join_constants(map);
+    if map.keys().any(|word| matches!(word.as_str(), "allOf" | "anyOf" | "oneOf")) {
+        simple::unwrap_single(map);
+        simple::join_null(map);
+        simple::join_constants(map);
+    }
     simple::declare_empty(map);
     bounds::make_explicit(map);
 }

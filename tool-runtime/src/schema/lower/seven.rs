@@ -18,45 +18,48 @@ pub(super) fn says_it_alike(schema: &Value) -> bool {
 
 fn is_alike(schema: &Value) -> bool {
     let Value::Object(map) = schema else { return true };
-    map.iter().all(|(word, value)| ALIKE.contains(&word.as_str()) && (word != "items" || !value.is_array()))
+    map.iter().all(|(word, value)| is_old(word) && (word != "items" || !value.is_array()))
         && words::inside(map).all(|(_, _, one)| is_alike(one))
 }
 
-/// The keywords that draft 7 has too, with the same meaning and whatever stands beside them. References are not among
-/// them: they point into keywords that may have another name.
-const ALIKE: &[&str] = &[
-    "type",
-    "description",
-    "properties",
-    "required",
-    "additionalProperties",
-    "minimum",
-    "maximum",
-    "items",
-    "enum",
-    "const",
-    "default",
-    "examples",
-    "title",
-    "format",
-    "anyOf",
-    "oneOf",
-    "allOf",
-    "not",
-    "pattern",
-    "minLength",
-    "maxLength",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "minProperties",
-    "maxProperties",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "patternProperties",
-    "propertyNames",
-];
+/// Whether draft 7 has `word` too, with the same meaning whatever stands beside it. References are not among these: they
+/// point through keywords that may have another name.
+fn is_old(word: &str) -> bool {
+    matches!(
+        word,
+        "additionalProperties"
+            | "allOf"
+            | "anyOf"
+            | "const"
+            | "default"
+            | "description"
+            | "enum"
+            | "examples"
+            | "exclusiveMaximum"
+            | "exclusiveMinimum"
+            | "format"
+            | "items"
+            | "maxItems"
+            | "maxLength"
+            | "maxProperties"
+            | "maximum"
+            | "minItems"
+            | "minLength"
+            | "minProperties"
+            | "minimum"
+            | "multipleOf"
+            | "not"
+            | "oneOf"
+            | "pattern"
+            | "patternProperties"
+            | "properties"
+            | "propertyNames"
+            | "required"
+            | "title"
+            | "type"
+            | "uniqueItems"
+    )
+}
 
 impl Version for Seven {
     const DEFINITIONS: &'static str = "definitions";
