@@ -10,7 +10,7 @@ use serde_json::Deserializer;
 /// [`Object::advance`] how long it was. So every value is read once, by the code that knows its type. Who expects a
 /// certain key takes the steps of an entry one by one: [`Object::more`], [`Object::skip_key`] or [`Object::key`], and
 /// [`Object::value`].
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Object<'a> {
     text: &'a str,
     at: usize,

@@ -252,6 +252,17 @@ mod tests {
     }
 
     #[test]
+    fn references_are_followed_from_where_they_stand() {
+        let inside = |kind: Value| {
+            let part =
+                json!({"$id": "https://example.com/part", "$defs": {"x": kind}, "items": [{"$ref": "#/$defs/x"}]});
+            json!({"properties": {"a/b": part}, "$defs": {"x": {"minLength": 1}}})
+        };
+        assert!(!needs_check(&inside(json!({"type": "string"}))));
+        assert!(needs_check(&inside(json!({"pattern": "a"}))));
+    }
+
+    #[test]
     fn circles_end() {
         assert!(!needs_check(&json!({"$ref": "#"})));
         assert!(!needs_check(

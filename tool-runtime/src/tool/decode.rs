@@ -37,7 +37,12 @@ fn read(text: &str, slots: &mut [&mut dyn AnySlot]) -> Option<usize> {
     while object.more().ok()? {
         let index = match slots.get(next).map(|slot| slot.param()) {
             Some(param) if param.plain && object.skip_key(param.name) => next,
-            _ => find(&mut object, slots)?,
+            // By value, so that the cursor stays in registers where the order is the expected one.
+            _ => {
+                let (index, behind) = find(object, slots)?;
+                object = behind;
+                index
+            }
         };
         let rest = object.value().ok()?;
         object.advance(slots[index].accept(rest)?);
@@ -47,11 +52,12 @@ fn read(text: &str, slots: &mut [&mut dyn AnySlot]) -> Option<usize> {
     Some(filled)
 }
 
-/// Reads a key that is not the expected one: the slot that it means.
+/// Reads a key that is not the expected one: the slot that it means, and the cursor behind it.
 #[inline(never)]
-fn find(object: &mut Object<'_>, slots: &[&mut dyn AnySlot]) -> Option<usize> {
+fn find<'a>(mut object: Object<'a>, slots: &[&mut dyn AnySlot]) -> Option<(usize, Object<'a>)> {
     let key = object.key().ok()?;
-    slots.iter().position(|slot| slot.param().is_called(&key))
+    let index = slots.iter().position(|slot| slot.param().is_called(&key))?;
+    Some((index, object))
 }
 
 /// Fills the slots that the arguments said nothing about.

@@ -6,8 +6,8 @@
 use std::fmt;
 
 use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Unexpected, VariantAccess,
-    Visitor, value::StrDeserializer,
+    DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor,
+    value::StrDeserializer,
 };
 
 /// Wraps a deserializer, visitor, seed or access, so that the whole value below it is read exactly.

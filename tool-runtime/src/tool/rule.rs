@@ -181,3 +181,21 @@ impl fmt::Debug for Format {
         out.write_str(self.name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::Number;
+
+    proptest! {
+        #[test]
+        #[allow(clippy::cast_precision_loss, reason = "that is what is looked at")]
+        fn every_integer_has_its_float(wide in any::<i128>(), narrow in any::<i64>()) {
+            let edges = [0, i64::MIN.into(), i64::MAX.into(), i128::from(i64::MAX) + 1, i128::from(i64::MIN) - 1, i128::MAX];
+            for int in edges.into_iter().chain([wide, narrow.into()]) {
+                prop_assert_eq!(Number::Int(int).as_f64().to_bits(), (int as f64).to_bits());
+            }
+        }
+    }
+}
