@@ -16,7 +16,7 @@ pub(super) struct Input {
 /// The schema of an object with `fields`.
 pub(super) fn input(fields: &[&dyn AnyField]) -> Input {
     let mut generator = generator();
-    let (mut types, mut rest) = (Vec::new(), Vec::new());
+    let (mut types, mut rest) = (Vec::with_capacity(fields.len()), Vec::with_capacity(fields.len()));
     for field in fields.iter().filter(|field| !field.param().secret) {
         let mut described = field.describe(&mut generator);
         types.push(Value::from(std::mem::take(&mut described.schema)));
@@ -29,7 +29,7 @@ pub(super) fn input(fields: &[&dyn AnyField]) -> Input {
     } else {
         needs_check(&json!({ "allOf": types, "$defs": definitions }))
     };
-    let mut properties = Map::new();
+    let mut properties = Map::with_capacity(types.len());
     let mut required = Vec::new();
     for (schema, (param, described)) in types.into_iter().zip(rest) {
         if described.required {
@@ -37,7 +37,7 @@ pub(super) fn input(fields: &[&dyn AnyField]) -> Input {
         }
         properties.insert(param.name.to_owned(), property(schema, described, param));
     }
-    let mut schema = Map::new();
+    let mut schema = Map::with_capacity(5);
     schema.insert("type".to_owned(), "object".into());
     schema.insert("properties".to_owned(), Value::Object(properties));
     if !required.is_empty() {

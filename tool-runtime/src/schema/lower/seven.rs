@@ -6,7 +6,13 @@ use super::{
     rewrite::{Source, Version},
     unevaluated,
 };
-use crate::schema::{Severity, loss::Losses, number, shape::Draft, words};
+use crate::schema::{
+    Severity,
+    loss::Losses,
+    number,
+    shape::Draft,
+    words::{self, Holds},
+};
 
 pub(super) struct Seven;
 
@@ -18,8 +24,17 @@ pub(super) fn says_it_alike(schema: &Value) -> bool {
 
 fn is_alike(schema: &Value) -> bool {
     let Value::Object(map) = schema else { return true };
-    map.iter().all(|(word, value)| is_old(word) && (word != "items" || !value.is_array()))
-        && words::inside(map).all(|(_, _, one)| is_alike(one))
+    map.iter().all(|(word, value)| {
+        is_old(word)
+            && match value {
+                Value::Array(list) if words::holds(word, value) == Holds::Many => {
+                    word != "items" && list.iter().all(is_alike)
+                }
+                Value::Object(named) if words::holds(word, value) == Holds::Named => named.values().all(is_alike),
+                Value::Object(_) if words::holds(word, value) == Holds::One => is_alike(value),
+                _ => true,
+            }
+    })
 }
 
 /// Whether draft 7 has `word` too, with the same meaning whatever stands beside it. References are not among these: they
@@ -27,12 +42,18 @@ fn is_alike(schema: &Value) -> bool {
 fn is_old(word: &str) -> bool {
     matches!(
         word,
-        "additionalProperties"
+        // The usual ones first: they are compared in this order.
+        "type"
+            | "description"
+            | "properties"
+            | "required"
+            | "additionalProperties"
+            | "minimum"
+            | "maximum"
             | "allOf"
             | "anyOf"
             | "const"
             | "default"
-            | "description"
             | "enum"
             | "examples"
             | "exclusiveMaximum"
@@ -42,21 +63,16 @@ fn is_old(word: &str) -> bool {
             | "maxItems"
             | "maxLength"
             | "maxProperties"
-            | "maximum"
             | "minItems"
             | "minLength"
             | "minProperties"
-            | "minimum"
             | "multipleOf"
             | "not"
             | "oneOf"
             | "pattern"
             | "patternProperties"
-            | "properties"
             | "propertyNames"
-            | "required"
             | "title"
-            | "type"
             | "uniqueItems"
     )
 }
