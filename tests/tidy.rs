@@ -9,11 +9,13 @@ use std::{
 const MOST_LINES: usize = 300;
 
 /// The modules of `tool-runtime` from the bottom up: a module uses only those before it.
-const LAYERS: [&[&str]; 9] = [
-    &["json", "schema", "feedback"],
+const LAYERS: [&[&str]; 11] = [
+    &["json", "schema", "feedback", "digest"],
     &["message"],
     &["tool"],
     &["toolset"],
+    &["run"],
+    &["store"],
     &["layer"],
     &["model"],
     &["agent"],

@@ -3,13 +3,16 @@
 
 #[cfg(feature = "agent")]
 pub mod agent;
+mod digest;
 pub mod feedback;
 mod json;
 #[cfg(feature = "agent")]
 pub mod layer;
 pub mod message;
 pub mod model;
+pub mod run;
 pub mod schema;
+pub mod store;
 #[cfg(feature = "terminal")]
 pub mod terminal;
 pub mod tool;

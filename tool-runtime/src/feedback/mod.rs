@@ -1,11 +1,13 @@
 //! What is wrong with the arguments of a call, told so that a model, a person or a form can mend it.
 
+mod escape;
 mod malformed;
 mod problem;
 mod rejection;
 pub mod suggest;
 mod text;
 
+pub use escape::{escape, one_line};
 pub use malformed::malformed;
 pub use problem::{Problem, ProblemKind};
 pub use rejection::Rejection;

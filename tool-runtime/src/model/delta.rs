@@ -1,8 +1,6 @@
 //! What a model streams back, and the turn it adds up to.
 
-use serde::{Deserialize, Serialize};
-
-use crate::message::{AssistantPart, ToolCall};
+use crate::message::{AssistantPart, FinishReason, ToolCall, Usage};
 
 /// One piece of a model's turn.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,52 +37,6 @@ pub enum Delta {
     Usage(Usage),
     /// The turn ended, and why. The last delta.
     Finish(FinishReason),
-}
-
-/// Why a turn ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum FinishReason {
-    /// The model said all it wanted to say.
-    Stop,
-    /// The model waits for the results of its calls.
-    ToolCalls,
-    /// The model hit its size limit: what it said last may be cut, so none of its calls is executed.
-    Length,
-    /// A content filter cut the turn: none of its calls is executed.
-    ContentFilter,
-    /// Another reason, in the provider's words: none of its calls is executed.
-    Other(String),
-}
-
-impl FinishReason {
-    /// Whether the turn is whole, so that its calls may be executed.
-    pub fn is_safe(&self) -> bool {
-        matches!(self, Self::Stop | Self::ToolCalls)
-    }
-}
-
-/// Tokens that a model used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
-    /// Tokens of the request, cached ones included.
-    pub input_tokens: u64,
-    /// Tokens of the answer, reasoning included.
-    pub output_tokens: u64,
-    /// Tokens of the request that the provider had cached.
-    pub cached_tokens: u64,
-    /// Tokens of the answer that were reasoning.
-    pub reasoning_tokens: u64,
-}
-
-impl std::ops::AddAssign for Usage {
-    fn add_assign(&mut self, other: Self) {
-        self.input_tokens += other.input_tokens;
-        self.output_tokens += other.output_tokens;
-        self.cached_tokens += other.cached_tokens;
-        self.reasoning_tokens += other.reasoning_tokens;
-    }
 }
 
 /// A whole turn: the deltas of one stream, put together.

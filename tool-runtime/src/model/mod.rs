@@ -33,7 +33,7 @@ use futures_util::stream::BoxStream;
 
 #[cfg(any(feature = "anthropic", feature = "openai"))]
 pub use decode::Decode;
-pub use delta::{Delta, FinishReason, Turn, Usage};
+pub use delta::{Delta, Turn};
 #[cfg(any(feature = "anthropic", feature = "openai"))]
 pub use env::from_env;
 pub use error::{ModelError, ModelErrorKind};
@@ -41,6 +41,8 @@ pub use function::FunctionModel;
 pub use negotiating::NegotiatingModel;
 pub use request::{Request, Settings, ToolChoice};
 pub use scripted::{Answer, Asked, ScriptedModel};
+
+pub use crate::message::{FinishReason, Usage};
 
 /// A language model, or anything that takes its place.
 pub trait Model: Send + Sync {

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::{Terminal, edit, escape::one_line};
+use super::{Terminal, edit};
 use crate::agent::{ApprovalRequest, Decision, ExternalCall};
-use crate::feedback::Rejection;
+use crate::feedback::{Rejection, one_line};
 use crate::tool::{Effect, ToolSpec};
 
 /// Shows the call and asks: yes, no with a reason, or edit.

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{Terminal, escape::one_line};
+use super::Terminal;
+use crate::feedback::one_line;
 use crate::tool::ToolSpec;
 
 /// How deep objects inside objects are asked for name by name; below, they are typed as JSON. A schema can contain

@@ -20,7 +20,6 @@
 
 mod approve;
 mod edit;
-mod escape;
 mod screen;
 
 use std::{io, sync::Arc};
@@ -28,9 +27,10 @@ use std::{io, sync::Arc};
 use futures_util::future::BoxFuture;
 use tokio::sync::Mutex;
 
-pub use escape::escape;
+pub use crate::feedback::escape;
 
 use crate::agent::{Agent, AgentError, ApprovalRequest, Decision, Event, ExternalCall, Front};
+use crate::feedback::one_line;
 use screen::{Input, Screen};
 
 /// A person at a terminal. Clones talk to the same person.
@@ -75,7 +75,7 @@ impl Terminal {
                 prompt => match session.send(prompt).await {
                     Ok(_) => screen.end_line(),
                     Err(AgentError::Cancelled) => return Ok(()),
-                    Err(error) => screen.line(&format!("! {}", escape::one_line(&error.to_string()))),
+                    Err(error) => screen.line(&format!("! {}", one_line(&error.to_string()))),
                 },
             }
         }

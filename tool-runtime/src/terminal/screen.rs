@@ -5,8 +5,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::{escape, escape::one_line};
 use crate::agent::Event;
+use crate::feedback::{escape, one_line};
 
 /// Where text goes. A terminal that has gone away is no reason to stop a run, so errors of writing are ignored.
 pub(super) struct Screen {

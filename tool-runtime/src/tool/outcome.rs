@@ -26,6 +26,11 @@ pub enum CallError {
         /// The panic's text, for the log.
         message: String,
     },
+    /// A policy does not allow the call; the tool did not run.
+    PolicyDenied {
+        /// Why.
+        reason: Option<String>,
+    },
     /// Somebody refused the call; the tool did not run.
     Denied {
         /// Why, in that person's words.
@@ -71,6 +76,7 @@ impl CallError {
             self,
             Self::NotAvailable { .. }
                 | Self::Rejected(_)
+                | Self::PolicyDenied { .. }
                 | Self::Denied { .. }
                 | Self::OverBudget { .. }
                 | Self::NotExecuted
@@ -88,6 +94,10 @@ impl CallError {
             Self::Rejected(rejection) => rejection.to_string(),
             Self::Failed(failure) => failure.for_model().to_owned(),
             Self::Panicked { .. } => "the tool failed; it may have had effects".to_owned(),
+            Self::PolicyDenied { reason: None } => "a policy does not allow the call; it did not run".to_owned(),
+            Self::PolicyDenied { reason: Some(reason) } => {
+                format!("a policy does not allow the call; it did not run: {reason}")
+            }
             Self::Denied { reason: None } => "the call was denied, and did not run".to_owned(),
             Self::Denied { reason: Some(reason) } => format!("the call was denied, and did not run: {reason}"),
             Self::TimedOut { limit } => {

@@ -1,15 +1,17 @@
 //! What a tool gives back: one value for the application, and what the model sees of it.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::Failure;
 use crate::message::Part;
 
 /// What a call gave back.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     json: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     content: Option<Vec<Part>>,
 }
 

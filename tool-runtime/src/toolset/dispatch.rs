@@ -62,7 +62,7 @@ impl Future for Contained<'_> {
 
 // What a tool leaves half-done when it panics is the tool's own; nothing of ours is shared with it.
 #[inline]
-fn contain<T>(work: impl FnOnce() -> T) -> Result<T, CallError> {
+pub(super) fn contain<T>(work: impl FnOnce() -> T) -> Result<T, CallError> {
     catch_unwind(AssertUnwindSafe(work)).map_err(panicked)
 }
 

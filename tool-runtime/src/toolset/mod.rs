@@ -8,6 +8,7 @@ mod dispatch;
 mod layer;
 mod list;
 mod name;
+mod policy;
 mod runtime;
 
 use std::{
@@ -28,6 +29,8 @@ pub use dispatch::run;
 pub use layer::{Invocation, Layer, Next};
 pub use list::{ListFormat, ToolList};
 pub use name::{NameError, check_name};
+pub(crate) use policy::judge;
+pub use policy::{Policy, Proposal, Verdict};
 pub use runtime::{RuntimeTool, RuntimeToolBuilder};
 
 use crate::tool::{Bound, DynTool, Part, ToolSpec};
@@ -139,6 +142,13 @@ impl Toolset {
         Self::from_unique(tools, self.inner.argument_limit)
     }
 
+    /// Puts every tool of the set under `policy`, beside those that it is under already: none can weaken another.
+    pub fn guard(self, policy: impl Policy) -> Self {
+        let policy: Arc<dyn Policy> = Arc::new(policy);
+        let tools = self.iter().map(|tool| policy::guard(tool, &policy)).collect();
+        Self::from_unique(tools, self.inner.argument_limit)
+    }
+
     /// Sets how many bytes of arguments a call may have.
     pub fn argument_limit(self, bytes: usize) -> Self {
         Self::from_unique(self.inner.tools.clone(), bytes)
@@ -147,6 +157,11 @@ impl Toolset {
     /// The tool called `name`.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn DynTool>> {
         self.inner.index.get(name).map(|index| &self.inner.tools[*index])
+    }
+
+    /// The place of the tool called `name`.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.inner.index.get(name).copied()
     }
 
     /// The tools, in order.

@@ -4,7 +4,7 @@
 /// escape sequences, and characters that turn the direction of text or are invisible. Nothing is left out.
 ///
 /// ```
-/// use tool_runtime::terminal::escape;
+/// use tool_runtime::feedback::escape;
 ///
 /// assert_eq!(escape("a\u{1b}[2Jb\u{202e}c"), "a\\u{1b}[2Jb\\u{202e}c");
 /// ```
@@ -13,7 +13,7 @@ pub fn escape(text: &str) -> String {
 }
 
 /// The same on one line: text that must not look like a line of ours.
-pub(super) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     written(text, is_harmless)
 }
 

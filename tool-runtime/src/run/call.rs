@@ -1,0 +1,272 @@
+//! One call of a run.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Answer, CallId, CallResult, Decision, Grant, Obligation, ObligationId, Principal};
+use crate::digest::Digest;
+use crate::tool::{Effect, Fingerprint, ToolSpec};
+
+/// One call of a run: what the model asked for, what became of it, and why.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Call {
+    /// The call's id in this run.
+    pub id: CallId,
+    /// The id that the model's provider gave. A claim: nothing goes by it.
+    pub provider_id: String,
+    /// The turn that asked for it, from 1.
+    pub turn: u32,
+    /// Its place in that turn, from 0.
+    pub index: u32,
+    /// The name that the model called.
+    pub name: String,
+    /// The tool, once the arguments were accepted.
+    pub tool: Option<Arc<ToolRef>>,
+    /// How often the call was started.
+    pub attempts: u32,
+    /// How often a failed attempt was followed by another.
+    pub retries: u32,
+    /// What became of it so far.
+    pub state: CallState,
+    pub(super) arguments: ArgsRev,
+    pub(super) past: Option<Box<Past>>,
+}
+
+/// What most calls do not have.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Past {
+    /// Arguments that were replaced.
+    pub(super) revisions: Vec<ArgsRev>,
+    /// How many obligations there were.
+    pub(super) obligations: u32,
+    /// What was decided about them.
+    pub(super) decided: Vec<Decided>,
+    /// Questions of the tool, and their answers, in order.
+    pub(super) answers: Vec<Answered>,
+    /// Results of steps, in order.
+    pub(super) steps: Vec<StepRecord>,
+}
+
+/// A decision that was taken.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Decided {
+    pub(super) obligation: u32,
+    pub(super) decision: Decision,
+    pub(super) by: Principal,
+}
+
+/// A question that a tool asked, and what was answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Answered {
+    /// The digest of the question.
+    pub question: Digest,
+    /// The answer.
+    pub answer: Answer,
+}
+
+/// A step of a tool that is not taken twice: its name and its result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct StepRecord {
+    /// The name that the tool gave it.
+    pub name: String,
+    /// What came of it.
+    pub value: Value,
+}
+
+/// Arguments of a call, and who wrote them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ArgsRev {
+    /// The JSON text.
+    pub text: Arc<str>,
+    /// Its digest.
+    pub digest: Digest,
+    /// The person who wrote them in place of the model's; `None` for the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Principal>,
+}
+
+impl ArgsRev {
+    pub(super) fn new(text: Arc<str>, by: Option<Principal>) -> Self {
+        Self { digest: Digest::of(text.as_bytes()), text, by }
+    }
+}
+
+/// What a call's tool was when its arguments were accepted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolRef {
+    /// The name.
+    pub name: String,
+    /// Where the tool comes from, if not from this program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+    /// The digest of its definition.
+    pub fingerprint: Fingerprint,
+    /// The version of its behaviour.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// What it does to the world.
+    pub effect: Effect,
+    /// Whether the same call twice has the effect of one.
+    #[serde(default)]
+    pub idempotent: bool,
+    /// Whether it is executed outside this program.
+    #[serde(default)]
+    pub external: bool,
+    /// Whether it runs alone.
+    #[serde(default)]
+    pub sequential: bool,
+    /// Whether it may start before the model's turn ends.
+    #[serde(default)]
+    pub eager: bool,
+    /// Whether its output may hold text of strangers.
+    #[serde(default)]
+    pub untrusted: bool,
+    /// How often a failed call may be tried again.
+    #[serde(default)]
+    pub retries: u32,
+    /// Earlier versions whose waiting calls this one takes over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub migrate_from: Vec<String>,
+}
+
+impl ToolRef {
+    /// What of `spec` a run goes by.
+    pub fn new(spec: &ToolSpec, fingerprint: Fingerprint) -> Self {
+        let traits = &spec.traits;
+        Self {
+            name: spec.name.clone(),
+            origin: None,
+            fingerprint,
+            version: traits.version.clone(),
+            effect: traits.effect,
+            idempotent: traits.idempotent,
+            external: traits.external,
+            sequential: traits.sequential,
+            eager: traits.eager,
+            untrusted: traits.untrusted || traits.open_world,
+            retries: traits.retries,
+            migrate_from: traits.migrate_from.clone(),
+        }
+    }
+
+    /// Whether a second start of one call does no harm.
+    pub fn is_repeatable(&self) -> bool {
+        self.idempotent || self.effect == Effect::ReadOnly
+    }
+
+    /// Whether a call may start before the model's turn ends.
+    pub fn may_be_early(&self) -> bool {
+        self.eager && self.is_repeatable() && !self.external && !self.sequential
+    }
+}
+
+/// What became of a call so far.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CallState {
+    /// The model asked for it; nobody has looked at the arguments yet.
+    Proposed,
+    /// Waits for somebody outside.
+    Open(Box<Obligation>),
+    /// May start.
+    Ready(Box<Grant>),
+    /// Started.
+    Running,
+    /// Started, without a result, by a process that is gone.
+    Unknown,
+    /// Ended. Final.
+    Done(Box<CallResult>),
+}
+
+/// The state of a call without what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Stage {
+    /// See [`CallState::Proposed`].
+    Proposed,
+    /// See [`CallState::Open`].
+    Open,
+    /// See [`CallState::Ready`].
+    Ready,
+    /// See [`CallState::Running`].
+    Running,
+    /// See [`CallState::Unknown`].
+    Unknown,
+    /// See [`CallState::Done`].
+    Done,
+}
+
+impl Call {
+    /// The arguments as they are now.
+    pub fn arguments(&self) -> &ArgsRev {
+        &self.arguments
+    }
+
+    /// Arguments that were replaced, oldest first.
+    pub fn revisions(&self) -> &[ArgsRev] {
+        self.past.as_ref().map_or(&[], |past| &past.revisions)
+    }
+
+    /// Questions of the tool that were answered, in order.
+    pub fn answers(&self) -> &[Answered] {
+        self.past.as_ref().map_or(&[], |past| &past.answers)
+    }
+
+    /// Steps of the tool that were taken, in order.
+    pub fn steps(&self) -> &[StepRecord] {
+        self.past.as_ref().map_or(&[], |past| &past.steps)
+    }
+
+    /// What the call waits for.
+    pub fn obligation(&self) -> Option<&Obligation> {
+        match &self.state {
+            CallState::Open(obligation) => Some(obligation),
+            _ => None,
+        }
+    }
+
+    /// How the call ended.
+    pub fn result(&self) -> Option<&CallResult> {
+        match &self.state {
+            CallState::Done(result) => Some(result),
+            _ => None,
+        }
+    }
+
+    /// The state without what it holds.
+    pub fn stage(&self) -> Stage {
+        match self.state {
+            CallState::Proposed => Stage::Proposed,
+            CallState::Open(_) => Stage::Open,
+            CallState::Ready(_) => Stage::Ready,
+            CallState::Running => Stage::Running,
+            CallState::Unknown => Stage::Unknown,
+            CallState::Done(_) => Stage::Done,
+        }
+    }
+
+    /// The ids of everything that the call waits or waited for.
+    pub(crate) fn obligation_ids(&self) -> impl Iterator<Item = ObligationId> {
+        (1..self.next_obligation().number).map(|number| ObligationId { call: self.id.clone(), number })
+    }
+
+    pub(super) fn next_obligation(&self) -> ObligationId {
+        let number = self.past.as_ref().map_or(0, |past| past.obligations) + 1;
+        ObligationId { call: self.id.clone(), number }
+    }
+
+    pub(super) fn decided(&self, obligation: u32) -> Option<&Decided> {
+        self.past.as_ref()?.decided.iter().find(|decided| decided.obligation == obligation)
+    }
+
+    pub(super) fn past(&mut self) -> &mut Past {
+        self.past.get_or_insert_default()
+    }
+}

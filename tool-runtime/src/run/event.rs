@@ -1,0 +1,146 @@
+//! What may happen to a run: the inputs of its state machine.
+
+use serde_json::Value;
+
+use super::{CallId, Inspection, ObligationId, Principal, Prompt, Question, Ruling, Time};
+use crate::message::{AssistantPart, FinishReason, Usage};
+use crate::tool::{CallError, Output};
+
+/// Something that happened to a run, as its driver saw it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// Somebody says something.
+    Prompt(Prompt),
+    /// A run that stopped is to go on without a new prompt: the model is asked again.
+    Continue {
+        /// Who wants it.
+        by: Principal,
+        /// When.
+        at: Time,
+    },
+    /// A call of the turn that the model is still at is complete. Only calls of tools that may be early are told so.
+    Called {
+        /// Which call of the turn, from 0; in order.
+        index: u32,
+        /// The provider's id.
+        provider_id: String,
+        /// The tool's name.
+        name: String,
+        /// The arguments.
+        arguments: String,
+    },
+    /// The model's turn ended.
+    TurnEnded {
+        /// All that it said, in order.
+        parts: Vec<AssistantPart>,
+        /// Why it ended.
+        finish: FinishReason,
+        /// Tokens used.
+        usage: Usage,
+        /// When.
+        at: Time,
+    },
+    /// The model failed.
+    TurnFailed {
+        /// How.
+        error: String,
+        /// When.
+        at: Time,
+    },
+    /// A call was looked at.
+    Inspected {
+        /// The call.
+        call: CallId,
+        /// What was found.
+        inspection: Inspection,
+        /// When.
+        at: Time,
+    },
+    /// Somebody decides.
+    Decide {
+        /// About what.
+        obligation: ObligationId,
+        /// What; checked as far as the tool can tell.
+        ruling: Ruling,
+        /// Who.
+        by: Principal,
+        /// When.
+        at: Time,
+    },
+    /// A started call came to an end.
+    Ended {
+        /// The call.
+        call: CallId,
+        /// Which start of it.
+        attempt: u32,
+        /// What came of it.
+        outcome: Result<Output, CallError>,
+        /// When.
+        at: Time,
+    },
+    /// A started call asks somebody.
+    Asked {
+        /// The call.
+        call: CallId,
+        /// Which start of it.
+        attempt: u32,
+        /// What it asks.
+        question: Question,
+        /// When.
+        at: Time,
+    },
+    /// A started call took a step that must not be taken twice.
+    Stepped {
+        /// The call.
+        call: CallId,
+        /// Which start of it.
+        attempt: u32,
+        /// The step's name.
+        name: String,
+        /// What came of it.
+        value: Value,
+    },
+    /// Time passed: whatever is over ends.
+    Tick {
+        /// What time it is.
+        at: Time,
+    },
+    /// The process that drove the run is gone, and another takes over.
+    Recover {
+        /// When.
+        at: Time,
+    },
+    /// Nobody wants the run to go on.
+    Cancel {
+        /// Who says so.
+        by: Principal,
+        /// When.
+        at: Time,
+    },
+}
+
+/// What a driver has to do, after the events that ask for it are in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Effect {
+    /// Ask the model for a turn.
+    CallModel,
+    /// Stop asking the model.
+    AbortModel,
+    /// Look at a call and answer with [`Event::Inspected`]. Asking twice does no harm.
+    Inspect(CallId),
+    /// Start the work of a call, or let it go on where it waited for an answer.
+    Execute {
+        /// The call.
+        call: CallId,
+        /// Which start of it; its end must name it.
+        attempt: u32,
+    },
+    /// Tell a tool that nobody waits for it any more, and do not wait for it.
+    Abort(CallId),
+    /// Tell those who may decide that there is something to decide.
+    Announce(ObligationId),
+    /// Send [`Event::Tick`] at this time.
+    Wake(Time),
+}

@@ -1,0 +1,124 @@
+//! The names of things in a run.
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// The name as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl<T: Into<Arc<str>>> From<T> for $name {
+            fn from(text: T) -> Self {
+                Self(text.into())
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str(&self.0)
+            }
+        }
+    };
+}
+
+name! {
+    /// The id of a run: chosen by whoever creates it, and unique in a store.
+    RunId
+}
+
+name! {
+    /// The id of a call: minted by the run, so unique in it, whatever a model or a client says. It is the provider's id
+    /// where that is usable.
+    CallId
+}
+
+name! {
+    /// Somebody who may prompt and decide, as the application authenticated them.
+    Principal
+}
+
+impl Principal {
+    /// Whoever uses a program that authenticates nobody.
+    pub fn anonymous() -> Self {
+        Self::from("")
+    }
+}
+
+/// The id of something that a call waits for: the call, and the how-manieth it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct ObligationId {
+    pub(crate) call: CallId,
+    pub(crate) number: u32,
+}
+
+impl ObligationId {
+    /// The call that waits.
+    pub fn call(&self) -> &CallId {
+        &self.call
+    }
+}
+
+impl fmt::Display for ObligationId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}.{}", self.call, self.number)
+    }
+}
+
+/// A text that is no [`ObligationId`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoObligation;
+
+impl fmt::Display for NoObligation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("the id of an obligation is a call's id, a dot and a number, such as `call_1.1`")
+    }
+}
+
+impl std::error::Error for NoObligation {}
+
+impl FromStr for ObligationId {
+    type Err = NoObligation;
+
+    fn from_str(text: &str) -> Result<Self, NoObligation> {
+        let (call, number) = text.rsplit_once('.').ok_or(NoObligation)?;
+        Ok(Self { call: call.into(), number: number.parse().map_err(|_| NoObligation)? })
+    }
+}
+
+impl From<ObligationId> for String {
+    fn from(id: ObligationId) -> Self {
+        id.to_string()
+    }
+}
+
+impl TryFrom<String> for ObligationId {
+    type Error = NoObligation;
+
+    fn try_from(text: String) -> Result<Self, NoObligation> {
+        text.parse()
+    }
+}
+
+/// A point in time: milliseconds since 1970. A run never reads a clock; times arrive with its events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Time(pub u64);
+
+impl Time {
+    /// This time, `millis` later.
+    pub fn plus(self, millis: u64) -> Self {
+        Self(self.0.saturating_add(millis))
+    }
+}

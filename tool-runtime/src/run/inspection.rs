@@ -1,0 +1,50 @@
+//! What was found when a call was looked at. Only [`Inspector`](super::Inspector) can make one.
+
+use std::sync::Arc;
+
+use super::{CallResult, Decision, Pattern, Shown, ToolRef};
+use crate::digest::Digest;
+use crate::tool::Output;
+use crate::toolset::Verdict;
+
+/// What was found when a call's arguments were looked at, for [`Event::Inspected`](super::Event::Inspected).
+///
+/// It is evidence: it cannot be made but by [`Inspector`](super::Inspector), and it is about one text of arguments.
+#[derive(Debug)]
+pub struct Inspection {
+    /// The arguments that were looked at.
+    pub(super) text: Arc<str>,
+    /// Their digest.
+    pub(super) arguments: Digest,
+    pub(super) finding: Finding,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub(super) enum Finding {
+    Accepted(Box<Accepted>),
+    /// The call ends without running.
+    Ended(CallResult),
+}
+
+/// The tool accepts the arguments.
+#[derive(Debug)]
+pub(super) struct Accepted {
+    pub(super) tool: Arc<ToolRef>,
+    pub(super) verdict: Verdict,
+    /// What a person would see of it; there where somebody may have to.
+    pub(super) shown: Option<Shown>,
+    /// Which calls like this one can be allowed for the rest of the run.
+    pub(super) offer: Option<Pattern>,
+}
+
+/// A decision, with the evidence that it fits: for [`Event::Decide`](super::Event::Decide). Only
+/// [`Inspector`](super::Inspector) can make one.
+#[derive(Debug)]
+pub struct Ruling {
+    pub(super) decision: Decision,
+    /// Of edited arguments.
+    pub(super) inspection: Option<Inspection>,
+    /// A given output, as the tool's output type reads it.
+    pub(super) output: Option<Output>,
+}

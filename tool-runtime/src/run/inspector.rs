@@ -1,0 +1,190 @@
+//! Looking at calls and decisions with the tools at hand.
+
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+use serde_json::Value;
+
+use super::inspection::{Accepted, Finding, Inspection, Ruling};
+use super::{
+    Call, CallResult, Decision, ObligationId, ObligationKind, OnTaint, Pattern, Question, Refusal, Run, Shown, ToolRef,
+};
+use crate::digest::Digest;
+use crate::feedback::{Problem, ProblemKind, Rejection};
+use crate::message::Part;
+use crate::schema::Validator;
+use crate::tool::{CallError, Context, DynTool, Effect, Output, ToolSpec};
+use crate::toolset::{Policy, Proposal, Toolset, Verdict, judge};
+
+type Offer = dyn Fn(&ToolSpec, &Value) -> Option<Pattern> + Send + Sync;
+
+/// Looks at calls and decisions: with the tools' own decoders, validators and predicates, and with the policies of the
+/// application. What it finds is the evidence that the run's state machine goes by.
+#[derive(Clone)]
+pub struct Inspector {
+    tools: Toolset,
+    policies: Vec<Arc<dyn Policy>>,
+    offer: Option<Arc<Offer>>,
+    refs: Arc<[OnceLock<Arc<ToolRef>>]>,
+}
+
+impl Inspector {
+    /// An inspector without policies of its own.
+    pub fn new(tools: Toolset) -> Self {
+        let refs = tools.iter().map(|_| OnceLock::new()).collect();
+        Self { tools, policies: Vec::new(), offer: None, refs }
+    }
+
+    /// Adds a policy. Policies can only tighten.
+    pub fn policy(mut self, policy: Arc<dyn Policy>) -> Self {
+        self.policies.push(policy);
+        self
+    }
+
+    /// Sets which calls may be allowed for the rest of a run, and which are like one another.
+    pub fn offer(mut self, offer: Arc<Offer>) -> Self {
+        self.offer = Some(offer);
+        self
+    }
+
+    /// The tools.
+    pub fn tools(&self) -> &Toolset {
+        &self.tools
+    }
+
+    /// What a run goes by of the tool `name`.
+    pub fn tool(&self, name: &str) -> Option<&Arc<ToolRef>> {
+        let at = self.tools.position(name)?;
+        let tool = self.tools.get(name)?;
+        Some(self.refs[at].get_or_init(|| Arc::new(ToolRef::new(tool.spec(), tool.spec().fingerprint()))))
+    }
+
+    /// Looks at a call of `run`: are its arguments accepted, and may it run?
+    pub fn inspect(&self, run: &Run, call: &Call, cx: &Context) -> Inspection {
+        let arguments = call.arguments();
+        let finding = self.look(run, &call.name, &arguments.text, cx);
+        Inspection { text: Arc::clone(&arguments.text), arguments: arguments.digest, finding }
+    }
+
+    /// Checks a decision about an obligation of `run`, as far as the tool can tell: edited arguments, an output, an answer.
+    ///
+    /// Fails when they are wrong, with feedback for the person. Whether the decision may be taken at all, the run says.
+    pub fn rule(
+        &self,
+        run: &Run,
+        obligation: &ObligationId,
+        decision: Decision,
+        cx: &Context,
+    ) -> Result<Ruling, Refusal> {
+        let (mut inspection, mut output) = (None, None);
+        let call = run.call(&obligation.call);
+        if let (Some(open), Some(call)) = (run.obligation(obligation), call) {
+            match &decision {
+                Decision::Edit { arguments } => {
+                    let text: Arc<str> = arguments.to_string().into();
+                    let finding = self.look(run, &call.name, &text, cx);
+                    inspection = Some(Inspection { arguments: Digest::of(text.as_bytes()), text, finding });
+                }
+                Decision::Respond { output: given } => output = Some(self.output(&call.name, given)?),
+                Decision::Answer { value } => {
+                    if let ObligationKind::Answer { question } = &open.kind {
+                        fits(question, value).map_err(|feedback| Refusal::Invalid { feedback })?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(Ruling { decision, inspection, output })
+    }
+
+    fn look(&self, run: &Run, name: &str, arguments: &str, cx: &Context) -> Finding {
+        let started = match self.tools.start(name, arguments, cx) {
+            Ok(started) => started,
+            Err(error) => return Finding::Ended(refused(error)),
+        };
+        let (Some(tool), Some(known)) = (self.tool(name), self.tools.get(name)) else {
+            return Finding::Ended(CallResult::NotAvailable { suggestion: None });
+        };
+        let mut verdict = if started.needs_approval { Verdict::Ask } else { Verdict::Allow };
+        let spec = known.spec();
+        for policy in &self.policies {
+            verdict = verdict.and(judge(&**policy, &Proposal { spec, arguments, cx }));
+        }
+        let is_tainted =
+            run.options.on_taint == OnTaint::Ask && !run.taint.is_empty() && tool.effect != Effect::ReadOnly;
+        if is_tainted {
+            verdict = verdict.and(Verdict::Ask);
+        }
+        let (mut shown, mut offer) = (None, None);
+        if verdict == Verdict::Ask || tool.external {
+            match spec.with_defaults(arguments) {
+                Ok(view) => {
+                    offer = self.offer.as_ref().and_then(|offer| offer(spec, &view));
+                    shown = Some(Shown::new(spec, view, &run.taint));
+                }
+                Err(feedback) => return Finding::Ended(CallResult::Rejected { feedback }),
+            }
+        }
+        Finding::Accepted(Box::new(Accepted { tool: Arc::clone(tool), verdict, shown, offer }))
+    }
+
+    /// Reads an output that a person or a client gave.
+    fn output(&self, name: &str, given: &Value) -> Result<Output, Refusal> {
+        let Some(tool) = self.tools.get(name) else { return Err(Refusal::ToolChanged) };
+        if tool.spec().traits.external {
+            return tool.answer(&given.to_string()).map_err(|error| match error {
+                CallError::Rejected(feedback) => Refusal::Invalid { feedback },
+                _ => Refusal::ToolChanged,
+            });
+        }
+        let wrong = |feedback| Refusal::Invalid { feedback };
+        check_output(tool, given).map_err(wrong)?;
+        Output::json(given).map_err(|failure| wrong(invalid(failure.for_log())))
+    }
+}
+
+/// How a call ends whose arguments or policies refused it.
+fn refused(error: CallError) -> CallResult {
+    match error {
+        CallError::NotAvailable { suggestion, .. } => CallResult::NotAvailable { suggestion },
+        CallError::Rejected(feedback) => CallResult::Rejected { feedback },
+        CallError::PolicyDenied { reason } | CallError::Denied { reason } => CallResult::PolicyDenied { reason },
+        CallError::OverBudget { limit } => CallResult::OverBudget { limit },
+        error => {
+            let error = match error.for_model() {
+                Part::Text { text } => text,
+                part => part.as_text().unwrap_or("the tool failed").to_owned(),
+            };
+            CallResult::Failed { error }
+        }
+    }
+}
+
+fn check_output(tool: &Arc<dyn DynTool>, given: &Value) -> Result<(), Rejection> {
+    let Some(schema) = &tool.spec().output else { return Ok(()) };
+    let Ok(validator) = Validator::compile(schema.neutral()) else { return Ok(()) };
+    let problems = validator.problems(given, "");
+    if problems.is_empty() { Ok(()) } else { Err(Rejection::new(problems)) }
+}
+
+fn fits(question: &Question, value: &Value) -> Result<(), Rejection> {
+    let Some(schema) = &question.schema else { return Ok(()) };
+    let validator = Validator::compile(schema).map_err(|error| invalid(error.to_string()))?;
+    let problems = validator.problems(value, "");
+    if problems.is_empty() { Ok(()) } else { Err(Rejection::new(problems)) }
+}
+
+fn invalid(reason: impl Into<String>) -> Rejection {
+    Rejection::one(Problem::new("", ProblemKind::Invalid, reason))
+}
+
+impl fmt::Debug for Inspector {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Inspector")
+            .field("tools", &self.tools)
+            .field("policies", &self.policies.len())
+            .finish_non_exhaustive()
+    }
+}

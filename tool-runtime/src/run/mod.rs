@@ -1,0 +1,44 @@
+//! A run as data: a pure state machine, whose log is all there is to it.
+//!
+//! [`step`] says what follows from an [`Event`]: what goes into the log, and what is to be done. A driver appends to the
+//! log first, and only then does it. [`Run::fold`] makes the run of its log again, in this process or in another.
+//! Nothing here knows a clock, chance or a thread: times arrive with the events, and ids are counted.
+//!
+//! [`Agent`](crate::Agent) is such a driver. What is public here is for those who write another, show what waits, or keep
+//! runs somewhere.
+
+mod call;
+mod event;
+mod fold;
+mod grant;
+mod id;
+mod inspection;
+mod inspector;
+mod log;
+mod obligation;
+mod options;
+pub mod record;
+mod refusal;
+mod result;
+mod shown;
+mod snapshot;
+mod state;
+mod step;
+
+pub use call::{Answered, ArgsRev, Call, CallState, Stage, StepRecord, ToolRef};
+pub use event::{Effect, Event};
+pub use grant::{Grant, GrantedBy};
+pub use id::{CallId, NoObligation, ObligationId, Principal, RunId, Time};
+pub use inspection::{Inspection, Ruling};
+pub use inspector::Inspector;
+pub use log::{Corrupt, LogEvent, Prompt, TurnPart};
+pub use obligation::{Allowance, Answer, Decision, Obligation, ObligationKind, Pattern, Question};
+pub use options::{Execution, Limits, OnDeny, OnPrompt, OnTaint, RunOptions};
+pub use record::RecordError;
+pub use refusal::Refusal;
+pub use result::{CallResult, InterruptedBy, SupersededBy};
+pub use shown::Shown;
+pub use state::{Phase, Run, StopReason};
+pub use step::{pending, step};
+
+pub use crate::digest::Digest;

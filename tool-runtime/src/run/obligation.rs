@@ -1,0 +1,191 @@
+//! What a call waits for, and what somebody may decide about it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{ObligationId, Principal, Shown, Time};
+use crate::digest::Digest;
+use crate::schema::canonical;
+use crate::tool::Fingerprint;
+
+/// What a call waits for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Obligation {
+    /// Its id: what a decision names.
+    pub id: ObligationId,
+    /// What is waited for.
+    pub kind: ObligationKind,
+    /// The call, as the person may see it.
+    pub shown: Shown,
+    /// Since when it waits.
+    pub since: Time,
+    /// When it ends without an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Time>,
+    /// Who may decide; the run's owner where nobody is named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deciders: Vec<Principal>,
+}
+
+/// What is waited for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ObligationKind {
+    /// Somebody must allow the call. Decisions: approve, edit, deny, respond.
+    Approval {
+        /// Calls like this one can be allowed for the rest of the run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        offer: Option<Pattern>,
+    },
+    /// The running tool asks. Decisions: answer or deny; approve or deny where it asks for permission.
+    Answer {
+        /// What it asks.
+        question: Question,
+    },
+    /// The call is executed outside. Decisions: respond (with its output), fail, deny.
+    External,
+    /// The call was started, and nobody knows what came of it. Decisions: approve (start it again), respond (it was done,
+    /// this came of it), fail (it was not, or went wrong), deny (leave it).
+    Reconcile,
+}
+
+/// What a running tool asks somebody.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Question {
+    /// The question.
+    pub text: String,
+    /// What may be answered; `None` where it asks for permission.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Value>,
+}
+
+impl Question {
+    /// A question whose answer fits `schema`.
+    pub fn ask(text: impl Into<String>, schema: Value) -> Self {
+        Self { text: text.into(), schema: Some(schema) }
+    }
+
+    /// A question for permission.
+    pub fn approval(text: impl Into<String>) -> Self {
+        Self { text: text.into(), schema: None }
+    }
+
+    /// What the answer is bound to.
+    pub fn digest(&self) -> Digest {
+        let schema = self.schema.as_ref().map(canonical).unwrap_or_default();
+        Digest::of(format!("{}\n{schema}", self.text))
+    }
+}
+
+/// What was answered to a tool's question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Answer {
+    /// This.
+    Given(Value),
+    /// Yes.
+    Approved,
+    /// No, or nothing.
+    Denied(Option<String>),
+}
+
+/// What somebody decides about an obligation. `I` is the tool's input, `O` its output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Decision<I = Value, O = Value> {
+    /// The call may run as it was shown.
+    Approve,
+    /// The call may run as it was shown, and so may the later ones that the offer covers.
+    ApproveForRun,
+    /// The call may run with these arguments in place of the model's: all of them, checked like the model's.
+    Edit {
+        /// All of the arguments.
+        arguments: I,
+    },
+    /// The call must not run.
+    Deny {
+        /// Why; the model is told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// This is the call's output; it does not run.
+    Respond {
+        /// The output; it must fit the tool's output type.
+        output: O,
+    },
+    /// The answer to the tool's question.
+    Answer {
+        /// The answer; it must fit the question.
+        value: Value,
+    },
+    /// The call was executed outside, and failed.
+    Fail {
+        /// What the model is told.
+        error: String,
+    },
+}
+
+impl<I, O> Decision<I, O> {
+    /// A denial with a reason.
+    pub fn deny(reason: impl Into<String>) -> Self {
+        Self::Deny { reason: Some(reason.into()) }
+    }
+
+    pub(super) fn verb(&self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::ApproveForRun => "approve for this run",
+            Self::Edit { .. } => "edit",
+            Self::Deny { .. } => "deny",
+            Self::Respond { .. } => "respond",
+            Self::Answer { .. } => "answer",
+            Self::Fail { .. } => "fail",
+        }
+    }
+}
+
+impl<I: Serialize, O: Serialize> Decision<I, O> {
+    /// The same decision with JSON in place of typed input and output.
+    ///
+    /// Fails when one of them has no JSON form.
+    pub fn erase(self) -> Result<Decision, serde_json::Error> {
+        Ok(match self {
+            Self::Approve => Decision::Approve,
+            Self::ApproveForRun => Decision::ApproveForRun,
+            Self::Edit { arguments } => Decision::Edit { arguments: serde_json::to_value(arguments)? },
+            Self::Deny { reason } => Decision::Deny { reason },
+            Self::Respond { output } => Decision::Respond { output: serde_json::to_value(output)? },
+            Self::Answer { value } => Decision::Answer { value },
+            Self::Fail { error } => Decision::Fail { error },
+        })
+    }
+}
+
+/// Which calls of a tool are like one another: those whose arguments have these values, whatever the others are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Pattern(pub Map<String, Value>);
+
+impl Pattern {
+    /// Whether `arguments` (an object, defaults filled in) fit.
+    pub fn covers(&self, arguments: &Value) -> bool {
+        self.0.iter().all(|(name, value)| arguments.get(name) == Some(value))
+    }
+}
+
+/// Calls that somebody allowed for the rest of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Allowance {
+    /// Of this tool, as it was.
+    pub tool: Fingerprint,
+    /// With these arguments.
+    pub pattern: Pattern,
+    /// By whom.
+    pub by: Principal,
+}

@@ -1,0 +1,116 @@
+//! What a run may use, and what it does where systems differ.
+
+use serde::{Deserialize, Serialize};
+
+/// What a run may use. What is over a limit gets a result that says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Turns of the model after one prompt.
+    pub steps: u32,
+    /// Calls of one turn.
+    pub calls_per_turn: u32,
+    /// Calls that run side by side.
+    pub in_flight: u32,
+    /// Calls of the whole run.
+    pub calls: u32,
+    /// Calls that wait for somebody at one time.
+    pub open: u32,
+    /// Tries again of failed calls, in the whole run.
+    pub retries: u32,
+    /// Bytes of the arguments of one call.
+    pub argument_bytes: usize,
+    /// How deep arguments may be nested.
+    pub depth: u32,
+    /// Bytes of all messages; the run stops when it has more.
+    pub bytes: u64,
+    /// Recorded steps and answers of one call.
+    pub records: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            steps: 32,
+            calls_per_turn: 64,
+            in_flight: 8,
+            calls: 4096,
+            open: 256,
+            retries: 64,
+            argument_bytes: 4 * 1024 * 1024,
+            depth: 127,
+            bytes: 256 * 1024 * 1024,
+            records: 1024,
+        }
+    }
+}
+
+/// What a run may use, and what it does where systems differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct RunOptions {
+    /// What the run may use.
+    pub limits: Limits,
+    /// What becomes of a prompt while the run is busy or waits.
+    pub on_prompt: OnPrompt,
+    /// What becomes of a turn when somebody denies one of its calls.
+    pub on_deny: OnDeny,
+    /// How the calls of one turn run.
+    pub execution: Execution,
+    /// What follows from text of strangers in the run.
+    pub on_taint: OnTaint,
+    /// After how many milliseconds an approval or a question that nobody answered ends; `None` for never.
+    pub approval_expiry: Option<u64>,
+    /// After how many milliseconds an external call that nobody answered ends; `None` for never.
+    pub external_expiry: Option<u64>,
+    /// How many milliseconds an approval that was given, and not used yet, is good for; `None` for ever.
+    pub grant_expiry: Option<u64>,
+}
+
+/// What becomes of a prompt while the run is busy or waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnPrompt {
+    /// It waits until the calls have ended.
+    Block,
+    /// It ends the calls; those that wait are superseded, those that run are cancelled.
+    Supersede,
+    /// It is refused.
+    #[default]
+    Refuse,
+}
+
+/// What becomes of a turn when somebody denies one of its calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnDeny {
+    /// The model is told, and goes on.
+    #[default]
+    Continue,
+    /// Calls of the turn that have not started are superseded, and the run stops.
+    StopTurn,
+}
+
+/// How the calls of one turn run. Calls of tools declared `sequential` run alone in either case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Execution {
+    /// Side by side, up to [`Limits::in_flight`].
+    #[default]
+    Parallel,
+    /// One after the other, in the model's order.
+    Sequential,
+}
+
+/// What follows from text of strangers in the run: outputs of tools declared `untrusted` or `open_world`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnTaint {
+    /// Nothing by itself. Policies see it.
+    #[default]
+    Ignore,
+    /// Every call that is not read-only needs an approval from then on.
+    Ask,
+}

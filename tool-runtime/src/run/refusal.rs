@@ -1,0 +1,92 @@
+//! Why an event was refused.
+
+use std::fmt;
+
+use super::{Decision, ObligationId};
+use crate::feedback::Rejection;
+
+/// Why an event was refused. The run is as it was before.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The run is busy, and takes no prompt.
+    Busy,
+    /// The run has nothing to go on with: it was not stopped.
+    NotStopped,
+    /// This principal may not do that in this run.
+    Forbidden,
+    /// There never was such an obligation in this run.
+    Unknown {
+        /// The id that was named.
+        obligation: ObligationId,
+    },
+    /// Nobody waits for this decision any more: it expired, or something else came first.
+    Closed {
+        /// The id that was named.
+        obligation: ObligationId,
+    },
+    /// Somebody decided otherwise before.
+    Conflict {
+        /// What was decided.
+        decided: Box<Decision>,
+    },
+    /// The obligation takes other decisions.
+    NotOffered {
+        /// What was decided.
+        decision: &'static str,
+        /// What can be.
+        possible: &'static str,
+    },
+    /// The edited arguments, the output or the answer are wrong. The obligation is still open.
+    Invalid {
+        /// What is wrong.
+        feedback: Rejection,
+    },
+    /// A policy does not allow the call with the edited arguments. The obligation is still open.
+    PolicyDenied {
+        /// Why.
+        reason: Option<String>,
+    },
+    /// The tool is not the one that the call was checked with. The obligation is still open.
+    ToolChanged,
+    /// A limit was reached.
+    OverBudget {
+        /// Which.
+        limit: String,
+    },
+    /// The event does not belong to the run as it is, for example the end of a turn that nobody asked for.
+    Misplaced {
+        /// What is wrong.
+        reason: &'static str,
+    },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Busy => {
+                out.write_str("the run is busy; decide about what waits, or cancel it, before the next prompt")
+            }
+            Self::NotStopped => out.write_str("the run was not stopped; prompt it"),
+            Self::Forbidden => out.write_str("this principal may not decide here"),
+            Self::Unknown { obligation } => {
+                write!(out, "nothing in this run waits, or waited, under the id {obligation}")
+            }
+            Self::Closed { obligation } => {
+                write!(out, "{obligation} is closed: it expired, or something else came first")
+            }
+            Self::Conflict { decided } => write!(out, "somebody decided before: {}", decided.verb()),
+            Self::NotOffered { decision, possible } => write!(out, "cannot {decision} here; possible: {possible}"),
+            Self::Invalid { feedback } => write!(out, "the decision does not fit: {feedback}"),
+            Self::PolicyDenied { reason: None } => out.write_str("a policy does not allow the edited call"),
+            Self::PolicyDenied { reason: Some(reason) } => {
+                write!(out, "a policy does not allow the edited call: {reason}")
+            }
+            Self::ToolChanged => out.write_str("the tool was changed since the call was checked"),
+            Self::OverBudget { limit } => out.write_str(limit),
+            Self::Misplaced { reason } => out.write_str(reason),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}

@@ -1,0 +1,70 @@
+//! What a person is shown about a call.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Call;
+use crate::digest::Digest;
+use crate::feedback::one_line;
+use crate::tool::{Effect, ToolSpec};
+
+/// What a person is shown about a call: all of it, with nothing cut and nothing that could fool the eye.
+///
+/// It is made of the arguments as the tool accepted them, defaults filled in. Control characters, escape sequences and
+/// characters that turn the direction of text are written out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Shown {
+    /// The tool's name.
+    pub tool: String,
+    /// The tool's name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What the tool does to the world.
+    pub effect: Effect,
+    /// The question of the declaration, with the arguments in their places.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub challenge: Option<String>,
+    /// The arguments as JSON, for a form; not escaped, see [`Shown::lines`].
+    pub arguments: Value,
+    /// Tools whose outputs hold text of strangers, and came before this call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tainted_by: Vec<String>,
+}
+
+impl Shown {
+    /// What is shown about a call of the tool `spec` with `arguments`.
+    pub fn new(spec: &ToolSpec, arguments: Value, tainted_by: &[String]) -> Self {
+        Self {
+            tool: one_line(&spec.name),
+            title: spec.title.as_deref().map(one_line),
+            effect: spec.traits.effect,
+            challenge: spec.challenge(&arguments).as_deref().map(one_line),
+            arguments,
+            tainted_by: tainted_by.iter().map(|name| one_line(name)).collect(),
+        }
+    }
+
+    /// What is shown about a call that was started already: its arguments as they were written.
+    pub(super) fn of_running(call: &Call) -> Self {
+        Self {
+            tool: one_line(&call.name),
+            title: None,
+            effect: call.tool.as_ref().map_or(Effect::default(), |tool| tool.effect),
+            challenge: None,
+            arguments: serde_json::from_str(&call.arguments().text).unwrap_or_default(),
+            tainted_by: Vec::new(),
+        }
+    }
+
+    /// The arguments' names and values, to be shown a line each.
+    pub fn lines(&self) -> Vec<(String, String)> {
+        let line = |(name, value): (&String, &Value)| (one_line(name), one_line(&value.to_string()));
+        self.arguments.as_object().into_iter().flatten().map(line).collect()
+    }
+
+    /// The digest of everything that is shown.
+    pub fn digest(&self) -> Digest {
+        Digest::of(serde_json::to_vec(self).unwrap_or_default())
+    }
+}

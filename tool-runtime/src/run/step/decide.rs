@@ -1,0 +1,218 @@
+//! What a decision leads to.
+
+use super::Draft;
+use crate::run::inspection::{Accepted, Finding};
+use crate::run::{
+    Allowance, Answer, CallResult, Decision, Effect, GrantedBy, InterruptedBy, LogEvent, Obligation, ObligationId,
+    ObligationKind, Principal, Refusal, Ruling, Stage, Time,
+};
+use crate::toolset::Verdict;
+
+impl Draft<'_> {
+    pub(super) fn decide(
+        &mut self,
+        id: ObligationId,
+        ruling: Ruling,
+        by: Principal,
+        time: Time,
+    ) -> Result<(), Refusal> {
+        let unknown = || Refusal::Unknown { obligation: id.clone() };
+        let call = self.run.call(&id.call).ok_or_else(unknown)?;
+        if id.number >= call.next_obligation().number || id.number == 0 {
+            return Err(unknown());
+        }
+        let may =
+            |deciders: &[Principal]| if deciders.is_empty() { self.run.is_owner(&by) } else { deciders.contains(&by) };
+        let open = call.obligation().filter(|open| open.id == id);
+        if let Some(decided) = call.decided(id.number) {
+            // Who has decided may ask again; nobody else learns what was decided.
+            return match decided.by == by {
+                true if decided.decision == ruling.decision => Ok(()),
+                true => Err(Refusal::Conflict { decided: Box::new(decided.decision.clone()) }),
+                false if self.run.is_owner(&by) => {
+                    Err(Refusal::Conflict { decided: Box::new(decided.decision.clone()) })
+                }
+                false => Err(Refusal::Forbidden),
+            };
+        }
+        let Some(open) = open else {
+            return Err(if self.run.is_owner(&by) { Refusal::Closed { obligation: id } } else { Refusal::Forbidden });
+        };
+        if !may(&open.deciders) {
+            return Err(Refusal::Forbidden);
+        }
+        if open.expires.is_some_and(|expires| expires <= time) {
+            return Err(Refusal::Closed { obligation: id });
+        }
+        let Some(at) = self.find(&id.call) else { return Err(Refusal::Closed { obligation: id }) };
+        match &open.kind {
+            ObligationKind::Approval { .. } => self.decide_approval(at, open, ruling, by, time)?,
+            ObligationKind::Answer { .. } => self.decide_answer(at, open, ruling, by, time)?,
+            ObligationKind::External => self.decide_external(at, open, ruling, by, time)?,
+            ObligationKind::Reconcile => self.reconcile(at, open, ruling, by, time)?,
+        }
+        self.schedule(time);
+        Ok(())
+    }
+
+    fn decide_approval(
+        &mut self,
+        at: usize,
+        open: &Obligation,
+        ruling: Ruling,
+        by: Principal,
+        time: Time,
+    ) -> Result<(), Refusal> {
+        let decision = ruling.decision.clone();
+        let ObligationKind::Approval { offer } = &open.kind else { return Ok(()) };
+        let Some(tool) = &self.call(at).tool else { return Err(Refusal::ToolChanged) };
+        match (ruling.decision, ruling.inspection, ruling.output) {
+            (Decision::Approve, ..) => {
+                self.decided(open, decision, by.clone(), time);
+                self.grant(at, GrantedBy::Person(by), Some(open.shown.digest()), time);
+            }
+            (Decision::ApproveForRun, ..) => {
+                let Some(pattern) = offer.clone() else {
+                    return Err(not_offered(&decision, "approve, edit, deny, respond"));
+                };
+                self.decided(open, decision, by.clone(), time);
+                let allowance = Allowance { tool: tool.fingerprint, pattern, by: by.clone() };
+                self.log.push(LogEvent::Allowed { allowance });
+                self.grant(at, GrantedBy::Person(by), Some(open.shown.digest()), time);
+            }
+            (Decision::Edit { .. }, Some(inspection), _) => {
+                let Accepted { tool: now, shown, verdict, .. } = match inspection.finding {
+                    Finding::Accepted(accepted) => *accepted,
+                    Finding::Ended(CallResult::Rejected { feedback }) => return Err(Refusal::Invalid { feedback }),
+                    Finding::Ended(CallResult::PolicyDenied { reason }) => {
+                        return Err(Refusal::PolicyDenied { reason });
+                    }
+                    Finding::Ended(_) => return Err(Refusal::ToolChanged),
+                };
+                if now.fingerprint != tool.fingerprint {
+                    return Err(Refusal::ToolChanged);
+                }
+                if let Verdict::Deny { reason } = verdict {
+                    return Err(Refusal::PolicyDenied { reason });
+                }
+                let (arguments, call) = (inspection.text, self.call(at).id.clone());
+                self.decided(open, decision, by.clone(), time);
+                self.log.push(LogEvent::Edited { call, arguments, by: by.clone() });
+                let shown = shown.map(|shown| shown.digest());
+                self.grant_for(at, now.fingerprint, inspection.arguments, GrantedBy::Person(by), shown, time);
+            }
+            (Decision::Deny { reason }, ..) => {
+                self.decided(open, decision, by.clone(), time);
+                self.end_unstarted(at, CallResult::Denied { reason, by }, InterruptedBy::Denial, time);
+                self.stop_turn(time);
+            }
+            (Decision::Respond { .. }, _, Some(output)) => {
+                self.decided(open, decision, by.clone(), time);
+                self.end_unstarted(at, CallResult::Responded { output, by }, InterruptedBy::NotAllowed, time);
+            }
+            _ => return Err(not_offered(&decision, "approve, edit, deny, respond")),
+        }
+        if tool.external && self.stage(at) == Stage::Ready {
+            // Approved is not executed: only now is the call announced to whoever executes it.
+            self.hand_out_again(at, open, time);
+        }
+        Ok(())
+    }
+
+    fn decide_answer(
+        &mut self,
+        at: usize,
+        open: &Obligation,
+        ruling: Ruling,
+        by: Principal,
+        time: Time,
+    ) -> Result<(), Refusal> {
+        let ObligationKind::Answer { question } = &open.kind else { return Ok(()) };
+        let decision = ruling.decision;
+        let asks_permission = question.schema.is_none();
+        let answer = match &decision {
+            Decision::Approve if asks_permission => Answer::Approved,
+            Decision::Answer { value } if !asks_permission => Answer::Given(value.clone()),
+            Decision::Deny { reason } => Answer::Denied(reason.clone()),
+            other if asks_permission => return Err(not_offered(other, "approve, deny")),
+            other => return Err(not_offered(other, "answer, deny")),
+        };
+        let call = self.call(at).id.clone();
+        self.decided(open, decision, by.clone(), time);
+        self.log.push(LogEvent::Answered { call, question: question.digest(), answer });
+        self.grant(at, GrantedBy::Person(by), Some(open.shown.digest()), time);
+        Ok(())
+    }
+
+    fn decide_external(
+        &mut self,
+        at: usize,
+        open: &Obligation,
+        ruling: Ruling,
+        by: Principal,
+        time: Time,
+    ) -> Result<(), Refusal> {
+        let decision = ruling.decision;
+        let result = match (&decision, ruling.output) {
+            (Decision::Respond { .. }, Some(output)) => CallResult::Succeeded { output },
+            (Decision::Fail { error }, _) => CallResult::Failed { error: error.clone() },
+            (Decision::Deny { reason }, _) => CallResult::Denied { reason: reason.clone(), by: by.clone() },
+            (other, _) => return Err(not_offered(other, "respond, fail, deny")),
+        };
+        let is_denial = matches!(decision, Decision::Deny { .. });
+        self.decided(open, decision, by, time);
+        self.end(at, result, time);
+        if is_denial {
+            self.stop_turn(time);
+        }
+        Ok(())
+    }
+
+    fn reconcile(
+        &mut self,
+        at: usize,
+        open: &Obligation,
+        ruling: Ruling,
+        by: Principal,
+        time: Time,
+    ) -> Result<(), Refusal> {
+        let decision = ruling.decision;
+        let result = match (&decision, ruling.output) {
+            (Decision::Approve, _) => {
+                self.decided(open, decision, by.clone(), time);
+                self.grant(at, GrantedBy::Person(by), Some(open.shown.digest()), time);
+                return Ok(());
+            }
+            (Decision::Respond { .. }, Some(output)) => CallResult::Succeeded { output },
+            (Decision::Fail { error }, _) => CallResult::Failed { error: error.clone() },
+            (Decision::Deny { .. }, _) => CallResult::Interrupted { by: InterruptedBy::LostProcess },
+            (other, _) => return Err(not_offered(other, "approve, respond, fail, deny")),
+        };
+        self.decided(open, decision, by, time);
+        self.end(at, result, time);
+        Ok(())
+    }
+
+    fn decided(&mut self, open: &Obligation, decision: Decision, by: Principal, at: Time) {
+        self.log.push(LogEvent::Decided { obligation: open.id.clone(), decision, by, at });
+    }
+
+    /// Announces an approved call to whoever executes it; its approval is behind it.
+    fn hand_out_again(&mut self, at: usize, open: &Obligation, time: Time) {
+        let expires = self.run.options.external_expiry.map(|millis| time.plus(millis));
+        let mut next = open.clone();
+        next.id.number += 1;
+        next.kind = ObligationKind::External;
+        next.since = time;
+        next.expires = expires;
+        let (call, id) = (self.call(at).id.clone(), next.id.clone());
+        self.log.push(LogEvent::Opened { call, obligation: Box::new(next) });
+        self.enter(at, Stage::Open);
+        self.effects.push(Effect::Announce(id));
+        self.effects.extend(expires.map(Effect::Wake));
+    }
+}
+
+fn not_offered(decision: &Decision, possible: &'static str) -> Refusal {
+    Refusal::NotOffered { decision: decision.verb(), possible }
+}

@@ -1,0 +1,148 @@
+//! A run with the events that are about to be logged.
+
+use crate::run::call::Call;
+use crate::run::state::{Activity, TurnEnd};
+use crate::run::{
+    CallResult, Effect, Grant, GrantedBy, InterruptedBy, LogEvent, Obligation, ObligationKind, Run, Shown, Stage,
+    SupersededBy, Time,
+};
+
+/// A run with the events that are about to be logged, and what follows from them.
+pub(super) struct Draft<'a> {
+    pub(super) run: &'a Run,
+    pub(super) log: Vec<LogEvent>,
+    pub(super) effects: Vec<Effect>,
+    /// Stages of calls that differ from the run's.
+    changed: Vec<(usize, Stage)>,
+    /// How the turn at hand ended, if it has.
+    pub(super) turn_end: Option<TurnEnd>,
+    /// A call whose inspection is part of the event, so that it may start at once.
+    pub(super) fresh: Option<usize>,
+    /// How many calls this event adds to the turn, and how many of those have ended.
+    pub(super) new_calls: usize,
+    pub(super) new_done: usize,
+    /// Whether a call of this turn was denied by somebody in this event.
+    pub(super) denied: bool,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn new(run: &'a Run) -> Self {
+        let turn_end = match &run.activity {
+            Activity::Acting(end) => Some(end.clone()),
+            _ => None,
+        };
+        Self {
+            run,
+            log: Vec::with_capacity(4),
+            effects: Vec::with_capacity(2),
+            changed: Vec::new(),
+            turn_end,
+            fresh: None,
+            new_calls: 0,
+            new_done: 0,
+            denied: false,
+        }
+    }
+
+    /// The stage of a call as it will be.
+    pub(super) fn stage(&self, at: usize) -> Stage {
+        let changed = self.changed.iter().rev().find(|(call, _)| *call == at);
+        changed.map_or_else(|| self.run.calls[at].stage(), |(_, stage)| *stage)
+    }
+
+    /// How many calls of the turn will be at `stage`.
+    pub(super) fn count(&self, stage: Stage) -> u32 {
+        let mut count = self.run.count(stage);
+        for (place, (at, now)) in self.changed.iter().enumerate() {
+            let before = self.changed[..place].iter().rev().find(|(call, _)| call == at);
+            let before = before.map_or_else(|| self.run.calls[*at].stage(), |(_, stage)| *stage);
+            count = count + u32::from(*now == stage) - u32::from(before == stage);
+        }
+        count
+    }
+
+    pub(super) fn enter(&mut self, at: usize, stage: Stage) {
+        self.changed.push((at, stage));
+    }
+
+    pub(super) fn call(&self, at: usize) -> &'a Call {
+        &self.run.calls[at]
+    }
+
+    /// The place of a call of the turn at hand.
+    pub(super) fn find(&self, id: &crate::run::CallId) -> Option<usize> {
+        let at = *self.run.index.get(id)? as usize;
+        self.run.current_range().contains(&at).then_some(at)
+    }
+
+    /// The place of a call that was started for the `attempt`th time and has not ended.
+    pub(super) fn running(&self, id: &crate::run::CallId, attempt: u32) -> Option<usize> {
+        self.find(id).filter(|at| self.stage(*at) == Stage::Running && self.call(*at).attempts == attempt)
+    }
+
+    pub(super) fn end(&mut self, at: usize, result: CallResult, time: Time) {
+        let call = self.call(at).id.clone();
+        self.log.push(LogEvent::Ended { call, result: Box::new(result), at: time });
+        self.enter(at, Stage::Done);
+    }
+
+    /// Ends a call that does not run: with `result`, or, if it was started before, with `or`.
+    pub(super) fn end_unstarted(&mut self, at: usize, result: CallResult, or: InterruptedBy, time: Time) {
+        let was_started = self.call(at).attempts > 0;
+        if was_started {
+            self.effects.push(Effect::Abort(self.call(at).id.clone()));
+        }
+        self.end(at, if was_started { CallResult::Interrupted { by: or } } else { result }, time);
+    }
+
+    /// Ends every call that has not ended and does not run.
+    pub(super) fn end_waiting(&mut self, by: SupersededBy, or: InterruptedBy, time: Time) {
+        for at in self.run.current_range() {
+            if matches!(self.stage(at), Stage::Proposed | Stage::Open | Stage::Ready | Stage::Unknown) {
+                self.end_unstarted(at, CallResult::Superseded { by }, or, time);
+            }
+        }
+    }
+
+    pub(super) fn open(&mut self, at: usize, kind: ObligationKind, shown: Shown, expiry: Option<u64>, time: Time) {
+        let id = self.call(at).next_obligation();
+        let expires = expiry.map(|millis| time.plus(millis));
+        let obligation = Obligation { id: id.clone(), kind, shown, since: time, expires, deciders: Vec::new() };
+        let call = id.call.clone();
+        self.log.push(LogEvent::Opened { call, obligation: Box::new(obligation) });
+        self.enter(at, Stage::Open);
+        self.effects.push(Effect::Announce(id));
+        self.effects.extend(expires.map(Effect::Wake));
+    }
+
+    /// Grants a call with the tool and the arguments that it has now.
+    pub(super) fn grant(&mut self, at: usize, by: GrantedBy, shown: Option<crate::digest::Digest>, time: Time) {
+        let call = self.call(at);
+        if let Some(tool) = &call.tool {
+            self.grant_for(at, tool.fingerprint, call.arguments.digest, by, shown, time);
+        }
+    }
+
+    pub(super) fn grant_for(
+        &mut self,
+        at: usize,
+        tool: crate::tool::Fingerprint,
+        arguments: crate::digest::Digest,
+        by: GrantedBy,
+        shown: Option<crate::digest::Digest>,
+        time: Time,
+    ) {
+        let expires = match by {
+            GrantedBy::Person(_) => self.run.options.grant_expiry.map(|millis| time.plus(millis)),
+            _ => None,
+        };
+        let call = self.call(at).id.clone();
+        self.log.push(LogEvent::Granted { call, tool, arguments, shown, by, expires });
+        self.enter(at, Stage::Ready);
+    }
+
+    /// The grant of a call that was ready before this event.
+    pub(super) fn grant_of(&self, at: usize) -> Option<&'a Grant> {
+        self.run.grant_of(at)
+    }
+}

@@ -1,0 +1,100 @@
+//! What happens to a call that was started.
+
+use serde_json::Value;
+
+use super::Draft;
+use crate::message::Part;
+use crate::run::{
+    CallId, CallResult, GrantedBy, InterruptedBy, LogEvent, ObligationKind, Question, Refusal, Shown, Time,
+};
+use crate::tool::{CallError, Output};
+
+const NOT_RUNNING: Refusal = Refusal::Misplaced { reason: "the call does not run" };
+
+impl Draft<'_> {
+    pub(super) fn ended(&mut self, id: &CallId, attempt: u32, outcome: Result<Output, CallError>, time: Time) {
+        let Some(at) = self.running(id, attempt) else { return };
+        if outcome.as_ref().is_err_and(|error| self.may_retry(at, error)) {
+            self.grant(at, GrantedBy::Retry, None, time);
+        } else {
+            self.end(at, result(outcome), time);
+        }
+        self.schedule(time);
+    }
+
+    /// Whether a failed call is tried again: where a second start does no harm, or the tool itself says so.
+    fn may_retry(&self, at: usize, error: &CallError) -> bool {
+        let call = self.call(at);
+        let Some(tool) = &call.tool else { return false };
+        let is_safe = match error {
+            CallError::Failed(failure) => failure.is_retryable(),
+            CallError::TimedOut { .. } => tool.is_repeatable(),
+            _ => false,
+        };
+        is_safe && call.retries < tool.retries && self.run.retries < self.run.options.limits.retries
+    }
+
+    pub(super) fn asked(&mut self, id: &CallId, attempt: u32, question: Question, time: Time) -> Result<(), Refusal> {
+        let at = self.running(id, attempt).ok_or(NOT_RUNNING)?;
+        self.is_recordable(at)?;
+        if self.is_full() {
+            let limit = format!("at most {} calls wait for somebody at one time", self.run.options.limits.open);
+            return Err(Refusal::OverBudget { limit });
+        }
+        let expiry = self.run.options.approval_expiry;
+        let shown = Shown::of_running(self.call(at));
+        self.open(at, ObligationKind::Answer { question }, shown, expiry, time);
+        self.schedule(time);
+        Ok(())
+    }
+
+    pub(super) fn stepped(&mut self, id: CallId, attempt: u32, name: String, value: Value) -> Result<(), Refusal> {
+        let at = self.running(&id, attempt).ok_or(NOT_RUNNING)?;
+        self.is_recordable(at)?;
+        self.log.push(LogEvent::Stepped { call: id, name, value });
+        Ok(())
+    }
+
+    fn is_recordable(&self, at: usize) -> Result<(), Refusal> {
+        let limit = self.run.options.limits.records;
+        let call = self.call(at);
+        if call.answers().len() + call.steps().len() < limit as usize {
+            return Ok(());
+        }
+        Err(Refusal::OverBudget { limit: format!("a call records at most {limit} steps and answers") })
+    }
+
+    /// Ends what waited too long.
+    pub(super) fn tick(&mut self, time: Time) {
+        for at in self.run.current_range() {
+            let call = self.call(at);
+            let expires = match call.obligation() {
+                Some(open) => open.expires,
+                None => self.grant_of(at).and_then(crate::run::Grant::expires),
+            };
+            if expires.is_some_and(|expires| expires <= time) {
+                self.end_unstarted(at, CallResult::Expired, InterruptedBy::NoAnswer, time);
+            }
+        }
+        self.schedule(time);
+    }
+}
+
+/// How a call ended whose tool came to this outcome.
+pub(super) fn result(outcome: Result<Output, CallError>) -> CallResult {
+    let error = match outcome {
+        Ok(output) => return CallResult::Succeeded { output },
+        Err(error) => error,
+    };
+    match error {
+        CallError::TimedOut { limit } => {
+            CallResult::TimedOut { limit: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX) }
+        }
+        CallError::Cancelled => CallResult::Cancelled,
+        // Whatever else it says, the call was started.
+        error => match error.for_model() {
+            Part::Text { text } => CallResult::Failed { error: text },
+            part => CallResult::Failed { error: part.as_text().unwrap_or("the tool failed").to_owned() },
+        },
+    }
+}

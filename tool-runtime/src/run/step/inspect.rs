@@ -1,0 +1,163 @@
+//! What a look at a call leads to.
+
+use std::sync::Arc;
+
+use super::Draft;
+use crate::run::inspection::{Accepted, Finding, Inspection};
+use crate::run::{
+    Allowance, CallId, CallResult, Effect, GrantedBy, InterruptedBy, LogEvent, ObligationKind, OnTaint, Pattern, Shown,
+    Stage, SupersededBy, Time, ToolRef,
+};
+use crate::toolset::Verdict;
+
+impl Draft<'_> {
+    pub(super) fn inspected(&mut self, id: &CallId, inspection: Inspection, time: Time) {
+        let Some(at) = self.find(id) else { return };
+        if inspection.arguments != self.call(at).arguments.digest {
+            // The arguments were replaced since.
+            return;
+        }
+        match self.stage(at) {
+            Stage::Proposed => self.first_look(at, inspection.finding, time),
+            Stage::Ready => self.last_look(at, inspection.finding, time),
+            Stage::Open => self.look_between(at, inspection.finding, time),
+            Stage::Running | Stage::Unknown | Stage::Done => return,
+        }
+        self.schedule(time);
+    }
+
+    /// The arguments are complete: accepted or not, allowed or not.
+    fn first_look(&mut self, at: usize, finding: Finding, time: Time) {
+        let Accepted { tool, shown, verdict, offer } = match finding {
+            Finding::Accepted(accepted) => *accepted,
+            Finding::Ended(result) => return self.end_unstarted(at, result, InterruptedBy::NotAllowed, time),
+        };
+        if self.turn_end.is_none() && !(tool.may_be_early() && self.tightened(&tool, verdict.clone()) == Verdict::Allow)
+        {
+            // Nobody is asked about a call of a turn that may still be cut.
+            return;
+        }
+        let (call, arguments) = (self.call(at).id.clone(), self.call(at).arguments.digest);
+        self.log.push(LogEvent::Checked { call, tool: Arc::clone(&tool), arguments });
+        match self.tightened(&tool, verdict) {
+            Verdict::Deny { reason } => self.end(at, CallResult::PolicyDenied { reason }, time),
+            Verdict::Allow => self.allow(at, &tool, GrantedBy::Policy, shown, time),
+            Verdict::Ask => {
+                let covers = |allowance: &&Allowance| {
+                    allowance.tool == tool.fingerprint
+                        && shown.as_ref().is_some_and(|shown| allowance.pattern.covers(&shown.arguments))
+                };
+                match self.run.allowances.iter().find(covers) {
+                    Some(allowance) => {
+                        self.allow(at, &tool, GrantedBy::Allowance(allowance.by.clone()), shown, time);
+                    }
+                    None => self.ask(at, offer, shown, time),
+                }
+            }
+        }
+    }
+
+    /// A policy may have become stricter, the tool another, and the grant too old, since the call was granted.
+    fn last_look(&mut self, at: usize, finding: Finding, time: Time) {
+        let Some(grant) = self.grant_of(at) else { return };
+        if grant.expires.is_some_and(|expires| expires <= time) {
+            return self.end_unstarted(at, CallResult::Expired, InterruptedBy::NoAnswer, time);
+        }
+        let Accepted { tool, shown, verdict, offer } = match finding {
+            Finding::Accepted(accepted) => *accepted,
+            Finding::Ended(result) => return self.end_unstarted(at, result, InterruptedBy::NotAllowed, time),
+        };
+        if tool.fingerprint != grant.tool {
+            return self.replaced(at, &tool, time);
+        }
+        if self.call(at).arguments.digest != grant.arguments {
+            let result = CallResult::Superseded { by: SupersededBy::ArgumentsChanged };
+            return self.end_unstarted(at, result, InterruptedBy::NotAllowed, time);
+        }
+        match self.tightened(&tool, verdict) {
+            Verdict::Deny { reason } => {
+                self.end_unstarted(at, CallResult::PolicyDenied { reason }, InterruptedBy::NotAllowed, time);
+            }
+            // A policy alone had allowed it, and would ask now. What a person decided stands.
+            Verdict::Ask if grant.by == GrantedBy::Policy => self.ask(at, offer, shown, time),
+            _ => self.fresh = Some(at),
+        }
+    }
+
+    /// A call that waits is looked at when its run is loaded: its tool may be another now.
+    fn look_between(&mut self, at: usize, finding: Finding, time: Time) {
+        let before = self.call(at).tool.as_ref().map(|tool| tool.fingerprint);
+        match finding {
+            Finding::Accepted(accepted) if Some(accepted.tool.fingerprint) == before => {}
+            Finding::Accepted(accepted) => self.replaced(at, &accepted.tool, time),
+            Finding::Ended(CallResult::PolicyDenied { .. }) => {}
+            Finding::Ended(_) => {
+                let result = CallResult::Superseded { by: SupersededBy::ToolChanged };
+                self.end_unstarted(at, result, InterruptedBy::ToolChanged, time);
+            }
+        }
+    }
+
+    /// The tool was changed while the call waited.
+    fn replaced(&mut self, at: usize, now: &ToolRef, time: Time) {
+        let call = self.call(at);
+        let from = call.tool.as_ref().and_then(|tool| tool.version.clone());
+        let migrates = call.attempts == 0 && from.as_ref().is_some_and(|from| now.migrate_from.contains(from));
+        if migrates {
+            self.log.push(LogEvent::Migrated { call: call.id.clone(), from });
+            self.enter(at, Stage::Proposed);
+            self.effects.push(Effect::Inspect(call.id.clone()));
+        } else {
+            let result = CallResult::Superseded { by: SupersededBy::ToolChanged };
+            self.end_unstarted(at, result, InterruptedBy::ToolChanged, time);
+        }
+    }
+
+    fn ask(&mut self, at: usize, offer: Option<Pattern>, shown: Option<Shown>, time: Time) {
+        let Some(shown) = shown else {
+            let reason = Some("nobody can be asked about a call that cannot be shown".to_owned());
+            return self.end_unstarted(at, CallResult::PolicyDenied { reason }, InterruptedBy::NotAllowed, time);
+        };
+        if self.is_full() {
+            return self.end_unstarted(at, self.too_many_open(), InterruptedBy::NotAllowed, time);
+        }
+        let expiry = self.run.options.approval_expiry;
+        self.open(at, ObligationKind::Approval { offer }, shown, expiry, time);
+    }
+
+    /// Nobody has to be asked (any more): the call may start, here or outside.
+    fn allow(&mut self, at: usize, tool: &Arc<ToolRef>, by: GrantedBy, shown: Option<Shown>, time: Time) {
+        let arguments = self.call(at).arguments.digest;
+        if tool.external && self.is_full() {
+            return self.end(at, self.too_many_open(), time);
+        }
+        self.grant_for(at, tool.fingerprint, arguments, by, None, time);
+        match (tool.external, shown) {
+            (true, Some(shown)) => self.hand_out(at, shown, time),
+            _ => self.fresh = Some(at),
+        }
+    }
+
+    /// Announces a granted call to whoever executes it outside.
+    pub(super) fn hand_out(&mut self, at: usize, shown: Shown, time: Time) {
+        let expiry = self.run.options.external_expiry;
+        self.open(at, ObligationKind::External, shown, expiry, time);
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.count(Stage::Open) >= self.run.options.limits.open
+    }
+
+    pub(super) fn too_many_open(&self) -> CallResult {
+        let limit = format!("at most {} calls wait for somebody at one time", self.run.options.limits.open);
+        CallResult::OverBudget { limit }
+    }
+
+    /// The verdict with what the run itself adds to it.
+    pub(super) fn tightened(&self, tool: &ToolRef, verdict: Verdict) -> Verdict {
+        let asks = self.run.options.on_taint == OnTaint::Ask
+            && !self.run.taint.is_empty()
+            && tool.effect != crate::tool::Effect::ReadOnly;
+        if asks { verdict.and(Verdict::Ask) } else { verdict }
+    }
+}

@@ -1,0 +1,46 @@
+//! What follows from an event. Pure: no clock, no randomness, no waiting; the run is only read.
+
+mod decide;
+mod draft;
+mod execute;
+mod inspect;
+mod prompt;
+mod recover;
+mod schedule;
+mod turn;
+
+use super::{Effect, Event, LogEvent, Refusal, Run};
+use draft::Draft;
+
+/// What follows from `event`: what goes into the log, and what is to be done once it is there.
+///
+/// The cost does not grow with the run, only with the calls of the turn at hand. Events that come too late, such as the
+/// end of a call that was cancelled, lead to nothing.
+///
+/// Fails when the event is refused. Then nothing happened.
+pub fn step(run: &Run, event: Event) -> Result<(Vec<LogEvent>, Vec<Effect>), Refusal> {
+    let mut draft = Draft::new(run);
+    match event {
+        Event::Prompt(prompt) => draft.prompt(prompt)?,
+        Event::Continue { by, at } => draft.go_on(&by, at)?,
+        Event::Called { index, provider_id, name, arguments } => draft.called(index, provider_id, name, arguments)?,
+        Event::TurnEnded { parts, finish, usage, at } => draft.turn_ended(parts, finish, usage, at)?,
+        Event::TurnFailed { error, at } => draft.turn_failed(error, at)?,
+        Event::Inspected { call, inspection, at } => draft.inspected(&call, inspection, at),
+        Event::Decide { obligation, ruling, by, at } => draft.decide(obligation, ruling, by, at)?,
+        Event::Ended { call, attempt, outcome, at } => draft.ended(&call, attempt, outcome, at),
+        Event::Asked { call, attempt, question, at } => draft.asked(&call, attempt, question, at)?,
+        Event::Stepped { call, attempt, name, value } => draft.stepped(call, attempt, name, value)?,
+        Event::Tick { at } => draft.tick(at),
+        Event::Recover { at } => draft.recover(at),
+        Event::Cancel { by, at } => draft.cancel(&by, at)?,
+    }
+    Ok((draft.log, draft.effects))
+}
+
+/// What a driver has to do that has just loaded the run, or lost its own changes to another's.
+///
+/// Calls that run are not in it: whoever started them waits for them, or [`Event::Recover`] declares them lost.
+pub fn pending(run: &Run) -> Vec<Effect> {
+    recover::pending(run)
+}

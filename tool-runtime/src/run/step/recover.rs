@@ -1,0 +1,68 @@
+//! Taking over a run whose process is gone, or that was just loaded.
+
+use super::Draft;
+use crate::run::state::{Activity, TurnEnd};
+use crate::run::{CallState, Effect, GrantedBy, InterruptedBy, LogEvent, ObligationKind, Run, Shown, Stage, Time};
+
+impl Draft<'_> {
+    /// Declares what ran as lost. What can be started again without harm is; about the rest a person is asked.
+    pub(super) fn recover(&mut self, time: Time) {
+        if self.run.activity == Activity::Generating && !self.run.current().is_empty() {
+            let error = "the process that asked the model is gone".to_owned();
+            self.log.push(LogEvent::TurnFailed { error, again: true, at: time });
+            self.turn_end = Some(TurnEnd::Again);
+            self.interrupt(InterruptedBy::UnfinishedTurn, time);
+        }
+        for at in self.run.current_range() {
+            let call = self.call(at);
+            let is_lost = match self.stage(at) {
+                Stage::Running => {
+                    self.log.push(LogEvent::Lost { call: call.id.clone() });
+                    self.enter(at, Stage::Unknown);
+                    true
+                }
+                stage => stage == Stage::Unknown,
+            };
+            if !is_lost {
+                continue;
+            }
+            if call.tool.as_ref().is_some_and(|tool| tool.is_repeatable()) {
+                self.grant(at, GrantedBy::Rerun, None, time);
+            } else {
+                self.open(at, ObligationKind::Reconcile, Shown::of_running(call), None, time);
+            }
+        }
+        self.schedule(time);
+        for effect in pending(self.run) {
+            let is_stale = matches!(effect, Effect::CallModel) && self.turn_end.is_some();
+            if !is_stale && !self.effects.contains(&effect) {
+                self.effects.push(effect);
+            }
+        }
+    }
+}
+
+/// See [`pending`](super::pending).
+pub(super) fn pending(run: &Run) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    if matches!(run.activity, Activity::Generating) {
+        effects.push(Effect::CallModel);
+    }
+    for call in run.current() {
+        match &call.state {
+            CallState::Proposed => effects.push(Effect::Inspect(call.id.clone())),
+            CallState::Ready(grant) => {
+                effects.push(Effect::Inspect(call.id.clone()));
+                effects.extend(grant.expires.map(Effect::Wake));
+            }
+            CallState::Open(open) => {
+                // The tool may be another by now.
+                effects.push(Effect::Inspect(call.id.clone()));
+                effects.push(Effect::Announce(open.id.clone()));
+                effects.extend(open.expires.map(Effect::Wake));
+            }
+            CallState::Running | CallState::Unknown | CallState::Done(_) => {}
+        }
+    }
+    effects
+}

@@ -1,0 +1,172 @@
+//! The model's turn: calls that are complete early, and the end of it.
+
+use super::Draft;
+use crate::message::{AssistantPart, FinishReason, ToolCall, Usage};
+use crate::run::fold::as_u32;
+use crate::run::state::{Activity, TurnEnd};
+use crate::run::{CallId, CallResult, Effect, InterruptedBy, LogEvent, Refusal, Stage, Time, TurnPart};
+
+const NOT_ASKED: Refusal = Refusal::Misplaced { reason: "the model was not asked" };
+
+impl Draft<'_> {
+    pub(super) fn called(
+        &mut self,
+        index: u32,
+        provider_id: String,
+        name: String,
+        arguments: String,
+    ) -> Result<(), Refusal> {
+        if self.run.activity != Activity::Generating {
+            return Err(NOT_ASKED);
+        }
+        let known = as_u32(self.run.current().len());
+        if index != known {
+            return Err(Refusal::Misplaced { reason: "calls are told in order, each once" });
+        }
+        if self.over_budget(index, &arguments).is_some() {
+            // Told with the rest of the turn.
+            return Ok(());
+        }
+        let call = self.log_call(ToolCall { id: provider_id, name, arguments });
+        self.effects.push(Effect::Inspect(call));
+        Ok(())
+    }
+
+    pub(super) fn turn_ended(
+        &mut self,
+        parts: Vec<AssistantPart>,
+        finish: FinishReason,
+        usage: Usage,
+        at: Time,
+    ) -> Result<(), Refusal> {
+        if self.run.activity != Activity::Generating {
+            return Err(NOT_ASKED);
+        }
+        let cut = interruption(&finish);
+        let known = self.run.current();
+        let mut logged = Vec::with_capacity(parts.len());
+        let (mut ended, mut kept) = (Vec::new(), Vec::new());
+        let mut index = 0;
+        for part in parts {
+            let AssistantPart::Call(call) = part else {
+                logged.push(TurnPart::Said(part));
+                continue;
+            };
+            let id = match known.get(index) {
+                Some(early) if is_same(early, &call) => early.id.clone(),
+                Some(_) => return Err(Refusal::Misplaced { reason: "a call that was told early came differently" }),
+                None => {
+                    let refused = self.over_budget(as_u32(index), &call.arguments);
+                    let id = self.log_call(call);
+                    match (refused, cut) {
+                        (Some(limit), _) => ended.push((id.clone(), CallResult::OverBudget { limit })),
+                        (None, Some(by)) => ended.push((id.clone(), CallResult::Interrupted { by })),
+                        (None, None) => kept.push(id.clone()),
+                    }
+                    id
+                }
+            };
+            index += 1;
+            logged.push(TurnPart::Call { call: id });
+        }
+        if index < known.len() {
+            return Err(Refusal::Misplaced { reason: "a call that was told early is missing" });
+        }
+        self.turn_end = Some(if cut.is_some() { TurnEnd::Cut(finish.clone()) } else { TurnEnd::Safe });
+        self.log.push(LogEvent::TurnEnded { parts: logged, finish, usage, at });
+        self.new_calls = ended.len() + kept.len();
+        self.new_done = ended.len();
+        let end = |(call, result)| LogEvent::Ended { call, result: Box::new(result), at };
+        self.log.extend(ended.into_iter().map(end));
+        if let Some(by) = cut {
+            self.interrupt(by, at);
+        }
+        let early = self.run.current_range().filter(|at| self.stage(*at) == Stage::Proposed);
+        let early: Vec<CallId> = early.map(|at| self.call(at).id.clone()).collect();
+        self.effects.extend(early.into_iter().chain(kept).map(Effect::Inspect));
+        self.schedule(at);
+        Ok(())
+    }
+
+    pub(super) fn turn_failed(&mut self, error: String, at: Time) -> Result<(), Refusal> {
+        if self.run.activity != Activity::Generating {
+            return Err(NOT_ASKED);
+        }
+        self.log.push(LogEvent::TurnFailed { error: error.clone(), again: false, at });
+        self.turn_end = Some(TurnEnd::Failed(error));
+        self.interrupt(InterruptedBy::UnfinishedTurn, at);
+        self.schedule(at);
+        Ok(())
+    }
+
+    /// Ends the calls that have not started.
+    pub(super) fn interrupt(&mut self, by: InterruptedBy, time: Time) {
+        for at in self.run.current_range() {
+            if matches!(self.stage(at), Stage::Proposed | Stage::Ready | Stage::Open) {
+                self.end(at, CallResult::Interrupted { by }, time);
+            }
+        }
+    }
+
+    fn log_call(&mut self, called: ToolCall) -> CallId {
+        let ToolCall { id: provider_id, name, mut arguments } = called;
+        if arguments.len() > self.run.options.limits.argument_bytes {
+            // It is answered, so it is kept, but not what was too large of it.
+            arguments.clear();
+        }
+        let call = self.run.mint_beside(&provider_id, &self.log);
+        self.log.push(LogEvent::Called { call: call.clone(), provider_id, name, arguments: arguments.into() });
+        call
+    }
+
+    /// Which limit the call number `index` of this turn is over.
+    fn over_budget(&self, index: u32, arguments: &str) -> Option<String> {
+        let limits = &self.run.options.limits;
+        if index >= limits.calls_per_turn {
+            return Some(format!("at most {} calls are run in one turn", limits.calls_per_turn));
+        }
+        if self.run.first.saturating_add(index) >= limits.calls {
+            return Some(format!("at most {} calls are made in one run", limits.calls));
+        }
+        if arguments.len() > limits.argument_bytes {
+            return Some(format!("arguments have at most {} bytes", limits.argument_bytes));
+        }
+        if depth(arguments) > limits.depth {
+            return Some(format!("arguments are nested at most {} deep", limits.depth));
+        }
+        None
+    }
+}
+
+/// How calls of a turn end that came to this end; `None` where they may run.
+fn interruption(finish: &FinishReason) -> Option<InterruptedBy> {
+    match finish {
+        FinishReason::Stop | FinishReason::ToolCalls => None,
+        FinishReason::Length => Some(InterruptedBy::Length),
+        FinishReason::ContentFilter => Some(InterruptedBy::ContentFilter),
+        FinishReason::Other(_) => Some(InterruptedBy::UnfinishedTurn),
+    }
+}
+
+fn is_same(early: &crate::run::Call, call: &ToolCall) -> bool {
+    early.provider_id == call.id && early.name == call.name && *early.arguments.text == *call.arguments
+}
+
+/// How deep a JSON text is nested. A text that is no JSON has some depth, too; the decoder refuses it.
+fn depth(text: &str) -> u32 {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0u32, 0u32, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}

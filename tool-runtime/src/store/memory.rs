@@ -1,0 +1,175 @@
+//! Runs in memory.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures_util::future::{BoxFuture, ready};
+
+use super::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
+use crate::run::{Obligation, Principal, RunId, Time};
+
+/// Runs in memory: they are gone with the process. For tests, and for programs whose runs need not survive.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    runs: Mutex<BTreeMap<RunId, Kept>>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    owner: Principal,
+    rev: u64,
+    snapshot: Option<(u64, String)>,
+    records: Vec<Record>,
+    is_active: bool,
+    wake: Option<Time>,
+    open: Vec<Obligation>,
+    token: u64,
+    lease: Option<Lease>,
+}
+
+impl MemoryStore {
+    /// A store without runs.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<RunId, Kept>> {
+        // Nothing is left half-done in here by a panic elsewhere.
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, run: &RunId, append: Append) -> Result<(), StoreError> {
+        let mut runs = self.lock();
+        let Append { expected, count, text, lease, head } = append;
+        if expected == 0 && !runs.contains_key(run) {
+            let kept = Kept {
+                owner: head.owner.clone(),
+                rev: 0,
+                snapshot: None,
+                records: Vec::new(),
+                is_active: false,
+                wake: None,
+                open: Vec::new(),
+                token: 0,
+                lease: None,
+            };
+            runs.insert(run.clone(), kept);
+        }
+        let kept = runs.get_mut(run).ok_or(StoreError::NotFound)?;
+        if lease.is_some_and(|lease| lease.token != kept.token) {
+            return Err(StoreError::Fenced);
+        }
+        if kept.rev != expected {
+            return Err(StoreError::Conflict);
+        }
+        kept.records.push(Record { rev: expected, count, text });
+        kept.rev += count;
+        kept.is_active = head.is_active;
+        kept.wake = head.wake;
+        kept.open.retain(|open| !head.closed.contains(&open.id));
+        kept.open.extend(head.opened);
+        Ok(())
+    }
+
+    fn take(&self, run: &RunId, worker: &str, now: Time, ttl: Duration) -> Result<Lease, StoreError> {
+        let mut runs = self.lock();
+        let kept = runs.get_mut(run).ok_or(StoreError::NotFound)?;
+        let until = now.plus(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
+        match &kept.lease {
+            Some(lease) if lease.worker == worker => {}
+            Some(lease) if lease.until > now => return Err(StoreError::Leased { until: lease.until }),
+            _ => kept.token += 1,
+        }
+        let lease = Lease { token: kept.token, worker: worker.to_owned(), until };
+        kept.lease = Some(lease.clone());
+        Ok(lease)
+    }
+}
+
+impl Store for MemoryStore {
+    fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(ready(self.add(run, append)))
+    }
+
+    fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>> {
+        let stored = self.lock().get(run).map(|kept| {
+            let (rev, text) = kept.snapshot.clone().map_or((0, None), |(rev, text)| (rev, Some(text)));
+            let records = kept.records.iter().filter(|record| record.rev + record.count > rev).cloned().collect();
+            Stored { snapshot: text, records }
+        });
+        Box::pin(ready(Ok(stored)))
+    }
+
+    fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+        let is_new = |record: &&Record| record.rev + record.count > rev;
+        let runs = self.lock();
+        let records = runs.get(run).map(|kept| kept.records.iter().filter(is_new).cloned().collect());
+        Box::pin(ready(records.ok_or(StoreError::NotFound)))
+    }
+
+    fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
+        if let Some(kept) = self.lock().get_mut(run)
+            && kept.snapshot.as_ref().is_none_or(|(known, _)| *known < rev)
+        {
+            kept.snapshot = Some((rev, text));
+        }
+        Box::pin(ready(Ok(())))
+    }
+
+    fn lease<'a>(
+        &'a self,
+        run: &'a RunId,
+        worker: &'a str,
+        now: Time,
+        ttl: Duration,
+    ) -> BoxFuture<'a, Result<Lease, StoreError>> {
+        Box::pin(ready(self.take(run, worker, now, ttl)))
+    }
+
+    fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
+        if let Some(kept) = self.lock().get_mut(run)
+            && kept.lease.as_ref().is_some_and(|held| held.token == lease.token)
+        {
+            kept.lease = None;
+        }
+        Box::pin(ready(Ok(())))
+    }
+
+    fn waiting<'a>(&'a self, filter: &'a Waiting) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
+        let runs = self.lock();
+        let mut items: Vec<WaitingItem> = Vec::new();
+        for (run, kept) in runs.iter().filter(|(run, _)| filter.run.as_ref().is_none_or(|wanted| wanted == *run)) {
+            let may = |open: &&Obligation| match &filter.principal {
+                None => true,
+                Some(principal) if open.deciders.is_empty() => *principal == kept.owner,
+                Some(principal) => open.deciders.contains(principal),
+            };
+            let item = |open: &Obligation| WaitingItem {
+                run: run.clone(),
+                owner: kept.owner.clone(),
+                obligation: open.clone(),
+            };
+            items.extend(kept.open.iter().filter(may).map(item));
+        }
+        items.sort_by_key(|item| item.obligation.since);
+        let items = items.into_iter().skip(filter.offset).take(filter.most()).collect();
+        Box::pin(ready(Ok(items)))
+    }
+
+    fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
+        let is_due = |kept: &Kept| {
+            let is_free = kept.lease.as_ref().is_none_or(|lease| lease.until <= now);
+            is_free && (kept.is_active || kept.wake.is_some_and(|wake| wake <= now))
+        };
+        let runs = self.lock();
+        let due = runs.iter().filter(|(_, kept)| is_due(kept)).map(|(run, _)| run.clone()).take(limit).collect();
+        Box::pin(ready(Ok(due)))
+    }
+
+    fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(ready(Ok(self.lock().remove(run).is_some())))
+    }
+}

@@ -1,0 +1,240 @@
+//! Where runs are kept: an append-only log for each, with what is needed to find those that wait or were left alone.
+
+mod error;
+mod memory;
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+
+pub use error::StoreError;
+pub use memory::MemoryStore;
+
+use crate::run::{LogEvent, Obligation, ObligationId, Phase, Principal, Run, RunId, Time, record};
+
+/// Where runs are kept.
+///
+/// A store knows texts and revisions, not what they mean. An implementation must make each method atomic: after a crash
+/// all of an append is there, or nothing of it.
+pub trait Store: Send + Sync {
+    /// Adds to the log of a run; with `expected` 0, creates it.
+    ///
+    /// Fails with [`StoreError::Conflict`] when the log has not exactly `expected` entries, and with
+    /// [`StoreError::Fenced`] when the append names a lease that is not the latest.
+    fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// What is needed to make the run: the latest snapshot, and the entries after it. `None` when there is no such run.
+    fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>>;
+
+    /// The entries after the first `rev`, oldest first; empty when there are none.
+    fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>>;
+
+    /// Keeps a snapshot of the run at `rev`, in place of an earlier one. One of a later revision is kept instead.
+    fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Lets `worker` alone drive the run until `ttl` has passed; again by the same worker prolongs it. Another's lease
+    /// that is over is taken over.
+    ///
+    /// Fails with [`StoreError::Leased`] while another worker has it, and with [`StoreError::NotFound`].
+    fn lease<'a>(
+        &'a self,
+        run: &'a RunId,
+        worker: &'a str,
+        now: Time,
+        ttl: Duration,
+    ) -> BoxFuture<'a, Result<Lease, StoreError>>;
+
+    /// Gives a lease back. One that is over, or another's, is left as it is.
+    fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// What waits for whom, oldest first.
+    fn waiting<'a>(&'a self, filter: &'a Waiting) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>>;
+
+    /// Runs that somebody should take up: something in them is over at `now`, or they are neither finished nor waiting
+    /// and nobody has a lease on them.
+    fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>>;
+
+    /// Deletes a run, all of it. Whether there was one.
+    fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>>;
+}
+
+/// What is added to a log at once.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Append {
+    /// How many entries the log has before.
+    pub expected: u64,
+    /// How many are added.
+    pub count: u64,
+    /// The entries, as [`record::encode`] writes them.
+    pub text: String,
+    /// The lease under which they are added; without one for a decision from outside.
+    pub lease: Option<Lease>,
+    /// What the run is at after it.
+    pub head: Head,
+}
+
+/// What a store can know about a run without reading its log.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Head {
+    /// Who owns the run.
+    pub owner: Principal,
+    /// Whether it goes on by itself: it is neither idle, finished, stopped nor suspended.
+    pub is_active: bool,
+    /// When something in it is over.
+    pub wake: Option<Time>,
+    /// Obligations that the append opened.
+    pub opened: Vec<Obligation>,
+    /// Obligations that it closed.
+    pub closed: Vec<ObligationId>,
+}
+
+/// A run as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stored {
+    /// The latest snapshot ([`Run::freeze`]).
+    pub snapshot: Option<String>,
+    /// The entries after it, oldest first.
+    pub records: Vec<Record>,
+}
+
+/// Entries that were added at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Record {
+    /// How many entries the log had before.
+    pub rev: u64,
+    /// How many these are.
+    pub count: u64,
+    /// The entries, as [`record::encode`] wrote them.
+    pub text: String,
+}
+
+/// The right to drive a run, until it is over or another has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lease {
+    /// Higher for each new holder: a store refuses appends under an older one.
+    pub token: u64,
+    /// Who has it.
+    pub worker: String,
+    /// Until when.
+    pub until: Time,
+}
+
+/// Which of the things that wait are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Waiting {
+    /// Only those that this principal may decide.
+    pub principal: Option<Principal>,
+    /// Only those of this run.
+    pub run: Option<RunId>,
+    /// Leaves out as many.
+    pub offset: usize,
+    /// At most as many; 0 for 100.
+    pub limit: usize,
+}
+
+/// Something that waits for somebody.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct WaitingItem {
+    /// The run.
+    pub run: RunId,
+    /// Its owner.
+    pub owner: Principal,
+    /// What waits, for whom, since when.
+    pub obligation: Obligation,
+}
+
+impl Waiting {
+    /// Everything that waits.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Only what `principal` may decide.
+    pub fn by(mut self, principal: impl Into<Principal>) -> Self {
+        self.principal = Some(principal.into());
+        self
+    }
+
+    /// Only what waits in `run`.
+    pub fn of(mut self, run: RunId) -> Self {
+        self.run = Some(run);
+        self
+    }
+
+    /// How many are given at most.
+    pub(crate) fn most(&self) -> usize {
+        if self.limit == 0 { 100 } else { self.limit }
+    }
+}
+
+impl Append {
+    /// `events`, which follow from `before` and led to the run `after`.
+    pub fn new(expected: u64, events: &[LogEvent], after: &Run, lease: Option<Lease>) -> Self {
+        Self {
+            expected,
+            count: events.len() as u64,
+            text: record::encode(events),
+            lease,
+            head: Head::new(events, after),
+        }
+    }
+}
+
+impl Head {
+    fn new(events: &[LogEvent], after: &Run) -> Self {
+        let (mut opened, mut closed) = (Vec::<Obligation>::new(), Vec::new());
+        for event in events {
+            match event {
+                LogEvent::Opened { obligation, .. } => opened.push((**obligation).clone()),
+                LogEvent::Decided { obligation, .. } => closed.push(obligation.clone()),
+                LogEvent::Ended { call, .. } | LogEvent::Migrated { call, .. } => {
+                    // Whatever it waited for, it does not any more.
+                    closed.extend(after.call(call).into_iter().flat_map(crate::run::Call::obligation_ids));
+                }
+                _ => {}
+            }
+        }
+        opened.retain(|obligation| after.obligation(&obligation.id).is_some());
+        let is_active = matches!(after.phase(), Phase::Generating | Phase::Acting);
+        Self { owner: after.owner().clone(), is_active, wake: after.wake(), opened, closed }
+    }
+}
+
+impl Stored {
+    /// The run.
+    ///
+    /// Fails when it was written by a newer version, or somebody changed it.
+    pub fn run(self) -> Result<Run, StoreError> {
+        let mut records = self.records.into_iter();
+        let mut run = match self.snapshot {
+            Some(text) => Run::thaw(&text)?,
+            None => {
+                let first = records.next().ok_or(StoreError::NotFound)?;
+                Run::fold(record::decode(&first.text)?).map_err(crate::run::RecordError::from)?
+            }
+        };
+        for entry in records {
+            entry.apply(&mut run)?;
+        }
+        Ok(run)
+    }
+}
+
+impl Record {
+    /// Adds the entries to a run. Those that it has already are left out.
+    pub fn apply(&self, run: &mut Run) -> Result<(), StoreError> {
+        let events = record::decode(&self.text)?;
+        let known = run.rev().saturating_sub(self.rev);
+        for event in events.into_iter().skip(usize::try_from(known).unwrap_or(usize::MAX)) {
+            run.apply(event).map_err(crate::run::RecordError::from)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,119 @@
+//! Who may call what: rules around the tools of a set, which can only tighten what the tools say themselves.
+
+use std::sync::Arc;
+
+use crate::tool::{CallError, Context, DynTool, Output, Started, ToolSpec};
+
+/// What is to become of a call. The later, the stricter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// It may run.
+    Allow,
+    /// Somebody must approve it.
+    Ask,
+    /// It must not run.
+    Deny {
+        /// Why; the model is told.
+        reason: Option<String>,
+    },
+}
+
+impl Verdict {
+    /// A denial with a reason.
+    pub fn deny(reason: impl Into<String>) -> Self {
+        Self::Deny { reason: Some(reason.into()) }
+    }
+
+    /// The stricter of the two. Policies are combined this way, so that none can weaken another.
+    pub fn and(self, other: Self) -> Self {
+        match (&self, &other) {
+            (Self::Deny { .. }, _) | (_, Self::Allow) => self,
+            _ => other,
+        }
+    }
+}
+
+/// A call that a policy looks at.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Proposal<'a> {
+    /// What is known about the tool.
+    pub spec: &'a ToolSpec,
+    /// The arguments: JSON that the tool accepted.
+    pub arguments: &'a str,
+    /// The call, on whose behalf, and the conversation so far.
+    pub cx: &'a Context,
+}
+
+/// A rule about calls. It is asked before a call runs, and again before a call starts that had to wait. A panic in it
+/// counts as [`Verdict::Ask`].
+///
+/// Every `Fn(&Proposal) -> Verdict` is a policy:
+///
+/// ```
+/// use tool_runtime::{Effect, toolset::{Policy, Proposal, Verdict}};
+///
+/// fn ask_before_destruction() -> impl Policy {
+///     |call: &Proposal<'_>| match call.spec.traits.effect {
+///         Effect::Destructive => Verdict::Ask,
+///         _ => Verdict::Allow,
+///     }
+/// }
+/// # let _ = ask_before_destruction();
+/// ```
+pub trait Policy: Send + Sync + 'static {
+    /// Judges a call.
+    fn judge(&self, call: &Proposal<'_>) -> Verdict;
+}
+
+impl<F: Fn(&Proposal<'_>) -> Verdict + Send + Sync + 'static> Policy for F {
+    fn judge(&self, call: &Proposal<'_>) -> Verdict {
+        self(call)
+    }
+}
+
+impl<P: Policy + ?Sized> Policy for Arc<P> {
+    fn judge(&self, call: &Proposal<'_>) -> Verdict {
+        (**self).judge(call)
+    }
+}
+
+/// What `policy` says; a panic in it asks.
+pub(crate) fn judge(policy: &dyn Policy, call: &Proposal<'_>) -> Verdict {
+    super::dispatch::contain(|| policy.judge(call)).unwrap_or(Verdict::Ask)
+}
+
+/// `tool` under `policy`.
+pub(super) fn guard(tool: &Arc<dyn DynTool>, policy: &Arc<dyn Policy>) -> Arc<dyn DynTool> {
+    Arc::new(Guarded { inner: Arc::clone(tool), policy: Arc::clone(policy) })
+}
+
+struct Guarded {
+    inner: Arc<dyn DynTool>,
+    policy: Arc<dyn Policy>,
+}
+
+impl DynTool for Guarded {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn spec(&self) -> &Arc<ToolSpec> {
+        self.inner.spec()
+    }
+
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError> {
+        let mut started = self.inner.start(arguments, cx)?;
+        match judge(&*self.policy, &Proposal { spec: self.inner.spec(), arguments, cx }) {
+            Verdict::Allow => {}
+            Verdict::Ask => started.needs_approval = true,
+            Verdict::Deny { reason } => return Err(CallError::PolicyDenied { reason }),
+        }
+        Ok(started)
+    }
+
+    fn answer(&self, output: &str) -> Result<Output, CallError> {
+        self.inner.answer(output)
+    }
+}
