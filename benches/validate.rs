@@ -38,7 +38,7 @@ pub(crate) fn measure(report: &mut Report) {
     }
     if report.wants("validate/allocations") {
         let mut decode = (checked.start)();
-        let (ours, typed) = (allocations(|| decode(1)), allocations(|| self::parse()));
+        let (ours, typed) = (allocations(|| decode(1)), allocations(self::parse));
         let how = format!("of reading with checks {ours}, of the typed parse {typed}");
         report.at_most("validate/allocations", ours - typed, 0.0, &how);
     }
