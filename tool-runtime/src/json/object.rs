@@ -10,7 +10,7 @@ use serde_json::Deserializer;
 /// [`Object::advance`] how long it was. So every value is read once, by the code that knows its type. Who expects a
 /// certain key takes the steps of an entry one by one: [`Object::more`], [`Object::skip_key`] or [`Object::key`], and
 /// [`Object::value`].
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Object<'a> {
     text: &'a str,
     at: usize,
@@ -23,6 +23,7 @@ pub(crate) struct ScanError;
 
 impl<'a> Object<'a> {
     /// Enters the object that `text` consists of. Blank text is an empty object.
+    #[inline]
     pub(crate) fn enter(text: &'a str) -> Result<Self, ScanError> {
         let mut object = Self { text, at: 0, first: true };
         match object.peek() {
@@ -101,6 +102,7 @@ impl<'a> Object<'a> {
     }
 
     /// Reads a key; the cursor is at its opening quote.
+    #[inline(never)]
     pub(crate) fn key(&mut self) -> Result<Cow<'a, str>, ScanError> {
         let start = self.at + 1;
         for (offset, &byte) in self.text.as_bytes()[start..].iter().enumerate() {

@@ -11,25 +11,15 @@ pub(super) const LEVELS: usize = 120;
 
 /// `schema` with at most [`LEVELS`] levels.
 pub(super) fn bounded<'a>(schema: &'a Value, losses: &mut Losses) -> Cow<'a, Value> {
-    if deeper(schema) { Cow::Owned(cut(schema, "", 1, losses)) } else { Cow::Borrowed(schema) }
+    if deeper(schema, 0) { Cow::Owned(cut(schema, "", 1, losses)) } else { Cow::Borrowed(schema) }
 }
 
-fn deeper(schema: &Value) -> bool {
-    let mut level: Vec<&Value> = vec![schema];
-    for _ in 0..LEVELS {
-        level = level.into_iter().flat_map(inside).collect();
-        if level.is_empty() {
-            return false;
-        }
-    }
-    level.iter().any(|value| value.is_array() || value.is_object())
-}
-
-fn inside(value: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
+/// Whether `value`, which lies below `level` others, has levels that are one too many.
+fn deeper(value: &Value, level: usize) -> bool {
     match value {
-        Value::Array(list) => Box::new(list.iter()),
-        Value::Object(map) => Box::new(map.values()),
-        _ => Box::new(std::iter::empty()),
+        Value::Array(list) => level == LEVELS || list.iter().any(|one| deeper(one, level + 1)),
+        Value::Object(map) => level == LEVELS || map.values().any(|one| deeper(one, level + 1)),
+        _ => false,
     }
 }
 

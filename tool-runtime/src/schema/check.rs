@@ -4,7 +4,12 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::{bound, exact::range_of, number, pointer, words};
+use super::{
+    bound,
+    exact::range_of,
+    number, pointer,
+    words::{self, Token},
+};
 
 /// Whether `schema`, made by schemars from a type, has keywords that serde's decoding of that type does not enforce by
 /// itself: those that somebody wrote with `#[schemars(range(…), regex(…), length(…), extend(…))]`. If so, typed decoding
@@ -31,50 +36,82 @@ use super::{bound, exact::range_of, number, pointer, words};
 /// assert!(!needs_check(schemars::schema_for!(Vec<u32>).as_value()));
 /// ```
 pub fn needs_check(schema: &Value) -> bool {
-    let mut seen = HashSet::new();
-    let mut todo = vec![Place { at: String::new(), schema, variant: false, level: 0 }];
-    while let Some(place) = todo.pop() {
-        if place.level > bound::LEVELS || !seen.insert((std::ptr::from_ref(place.schema), place.variant)) {
-            if place.level > bound::LEVELS {
-                return true;
-            }
-            continue;
-        }
-        let Value::Object(map) = place.schema else {
-            // `false` refuses what may decode.
-            if *place.schema == Value::Bool(false) {
-                return true;
-            }
-            continue;
-        };
-        if !map.iter().all(|(word, value)| enforced(map, word, value, place.variant)) {
+    let mut walk = Walk { root: schema, seen: HashSet::new(), todo: Vec::new() };
+    if walk.finds(schema, &Place::Root(""), false, 0) {
+        return true;
+    }
+    while let Some(Target { at, schema, variant, level }) = walk.todo.pop() {
+        if walk.finds(schema, &Place::Root(&at), variant, level) {
             return true;
-        }
-        if let Some(reference) = map.get("$ref") {
-            let target = reference.as_str().and_then(|reference| pointer::resolve(schema, &place.at, reference));
-            let Some((at, schema)) = target else { return true };
-            todo.push(Place { at, schema, variant: place.variant, level: place.level });
-        }
-        for (word, at, child) in words::children(place.schema, &place.at) {
-            let closed = matches!(word, "additionalProperties" | "unevaluatedProperties" | "items")
-                && *child == Value::Bool(false);
-            if !closed && !words::is_structure(word) {
-                // The tag of a variant stands one level below the variant.
-                let variant =
-                    matches!(word, "oneOf" | "anyOf") || (place.variant && matches!(word, "properties" | "allOf"));
-                todo.push(Place { at, schema: child, variant, level: place.level + 1 });
-            }
         }
     }
     false
 }
 
-struct Place<'a> {
+/// The way through a schema and what it refers to.
+struct Walk<'a> {
+    root: &'a Value,
+    /// What was referred to so far, and whether as a variant.
+    seen: HashSet<(*const Value, bool)>,
+    todo: Vec<Target<'a>>,
+}
+
+/// What a reference leads to.
+struct Target<'a> {
     at: String,
     schema: &'a Value,
-    /// Whether this is a variant of an enum or a tag of one, where serde enforces constants.
     variant: bool,
     level: usize,
+}
+
+/// Where a schema stands. Only a reference asks for it as a text.
+enum Place<'p> {
+    Root(&'p str),
+    Below(&'p Place<'p>, &'p str, Token<'p>),
+}
+
+impl Place<'_> {
+    fn pointer(&self) -> String {
+        match self {
+            Self::Root(at) => (*at).to_owned(),
+            Self::Below(outer, word, token) => words::place(&outer.pointer(), word, *token),
+        }
+    }
+}
+
+impl<'a> Walk<'a> {
+    /// Whether `schema` has what decoding does not enforce. `variant` says whether it is a variant of an enum or a tag of
+    /// one, where serde enforces constants.
+    fn finds(&mut self, schema: &'a Value, place: &Place<'_>, variant: bool, level: usize) -> bool {
+        if level > bound::LEVELS {
+            return true;
+        }
+        let Value::Object(map) = schema else {
+            // `false` refuses what may decode.
+            return *schema == Value::Bool(false);
+        };
+        if !map.iter().all(|(word, value)| enforced(map, word, value, variant)) {
+            return true;
+        }
+        if let Some(reference) = words::get(map, "$ref") {
+            let at = place.pointer();
+            let target = reference.as_str().and_then(|reference| pointer::resolve(self.root, &at, reference));
+            let Some((at, schema)) = target else { return true };
+            if self.seen.insert((std::ptr::from_ref(schema), variant)) {
+                self.todo.push(Target { at, schema, variant, level });
+            }
+        }
+        words::inside(map).any(|(word, token, child)| {
+            let closed = matches!(word, "additionalProperties" | "unevaluatedProperties" | "items")
+                && *child == Value::Bool(false);
+            if closed || words::is_structure(word) {
+                return false;
+            }
+            // The tag of a variant stands one level below the variant.
+            let variant = matches!(word, "oneOf" | "anyOf") || (variant && matches!(word, "properties" | "allOf"));
+            self.finds(child, &Place::Below(place, word, token), variant, level + 1)
+        })
+    }
 }
 
 /// Whether serde enforces `word` in `schema` by itself, as far as can be seen.
@@ -110,7 +147,7 @@ const BY_TYPES: &[&str] =
 
 fn is_own_bound(schema: &Map<String, Value>, word: &str, value: &Value) -> bool {
     let Some(value) = value.as_number() else { return false };
-    if let Some((min, max)) = schema.get("format").and_then(Value::as_str).and_then(range_of) {
+    if let Some((min, max)) = words::get(schema, "format").and_then(Value::as_str).and_then(range_of) {
         let own = if word == "minimum" { min } else { max };
         return own.is_some_and(|own| number::compare(&own, value).is_eq());
     }
@@ -212,6 +249,17 @@ mod tests {
         ] {
             assert!(needs_check(&schema), "{schema}");
         }
+    }
+
+    #[test]
+    fn references_are_followed_from_where_they_stand() {
+        let inside = |kind: Value| {
+            let part =
+                json!({"$id": "https://example.com/part", "$defs": {"x": kind}, "items": [{"$ref": "#/$defs/x"}]});
+            json!({"properties": {"a/b": part}, "$defs": {"x": {"minLength": 1}}})
+        };
+        assert!(!needs_check(&inside(json!({"type": "string"}))));
+        assert!(needs_check(&inside(json!({"pattern": "a"}))));
     }
 
     #[test]

@@ -43,24 +43,53 @@ pub(super) fn is_schema(value: &Value) -> bool {
     value.is_object() || value.is_boolean()
 }
 
-/// The schemas directly inside `schema`, each with its keyword and its JSON Pointer below `at`.
-pub(super) fn children<'a>(schema: &'a Value, at: &str) -> Vec<(&'a str, String, &'a Value)> {
-    let mut found = Vec::new();
-    for (word, value) in schema.as_object().into_iter().flatten() {
-        let place = pointer::push(at, word);
+/// The value of `word`. Nearly every schema has so few keywords that looking at them takes less time than hashing one.
+pub(super) fn get<'a>(schema: &'a Map<String, Value>, word: &str) -> Option<&'a Value> {
+    if schema.len() > 8 {
+        return schema.get(word);
+    }
+    schema.iter().find(|(key, _)| *key == word).map(|(_, value)| value)
+}
+
+/// Where a schema stands below a keyword.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Token<'a> {
+    Itself,
+    Index(usize),
+    Name(&'a str),
+}
+
+/// The schemas directly inside `schema`, each with its keyword and its place below that.
+pub(super) fn inside(schema: &Map<String, Value>) -> impl Iterator<Item = (&str, Token<'_>, &Value)> {
+    schema.iter().flat_map(|(word, value)| {
+        let (mut one, mut list, mut named) = (None, None, None);
         match (holds(word, value), value) {
-            (Holds::One, value) => found.push((word.as_str(), place, value)),
-            (Holds::Many, Value::Array(list)) => {
-                found.extend(list.iter().enumerate().map(|(i, one)| (word.as_str(), format!("{place}/{i}"), one)));
-            }
-            (Holds::Named, Value::Object(named)) => {
-                found.extend(named.iter().map(|(name, one)| (word.as_str(), pointer::push(&place, name), one)));
-            }
+            (Holds::One, value) => one = Some((Token::Itself, value)),
+            (Holds::Many, Value::Array(all)) => list = Some(all.iter().enumerate()),
+            (Holds::Named, Value::Object(all)) => named = Some(all.iter()),
             _ => {}
         }
+        let list = list.into_iter().flatten().map(|(index, one)| (Token::Index(index), one));
+        let named = named.into_iter().flatten().map(|(name, one)| (Token::Name(name), one));
+        let all = one.into_iter().chain(list).chain(named);
+        all.filter(|(_, one)| is_schema(one)).map(|(token, one)| (word.as_str(), token, one))
+    })
+}
+
+/// The JSON Pointer of what stands at `word` and `token` of the schema at `at`.
+pub(super) fn place(at: &str, word: &str, token: Token<'_>) -> String {
+    let at = pointer::push(at, word);
+    match token {
+        Token::Itself => at,
+        Token::Index(index) => format!("{at}/{index}"),
+        Token::Name(name) => pointer::push(&at, name),
     }
-    found.retain(|(_, _, value)| is_schema(value));
-    found
+}
+
+/// The schemas directly inside `schema`, each with its keyword and its JSON Pointer below `at`.
+pub(super) fn children<'a>(schema: &'a Value, at: &str) -> Vec<(&'a str, String, &'a Value)> {
+    let inside = schema.as_object().into_iter().flat_map(inside);
+    inside.map(|(word, token, one)| (word, place(at, word, token), one)).collect()
 }
 
 /// Calls `visit` with each schema directly inside `schema`, its keyword and, where it has one, its name.

@@ -49,8 +49,8 @@ impl<T> Check<T> {
     {
         Self {
             rule: Rule::Length { min, max, unit: T::UNIT },
-            holds: |value, rule| match (rule, value.length()) {
-                (Rule::Length { min, max, .. }, Some(length)) => length >= *min && max.is_none_or(|max| length <= max),
+            holds: |value, rule| match rule {
+                Rule::Length { min, max, .. } => value.fits(*min, *max),
                 _ => true,
             },
         }

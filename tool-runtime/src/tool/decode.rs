@@ -18,13 +18,10 @@ pub enum Refused {
 
 /// Fills `slots`, which belong to the parameters of `def` in order, from `text`.
 pub fn decode(def: &'static Def, text: &str, cx: &Context, slots: &mut [&mut dyn AnySlot]) -> Result<(), Refused> {
-    if read(text, slots).is_none() {
-        return Err(Refused::Arguments(diagnose::diagnose(def, text, slots)));
-    }
-    for slot in &mut *slots {
-        if !slot.complete(cx).map_err(Refused::Failed)? {
-            return Err(Refused::Arguments(diagnose::diagnose(def, text, slots)));
-        }
+    match read(text, slots) {
+        Some(filled) if filled == slots.len() => {}
+        Some(_) => complete(def, text, cx, slots)?,
+        None => return Err(refuse(def, text, slots)),
     }
     match def.guard() {
         Some(guard) => diagnose::check(guard, text).map_err(Refused::Arguments),
@@ -32,22 +29,50 @@ pub fn decode(def: &'static Def, text: &str, cx: &Context, slots: &mut [&mut dyn
     }
 }
 
-/// `None` as soon as anything is not as it should be.
-fn read(text: &str, slots: &mut [&mut dyn AnySlot]) -> Option<()> {
+/// How many slots were filled; `None` as soon as anything is not as it should be.
+fn read(text: &str, slots: &mut [&mut dyn AnySlot]) -> Option<usize> {
     let mut object = Object::enter(text).ok()?;
     // Models give arguments in the order of the schema, so the next slot is nearly always the right one.
-    let mut next = 0;
+    let (mut next, mut filled) = (0, 0);
     while object.more().ok()? {
         let index = match slots.get(next).map(|slot| slot.param()) {
             Some(param) if param.plain && object.skip_key(param.name) => next,
+            // By value, so that the cursor stays in registers where the order is the expected one.
             _ => {
-                let key = object.key().ok()?;
-                slots.iter().position(|slot| slot.param().is_called(&key))?
+                let (index, behind) = find(object, slots)?;
+                object = behind;
+                index
             }
         };
         let rest = object.value().ok()?;
         object.advance(slots[index].accept(rest)?);
         next = index + 1;
+        filled += 1;
     }
-    Some(())
+    Some(filled)
+}
+
+/// Reads a key that is not the expected one: the slot that it means, and the cursor behind it.
+#[inline(never)]
+fn find<'a>(mut object: Object<'a>, slots: &[&mut dyn AnySlot]) -> Option<(usize, Object<'a>)> {
+    let key = object.key().ok()?;
+    let index = slots.iter().position(|slot| slot.param().is_called(&key))?;
+    Some((index, object))
+}
+
+/// Fills the slots that the arguments said nothing about.
+#[inline(never)]
+fn complete(def: &'static Def, text: &str, cx: &Context, slots: &mut [&mut dyn AnySlot]) -> Result<(), Refused> {
+    for slot in &mut *slots {
+        if !slot.complete(cx).map_err(Refused::Failed)? {
+            return Err(refuse(def, text, slots));
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+#[inline(never)]
+fn refuse(def: &'static Def, text: &str, slots: &mut [&mut dyn AnySlot]) -> Refused {
+    Refused::Arguments(diagnose::diagnose(def, text, slots))
 }

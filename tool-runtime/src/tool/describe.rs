@@ -3,7 +3,7 @@
 use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::{AnyField, Rule, def, field::Described, rule::Unit};
+use super::{AnyField, Param, Rule, def, field::Described, rule::Unit};
 use crate::schema::{Schema, needs_check};
 
 /// The schema of the arguments.
@@ -16,30 +16,36 @@ pub(super) struct Input {
 /// The schema of an object with `fields`.
 pub(super) fn input(fields: &[&dyn AnyField]) -> Input {
     let mut generator = generator();
-    let mut properties = Map::new();
+    let (mut types, mut rest) = (Vec::with_capacity(fields.len()), Vec::with_capacity(fields.len()));
+    for field in fields.iter().filter(|field| !field.param().secret) {
+        let mut described = field.describe(&mut generator);
+        types.push(Value::from(std::mem::take(&mut described.schema)));
+        rest.push((field.param(), described));
+    }
+    // What the types promise is asked before the declarations add to it.
+    let definitions = generator.take_definitions(true);
+    let guarded = if definitions.is_empty() {
+        types.iter().any(needs_check)
+    } else {
+        needs_check(&json!({ "allOf": types, "$defs": definitions }))
+    };
+    let mut properties = Map::with_capacity(types.len());
     let mut required = Vec::new();
-    let mut plain = Vec::new();
-    for field in fields {
-        let param = field.param();
-        if param.secret {
-            continue;
-        }
-        let described = field.describe(&mut generator);
+    for (schema, (param, described)) in types.into_iter().zip(rest) {
         if described.required {
             required.push(Value::from(param.name));
         }
-        plain.push(described.schema.as_value().clone());
-        properties.insert(param.name.to_owned(), property(described, param.description, param.examples));
+        properties.insert(param.name.to_owned(), property(schema, described, param));
     }
-    let definitions = generator.take_definitions(true);
-    let guarded = needs_check(&json!({ "allOf": plain, "$defs": definitions }));
-    let mut schema = json!({ "type": "object", "properties": properties });
+    let mut schema = Map::with_capacity(5);
+    schema.insert("type".to_owned(), "object".into());
+    schema.insert("properties".to_owned(), Value::Object(properties));
     if !required.is_empty() {
-        schema["required"] = Value::Array(required);
+        schema.insert("required".to_owned(), Value::Array(required));
     }
-    schema["additionalProperties"] = Value::Bool(false);
+    schema.insert("additionalProperties".to_owned(), Value::Bool(false));
     if !definitions.is_empty() {
-        schema["$defs"] = Value::Object(definitions);
+        schema.insert("$defs".to_owned(), Value::Object(definitions));
     }
     Input { schema: Schema::from_schemars(schema), guarded }
 }
@@ -58,7 +64,7 @@ fn whole(
     mut generator: SchemaGenerator,
     describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>,
 ) -> Option<Schema> {
-    let mut schema = describe(&mut generator)?.as_value().clone();
+    let mut schema = Value::from(describe(&mut generator)?);
     let definitions = generator.take_definitions(true);
     if let (Value::Object(schema), false) = (&mut schema, definitions.is_empty()) {
         schema.insert("$defs".to_owned(), Value::Object(definitions));
@@ -71,14 +77,14 @@ fn generator() -> SchemaGenerator {
 }
 
 /// What the type says about itself, and the declaration about the parameter.
-fn property(described: Described, description: &str, examples: &[&str]) -> Value {
-    let mut schema = match Value::from(described.schema) {
+fn property(schema: Value, described: Described, param: &Param) -> Value {
+    let mut schema = match schema {
         Value::Object(schema) => schema,
         Value::Bool(false) => Map::from_iter([("not".to_owned(), json!({}))]),
         _ => Map::new(),
     };
-    if !description.is_empty() {
-        schema.insert("description".to_owned(), description.into());
+    if !param.description.is_empty() {
+        schema.insert("description".to_owned(), param.description.into());
     }
     for rule in described.rules {
         write(rule, &mut schema);
@@ -86,8 +92,8 @@ fn property(described: Described, description: &str, examples: &[&str]) -> Value
     if let Some(default) = described.default {
         schema.insert("default".to_owned(), default);
     }
-    if !examples.is_empty() {
-        schema.insert("examples".to_owned(), examples.iter().map(|text| def::json(text)).collect());
+    if !param.examples.is_empty() {
+        schema.insert("examples".to_owned(), param.examples.iter().map(|text| def::json(text)).collect());
     }
     Value::Object(schema)
 }

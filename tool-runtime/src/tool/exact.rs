@@ -6,23 +6,13 @@
 use std::fmt;
 
 use serde::de::{
-    Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Unexpected, VariantAccess,
-    Visitor, value::StrDeserializer,
+    DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor,
+    value::StrDeserializer,
 };
 
 /// Wraps a deserializer, visitor, seed or access, so that the whole value below it is read exactly.
 #[derive(Debug)]
 pub(crate) struct Exact<T>(pub(crate) T);
-
-/// A value read through [`Exact`].
-#[derive(Debug)]
-pub(crate) struct ExactValue<T>(pub(crate) T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for ExactValue<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        T::deserialize(Exact(deserializer)).map(Self)
-    }
-}
 
 macro_rules! forward {
     ($($method:ident)*) => {

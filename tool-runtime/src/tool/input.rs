@@ -1,10 +1,10 @@
 //! What the type of a parameter must be able to do.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor, value::Error};
+use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, IntoDeserializer, Visitor, value::Error};
 use serde_json::de::Deserializer as Json;
 
-use super::exact::ExactValue;
+use super::exact::Exact;
 
 /// A type that a tool can take as a parameter: anything with serde's `Deserialize` and schemars' `JsonSchema` that may go
 /// from one thread to another (`Send`).
@@ -32,12 +32,10 @@ pub trait ToolInput: Sized {
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> ToolInput for T {
     #[inline]
     fn read(text: &str) -> Result<(Self, usize), serde_json::Error> {
-        let mut values = Json::from_str(text).into_iter::<ExactValue<T>>();
-        match values.next() {
-            Some(Ok(ExactValue(value))) => Ok((value, values.byte_offset())),
-            Some(Err(error)) => Err(error),
-            None => Err(serde::de::Error::custom("expected value")),
-        }
+        let mut json = Json::from_str(text);
+        let value = T::deserialize(Exact(&mut json))?;
+        // Only a stream tells how far the deserializer has come; this one reads nothing more.
+        Ok((value, json.into_iter::<IgnoredAny>().byte_offset()))
     }
 
     fn absent() -> Option<Self> {

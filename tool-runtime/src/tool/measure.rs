@@ -33,6 +33,16 @@ pub trait Measured {
 
     /// The length; `None` where there is nothing to measure.
     fn length(&self) -> Option<usize>;
+
+    /// Whether the length, if there is one, lies between the two, both included.
+    #[doc(hidden)]
+    fn fits(&self, min: usize, max: Option<usize>) -> bool {
+        self.length().is_none_or(|length| is_within(length, min, max))
+    }
+}
+
+fn is_within(length: usize, min: usize, max: Option<usize>) -> bool {
+    length >= min && max.is_none_or(|max| length <= max)
 }
 
 /// A text, or an optional one: what `pattern` and `format` can be declared on.
@@ -102,6 +112,12 @@ macro_rules! texts {
                 fn length(&self) -> Option<usize> {
                     Some(self.chars().count())
                 }
+
+                // A character has one to four bytes, so most texts need no counting.
+                fn fits(&self, min: usize, max: Option<usize>) -> bool {
+                    let (least, most) = (self.len().div_ceil(4), self.len());
+                    least >= min && max.is_none_or(|max| most <= max) || is_within(self.chars().count(), min, max)
+                }
             }
         )*
     };
@@ -122,6 +138,10 @@ impl<T: Measured> Measured for Option<T> {
 
     fn length(&self) -> Option<usize> {
         self.as_ref()?.length()
+    }
+
+    fn fits(&self, min: usize, max: Option<usize>) -> bool {
+        self.as_ref().is_none_or(|value| value.fits(min, max))
     }
 }
 

@@ -67,8 +67,11 @@ pub enum Number {
 
 impl Number {
     #[allow(clippy::cast_precision_loss, reason = "a bound beyond 2^53 is compared with a float, which is no finer")]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_lossless, reason = "compared with what came in")]
     const fn as_f64(self) -> f64 {
         match self {
+            // The conversion of the wide type takes ten times as long.
+            Self::Int(int) if int as i64 as i128 == int => int as i64 as f64,
             Self::Int(int) => int as f64,
             Self::Float(float) => float,
         }
@@ -176,5 +179,23 @@ impl Format {
 impl fmt::Debug for Format {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::Number;
+
+    proptest! {
+        #[test]
+        #[allow(clippy::cast_precision_loss, reason = "that is what is looked at")]
+        fn every_integer_has_its_float(wide in any::<i128>(), narrow in any::<i64>()) {
+            let edges = [0, i64::MIN.into(), i64::MAX.into(), i128::from(i64::MAX) + 1, i128::from(i64::MIN) - 1, i128::MAX];
+            for int in edges.into_iter().chain([wide, narrow.into()]) {
+                prop_assert_eq!(Number::Int(int).as_f64().to_bits(), (int as f64).to_bits());
+            }
+        }
     }
 }

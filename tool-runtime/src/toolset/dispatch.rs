@@ -2,9 +2,9 @@
 
 use std::{
     any::Any,
-    future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
-    task::Poll,
+    pin::Pin,
+    task::{self, Poll},
 };
 
 use super::Toolset;
@@ -17,7 +17,7 @@ impl Toolset {
     /// A panic in the tool ends only this call. Approvals, time limits and retries are the agent's business (and that of
     /// layers): here the call is made, whatever the declaration says about them.
     pub async fn call(&self, name: &str, arguments: &str, cx: &Context) -> Result<Output, CallError> {
-        run(self.start(name, arguments, cx)?.work).await
+        Contained(self.start(name, arguments, cx)?.work).await
     }
 
     /// Looks up the tool `name` and lets it read `arguments`. Nothing runs before [`Started::work`] is polled; [`run`]
@@ -60,18 +60,32 @@ impl Toolset {
 }
 
 /// Runs the work of a call; a panic in it becomes [`CallError::Panicked`].
-pub async fn run(mut work: CallFuture<'_>) -> Result<Output, CallError> {
-    poll_fn(|task| match contain(|| work.as_mut().poll(task)) {
-        Ok(poll) => poll,
-        Err(panicked) => Poll::Ready(Err(panicked)),
-    })
-    .await
+pub async fn run(work: CallFuture<'_>) -> Result<Output, CallError> {
+    Contained(work).await
+}
+
+/// The work of a call, of which no panic comes out.
+struct Contained<'a>(CallFuture<'a>);
+
+impl Future for Contained<'_> {
+    type Output = Result<Output, CallError>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, task: &mut task::Context<'_>) -> Poll<Self::Output> {
+        contain(|| self.0.as_mut().poll(task)).unwrap_or_else(|panicked| Poll::Ready(Err(panicked)))
+    }
 }
 
 // What a tool leaves half-done when it panics is the tool's own; nothing of ours is shared with it.
 #[inline]
 pub(super) fn contain<T>(work: impl FnOnce() -> T) -> Result<T, CallError> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| CallError::Panicked { message: text_of(&*panic) })
+    catch_unwind(AssertUnwindSafe(work)).map_err(panicked)
+}
+
+#[cold]
+#[allow(clippy::needless_pass_by_value, reason = "it ends here")]
+fn panicked(panic: Box<dyn Any + Send>) -> CallError {
+    CallError::Panicked { message: text_of(&*panic) }
 }
 
 fn text_of(panic: &(dyn Any + Send)) -> String {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
 
-use crate::schema::number;
+use crate::schema::{number, words};
 
 /// The least and the greatest value of the number type that schemars calls `format`; none on a side that JSON numbers
 /// do not reach. `None` if it is no number type.
@@ -30,11 +30,11 @@ pub(in crate::schema) fn range_of(format: &str) -> Option<(Option<Number>, Optio
 /// Replaces a format that names a number type by the bounds of that type.
 pub(super) fn make_explicit(schema: &mut Map<String, Value>) {
     let numeric = |one: &Value| matches!(one.as_str(), Some("integer" | "number"));
-    let is_number =
-        schema.get("type").is_some_and(|kind| numeric(kind) || kind.as_array().is_some_and(|k| k.iter().any(numeric)));
-    let Some(range) = schema.get("format").and_then(Value::as_str).filter(|_| is_number).and_then(range_of) else {
+    let Some(range) = words::get(schema, "format").and_then(Value::as_str).and_then(range_of) else { return };
+    let kinds = words::get(schema, "type");
+    if !kinds.is_some_and(|kind| numeric(kind) || kind.as_array().is_some_and(|kinds| kinds.iter().any(numeric))) {
         return;
-    };
+    }
     schema.shift_remove("format");
     tighten(schema, "minimum", "exclusiveMinimum", range.0, Ordering::Greater);
     tighten(schema, "maximum", "exclusiveMaximum", range.1, Ordering::Less);
@@ -43,7 +43,7 @@ pub(super) fn make_explicit(schema: &mut Map<String, Value>) {
 /// Sets `word` to `own` unless a tighter bound is there.
 fn tighten(schema: &mut Map<String, Value>, word: &str, open: &str, own: Option<Number>, tighter: Ordering) {
     let Some(own) = own else { return };
-    let order = |word: &str| Some(number::compare(schema.get(word)?.as_number()?, &own));
+    let order = |word: &str| Some(number::compare(words::get(schema, word)?.as_number()?, &own));
     if order(word) == Some(tighter) {
         return;
     }

@@ -12,8 +12,10 @@ pub(super) use bounds::range_of;
 /// The passes of [`Schema::from_schemars`](super::Schema::from_schemars).
 pub(super) fn exact(mut schema: Value) -> Value {
     if let Value::Object(root) = &mut schema {
-        root.shift_remove("$schema");
-        if root.get("title").and_then(Value::as_str).is_some_and(is_type_name) {
+        if words::get(root, "$schema").is_some() {
+            root.shift_remove("$schema");
+        }
+        if words::get(root, "title").and_then(Value::as_str).is_some_and(is_type_name) {
             root.shift_remove("title");
         }
     }
@@ -32,9 +34,11 @@ fn pass(schema: &mut Value, level: usize) {
         }
         pass(child, level + 1);
     });
-    simple::unwrap_single(map);
-    simple::join_null(map);
-    simple::join_constants(map);
+    if map.keys().any(|word| matches!(word.as_str(), "allOf" | "anyOf" | "oneOf")) {
+        simple::unwrap_single(map);
+        simple::join_null(map);
+        simple::join_constants(map);
+    }
     simple::declare_empty(map);
     bounds::make_explicit(map);
 }

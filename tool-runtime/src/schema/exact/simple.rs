@@ -72,9 +72,12 @@ pub(super) fn join_constants(schema: &mut Map<String, Value>) {
 
 /// A struct without fields says that it has none. (A free-form object says `additionalProperties`.)
 pub(super) fn declare_empty(schema: &mut Map<String, Value>) {
-    let object = |kind: &Value| kind == "object" || *kind == json!(["object", "null"]);
+    let object = |kind: &Value| match kind {
+        Value::Array(kinds) => matches!(&kinds[..], [kind, null] if kind == "object" && null == "null"),
+        kind => kind == "object",
+    };
     let silent = schema.keys().all(|word| word == "type" || words::is_annotation(word));
-    if silent && schema.get("type").is_some_and(object) {
+    if silent && words::get(schema, "type").is_some_and(object) {
         schema.insert("properties".to_owned(), json!({}));
     }
 }

@@ -1,9 +1,11 @@
 //! The whole dialects say what the original says.
 
 use jsonschema::Draft;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::schema::{Dialect, Schema, Severity};
+use super::{rewrite::rewrite, seven};
+use crate::schema::{Dialect, Schema, Severity, loss::Losses, testing};
 
 /// Values of all kinds, some with the names and values that the schemas below use.
 fn values() -> Vec<Value> {
@@ -111,5 +113,33 @@ fn older_schemas() {
         json!({"$schema": nineteen, "properties": {"a": {"$recursiveRef": "#"}, "b": {"type": "string"}}}),
     ] {
         assert_eq!(agree(&schema), None, "{schema}");
+    }
+}
+
+#[test]
+fn most_schemas_are_draft_7_already() {
+    let alike = json!({"type": "object", "properties": {"type": {"enum": [1]}, "$ref": {"items": {"not": false}}}});
+    assert!(seven::says_it_alike(&alike));
+    for other in [
+        json!({"items": [{"type": "string"}]}),
+        json!({"anyOf": [{"prefixItems": [true]}]}),
+        json!({"properties": {"a": {"$ref": "#"}}}),
+        json!({"$schema": "http://json-schema.org/draft-04/schema#", "type": "string"}),
+        json!({"additionalProperties": {"unevaluatedProperties": false}}),
+    ] {
+        assert!(!seven::says_it_alike(&other), "{other}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_draft_7_says_alike_is_not_rewritten(root in testing::schema()) {
+        for one in [&root["$defs"]["one"], &root["$defs"]["two"]] {
+            if seven::says_it_alike(one) {
+                let (rewritten, losses) = rewrite(one, &seven::Seven, Losses::default());
+                prop_assert_eq!(rewritten.to_string(), one.to_string());
+                prop_assert_eq!(losses.into_vec(), []);
+            }
+        }
     }
 }

@@ -28,6 +28,7 @@ pub(super) fn lower(neutral: &Value, dialect: Dialect) -> Lowered {
         Dialect::JsonSchema2020 if shape::Draft::of(&neutral) == shape::Draft::Twenty => {
             Lowered::new(&neutral, losses.into_vec(), None)
         }
+        Dialect::Draft07 if seven::says_it_alike(&neutral) => Lowered::new(&neutral, losses.into_vec(), None),
         Dialect::JsonSchema2020 => rewritten(rewrite::rewrite(&neutral, &twenty::Twenty, losses)),
         Dialect::Draft07 => rewritten(rewrite::rewrite(&neutral, &seven::Seven, losses)),
         Dialect::OpenAiStrict => subset(&neutral, &openai::RULES, losses),

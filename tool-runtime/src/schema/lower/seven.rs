@@ -6,9 +6,76 @@ use super::{
     rewrite::{Source, Version},
     unevaluated,
 };
-use crate::schema::{Severity, loss::Losses, number, shape::Draft, words};
+use crate::schema::{
+    Severity,
+    loss::Losses,
+    number,
+    shape::Draft,
+    words::{self, Holds},
+};
 
 pub(super) struct Seven;
+
+/// Whether draft 7 means by `schema`, which has at most [`bound::LEVELS`](crate::schema::bound::LEVELS) levels, what its
+/// own version does. Then there is nothing to rewrite, as with nearly all schemas of declared tools.
+pub(super) fn says_it_alike(schema: &Value) -> bool {
+    Draft::of(schema) == Draft::Twenty && is_alike(schema)
+}
+
+fn is_alike(schema: &Value) -> bool {
+    let Value::Object(map) = schema else { return true };
+    map.iter().all(|(word, value)| {
+        is_old(word)
+            && match value {
+                Value::Array(list) if words::holds(word, value) == Holds::Many => {
+                    word != "items" && list.iter().all(is_alike)
+                }
+                Value::Object(named) if words::holds(word, value) == Holds::Named => named.values().all(is_alike),
+                Value::Object(_) if words::holds(word, value) == Holds::One => is_alike(value),
+                _ => true,
+            }
+    })
+}
+
+/// Whether draft 7 has `word` too, with the same meaning whatever stands beside it. References are not among these: they
+/// point through keywords that may have another name.
+fn is_old(word: &str) -> bool {
+    matches!(
+        word,
+        // The usual ones first: they are compared in this order.
+        "type"
+            | "description"
+            | "properties"
+            | "required"
+            | "additionalProperties"
+            | "minimum"
+            | "maximum"
+            | "allOf"
+            | "anyOf"
+            | "const"
+            | "default"
+            | "enum"
+            | "examples"
+            | "exclusiveMaximum"
+            | "exclusiveMinimum"
+            | "format"
+            | "items"
+            | "maxItems"
+            | "maxLength"
+            | "maxProperties"
+            | "minItems"
+            | "minLength"
+            | "minProperties"
+            | "multipleOf"
+            | "not"
+            | "oneOf"
+            | "pattern"
+            | "patternProperties"
+            | "propertyNames"
+            | "title"
+            | "uniqueItems"
+    )
+}
 
 impl Version for Seven {
     const DEFINITIONS: &'static str = "definitions";

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::schema::words;
+
 /// A version of JSON Schema, as far as versions differ here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::schema) enum Draft {
@@ -17,7 +19,8 @@ pub(in crate::schema) enum Draft {
 
 impl Draft {
     pub(in crate::schema) fn of(schema: &Value) -> Self {
-        let name = schema.get("$schema").and_then(Value::as_str).unwrap_or_default();
+        let name =
+            schema.as_object().and_then(|root| words::get(root, "$schema")).and_then(Value::as_str).unwrap_or_default();
         if ["draft-03", "draft-04"].iter().any(|old| name.contains(old)) {
             Self::Four
         } else if ["draft-06", "draft-07"].iter().any(|old| name.contains(old)) {

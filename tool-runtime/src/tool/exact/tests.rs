@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::ExactValue;
+use super::Exact;
 
 #[derive(Debug, PartialEq, Deserialize)]
 struct Point {
@@ -30,7 +30,9 @@ struct All {
 }
 
 fn exact<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
-    serde_json::from_str::<ExactValue<T>>(text).ok().map(|value| value.0)
+    let mut json = serde_json::Deserializer::from_str(text);
+    let value = T::deserialize(Exact(&mut json)).ok()?;
+    json.end().ok().map(|()| value)
 }
 
 #[test]
