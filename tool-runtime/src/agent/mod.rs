@@ -125,18 +125,18 @@ impl Agent {
     }
 
     /// Sets how many turns of the model may follow a prompt; at least one.
-    pub fn max_steps(self, steps: u32) -> Self {
-        self.options(|options| options.limits.steps = steps.max(1))
+    pub fn max_steps(self, steps: usize) -> Self {
+        self.options(|options| options.limits.steps = count(steps.max(1)))
     }
 
     /// Sets how many calls of one turn are run; the others get a result that says so.
-    pub fn max_calls(self, calls: u32) -> Self {
-        self.options(|options| options.limits.calls_per_turn = calls)
+    pub fn max_calls(self, calls: usize) -> Self {
+        self.options(|options| options.limits.calls_per_turn = count(calls))
     }
 
     /// Sets how many calls run side by side; at least one.
-    pub fn parallel(self, calls: u32) -> Self {
-        self.options(|options| options.limits.in_flight = calls.max(1))
+    pub fn parallel(self, calls: usize) -> Self {
+        self.options(|options| options.limits.in_flight = count(calls.max(1)))
     }
 
     /// Changes what new runs may use, and what they do where systems differ.
@@ -221,6 +221,10 @@ impl Agent {
     fn inspect_with(&self, inspector: Inspector) -> Inspector {
         inspector.rules_of(&self.inspector)
     }
+}
+
+fn count(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 impl fmt::Debug for Agent {
