@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The most that ours may cost, as a share of what a peer's tools cost.
-const LIMIT: f64 = 1.0 / 3.0;
+const LIMIT: f64 = 0.333;
 
 /// rig asks for a newer compiler than the pinned one, and builds with the pinned one all the same.
 const ANY_RUST: &[&str] = &["--ignore-rust-version"];
