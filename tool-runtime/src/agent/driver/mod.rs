@@ -100,7 +100,7 @@ impl<'a> Driver<'a> {
         let released = self.give_lease_back().await;
         let phase = done?;
         released?;
-        self.agent.front.event(Told::RunPaused(phase.clone()));
+        self.agent.front.event(Told::RunPaused(&phase));
         match (phase, self.failure.take()) {
             (Phase::Stopped(_), Some(error)) => Err(error.into()),
             (Phase::Stopped(crate::run::StopReason::Cancelled), None) => Err(AgentError::Cancelled),
@@ -112,12 +112,12 @@ impl<'a> Driver<'a> {
         self.refresh().await?;
         // Whatever ran when the run was left is lost; nothing of it is under way here.
         self.feed(Event::Recover { at: now() })?;
-        if let Some(event) = event {
-            if let Err(refusal) = self.feed(event) {
-                self.look();
-                self.keep().await?;
-                return Err(refusal.into());
-            }
+        if let Some(event) = event
+            && let Err(refusal) = self.feed(event)
+        {
+            self.look();
+            self.keep().await?;
+            return Err(refusal.into());
         }
         loop {
             self.look();
@@ -217,7 +217,7 @@ impl<'a> Driver<'a> {
             Happened::Worked(worked) => self.worked(worked),
             Happened::Asked(asked) => self.asked(asked).await?,
             Happened::Delta(delta) => self.delta(delta),
-            Happened::Decided(obligation, decision) => self.person_decided(obligation, decision),
+            Happened::Decided(obligation, decision) => self.person_decided(&obligation, decision),
             Happened::Time => self.time_passed().await?,
             Happened::Cancelled => {
                 let by = self.kept.run.owner().clone();

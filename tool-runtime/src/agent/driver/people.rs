@@ -57,12 +57,12 @@ impl Driver<'_> {
     }
 
     /// The person decided, or cannot.
-    pub(super) fn person_decided(&mut self, id: ObligationId, decision: Option<Decision>) {
+    pub(super) fn person_decided(&mut self, id: &ObligationId, decision: Option<Decision>) {
         let nobody = "the call is executed outside, and nobody was there to do it";
         let decision = decision.unwrap_or_else(|| Decision::Fail { error: nobody.to_owned() });
         let cx = self.context(id.call());
         let by = self.kept.run.owner().clone();
-        let ruled = self.inspector.rule(&self.kept.run, &id, decision, &cx);
+        let ruled = self.inspector.rule(&self.kept.run, id, decision, &cx);
         let decided =
             ruled.and_then(|ruling| self.feed(Event::Decide { obligation: id.clone(), ruling, by, at: now() }));
         let feedback = match decided {
@@ -73,7 +73,7 @@ impl Driver<'_> {
                 Rejection::one(Problem::new("", ProblemKind::NotAllowed, format!("a decision that fits: {refusal}")))
             }
         };
-        self.ask(&id, Some(feedback));
+        self.ask(id, Some(feedback));
     }
 }
 
