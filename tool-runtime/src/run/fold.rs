@@ -107,7 +107,8 @@ impl Run {
                 if obligation.id != self.calls[at].next_obligation() {
                     return Err(format!("{} is not the next obligation of {call}", obligation.id));
                 }
-                self.calls[at].past().obligations += 1;
+                let past = self.calls[at].past();
+                past.obligations = past.obligations.saturating_add(1);
                 self.enter(at, CallState::Open(obligation));
                 Ok(())
             }
@@ -187,8 +188,8 @@ impl Run {
     fn turn_started(&mut self) -> Applied {
         self.is_settled()?;
         self.activity = Activity::Generating;
-        self.turn += 1;
-        self.steps += 1;
+        self.turn = self.turn.saturating_add(1);
+        self.steps = self.steps.saturating_add(1);
         self.first = as_u32(self.calls.len());
         self.stages = [0; STAGES];
         Ok(())
@@ -202,7 +203,7 @@ impl Run {
         if self.index.insert(id.clone(), at).is_some() {
             return Err(format!("two calls have the id {id}"));
         }
-        self.bytes += arguments.len() as u64;
+        self.bytes = self.bytes.saturating_add(arguments.len() as u64);
         self.calls.push(Call {
             id,
             provider_id,
@@ -283,8 +284,8 @@ impl Run {
             return Err(format!("{id} is granted for another tool or other arguments"));
         }
         if by == GrantedBy::Retry {
-            call.retries += 1;
-            self.retries += 1;
+            call.retries = call.retries.saturating_add(1);
+            self.retries = self.retries.saturating_add(1);
         }
         let run = self.id.clone();
         let grant = Grant { run, call: id.clone(), tool, arguments, shown, by, expires };
@@ -304,7 +305,7 @@ impl Run {
         {
             return Err(format!("{id} starts with a grant for something else"));
         }
-        self.calls[at].attempts += 1;
+        self.calls[at].attempts = self.calls[at].attempts.saturating_add(1);
         self.enter(at, CallState::Running);
         Ok(())
     }
@@ -385,7 +386,7 @@ impl Run {
     }
 
     fn say(&mut self, message: Message) {
-        self.bytes += size(&message);
+        self.bytes = self.bytes.saturating_add(size(&message));
         self.messages.push(message);
     }
 

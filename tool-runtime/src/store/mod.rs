@@ -1,5 +1,6 @@
 //! Where runs are kept: an append-only log for each, with what is needed to find those that wait or were left alone.
 
+mod arc;
 mod error;
 mod memory;
 

@@ -64,7 +64,7 @@ impl Draft<'_> {
         }
         self.fresh = None;
         self.log.push(LogEvent::Started { call: call.id.clone(), at: time });
-        self.effects.push(Effect::Execute { call: call.id.clone(), attempt: call.attempts + 1 });
+        self.effects.push(Effect::Execute { call: call.id.clone(), attempt: call.attempts.saturating_add(1) });
         self.enter(at, Stage::Running);
     }
 
