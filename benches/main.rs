@@ -1,7 +1,7 @@
 //! Speed targets, each measured beside its floor in one run.
 //!
 //! ```text
-//! cargo run --release -p tool-benches              # all but the slow ones: dispatch, validate, list, startup
+//! cargo run --release -p tool-benches              # all but the slow ones: dispatch, validate, list, startup, store
 //! cargo run --release -p tool-benches -- dispatch  # those whose name starts so
 //! cargo run --release -p tool-benches -- compile   # minutes: builds generated crates of 200 tools
 //! cargo run --release -p tool-benches -- all       # everything
@@ -21,6 +21,7 @@ mod many;
 mod memory;
 mod report;
 mod startup;
+mod store;
 mod validate;
 
 use std::process::ExitCode;
@@ -33,11 +34,12 @@ static ALLOCATOR: memory::Counting = memory::Counting;
 /// A group of targets: its name, whether it takes minutes, and its code.
 type Group = (&'static str, bool, fn(&mut Report));
 
-const GROUPS: [Group; 5] = [
+const GROUPS: [Group; 6] = [
     ("dispatch", false, dispatch::measure),
     ("validate", false, validate::measure),
     ("list", false, list::measure),
     ("startup", false, startup::measure),
+    ("store", false, store::measure),
     ("compile", true, compile::measure),
 ];
 

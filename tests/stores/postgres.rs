@@ -21,7 +21,8 @@ async fn many_processes_make_the_tables_at_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_connection_is_replaced() {
     let Some(schema) = Schema::new().await else { return };
-    let url = format!("{}{}application_name={}", schema.url, if schema.url.contains('?') { "&" } else { "?" }, schema.name);
+    let url =
+        format!("{}{}application_name={}", schema.url, if schema.url.contains('?') { "&" } else { "?" }, schema.name);
     let store = PostgresOptions::new().schema(&schema.name).connections(1).connect(&url).await.unwrap();
     create(&store, "r").await;
     for rev in 1..4 {

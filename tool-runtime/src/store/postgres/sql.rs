@@ -67,8 +67,8 @@ const CHANGES: &str = "\
         ORDER BY n.nth \
         ON CONFLICT (run, id) DO UPDATE SET since = excluded.since, body = excluded.body \
     ), deciding AS ( \
-        INSERT INTO @.deciders (principal, since, run, open) \
-        SELECT d.principal, ($9::bigint[])[d.nth], run.key, ($8::text[])[d.nth] \
+        INSERT INTO @.deciders (principal, run, open) \
+        SELECT d.principal, run.key, ($8::text[])[d.nth] \
         FROM run, unnest($11::text[], $13::integer[]) AS d (principal, nth) \
         ON CONFLICT DO NOTHING \
     ) \

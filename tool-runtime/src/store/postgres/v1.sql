@@ -44,10 +44,9 @@ CREATE INDEX open_since ON @.open (since);
 -- Who may decide: those who are named, or the run's owner.
 CREATE TABLE @.deciders (
     principal TEXT COLLATE "C" NOT NULL,
-    since BIGINT NOT NULL,
     run BIGINT NOT NULL,
     open TEXT COLLATE "C" NOT NULL,
-    PRIMARY KEY (principal, since, run, open),
+    PRIMARY KEY (principal, run, open),
     FOREIGN KEY (run, open) REFERENCES @.open ON DELETE CASCADE
 );
 CREATE INDEX deciders_open ON @.deciders (run, open);
