@@ -19,8 +19,7 @@ use sql::Statements;
 
 /// Runs in PostgreSQL (12 or later), which any number of processes and machines may use at a time.
 ///
-/// Each method is one statement. A lost connection is replaced by another; what only reads, or may be done twice, is
-/// tried again by itself.
+/// Each method is one statement. A lost connection is replaced by another, and what was asked is tried again once.
 ///
 /// The address is a URL such as `postgres://user:password@host:5432/database?sslmode=require`.
 ///
@@ -114,8 +113,7 @@ async fn again<T, F: Future<Output = Result<T, Broken>>>(ask: impl Fn() -> F) ->
 
 impl Store for PostgresStore {
     fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>> {
-        // Not again: nobody knows whether it was added.
-        Box::pin(async move { Ok(self.add(run, append).await?) })
+        Box::pin(async move { Ok(self.add_once(run, &append).await?) })
     }
 
     fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>> {

@@ -26,7 +26,24 @@ impl PostgresStore {
         pool::connection(&self.pool).await
     }
 
-    pub(super) async fn add(&self, run: &RunId, append: Append) -> Result<(), Broken> {
+    /// Adds; where the connection was lost before the answer came, another tells whether it was added.
+    pub(super) async fn add_once(&self, run: &RunId, append: &Append) -> Result<(), Broken> {
+        match self.add(run, append).await {
+            Err(Broken::Lost(_)) if self.has(run, append).await? => Ok(()),
+            Err(Broken::Lost(_)) => self.add(run, append).await,
+            other => other,
+        }
+    }
+
+    /// Whether just this was added there. The same from another, word for word and of the same millisecond, is as good.
+    async fn has(&self, run: &RunId, append: &Append) -> Result<bool, Broken> {
+        let db = self.db().await?;
+        let statement = db.prepare_cached(&self.sql.has).await?;
+        let row = db.query_opt(&statement, &[&stored(run.as_str()), &signed(append.expected), &append.text]).await?;
+        Ok(row.is_some())
+    }
+
+    async fn add(&self, run: &RunId, append: &Append) -> Result<(), Broken> {
         let db = self.db().await?;
         let Append { expected, count, text, lease, head } = append;
         let id = stored(run.as_str());
@@ -46,9 +63,9 @@ impl PostgresStore {
             }
         }
         // A run that was leased is there.
-        let is_new = expected == 0 && lease.is_none();
+        let is_new = *expected == 0 && lease.is_none();
         let statement = db.prepare_cached(if is_new { &self.sql.create } else { &self.sql.append }).await?;
-        let (rev, count, due) = (signed(expected), signed(count), head.due().map(|time| signed(time.0)));
+        let (rev, count, due) = (signed(*expected), signed(*count), head.due().map(|time| signed(time.0)));
         let owner = stored(head.owner.as_str());
         let done = db
             .query_opt(
@@ -72,7 +89,7 @@ impl PostgresStore {
             .await?;
         match done {
             Some(_) => Ok(()),
-            None => Err(self.refusal(&db, run, expected, token).await?.into()),
+            None => Err(self.refusal(&db, run, *expected, token).await?.into()),
         }
     }
 

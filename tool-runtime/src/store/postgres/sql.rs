@@ -7,6 +7,7 @@ pub(super) struct Statements {
     pub(super) create: String,
     pub(super) append: String,
     pub(super) state: String,
+    pub(super) has: String,
     pub(super) load: String,
     pub(super) read: String,
     pub(super) snapshot: String,
@@ -26,6 +27,8 @@ impl Statements {
             create: of(&format!("WITH run AS ({CREATE}), {CHANGES}")),
             append: of(&format!("WITH run AS ({UPDATE}), {CHANGES}")),
             state: of("SELECT rev, token FROM @.runs WHERE id = $1"),
+            has: of("SELECT 1 FROM @.records AS r JOIN @.runs AS runs ON runs.key = r.run \
+                     WHERE runs.id = $1 AND r.rev = $2 AND r.text = $3"),
             load: of(LOAD),
             read: of(READ),
             snapshot: of(SNAPSHOT),
