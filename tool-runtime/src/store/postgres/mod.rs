@@ -103,11 +103,22 @@ impl fmt::Debug for PostgresStore {
     }
 }
 
-/// Once more with another connection, if the first was lost: for what may be done twice.
-async fn again<T, F: Future<Output = Result<T, Broken>>>(ask: impl Fn() -> F) -> Result<T, StoreError> {
-    match ask().await {
-        Err(Broken::Lost(_) | Broken::Raced) => Ok(ask().await?),
-        other => Ok(other?),
+impl PostgresStore {
+    /// Once more with another connection, if the first was lost: for what may be done twice.
+    async fn again<T, F: Future<Output = Result<T, Broken>>>(&self, ask: impl Fn() -> F) -> Result<T, StoreError> {
+        match ask().await {
+            Err(Broken::Lost(_)) => {
+                self.forget();
+                Ok(ask().await?)
+            }
+            Err(Broken::Raced) => Ok(ask().await?),
+            other => Ok(other?),
+        }
+    }
+
+    /// Closes the connections that nobody uses: what cost one of them may have cost them all, and none knows it yet.
+    fn forget(&self) {
+        self.pool.retain(|_, _| false);
     }
 }
 
@@ -117,15 +128,15 @@ impl Store for PostgresStore {
     }
 
     fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>> {
-        Box::pin(again(move || self.stored(run)))
+        Box::pin(self.again(move || self.stored(run)))
     }
 
     fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
-        Box::pin(again(move || self.records(run, rev)))
+        Box::pin(self.again(move || self.records(run, rev)))
     }
 
     fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { again(|| self.keep(run, rev, &text)).await })
+        Box::pin(async move { self.again(|| self.keep(run, rev, &text)).await })
     }
 
     fn lease<'a>(
@@ -135,19 +146,19 @@ impl Store for PostgresStore {
         now: Time,
         ttl: Duration,
     ) -> BoxFuture<'a, Result<Lease, StoreError>> {
-        Box::pin(again(move || self.take(run, worker, now, ttl)))
+        Box::pin(self.again(move || self.take(run, worker, now, ttl)))
     }
 
     fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(again(move || self.give_back(run, lease.token)))
+        Box::pin(self.again(move || self.give_back(run, lease.token)))
     }
 
     fn waiting<'a>(&'a self, filter: &'a Waiting) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
-        Box::pin(again(move || self.items(filter)))
+        Box::pin(self.again(move || self.items(filter)))
     }
 
     fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
-        Box::pin(again(move || self.runs(now, limit)))
+        Box::pin(self.again(move || self.runs(now, limit)))
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {

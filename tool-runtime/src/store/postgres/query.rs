@@ -29,10 +29,10 @@ impl PostgresStore {
     /// Adds; where the connection was lost before the answer came, another tells whether it was added.
     pub(super) async fn add_once(&self, run: &RunId, append: &Append) -> Result<(), Broken> {
         match self.add(run, append).await {
-            Err(Broken::Lost(_)) if self.has(run, append).await? => Ok(()),
-            Err(Broken::Lost(_)) => self.add(run, append).await,
-            other => other,
+            Err(Broken::Lost(_)) => self.forget(),
+            other => return other,
         }
+        if self.has(run, append).await? { Ok(()) } else { self.add(run, append).await }
     }
 
     /// Whether just this was added there. The same from another, word for word and of the same millisecond, is as good.
