@@ -8,26 +8,34 @@ use std::{
 
 use futures_util::future::{BoxFuture, ready};
 
-use super::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
+use super::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem, common::lease_end};
 use crate::run::{Obligation, Principal, RunId, Time};
 
 /// Runs in memory: they are gone with the process. For tests, and for programs whose runs need not survive.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
-    runs: Mutex<BTreeMap<RunId, Kept>>,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    runs: BTreeMap<RunId, KeptRun>,
+    /// The last token given to anybody: one of a deleted run is not good for another of the same name.
+    token: u64,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct KeptRun {
     owner: Principal,
     rev: u64,
     snapshot: Option<(u64, String)>,
     records: Vec<Record>,
-    is_active: bool,
-    wake: Option<Time>,
+    due: Option<Time>,
     open: Vec<Obligation>,
     token: u64,
     lease: Option<Lease>,
+    /// When somebody last took it up.
+    taken: Time,
 }
 
 impl MemoryStore {
@@ -36,56 +44,68 @@ impl MemoryStore {
         Self::default()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<RunId, Kept>> {
+    fn lock(&self) -> MutexGuard<'_, Kept> {
         // Nothing is left half-done in here by a panic elsewhere.
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn add(&self, run: &RunId, append: Append) -> Result<(), StoreError> {
-        let mut runs = self.lock();
+        let runs = &mut self.lock().runs;
         let Append { expected, count, text, lease, head } = append;
-        if expected == 0 && !runs.contains_key(run) {
-            let kept = Kept {
-                owner: head.owner.clone(),
-                rev: 0,
-                snapshot: None,
-                records: Vec::new(),
-                is_active: false,
-                wake: None,
-                open: Vec::new(),
-                token: 0,
-                lease: None,
-            };
-            runs.insert(run.clone(), kept);
-        }
-        let kept = runs.get_mut(run).ok_or(StoreError::NotFound)?;
-        if lease.is_some_and(|lease| lease.token != kept.token) {
+        let (token, rev) = match runs.get(run) {
+            Some(kept) => (kept.token, kept.rev),
+            None if expected > 0 => return Err(StoreError::NotFound),
+            None => (0, 0),
+        };
+        if lease.is_some_and(|lease| lease.token != token) {
             return Err(StoreError::Fenced);
         }
-        if kept.rev != expected {
+        if rev != expected {
             return Err(StoreError::Conflict);
         }
-        kept.records.push(Record { rev: expected, count, text });
+        let kept = runs.entry(run.clone()).or_insert_with(|| KeptRun::new(head.owner.clone()));
+        if count > 0 {
+            kept.records.push(Record { rev: expected, count, text });
+        }
         kept.rev += count;
-        kept.is_active = head.is_active;
-        kept.wake = head.wake;
+        kept.due = head.due();
         kept.open.retain(|open| !head.closed.contains(&open.id));
         kept.open.extend(head.opened);
         Ok(())
     }
 
     fn take(&self, run: &RunId, worker: &str, now: Time, ttl: Duration) -> Result<Lease, StoreError> {
-        let mut runs = self.lock();
+        let Kept { runs, token } = &mut *self.lock();
         let kept = runs.get_mut(run).ok_or(StoreError::NotFound)?;
-        let until = now.plus(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
+        let until = lease_end(now, ttl);
         match &kept.lease {
             Some(lease) if lease.worker == worker => {}
             Some(lease) if lease.until > now => return Err(StoreError::Leased { until: lease.until }),
-            _ => kept.token += 1,
+            _ => {
+                *token += 1;
+                kept.token = *token;
+            }
         }
         let lease = Lease { token: kept.token, worker: worker.to_owned(), until };
         kept.lease = Some(lease.clone());
+        kept.taken = now;
         Ok(lease)
+    }
+}
+
+impl KeptRun {
+    fn new(owner: Principal) -> Self {
+        Self {
+            owner,
+            rev: 0,
+            snapshot: None,
+            records: Vec::new(),
+            due: None,
+            open: Vec::new(),
+            token: 0,
+            lease: None,
+            taken: Time(0),
+        }
     }
 }
 
@@ -95,7 +115,7 @@ impl Store for MemoryStore {
     }
 
     fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>> {
-        let stored = self.lock().get(run).map(|kept| {
+        let stored = self.lock().runs.get(run).map(|kept| {
             let (rev, text) = kept.snapshot.clone().map_or((0, None), |(rev, text)| (rev, Some(text)));
             let records = kept.records.iter().filter(|record| record.rev + record.count > rev).cloned().collect();
             Stored { snapshot: text, records }
@@ -105,13 +125,13 @@ impl Store for MemoryStore {
 
     fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
         let is_new = |record: &&Record| record.rev + record.count > rev;
-        let runs = self.lock();
-        let records = runs.get(run).map(|kept| kept.records.iter().filter(is_new).cloned().collect());
+        let kept = self.lock();
+        let records = kept.runs.get(run).map(|kept| kept.records.iter().filter(is_new).cloned().collect());
         Box::pin(ready(records.ok_or(StoreError::NotFound)))
     }
 
     fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
-        if let Some(kept) = self.lock().get_mut(run)
+        if let Some(kept) = self.lock().runs.get_mut(run)
             && kept.snapshot.as_ref().is_none_or(|(known, _)| *known < rev)
         {
             kept.snapshot = Some((rev, text));
@@ -130,7 +150,7 @@ impl Store for MemoryStore {
     }
 
     fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
-        if let Some(kept) = self.lock().get_mut(run)
+        if let Some(kept) = self.lock().runs.get_mut(run)
             && kept.lease.as_ref().is_some_and(|held| held.token == lease.token)
         {
             kept.lease = None;
@@ -139,7 +159,7 @@ impl Store for MemoryStore {
     }
 
     fn waiting<'a>(&'a self, filter: &'a Waiting) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
-        let runs = self.lock();
+        let runs = &self.lock().runs;
         let mut items: Vec<WaitingItem> = Vec::new();
         for (run, kept) in runs.iter().filter(|(run, _)| filter.run.as_ref().is_none_or(|wanted| wanted == *run)) {
             let may = |open: &&Obligation| match &filter.principal {
@@ -160,16 +180,18 @@ impl Store for MemoryStore {
     }
 
     fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
-        let is_due = |kept: &Kept| {
+        let is_due = |kept: &KeptRun| {
             let is_free = kept.lease.as_ref().is_none_or(|lease| lease.until <= now);
-            is_free && (kept.is_active || kept.wake.is_some_and(|wake| wake <= now))
+            is_free && kept.due.is_some_and(|due| due <= now)
         };
-        let runs = self.lock();
-        let due = runs.iter().filter(|(_, kept)| is_due(kept)).map(|(run, _)| run.clone()).take(limit).collect();
+        let runs = &self.lock().runs;
+        let mut due: Vec<_> = runs.iter().filter(|(_, kept)| is_due(kept)).collect();
+        due.sort_by_key(|(_, kept)| kept.taken);
+        let due = due.into_iter().map(|(run, _)| run.clone()).take(limit).collect();
         Box::pin(ready(Ok(due)))
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(ready(Ok(self.lock().remove(run).is_some())))
+        Box::pin(ready(Ok(self.lock().runs.remove(run).is_some())))
     }
 }

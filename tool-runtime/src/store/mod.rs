@@ -1,8 +1,15 @@
 //! Where runs are kept: an append-only log for each, with what is needed to find those that wait or were left alone.
 
 mod arc;
+mod common;
 mod error;
 mod memory;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod number;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 
 use std::time::Duration;
 
@@ -10,6 +17,10 @@ use futures_util::future::BoxFuture;
 
 pub use error::StoreError;
 pub use memory::MemoryStore;
+#[cfg(feature = "postgres")]
+pub use postgres::{PostgresOptions, PostgresStore};
+#[cfg(feature = "sqlite")]
+pub use sqlite::{Durability, SqliteOptions, SqliteStore};
 
 use crate::run::{LogEvent, Obligation, ObligationId, Phase, Principal, Run, RunId, Time, record};
 
@@ -20,14 +31,16 @@ use crate::run::{LogEvent, Obligation, ObligationId, Phase, Principal, Run, RunI
 pub trait Store: Send + Sync {
     /// Adds to the log of a run; with `expected` 0, creates it.
     ///
-    /// Fails with [`StoreError::Conflict`] when the log has not exactly `expected` entries, and with
-    /// [`StoreError::Fenced`] when the append names a lease that is not the latest.
+    /// Fails with [`StoreError::NotFound`] when there is no such run and `expected` is not 0, with [`StoreError::Fenced`]
+    /// when the append names a lease that is not the latest, and with [`StoreError::Conflict`] when the log has not
+    /// exactly `expected` entries. Whether anything was added after [`StoreError::Unavailable`] is unknown: load the run.
     fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// What is needed to make the run: the latest snapshot, and the entries after it. `None` when there is no such run.
     fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>>;
 
-    /// The entries after the first `rev`, oldest first; empty when there are none.
+    /// The entries after the first `rev`, oldest first; empty when there are none. A record that begins before `rev` and
+    /// ends after it is given whole. Fails with [`StoreError::NotFound`].
     fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>>;
 
     /// Keeps a snapshot of the run at `rev`, in place of an earlier one. One of a later revision is kept instead.
@@ -48,11 +61,11 @@ pub trait Store: Send + Sync {
     /// Gives a lease back. One that is over, or another's, is left as it is.
     fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// What waits for whom, oldest first.
+    /// What waits for whom, oldest first; of one time, in the order of the runs' ids, then as it was opened.
     fn waiting<'a>(&'a self, filter: &'a Waiting) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>>;
 
     /// Runs that somebody should take up: something in them is over at `now`, or they are neither finished nor waiting
-    /// and nobody has a lease on them.
+    /// and nobody has a lease on them. Those come first that were not taken up for the longest time.
     fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>>;
 
     /// Deletes a run, all of it. Whether there was one.

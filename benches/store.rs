@@ -1,0 +1,214 @@
+//! What it costs to keep a run: a step written to SQLite beside a bare insert of the same bytes, late steps beside early
+//! ones, and a run that is loaded beside the decoding of its messages. Wall time, since the work is on another thread.
+
+use std::{
+    fs,
+    hint::black_box,
+    path::PathBuf,
+    pin::pin,
+    sync::Arc,
+    task::{Context, Poll, Wake, Waker},
+    thread::{self, Thread},
+    time::{Duration, Instant},
+};
+
+use rusqlite::Connection;
+use tool_runtime::{
+    Message,
+    message::{AssistantPart, FinishReason, Part, Usage},
+    run::{Event, LogEvent, Principal, Prompt, Run, RunId, RunOptions, Time, record, step},
+    store::{Append, SqliteStore, Store as _},
+};
+
+use crate::report::Report;
+
+/// Prints the targets of stores.
+pub(crate) fn measure(report: &mut Report) {
+    let dir = Dir::new();
+    if report.wants("store/checkpoint") {
+        checkpoint(report, &dir);
+    }
+    if report.wants("store/late-step") {
+        late(report, &dir);
+    }
+    if report.wants("store/restore") {
+        restore(report, &dir);
+    }
+}
+
+/// One step of a run, from the event to the answer of the store, beside the insert of the text that it adds.
+fn checkpoint(report: &mut Report, dir: &Dir) {
+    let store = SqliteStore::open(dir.file("checkpoint.db")).expect("the folder is ours");
+    let bare = Connection::open(dir.file("bare.db")).expect("the folder is ours");
+    let mode = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;";
+    bare.execute_batch(&format!("{mode} CREATE TABLE records (at INTEGER PRIMARY KEY, text TEXT NOT NULL)"))
+        .expect("the file is new");
+    let mut insert = bare.prepare("INSERT INTO records (text) VALUES (?1)").expect("the table is there");
+    let mut run = Kept::new(&store, "run");
+    let (mut ours, mut floor, mut bytes) = (Vec::new(), Vec::new(), 0);
+    for _ in 0..1500 {
+        run.prompt();
+        ours.push(timed(|| bytes = run.answer()));
+        let text = run.last.clone();
+        floor.push(timed(|| {
+            insert.execute([&text]).expect("there is room");
+        }));
+    }
+    let (ours, floor) = (median(&mut ours), median(&mut floor));
+    let how = format!("p50 {ours:.1?} of a step of {bytes} bytes, {floor:.1?} of a bare insert of them");
+    report.at_most("store/checkpoint", ours.as_secs_f64() / floor.as_secs_f64(), 1.5, &how);
+}
+
+/// The steps around the thousandth of some runs, beside those around the tenth of others, in turns.
+fn late(report: &mut Report, dir: &Dir) {
+    let store = SqliteStore::open(dir.file("late.db")).expect("the folder is ours");
+    let long = |run: &mut Kept| (0..990).for_each(|_| run.turn());
+    let (mut tenth, mut thousandth) = (Vec::new(), Vec::new());
+    for number in 0..24 {
+        let mut old = Kept::new(&store, &format!("old {number}"));
+        long(&mut old);
+        let mut young = Kept::new(&store, &format!("young {number}"));
+        (0..5).for_each(|_| young.turn());
+        for _ in 0..10 {
+            young.prompt();
+            tenth.push(timed(|| black_box(young.answer())));
+            old.prompt();
+            thousandth.push(timed(|| black_box(old.answer())));
+        }
+    }
+    let (late, early) = (median(&mut thousandth), median(&mut tenth));
+    let how = format!("p50 {late:.1?} of steps 991 to 1000, {early:.1?} of steps 6 to 15");
+    report.at_most("store/late-step", late.as_secs_f64() / early.as_secs_f64(), 1.2, &how);
+}
+
+/// A run of a thousand messages that a process takes up again, beside the decoding of the messages alone.
+fn restore(report: &mut Report, dir: &Dir) {
+    let store = SqliteStore::open(dir.file("restore.db")).expect("the folder is ours");
+    let mut kept = Kept::new(&store, "run");
+    (0..500).for_each(|_| kept.turn());
+    let id = kept.run.id().clone();
+    wait(store.snapshot(&id, kept.run.rev(), kept.run.freeze())).expect("there is room");
+    kept.turn();
+    let messages = serde_json::to_string(kept.run.messages()).expect("messages have a JSON form");
+    let (mut ours, mut floor) = (Vec::new(), Vec::new());
+    for _ in 0..60 {
+        ours.push(timed(|| {
+            let stored = wait(store.load(&id)).expect("it works").expect("it is there");
+            assert_eq!(stored.run().expect("it is whole").messages().len(), 1002);
+        }));
+        floor.push(timed(|| {
+            let messages: Vec<Message> = serde_json::from_str(black_box(&messages)).expect("it is JSON");
+            black_box(messages);
+        }));
+    }
+    let (ours, floor) = (median(&mut ours), median(&mut floor));
+    let size = messages.len() / 1000;
+    let how = format!("p50 {ours:.1?} of 1002 messages ({size} KB), {floor:.1?} of decoding them");
+    report.at_most("store/restore", ours.as_secs_f64() / floor.as_secs_f64(), 1.5, &how);
+}
+
+/// A run that is kept.
+struct Kept<'a> {
+    store: &'a SqliteStore,
+    run: Run,
+    /// The last text that was added.
+    last: String,
+}
+
+impl<'a> Kept<'a> {
+    fn new(store: &'a SqliteStore, name: &str) -> Self {
+        let created = LogEvent::Created {
+            run: RunId::from(name),
+            owner: Principal::anonymous(),
+            options: RunOptions::default(),
+            messages: Vec::new(),
+            at: Time(1),
+        };
+        let run = Run::fold([created.clone()]).expect("it is the first entry");
+        let first = Append::new(0, &[created], &run, None);
+        wait(store.append(run.id(), first)).expect("the file is new");
+        Self { store, run, last: String::new() }
+    }
+
+    fn turn(&mut self) {
+        self.prompt();
+        self.answer();
+    }
+
+    fn prompt(&mut self) {
+        let content = vec![Part::text("And then?")];
+        self.send(Event::Prompt(Prompt::new(content, Principal::anonymous(), Time(2))));
+    }
+
+    /// How many bytes it added.
+    fn answer(&mut self) -> usize {
+        let text = "\"It said:\n\t\\o/ – and then 'no'.\"\r\n".repeat(31);
+        let parts = vec![AssistantPart::Text { text }];
+        self.send(Event::TurnEnded { parts, finish: FinishReason::Stop, usage: Usage::default(), at: Time(3) })
+    }
+
+    fn send(&mut self, event: Event) -> usize {
+        let (events, _) = step(&self.run, event).expect("it is in order");
+        let rev = self.run.rev();
+        let text = record::encode(&events);
+        for event in &events {
+            self.run.apply(event.clone()).expect("it follows");
+        }
+        wait(self.store.append(self.run.id(), Append::new(rev, &events, &self.run, None))).expect("nobody else adds");
+        self.last = text;
+        self.last.len()
+    }
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> Duration {
+    let start = Instant::now();
+    black_box(work());
+    start.elapsed()
+}
+
+fn median(times: &mut [Duration]) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+/// Wakes the thread that waits.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return value;
+        }
+        thread::park();
+    }
+}
+
+/// A folder that is gone afterwards.
+struct Dir(PathBuf);
+
+impl Dir {
+    fn new() -> Self {
+        let dir = std::env::temp_dir().join(format!("tool-benches-{}", std::process::id()));
+        fs::create_dir_all(&dir).expect("the system's folder for temporary files takes it");
+        Self(dir)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        // What is left is in the folder for temporary files.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,61 @@
+//! Getting a run back.
+
+use crate::{
+    made::{append, create, id, kind, many, texts},
+    place::Stores,
+};
+
+async fn four(stores: &Stores) {
+    create(&*stores.one, "r").await;
+    stores.one.append(&id("r"), many(1, 3, "two to four")).await.unwrap();
+    stores.one.append(&id("r"), append(4, "five")).await.unwrap();
+}
+
+pub(crate) async fn only_what_comes_after_the_snapshot(stores: &Stores) {
+    four(stores).await;
+    stores.one.snapshot(&id("r"), 4, "at four".into()).await.unwrap();
+    let stored = stores.other.load(&id("r")).await.unwrap().unwrap();
+    assert_eq!(stored.snapshot.as_deref(), Some("at four"));
+    assert_eq!(texts(&stored.records), [(4, 1, "five")]);
+    stores.other.snapshot(&id("r"), 5, "at five".into()).await.unwrap();
+    let stored = stores.one.load(&id("r")).await.unwrap().unwrap();
+    assert_eq!((stored.snapshot.as_deref(), stored.records.len()), (Some("at five"), 0));
+    // The log itself stays.
+    assert_eq!(stores.one.read(&id("r"), 0).await.unwrap().len(), 3);
+}
+
+pub(crate) async fn a_snapshot_moves_only_forward(stores: &Stores) {
+    four(stores).await;
+    stores.one.snapshot(&id("r"), 4, "at four".into()).await.unwrap();
+    stores.other.snapshot(&id("r"), 1, "at one".into()).await.unwrap();
+    stores.other.snapshot(&id("r"), 4, "at four again".into()).await.unwrap();
+    let stored = stores.one.load(&id("r")).await.unwrap().unwrap();
+    assert_eq!(stored.snapshot.as_deref(), Some("at four"));
+}
+
+pub(crate) async fn a_snapshot_in_the_middle_of_an_append(stores: &Stores) {
+    four(stores).await;
+    stores.one.snapshot(&id("r"), 2, "at two".into()).await.unwrap();
+    let stored = stores.one.load(&id("r")).await.unwrap().unwrap();
+    assert_eq!(texts(&stored.records), [(1, 3, "two to four"), (4, 1, "five")]);
+}
+
+pub(crate) async fn reads_on(stores: &Stores) {
+    four(stores).await;
+    let after = async |rev| stores.other.read(&id("r"), rev).await.unwrap();
+    assert_eq!(texts(&after(0).await), [(0, 1, "first"), (1, 3, "two to four"), (4, 1, "five")]);
+    assert_eq!(texts(&after(1).await), [(1, 3, "two to four"), (4, 1, "five")]);
+    assert_eq!(texts(&after(3).await), [(1, 3, "two to four"), (4, 1, "five")]);
+    assert_eq!(texts(&after(4).await), [(4, 1, "five")]);
+    assert_eq!(texts(&after(5).await), []);
+    assert_eq!(texts(&after(u64::MAX).await), []);
+}
+
+pub(crate) async fn unknown_runs(stores: &Stores) {
+    assert!(stores.one.load(&id("r")).await.unwrap().is_none());
+    assert_eq!(kind(stores.one.read(&id("r"), 0).await), "not found");
+    assert!(!stores.one.delete(&id("r")).await.unwrap());
+    stores.one.snapshot(&id("r"), 1, "of nothing".into()).await.unwrap();
+    create(&*stores.one, "r").await;
+    assert_eq!(stores.one.load(&id("r")).await.unwrap().unwrap().snapshot, None);
+}

@@ -1,0 +1,76 @@
+//! What every store must do, for each of them; and that what was stored once can be read for ever.
+
+mod append;
+mod due;
+mod lease;
+mod load;
+mod made;
+mod place;
+mod postgres;
+mod records;
+mod sqlite;
+mod waiting;
+mod whole;
+
+/// Each check on each kind of store. Two handles: as two processes have them, where the store allows several.
+macro_rules! every_store {
+    ($($module:ident::$check:ident),* $(,)?) => {
+        mod memory {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $check() {
+                crate::$module::$check(&crate::place::Stores::memory()).await;
+            })*
+        }
+        mod sqlite_file {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $check() {
+                let file = crate::place::File::new();
+                crate::$module::$check(&file.stores()).await;
+            })*
+        }
+        mod sqlite_memory {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $check() {
+                crate::$module::$check(&crate::place::Stores::sqlite_memory()).await;
+            })*
+        }
+        mod postgresql {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $check() {
+                let Some(schema) = crate::place::Schema::new().await else { return };
+                crate::$module::$check(&schema.stores().await).await;
+                schema.remove().await;
+            })*
+        }
+    };
+}
+
+every_store! {
+    append::creates_and_adds,
+    append::one_of_fifty_wins,
+    append::one_of_fifty_creates,
+    append::what_is_refused_changes_nothing,
+    append::ten_megabytes,
+    append::any_text_and_any_name,
+    append::without_entries_only_the_head_changes,
+    append::delete_takes_all_of_it,
+    lease::one_worker_at_a_time,
+    lease::one_of_twenty_gets_it,
+    lease::an_older_token_is_fenced_off,
+    lease::giving_back,
+    lease::of_a_deleted_run_is_worth_nothing,
+    lease::for_ever,
+    load::only_what_comes_after_the_snapshot,
+    load::a_snapshot_moves_only_forward,
+    load::a_snapshot_in_the_middle_of_an_append,
+    load::reads_on,
+    load::unknown_runs,
+    waiting::by_principal,
+    waiting::in_order_and_in_pages,
+    waiting::closed_and_opened_again,
+    due::expired_active_and_leased,
+    due::the_longest_left_alone_comes_first,
+    whole::a_run_goes_through_two_processes,
+    whole::a_newer_record_is_refused,
+    whole::many_runs_at_a_time,
+}

@@ -1,0 +1,76 @@
+//! What waits for whom.
+
+use tool_runtime::store::{Store, Waiting};
+
+use crate::{
+    made::{append, id, obligation, of},
+    place::Stores,
+};
+
+async fn names(store: &dyn Store, filter: &Waiting) -> Vec<String> {
+    let items = store.waiting(filter).await.unwrap();
+    items.iter().map(|item| format!("{} {}", item.run, item.obligation.id)).collect()
+}
+
+async fn open(store: &dyn Store, run: &str, owner: &str, opened: &[(&str, u64, &[&str])]) {
+    let mut append = of(owner, 0, run);
+    append.head.opened = opened.iter().map(|(id, since, who)| obligation(id, *since, who)).collect();
+    store.append(&id(run), append).await.unwrap();
+}
+
+pub(crate) async fn by_principal(stores: &Stores) {
+    open(&*stores.one, "r", "ann", &[("call_1.1", 10, &[]), ("call_2.1", 20, &["bob", "eve", "bob"])]).await;
+    open(&*stores.one, "s", "bob", &[("call_1.1", 15, &[]), ("call_2.1", 16, &["ann"])]).await;
+    let store = &*stores.other;
+    let by = |who: &str| Waiting::new().by(who);
+    assert_eq!(names(store, &by("ann")).await, ["r call_1.1", "s call_2.1"]);
+    assert_eq!(names(store, &by("bob")).await, ["s call_1.1", "r call_2.1"]);
+    assert_eq!(names(store, &by("eve")).await, ["r call_2.1"]);
+    assert_eq!(names(store, &by("Ann")).await, [""; 0]);
+    assert_eq!(names(store, &by("ann").of(id("r"))).await, ["r call_1.1"]);
+    assert_eq!(names(store, &Waiting::new().of(id("s"))).await, ["s call_1.1", "s call_2.1"]);
+    let item = &store.waiting(&by("eve")).await.unwrap()[0];
+    assert_eq!((item.owner.as_str(), &item.obligation), ("ann", &obligation("call_2.1", 20, &["bob", "eve", "bob"])));
+}
+
+pub(crate) async fn in_order_and_in_pages(stores: &Stores) {
+    // Of one time: in the order of the runs' ids as bytes, then as they were opened.
+    open(&*stores.one, "b", "ann", &[("z.1", 5, &[]), ("a.1", 5, &[])]).await;
+    open(&*stores.one, "B", "ann", &[("y.1", 5, &[])]).await;
+    open(&*stores.one, "ä", "ann", &[("x.1", 5, &[]), ("w.1", 4, &[])]).await;
+    open(&*stores.one, "a", "ann", &[("v.1", 5, &[]), ("u.1", u64::MAX, &[])]).await;
+    let all = ["ä w.1", "B y.1", "a v.1", "b z.1", "b a.1", "ä x.1", "a u.1"];
+    for filter in [Waiting::new(), Waiting::new().by("ann")] {
+        assert_eq!(names(&*stores.other, &filter).await, all);
+        for (offset, limit) in [(0, 1), (1, 3), (5, 100), (7, 1), (usize::MAX, usize::MAX)] {
+            let mut page = filter.clone();
+            (page.offset, page.limit) = (offset, limit);
+            let wanted: Vec<_> = all.into_iter().skip(offset).take(limit).collect();
+            assert_eq!(names(&*stores.other, &page).await, wanted, "{offset} {limit}");
+        }
+    }
+    let crowd: Vec<_> = (0..120).map(|number| obligation(&format!("c.{number}"), 6, &[])).collect();
+    let mut append = append(0, "crowd");
+    append.head.opened = crowd;
+    stores.one.append(&id("crowd"), append).await.unwrap();
+    assert_eq!(names(&*stores.one, &Waiting::new().of(id("crowd"))).await.len(), 100);
+}
+
+pub(crate) async fn closed_and_opened_again(stores: &Stores) {
+    open(&*stores.one, "r", "ann", &[("c.1", 1, &["bob"]), ("d.1", 2, &[])]).await;
+    let mut next = append(1, "next");
+    next.head.closed = ["c.1", "unknown.7"].iter().map(|id| id.parse().unwrap()).collect();
+    next.head.opened = vec![obligation("c.2", 3, &["eve"])];
+    stores.other.append(&id("r"), next).await.unwrap();
+    assert_eq!(names(&*stores.one, &Waiting::new()).await, ["r d.1", "r c.2"]);
+    assert_eq!(names(&*stores.one, &Waiting::new().by("bob")).await, [""; 0]);
+    assert_eq!(names(&*stores.one, &Waiting::new().by("eve")).await, ["r c.2"]);
+    // Both in one append.
+    let mut last = append(2, "last");
+    last.head.closed = vec!["c.2".parse().unwrap()];
+    last.head.opened = vec![obligation("c.2", 4, &["eve"])];
+    stores.one.append(&id("r"), last).await.unwrap();
+    let items = stores.one.waiting(&Waiting::new().by("eve")).await.unwrap();
+    assert_eq!(items.len(), 1);
+    assert_eq!(items[0].obligation.since.0, 4);
+}

@@ -1,0 +1,190 @@
+//! Runs in a file of SQLite.
+
+mod read;
+mod schema;
+mod worker;
+mod write;
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+
+use super::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
+use crate::run::{RunId, Time};
+use schema::Place;
+use worker::Worker;
+
+/// Runs in a file of SQLite, which several processes of one machine may use at a time.
+///
+/// Each store has two threads of its own: one writes, the other reads meanwhile. An append is one transaction. The file
+/// must be on a disk of this machine: locks over a network cannot be relied on.
+///
+/// ```
+/// # fn main() -> Result<(), tool_runtime::store::StoreError> {
+/// # let dir = std::env::temp_dir().join(format!("tool-doc-{}", std::process::id()));
+/// # std::fs::create_dir_all(&dir).unwrap();
+/// # let path = dir.join("runs.db");
+/// use tool_runtime::store::SqliteStore;
+///
+/// let store = SqliteStore::open(path)?;
+/// # drop(store);
+/// # std::fs::remove_dir_all(dir).unwrap();
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct SqliteStore {
+    writer: Worker,
+    /// Apart, so that a long read does not keep a short append waiting.
+    reader: Option<Worker>,
+}
+
+/// How a file of SQLite is used.
+#[derive(Clone, Debug)]
+pub struct SqliteOptions {
+    durability: Durability,
+    busy: Duration,
+}
+
+/// What of the last appends is still there after the machine lost power. A process that dies loses nothing in either
+/// case, and the file stays whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Durability {
+    /// Those of the last moments may be gone. A call that was started then is not known to be started, and may be
+    /// started again.
+    #[default]
+    Process,
+    /// All of them: each append waits for the disk, which takes several times as long.
+    Machine,
+}
+
+impl Default for SqliteOptions {
+    fn default() -> Self {
+        Self { durability: Durability::default(), busy: Duration::from_secs(5) }
+    }
+}
+
+impl SqliteOptions {
+    /// [`Durability::Process`], and five seconds of patience.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What is still there after the machine lost power.
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// How long something waits for other processes before it fails.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.busy = patience;
+        self
+    }
+
+    /// Opens the file, or makes it. Blocks for some milliseconds.
+    ///
+    /// Fails when the file cannot be made or read, is not a store's, or was written by a newer version of this program.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<SqliteStore, StoreError> {
+        let path: PathBuf = path.as_ref().to_owned();
+        let writer = Worker::start("runs-write", schema::open(Place::File(&path), self)?)?;
+        let reader = Worker::start("runs-read", schema::open(Place::File(&path), self)?)?;
+        Ok(SqliteStore { writer, reader: Some(reader) })
+    }
+}
+
+impl SqliteStore {
+    /// The store in the file at `path`, which is made if it is not there. Blocks for some milliseconds.
+    ///
+    /// Fails when the file cannot be made or read, is not a store's, or was written by a newer version of this program.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        SqliteOptions::new().open(path)
+    }
+
+    /// A store that is gone when it is dropped: for tests.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        let writer = Worker::start("runs", schema::open(Place::Memory, &SqliteOptions::new())?)?;
+        Ok(Self { writer, reader: None })
+    }
+
+    fn reader(&self) -> &Worker {
+        self.reader.as_ref().unwrap_or(&self.writer)
+    }
+}
+
+impl Store for SqliteStore {
+    fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>> {
+        let run = run.clone();
+        self.writer.ask(move |db| write::append(db, &run, &append))
+    }
+
+    fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>> {
+        let run = run.clone();
+        self.reader().ask(move |db| read::load(db, &run))
+    }
+
+    fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+        let run = run.clone();
+        self.reader().ask(move |db| read::read(db, &run, rev))
+    }
+
+    fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
+        let run = run.clone();
+        self.writer.ask(move |db| write::snapshot(db, &run, rev, &text))
+    }
+
+    fn lease<'a>(
+        &'a self,
+        run: &'a RunId,
+        worker: &'a str,
+        now: Time,
+        ttl: Duration,
+    ) -> BoxFuture<'a, Result<Lease, StoreError>> {
+        let (run, worker) = (run.clone(), worker.to_owned());
+        self.writer.ask(move |db| write::lease(db, &run, worker, now, ttl))
+    }
+
+    fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
+        let (run, token) = (run.clone(), lease.token);
+        self.writer.ask(move |db| write::release(db, &run, token))
+    }
+
+    fn waiting<'a>(&'a self, filter: &'a Waiting) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
+        let filter = filter.clone();
+        self.reader().ask(move |db| read::waiting(db, &filter))
+    }
+
+    fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
+        self.reader().ask(move |db| read::due(db, now, limit))
+    }
+
+    fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let run = run.clone();
+        self.writer.ask(move |db| write::delete(db, &run))
+    }
+}
+
+/// Why something with the file did not work out.
+#[derive(Debug)]
+struct Broken(StoreError);
+
+impl From<StoreError> for Broken {
+    fn from(error: StoreError) -> Self {
+        Self(error)
+    }
+}
+
+impl From<rusqlite::Error> for Broken {
+    fn from(error: rusqlite::Error) -> Self {
+        let is_busy = error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy);
+        Self(if is_busy {
+            StoreError::unavailable("another process has kept SQLite's file locked for too long; try again")
+        } else {
+            StoreError::unavailable(error)
+        })
+    }
+}

@@ -1,0 +1,168 @@
+//! The file: how it is opened, and its tables in every version.
+
+use std::{
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+
+use super::{Broken, Durability, SqliteOptions, StoreError};
+use crate::store::number::size;
+
+/// Marks the file as a store's: "tool".
+const APPLICATION: i32 = 0x746f_6f6c;
+
+/// What makes each version of the tables of the one before. Never changed once released, only added to.
+const VERSIONS: [&str; 1] = [include_str!("v1.sql")];
+
+/// How many statements are kept prepared: more than there are.
+const STATEMENTS: usize = 64;
+
+pub(super) enum Place<'a> {
+    File(&'a Path),
+    Memory,
+}
+
+pub(super) fn open(place: Place<'_>, options: &SqliteOptions) -> Result<Connection, StoreError> {
+    let name = match place {
+        Place::File(path) => path.display().to_string(),
+        Place::Memory => "in memory".to_owned(),
+    };
+    connect(&place, options).map_err(|Broken(error)| match error {
+        StoreError::Unavailable(error) => {
+            StoreError::unavailable(format!("the store {name} cannot be opened: {error}"))
+        }
+        other => other,
+    })
+}
+
+fn connect(place: &Place<'_>, options: &SqliteOptions) -> Result<Connection, Broken> {
+    let mut db = match place {
+        // No URIs: a path is a path, whatever its characters.
+        Place::File(path) => {
+            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+            Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?
+        }
+        Place::Memory => Connection::open_in_memory()?,
+    };
+    db.busy_timeout(options.busy)?;
+    db.set_prepared_statement_cache_capacity(STATEMENTS);
+    refuse_strangers(&db)?;
+    if let Place::File(_) = place {
+        write_ahead(&db, options.busy)?;
+    }
+    let synchronous = match options.durability {
+        Durability::Process => "NORMAL",
+        Durability::Machine => "FULL",
+    };
+    db.pragma_update(None, "synchronous", synchronous)?;
+    db.pragma_update(None, "journal_size_limit", 64 * 1024 * 1024)?;
+    migrate(&mut db)?;
+    Ok(db)
+}
+
+/// Before anything is changed: the file of another program is left as it is.
+fn refuse_strangers(db: &Connection) -> Result<(), Broken> {
+    let application: i32 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    match application {
+        APPLICATION => Ok(()),
+        0 if tables == 0 => Ok(()),
+        _ => Err(StoreError::unavailable("it is a database of another program; name another file").into()),
+    }
+}
+
+/// Turns the write-ahead log on. Processes that do it at the same time get in each other's way, and SQLite does not wait
+/// by itself there.
+fn write_ahead(db: &Connection, patience: Duration) -> Result<(), Broken> {
+    let end = Instant::now() + patience;
+    let mode: String = loop {
+        match db.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0)) {
+            Ok(mode) => break mode,
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < end => {
+                thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    };
+    if mode != "wal" {
+        let text = format!("SQLite's write-ahead log does not work there (its mode is `{mode}`); use a local disk");
+        return Err(StoreError::unavailable(text).into());
+    }
+    Ok(())
+}
+
+fn migrate(db: &mut Connection) -> Result<(), Broken> {
+    let version = |db: &Connection| db.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
+    let newest = VERSIONS.len();
+    if usize::try_from(version(db)?).ok() == Some(newest) {
+        return Ok(());
+    }
+    let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Again: another process may have been faster.
+    let found = version(&change)?;
+    let Some(missing) = usize::try_from(found).ok().and_then(|found| VERSIONS.get(found..)) else {
+        let text = format!("it has version {found} of the tables, and this program knows 1 to {newest}; update it");
+        return Err(StoreError::unavailable(text).into());
+    };
+    for sql in missing {
+        change.execute_batch(sql)?;
+    }
+    change.pragma_update(None, "application_id", APPLICATION)?;
+    change.pragma_update(None, "user_version", size(newest))?;
+    change.commit()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str) -> std::path::PathBuf {
+        let path = std::env::temp_dir().join(format!("tool-sqlite-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        path
+    }
+
+    fn refusal(path: &Path) -> String {
+        open(Place::File(path), &SqliteOptions::new()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn newer_tables_are_refused() {
+        let path = file("newer.db");
+        let db = open(Place::File(&path), &SqliteOptions::new()).unwrap();
+        db.pragma_update(None, "user_version", VERSIONS.len() + 1).unwrap();
+        drop(db);
+        let text = refusal(&path);
+        assert!(text.contains("version 2 of the tables") && text.contains("update it"), "{text}");
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn the_database_of_another_program_is_refused_and_left_alone() {
+        let path = file("other.db");
+        Connection::open(&path).unwrap().execute_batch("CREATE TABLE theirs (x)").unwrap();
+        let before = std::fs::read(&path).unwrap();
+        let text = refusal(&path);
+        assert!(text.contains("another program"), "{text}");
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_database_is_refused() {
+        let path = file("text.db");
+        std::fs::write(&path, "not a database, however long this text may be ".repeat(50)).unwrap();
+        assert!(refusal(&path).contains("not a database"));
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_missing_folder_is_named() {
+        let path = Path::new("/no/such/folder/runs.db");
+        assert!(refusal(path).contains("/no/such/folder/runs.db"));
+    }
+}

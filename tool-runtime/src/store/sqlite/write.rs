@@ -1,0 +1,181 @@
+//! What changes the file. Each is one transaction.
+
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{Append, Broken, Lease, StoreError};
+use crate::{
+    run::{Obligation, RunId, Time},
+    store::{
+        Head,
+        common::lease_end,
+        number::{signed, time, unsigned},
+    },
+};
+
+/// Bits of a record's place that count its revision.
+pub(super) const REV_BITS: u32 = 32;
+const MOST: i64 = (1 << REV_BITS) - 1;
+
+pub(super) fn place(run: i64, rev: u64) -> i64 {
+    (run << REV_BITS) | signed(rev).min(MOST)
+}
+
+/// A transaction that may write, rolled back unless it is committed. `rusqlite`'s own prepares its statements anew.
+struct Change<'a>(&'a Connection);
+
+impl<'a> Change<'a> {
+    fn begin(db: &'a Connection) -> Result<Self, Broken> {
+        // At once, so that nothing read in it can be out of date when it writes.
+        db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        Ok(Self(db))
+    }
+
+    fn commit(self) -> Result<(), Broken> {
+        self.0.prepare_cached("COMMIT")?.execute([])?;
+        Ok(())
+    }
+}
+
+impl Drop for Change<'_> {
+    fn drop(&mut self) {
+        if !self.0.is_autocommit() {
+            // If even this fails, the next transaction does, and says why.
+            let _ = self.0.execute_batch("ROLLBACK");
+        }
+    }
+}
+
+pub(super) fn append(db: &Connection, run: &RunId, append: &Append) -> Result<(), Broken> {
+    let change = Change::begin(db)?;
+    let Append { expected, count, text, lease, head } = append;
+    let due = head.due().map(|time| signed(time.0));
+    let known = db
+        .prepare_cached("SELECT key, token, due FROM runs WHERE id = ?1")?
+        .query_row([run.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    let (key, token, was_due): (i64, i64, Option<i64>) = match known {
+        Some(known) => known,
+        None if *expected > 0 => return Err(StoreError::NotFound.into()),
+        None => (create(db, run, head, due)?, 0, due),
+    };
+    if lease.as_ref().is_some_and(|lease| signed(lease.token) != token) {
+        return Err(StoreError::Fenced.into());
+    }
+    if rev(db, key)? != *expected {
+        return Err(StoreError::Conflict.into());
+    }
+    if signed(expected.saturating_add(*count)) > MOST || key > MOST / 2 {
+        let text = format!("run `{run}` has more entries, or the file more runs, than SQLite's tables have places for");
+        return Err(StoreError::unavailable(text).into());
+    }
+    if *count > 0 {
+        db.prepare_cached("INSERT INTO records (at, count, text) VALUES (?1, ?2, ?3)")?.execute(params![
+            place(key, *expected),
+            signed(*count),
+            text
+        ])?;
+    }
+    if was_due != due {
+        db.prepare_cached("UPDATE runs SET due = ?2 WHERE key = ?1")?.execute(params![key, due])?;
+    }
+    for id in &head.closed {
+        close(db, key, &id.to_string())?;
+    }
+    for obligation in &head.opened {
+        open(db, key, head, obligation)?;
+    }
+    change.commit()
+}
+
+fn create(db: &Connection, run: &RunId, head: &Head, due: Option<i64>) -> Result<i64, Broken> {
+    db.prepare_cached("INSERT INTO runs (id, owner, due) VALUES (?1, ?2, ?3)")?.execute(params![
+        run.as_str(),
+        head.owner.as_str(),
+        due
+    ])?;
+    Ok(db.last_insert_rowid())
+}
+
+/// How many entries the log has.
+fn rev(db: &Connection, key: i64) -> Result<u64, Broken> {
+    let last = db
+        .prepare_cached("SELECT at, count FROM records WHERE at BETWEEN ?1 AND ?2 ORDER BY at DESC LIMIT 1")?
+        .query_row([place(key, 0), place(key, u64::MAX)], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
+        .optional()?;
+    Ok(last.map_or(0, |(at, count)| unsigned((at & MOST) + count)))
+}
+
+fn close(db: &Connection, key: i64, id: &str) -> Result<(), Broken> {
+    let seq: Option<i64> = db
+        .prepare_cached("DELETE FROM open WHERE run = ?1 AND id = ?2 RETURNING seq")?
+        .query_row(params![key, id], |row| row.get(0))
+        .optional()?;
+    if let Some(seq) = seq {
+        db.prepare_cached("DELETE FROM deciders WHERE open = ?1")?.execute([seq])?;
+    }
+    Ok(())
+}
+
+fn open(db: &Connection, key: i64, head: &Head, obligation: &Obligation) -> Result<(), Broken> {
+    let (id, since) = (obligation.id.to_string(), signed(obligation.since.0));
+    let body = serde_json::to_string(obligation).map_err(StoreError::unavailable)?;
+    close(db, key, &id)?;
+    db.prepare_cached("INSERT INTO open (run, id, since, body) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![key, id, since, body])?;
+    let seq = db.last_insert_rowid();
+    let mut add = db.prepare_cached("INSERT OR IGNORE INTO deciders (principal, since, open) VALUES (?1, ?2, ?3)")?;
+    for principal in head.deciders(obligation) {
+        add.execute(params![principal.as_str(), since, seq])?;
+    }
+    Ok(())
+}
+
+pub(super) fn snapshot(db: &Connection, run: &RunId, rev: u64, text: &str) -> Result<(), Broken> {
+    let sql = "INSERT INTO snapshots (run, rev, text) SELECT key, ?2, ?3 FROM runs WHERE id = ?1 \
+               ON CONFLICT (run) DO UPDATE SET rev = excluded.rev, text = excluded.text WHERE rev < excluded.rev";
+    db.prepare_cached(sql)?.execute(params![run.as_str(), signed(rev), text])?;
+    Ok(())
+}
+
+pub(super) fn lease(db: &Connection, run: &RunId, worker: String, now: Time, ttl: Duration) -> Result<Lease, Broken> {
+    let change = Change::begin(db)?;
+    let until = lease_end(now, ttl);
+    let (key, token, holder, held): (i64, i64, Option<String>, Option<i64>) = db
+        .prepare_cached("SELECT key, token, worker, until FROM runs WHERE id = ?1")?
+        .query_row([run.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+        .optional()?
+        .ok_or(StoreError::NotFound)?;
+    let token = match (holder, held.map(time)) {
+        (Some(holder), _) if holder == worker => token,
+        (Some(_), Some(until)) if until > now => return Err(StoreError::Leased { until }.into()),
+        _ => db.prepare_cached("UPDATE tokens SET last = last + 1 RETURNING last")?.query_row([], |row| row.get(0))?,
+    };
+    db.prepare_cached("UPDATE runs SET token = ?2, worker = ?3, until = ?4, taken = ?5 WHERE key = ?1")?
+        .execute(params![key, token, worker, signed(until.0), signed(now.0)])?;
+    change.commit()?;
+    Ok(Lease { token: unsigned(token), worker, until })
+}
+
+pub(super) fn release(db: &Connection, run: &RunId, token: u64) -> Result<(), Broken> {
+    db.prepare_cached("UPDATE runs SET worker = NULL, until = NULL WHERE id = ?1 AND token = ?2")?
+        .execute(params![run.as_str(), signed(token)])?;
+    Ok(())
+}
+
+pub(super) fn delete(db: &Connection, run: &RunId) -> Result<bool, Broken> {
+    let change = Change::begin(db)?;
+    let key: Option<i64> = db
+        .prepare_cached("DELETE FROM runs WHERE id = ?1 RETURNING key")?
+        .query_row([run.as_str()], |row| row.get(0))
+        .optional()?;
+    let Some(key) = key else { return Ok(false) };
+    db.prepare_cached("DELETE FROM records WHERE at BETWEEN ?1 AND ?2")?
+        .execute([place(key, 0), place(key, u64::MAX)])?;
+    db.prepare_cached("DELETE FROM deciders WHERE open IN (SELECT seq FROM open WHERE run = ?1)")?.execute([key])?;
+    db.prepare_cached("DELETE FROM open WHERE run = ?1")?.execute([key])?;
+    db.prepare_cached("DELETE FROM snapshots WHERE run = ?1")?.execute([key])?;
+    change.commit()?;
+    Ok(true)
+}
