@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Answer, CallId, CallResult, Decision, Grant, Obligation, ObligationId, Principal};
+use super::{Answer, CallId, CallResult, Decision, Grant, Obligation, ObligationId, Principal, Time};
 use crate::digest::Digest;
 use crate::tool::{Effect, Fingerprint, ToolSpec};
 
@@ -228,6 +228,15 @@ impl Call {
     pub fn obligation(&self) -> Option<&Obligation> {
         match &self.state {
             CallState::Open(obligation) => Some(obligation),
+            _ => None,
+        }
+    }
+
+    /// When what it waits for, or its permission to start, is over.
+    pub(super) fn expires(&self) -> Option<Time> {
+        match &self.state {
+            CallState::Open(open) => open.expires,
+            CallState::Ready(grant) => grant.expires,
             _ => None,
         }
     }

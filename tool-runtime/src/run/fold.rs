@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::call::{ArgsRev, Decided};
 use super::state::{Activity, STAGES, TurnEnd};
 use super::{
-    Answered, Call, CallId, CallResult, CallState, Corrupt, Grant, GrantedBy, LogEvent, Principal, Prompt, Run, RunId,
-    RunOptions, Stage, StepRecord, Time, TurnPart,
+    Answered, Call, CallId, CallResult, CallState, Corrupt, Grant, GrantedBy, InterruptedBy, LogEvent, Principal,
+    Prompt, Run, RunId, RunOptions, Stage, StepRecord, Time, TurnPart,
 };
 use crate::digest::Digest;
 use crate::message::{AssistantPart, FinishReason, Message, Part, ToolCall, ToolMessage, Usage};
@@ -162,7 +162,7 @@ impl Run {
                 self.enter(at, CallState::Proposed);
                 Ok(())
             }
-            LogEvent::Ended { call, result, .. } => self.ended(&call, result),
+            LogEvent::Ended { call, result, at } => self.ended(&call, result, at),
             LogEvent::Finished { .. } => self.stop(Activity::Finished),
             LogEvent::Stopped { reason, .. } => self.stop(Activity::Stopped(reason)),
         }
@@ -309,12 +309,16 @@ impl Run {
         Ok(())
     }
 
-    fn ended(&mut self, id: &CallId, result: Box<CallResult>) -> Applied {
+    fn ended(&mut self, id: &CallId, result: Box<CallResult>, time: Time) -> Applied {
         use Stage::{Open, Proposed, Ready, Running, Unknown};
         let at = self.at(id, &[Proposed, Open, Ready, Running, Unknown])?;
         let call = &self.calls[at];
         if call.attempts > 0 && says_did_not_run(&result) {
             return Err(format!("{id} was started, and ends as if it was not"));
+        }
+        let is_late = matches!(*result, CallResult::Expired | CallResult::Interrupted { by: InterruptedBy::NoAnswer });
+        if is_late && call.expires().is_none_or(|expires| expires > time) {
+            return Err(format!("{id} ends because its time was over, and it was not"));
         }
         if let (Some(tool), true) = (&call.tool, result.is_success())
             && tool.untrusted

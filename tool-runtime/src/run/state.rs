@@ -172,12 +172,7 @@ impl Run {
 
     /// When the next thing in the run is over.
     pub fn wake(&self) -> Option<Time> {
-        let expires = |call: &Call| match &call.state {
-            CallState::Open(open) => open.expires,
-            CallState::Ready(grant) => grant.expires,
-            _ => None,
-        };
-        self.current().iter().filter_map(expires).min()
+        self.current().iter().filter_map(Call::expires).min()
     }
 
     /// The last turn's number, from 1.
@@ -251,6 +246,11 @@ impl Run {
     fn is_waiting(&self) -> bool {
         let moving = [Stage::Proposed, Stage::Ready, Stage::Running, Stage::Unknown];
         self.count(Stage::Open) > 0 && moving.iter().all(|stage| self.count(*stage) == 0)
+    }
+
+    /// Whether `by` may decide about what waits.
+    pub fn may_decide(&self, open: &Obligation, by: &Principal) -> bool {
+        if open.deciders.is_empty() { self.is_owner(by) } else { open.deciders.contains(by) }
     }
 
     /// Whether this principal may prompt, cancel and continue.

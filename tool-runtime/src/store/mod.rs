@@ -2,6 +2,7 @@
 
 mod error;
 mod memory;
+mod shared;
 
 use std::time::Duration;
 

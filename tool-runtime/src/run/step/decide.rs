@@ -4,7 +4,7 @@ use super::Draft;
 use crate::run::inspection::{Accepted, Finding};
 use crate::run::{
     Allowance, Answer, CallResult, Decision, Effect, GrantedBy, InterruptedBy, LogEvent, Obligation, ObligationId,
-    ObligationKind, Principal, Refusal, Ruling, Stage, Time,
+    ObligationKind, Principal, Refusal, Ruling, Shown, Stage, Time,
 };
 use crate::toolset::Verdict;
 
@@ -66,6 +66,7 @@ impl Draft<'_> {
         let decision = ruling.decision.clone();
         let ObligationKind::Approval { offer } = &open.kind else { return Ok(()) };
         let Some(tool) = &self.call(at).tool else { return Err(Refusal::ToolChanged) };
+        let mut seen = open.shown.clone();
         match (ruling.decision, ruling.inspection, ruling.output) {
             (Decision::Approve, ..) => {
                 self.decided(open, decision, by.clone(), time);
@@ -98,8 +99,11 @@ impl Draft<'_> {
                 let (arguments, call) = (inspection.text, self.call(at).id.clone());
                 self.decided(open, decision, by.clone(), time);
                 self.log.push(LogEvent::Edited { call, arguments, by: by.clone() });
-                let shown = shown.map(|shown| shown.digest());
-                self.grant_for(at, now.fingerprint, inspection.arguments, GrantedBy::Person(by), shown, time);
+                let digest = shown.as_ref().map(Shown::digest);
+                if let Some(edited) = shown {
+                    seen = edited;
+                }
+                self.grant_for(at, now.fingerprint, inspection.arguments, GrantedBy::Person(by), digest, time);
             }
             (Decision::Deny { reason }, ..) => {
                 self.decided(open, decision, by.clone(), time);
@@ -114,7 +118,7 @@ impl Draft<'_> {
         }
         if tool.external && self.stage(at) == Stage::Ready {
             // Approved is not executed: only now is the call announced to whoever executes it.
-            self.hand_out_again(at, open, time);
+            self.hand_out_again(at, open, seen, time);
         }
         Ok(())
     }
@@ -198,11 +202,12 @@ impl Draft<'_> {
     }
 
     /// Announces an approved call to whoever executes it; its approval is behind it.
-    fn hand_out_again(&mut self, at: usize, open: &Obligation, time: Time) {
+    fn hand_out_again(&mut self, at: usize, open: &Obligation, shown: Shown, time: Time) {
         let expires = self.run.options.external_expiry.map(|millis| time.plus(millis));
         let mut next = open.clone();
         next.id.number += 1;
         next.kind = ObligationKind::External;
+        next.shown = shown;
         next.since = time;
         next.expires = expires;
         let (call, id) = (self.call(at).id.clone(), next.id.clone());
