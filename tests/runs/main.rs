@@ -1,0 +1,5 @@
+//! Runs that wait, are decided about, break off and go on: what a hostile or careless party must not achieve, and what
+//! the driver of an agent promises.
+
+mod decisions;
+mod kit;
