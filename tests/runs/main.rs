@@ -2,4 +2,6 @@
 //! the driver of an agent promises.
 
 mod decisions;
+mod granted;
 mod kit;
+mod limits;
