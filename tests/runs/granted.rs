@@ -5,72 +5,20 @@ use std::sync::{
     atomic::{AtomicU8, Ordering},
 };
 
-use futures_util::future::BoxFuture;
 use serde_json::json;
 use tool_runtime::{
     Agent, AgentError, Context, Effect, Toolset,
     agent::{Decision, Stopped},
     model::{ScriptedModel, Turn},
-    run::{CallResult, LogEvent, Shown, SupersededBy, Time, record},
-    store::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem},
+    run::{CallResult, LogEvent, Shown, SupersededBy, record},
+    store::StoreError,
     toolset::{Proposal, RuntimeTool, Verdict},
 };
 
-use crate::kit::{World, agent, ends, memory, open, pays, resumed, stores, told, tools, waiting};
-
-/// A store in which somebody changed a text.
-struct Tampered(Arc<dyn Store>, &'static str, &'static str);
-
-impl Tampered {
-    fn change(&self, mut record: Record) -> Record {
-        record.text = record.text.replace(self.1, self.2);
-        record
-    }
-}
-
-type Promise<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
-
-impl Store for Tampered {
-    fn append<'a>(&'a self, run: &'a tool_runtime::run::RunId, append: Append) -> Promise<'a, ()> {
-        self.0.append(run, append)
-    }
-    fn load<'a>(&'a self, run: &'a tool_runtime::run::RunId) -> Promise<'a, Option<Stored>> {
-        Box::pin(async move {
-            Ok(self.0.load(run).await?.map(|mut stored| {
-                stored.snapshot = stored.snapshot.map(|text| text.replace(self.1, self.2));
-                stored.records = stored.records.into_iter().map(|record| self.change(record)).collect();
-                stored
-            }))
-        })
-    }
-    fn read<'a>(&'a self, run: &'a tool_runtime::run::RunId, rev: u64) -> Promise<'a, Vec<Record>> {
-        self.0.read(run, rev)
-    }
-    fn snapshot<'a>(&'a self, run: &'a tool_runtime::run::RunId, rev: u64, text: String) -> Promise<'a, ()> {
-        self.0.snapshot(run, rev, text)
-    }
-    fn lease<'a>(
-        &'a self,
-        run: &'a tool_runtime::run::RunId,
-        worker: &'a str,
-        now: Time,
-        ttl: std::time::Duration,
-    ) -> Promise<'a, Lease> {
-        self.0.lease(run, worker, now, ttl)
-    }
-    fn release<'a>(&'a self, run: &'a tool_runtime::run::RunId, lease: &'a Lease) -> Promise<'a, ()> {
-        self.0.release(run, lease)
-    }
-    fn waiting<'a>(&'a self, filter: &'a Waiting) -> Promise<'a, Vec<WaitingItem>> {
-        self.0.waiting(filter)
-    }
-    fn due(&self, now: Time, limit: usize) -> Promise<'_, Vec<tool_runtime::run::RunId>> {
-        self.0.due(now, limit)
-    }
-    fn delete<'a>(&'a self, run: &'a tool_runtime::run::RunId) -> Promise<'a, bool> {
-        self.0.delete(run)
-    }
-}
+use crate::{
+    kit::{World, agent, ends, memory, open, pays, resumed, stores, told, tools, waiting},
+    wrapped::Wrapped,
+};
 
 #[tokio::test]
 async fn s03_arguments_changed_in_the_store_are_refused() {
@@ -80,7 +28,7 @@ async fn s03_arguments_changed_in_the_store_are_refused() {
         if approved {
             agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
         }
-        let tampered: Arc<dyn Store> = Arc::new(Tampered(store, r#"\"amount\":5"#, r#"\"amount\":99"#));
+        let tampered = Wrapped::new(&store).tampered(|text| text.replace(r#"\"amount\":5"#, r#"\"amount\":99"#));
         let agent = agent.store(tampered);
         assert!(matches!(agent.open(&id).await, Err(AgentError::Store(StoreError::Record(_)))));
         assert!(agent.decide(&id, &waits[0].id, Decision::Approve, "").await.is_err());

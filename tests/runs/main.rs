@@ -2,6 +2,11 @@
 //! the driver of an agent promises.
 
 mod decisions;
+mod expiry;
 mod granted;
 mod kit;
 mod limits;
+mod questions;
+mod waits;
+mod workers;
+mod wrapped;
