@@ -6,15 +6,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tool_runtime::{
-    Tool,
+    Toolset,
     agent::{Decision, Stopped},
     model::Turn,
     run::{CallResult, ObligationKind, Pattern, Refusal},
     store::Waiting,
     tool, toolset,
+    toolset::RuntimeTool,
 };
 
-use crate::kit::{Person, World, agent, ends, memory, note, open, pay, pays, refusal, resumed, stores, told, tools, waiting};
+use crate::kit::{Person, World, agent, ends, memory, open, pays, refusal, resumed, stores, told, tools, waiting};
 
 /// Asks the person to confirm.
 #[tool(external, output = Confirmation)]
@@ -57,6 +58,12 @@ async fn a_run_is_found_approved_and_resumed_by_another_program() {
     }
 }
 
+#[derive(Serialize)]
+struct Payment {
+    amount: i64,
+    to: &'static str,
+}
+
 #[tokio::test]
 async fn an_edit_that_is_wrong_stays_open_and_one_that_is_right_runs_instead() {
     for store in stores() {
@@ -68,9 +75,7 @@ async fn an_edit_that_is_wrong_stays_open_and_one_that_is_right_runs_instead() {
             assert_eq!(open(&agent, &id).await, waits, "nothing was consumed");
         }
         // Typed on the application's side.
-        type Input = <pay as Tool>::Input;
-        let typed: Decision<serde_json::Value, String> = Decision::Edit { arguments: json!({"amount": 7, "to": "Bob"}) };
-        let _: Option<Input> = None;
+        let typed = Decision::<_, String>::Edit { arguments: Payment { amount: 7, to: "Bob" } };
         agent.decide(&id, &waits[0].id, typed.erase().unwrap(), "").await.unwrap();
         let session = resumed(&agent, &id).await;
         assert_eq!(world.seen(), ["pay 7 to Bob"]);
@@ -86,12 +91,7 @@ async fn a_denial_and_a_response_end_a_call_without_running_it() {
     for store in stores() {
         let world = World::new();
         let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5, 6])).await;
-        let wrong = agent.decide(&id, &waits[1].id, Decision::Respond { output: json!(17) }, "").await;
-        // Text outputs have no schema; whatever fits JSON is shown as it is.
-        let is_open = wrong.is_err();
-        if is_open {
-            agent.decide(&id, &waits[1].id, Decision::Respond { output: json!("by cheque") }, "").await.unwrap();
-        }
+        agent.decide(&id, &waits[1].id, Decision::Respond { output: json!("by cheque") }, "").await.unwrap();
         agent.decide(&id, &waits[0].id, Decision::deny("too much"), "").await.unwrap();
         let session = resumed(&agent, &id).await;
         assert_eq!(told(&session)[0], "the call was denied, and did not run: too much");
@@ -183,11 +183,41 @@ async fn what_was_allowed_for_the_run_covers_only_calls_like_it() {
         // The second to Ann ran without asking; the one to Bob waits.
         assert_eq!(world.seen(), ["pay 1 to Ann", "pay 2 to Ann"]);
         assert_eq!(session.obligations().next().unwrap().shown.arguments["to"], "Bob");
-        // Another tool of the same name is not covered.
-        let other = toolset!(Arc::clone(&world); note);
-        assert_eq!(other.len(), 1);
-        // Nor is another run.
+        // Another run is not covered.
         let (_, _, elsewhere) = waiting(&store, tools(&world), to(1, "Ann")).await;
         assert_eq!(elsewhere.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn what_was_allowed_for_the_run_does_not_cover_another_definition_of_the_tool() {
+    for store in stores() {
+        let world = World::new();
+        let pay = |description: &str| {
+            let seen = Arc::clone(&world);
+            let tool = RuntimeTool::new("pay", description).approval().handler(move |_, _| {
+                seen.did("paid");
+                async { Ok(json!("paid")) }
+            });
+            Toolset::new().with(tool.unwrap()).unwrap()
+        };
+        let turns = || [Turn::call("pay", json!({})), Turn::call("pay", json!({})), Turn::say("ok")];
+        for (description, effects) in [("Pays.", 2), ("Pays double.", 1)] {
+            let before = world.seen().len();
+            let first = agent(&store, pay("Pays."), turns()).offer(|_, _| Some(Pattern(serde_json::Map::new())));
+            let mut session = first.session();
+            session.send("go").await.unwrap();
+            let waits = session.obligations().next().unwrap().id.clone();
+            session.decide(&waits, Decision::ApproveForRun, "").await.unwrap();
+            // Once with the tool as it was, so that the allowance is used up for nothing.
+            let once = agent(&store, pay("Pays."), [Turn::say("and?")]);
+            resumed(&once, session.id()).await;
+            let now = agent(&store, pay(description), turns());
+            let stopped = now.open(session.id()).await.unwrap().send("again").await.unwrap().stopped;
+            let expected = if effects == 2 { Stopped::Done } else { Stopped::Suspended };
+            assert_eq!(stopped, expected, "{description}");
+            let ran = world.seen().len() - before;
+            assert_eq!(ran, if effects == 2 { 3 } else { 1 });
+        }
     }
 }
