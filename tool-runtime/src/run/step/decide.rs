@@ -16,6 +16,9 @@ impl Draft<'_> {
         by: Principal,
         time: Time,
     ) -> Result<(), Refusal> {
+        if ruling.obligation != id {
+            return Err(Refusal::Misplaced { reason: "the decision was checked for another obligation" });
+        }
         let unknown = || Refusal::Unknown { obligation: id.clone() };
         let call = self.run.call(&id.call).ok_or_else(unknown)?;
         if id.number >= call.next_obligation().number || id.number == 0 {

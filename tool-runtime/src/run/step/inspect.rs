@@ -13,8 +13,8 @@ use crate::toolset::Verdict;
 impl Draft<'_> {
     pub(super) fn inspected(&mut self, id: &CallId, inspection: Inspection, time: Time) {
         let Some(at) = self.find(id) else { return };
-        if inspection.arguments != self.call(at).arguments.digest {
-            // The arguments were replaced since.
+        if inspection.call != *id || inspection.arguments != self.call(at).arguments.digest {
+            // Another call was looked at, or the arguments were replaced since.
             return;
         }
         match self.stage(at) {
