@@ -82,7 +82,7 @@ impl World {
                     Choice::Edit => {
                         call.edits += 1;
                         call.permitted.clear();
-                        call.consent(Digest::of(world::edited().to_string()));
+                        call.consent(world::digest(&world::edited().to_string()));
                     }
                     Choice::Deny | Choice::Respond | Choice::Fail => call.vetoed = true,
                 }

@@ -15,7 +15,7 @@ use self::copy::copy;
 use self::invariants::{Broken, Transition};
 use self::play::{event, moves, opening};
 use self::world::{Gate, Kind, Move, World};
-use super::{Effect, LogEvent, Phase, Run, step};
+use super::{CallState, Effect, LogEvent, Phase, Run, step};
 
 /// What a search came to.
 #[derive(Debug, Default)]
@@ -42,13 +42,37 @@ struct Search {
     found: Found,
 }
 
+/// The state as a number: without what cannot make a difference any more.
 fn key(run: &Run, world: &World) -> u128 {
-    let mut bare = copy(run);
-    bare.rev = 0;
-    let text = bare.freeze();
+    let mut world = world.clone();
+    for (call, seen) in run.calls.iter().zip(&mut world.calls) {
+        if call.result().is_some() {
+            seen.forget();
+        }
+    }
+    if !play::is_busy(run) {
+        (world.now, world.wake, world.troubles, world.prompts) = (0, None, 0, 0);
+    }
     let hash = |seed: u8| {
         let mut hasher = DefaultHasher::new();
-        (seed, &text, world).hash(&mut hasher);
+        (seed, &world, format!("{:?}", run.activity), run.turn, run.messages.len()).hash(&mut hasher);
+        for call in &run.calls {
+            (call.stage(), call.past.as_ref().map_or(0, |past| past.obligations)).hash(&mut hasher);
+            if call.result().is_none() {
+                (call.attempts, call.retries, call.arguments.digest).hash(&mut hasher);
+                call.tool.as_ref().map(|tool| tool.fingerprint).hash(&mut hasher);
+            }
+            match &call.state {
+                CallState::Open(open) => {
+                    (&open.id, open.since, open.expires, &open.shown.arguments, std::mem::discriminant(&open.kind)).hash(&mut hasher);
+                }
+                CallState::Ready(grant) => {
+                    (grant.tool, grant.arguments, grant.shown, grant.expires).hash(&mut hasher);
+                    format!("{:?}", grant.by).hash(&mut hasher);
+                }
+                _ => {}
+            }
+        }
         u128::from(hasher.finish())
     };
     hash(1) << 64 | hash(2)
@@ -88,7 +112,7 @@ impl Search {
     fn expand(&mut self, at: usize, run: &Run, world: &World) -> Result<(), Failed> {
         let log: Vec<&[LogEvent]> = self.path(at).map(|node| &node.log[..]).collect();
         let log: Vec<LogEvent> = log.into_iter().rev().flatten().cloned().collect();
-        probes::probe(&log, run, world).map_err(|broken| (broken, None))?;
+        probes::probe(&log, &self.nodes[at].log, run, world).map_err(|broken| (broken, None))?;
         for happens in moves(run, world) {
             self.take(at, run, world, happens).map_err(|broken| (broken, Some(happens)))?;
         }

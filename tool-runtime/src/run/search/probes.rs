@@ -10,8 +10,9 @@ use crate::run::{Event, LogEvent, ObligationKind, Phase, Principal, Refusal, Run
 type Held = Result<(), Broken>;
 
 /// Looks at a state from all sides.
-pub(super) fn probe(log: &[LogEvent], run: &Run, world: &World) -> Held {
+pub(super) fn probe(log: &[LogEvent], last: &[LogEvent], run: &Run, world: &World) -> Held {
     prefixes(log, run)?;
+    written(last)?;
     for (which, seen) in world.calls.iter().enumerate() {
         decisions(run, world, which)?;
         for attempt in (0..4).filter(|attempt| seen.live != Some(*attempt)) {
@@ -86,18 +87,16 @@ fn decisions(run: &Run, world: &World, which: usize) -> Held {
 
 /// An event that comes too late leads to nothing.
 fn silent(invariant: &'static str, run: &Run, event: Event) -> Held {
-    let text = format!("{event:?}");
     match step(run, event) {
         Ok((events, effects)) if events.is_empty() && effects.is_empty() => Ok(()),
-        other => Err(Broken::new(invariant, format_args!("{text} leads to {other:?}"))),
+        other => Err(Broken::new(invariant, format_args!("what comes too late leads to {other:?}"))),
     }
 }
 
 fn refused(invariant: &'static str, run: &Run, event: Event, is_right: &dyn Fn(&Refusal) -> bool) -> Held {
-    let text = format!("{event:?}");
     match step(run, event) {
         Err(refusal) if is_right(&refusal) => Ok(()),
-        other => Err(Broken::new(invariant, format_args!("{text} leads to {other:?}"))),
+        other => Err(Broken::new(invariant, format_args!("what must be refused leads to {other:?}"))),
     }
 }
 
@@ -109,18 +108,19 @@ fn prefixes(log: &[LogEvent], run: &Run) -> Held {
         prefix.apply(event.clone()).map_err(|error| wrong(&error))?;
     }
     let frozen = run.freeze();
-    if prefix.freeze() != frozen {
+    if prefix.messages != run.messages || prefix.stages != run.stages || prefix.activity != run.activity {
         return Err(wrong(&"another fold of the log is another run"));
     }
     let thawed = Run::thaw(&frozen).map_err(|error| wrong(&error))?;
     if thawed.freeze() != frozen || thawed.stages != run.stages {
         return Err(wrong(&"a run that was frozen and thawed is another"));
     }
-    let text = record::encode(log);
-    if record::decode(&text).map_err(|error| wrong(&error))? != log {
-        return Err(wrong(&"a log that was written and read is another"));
-    }
     Ok(())
+}
+
+fn written(log: &[LogEvent]) -> Held {
+    let read = record::decode(&record::encode(log)).map_err(|error| Broken::new("I10", error))?;
+    if read == log { Ok(()) } else { Err(Broken::new("I10", "a log that was written and read is another")) }
 }
 
 /// A state of which only a part was logged can still be taken over, and called off.

@@ -133,6 +133,17 @@ impl World {
     }
 }
 
+impl Seen {
+    /// What makes no difference when the call has ended.
+    pub(super) fn forget(&mut self) {
+        self.changed = false;
+        self.grant = None;
+        self.permitted.clear();
+        (self.edits, self.consents, self.told) = (0, 0, 0);
+        self.starts = self.starts.min(1);
+    }
+}
+
 impl Kind {
     pub(super) fn says(self) -> Says {
         match self.gate {
@@ -145,6 +156,8 @@ impl Kind {
 
 pub(super) const NAMES: [&str; 2] = ["first", "second"];
 pub(super) const ARGUMENTS: &str = r#"{"v":0}"#;
+
+const EDITED: &str = r#"{"v":1}"#;
 
 /// What the person writes in place of [`ARGUMENTS`].
 pub(super) fn edited() -> Value {
@@ -188,6 +201,14 @@ pub(super) fn shown(tool: &ToolRef, text: &str) -> Shown {
     }
 }
 
+/// The digest of a text, computed once: in a debug build that is most of the work.
+pub(super) fn digest(text: &str) -> Digest {
+    static KNOWN: LazyLock<[(&str, Digest); 2]> =
+        LazyLock::new(|| [ARGUMENTS, EDITED].map(|text| (text, Digest::of(text))));
+    let known = KNOWN.iter().find(|(known, _)| *known == text);
+    known.map_or_else(|| Digest::of(text), |(_, digest)| *digest)
+}
+
 pub(super) fn accepted(call: &CallId, tool: Arc<ToolRef>, text: &Arc<str>, says: Says) -> Inspection {
     let verdict = match says {
         Says::Allow => Verdict::Allow,
@@ -196,12 +217,12 @@ pub(super) fn accepted(call: &CallId, tool: Arc<ToolRef>, text: &Arc<str>, says:
     };
     let shown = Some(shown(&tool, text));
     let finding = Finding::Accepted(Box::new(Accepted { tool, verdict, shown, offer: None }));
-    Inspection { call: call.clone(), text: Arc::clone(text), arguments: Digest::of(text.as_bytes()), finding }
+    Inspection { call: call.clone(), text: Arc::clone(text), arguments: digest(text), finding }
 }
 
 pub(super) fn rejected(call: &CallId, text: &Arc<str>) -> Inspection {
     let finding = Finding::Ended(CallResult::Rejected { feedback: feedback() });
-    Inspection { call: call.clone(), text: Arc::clone(text), arguments: Digest::of(text.as_bytes()), finding }
+    Inspection { call: call.clone(), text: Arc::clone(text), arguments: digest(text), finding }
 }
 
 pub(super) fn feedback() -> Rejection {

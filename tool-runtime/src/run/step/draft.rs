@@ -138,6 +138,7 @@ impl<'a> Draft<'a> {
         };
         let call = self.call(at).id.clone();
         self.log.push(LogEvent::Granted { call, tool, arguments, shown, by, expires });
+        self.effects.extend(expires.map(Effect::Wake));
         self.enter(at, Stage::Ready);
     }
 
