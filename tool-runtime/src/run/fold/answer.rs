@@ -2,6 +2,8 @@
 
 use super::as_u32;
 use crate::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
+#[cfg(test)]
+use crate::run::search::mutants::{Mutant, lax};
 use crate::run::state::Activity;
 use crate::run::{Call, CallId, CallResult, Run, Stage};
 
@@ -46,7 +48,10 @@ pub(super) fn says_did_not_run(result: &CallResult) -> bool {
 
 fn answer(call: &Call) -> Option<Message> {
     let result = call.result()?;
-    let mut content = result.for_model(&call.name, call.may_have_run());
+    let started = call.may_have_run();
+    #[cfg(test)]
+    let started = started && !lax(Mutant::LieOnSupersede);
+    let mut content = result.for_model(&call.name, started);
     if call.arguments.by.is_some() && call.may_have_run() {
         let text = format!("A person changed the arguments to {} before the call ran.", call.arguments.text);
         content.insert(0, Part::text(text));
@@ -79,4 +84,3 @@ pub(super) fn size(message: &Message) -> u64 {
     };
     bytes as u64
 }
-

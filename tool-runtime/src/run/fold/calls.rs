@@ -6,6 +6,8 @@ use super::Applied;
 use super::answer::says_did_not_run;
 use crate::digest::Digest;
 use crate::run::call::{ArgsRev, Decided};
+#[cfg(test)]
+use crate::run::search::mutants::{Mutant, lax};
 use crate::run::{
     Allowance, Answer, Answered, CallId, CallResult, CallState, Decision, Grant, GrantedBy, Obligation, ObligationId,
     ObligationKind, Principal, Run, Stage, Time,
@@ -91,13 +93,28 @@ impl Run {
             GrantedBy::Person(_) => Stage::Open,
             GrantedBy::Policy | GrantedBy::Allowance(_) => Stage::Proposed,
         };
+        #[cfg(test)]
+        if lax(Mutant::DecisionReplayed) || lax(Mutant::LastDecisionWins) {
+            let at = self.index[id] as usize;
+            let grant = Grant { run: self.id.clone(), call: id.clone(), tool, arguments, shown, by, expires };
+            self.enter(at, CallState::Ready(Box::new(grant)));
+            return Ok(());
+        }
         let at = self.at(id, &[stage])?;
         if let GrantedBy::Person(by) = &by {
             self.permits(at, by)?;
         }
         let call = &mut self.calls[at];
+        #[cfg(test)]
+        let arguments = if lax(Mutant::EditKeepsGrant) { call.arguments.digest } else { arguments };
         if call.tool.as_ref().map(|tool| tool.fingerprint) != Some(tool) || call.arguments.digest != arguments {
             return Err(format!("{id} is granted for another tool or other arguments"));
+        }
+        let is_repeatable = call.tool.as_ref().is_some_and(|tool| tool.is_repeatable());
+        #[cfg(test)]
+        let is_repeatable = is_repeatable || lax(Mutant::AutomaticRetry);
+        if by == GrantedBy::Rerun && !is_repeatable {
+            return Err(format!("{id} is not idempotent, and is started again by itself"));
         }
         if by == GrantedBy::Retry {
             call.retries += 1;
@@ -138,7 +155,11 @@ impl Run {
         if !from.contains(&call.stage()) {
             return Err(format!("{id} is {:?}, and does not end that way", call.stage()));
         }
-        if call.attempts > 0 && says_did_not_run(&result) {
+        #[cfg(test)]
+        let is_checked = !lax(Mutant::LieOnSupersede);
+        #[cfg(not(test))]
+        let is_checked = true;
+        if is_checked && call.attempts > 0 && says_did_not_run(&result) {
             return Err(format!("{id} was started, and ends as if it was not"));
         }
         if let (Some(tool), true) = (&call.tool, result.is_success())

@@ -10,6 +10,8 @@ use super::call::Decided;
 use super::state::{Activity, STAGES};
 use super::{CallId, CallState, Corrupt, LogEvent, Run, Stage, StepRecord};
 use crate::message::{AssistantPart, Message, Usage};
+#[cfg(test)]
+use crate::run::search::mutants::{Mutant, lax};
 
 type Applied = Result<(), String>;
 
@@ -145,6 +147,10 @@ impl Run {
     fn is_settled(&self) -> Applied {
         if self.activity == Activity::Generating {
             return Err("the model is asked".to_owned());
+        }
+        #[cfg(test)]
+        if lax(Mutant::PromptLeavesUnanswered) {
+            return Ok(());
         }
         if self.count(Stage::Done) < as_u32(self.current().len()) {
             return Err("a call is unanswered".to_owned());

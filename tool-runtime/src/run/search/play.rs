@@ -26,13 +26,8 @@ pub(super) fn opening() -> Vec<LogEvent> {
         grant_expiry: Some(EXPIRY),
         ..RunOptions::default()
     };
-    let mut log = vec![LogEvent::Created {
-        run: "run".into(),
-        owner: owner(),
-        options,
-        messages: Vec::new(),
-        at: Time(0),
-    }];
+    let mut log =
+        vec![LogEvent::Created { run: "run".into(), owner: owner(), options, messages: Vec::new(), at: Time(0) }];
     let call = |name: &&str| {
         AssistantPart::Call(ToolCall {
             id: "call".to_owned(),
@@ -186,4 +181,3 @@ pub(super) fn wrong_edits(run: &Run, world: &World, which: usize, number: u32) -
         with(world::accepted(&call.id, world::tool(which, seen.kind, !seen.changed), &text, Says::Ask)),
     ]
 }
-

@@ -10,9 +10,8 @@ use crate::run::{Event, LogEvent, ObligationKind, Phase, Principal, Refusal, Run
 type Held = Result<(), Broken>;
 
 /// Looks at a state from all sides.
-pub(super) fn probe(log: &[LogEvent], last: &[LogEvent], run: &Run, world: &World) -> Held {
+pub(super) fn probe(log: &[LogEvent], run: &Run, world: &World) -> Held {
     prefixes(log, run)?;
-    written(last)?;
     for (which, seen) in world.calls.iter().enumerate() {
         decisions(run, world, which)?;
         for attempt in (0..4).filter(|attempt| seen.live != Some(*attempt)) {
@@ -107,20 +106,24 @@ fn prefixes(log: &[LogEvent], run: &Run) -> Held {
     for event in &log[1..] {
         prefix.apply(event.clone()).map_err(|error| wrong(&error))?;
     }
-    let frozen = run.freeze();
     if prefix.messages != run.messages || prefix.stages != run.stages || prefix.activity != run.activity {
         return Err(wrong(&"another fold of the log is another run"));
     }
+    Ok(())
+}
+
+/// I10: what is written down and read is the same.
+pub(super) fn written(log: &[LogEvent], run: &Run) -> Held {
+    let wrong = |error: &dyn std::fmt::Display| Broken::new("I10", error);
+    if record::decode(&record::encode(log)).map_err(|error| wrong(&error))? != log {
+        return Err(wrong(&"a log that was written and read is another"));
+    }
+    let frozen = run.freeze();
     let thawed = Run::thaw(&frozen).map_err(|error| wrong(&error))?;
     if thawed.freeze() != frozen || thawed.stages != run.stages {
         return Err(wrong(&"a run that was frozen and thawed is another"));
     }
     Ok(())
-}
-
-fn written(log: &[LogEvent]) -> Held {
-    let read = record::decode(&record::encode(log)).map_err(|error| Broken::new("I10", error))?;
-    if read == log { Ok(()) } else { Err(Broken::new("I10", "a log that was written and read is another")) }
 }
 
 /// A state of which only a part was logged can still be taken over, and called off.

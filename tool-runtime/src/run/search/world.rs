@@ -1,5 +1,6 @@
 //! The world around two calls: what the tools are, what a driver has to do, and what really happened.
 
+use std::mem::Discriminant;
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
@@ -92,7 +93,7 @@ pub(super) struct Seen {
     pub(super) vetoed: bool,
     pub(super) handed_out: bool,
     pub(super) decided: Vec<(u32, Choice)>,
-    pub(super) result: Option<String>,
+    pub(super) result: Option<Discriminant<CallResult>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -2,6 +2,8 @@
 
 use super::Draft;
 use crate::run::inspection::{Accepted, Finding};
+#[cfg(test)]
+use crate::run::search::mutants::{Mutant, on};
 use crate::run::{
     Allowance, Answer, CallResult, Decision, Effect, GrantedBy, InterruptedBy, LogEvent, Obligation, ObligationId,
     ObligationKind, Principal, Refusal, Ruling, Shown, Stage, Time,
@@ -25,6 +27,16 @@ impl Draft<'_> {
             return Err(unknown());
         }
         let open = call.obligation().filter(|open| open.id == id);
+        #[cfg(test)]
+        if let Some(decided) = call.decided(id.number)
+            && ruling.decision == Decision::Approve
+            && (on(Mutant::DecisionReplayed) && decided.decision == Decision::Approve
+                || on(Mutant::LastDecisionWins) && decided.decision != Decision::Approve)
+            && let Some(at) = self.find(&id.call)
+        {
+            self.grant(at, GrantedBy::Person(by), None, time);
+            return Ok(());
+        }
         if let Some(decided) = call.decided(id.number) {
             // Who has decided may ask again; nobody else learns what was decided.
             return match decided.by == by {
@@ -105,10 +117,23 @@ impl Draft<'_> {
                 self.log.push(LogEvent::Edited { call, arguments, by: by.clone() });
                 let digest = shown.as_ref().map(Shown::digest);
                 handed_out = shown.unwrap_or(handed_out);
+                #[cfg(test)]
+                if on(Mutant::EditKeepsGrant) {
+                    self.grant(at, GrantedBy::Person(by), digest, time);
+                    return Ok(());
+                }
                 self.grant_for(at, now.fingerprint, inspection.arguments, GrantedBy::Person(by), digest, time);
             }
             (Decision::Deny { reason }, ..) => {
                 self.decided(open, decision, by.clone(), time);
+                #[cfg(test)]
+                if on(Mutant::PolicyRecheck) {
+                    let call = self.call(at).id.clone();
+                    self.effects.push(Effect::Inspect(call.clone()));
+                    self.log.push(LogEvent::Migrated { call, from: None });
+                    self.enter(at, Stage::Proposed);
+                    return Ok(());
+                }
                 self.end_unstarted(at, CallResult::Denied { reason, by }, InterruptedBy::Denial, time);
                 self.stop_turn(time);
             }

@@ -1,8 +1,12 @@
 //! Taking over a run whose process is gone, or that was just loaded.
 
 use super::Draft;
+#[cfg(test)]
+use crate::run::search::mutants::{Mutant, on};
 use crate::run::state::{Activity, TurnEnd};
-use crate::run::{CallState, Effect, GrantedBy, InterruptedBy, LogEvent, ObligationId, ObligationKind, Run, Shown, Stage, Time};
+use crate::run::{
+    CallState, Effect, GrantedBy, InterruptedBy, LogEvent, ObligationId, ObligationKind, Run, Shown, Stage, Time,
+};
 
 impl Draft<'_> {
     /// Declares what ran as lost. What can be started again without harm is; about the rest a person is asked.
@@ -25,6 +29,11 @@ impl Draft<'_> {
                 stage => stage == Stage::Unknown,
             };
             if !is_lost {
+                continue;
+            }
+            #[cfg(test)]
+            if on(Mutant::AutomaticRetry) {
+                self.grant(at, GrantedBy::Rerun, None, time);
                 continue;
             }
             if call.tool.as_ref().is_some_and(|tool| tool.is_repeatable()) {

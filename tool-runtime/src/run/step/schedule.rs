@@ -2,9 +2,7 @@
 
 use super::Draft;
 use crate::run::state::TurnEnd;
-use crate::run::{
-    CallResult, Effect, InterruptedBy, LogEvent, OnDeny, Phase, Stage, StopReason, SupersededBy, Time,
-};
+use crate::run::{CallResult, Effect, InterruptedBy, LogEvent, OnDeny, Phase, Stage, StopReason, SupersededBy, Time};
 
 impl Draft<'_> {
     /// Starts what may start. When every call has ended, the model is asked again, or the run comes to its end.
