@@ -186,7 +186,7 @@ impl Run {
         self.turn
     }
 
-    /// How many turns there were since the last prompt.
+    /// How many turns there were since the run was last prompted or continued.
     pub fn steps(&self) -> u32 {
         self.steps
     }

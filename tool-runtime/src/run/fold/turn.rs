@@ -32,6 +32,10 @@ impl Run {
         if matches!(self.activity, Activity::Idle | Activity::Finished) {
             return Err("a turn starts, and nobody prompted".to_owned());
         }
+        if matches!(self.activity, Activity::Stopped(_)) {
+            // Somebody wants it to go on: as with a prompt, it has all its steps again.
+            self.steps = 0;
+        }
         self.activity = Activity::Generating;
         self.turn += 1;
         self.steps += 1;

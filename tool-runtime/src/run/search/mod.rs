@@ -2,10 +2,13 @@
 //! real `fold`.
 
 mod copy;
+mod effects;
 mod invariants;
+mod judge;
 pub(super) mod mutants;
 mod play;
 mod probes;
+mod random;
 mod texts;
 mod world;
 
@@ -112,12 +115,14 @@ type Failed = (Broken, Option<Move>);
 
 impl Search {
     fn expand(&mut self, at: usize, run: &Run, world: &World) -> Result<(), Failed> {
-        let log: Vec<&[LogEvent]> = self.path(at).map(|node| &node.log[..]).collect();
-        let log: Vec<LogEvent> = log.into_iter().rev().flatten().cloned().collect();
-        probes::probe(&log, run, world).map_err(|broken| (broken, None))?;
-        // Text costs the most in a debug build, and looks the same in many states.
+        let here = |broken| (broken, None);
+        probes::probe(run, world).map_err(here)?;
+        // Texts and whole logs cost the most in a debug build, and look the same in many states.
         if at % 8 == 0 {
-            probes::written(&self.nodes[at].log, run).map_err(|broken| (broken, None))?;
+            let log: Vec<&[LogEvent]> = self.path(at).map(|node| &node.log[..]).collect();
+            let log: Vec<LogEvent> = log.into_iter().rev().flatten().cloned().collect();
+            probes::prefixes(&log, run).map_err(here)?;
+            probes::written(&log, run).map_err(here)?;
         }
         for happens in moves(run, world) {
             self.take(at, run, world, happens).map_err(|broken| (broken, Some(happens)))?;

@@ -10,8 +10,7 @@ use crate::run::{Event, LogEvent, ObligationKind, Phase, Principal, Refusal, Run
 type Held = Result<(), Broken>;
 
 /// Looks at a state from all sides.
-pub(super) fn probe(log: &[LogEvent], run: &Run, world: &World) -> Held {
-    prefixes(log, run)?;
+pub(super) fn probe(run: &Run, world: &World) -> Held {
     for (which, seen) in world.calls.iter().enumerate() {
         decisions(run, world, which)?;
         for attempt in (0..4).filter(|attempt| seen.live != Some(*attempt)) {
@@ -100,7 +99,7 @@ fn refused(invariant: &'static str, run: &Run, event: Event, is_right: &dyn Fn(&
 }
 
 /// I10: every prefix of the log is a run, which can be written down, taken over and called off; and the whole is this run.
-fn prefixes(log: &[LogEvent], run: &Run) -> Held {
+pub(super) fn prefixes(log: &[LogEvent], run: &Run) -> Held {
     let wrong = |error: &dyn std::fmt::Display| Broken::new("I10", error);
     let mut prefix = Run::fold(log[..1].iter().cloned()).map_err(|error| wrong(&error))?;
     for event in &log[1..] {
