@@ -180,7 +180,7 @@ impl Run {
         self.turn
     }
 
-    /// How many turns there were since the last prompt.
+    /// How many turns there were since the run was last prompted or continued.
     pub fn steps(&self) -> u32 {
         self.steps
     }
@@ -244,8 +244,29 @@ impl Run {
     }
 
     fn is_waiting(&self) -> bool {
-        let moving = [Stage::Proposed, Stage::Ready, Stage::Running, Stage::Unknown];
-        self.count(Stage::Open) > 0 && moving.iter().all(|stage| self.count(*stage) == 0)
+        let moving = [Stage::Proposed, Stage::Running, Stage::Unknown];
+        self.count(Stage::Open) > 0
+            && moving.iter().all(|stage| self.count(*stage) == 0)
+            && (self.count(Stage::Ready) == 0 || self.is_barred())
+    }
+
+    /// Whether every call that is ready has to wait for one that is open.
+    fn is_barred(&self) -> bool {
+        let mut is_first_unfinished = true;
+        for call in self.current().iter().filter(|call| call.stage() != Stage::Done) {
+            let alone = self.runs_alone(call);
+            match call.stage() {
+                Stage::Ready => return alone && !is_first_unfinished,
+                _ if alone => return true,
+                _ => is_first_unfinished = false,
+            }
+        }
+        true
+    }
+
+    /// Whether a call runs when those before it have ended, and those behind it wait.
+    pub(super) fn runs_alone(&self, call: &Call) -> bool {
+        self.options.execution == super::Execution::Sequential || call.tool.as_ref().is_some_and(|tool| tool.sequential)
     }
 
     /// Whether `by` may decide about what waits.
