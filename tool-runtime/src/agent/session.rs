@@ -131,8 +131,7 @@ impl Session {
             self.kept.run = self.agent.decide(self.kept.run.id(), obligation, decision, by).await?;
             return Ok(());
         }
-        let cx = self.agent.context.clone().for_call(obligation.call().as_str());
-        let ruling = self.agent.inspector().rule(&self.kept.run, obligation, decision, &cx)?;
+        let ruling = self.agent.rule(&self.kept.run, obligation, decision, &by)?;
         let (log, _) = step(&self.kept.run, Event::Decide { obligation: obligation.clone(), ruling, by, at: now() })?;
         self.kept.add(log);
         Ok(())

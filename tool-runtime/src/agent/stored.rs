@@ -1,8 +1,8 @@
 //! Runs that are kept in a store.
 
-use super::driver::now;
+use super::driver::{conversation, now};
 use super::{Agent, AgentError, Session};
-use crate::run::{Decision, Event, ObligationId, Principal, Run, RunId, step};
+use crate::run::{Decision, Event, ObligationId, Principal, Refusal, Ruling, Run, RunId, step};
 use crate::store::{Append, Store, StoreError, Waiting, WaitingItem};
 
 /// How often a decision is tried again when others decide in the same run at the same time.
@@ -29,10 +29,9 @@ impl Agent {
         by: impl Into<Principal>,
     ) -> Result<Run, AgentError> {
         let by = by.into();
-        let cx = self.context.clone().for_call(obligation.call().as_str());
         for _ in 0..TRIES {
             let mut run = self.load(id).await?;
-            let ruling = self.inspector.rule(&run, obligation, decision.clone(), &cx)?;
+            let ruling = self.rule(&run, obligation, decision.clone(), &by)?;
             let event = Event::Decide { obligation: obligation.clone(), ruling, by: by.clone(), at: now() };
             let (log, _) = step(&run, event)?;
             if log.is_empty() {
@@ -51,6 +50,22 @@ impl Agent {
         Err(StoreError::Conflict.into())
     }
 
+    /// Checks a decision, of somebody who may decide: others do not learn what would fit.
+    pub(super) fn rule(
+        &self,
+        run: &Run,
+        obligation: &ObligationId,
+        decision: Decision,
+        by: &Principal,
+    ) -> Result<Ruling, Refusal> {
+        if run.obligation(obligation).is_some_and(|open| !run.may_decide(open, by)) {
+            return Err(Refusal::Forbidden);
+        }
+        let cx = self.context.clone().for_call(obligation.call().as_str());
+        let cx = cx.with_taint(run.taint()).with_messages(conversation(self, run));
+        self.inspector.rule(run, obligation, decision, &cx)
+    }
+
     /// What waits for whom, oldest first.
     pub async fn waiting(&self, filter: &Waiting) -> Result<Vec<WaitingItem>, AgentError> {
         Ok(self.kept_in()?.waiting(filter).await?)
@@ -58,19 +73,26 @@ impl Agent {
 
     /// Takes up runs that were left alone, or in which something is over: expires what waited too long, and goes on with
     /// what can go on. To be called now and then, by as many processes as there are. How many runs were taken up.
+    ///
+    /// Fails with the first failure when all were tried.
     pub async fn sweep(&self) -> Result<usize, AgentError> {
         let due = self.kept_in()?.due(now(), 64).await?;
-        let mut count = 0;
+        let (mut count, mut failure) = (0, None);
         for id in due {
-            match self.open(&id).await?.resume().await {
+            let resumed = match self.open(&id).await {
+                Ok(mut session) => session.resume().await,
+                Err(error) => Err(error),
+            };
+            match resumed {
                 // Another worker was faster.
                 Err(AgentError::Store(StoreError::Leased { .. } | StoreError::Fenced | StoreError::NotFound)) => {}
                 // The run holds what was wrong, and is stopped.
                 Ok(_) | Err(AgentError::Model(_) | AgentError::Cancelled) => count += 1,
-                Err(error) => return Err(error),
+                // One that cannot be read must not keep the others waiting.
+                Err(error) => failure = failure.or(Some(error)),
             }
         }
-        Ok(count)
+        failure.map_or(Ok(count), Err)
     }
 
     async fn load(&self, id: &RunId) -> Result<Run, AgentError> {

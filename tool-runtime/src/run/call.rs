@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Answer, CallId, CallResult, Decision, Grant, Obligation, ObligationId, Principal};
+use super::{Answer, CallId, CallResult, Decision, Grant, Obligation, ObligationId, Principal, Time};
 use crate::digest::Digest;
 use crate::tool::{Effect, Fingerprint, ToolSpec};
 
@@ -42,6 +42,12 @@ pub(super) struct Past {
     pub(super) revisions: Vec<ArgsRev>,
     /// How many obligations there were.
     pub(super) obligations: u32,
+    /// The last of them whose decision replaced the arguments; none has the number 0.
+    #[serde(default)]
+    pub(super) edited: u32,
+    /// Whether the call was announced to whoever executes it outside.
+    #[serde(default)]
+    pub(super) handed_out: bool,
     /// What was decided about them.
     pub(super) decided: Vec<Decided>,
     /// Questions of the tool, and their answers, in order.
@@ -232,6 +238,15 @@ impl Call {
         }
     }
 
+    /// When what it waits for, or its permission to start, is over.
+    pub(super) fn expires(&self) -> Option<Time> {
+        match &self.state {
+            CallState::Open(open) => open.expires,
+            CallState::Ready(grant) => grant.expires,
+            _ => None,
+        }
+    }
+
     /// How the call ended.
     pub fn result(&self) -> Option<&CallResult> {
         match &self.state {
@@ -250,6 +265,13 @@ impl Call {
             CallState::Unknown => Stage::Unknown,
             CallState::Done(_) => Stage::Done,
         }
+    }
+
+    /// Whether the call was started here, or announced to somebody outside who may have executed it. Who denies an
+    /// announced call did not.
+    pub fn may_have_run(&self) -> bool {
+        let is_denied = || matches!(self.result(), Some(CallResult::Denied { .. }));
+        self.attempts > 0 || self.past.as_ref().is_some_and(|past| past.handed_out) && !is_denied()
     }
 
     /// The ids of everything that the call waits or waited for.

@@ -111,7 +111,7 @@ pub enum Event {
         /// When.
         at: Time,
     },
-    /// Nobody wants the run to go on.
+    /// Nobody wants the run to go on. Prompts that wait are dropped.
     Cancel {
         /// Who says so.
         by: Principal,

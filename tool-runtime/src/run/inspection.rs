@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
-use super::{CallResult, Decision, Pattern, Shown, ToolRef};
+use super::{CallId, CallResult, Decision, ObligationId, Pattern, Shown, ToolRef};
 use crate::digest::Digest;
 use crate::tool::Output;
 use crate::toolset::Verdict;
 
 /// What was found when a call's arguments were looked at, for [`Event::Inspected`](super::Event::Inspected).
 ///
-/// It is evidence: it cannot be made but by [`Inspector`](super::Inspector), and it is about one text of arguments.
+/// It is evidence: it cannot be made but by [`Inspector`](super::Inspector), and it is about one call with one text of
+/// arguments.
 #[derive(Debug)]
 pub struct Inspection {
+    /// The call that was looked at.
+    pub(super) call: CallId,
     /// The arguments that were looked at.
     pub(super) text: Arc<str>,
     /// Their digest.
@@ -42,6 +45,8 @@ pub(super) struct Accepted {
 /// [`Inspector`](super::Inspector) can make one.
 #[derive(Debug)]
 pub struct Ruling {
+    /// What the decision was checked for.
+    pub(super) obligation: ObligationId,
     pub(super) decision: Decision,
     /// Of edited arguments.
     pub(super) inspection: Option<Inspection>,

@@ -72,7 +72,7 @@ impl Inspector {
     pub fn inspect(&self, run: &Run, call: &Call, cx: &Context) -> Inspection {
         let arguments = call.arguments();
         let finding = self.look(run, &call.name, &arguments.text, cx);
-        Inspection { text: Arc::clone(&arguments.text), arguments: arguments.digest, finding }
+        Inspection { call: call.id.clone(), text: Arc::clone(&arguments.text), arguments: arguments.digest, finding }
     }
 
     /// Checks a decision about an obligation of `run`, as far as the tool can tell: edited arguments, an output, an answer.
@@ -92,7 +92,8 @@ impl Inspector {
                 Decision::Edit { arguments } => {
                     let text: Arc<str> = arguments.to_string().into();
                     let finding = self.look(run, &call.name, &text, cx);
-                    inspection = Some(Inspection { arguments: Digest::of(text.as_bytes()), text, finding });
+                    let arguments = Digest::of(text.as_bytes());
+                    inspection = Some(Inspection { call: call.id.clone(), text, arguments, finding });
                 }
                 Decision::Respond { output: given } => output = Some(self.output(&call.name, given)?),
                 Decision::Answer { value } => {
@@ -103,7 +104,7 @@ impl Inspector {
                 _ => {}
             }
         }
-        Ok(Ruling { decision, inspection, output })
+        Ok(Ruling { obligation: obligation.clone(), decision, inspection, output })
     }
 
     fn look(&self, run: &Run, name: &str, arguments: &str, cx: &Context) -> Finding {

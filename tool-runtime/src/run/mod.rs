@@ -20,6 +20,8 @@ mod options;
 pub mod record;
 mod refusal;
 mod result;
+#[cfg(test)]
+mod search;
 mod shown;
 mod snapshot;
 mod state;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Turns of the model after one prompt.
+    /// Turns of the model after one prompt, or after somebody lets a stopped run go on.
     pub steps: u32,
     /// Calls of one turn.
     pub calls_per_turn: u32,

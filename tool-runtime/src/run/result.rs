@@ -139,7 +139,10 @@ impl CallResult {
         match self {
             Self::Succeeded { output } => output.for_model(),
             Self::Responded { output, .. } => {
-                let note = Part::text("A person gave this output; the tool did not run:");
+                let note = match started {
+                    false => Part::text("A person gave this output; the tool did not run:"),
+                    true => Part::text("A person gave this output; the tool was started, and may have had effects:"),
+                };
                 [note].into_iter().chain(output.for_model()).collect()
             }
             Self::Rejected { feedback } => vec![Part::Json { json: feedback.to_json().to_string() }],
@@ -165,7 +168,8 @@ impl CallResult {
         match self {
             Self::Failed { error } => error.clone(),
             Self::PolicyDenied { reason } => format!("a policy does not allow the call; {effects}{}", why(reason)),
-            Self::Denied { reason, .. } => format!("the call was denied, and did not run{}", why(reason)),
+            Self::Denied { reason, .. } if !started => format!("the call was denied, and did not run{}", why(reason)),
+            Self::Denied { reason, .. } => format!("the call was denied; {effects}{}", why(reason)),
             Self::Expired => format!("nobody answered in time; {effects}"),
             Self::Superseded { by } => {
                 let what = match by {

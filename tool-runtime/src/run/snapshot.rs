@@ -173,6 +173,8 @@ fn freeze(call: &Call) -> FrozenCall {
     let past = call.past.as_deref().map(|past| Past {
         revisions: past.revisions.clone(),
         obligations: past.obligations,
+        edited: past.edited,
+        handed_out: past.handed_out,
         decided: past.decided.clone(),
         answers: past.answers.clone(),
         steps: past.steps.clone(),

@@ -172,12 +172,7 @@ impl Run {
 
     /// When the next thing in the run is over.
     pub fn wake(&self) -> Option<Time> {
-        let expires = |call: &Call| match &call.state {
-            CallState::Open(open) => open.expires,
-            CallState::Ready(grant) => grant.expires,
-            _ => None,
-        };
-        self.current().iter().filter_map(expires).min()
+        self.current().iter().filter_map(Call::expires).min()
     }
 
     /// The last turn's number, from 1.
@@ -185,7 +180,7 @@ impl Run {
         self.turn
     }
 
-    /// How many turns there were since the last prompt.
+    /// How many turns there were since the run was last prompted or continued.
     pub fn steps(&self) -> u32 {
         self.steps
     }
@@ -249,8 +244,34 @@ impl Run {
     }
 
     fn is_waiting(&self) -> bool {
-        let moving = [Stage::Proposed, Stage::Ready, Stage::Running, Stage::Unknown];
-        self.count(Stage::Open) > 0 && moving.iter().all(|stage| self.count(*stage) == 0)
+        let moving = [Stage::Proposed, Stage::Running, Stage::Unknown];
+        self.count(Stage::Open) > 0
+            && moving.iter().all(|stage| self.count(*stage) == 0)
+            && (self.count(Stage::Ready) == 0 || self.is_barred())
+    }
+
+    /// Whether every call that is ready has to wait for one that is open.
+    fn is_barred(&self) -> bool {
+        let mut is_first_unfinished = true;
+        for call in self.current().iter().filter(|call| call.stage() != Stage::Done) {
+            let alone = self.runs_alone(call);
+            match call.stage() {
+                Stage::Ready => return alone && !is_first_unfinished,
+                _ if alone => return true,
+                _ => is_first_unfinished = false,
+            }
+        }
+        true
+    }
+
+    /// Whether a call runs when those before it have ended, and those behind it wait.
+    pub(super) fn runs_alone(&self, call: &Call) -> bool {
+        self.options.execution == super::Execution::Sequential || call.tool.as_ref().is_some_and(|tool| tool.sequential)
+    }
+
+    /// Whether `by` may decide about what waits.
+    pub fn may_decide(&self, open: &Obligation, by: &Principal) -> bool {
+        if open.deciders.is_empty() { self.is_owner(by) } else { open.deciders.contains(by) }
     }
 
     /// Whether this principal may prompt, cancel and continue.

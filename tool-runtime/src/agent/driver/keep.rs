@@ -4,8 +4,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::Driver;
 use crate::agent::AgentError;
-use crate::run::{Effect, LogEvent, Run, Time, pending};
-use crate::store::{Append, StoreError};
+use crate::run::{CallId, Effect, LogEvent, Run, Time, pending};
+use crate::store::{Append, Lease, StoreError};
+use tokio::time::Instant;
 
 /// After how many entries, at least, a snapshot is made.
 const SNAPSHOT_EVERY: u64 = 200;
@@ -22,17 +23,22 @@ pub(in crate::agent) struct Kept {
     pub(in crate::agent) run: Run,
     /// Entries that are in the run, and not in the store.
     new: Vec<LogEvent>,
+    /// Where in `new` the entries begin that followed from one event.
+    begins: Vec<usize>,
+    /// The right to drive the run. Still here when the future that drove it was dropped.
+    pub(super) lease: Option<Lease>,
     /// How many entries, and bytes of them, came since the last snapshot, and how long that was.
     since: (u64, usize, usize),
 }
 
 impl Kept {
     pub(in crate::agent) fn new(run: Run, new: Vec<LogEvent>) -> Self {
-        Self { run, new, since: (0, 0, 0) }
+        Self { run, new, begins: Vec::new(), lease: None, since: (0, 0, 0) }
     }
 
-    /// Adds entries that follow from the run.
+    /// Adds the entries that follow from one event.
     pub(in crate::agent) fn add(&mut self, log: Vec<LogEvent>) {
+        self.begins.push(self.new.len());
         for event in log {
             let applied = self.run.apply(event.clone());
             debug_assert!(applied.is_ok(), "{applied:?} by {event:?}");
@@ -42,8 +48,12 @@ impl Kept {
         }
     }
 
+    fn take_new(&mut self) -> (Vec<LogEvent>, Vec<usize>) {
+        (std::mem::take(&mut self.new), std::mem::take(&mut self.begins))
+    }
+
     /// How many entries the store has.
-    fn stored(&self) -> u64 {
+    pub(super) fn stored(&self) -> u64 {
         self.run.rev() - self.new.len() as u64
     }
 }
@@ -54,7 +64,7 @@ impl Driver<'_> {
     pub(super) async fn keep(&mut self) -> Result<(), AgentError> {
         while !self.kept.new.is_empty() {
             let Some(store) = self.agent.store.clone() else { break };
-            let append = Append::new(self.kept.stored(), &self.kept.new, &self.kept.run, self.lease.clone());
+            let append = Append::new(self.kept.stored(), &self.kept.new, &self.kept.run, self.kept.lease.clone());
             let bytes = append.text.len();
             match store.append(self.kept.run.id(), append).await {
                 Ok(()) => {
@@ -66,31 +76,51 @@ impl Driver<'_> {
                 Err(error) => return Err(error.into()),
             }
         }
-        let new = std::mem::take(&mut self.kept.new);
+        let (new, _) = self.kept.take_new();
         self.publish(&new);
         self.snapshot().await
     }
 
-    /// Somebody else added to the log: puts what is new behind that, as far as it still follows.
-    async fn rebase(&mut self) -> Result<(), AgentError> {
+    /// Forgets what did not get into the store when the run was driven last, or nobody knows whether it did: nothing that
+    /// follows from it was done.
+    pub(super) async fn forget_unkept(&mut self) -> Result<(), AgentError> {
+        if self.agent.store.is_some() && !self.kept.new.is_empty() {
+            self.kept.take_new();
+            self.reload().await?;
+        }
+        Ok(())
+    }
+
+    async fn reload(&mut self) -> Result<(), AgentError> {
         let Some(store) = self.agent.store.clone() else { return Ok(()) };
-        let mine = std::mem::take(&mut self.kept.new);
         let stored = store.load(self.kept.run.id()).await?.ok_or(StoreError::NotFound)?;
         self.kept.run = stored.run()?;
-        let aborts = self.effects.drain(..).filter(|effect| matches!(effect, Effect::Abort(_))).collect::<Vec<_>>();
-        let mut effects = Vec::new();
-        for event in mine {
-            if self.kept.run.apply(event.clone()).is_err() {
+        Ok(())
+    }
+
+    /// Somebody else added to the log: puts what is new behind that, as far as it still follows. What followed from one
+    /// event does not without its first entry: a denial that came second must not end the call that was approved first.
+    async fn rebase(&mut self) -> Result<(), AgentError> {
+        let (mine, begins) = self.kept.take_new();
+        self.reload().await?;
+        self.effects.retain(|effect| matches!(effect, Effect::Abort(_) | Effect::Execute { .. }));
+        let mut is_dropped = false;
+        for (at, event) in mine.into_iter().enumerate() {
+            let is_first = begins.contains(&at);
+            if !is_first && is_dropped {
                 continue;
             }
-            if let LogEvent::Started { call, .. } = &event {
-                let attempt = self.kept.run.call(call).map_or(0, |call| call.attempts);
-                effects.push(Effect::Execute { call: call.clone(), attempt });
+            let follows = self.kept.run.apply(event.clone()).is_ok();
+            if is_first {
+                is_dropped = !follows;
             }
-            self.kept.new.push(event);
+            if follows {
+                if is_first {
+                    self.kept.begins.push(self.kept.new.len());
+                }
+                self.kept.new.push(event);
+            }
         }
-        self.effects.extend(effects);
-        self.effects.extend(aborts);
         self.take_up();
         Ok(())
     }
@@ -98,6 +128,7 @@ impl Driver<'_> {
     /// Reads what others added to the log. Whether there was anything.
     pub(super) async fn refresh(&mut self) -> Result<bool, AgentError> {
         let Some(store) = self.agent.store.clone() else { return Ok(false) };
+        self.refreshed = Instant::now();
         if !self.kept.new.is_empty() {
             return Ok(false);
         }
@@ -119,14 +150,14 @@ impl Driver<'_> {
 
     /// Takes up what is to be done in a run that others changed, and lets go of calls that they ended.
     fn take_up(&mut self) {
-        let is_over = |id: &crate::run::CallId| self.kept.run.call(id).is_none_or(|call| call.result().is_some());
+        let is_over = |id: &CallId| self.kept.run.call(id).is_none_or(|call| call.result().is_some());
         let over: Vec<_> = self.live.keys().filter(|id| is_over(id)).cloned().collect();
         self.effects.extend(over.into_iter().map(Effect::Abort));
         for effect in pending(&self.kept.run) {
             match effect {
                 Effect::Inspect(call) => self.looks.push_back(call),
                 Effect::CallModel if self.asking.is_some() => {}
-                Effect::Announce(obligation) if self.people.contains(&obligation) => {}
+                Effect::Announce(obligation) if self.is_asked(&obligation) => {}
                 effect if self.effects.contains(&effect) => {}
                 effect => self.effects.push_back(effect),
             }
@@ -143,34 +174,6 @@ impl Driver<'_> {
         let text = self.kept.run.freeze();
         self.kept.since = (0, 0, text.len());
         store.snapshot(self.kept.run.id(), self.kept.run.rev(), text).await?;
-        Ok(())
-    }
-
-    /// Makes sure that nobody else drives the run.
-    pub(super) async fn take_lease(&mut self) -> Result<(), AgentError> {
-        let Some(store) = self.agent.store.clone() else { return Ok(()) };
-        if self.kept.stored() == 0 {
-            // Nobody else can know of it before it is there.
-            self.keep().await?;
-        }
-        let run = self.kept.run.id().clone();
-        self.lease = Some(store.lease(&run, &self.worker, now(), self.agent.lease).await?);
-        Ok(())
-    }
-
-    pub(super) async fn prolong_lease(&mut self) -> Result<(), AgentError> {
-        let Some(lease) = &self.lease else { return Ok(()) };
-        let half = u64::try_from(self.agent.lease.as_millis() / 2).unwrap_or(u64::MAX);
-        if lease.until.0.saturating_sub(now().0) > half {
-            return Ok(());
-        }
-        self.take_lease().await
-    }
-
-    pub(super) async fn give_lease_back(&mut self) -> Result<(), AgentError> {
-        if let (Some(lease), Some(store)) = (self.lease.take(), self.agent.store.clone()) {
-            store.release(self.kept.run.id(), &lease).await?;
-        }
         Ok(())
     }
 }

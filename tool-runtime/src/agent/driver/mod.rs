@@ -4,35 +4,31 @@
 
 mod journal;
 mod keep;
+mod lease;
 mod people;
+mod tell;
 mod turn;
+mod wait;
 mod work;
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
-    future::pending,
     sync::Arc,
-    time::Duration,
 };
 
-use futures_util::future::BoxFuture;
 use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 
 use super::{Agent, AgentError, Event as Told};
-use crate::message::Message;
+use crate::message::{AssistantPart, Message};
 use crate::model::ModelError;
-use crate::run::{
-    CallId, Decision, Effect, Event, Inspector, LogEvent, ObligationId, Phase, Refusal, Stage, Time, step,
-};
-use crate::store::Lease;
+use crate::run::{CallId, Effect, Event, Inspector, ObligationId, Phase, Refusal, Run, Stage, StopReason, Time, step};
 use crate::tool::Context;
 use journal::Asked;
 pub(super) use keep::{Kept, now};
+use people::Person;
 use turn::Asking;
+use wait::Happened;
 use work::{Live, Worked};
-
-/// How often a run that waits for somebody is looked up in its store.
-const POLL: Duration = Duration::from_millis(200);
 
 /// What a run has under way, and what it is to do next.
 pub(super) struct Driver<'a> {
@@ -41,7 +37,6 @@ pub(super) struct Driver<'a> {
     kept: &'a mut Kept,
     /// Whom the store knows this driver as: nobody else has the name.
     worker: String,
-    lease: Option<Lease>,
     /// Calls to look at.
     looks: VecDeque<CallId>,
     /// What is to be done when the log is kept.
@@ -52,22 +47,14 @@ pub(super) struct Driver<'a> {
     asking: Option<Asking>,
     /// Obligations that the front has not been asked about yet.
     people: VecDeque<ObligationId>,
-    person: Option<BoxFuture<'static, (ObligationId, Option<Decision>)>>,
+    person: Option<Person>,
+    /// When the run was last read from its store.
+    refreshed: Instant,
     wakes: BTreeSet<Time>,
     /// The conversation as the model saw it last, for tools.
     messages: Arc<[Message]>,
     failure: Option<ModelError>,
     details: HashMap<CallId, String>,
-}
-
-/// Something that the driver waited for.
-enum Happened {
-    Worked(Worked),
-    Asked(Asked),
-    Delta(Option<Result<crate::model::Delta, ModelError>>),
-    Decided(ObligationId, Option<Decision>),
-    Time,
-    Cancelled,
 }
 
 impl<'a> Driver<'a> {
@@ -77,7 +64,6 @@ impl<'a> Driver<'a> {
             inspector,
             kept,
             worker: uuid::Uuid::new_v4().to_string(),
-            lease: None,
             looks: VecDeque::new(),
             effects: VecDeque::new(),
             jobs: JoinSet::new(),
@@ -86,6 +72,7 @@ impl<'a> Driver<'a> {
             asking: None,
             people: VecDeque::new(),
             person: None,
+            refreshed: Instant::now(),
             wakes: BTreeSet::new(),
             messages: Arc::default(),
             failure: None,
@@ -100,22 +87,29 @@ impl<'a> Driver<'a> {
         let released = self.give_lease_back().await;
         let phase = done?;
         released?;
-        self.agent.front.event(Told::RunPaused(&phase));
+        self.tell(Told::RunPaused(&phase));
         match (phase, self.failure.take()) {
             (Phase::Stopped(_), Some(error)) => Err(error.into()),
-            (Phase::Stopped(crate::run::StopReason::Cancelled), None) => Err(AgentError::Cancelled),
+            (Phase::Stopped(StopReason::Cancelled), None) => Err(AgentError::Cancelled),
             (phase, _) => Ok(phase),
         }
     }
 
     async fn run(&mut self, event: Option<Event>) -> Result<Phase, AgentError> {
+        self.forget_unkept().await?;
         self.refresh().await?;
+        if self.kept.run.current().iter().any(|call| call.result().is_none()) {
+            self.messages = conversation(&self.agent, &self.kept.run);
+        }
         // Whatever ran when the run was left is lost; nothing of it is under way here.
         self.feed(Event::Recover { at: now() })?;
+        // What was over before does not wait for a timer: nobody may be there to keep the run waiting for it.
+        self.feed(Event::Tick { at: now() })?;
         if let Some(event) = event
             && let Err(refusal) = self.feed(event)
         {
-            self.look();
+            // Nothing may be started that is not done.
+            self.looks.clear();
             self.keep().await?;
             return Err(refusal.into());
         }
@@ -123,8 +117,11 @@ impl<'a> Driver<'a> {
             self.look();
             self.keep().await?;
             self.perform();
-            if self.is_done() && !self.refresh().await? {
-                return Ok(self.kept.run.phase());
+            if self.is_done() {
+                if !self.refresh().await? {
+                    return Ok(self.kept.run.phase());
+                }
+                continue;
             }
             if !self.looks.is_empty() || !self.effects.is_empty() {
                 continue;
@@ -132,9 +129,7 @@ impl<'a> Driver<'a> {
             let happened = self.next().await;
             self.handle(happened).await?;
             // What is there already goes into the same append.
-            while let Some(Ok(worked)) = self.jobs.try_join_next() {
-                self.worked(worked);
-            }
+            self.join_ended();
         }
     }
 
@@ -194,30 +189,12 @@ impl<'a> Driver<'a> {
         }
     }
 
-    async fn next(&mut self) -> Happened {
-        let timer = self.timer();
-        let cancellation = self.agent.context.cancellation().clone();
-        tokio::select! {
-            biased;
-            () = cancellation.cancelled() => Happened::Cancelled,
-            Some(joined) = self.jobs.join_next(), if !self.jobs.is_empty() => match joined {
-                Ok(worked) => Happened::Worked(worked),
-                // Aborted: its call has ended already.
-                Err(_) => Happened::Time,
-            },
-            Some(asked) = self.asked.1.recv() => Happened::Asked(asked),
-            (obligation, decision) = some(&mut self.person) => Happened::Decided(obligation, decision),
-            delta = Asking::next(&mut self.asking) => Happened::Delta(delta),
-            () = tokio::time::sleep_until(timer.unwrap_or_else(Instant::now)), if timer.is_some() => Happened::Time,
-        }
-    }
-
     async fn handle(&mut self, happened: Happened) -> Result<(), AgentError> {
         match happened {
-            Happened::Worked(worked) => self.worked(worked),
+            Happened::Joined(joined) => self.joined(joined),
             Happened::Asked(asked) => self.asked(asked).await?,
             Happened::Delta(delta) => self.delta(delta),
-            Happened::Decided(obligation, decision) => self.person_decided(&obligation, decision),
+            Happened::Decided(decided) => self.person_decided(decided),
             Happened::Time => self.time_passed().await?,
             Happened::Cancelled => {
                 let by = self.kept.run.owner().clone();
@@ -227,78 +204,30 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// When something is to be looked at again.
-    fn timer(&self) -> Option<Instant> {
-        let limits = self.live.values().filter_map(|live| live.deadline);
-        let wake = self.wakes.first().map(|at| {
-            let millis = at.0.saturating_sub(now().0);
-            Instant::now() + Duration::from_millis(millis)
-        });
-        let waits = self.kept.run.obligations().next().is_some();
-        let poll = (waits && self.agent.store.is_some()).then(|| Instant::now() + POLL);
-        let lease = self.lease.as_ref().map(|lease| {
-            let millis = lease.until.0.saturating_sub(now().0) / 2;
-            Instant::now() + Duration::from_millis(millis)
-        });
-        limits.chain(wake).chain(poll).chain(lease).min()
-    }
-
-    async fn time_passed(&mut self) -> Result<(), AgentError> {
-        let time = now();
-        if self.wakes.first().is_some_and(|at| *at <= time) {
-            self.wakes.retain(|at| *at > time);
-            self.feed_late(Event::Tick { at: time });
-        }
-        self.end_overdue();
-        self.prolong_lease().await?;
-        self.refresh().await?;
-        Ok(())
-    }
-
     /// What a call may know.
     fn context(&self, call: &CallId) -> Context {
-        self.agent.context.clone().for_call(call.as_str()).with_taint(self.kept.run.taint())
-    }
-
-    /// Tells the front what went into the log.
-    fn publish(&mut self, events: &[LogEvent]) {
-        let run = &self.kept.run;
-        for event in events {
-            let told = match event {
-                LogEvent::TurnStarted { .. } => Some(Told::StepStarted { step: run.steps() as usize }),
-                LogEvent::Opened { call, obligation } => {
-                    run.call(call).map(|call| Told::CallOpened { call, obligation })
-                }
-                LogEvent::Decided { obligation, decision, by, .. } => {
-                    run.call(obligation.call()).map(|call| Told::CallDecided { call, obligation, decision, by })
-                }
-                LogEvent::Started { call, .. } => run.call(call).map(Told::CallStarted),
-                LogEvent::Ended { call, result, .. } => run.call(call).map(|call| {
-                    let detail = self.details.get(&call.id).map(String::as_str);
-                    Told::CallFinished { call, result, detail }
-                }),
-                _ => None,
-            };
-            if let Some(told) = told {
-                self.agent.front.event(told);
-            }
-        }
-        for event in events {
-            if let LogEvent::Ended { call, .. } = event {
-                self.details.remove(call);
-            }
-        }
+        let cx = self.agent.context.clone().for_call(call.as_str());
+        cx.with_taint(self.kept.run.taint()).with_messages(Arc::clone(&self.messages))
     }
 }
 
-/// The future's output, when there is one.
-async fn some<T>(future: &mut Option<BoxFuture<'static, T>>) -> T {
-    match future {
-        Some(running) => {
-            let output = running.await;
-            *future = None;
-            output
+/// The conversation with the instructions, up to the turn whose calls are dealt with.
+pub(super) fn conversation(agent: &Agent, run: &Run) -> Arc<[Message]> {
+    let messages = match (run.phase(), run.messages()) {
+        (Phase::Acting | Phase::Suspended, [before @ .., Message::Assistant { content }]) if has_call(content, run) => {
+            before
         }
-        None => pending().await,
-    }
+        (_, all) => all,
+    };
+    let system = agent.instructions.as_deref().map(Message::system);
+    system.into_iter().chain(messages.iter().cloned()).collect()
+}
+
+/// Whether it is the turn at hand that says this.
+fn has_call(said: &[AssistantPart], run: &Run) -> bool {
+    let mut ids = said.iter().filter_map(|part| match part {
+        AssistantPart::Call(call) => Some(call.id.as_str()),
+        _ => None,
+    });
+    ids.next() == run.current().first().map(|call| call.id.as_str())
 }

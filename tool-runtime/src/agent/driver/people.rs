@@ -1,11 +1,45 @@
 //! The person who is there, asked about one thing at a time.
 
-use std::sync::Arc;
+use std::{future::pending, panic::AssertUnwindSafe, sync::Arc};
+
+use futures_util::{FutureExt, future::BoxFuture};
 
 use super::{Driver, now};
 use crate::agent::{ApprovalRequest, ExternalCall, QuestionRequest};
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::run::{Decision, Event, ObligationId, ObligationKind, Refusal};
+
+/// How many decisions that do not fit are taken for a call. A program that is asked would go on for ever.
+const MOST_TRIES: u32 = 100;
+
+/// The reason of a denial that nobody gave.
+const FAILED: &str = "whoever was asked failed";
+
+/// Somebody who was asked.
+pub(super) struct Person {
+    pub(super) obligation: ObligationId,
+    /// How often it was asked before.
+    tries: u32,
+    /// What is decided; `None` when the call cannot be executed.
+    pub(super) decision: BoxFuture<'static, Option<Decision>>,
+}
+
+/// What somebody who was asked decided.
+pub(super) struct Decided {
+    pub(super) obligation: ObligationId,
+    pub(super) tries: u32,
+    pub(super) decision: Option<Decision>,
+}
+
+impl Person {
+    /// What somebody decides who was asked; never, when nobody was.
+    pub(super) async fn decided(person: &mut Option<Self>) -> Decided {
+        let Some(Self { obligation, tries, decision }) = person else { return pending().await };
+        let decided = Decided { obligation: obligation.clone(), tries: *tries, decision: decision.await };
+        *person = None;
+        decided
+    }
+}
 
 impl Driver<'_> {
     /// Something waits for a decision.
@@ -17,63 +51,81 @@ impl Driver<'_> {
 
     /// Asks about the next thing that is still open.
     pub(super) fn ask_people(&mut self) {
+        if self.person.as_ref().is_some_and(|person| self.kept.run.obligation(&person.obligation).is_none()) {
+            // Expired, or decided by somebody else.
+            self.person = None;
+        }
         while self.person.is_none() {
             let Some(obligation) = self.people.pop_front() else { return };
-            self.ask(&obligation, None);
+            self.ask(&obligation, None, 0);
         }
     }
 
-    fn ask(&mut self, id: &ObligationId, feedback: Option<Rejection>) {
+    /// Whether the person was asked about it, or will be.
+    pub(super) fn is_asked(&self, id: &ObligationId) -> bool {
+        self.people.contains(id) || self.person.as_ref().is_some_and(|person| person.obligation == *id)
+    }
+
+    fn ask(&mut self, id: &ObligationId, feedback: Option<Rejection>, tries: u32) {
         let (Some(open), Some(call)) = (self.kept.run.obligation(id), self.kept.run.call(id.call())) else { return };
         let Some(tool) = self.inspector.tools().get(&call.name) else { return };
-        let (front, id) = (Arc::clone(&self.agent.front), id.clone());
+        let front = Arc::clone(&self.agent.front);
         let (call_id, spec, arguments) = (call.id.to_string(), Arc::clone(tool.spec()), open.shown.arguments.clone());
         let written = open.shown.lines.clone();
         let obligation = open.clone();
-        self.person = Some(match &open.kind {
+        let decision: BoxFuture<'static, Option<Decision>> = match &open.kind {
             ObligationKind::Approval { .. } | ObligationKind::Reconcile => {
                 let reconciles = matches!(open.kind, ObligationKind::Reconcile);
                 let request = ApprovalRequest { call_id, spec, arguments, written, feedback, obligation };
                 Box::pin(async move {
                     let decision = if reconciles { front.reconcile(&request) } else { front.approve(&request) };
-                    (id, Some(decision.await))
+                    Some(decision.await)
                 })
             }
             ObligationKind::External => {
                 let request = ExternalCall { call_id, spec, arguments, written, feedback };
                 Box::pin(async move {
                     let output = front.execute(&request).await;
-                    (id, output.map(|text| given(&text)))
+                    output.map(|text| given(&text))
                 })
             }
             ObligationKind::Answer { question } => {
                 let request = QuestionRequest { call_id, spec, question: question.clone(), feedback };
                 Box::pin(async move {
                     let decision = front.answer(&request).await;
-                    (id, Some(decision))
+                    Some(decision)
                 })
             }
-        });
+        };
+        // A front that fails decides nothing, and must not take the run with it.
+        let contained = AssertUnwindSafe(decision).catch_unwind();
+        let decision = contained.map(|decided| decided.unwrap_or_else(|_| Some(Decision::deny(FAILED)))).boxed();
+        self.person = Some(Person { obligation: id.clone(), tries, decision });
     }
 
     /// The person decided, or cannot.
-    pub(super) fn person_decided(&mut self, id: &ObligationId, decision: Option<Decision>) {
+    pub(super) fn person_decided(&mut self, decided: Decided) {
+        let Decided { obligation: id, tries, decision } = decided;
         let nobody = "the call is executed outside, and nobody was there to do it";
-        let decision = decision.unwrap_or_else(|| Decision::Fail { error: nobody.to_owned() });
+        let mut decision = decision.unwrap_or_else(|| Decision::Fail { error: nobody.to_owned() });
+        if tries == MOST_TRIES {
+            decision = Decision::deny(FAILED);
+        }
         let cx = self.context(id.call());
         let by = self.kept.run.owner().clone();
-        let ruled = self.inspector.rule(&self.kept.run, id, decision, &cx);
+        let ruled = self.inspector.rule(&self.kept.run, &id, decision, &cx);
         let decided =
             ruled.and_then(|ruling| self.feed(Event::Decide { obligation: id.clone(), ruling, by, at: now() }));
         let feedback = match decided {
             // Decided by somebody else, or not open any more.
             Ok(()) | Err(Refusal::Closed { .. } | Refusal::Conflict { .. } | Refusal::Unknown { .. }) => return,
+            Err(_) if tries == MOST_TRIES => return,
             Err(Refusal::Invalid { feedback }) => feedback,
             Err(refusal) => {
                 Rejection::one(Problem::new("", ProblemKind::NotAllowed, format!("a decision that fits: {refusal}")))
             }
         };
-        self.ask(id, Some(feedback));
+        self.ask(&id, Some(feedback), tries + 1);
     }
 }
 

@@ -2,10 +2,13 @@
 
 use std::{future::pending, sync::Arc};
 
-use futures_util::{StreamExt, future::BoxFuture};
+use futures_util::{
+    FutureExt, StreamExt,
+    future::{BoxFuture, Fuse},
+};
 use tokio::sync::mpsc;
 
-use super::{Driver, now};
+use super::{Driver, conversation, now, tell::tell};
 use crate::agent::{Agent, Event as Told};
 use crate::message::Message;
 use crate::model::{Delta, FinishReason, ModelError, ModelErrorKind, Request, Turn};
@@ -15,7 +18,7 @@ use crate::toolset::Toolset;
 /// A turn of the model that is under way.
 pub(super) struct Asking {
     /// Moves deltas from the model into the channel.
-    pump: BoxFuture<'static, ()>,
+    pump: Fuse<BoxFuture<'static, ()>>,
     deltas: mpsc::UnboundedReceiver<Result<Delta, ModelError>>,
     turn: Turn,
     /// The ids of its calls.
@@ -41,7 +44,7 @@ impl Asking {
             }
         };
         let (ids, complete) = (Vec::new(), Vec::new());
-        Self { pump: Box::pin(pump), deltas, turn: Turn::default(), ids, complete, told: 0 }
+        Self { pump: pump.boxed().fuse(), deltas, turn: Turn::default(), ids, complete, told: 0 }
     }
 
     /// The next delta; `None` when the turn broke off.
@@ -57,9 +60,8 @@ impl Asking {
 
 impl Driver<'_> {
     pub(super) fn ask_model(&mut self) {
-        let system = self.agent.instructions.as_deref().map(Message::system);
-        let messages = system.into_iter().chain(self.kept.run.messages().iter().cloned()).collect();
-        self.messages = messages;
+        self.failure = None;
+        self.messages = conversation(&self.agent, &self.kept.run);
         let tools = self.inspector.tools().clone();
         self.asking = Some(Asking::new(self.agent.clone(), Arc::clone(&self.messages), tools));
     }
@@ -86,18 +88,18 @@ impl Driver<'_> {
             _ => None,
         };
         let call = number.and_then(|number| asking.ids.get(number));
-        let front = &self.agent.front;
+        let front = &*self.agent.front;
         match &delta {
-            Delta::Text(text) => front.event(Told::Text(text)),
-            Delta::Reasoning(text) => front.event(Told::Reasoning(text)),
+            Delta::Text(text) => tell(front, Told::Text(text)),
+            Delta::Reasoning(text) => tell(front, Told::Reasoning(text)),
             Delta::CallStart { name, .. } => {
                 if let Some(id) = asking.ids.last() {
-                    front.event(Told::CallAnnounced { id, name });
+                    tell(front, Told::CallAnnounced { id, name });
                 }
             }
             Delta::CallArguments { text, .. } => {
                 if let Some(id) = call {
-                    front.event(Told::CallArguments { id, text });
+                    tell(front, Told::CallArguments { id, text });
                 }
             }
             Delta::CallEnd { .. } => {
@@ -105,7 +107,7 @@ impl Driver<'_> {
                     *complete = true;
                 }
             }
-            Delta::Finish(reason) => front.event(Told::StepFinished { reason, usage: asking.turn.usage }),
+            Delta::Finish(reason) => tell(front, Told::StepFinished { reason, usage: asking.turn.usage }),
             _ => {}
         }
         let finish = match &delta {

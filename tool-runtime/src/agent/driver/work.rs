@@ -8,9 +8,12 @@ use std::{
     time::Duration,
 };
 
-use tokio::{task::AbortHandle, time::Instant};
+use tokio::{
+    task::{AbortHandle, JoinError},
+    time::Instant,
+};
 
-use super::{Driver, journal::CallJournal, journal::Reply, now};
+use super::{Driver, journal::CallJournal, journal::Reply, now, tell::tell};
 use crate::agent::Event as Told;
 use crate::run::{Answer, CallId, Event, Stage};
 use crate::tool::{CallError, Cancellation, Output, Started};
@@ -77,10 +80,9 @@ impl Driver<'_> {
         let front = Arc::clone(&self.agent.front);
         let mut cx = self
             .context(&id)
-            .with_messages(Arc::clone(&self.messages))
             .with_cancellation(stop.clone())
             .with_journal(Arc::new(journal))
-            .with_progress(move |progress| front.event(Told::CallProgress(&progress)));
+            .with_progress(move |progress| tell(&*front, Told::CallProgress(&progress)));
         if let Some(deadline) = deadline {
             cx = cx.with_deadline(deadline.into_std());
         }
@@ -109,7 +111,22 @@ impl Driver<'_> {
     }
 
     /// A call's task came to its end.
-    pub(super) fn worked(&mut self, worked: Worked) {
+    pub(super) fn joined(&mut self, joined: Result<Worked, JoinError>) {
+        match joined {
+            Ok(worked) => self.worked(worked),
+            Err(error) if error.is_panic() => {
+                // Not in the tool, whose panics are outcomes: in what it left behind when it was dropped.
+                let broken = self.live.iter().find(|(_, live)| live.task.id() == error.id()).map(|(id, _)| id.clone());
+                let Some((id, live)) = broken.and_then(|id| self.live.remove_entry(&id)) else { return };
+                let outcome = Err(CallError::Panicked { message: error.to_string() });
+                self.end(id, live.attempt.load(Ordering::SeqCst), outcome);
+            }
+            // Aborted: its call has ended already.
+            Err(_) => {}
+        }
+    }
+
+    fn worked(&mut self, worked: Worked) {
         let Worked { call, attempt, outcome } = worked;
         // A task that was given up may still end; the call's next start has another counter.
         if self.live.get(&call).is_some_and(|live| Arc::ptr_eq(&live.attempt, &attempt)) {

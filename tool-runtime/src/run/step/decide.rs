@@ -2,9 +2,11 @@
 
 use super::Draft;
 use crate::run::inspection::{Accepted, Finding};
+#[cfg(test)]
+use crate::run::search::mutants::{Mutant, on};
 use crate::run::{
     Allowance, Answer, CallResult, Decision, Effect, GrantedBy, InterruptedBy, LogEvent, Obligation, ObligationId,
-    ObligationKind, Principal, Refusal, Ruling, Stage, Time,
+    ObligationKind, Principal, Refusal, Ruling, Shown, Stage, Time,
 };
 use crate::toolset::Verdict;
 
@@ -16,14 +18,25 @@ impl Draft<'_> {
         by: Principal,
         time: Time,
     ) -> Result<(), Refusal> {
+        if ruling.obligation != id {
+            return Err(Refusal::Misplaced { reason: "the decision was checked for another obligation" });
+        }
         let unknown = || Refusal::Unknown { obligation: id.clone() };
         let call = self.run.call(&id.call).ok_or_else(unknown)?;
         if id.number >= call.next_obligation().number || id.number == 0 {
             return Err(unknown());
         }
-        let may =
-            |deciders: &[Principal]| if deciders.is_empty() { self.run.is_owner(&by) } else { deciders.contains(&by) };
         let open = call.obligation().filter(|open| open.id == id);
+        #[cfg(test)]
+        if let Some(decided) = call.decided(id.number)
+            && ruling.decision == Decision::Approve
+            && (on(Mutant::DecisionReplayed) && decided.decision == Decision::Approve
+                || on(Mutant::LastDecisionWins) && decided.decision != Decision::Approve)
+            && let Some(at) = self.find(&id.call)
+        {
+            self.grant(at, GrantedBy::Person(by), None, time);
+            return Ok(());
+        }
         if let Some(decided) = call.decided(id.number) {
             // Who has decided may ask again; nobody else learns what was decided.
             return match decided.by == by {
@@ -38,7 +51,7 @@ impl Draft<'_> {
         let Some(open) = open else {
             return Err(if self.run.is_owner(&by) { Refusal::Closed { obligation: id } } else { Refusal::Forbidden });
         };
-        if !may(&open.deciders) {
+        if !self.run.may_decide(open, &by) {
             return Err(Refusal::Forbidden);
         }
         if open.expires.is_some_and(|expires| expires <= time) {
@@ -66,6 +79,7 @@ impl Draft<'_> {
         let decision = ruling.decision.clone();
         let ObligationKind::Approval { offer } = &open.kind else { return Ok(()) };
         let Some(tool) = &self.call(at).tool else { return Err(Refusal::ToolChanged) };
+        let mut handed_out = open.shown.clone();
         match (ruling.decision, ruling.inspection, ruling.output) {
             (Decision::Approve, ..) => {
                 self.decided(open, decision, by.clone(), time);
@@ -95,14 +109,31 @@ impl Draft<'_> {
                 if let Verdict::Deny { reason } = verdict {
                     return Err(Refusal::PolicyDenied { reason });
                 }
+                if let Some(limit) = self.too_large(&inspection.text) {
+                    return Err(Refusal::OverBudget { limit });
+                }
                 let (arguments, call) = (inspection.text, self.call(at).id.clone());
                 self.decided(open, decision, by.clone(), time);
                 self.log.push(LogEvent::Edited { call, arguments, by: by.clone() });
-                let shown = shown.map(|shown| shown.digest());
-                self.grant_for(at, now.fingerprint, inspection.arguments, GrantedBy::Person(by), shown, time);
+                let digest = shown.as_ref().map(Shown::digest);
+                handed_out = shown.unwrap_or(handed_out);
+                #[cfg(test)]
+                if on(Mutant::EditKeepsGrant) {
+                    self.grant(at, GrantedBy::Person(by), digest, time);
+                    return Ok(());
+                }
+                self.grant_for(at, now.fingerprint, inspection.arguments, GrantedBy::Person(by), digest, time);
             }
             (Decision::Deny { reason }, ..) => {
                 self.decided(open, decision, by.clone(), time);
+                #[cfg(test)]
+                if on(Mutant::PolicyRecheck) {
+                    let call = self.call(at).id.clone();
+                    self.effects.push(Effect::Inspect(call.clone()));
+                    self.log.push(LogEvent::Migrated { call, from: None });
+                    self.enter(at, Stage::Proposed);
+                    return Ok(());
+                }
                 self.end_unstarted(at, CallResult::Denied { reason, by }, InterruptedBy::Denial, time);
                 self.stop_turn(time);
             }
@@ -114,7 +145,7 @@ impl Draft<'_> {
         }
         if tool.external && self.stage(at) == Stage::Ready {
             // Approved is not executed: only now is the call announced to whoever executes it.
-            self.hand_out_again(at, open, time);
+            self.hand_out_again(at, open, handed_out, time);
         }
         Ok(())
     }
@@ -198,11 +229,12 @@ impl Draft<'_> {
     }
 
     /// Announces an approved call to whoever executes it; its approval is behind it.
-    fn hand_out_again(&mut self, at: usize, open: &Obligation, time: Time) {
+    fn hand_out_again(&mut self, at: usize, open: &Obligation, shown: Shown, time: Time) {
         let expires = self.run.options.external_expiry.map(|millis| time.plus(millis));
         let mut next = open.clone();
         next.id.number = next.id.number.saturating_add(1);
         next.kind = ObligationKind::External;
+        next.shown = shown;
         next.since = time;
         next.expires = expires;
         let (call, id) = (self.call(at).id.clone(), next.id.clone());

@@ -1,6 +1,8 @@
 //! A run with the events that are about to be logged.
 
 use crate::run::call::Call;
+#[cfg(test)]
+use crate::run::search::mutants::{Mutant, on};
 use crate::run::state::{Activity, TurnEnd};
 use crate::run::{
     CallResult, Effect, Grant, GrantedBy, InterruptedBy, LogEvent, Obligation, ObligationKind, Run, Shown, Stage,
@@ -92,6 +94,8 @@ impl<'a> Draft<'a> {
     /// Ends a call that does not run: with `result`, or, if it was started before, with `or`.
     pub(super) fn end_unstarted(&mut self, at: usize, result: CallResult, or: InterruptedBy, time: Time) {
         let was_started = self.call(at).attempts > 0;
+        #[cfg(test)]
+        let was_started = was_started && !on(Mutant::LieOnSupersede);
         if was_started {
             self.effects.push(Effect::Abort(self.call(at).id.clone()));
         }
@@ -101,6 +105,12 @@ impl<'a> Draft<'a> {
     /// Ends every call that has not ended and does not run.
     pub(super) fn end_waiting(&mut self, by: SupersededBy, or: InterruptedBy, time: Time) {
         for at in self.run.current_range() {
+            #[cfg(test)]
+            if on(Mutant::GrantSurvivesSupersede) && self.stage(at) == Stage::Ready
+                || on(Mutant::PromptLeavesUnanswered) && self.stage(at) == Stage::Open
+            {
+                continue;
+            }
             if matches!(self.stage(at), Stage::Proposed | Stage::Open | Stage::Ready | Stage::Unknown) {
                 self.end_unstarted(at, CallResult::Superseded { by }, or, time);
             }
@@ -141,6 +151,7 @@ impl<'a> Draft<'a> {
         };
         let call = self.call(at).id.clone();
         self.log.push(LogEvent::Granted { call, tool, arguments, shown, by, expires });
+        self.effects.extend(expires.map(Effect::Wake));
         self.enter(at, Stage::Ready);
     }
 

@@ -13,8 +13,8 @@ use crate::toolset::Verdict;
 impl Draft<'_> {
     pub(super) fn inspected(&mut self, id: &CallId, inspection: Inspection, time: Time) {
         let Some(at) = self.find(id) else { return };
-        if inspection.arguments != self.call(at).arguments.digest {
-            // The arguments were replaced since.
+        if inspection.call != *id || inspection.arguments != self.call(at).arguments.digest {
+            // Another call was looked at, or the arguments were replaced since.
             return;
         }
         match self.stage(at) {
@@ -80,6 +80,11 @@ impl Draft<'_> {
             }
             // A policy alone had allowed it, and would ask now. What a person decided stands.
             Verdict::Ask if grant.by == GrantedBy::Policy => self.ask(at, offer, shown, time),
+            // The log ended between its grant and its announcement.
+            _ if tool.external => match shown {
+                Some(shown) => self.hand_out(at, shown, time),
+                None => self.ask(at, None, None, time),
+            },
             _ => self.fresh = Some(at),
         }
     }
@@ -90,7 +95,10 @@ impl Draft<'_> {
         match finding {
             Finding::Accepted(accepted) if Some(accepted.tool.fingerprint) == before => {}
             Finding::Accepted(accepted) => self.replaced(at, &accepted.tool, time),
-            Finding::Ended(CallResult::PolicyDenied { .. }) => {}
+            // What a policy says now, or what went wrong at this look, undoes nothing: the call is looked at again before
+            // it starts.
+            Finding::Ended(result)
+                if !matches!(result, CallResult::Rejected { .. } | CallResult::NotAvailable { .. }) => {}
             Finding::Ended(_) => {
                 let result = CallResult::Superseded { by: SupersededBy::ToolChanged };
                 self.end_unstarted(at, result, InterruptedBy::ToolChanged, time);
@@ -134,7 +142,8 @@ impl Draft<'_> {
         self.grant_for(at, tool.fingerprint, arguments, by, None, time);
         match (tool.external, shown) {
             (true, Some(shown)) => self.hand_out(at, shown, time),
-            _ => self.fresh = Some(at),
+            (true, None) => self.ask(at, None, None, time),
+            (false, _) => self.fresh = Some(at),
         }
     }
 

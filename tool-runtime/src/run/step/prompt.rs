@@ -1,6 +1,8 @@
 //! Prompts, going on, and calling it off.
 
 use super::Draft;
+#[cfg(test)]
+use crate::run::search::mutants::{Mutant, on};
 use crate::run::state::Activity;
 use crate::run::{
     CallResult, Effect, InterruptedBy, LogEvent, OnPrompt, Phase, Principal, Prompt, Refusal, Stage, StopReason,
@@ -22,6 +24,15 @@ impl Draft<'_> {
                     }
                     self.log.push(LogEvent::Queued { prompt });
                     return Ok(());
+                }
+                #[cfg(test)]
+                OnPrompt::Supersede if on(Mutant::GrantSurvivesSupersede) => {
+                    self.clear(at, true);
+                    if self.count(Stage::Ready) > 0 {
+                        self.log.push(LogEvent::Queued { prompt });
+                        self.schedule(at);
+                        return Ok(());
+                    }
                 }
                 OnPrompt::Supersede => self.clear(at, true),
             }
@@ -81,6 +92,10 @@ impl Draft<'_> {
             self.end_waiting(SupersededBy::Prompt, InterruptedBy::Prompt, at);
         }
         for call in self.run.current_range() {
+            #[cfg(test)]
+            if by_prompt && (on(Mutant::GrantSurvivesSupersede) || on(Mutant::PromptLeavesUnanswered)) {
+                continue;
+            }
             if self.stage(call) != Stage::Done {
                 if self.call(call).attempts > 0 {
                     self.effects.push(Effect::Abort(self.call(call).id.clone()));

@@ -1,13 +1,18 @@
 //! Taking over a run whose process is gone, or that was just loaded.
 
 use super::Draft;
+#[cfg(test)]
+use crate::run::search::mutants::{Mutant, on};
 use crate::run::state::{Activity, TurnEnd};
-use crate::run::{CallState, Effect, GrantedBy, InterruptedBy, LogEvent, ObligationKind, Run, Shown, Stage, Time};
+use crate::run::{
+    CallState, Effect, GrantedBy, InterruptedBy, LogEvent, ObligationId, ObligationKind, Run, Shown, Stage, Time,
+};
 
 impl Draft<'_> {
     /// Declares what ran as lost. What can be started again without harm is; about the rest a person is asked.
     pub(super) fn recover(&mut self, time: Time) {
-        if self.run.activity == Activity::Generating && !self.run.current().is_empty() {
+        let gave_up = self.run.activity == Activity::Generating && !self.run.current().is_empty();
+        if gave_up {
             let error = "the process that asked the model is gone".to_owned();
             self.log.push(LogEvent::TurnFailed { error, again: true, at: time });
             self.turn_end = Some(TurnEnd::Again);
@@ -26,6 +31,11 @@ impl Draft<'_> {
             if !is_lost {
                 continue;
             }
+            #[cfg(test)]
+            if on(Mutant::AutomaticRetry) {
+                self.grant(at, GrantedBy::Rerun, None, time);
+                continue;
+            }
             if call.tool.as_ref().is_some_and(|tool| tool.is_repeatable()) {
                 self.grant(at, GrantedBy::Rerun, None, time);
             } else {
@@ -34,7 +44,13 @@ impl Draft<'_> {
         }
         self.schedule(time);
         for effect in pending(self.run) {
-            let is_stale = matches!(effect, Effect::CallModel) && self.turn_end.is_some();
+            let is_stale = match &effect {
+                Effect::CallModel => gave_up,
+                Effect::Inspect(id) | Effect::Announce(ObligationId { call: id, .. }) => {
+                    self.find(id).is_some_and(|at| self.stage(at) == Stage::Done)
+                }
+                _ => false,
+            };
             if !is_stale && !self.effects.contains(&effect) {
                 self.effects.push(effect);
             }

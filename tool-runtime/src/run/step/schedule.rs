@@ -2,9 +2,7 @@
 
 use super::Draft;
 use crate::run::state::TurnEnd;
-use crate::run::{
-    CallResult, Effect, Execution, InterruptedBy, LogEvent, OnDeny, Phase, Stage, StopReason, SupersededBy, Time,
-};
+use crate::run::{CallResult, Effect, InterruptedBy, LogEvent, OnDeny, Phase, Stage, StopReason, SupersededBy, Time};
 
 impl Draft<'_> {
     /// Starts what may start. When every call has ended, the model is asked again, or the run comes to its end.
@@ -22,12 +20,12 @@ impl Draft<'_> {
 
     fn start_calls(&mut self, time: Time) {
         let options = &self.run.options;
-        let mut room = options.limits.in_flight.saturating_sub(self.count(Stage::Running));
+        // Without room for one, nothing would ever end.
+        let mut room = options.limits.in_flight.max(1).saturating_sub(self.count(Stage::Running));
         let mut is_first_unfinished = true;
         for at in self.run.current_range() {
             let stage = self.stage(at);
-            let alone = options.execution == Execution::Sequential
-                || self.call(at).tool.as_ref().is_some_and(|tool| tool.sequential);
+            let alone = self.run.runs_alone(self.call(at));
             match stage {
                 Stage::Done => continue,
                 // What comes behind may have to wait for it; that is not known yet.

@@ -20,10 +20,10 @@ impl Draft<'_> {
             return Err(NOT_ASKED);
         }
         let known = as_u32(self.run.current().len());
-        if index != known {
+        if index < known {
             return Err(Refusal::Misplaced { reason: "calls are told in order, each once" });
         }
-        if self.over_budget(index, &arguments).is_some() {
+        if index > known || self.over_budget(index, &arguments).is_some() {
             // Told with the rest of the turn.
             return Ok(());
         }
@@ -103,6 +103,9 @@ impl Draft<'_> {
     pub(super) fn interrupt(&mut self, by: InterruptedBy, time: Time) {
         for at in self.run.current_range() {
             if matches!(self.stage(at), Stage::Proposed | Stage::Ready | Stage::Open) {
+                if self.call(at).attempts > 0 {
+                    self.effects.push(Effect::Abort(self.call(at).id.clone()));
+                }
                 self.end(at, CallResult::Interrupted { by }, time);
             }
         }
@@ -129,6 +132,12 @@ impl Draft<'_> {
         if self.run.first.saturating_add(index) >= limits.calls {
             return Some(format!("at most {} calls are made in one run", limits.calls));
         }
+        self.too_large(arguments)
+    }
+
+    /// Which limit on the arguments of one call these are over.
+    pub(super) fn too_large(&self, arguments: &str) -> Option<String> {
+        let limits = &self.run.options.limits;
         if arguments.len() > limits.argument_bytes {
             return Some(format!("arguments have at most {} bytes", limits.argument_bytes));
         }

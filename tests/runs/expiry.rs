@@ -1,0 +1,96 @@
+//! What waits too long ends: by a timer where somebody is there, and by sweeping where nobody is.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use tool_runtime::{
+    Context, Failure,
+    agent::{Decision, Stopped},
+    model::Turn,
+    run::{CallResult, InterruptedBy, Refusal},
+    tool, toolset,
+};
+
+use crate::kit::{Person, World, agent, ends, memory, millis, open, pays, refusal, resumed, stores, told, tools};
+
+/// Asks.
+#[tool]
+async fn ask(#[state] world: &World, #[context] cx: &Context) -> Result<String, Failure> {
+    let answer: Result<String, Failure> = cx.ask("What?").await;
+    world.did("went on");
+    answer
+}
+
+#[tokio::test]
+async fn a_timer_ends_what_a_person_who_is_there_does_not_decide() {
+    let (store, world) = (memory(), World::new());
+    // The first is never answered; the second is asked about when the first is over.
+    let person = Person::deciding([]);
+    let all = tools(&world).merge(toolset!(Arc::clone(&world); ask)).unwrap();
+    let turn = pays(&[5]).then_call("ask", json!({}));
+    let agent = agent(&store, all, [turn, Turn::say("ok")])
+        .front(Arc::clone(&person))
+        .options(|options| options.approval_expiry = Some(100));
+    let mut session = agent.session();
+    assert_eq!(session.send("go").await.unwrap().stopped, Stopped::Done);
+    assert_eq!(ends(&session), [CallResult::Expired, CallResult::Interrupted { by: InterruptedBy::NoAnswer }]);
+    assert_eq!(told(&session)[0], "nobody answered in time; it did not run");
+    assert_eq!(world.seen(), [""; 0]);
+}
+
+#[tokio::test]
+async fn sweeping_ends_what_was_over_when_nobody_was_there() {
+    for store in stores() {
+        let world = World::new();
+        let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("a pity")])
+            .options(|options| options.approval_expiry = Some(60));
+        let mut session = agent.session();
+        assert_eq!(session.send("go").await.unwrap().stopped, Stopped::Suspended);
+        let (id, waits) = (session.id().clone(), session.obligations().next().unwrap().id.clone());
+        assert_eq!(agent.sweep().await.unwrap(), 0, "not yet");
+        millis(80).await;
+        // Too late for a decision, even before it was swept.
+        let late = agent.decide(&id, &waits, Decision::Approve, "").await;
+        assert!(matches!(refusal(late), Refusal::Closed { .. }));
+        assert_eq!(agent.sweep().await.unwrap(), 1);
+        assert_eq!(agent.sweep().await.unwrap(), 0);
+        let session = agent.open(&id).await.unwrap();
+        assert_eq!(ends(&session), [CallResult::Expired]);
+        assert_eq!(open(&agent, &id).await, []);
+        assert_eq!(session.run().last_text(), "a pity");
+        assert_eq!(world.seen(), [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn an_approval_that_is_not_used_in_time_is_not_used() {
+    for store in stores() {
+        let world = World::new();
+        let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("ok")])
+            .options(|options| options.grant_expiry = Some(40));
+        let mut session = agent.session();
+        session.send("go").await.unwrap();
+        let waits = session.obligations().next().unwrap().id.clone();
+        session.decide(&waits, Decision::Approve, "").await.unwrap();
+        millis(60).await;
+        let session = resumed(&agent, session.id()).await;
+        assert_eq!((ends(&session), world.seen().len()), (vec![CallResult::Expired], 0));
+    }
+}
+
+/// Waits for a frontend.
+#[tool(external, output = bool)]
+struct Tab {}
+
+#[tokio::test]
+async fn external_calls_have_a_time_of_their_own() {
+    for store in stores() {
+        let turns = [Turn::call("Tab", json!({})), Turn::say("ok")];
+        let agent = agent(&store, toolset!(Tab), turns).options(|options| options.external_expiry = Some(30));
+        let mut session = agent.session();
+        session.send("go").await.unwrap();
+        millis(50).await;
+        assert_eq!(agent.sweep().await.unwrap(), 1);
+        assert_eq!(ends(&agent.open(session.id()).await.unwrap()), [CallResult::Expired]);
+    }
+}

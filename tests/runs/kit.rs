@@ -1,0 +1,245 @@
+//! What the tests share: tools that leave a trace, a front that can be told what to decide, and short ways.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use tool_runtime::{
+    Agent, AgentError, Failure, Message, Toolset,
+    agent::{ApprovalRequest, Decision, Event, ExternalCall, Front, Later, QuestionRequest, Session},
+    message::AssistantPart,
+    model::{Answer, ScriptedModel, Turn},
+    run::{CallResult, Obligation, Refusal, RunId},
+    store::{MemoryStore, Store, Waiting},
+    tool, toolset,
+};
+
+/// What tools did to the world.
+#[derive(Debug, Default)]
+pub(crate) struct World(Mutex<Vec<String>>);
+
+impl World {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    pub(crate) fn did(&self, what: impl Into<String>) {
+        self.0.lock().unwrap().push(what.into());
+    }
+
+    pub(crate) fn seen(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+
+    pub(crate) fn count(&self, what: &str) -> usize {
+        self.seen().iter().filter(|did| *did == what).count()
+    }
+}
+
+/// Pays.
+#[tool(approval = always, effect = destructive, challenge = "pay {amount} to {to}?")]
+pub(crate) async fn pay(
+    /// How much.
+    #[arg(range(1..=100))]
+    amount: i64,
+    /// To whom.
+    #[arg(default = "Ann".to_owned())]
+    to: String,
+    #[state] world: &World,
+) -> String {
+    world.did(format!("pay {amount} to {to}"));
+    format!("paid {amount}")
+}
+
+/// Writes a note.
+#[tool]
+pub(crate) async fn note(
+    /// The text.
+    text: String,
+    #[state] world: &World,
+) -> usize {
+    world.did(format!("note {text}"));
+    text.len()
+}
+
+/// Looks something up.
+#[tool(effect = read_only)]
+pub(crate) async fn look(
+    /// What.
+    what: String,
+    #[state] world: &World,
+) -> Result<String, Failure> {
+    world.did(format!("look {what}"));
+    if what == "nothing" { Err(Failure::told("there is nothing").because("the database at 10.0.0.7 is empty")) } else { Ok(what) }
+}
+
+pub(crate) fn tools(world: &Arc<World>) -> Toolset {
+    toolset!(Arc::clone(world); pay, note, look)
+}
+
+/// Where runs are kept: what holds for one store holds for each.
+pub(crate) fn stores() -> Vec<Arc<dyn Store>> {
+    vec![memory()]
+}
+
+pub(crate) fn memory() -> Arc<dyn Store> {
+    Arc::new(MemoryStore::new())
+}
+
+/// An agent of a program in which nobody attends: calls wait.
+pub(crate) fn agent<A: Into<Answer>>(
+    store: &Arc<dyn Store>,
+    tools: Toolset,
+    turns: impl IntoIterator<Item = A>,
+) -> Agent {
+    Agent::new(ScriptedModel::new(turns)).tools(tools).store(Arc::clone(store)).front(Later)
+}
+
+/// A turn of several calls of one tool.
+pub(crate) fn pays(amounts: &[i64]) -> Turn {
+    amounts.iter().fold(Turn::default(), |turn, amount| turn.then_call("pay", format!("{{\"amount\":{amount}}}")))
+}
+
+/// A run that waits for the approval of `turn`'s calls: its agent, its id, and what waits.
+pub(crate) async fn waiting(
+    store: &Arc<dyn Store>,
+    tools: Toolset,
+    turn: Turn,
+) -> (Agent, RunId, Vec<Obligation>) {
+    let agent = agent(store, tools, [turn, Turn::say("done")]);
+    let mut session = agent.session();
+    session.send("go").await.unwrap();
+    let open = session.obligations().cloned().collect();
+    (agent, session.id().clone(), open)
+}
+
+/// What waits in a run, as the store says.
+pub(crate) async fn open(agent: &Agent, id: &RunId) -> Vec<Obligation> {
+    let items = agent.waiting(&Waiting::new().of(id.clone())).await.unwrap();
+    items.into_iter().map(|item| item.obligation).collect()
+}
+
+/// Goes on with a run, as another process would.
+pub(crate) async fn resumed(agent: &Agent, id: &RunId) -> Session {
+    let mut session = agent.open(id).await.unwrap();
+    session.resume().await.unwrap();
+    session
+}
+
+/// How the calls of a run ended, in order.
+pub(crate) fn ends(session: &Session) -> Vec<CallResult> {
+    session.run().calls().iter().filter_map(|call| call.result().cloned()).collect()
+}
+
+/// What the model was told about the calls, in order.
+pub(crate) fn told(session: &Session) -> Vec<String> {
+    let text = |message: &Message| match message {
+        Message::Tool(answer) => Some(answer.content.iter().filter_map(|part| part.as_text()).collect::<String>()),
+        _ => None,
+    };
+    session.messages().iter().filter_map(text).collect()
+}
+
+/// Why a decision was refused.
+pub(crate) fn refusal<T: std::fmt::Debug>(result: Result<T, AgentError>) -> Refusal {
+    match result {
+        Err(AgentError::Refused(refusal)) => refusal,
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+/// `turn` with all its calls under one id.
+pub(crate) fn under_one_id(mut turn: Turn, id: &str) -> Turn {
+    for part in &mut turn.content {
+        if let AssistantPart::Call(call) = part {
+            call.id = id.to_owned();
+        }
+    }
+    turn
+}
+
+pub(crate) async fn millis(count: u64) {
+    tokio::time::sleep(Duration::from_millis(count)).await;
+}
+
+/// Waits until something is so, and fails when it does not become so.
+pub(crate) async fn until(is_so: impl Fn() -> bool) {
+    for _ in 0..500 {
+        if is_so() {
+            return;
+        }
+        millis(10).await;
+    }
+    panic!("it did not happen within five seconds");
+}
+
+/// Somebody who is there, with the answers that they will give. Without one left they never answer.
+#[derive(Default)]
+pub(crate) struct Person {
+    pub(crate) decisions: Mutex<VecDeque<Decision>>,
+    pub(crate) outputs: Mutex<VecDeque<String>>,
+    pub(crate) approvals: Mutex<Vec<ApprovalRequest>>,
+    pub(crate) reconciled: Mutex<Vec<ApprovalRequest>>,
+    pub(crate) questions: Mutex<Vec<QuestionRequest>>,
+    pub(crate) executed: Mutex<Vec<ExternalCall>>,
+    pub(crate) events: Mutex<Vec<String>>,
+}
+
+impl Person {
+    pub(crate) fn deciding(decisions: impl IntoIterator<Item = Decision>) -> Arc<Self> {
+        Arc::new(Self { decisions: Mutex::new(decisions.into_iter().collect()), ..Self::default() })
+    }
+
+    fn decide(&self) -> BoxFuture<'static, Decision> {
+        match self.decisions.lock().unwrap().pop_front() {
+            Some(decision) => Box::pin(async { decision }),
+            None => Box::pin(std::future::pending()),
+        }
+    }
+
+    pub(crate) fn events(&self) -> Vec<String> {
+        self.events.lock().unwrap().clone()
+    }
+}
+
+impl Front for Person {
+    fn event(&self, event: Event<'_>) {
+        let line = match event {
+            Event::CallStarted(call) => format!("started {}", call.name),
+            Event::CallFinished { call, result, detail } => {
+                format!("finished {}: {} ({})", call.name, result.for_people(&call.name, true), detail.unwrap_or("-"))
+            }
+            Event::CallOpened { call, .. } => format!("opened {}", call.name),
+            Event::CallDecided { call, by, .. } => format!("decided {} by {by}", call.name),
+            Event::StepFinished { .. } => "turn ended".to_owned(),
+            _ => return,
+        };
+        self.events.lock().unwrap().push(line);
+    }
+
+    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
+        self.approvals.lock().unwrap().push(request.clone());
+        self.decide()
+    }
+
+    fn execute<'a>(&'a self, call: &'a ExternalCall) -> BoxFuture<'a, Option<String>> {
+        self.executed.lock().unwrap().push(call.clone());
+        match self.outputs.lock().unwrap().pop_front() {
+            Some(output) => Box::pin(async { Some(output) }),
+            None => Box::pin(std::future::pending()),
+        }
+    }
+
+    fn answer<'a>(&'a self, request: &'a QuestionRequest) -> BoxFuture<'a, Decision> {
+        self.questions.lock().unwrap().push(request.clone());
+        self.decide()
+    }
+
+    fn reconcile<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
+        self.reconciled.lock().unwrap().push(request.clone());
+        self.decide()
+    }
+}

@@ -1,0 +1,14 @@
+//! Runs that wait, are decided about, break off and go on: what a hostile or careless party must not achieve, and what
+//! the driver of an agent promises.
+
+mod breaks;
+mod decisions;
+mod expiry;
+mod granted;
+mod kit;
+mod limits;
+mod questions;
+mod turns;
+mod waits;
+mod workers;
+mod wrapped;

@@ -1,0 +1,189 @@
+//! Tools that ask in the middle of their work, and steps that are not taken twice.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+
+use serde_json::json;
+use tool_runtime::{
+    Agent, Context, Failure,
+    agent::{Decision, Stopped},
+    model::{ScriptedModel, Turn},
+    run::{ObligationKind, Refusal},
+    store::Store,
+    tool, toolset,
+};
+
+use crate::kit::{Person, World, agent, memory, open, refusal, resumed, stores, told};
+
+/// Books a trip.
+#[tool]
+async fn book(#[state] world: &World, #[context] cx: &Context) -> Result<String, Failure> {
+    let seat = async {
+        world.did("hold a seat");
+        Ok::<_, Failure>(17)
+    };
+    let seat: i64 = cx.step("hold", seat).await?;
+    let meal: String = cx.ask("What will you eat?").await?;
+    cx.request_approval(format!("Pay for seat {seat} with {meal}?")).await?;
+    world.did(format!("booked {seat} with {meal}"));
+    Ok(format!("seat {seat}, {meal}"))
+}
+
+/// Asks for an approval of its own, after the one that its declaration wants.
+#[tool(approval = always, effect = destructive)]
+async fn twice(#[state] world: &World, #[context] cx: &Context) -> Result<(), Failure> {
+    cx.request_approval("Really?").await?;
+    world.did("twice");
+    Ok(())
+}
+
+/// Asks something else each time.
+#[tool]
+async fn fickle(#[state] count: &AtomicUsize, #[context] cx: &Context) -> Result<i64, Failure> {
+    let count = count.fetch_add(1, Ordering::SeqCst);
+    let number: i64 = cx.ask(format!("question {count}")).await?;
+    Ok(number)
+}
+
+fn answer(value: &str) -> Decision {
+    Decision::Answer { value: json!(value) }
+}
+
+fn booking(store: &Arc<dyn Store>, world: &Arc<World>) -> Agent {
+    agent(store, toolset!(Arc::clone(world); book, twice), [Turn::call("book", json!({})), Turn::say("booked")])
+}
+
+#[tokio::test]
+async fn a_person_who_is_there_answers_and_the_tool_goes_on() {
+    let world = World::new();
+    let person =
+        Person::deciding([Decision::Answer { value: json!(5) }, Decision::Approve, answer("soup"), Decision::Approve]);
+    let model = ScriptedModel::new([Turn::call("book", json!({})), Turn::say("booked")]);
+    let agent = Agent::new(model).tools(toolset!(Arc::clone(&world); book)).front(Arc::clone(&person));
+    let mut session = agent.session();
+    session.send("go").await.unwrap();
+    assert_eq!(world.seen(), ["hold a seat", "booked 17 with soup"]);
+    let questions = person.questions.lock().unwrap();
+    let texts: Vec<&str> = questions.iter().map(|asked| asked.question.text.as_str()).collect();
+    let meal = "What will you eat?";
+    assert_eq!(texts, [meal, meal, meal, "Pay for seat 17 with soup?"], "what does not fit is asked again");
+    assert!(questions[1].feedback.is_some() && questions[2].feedback.is_some());
+}
+
+#[tokio::test]
+async fn answers_and_steps_survive_the_program() {
+    for store in stores() {
+        let world = World::new();
+        let first = booking(&store, &world);
+        let mut session = first.session();
+        assert_eq!(session.send("go").await.unwrap().stopped, Stopped::Suspended);
+        let id = session.id().clone();
+        drop(session);
+
+        let second = booking(&store, &world);
+        let waits = open(&second, &id).await;
+        assert!(matches!(&waits[0].kind, ObligationKind::Answer { question } if question.text == "What will you eat?"));
+        let wrong = second.decide(&id, &waits[0].id, Decision::Answer { value: json!(5) }, "").await;
+        assert!(matches!(refusal(wrong), Refusal::Invalid { .. }));
+        assert!(matches!(
+            refusal(second.decide(&id, &waits[0].id, Decision::Approve, "").await),
+            Refusal::NotOffered { .. }
+        ));
+        second.decide(&id, &waits[0].id, answer("soup"), "").await.unwrap();
+        let again = resumed(&second, &id).await;
+        let waits = again.obligations().next().unwrap();
+        assert!(matches!(&waits.kind, ObligationKind::Answer { question } if question.text.contains("with soup")));
+        assert_eq!(world.seen(), ["hold a seat"]);
+
+        let third = agent(&store, toolset!(Arc::clone(&world); book, twice), [Turn::say("booked")]);
+        third.decide(&id, &waits.id, Decision::Approve, "").await.unwrap();
+        let session = resumed(&third, &id).await;
+        assert_eq!(world.seen(), ["hold a seat", "booked 17 with soup"], "the step was not taken again");
+        assert_eq!(told(&session), ["seat 17, soup"]);
+        assert_eq!(session.run().calls()[0].attempts, 3);
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_is_told_no_can_say_so() {
+    for store in stores() {
+        let world = World::new();
+        let agent = booking(&store, &world);
+        let mut session = agent.session();
+        session.send("go").await.unwrap();
+        let waits = session.obligations().next().unwrap().id.clone();
+        session.decide(&waits, Decision::deny("not hungry"), "").await.unwrap();
+        session.resume().await.unwrap();
+        assert_eq!(told(&session), ["the person did not answer: not hungry"]);
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_asks_something_else_than_before_fails() {
+    for store in stores() {
+        let count = Arc::new(AtomicUsize::new(0));
+        let turns = [Turn::call("fickle", json!({})), Turn::say("ok")];
+        let agent = agent(&store, toolset!(Arc::clone(&count); fickle), turns);
+        let mut session = agent.session();
+        session.send("go").await.unwrap();
+        let waits = session.obligations().next().unwrap().id.clone();
+        session.decide(&waits, Decision::Answer { value: json!(5) }, "").await.unwrap();
+        assert_eq!(session.resume().await.unwrap().stopped, Stopped::Done);
+        assert_eq!(told(&session), ["the tool failed"]);
+        assert_eq!(count.load(Ordering::SeqCst), 2);
+    }
+}
+
+#[tokio::test]
+async fn two_challenges_in_a_row_are_two_decisions() {
+    for is_there in [false, true] {
+        let (store, world) = (memory(), World::new());
+        let turns = [Turn::call("twice", json!({})), Turn::say("ok")];
+        let later = agent(&store, toolset!(Arc::clone(&world); book, twice), turns);
+        let person = Person::deciding([Decision::Approve, Decision::Approve]);
+        let agent = if is_there { later.front(Arc::clone(&person)) } else { later };
+        let mut session = agent.session();
+        session.send("go").await.unwrap();
+        if !is_there {
+            for number in 1..=2 {
+                assert_eq!(world.seen(), [""; 0]);
+                let waits = session.obligations().next().unwrap().id.clone();
+                assert!(waits.to_string().ends_with(&format!(".{number}")));
+                session.decide(&waits, Decision::Approve, "").await.unwrap();
+                session.resume().await.unwrap();
+            }
+        }
+        assert_eq!(world.seen(), ["twice"]);
+    }
+}
+
+/// Asks, and is told whether its time stood still meanwhile.
+#[tool(timeout = "150ms")]
+async fn patient(#[context] cx: &Context) -> Result<String, Failure> {
+    cx.ask("How long?").await
+}
+
+struct Slow(AtomicBool);
+
+impl tool_runtime::agent::Front for Slow {
+    fn answer<'a>(
+        &'a self,
+        _: &'a tool_runtime::agent::QuestionRequest,
+    ) -> futures_util::future::BoxFuture<'a, Decision> {
+        self.0.store(true, Ordering::SeqCst);
+        Box::pin(async {
+            crate::kit::millis(400).await;
+            answer("long")
+        })
+    }
+}
+
+#[tokio::test]
+async fn the_time_of_a_tool_stands_still_while_it_waits_for_a_person() {
+    let model = ScriptedModel::new([Turn::call("patient", json!({})), Turn::say("ok")]);
+    let mut session = Agent::new(model).tools(toolset!(patient)).front(Slow(AtomicBool::new(false))).session();
+    session.send("go").await.unwrap();
+    assert_eq!(told(&session), ["long"]);
+}

@@ -1,0 +1,105 @@
+//! A store in which something happens behind the run's back.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::BoxFuture;
+use tool_runtime::{
+    run::{RunId, Time},
+    store::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem},
+};
+
+type Promise<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+type Hook<T> = Box<dyn Fn(T) -> Promise<'static, ()> + Send + Sync>;
+
+/// A store in which something happens before it does what it is asked for.
+pub(crate) struct Wrapped {
+    inner: Arc<dyn Store>,
+    append: Hook<Append>,
+    read: Hook<RunId>,
+    change: Box<dyn Fn(String) -> String + Send + Sync>,
+}
+
+impl Wrapped {
+    pub(crate) fn new(inner: &Arc<dyn Store>) -> Self {
+        Self {
+            inner: Arc::clone(inner),
+            append: Box::new(|_| Box::pin(async { Ok(()) })),
+            read: Box::new(|_| Box::pin(async { Ok(()) })),
+            change: Box::new(|text| text),
+        }
+    }
+
+    /// Before each append; an error of it is the append's.
+    pub(crate) fn before_append(mut self, hook: impl Fn(Append) -> Promise<'static, ()> + Send + Sync + 'static) -> Self {
+        self.append = Box::new(hook);
+        self
+    }
+
+    /// Before each look for what others added.
+    pub(crate) fn before_read(mut self, hook: impl Fn(RunId) -> Promise<'static, ()> + Send + Sync + 'static) -> Self {
+        self.read = Box::new(hook);
+        self
+    }
+
+    /// With other texts than those that were stored.
+    pub(crate) fn tampered(mut self, change: impl Fn(String) -> String + Send + Sync + 'static) -> Self {
+        self.change = Box::new(change);
+        self
+    }
+
+    pub(crate) fn shared(self) -> Arc<dyn Store> {
+        Arc::new(self)
+    }
+}
+
+impl Store for Wrapped {
+    fn append<'a>(&'a self, run: &'a RunId, append: Append) -> Promise<'a, ()> {
+        Box::pin(async move {
+            (self.append)(append.clone()).await?;
+            self.inner.append(run, append).await
+        })
+    }
+
+    fn load<'a>(&'a self, run: &'a RunId) -> Promise<'a, Option<Stored>> {
+        Box::pin(async move {
+            Ok(self.inner.load(run).await?.map(|mut stored| {
+                stored.snapshot = stored.snapshot.map(&self.change);
+                for record in &mut stored.records {
+                    record.text = (self.change)(std::mem::take(&mut record.text));
+                }
+                stored
+            }))
+        })
+    }
+
+    fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> Promise<'a, Vec<Record>> {
+        Box::pin(async move {
+            (self.read)(run.clone()).await?;
+            self.inner.read(run, rev).await
+        })
+    }
+
+    fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> Promise<'a, ()> {
+        self.inner.snapshot(run, rev, text)
+    }
+
+    fn lease<'a>(&'a self, run: &'a RunId, worker: &'a str, now: Time, ttl: Duration) -> Promise<'a, Lease> {
+        self.inner.lease(run, worker, now, ttl)
+    }
+
+    fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> Promise<'a, ()> {
+        self.inner.release(run, lease)
+    }
+
+    fn waiting<'a>(&'a self, filter: &'a Waiting) -> Promise<'a, Vec<WaitingItem>> {
+        self.inner.waiting(filter)
+    }
+
+    fn due(&self, now: Time, limit: usize) -> Promise<'_, Vec<RunId>> {
+        self.inner.due(now, limit)
+    }
+
+    fn delete<'a>(&'a self, run: &'a RunId) -> Promise<'a, bool> {
+        self.inner.delete(run)
+    }
+}

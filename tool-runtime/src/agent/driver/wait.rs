@@ -1,0 +1,79 @@
+//! What the driver waits for.
+
+use std::time::Duration;
+
+use tokio::{task::JoinError, time::Instant};
+
+use super::{Asked, Asking, Driver, Person, Worked, now, people::Decided};
+use crate::agent::AgentError;
+use crate::model::{Delta, ModelError};
+use crate::run::{Event, Time};
+
+/// How often a run that waits for somebody is looked up in its store.
+const POLL: Duration = Duration::from_millis(200);
+
+/// Something that the driver waited for.
+pub(super) enum Happened {
+    Joined(Result<Worked, JoinError>),
+    Asked(Asked),
+    Delta(Option<Result<Delta, ModelError>>),
+    Decided(Decided),
+    Time,
+    Cancelled,
+}
+
+impl Driver<'_> {
+    pub(super) async fn next(&mut self) -> Happened {
+        let timer = self.timer();
+        if timer.is_some_and(|at| at <= Instant::now()) {
+            // First, so that a model that never pauses cannot keep a lease from being prolonged.
+            return Happened::Time;
+        }
+        let cancellation = self.agent.context.cancellation().clone();
+        tokio::select! {
+            biased;
+            () = cancellation.cancelled() => Happened::Cancelled,
+            Some(joined) = self.jobs.join_next(), if !self.jobs.is_empty() => Happened::Joined(joined),
+            Some(asked) = self.asked.1.recv() => Happened::Asked(asked),
+            decided = Person::decided(&mut self.person) => Happened::Decided(decided),
+            delta = Asking::next(&mut self.asking) => Happened::Delta(delta),
+            () = tokio::time::sleep_until(timer.unwrap_or_else(Instant::now)), if timer.is_some() => Happened::Time,
+        }
+    }
+
+    /// When something is to be looked at again.
+    fn timer(&self) -> Option<Instant> {
+        let limits = self.live.values().filter_map(|live| live.deadline);
+        let wake = self.wakes.first().map(|at| instant(*at));
+        let waits = self.kept.run.obligations().next().is_some();
+        let poll = (waits && self.agent.store.is_some()).then(|| self.refreshed + POLL);
+        let lease = self.prolong_at().map(instant);
+        limits.chain(wake).chain(poll).chain(lease).min()
+    }
+
+    pub(super) async fn time_passed(&mut self) -> Result<(), AgentError> {
+        let time = now();
+        if self.wakes.first().is_some_and(|at| *at <= time) {
+            self.wakes.retain(|at| *at > time);
+            self.feed_late(Event::Tick { at: time });
+        }
+        // What came to its end just in time is not over.
+        self.join_ended();
+        self.end_overdue();
+        self.prolong_lease().await?;
+        self.refresh().await?;
+        Ok(())
+    }
+
+    /// Takes what has ended already.
+    pub(super) fn join_ended(&mut self) {
+        while let Some(joined) = self.jobs.try_join_next() {
+            self.joined(joined);
+        }
+    }
+}
+
+/// The moment of a time on this machine's clock; now, if it has passed.
+fn instant(time: Time) -> Instant {
+    Instant::now() + Duration::from_millis(time.0.saturating_sub(now().0))
+}

@@ -1,0 +1,87 @@
+//! What the conversation says about calls.
+
+use super::as_u32;
+use crate::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
+#[cfg(test)]
+use crate::run::search::mutants::{Mutant, lax};
+use crate::run::state::Activity;
+use crate::run::{Call, CallId, CallResult, Run, Stage};
+
+impl Run {
+    /// Answers the turn's calls in the conversation, in the model's order, as soon as all have ended.
+    pub(super) fn answer_if_done(&mut self) {
+        let calls = self.current_range();
+        if !matches!(self.activity, Activity::Acting(_))
+            || calls.is_empty()
+            || self.count(Stage::Done) < as_u32(calls.len())
+        {
+            return;
+        }
+        let answers: Vec<Message> = self.calls[calls].iter().filter_map(answer).collect();
+        for message in answers {
+            self.say(message);
+        }
+    }
+
+    pub(super) fn as_message(&self, id: &CallId) -> AssistantPart {
+        let call = self.call(id);
+        AssistantPart::Call(ToolCall {
+            id: id.to_string(),
+            name: call.map(|call| call.name.clone()).unwrap_or_default(),
+            arguments: call.map(|call| call.arguments.text.to_string()).unwrap_or_default(),
+        })
+    }
+}
+
+/// Whether `result` means that the tool did not run.
+pub(super) fn says_did_not_run(result: &CallResult) -> bool {
+    matches!(
+        result,
+        CallResult::Rejected { .. }
+            | CallResult::PolicyDenied { .. }
+            | CallResult::Denied { .. }
+            | CallResult::Responded { .. }
+            | CallResult::Expired
+            | CallResult::Superseded { .. }
+            | CallResult::NotAvailable { .. }
+            | CallResult::OverBudget { .. }
+    )
+}
+
+fn answer(call: &Call) -> Option<Message> {
+    let result = call.result()?;
+    let started = call.may_have_run();
+    #[cfg(test)]
+    let started = started && !lax(Mutant::LieOnSupersede);
+    let mut content = result.for_model(&call.name, started);
+    if call.arguments.by.is_some() && call.may_have_run() {
+        let text = format!("A person changed the arguments to {} before the call ran.", call.arguments.text);
+        content.insert(0, Part::text(text));
+    }
+    Some(Message::Tool(ToolMessage {
+        call_id: call.id.to_string(),
+        tool: call.name.clone(),
+        content,
+        is_error: !result.is_success(),
+    }))
+}
+
+pub(super) fn size(message: &Message) -> u64 {
+    let part = |part: &Part| match part {
+        Part::Text { text } => text.len(),
+        Part::Json { json } => json.len(),
+        Part::Image { data, .. } => data.len(),
+    };
+    let said = |part: &AssistantPart| match part {
+        AssistantPart::Text { text } | AssistantPart::Reasoning { text, .. } => text.len(),
+        // Counted when it was called.
+        AssistantPart::Call(_) => 0,
+    };
+    let bytes: usize = match message {
+        Message::System { text } => text.len(),
+        Message::User { content } => content.iter().map(part).sum(),
+        Message::Assistant { content } => content.iter().map(said).sum(),
+        Message::Tool(answer) => answer.content.iter().map(part).sum(),
+    };
+    bytes as u64
+}

@@ -1,0 +1,63 @@
+//! A second run like the first. Outside tests there is none: a grant must not be doubled.
+
+use crate::run::call::Past;
+use crate::run::{Call, CallState, Grant, Run};
+
+pub(super) fn copy(run: &Run) -> Run {
+    Run {
+        id: run.id.clone(),
+        owner: run.owner.clone(),
+        options: run.options,
+        rev: run.rev,
+        messages: run.messages.clone(),
+        bytes: run.bytes,
+        calls: run.calls.iter().map(call).collect(),
+        index: run.index.clone(),
+        turn: run.turn,
+        steps: run.steps,
+        usage: run.usage,
+        activity: run.activity.clone(),
+        first: run.first,
+        stages: run.stages,
+        retries: run.retries,
+        until: run.until.clone(),
+        queue: run.queue.clone(),
+        allowances: run.allowances.clone(),
+        taint: run.taint.clone(),
+    }
+}
+
+fn call(call: &Call) -> Call {
+    let state = match &call.state {
+        CallState::Proposed => CallState::Proposed,
+        CallState::Open(open) => CallState::Open(open.clone()),
+        CallState::Ready(grant) => CallState::Ready(Box::new(Grant {
+            run: grant.run.clone(),
+            call: grant.call.clone(),
+            by: grant.by.clone(),
+            ..**grant
+        })),
+        CallState::Running => CallState::Running,
+        CallState::Unknown => CallState::Unknown,
+        CallState::Done(result) => CallState::Done(result.clone()),
+    };
+    let past = call.past.as_deref().map(|past| {
+        Box::new(Past {
+            revisions: past.revisions.clone(),
+            decided: past.decided.clone(),
+            answers: past.answers.clone(),
+            steps: past.steps.clone(),
+            ..*past
+        })
+    });
+    Call {
+        id: call.id.clone(),
+        provider_id: call.provider_id.clone(),
+        name: call.name.clone(),
+        tool: call.tool.clone(),
+        arguments: call.arguments.clone(),
+        state,
+        past,
+        ..*call
+    }
+}

@@ -1,0 +1,180 @@
+//! The invariants that hold of any run, whatever happens to it, told from its log alone.
+
+use std::collections::HashMap;
+
+use crate::digest::Digest;
+use crate::message::Message;
+use crate::run::{
+    CallId, CallResult, Decision, Effect, GrantedBy, LogEvent, ObligationId, ObligationKind, Phase, Run, Stage,
+};
+use crate::tool::Fingerprint;
+
+/// What the log said of one call so far.
+#[derive(Default)]
+struct Told {
+    grant: Option<(Fingerprint, Digest)>,
+    arguments: Option<Digest>,
+    tool: Option<Fingerprint>,
+    is_repeatable: bool,
+    is_external: bool,
+    /// How often somebody, a policy, an answer or a failure that may be tried again let it start.
+    consents: u32,
+    starts: u32,
+    ended: bool,
+    denied: bool,
+}
+
+/// Reads along with a run, and says what does not hold.
+#[derive(Default)]
+pub(super) struct Judge {
+    calls: HashMap<CallId, Told>,
+    decided: HashMap<ObligationId, Decision>,
+}
+
+fn hold(holds: bool, what: &str) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(what.to_owned()) }
+}
+
+impl Judge {
+    pub(super) fn started(&self) -> usize {
+        self.calls.values().filter(|told| told.starts > 0).count()
+    }
+
+    pub(super) fn judge(
+        &mut self,
+        before: &Run,
+        events: &[LogEvent],
+        effects: &[Effect],
+        after: &Run,
+    ) -> Result<(), String> {
+        events.iter().try_for_each(|event| self.logged(event))?;
+        for effect in effects {
+            match effect {
+                Effect::Execute { call, attempt } => {
+                    let started = |event: &LogEvent| matches!(event, LogEvent::Started { call: id, .. } if id == call);
+                    hold(events.iter().any(started), "I1: executed without a logged start")?;
+                    hold(after.call(call).is_some_and(|call| call.attempts == *attempt), "I1: another attempt")?;
+                }
+                Effect::CallModel => hold(after.phase() == Phase::Generating, "I5: the model is asked for nothing")?,
+                Effect::Announce(open) => hold(after.obligation(open).is_some(), "I2: announced what does not wait")?,
+                _ => {}
+            }
+        }
+        for (call, now) in before.calls().iter().zip(after.calls()) {
+            hold(call.result().is_none() || call.result() == now.result(), "I4: a result changed")?;
+        }
+        conversation(after)?;
+        bounded(after)?;
+        goes_on(after)
+    }
+
+    fn logged(&mut self, event: &LogEvent) -> Result<(), String> {
+        match event {
+            LogEvent::Called { call, arguments, .. } => {
+                let told = Told { arguments: Some(Digest::of(arguments.as_bytes())), ..Told::default() };
+                hold(self.calls.insert(call.clone(), told).is_none(), "I5: two calls with one id")?;
+            }
+            LogEvent::Checked { call, tool, .. } => {
+                let told = self.told(call);
+                told.tool = Some(tool.fingerprint);
+                (told.is_repeatable, told.is_external) = (tool.is_repeatable(), tool.external);
+            }
+            LogEvent::Edited { call, arguments, .. } => {
+                self.told(call).arguments = Some(Digest::of(arguments.as_bytes()));
+            }
+            LogEvent::Decided { obligation, decision, .. } => {
+                let told = self.told(&obligation.call);
+                told.denied |= matches!(decision, Decision::Deny { .. } | Decision::Respond { .. });
+                let first = self.decided.insert(obligation.clone(), decision.clone()).is_none();
+                hold(first, "I7: decided twice")?;
+            }
+            LogEvent::Answered { call, .. } => self.told(call).denied = false,
+            LogEvent::Granted { call, tool, arguments, by, .. } => {
+                let told = self.told(call);
+                hold(!told.ended && !told.denied, "I2: granted after the end, or after a denial")?;
+                hold(*by != GrantedBy::Rerun || told.is_repeatable, "I3: started again, and is not repeatable")?;
+                told.consents += 1;
+                told.grant = Some((*tool, *arguments));
+            }
+            LogEvent::Opened { call, obligation } => {
+                let told = self.told(call);
+                hold(!told.ended, "I4: opened after the end")?;
+                let grant = told.grant.take();
+                if obligation.kind == ObligationKind::External {
+                    hold(grant == told.tool.zip(told.arguments), "I1: handed out without a grant for it")?;
+                }
+            }
+            LogEvent::Started { call, .. } => {
+                let told = self.told(call);
+                hold(!told.ended && !told.is_external, "I2: started after the end, or here and is external")?;
+                let grant = told.grant.take();
+                hold(grant.is_some() && grant == told.tool.zip(told.arguments), "I1: started without a grant for it")?;
+                told.starts += 1;
+                hold(told.starts <= told.consents, "I3: more starts than grants")?;
+            }
+            LogEvent::Ended { call, result, .. } => {
+                let told = self.told(call);
+                hold(!told.ended, "I4: ended twice")?;
+                told.ended = true;
+                let is_never = matches!(**result, CallResult::Denied { .. } | CallResult::Responded { .. });
+                hold(!(is_never && told.starts > 0), "I6: denied after a start")?;
+            }
+            LogEvent::TurnStarted { .. } => {
+                hold(self.calls.values().all(|told| told.ended), "I5: the model is asked, and a call is unanswered")?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn told(&mut self, call: &CallId) -> &mut Told {
+        self.calls.entry(call.clone()).or_default()
+    }
+}
+
+/// I5 and I6: calls are answered all at once, each once, in the model's order, and nobody is told that what was started
+/// did not run.
+fn conversation(run: &Run) -> Result<(), String> {
+    let answers = run.messages().iter().filter_map(|message| match message {
+        Message::Tool(answer) => Some(answer),
+        _ => None,
+    });
+    let answers: Vec<_> = answers.collect();
+    let is_open = run.current().iter().any(|call| call.result().is_none()) || run.phase() == Phase::Generating;
+    let expected = if is_open { run.calls().len() - run.current().len() } else { run.calls().len() };
+    hold(answers.len() == expected, "I5: not one answer for each call")?;
+    for (answer, call) in answers.into_iter().zip(run.calls()) {
+        hold(answer.call_id == call.id.as_str(), "I5: answers in another order")?;
+        let denies = answer.content.iter().any(|part| part.as_text().is_some_and(|text| text.contains("did not run")));
+        hold(!(denies && call.may_have_run()), "I6: told that it did not run")?;
+    }
+    Ok(())
+}
+
+/// I11.
+fn bounded(run: &Run) -> Result<(), String> {
+    let limits = &run.options().limits;
+    let count = |stage| run.current().iter().filter(|call| call.stage() == stage).count();
+    hold(count(Stage::Running) <= limits.in_flight as usize, "I11: too many in flight")?;
+    // What ran when its process went away is asked about, whatever waits already.
+    hold(count(Stage::Open) <= (limits.open + limits.in_flight) as usize, "I11: too many open")?;
+    hold(run.queue().len() <= limits.open as usize, "I11: too many prompts wait")?;
+    hold(run.steps() <= limits.steps, "I11: too many steps")?;
+    for call in run.calls() {
+        hold(call.arguments().text.len() <= limits.argument_bytes, "I11: arguments too large")?;
+        hold(call.answers().len() + call.steps().len() <= limits.records as usize, "I11: too many records")?;
+    }
+    Ok(())
+}
+
+/// I9: when nothing runs and nothing is looked at, somebody is waited for.
+fn goes_on(run: &Run) -> Result<(), String> {
+    if !matches!(run.phase(), Phase::Acting | Phase::Suspended) {
+        return Ok(());
+    }
+    let at = |stage| run.current().iter().any(|call| call.stage() == stage);
+    let moves = at(Stage::Running) || at(Stage::Proposed) || at(Stage::Ready);
+    hold(moves || at(Stage::Open), "I9: nothing will come")?;
+    hold(!at(Stage::Unknown), "I9: lost, and nobody is asked")?;
+    hold(run.phase() != Phase::Suspended || !(at(Stage::Running) || at(Stage::Proposed)), "I9: is not suspended")
+}
