@@ -43,13 +43,22 @@ pub(super) fn write<T: Serialize + ?Sized>(data: &T) -> String {
 /// The version comes first: what a newer one wrote is not even looked at.
 pub(super) fn read<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, RecordError> {
     let malformed = |error: serde_json::Error| RecordError::Malformed(error.to_string());
-    let Version { v } = serde_json::from_str(text).map_err(malformed)?;
+    let v = match leading(text) {
+        Some(v) => v,
+        None => serde_json::from_str::<Version>(text).map_err(malformed)?.v,
+    };
     match v {
         1..=RECORD_VERSION => {}
         _ => return Err(RecordError::Version(v)),
     }
     let Read { data } = serde_json::from_str(text).map_err(malformed)?;
     Ok(data)
+}
+
+/// The version where [`write`] puts it, so that a long text is not read twice.
+fn leading(text: &str) -> Option<u32> {
+    let (version, _) = text.strip_prefix(r#"{"v":"#)?.split_once(',')?;
+    version.parse().ok()
 }
 
 /// A stored text that cannot be read.

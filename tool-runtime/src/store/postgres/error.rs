@@ -33,15 +33,13 @@ pub(super) fn told(error: &tokio_postgres::Error) -> String {
 impl From<tokio_postgres::Error> for Broken {
     fn from(error: tokio_postgres::Error) -> Self {
         let text = told(&error);
-        match error.code() {
-            Some(code) if *code == SqlState::T_R_SERIALIZATION_FAILURE => Self::Raced,
-            Some(code) if code.code().starts_with("57P") || code.code().starts_with("08") => Self::Lost(text),
-            Some(_) => Self::Store(StoreError::unavailable(text)),
-            None if error.is_closed() || error.source().is_some_and(|cause| cause.is::<std::io::Error>()) => {
-                Self::Lost(text)
-            }
-            None => Self::Store(StoreError::unavailable(text)),
-        }
+        let is_cut = match error.code() {
+            Some(code) if *code == SqlState::T_R_SERIALIZATION_FAILURE => return Self::Raced,
+            // The server is shut down, or ended the connection.
+            Some(code) => code.code().starts_with("57P") || code.code().starts_with("08"),
+            None => error.is_closed() || error.source().is_some_and(<dyn std::error::Error>::is::<std::io::Error>),
+        };
+        if is_cut { Self::Lost(text) } else { Self::Store(StoreError::unavailable(text)) }
     }
 }
 

@@ -20,6 +20,7 @@ const VERSIONS: [&str; 1] = [include_str!("v1.sql")];
 /// How many statements are kept prepared: more than there are.
 const STATEMENTS: usize = 64;
 
+#[derive(Clone, Copy)]
 pub(super) enum Place<'a> {
     File(&'a Path),
     Memory,
@@ -30,7 +31,7 @@ pub(super) fn open(place: Place<'_>, options: &SqliteOptions) -> Result<Connecti
         Place::File(path) => path.display().to_string(),
         Place::Memory => "in memory".to_owned(),
     };
-    connect(&place, options).map_err(|Broken(error)| match error {
+    connect(place, options).map_err(|Broken(error)| match error {
         StoreError::Unavailable(error) => {
             StoreError::unavailable(format!("the store {name} cannot be opened: {error}"))
         }
@@ -38,7 +39,7 @@ pub(super) fn open(place: Place<'_>, options: &SqliteOptions) -> Result<Connecti
     })
 }
 
-fn connect(place: &Place<'_>, options: &SqliteOptions) -> Result<Connection, Broken> {
+fn connect(place: Place<'_>, options: &SqliteOptions) -> Result<Connection, Broken> {
     let mut db = match place {
         // No URIs: a path is a path, whatever its characters.
         Place::File(path) => {
@@ -134,7 +135,7 @@ mod tests {
     fn newer_tables_are_refused() {
         let path = file("newer.db");
         let db = open(Place::File(&path), &SqliteOptions::new()).unwrap();
-        db.pragma_update(None, "user_version", VERSIONS.len() + 1).unwrap();
+        db.pragma_update(None, "user_version", size(VERSIONS.len() + 1)).unwrap();
         drop(db);
         let text = refusal(&path);
         assert!(text.contains("version 2 of the tables") && text.contains("update it"), "{text}");

@@ -36,10 +36,10 @@ impl Worker {
     }
 
     /// Does `job` on the thread. It is done even if nobody waits for it any more.
-    pub(super) fn ask<'a, T: Send + 'static>(
-        &'a self,
+    pub(super) fn ask<T: Send + 'static>(
+        &self,
         job: impl FnOnce(&mut Connection) -> Result<T, Broken> + Send + 'static,
-    ) -> BoxFuture<'a, Result<T, StoreError>> {
+    ) -> BoxFuture<'_, Result<T, StoreError>> {
         Box::pin(async move {
             let (give, take) = oneshot::channel();
             let job: Job = Box::new(move |db| {
