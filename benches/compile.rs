@@ -30,6 +30,8 @@ pub(crate) struct Subject {
     pub(crate) name: &'static str,
     /// The workspace that it belongs to.
     pub(crate) folder: PathBuf,
+    /// More words for cargo.
+    pub(crate) args: &'static [&'static str],
 }
 
 /// Prints the targets of compile time.
@@ -67,33 +69,28 @@ pub(crate) fn scratch() -> io::Result<PathBuf> {
 fn generate() -> io::Result<Vec<Subject>> {
     let folder = scratch()?;
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
-    let members = [("floor", Kind::Floor), ("ours", Kind::Ours), ("derives", Kind::Derives)];
     let workspace = "[workspace]\nresolver = \"3\"\nmembers = [\"floor\", \"ours\", \"derives\"]\n";
     crates::write(&folder.join("Cargo.toml"), workspace)?;
     if !folder.join("Cargo.lock").exists() {
         fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
     }
-    let runtime = root.canonicalize()?.join("tool-runtime");
+    let runtime = root.canonicalize()?.join("tool-runtime").display().to_string();
     let json = "schemars = \"1.2\"\nserde = { version = \"1\", features = [\"derive\"] }\n";
-    for (name, kind) in members {
-        let dependencies = match kind {
-            Kind::Ours => {
-                let path = runtime.display();
-                format!(
-                    "{json}tool-runtime = {{ path = {path:?}, default-features = false, features = [\"derive\"] }}\n",
-                    path = path.to_string()
-                )
-            }
-            Kind::Derives => format!("{json}serde_json = \"1\"\n"),
-            Kind::Floor => String::new(),
-        };
+    let ours =
+        format!("{json}tool-runtime = {{ path = {runtime:?}, default-features = false, features = [\"derive\"] }}\n");
+    let members = [
+        ("floor", Kind::Floor, String::new()),
+        ("ours", Kind::Ours, ours),
+        ("derives", Kind::Derives, format!("{json}serde_json = \"1\"\n")),
+    ];
+    for (name, kind, dependencies) in &members {
         let manifest = format!(
             "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n{dependencies}"
         );
         crates::write(&folder.join(name).join("Cargo.toml"), &manifest)?;
-        crates::write(&folder.join(name).join("src/lib.rs"), &crates::source(kind))?;
+        crates::write(&folder.join(name).join("src/lib.rs"), &crates::source(*kind))?;
     }
-    Ok(members.map(|(name, _)| Subject { name, folder: folder.clone() }).into())
+    Ok(members.map(|(name, ..)| Subject { name, folder: folder.clone(), args: &[] }).into())
 }
 
 /// The seconds of CPU that the compiler takes for the crate alone: the least of the mode's runs.
@@ -107,6 +104,7 @@ pub(crate) fn seconds(subject: &Subject, mode: Mode) -> io::Result<f64> {
         let output = Command::new("cargo")
             .args(mode.args)
             .args(["--quiet", "--package", subject.name])
+            .args(subject.args)
             .current_dir(&subject.folder)
             .env("CARGO_TARGET_DIR", scratch.join("target"))
             .env("CARGO_INCREMENTAL", "0")
@@ -118,12 +116,7 @@ pub(crate) fn seconds(subject: &Subject, mode: Mode) -> io::Result<f64> {
         if output.status.success() {
             return Ok(());
         }
-        let text = String::from_utf8_lossy(&output.stderr);
-        Err(io::Error::other(format!(
-            "`{}` did not compile: {}",
-            subject.name,
-            text.lines().next().unwrap_or_default()
-        )))
+        Err(io::Error::other(format!("`{}` did not compile: {}", subject.name, reason(&output.stderr))))
     };
     // What the crate depends on is built by this one.
     cargo()?;
@@ -136,6 +129,16 @@ pub(crate) fn seconds(subject: &Subject, mode: Mode) -> io::Result<f64> {
         least = least.min(parse(&fs::read_to_string(&times)?)?);
     }
     Ok(least)
+}
+
+/// What cargo complained about: its first error with the causes, on one line.
+pub(crate) fn reason(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let error = lines().skip_while(|line| !line.starts_with("error"));
+    let causes = || lines().skip_while(|line| *line != "Caused by:").filter(|line| *line != "Caused by:");
+    let first = error.take(1).chain(causes().take(3)).collect::<Vec<_>>().join(": ");
+    if first.is_empty() { lines().next().unwrap_or("nothing").to_owned() } else { first }
 }
 
 fn source_of(subject: &Subject) -> PathBuf {

@@ -11,6 +11,10 @@ pub(crate) enum Kind {
     Ours,
     /// As structs with serde's and schemars' derives, and a generic function that makes a tool of each.
     Derives,
+    /// With rmcp's `#[tool]`, the parameters in a struct with derives, as rmcp wants them.
+    Rmcp,
+    /// With rig's `#[rig_tool]`, which makes such a struct itself.
+    Rig,
 }
 
 const TOOLS: usize = 200;
@@ -57,6 +61,12 @@ where
 }
 ";
 
+const RMCP: &str =
+    "use rmcp::{Json, handler::server::wrapper::Parameters, schemars::{self, JsonSchema}, tool, tool_router};
+use serde::{Deserialize, Serialize};
+
+";
+
 /// The source of a crate.
 pub(crate) fn source(kind: Kind) -> String {
     let mut out = String::new();
@@ -66,9 +76,17 @@ pub(crate) fn source(kind: Kind) -> String {
             out.push_str(GLUE);
             "#[derive(Serialize, Deserialize, JsonSchema)]\n"
         }
-        Kind::Ours => "#[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]\n",
+        Kind::Rmcp => {
+            out.push_str(RMCP);
+            "#[derive(Serialize, Deserialize, JsonSchema)]\n"
+        }
+        Kind::Ours | Kind::Rig => "#[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]\n",
     };
     let _ = write!(out, "{derive}pub enum Unit {{ Metre, Foot }}\n\n{derive}pub struct Done {{ pub number: u32 }}\n\n");
+    if kind == Kind::Rmcp {
+        (0..TOOLS).for_each(|number| structure(&mut out, number));
+        out.push_str("pub struct Server;\n\n#[tool_router(vis = \"pub\")]\nimpl Server {\n");
+    }
     for number in 0..TOOLS {
         tool(&mut out, kind, number);
     }
@@ -83,6 +101,14 @@ pub(crate) fn source(kind: Kind) -> String {
         Kind::Derives => {
             let calls = names(|number| format!("fn_tool(\"tool_{number:03}\", \"{}\", tool_{number:03})", doc(number)));
             let _ = write!(out, "pub fn tools() -> Vec<FnTool> {{\n    vec![{calls}]\n}}\n");
+        }
+        Kind::Rmcp => out.push_str("}\n"),
+        Kind::Rig => {
+            let handlers = names(|number| format!("ErasedHandler::new(ToolAdapter::new(Tool{number:03}))"));
+            let _ = write!(
+                out,
+                "use rig_core::serve::{{ErasedHandler, adapters::ToolAdapter}};\n\npub fn tools() -> Vec<ErasedHandler> {{\n    vec![{handlers}]\n}}\n"
+            );
         }
     }
     out
@@ -117,20 +143,36 @@ fn tool(out: &mut String, kind: Kind, number: usize) {
     let body = format!("    let _ = (first, second, third);\n    Done {{ number: {number} }}\n");
     let unpack = format!("Args{number:03} {{ first, second, third }}");
     let doc = doc(number);
+    let documented =
+        || -> String { params.iter().map(|(name, ty, doc)| format!("    /// {doc}\n    {name}: {ty},\n")).collect() };
     match kind {
         Kind::Floor => {
             let list: String = params.iter().map(|(name, ty, _)| format!("{name}: {ty}, ")).collect();
             let _ = write!(out, "/// {doc}\npub async fn tool_{number:03}({list}) -> Done {{\n{body}}}\n\n");
         }
         Kind::Ours => {
-            let list: String =
-                params.iter().map(|(name, ty, doc)| format!("    /// {doc}\n    {name}: {ty},\n")).collect();
-            let head = "#[tool_runtime::tool]\npub async fn";
+            let (head, list) = ("#[tool_runtime::tool]\npub async fn", documented());
             let _ = write!(out, "/// {doc}\n{head} tool_{number:03}(\n{list}) -> Done {{\n{body}}}\n\n");
         }
         Kind::Derives => {
             structure(out, number);
             let _ = write!(out, "pub async fn tool_{number:03}({unpack}: Args{number:03}) -> Done {{\n{body}}}\n\n");
+        }
+        Kind::Rmcp => {
+            let args = format!("Parameters({unpack}): Parameters<Args{number:03}>");
+            let body = body.replace("Done {", "Json(Done {").replace(" }\n", " })\n");
+            let _ = write!(
+                out,
+                "/// {doc}\n#[tool]\npub async fn tool_{number:03}(&self, {args}) -> Json<Done> {{\n{body}}}\n\n"
+            );
+        }
+        Kind::Rig => {
+            let (list, result) = (documented(), "Result<Done, rig_core::tool::ToolExecutionError>");
+            let body = body.replace("Done {", "Ok(Done {").replace(" }\n", " })\n");
+            let _ = write!(
+                out,
+                "/// {doc}\n#[rig_core::rig_tool]\npub async fn tool_{number:03}(\n{list}) -> {result} {{\n{body}}}\n\n"
+            );
         }
     }
 }

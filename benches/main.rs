@@ -1,9 +1,10 @@
 //! Speed targets, each measured beside its floor in one run.
 //!
 //! ```text
-//! cargo run --release -p tool-benches              # all but the slow ones: dispatch, validate, list, startup
+//! cargo run --release -p tool-benches              # all but the slow ones: dispatch, validate, list, startup, run
 //! cargo run --release -p tool-benches -- dispatch  # those whose name starts so
 //! cargo run --release -p tool-benches -- compile   # minutes: builds generated crates of 200 tools
+//! cargo run --release -p tool-benches -- peers     # minutes, and crates.io: the same tools with rmcp's and rig's macros
 //! cargo run --release -p tool-benches -- all       # everything
 //! ```
 //!
@@ -19,7 +20,9 @@ mod dispatch;
 mod list;
 mod many;
 mod memory;
+mod peers;
 mod report;
+mod run;
 mod startup;
 mod validate;
 
@@ -33,12 +36,14 @@ static ALLOCATOR: memory::Counting = memory::Counting;
 /// A group of targets: its name, whether it takes minutes, and its code.
 type Group = (&'static str, bool, fn(&mut Report));
 
-const GROUPS: [Group; 5] = [
+const GROUPS: [Group; 7] = [
     ("dispatch", false, dispatch::measure),
     ("validate", false, validate::measure),
     ("list", false, list::measure),
     ("startup", false, startup::measure),
+    ("run", false, run::measure),
     ("compile", true, compile::measure),
+    ("peers", true, peers::measure),
 ];
 
 fn main() -> ExitCode {

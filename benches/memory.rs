@@ -4,32 +4,41 @@
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
 };
 
 /// The system's allocator, counted.
 pub(crate) struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+static LIVE: AtomicI64 = AtomicI64::new(0);
 
 // SAFETY: every method forwards to `System` with the arguments it was given.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Relaxed);
+        LIVE.fetch_add(layout.size().cast_signed() as i64, Relaxed);
         // SAFETY: the caller keeps to the contract of `alloc`, which is the same.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size().cast_signed() as i64, Relaxed);
         // SAFETY: the caller keeps to the contract of `dealloc`, which is the same.
         unsafe { System.dealloc(memory, layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Relaxed);
+        LIVE.fetch_add(size.cast_signed() as i64 - layout.size().cast_signed() as i64, Relaxed);
         // SAFETY: the caller keeps to the contract of `realloc`, which is the same.
         unsafe { System.realloc(memory, layout, size) }
     }
+}
+
+/// How many bytes are allocated now.
+pub(crate) fn live() -> i64 {
+    LIVE.load(Relaxed)
 }
 
 /// How many allocations and reallocations `work` makes, after it ran twice to warm up.

@@ -15,7 +15,7 @@ const LAYERS: [&[&str]; 11] = [
     &["tool"],
     &["toolset"],
     &["run"],
-    &["store"],
+    &["store", "sealed"],
     &["layer"],
     &["model"],
     &["agent"],

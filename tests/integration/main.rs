@@ -21,6 +21,7 @@ mod outputs;
 mod runtime_data;
 mod runtime_tools;
 mod schema;
+mod sealed;
 mod shared;
 mod terminal;
 mod toolset;

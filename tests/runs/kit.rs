@@ -209,7 +209,7 @@ impl Front for Person {
     fn event(&self, event: Event<'_>) {
         let line = match event {
             Event::CallStarted(call) => format!("started {}", call.name),
-            Event::CallFinished { call, result, detail } => {
+            Event::CallFinished { call, result, detail, .. } => {
                 format!("finished {}: {} ({})", call.name, result.for_people(&call.name, true), detail.unwrap_or("-"))
             }
             Event::CallOpened { call, .. } => format!("opened {}", call.name),

@@ -12,6 +12,8 @@ pub mod message;
 pub mod model;
 pub mod run;
 pub mod schema;
+#[cfg(feature = "sealed")]
+pub mod sealed;
 pub mod store;
 #[cfg(feature = "terminal")]
 pub mod terminal;

@@ -3,26 +3,73 @@
 use std::fmt::Write as _;
 
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::{Lit, spanned::Spanned as _};
 
 use super::{evidence, hidden};
 use crate::{
     check::limits::literal,
-    model::{Arg, Tool},
+    model::{Arg, Body, Tool},
     syntax::{
         params::Default,
         range::{Number, Range},
     },
 };
 
-/// `static __F0: Field<String> = …;` and what it refers to.
-pub(crate) fn statics(tool: &Tool) -> TokenStream {
-    tool.args().enumerate().map(|(index, arg)| field(index, arg)).collect()
+/// Where the evidence for each parameter and for the output is.
+pub(crate) struct Places {
+    pub(crate) fields: Vec<TokenStream>,
+    pub(crate) output: TokenStream,
+    together: bool,
 }
 
-fn field(index: usize, arg: &Arg) -> TokenStream {
-    let (ident, ty, name) = (format_ident!("__F{index}"), &arg.ty, &arg.name);
+impl Places {
+    /// A static for each, or one for all where nothing is evaluated that can fail: the compiler takes long over each
+    /// static, but says of each only the first thing that failed.
+    pub(crate) fn of(tool: &Tool) -> Self {
+        let plain = |arg: &Arg| {
+            let attrs = &arg.attrs;
+            attrs.default.is_none()
+                && attrs.range.is_none()
+                && attrs.length.is_none()
+                && attrs.pattern.is_none()
+                && attrs.format.is_none()
+        };
+        let together = matches!(tool.body, Body::Fn(_)) && tool.args().all(plain);
+        let count = tool.args().count();
+        let (fields, output) = if together {
+            let at = |index: usize| {
+                let index = syn::Index::from(index);
+                quote!(__ALL.#index)
+            };
+            ((0..count).map(at).collect(), at(count))
+        } else {
+            let at = |index: usize| format_ident!("__F{index}").into_token_stream();
+            ((0..count).map(at).collect(), quote!(__OUTPUT))
+        };
+        Self { fields, output, together }
+    }
+}
+
+/// The statics of the parameters and of the output, whose type and value are `output`.
+pub(crate) fn statics(tool: &Tool, places: &Places, output: (TokenStream, TokenStream)) -> TokenStream {
+    let fields: Vec<_> = tool.args().enumerate().map(|(index, arg)| field(index, arg)).collect();
+    let (output_type, output) = output;
+    let (types, values) = (fields.iter().map(|(_, ty, _)| ty), fields.iter().map(|(_, _, value)| value));
+    if places.together {
+        return quote!(static __ALL: (#(#types,)* #output_type,) = (#(#values,)* #output,););
+    }
+    let (rules, names) = (fields.iter().map(|(rules, ..)| rules), &places.fields);
+    quote! {
+        #(#rules)*
+        #(static #names: #types = #values;)*
+        static __OUTPUT: #output_type = #output;
+    }
+}
+
+/// What a parameter's evidence refers to, its type, and its value.
+fn field(index: usize, arg: &Arg) -> (TokenStream, TokenStream, TokenStream) {
+    let (ty, name) = (&arg.ty, &arg.name);
     let describe = arg.doc.as_ref().map(|doc| quote!(.describe(#doc)));
     let examples = (!arg.attrs.examples.is_empty()).then(|| {
         let texts = arg.attrs.examples.iter().filter_map(json);
@@ -53,10 +100,7 @@ fn field(index: usize, arg: &Arg) -> TokenStream {
     });
     let (rules, checks) = checks(index, arg);
     let checks = (!checks.is_empty()).then(|| quote!(.checks(&[#(#checks),*])));
-    quote! {
-        #rules
-        static #ident: __rt::Field<#ty> = #constructor #default #checks;
-    }
+    (rules, quote!(__rt::Field<#ty>), quote!(#constructor #default #checks))
 }
 
 /// The statics that the checks refer to, and the checks.
@@ -98,13 +142,10 @@ fn checks(index: usize, arg: &Arg) -> (TokenStream, Vec<TokenStream>) {
 }
 
 /// The body of `Tool::decode`.
-pub(crate) fn decode(tool: &Tool, input: &TokenStream) -> TokenStream {
-    let (text, cx) = (hidden("text"), hidden("cx"));
+pub(crate) fn decode(tool: &Tool, places: &Places, input: &TokenStream) -> TokenStream {
+    let [text, cx, refused] = ["text", "cx", "refused"].map(hidden);
     let slots: Vec<_> = (0..tool.args().count()).map(|index| hidden(&format!("slot{index}"))).collect();
-    let lets = slots.iter().enumerate().map(|(index, slot)| {
-        let field = format_ident!("__F{index}");
-        quote!(let mut #slot = #field.slot();)
-    });
+    let lets = slots.iter().zip(&places.fields).map(|(slot, field)| quote!(let mut #slot = #field.slot();));
     let takes = tool.args().zip(&slots).map(|(arg, slot)| {
         let ident = &arg.ident;
         quote!(#ident: #slot.take())
@@ -112,7 +153,9 @@ pub(crate) fn decode(tool: &Tool, input: &TokenStream) -> TokenStream {
     quote! {
         fn decode(#text: &str, #cx: &__rt::Context) -> ::core::result::Result<#input, __rt::Refused> {
             #(#lets)*
-            __rt::decode(&__DEF, #text, #cx, &mut [#(&mut #slots),*])?;
+            if let ::core::result::Result::Err(#refused) = __rt::decode(&__DEF, #text, #cx, &mut [#(&mut #slots),*]) {
+                return ::core::result::Result::Err(#refused);
+            }
             ::core::result::Result::Ok(#input { #(#takes),* })
         }
     }

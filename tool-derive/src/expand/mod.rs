@@ -8,7 +8,7 @@ pub(crate) mod toolset;
 pub(crate) mod work;
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
 use crate::model::{Body, Tool};
@@ -19,13 +19,14 @@ pub(crate) fn hidden(name: &str) -> Ident {
 }
 
 /// The type that stands for a function's tool. A braced struct has no value of its name, so the function keeps it.
+///
+/// It derives nothing: nobody makes a value of it, and each derive is an impl and a function for the compiler to check.
 pub(crate) fn marker(tool: &Tool) -> TokenStream {
     let Tool { vis, marker, .. } = tool;
     let doc = format!("The tool `{}`, for `toolset!`.", tool.name);
     quote! {
         #[doc = #doc]
-        #[allow(non_camel_case_types)]
-        #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+        #[allow(non_camel_case_types, missing_copy_implementations, missing_debug_implementations)]
         #vis struct #marker {}
     }
 }
@@ -35,16 +36,16 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
     let runtime = tool.runtime();
     let marker = &tool.marker;
     let (input, input_type) = input(tool);
-    let statics = fields::statics(tool);
-    let decode = fields::decode(tool, &input_type);
-    let evidence = work::output(tool);
+    let places = fields::Places::of(tool);
+    let evidence = fields::statics(tool, &places, work::output(tool));
+    let decode = fields::decode(tool, &places, &input_type);
     let output = work::output_type(tool);
     let when = work::when(tool, &input_type);
-    let work = work::work(tool, &input_type);
-    let start = work::start(tool);
-    let part = work::part(tool);
-    let collected = work::collected(tool);
-    let def = def(tool);
+    let work = work::work(tool, &places, &input_type);
+    let start = work::start(tool, &places, &input_type);
+    let part = work::part(tool, &places);
+    let collected = work::collected(tool, &places, &input_type);
+    let def = def(tool, &places);
     let bounds = work::bounds(tool);
     let name = &tool.name;
     quote! {
@@ -52,7 +53,6 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
         const _: () = {
             use #runtime as __rt;
             #input
-            #statics
             #evidence
             #when
             #work
@@ -99,20 +99,20 @@ fn input(tool: &Tool) -> (TokenStream, TokenStream) {
     }
 }
 
-fn def(tool: &Tool) -> TokenStream {
+fn def(tool: &Tool, places: &fields::Places) -> TokenStream {
     let name = &tool.name;
     let description = match &tool.description {
         Some(doc) => quote!(#doc),
         None => quote!(""),
     };
-    let fields = (0..tool.args().count()).map(|index| format_ident!("__F{index}"));
+    let (fields, output) = (places.fields.iter(), &places.output);
     let options = options::expand(tool);
     quote! {
         __rt::Def {
             name: #name,
             description: #description,
             fields: &[#(&#fields),*],
-            output: __OUTPUT.schema(),
+            output: #output.schema(),
             options: #options,
             cache: __rt::Cache::new(),
         }

@@ -4,34 +4,33 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{GenericArgument, PathArguments, Type, spanned::Spanned as _};
 
-use super::{evidence, hidden};
+use super::{evidence, fields::Places, hidden};
 use crate::{
     model::{Body, Function, Input, Tool},
     syntax::values::Approval,
 };
 
-/// `static __OUTPUT: … = …;`: the evidence that the work can be done and its output given back.
-pub(crate) fn output(tool: &Tool) -> TokenStream {
+/// The evidence that the work can be done and its output given back: its type and its value.
+pub(crate) fn output(tool: &Tool) -> (TokenStream, TokenStream) {
     let marker = &tool.marker;
     match &tool.body {
         Body::Fn(function) => {
             let Function { returns, returns_span, .. } = &**function;
             let kind = quote_spanned!(*returns_span=> __rt::Kind::<#returns>::KIND);
             let output = quote_spanned!(*returns_span=> #kind.output());
-            quote! {
-                static __OUTPUT: __rt::Returned<#returns> = {
-                    #[allow(unused_imports)]
-                    use __rt::AnyKind as _;
-                    #output
-                };
-            }
+            let value = quote!({
+                #[allow(unused_imports)]
+                use __rt::AnyKind as _;
+                #output
+            });
+            (quote!(__rt::Returned<#returns>), value)
         }
         Body::Struct => match &tool.options.output {
             Some(output) => {
                 let ty = &output.value;
                 let answer = evidence(ty, "Answer");
                 let new = quote_spanned!(ty.span()=> #answer::new());
-                quote!(static __OUTPUT: __rt::Answer<#ty> = #new;)
+                (quote!(__rt::Answer<#ty>), new)
             }
             None => {
                 let (state, kind) = match &tool.options.state {
@@ -43,13 +42,12 @@ pub(crate) fn output(tool: &Tool) -> TokenStream {
                     None => (quote!(()), quote_spanned!(marker.span()=> __rt::Executing::<#marker>::KIND)),
                 };
                 let executor = quote_spanned!(marker.span()=> #kind.executor());
-                quote! {
-                    static __OUTPUT: __rt::Executor<#marker, #state> = {
-                        #[allow(unused_imports)]
-                        use __rt::NotExecuting as _;
-                        #executor
-                    };
-                }
+                let value = quote!({
+                    #[allow(unused_imports)]
+                    use __rt::NotExecuting as _;
+                    #executor
+                });
+                (quote!(__rt::Executor<#marker, #state>), value)
             }
         },
     }
@@ -94,15 +92,32 @@ pub(crate) fn when(tool: &Tool, input_type: &TokenStream) -> TokenStream {
     }
 }
 
-/// `fn __work`: calls the function. What it takes from the state are its first parameters.
-pub(crate) fn work(tool: &Tool, input_type: &TokenStream) -> TokenStream {
+/// `fn __work` of a function that takes something from the state: its first parameters are what it takes.
+pub(crate) fn work(tool: &Tool, places: &Places, input_type: &TokenStream) -> TokenStream {
     let Body::Fn(function) = &tool.body else { return TokenStream::new() };
-    let Function { path, span, is_async, .. } = &**function;
+    if taken(tool).next().is_none() {
+        return TokenStream::new();
+    }
     let [cx, input] = ["cx", "input"].map(hidden);
-    let states: Vec<_> = taken(tool).enumerate().map(|(index, ty)| (hidden(&format!("state{index}")), ty)).collect();
-    let params = states.iter().map(|(state, ty)| quote!(#state: &'a #ty));
-    let mut given = states.iter().map(|(state, _)| state);
-    let receiver = function.owner.as_ref().and_then(|_| given.next()).map(ToTokens::to_token_stream);
+    let params = taken(tool).enumerate().map(|(index, ty)| {
+        let state = hidden(&format!("state{index}"));
+        quote!(#state: &'a #ty)
+    });
+    let work = called(tool, function, places, input_type);
+    quote! {
+        #[allow(unused_variables)]
+        fn __work<'a>(#(#params,)* #input: #input_type, #cx: &'a __rt::Context) -> __rt::CallFuture<'a> {
+            #work
+        }
+    }
+}
+
+/// The boxed call of a function.
+fn called(tool: &Tool, function: &Function, places: &Places, input_type: &TokenStream) -> TokenStream {
+    let Function { path, span, is_async, .. } = function;
+    let (output, input) = (&places.output, hidden("input"));
+    let mut given = taken(tool).enumerate().map(|(index, _)| hidden(&format!("state{index}")));
+    let receiver = function.owner.as_ref().and_then(|_| given.next()).map(ToTokens::into_token_stream);
     let mut args: Vec<TokenStream> = receiver.into_iter().collect();
     for argument in &tool.inputs {
         args.extend(match argument {
@@ -110,7 +125,7 @@ pub(crate) fn work(tool: &Tool, input_type: &TokenStream) -> TokenStream {
                 let ident = &arg.ident;
                 Some(quote!(#input.#ident))
             }
-            Input::State { by_ref: true, .. } => given.next().map(ToTokens::to_token_stream),
+            Input::State { by_ref: true, .. } => given.next().map(ToTokens::into_token_stream),
             Input::State { by_ref: false, ty } => given.next().map(|state| {
                 let taken = evidence(ty, "Taken");
                 let by_value = quote_spanned!(ty.span()=> #taken::by_value());
@@ -124,18 +139,15 @@ pub(crate) fn work(tool: &Tool, input_type: &TokenStream) -> TokenStream {
     }
     let call = quote_spanned!(*span=> #path(#(#args),*));
     let work = if *is_async {
-        quote_spanned!(*span=> __rt::Work::<#input_type>::wait(&__OUTPUT, #call))
+        quote_spanned!(*span=> __rt::Work::<#input_type>::wait(&#output, #call))
     } else {
-        quote_spanned!(*span=> __rt::Work::<#input_type>::call(&__OUTPUT, move || #call))
+        quote_spanned!(*span=> __rt::Work::<#input_type>::call(&#output, move || #call))
     };
-    quote! {
-        #[allow(unused_variables)]
-        fn __work<'a>(#(#params,)* #input: #input_type, #cx: &'a __rt::Context) -> __rt::CallFuture<'a> {
-            #[allow(unused_imports)]
-            use __rt::NoWork as _;
-            #work
-        }
-    }
+    quote! {{
+        #[allow(unused_imports)]
+        use __rt::NoWork as _;
+        #work
+    }}
 }
 
 /// The types that a function takes from the state, in order.
@@ -169,22 +181,26 @@ impl Access {
 }
 
 /// `fn __start`: reads the arguments and boxes the work.
-pub(crate) fn start(tool: &Tool) -> TokenStream {
+pub(crate) fn start(tool: &Tool, places: &Places, input_type: &TokenStream) -> TokenStream {
     let (state, bounds) = (hidden("state"), bounds(tool));
     let (generics, param, bounds) = if tool.takes_state() {
         (quote!(<'a, __S>), quote!(#state: &'a __S,), bounds)
     } else {
         (quote!(<'a>), TokenStream::new(), TokenStream::new())
     };
-    function(&quote!(__start #generics), &param, &bounds, &started(tool, Access::Provided))
+    function(&quote!(__start #generics), &param, &bounds, &started(tool, places, input_type, Access::Provided))
 }
 
 /// What hands the tool to the linker; compiled only where tools are collected.
-pub(crate) fn collected(tool: &Tool) -> TokenStream {
-    let state = hidden("state");
-    let started = started(tool, Access::Collected);
+pub(crate) fn collected(tool: &Tool, places: &Places, input_type: &TokenStream) -> TokenStream {
+    let [state, text, cx] = ["state", "text", "cx"].map(hidden);
+    let started = if tool.takes_state() {
+        started(tool, places, input_type, Access::Collected)
+    } else {
+        quote!(__start(#text, #cx))
+    };
     let start = function(&quote!(__collected<'a>), &quote!(#state: &'a __rt::States,), &TokenStream::new(), &started);
-    let answer = answer(tool);
+    let answer = answer(tool, places);
     let states = tool.states();
     quote! {
         __rt::collect! {
@@ -215,8 +231,9 @@ fn function(name: &TokenStream, param: &TokenStream, bounds: &TokenStream, body:
 }
 
 /// The accepted call.
-fn started(tool: &Tool, access: Access) -> TokenStream {
-    let [state, text, cx, input] = ["state", "text", "cx", "input"].map(hidden);
+fn started(tool: &Tool, places: &Places, input_type: &TokenStream, access: Access) -> TokenStream {
+    let [state, text, cx, input, refused] = ["state", "text", "cx", "input", "refused"].map(hidden);
+    let output = &places.output;
     let marker = &tool.marker;
     let needs_approval = match tool.options.approval.as_ref().map(|approval| &approval.value) {
         None | Some(Approval::Never) => quote!(false),
@@ -224,6 +241,7 @@ fn started(tool: &Tool, access: Access) -> TokenStream {
         Some(Approval::When(_)) => quote!(__rt::asks(__WHEN, &#input)),
     };
     let work = match &tool.body {
+        Body::Fn(function) if taken(tool).next().is_none() => called(tool, function, places, input_type),
         Body::Fn(_) => {
             let states = taken(tool).map(|ty| access.of(ty, &state));
             quote!(__work(#(#states,)* #input, #cx))
@@ -231,11 +249,14 @@ fn started(tool: &Tool, access: Access) -> TokenStream {
         Body::Struct if tool.options.external.is_some() => quote!(__rt::outside()),
         Body::Struct => {
             let given = tool.options.state.as_ref().map_or_else(|| quote!(&()), |ty| access.of(&ty.value, &state));
-            quote!(__OUTPUT.start(#input, #given, #cx))
+            quote!(#output.start(#input, #given, #cx))
         }
     };
     quote! {
-        let #input = <#marker as __rt::Tool>::decode(#text, #cx)?;
+        let #input = match <#marker as __rt::Tool>::decode(#text, #cx) {
+            ::core::result::Result::Ok(#input) => #input,
+            ::core::result::Result::Err(#refused) => return ::core::result::Result::Err(#refused),
+        };
         ::core::result::Result::Ok(__rt::Started { needs_approval: #needs_approval, work: #work })
     }
 }
@@ -251,16 +272,19 @@ pub(crate) fn bounds(tool: &Tool) -> TokenStream {
 }
 
 /// The tool as constants.
-pub(crate) fn part(tool: &Tool) -> TokenStream {
+pub(crate) fn part(tool: &Tool, places: &Places) -> TokenStream {
     let start =
         if tool.takes_state() { quote!(__rt::Start::On(__start::<__S>)) } else { quote!(__rt::Start::Free(__start)) };
-    let answer = answer(tool);
+    let answer = answer(tool, places);
     quote!(__rt::Part { def: &__DEF, start: #start, answer: #answer })
 }
 
-fn answer(tool: &Tool) -> TokenStream {
+fn answer(tool: &Tool, places: &Places) -> TokenStream {
     match &tool.options.output {
-        Some(_) => quote!(::core::option::Option::Some(__OUTPUT.read())),
+        Some(_) => {
+            let output = &places.output;
+            quote!(::core::option::Option::Some(#output.read()))
+        }
         None => quote!(::core::option::Option::None),
     }
 }

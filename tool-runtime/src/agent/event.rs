@@ -5,7 +5,7 @@ use crate::run::{Call, CallId, CallResult, Decision, Obligation, ObligationId, P
 use crate::tool::Progress;
 
 /// Something that happened in a run. What changes the run is told after it is in the run's log.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
     /// The model is asked.
@@ -70,5 +70,5 @@ pub enum Event<'a> {
         detail: Option<&'a str>,
     },
     /// The run finished, was stopped, or waits until somebody decides.
-    RunPaused(Phase),
+    RunPaused(&'a Phase),
 }

@@ -44,7 +44,7 @@ pub use crate::run::Decision;
 
 use crate::message::Message;
 use crate::model::{Model, Settings, ToolChoice};
-use crate::run::{Inspector, Pattern, Principal, RunOptions};
+use crate::run::{Inspector, Pattern, Principal, Run, RunOptions};
 use crate::store::Store;
 use crate::tool::{Context, ToolSpec};
 use crate::toolset::{Policy, Toolset};
@@ -181,7 +181,8 @@ impl Agent {
 
     /// Sets how long a worker that does not report is waited for before another may take its run over.
     pub fn lease(mut self, ttl: Duration) -> Self {
-        self.lease = ttl;
+        // A store counts in milliseconds.
+        self.lease = ttl.max(Duration::from_millis(1));
         self
     }
 
@@ -193,6 +194,11 @@ impl Agent {
     /// A conversation that goes on from `messages`, such as those of another program.
     pub fn session_after(&self, messages: Vec<Message>) -> Session {
         Session::new(self.clone(), messages)
+    }
+
+    /// A conversation that goes on from a run that comes from elsewhere, such as a sealed one.
+    pub fn session_of(&self, run: Run) -> Session {
+        Session::of(self.clone(), run)
     }
 
     /// Answers one prompt with a `T`, in a conversation of its own; see [`Session::send_for`].

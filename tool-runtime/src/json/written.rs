@@ -21,7 +21,7 @@ pub(crate) fn entries(text: &str) -> Vec<(String, String)> {
 }
 
 /// A JSON value without the white space between its parts. Numbers keep their digits; texts are written the way
-/// serde_json writes them, so that one text has one form.
+/// `serde_json` writes them, so that one text has one form.
 fn one_line(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let mut rest = json;

@@ -280,7 +280,7 @@ impl Call {
     }
 
     pub(super) fn next_obligation(&self) -> ObligationId {
-        let number = self.past.as_ref().map_or(0, |past| past.obligations) + 1;
+        let number = self.past.as_ref().map_or(0, |past| past.obligations).saturating_add(1);
         ObligationId { call: self.id.clone(), number }
     }
 

@@ -16,6 +16,9 @@ use crate::digest::Digest;
 use crate::message::{Message, Usage};
 use crate::tool::Fingerprint;
 
+/// More than this, no call has waited for: its limits are far below.
+const MOST_OBLIGATIONS: u32 = 1 << 20;
+
 #[derive(Serialize, Deserialize)]
 struct Frozen<M> {
     run: RunId,
@@ -134,6 +137,9 @@ impl Run {
                     || call.tool.as_ref().map(|tool| tool.fingerprint) != Some(grant.tool))
             {
                 return Err(corrupt("a call is granted for another tool or other arguments"));
+            }
+            if call.past.as_ref().is_some_and(|past| past.obligations > MOST_OBLIGATIONS) {
+                return Err(corrupt("a call has waited more often than it can"));
             }
             if is_current {
                 run.stages[call.stage() as usize] += 1;

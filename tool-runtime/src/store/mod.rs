@@ -1,8 +1,8 @@
 //! Where runs are kept: an append-only log for each, with what is needed to find those that wait or were left alone.
 
+mod arc;
 mod error;
 mod memory;
-mod shared;
 
 use std::time::Duration;
 

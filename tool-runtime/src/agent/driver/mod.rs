@@ -87,7 +87,7 @@ impl<'a> Driver<'a> {
         let released = self.give_lease_back().await;
         let phase = done?;
         released?;
-        self.tell(Told::RunPaused(phase.clone()));
+        self.tell(Told::RunPaused(&phase));
         match (phase, self.failure.take()) {
             (Phase::Stopped(_), Some(error)) => Err(error.into()),
             (Phase::Stopped(StopReason::Cancelled), None) => Err(AgentError::Cancelled),

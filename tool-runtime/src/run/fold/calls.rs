@@ -29,7 +29,7 @@ impl Run {
             return Err(format!("{} is not the next obligation of {id}", obligation.id));
         }
         let past = self.calls[at].past();
-        past.obligations += 1;
+        past.obligations = past.obligations.saturating_add(1);
         past.handed_out |= obligation.kind == ObligationKind::External;
         self.enter(at, CallState::Open(obligation));
         Ok(())
@@ -118,8 +118,8 @@ impl Run {
             return Err(format!("{id} is not idempotent, and is started again by itself"));
         }
         if by == GrantedBy::Retry {
-            call.retries += 1;
-            self.retries += 1;
+            call.retries = call.retries.saturating_add(1);
+            self.retries = self.retries.saturating_add(1);
         }
         let run = self.id.clone();
         let grant = Grant { run, call: id.clone(), tool, arguments, shown, by, expires };

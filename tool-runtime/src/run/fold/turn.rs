@@ -37,8 +37,8 @@ impl Run {
             self.steps = 0;
         }
         self.activity = Activity::Generating;
-        self.turn += 1;
-        self.steps += 1;
+        self.turn = self.turn.saturating_add(1);
+        self.steps = self.steps.saturating_add(1);
         self.first = as_u32(self.calls.len());
         self.stages = [0; STAGES];
         Ok(())
@@ -52,7 +52,7 @@ impl Run {
         if self.index.insert(id.clone(), at).is_some() {
             return Err(format!("two calls have the id {id}"));
         }
-        self.bytes += arguments.len() as u64;
+        self.bytes = self.bytes.saturating_add(arguments.len() as u64);
         self.calls.push(Call {
             id,
             provider_id,

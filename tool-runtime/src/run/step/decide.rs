@@ -232,7 +232,7 @@ impl Draft<'_> {
     fn hand_out_again(&mut self, at: usize, open: &Obligation, shown: Shown, time: Time) {
         let expires = self.run.options.external_expiry.map(|millis| time.plus(millis));
         let mut next = open.clone();
-        next.id.number += 1;
+        next.id.number = next.id.number.saturating_add(1);
         next.kind = ObligationKind::External;
         next.shown = shown;
         next.since = time;

@@ -25,7 +25,7 @@ impl Draft<'_> {
         let mut is_first_unfinished = true;
         for at in self.run.current_range() {
             let stage = self.stage(at);
-            let alone = self.run.runs_alone(self.call(at));
+            let alone = self.alone == Some(at) || self.run.runs_alone(self.call(at));
             match stage {
                 Stage::Done => continue,
                 // What comes behind may have to wait for it; that is not known yet.
@@ -62,7 +62,7 @@ impl Draft<'_> {
         }
         self.fresh = None;
         self.log.push(LogEvent::Started { call: call.id.clone(), at: time });
-        self.effects.push(Effect::Execute { call: call.id.clone(), attempt: call.attempts + 1 });
+        self.effects.push(Effect::Execute { call: call.id.clone(), attempt: call.attempts.saturating_add(1) });
         self.enter(at, Stage::Running);
     }
 

@@ -1,4 +1,4 @@
-//! A store that several agents have.
+//! A shared store is a store.
 
 use std::{sync::Arc, time::Duration};
 

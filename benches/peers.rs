@@ -1,0 +1,68 @@
+//! What two hundred tools cost the compiler, against the same tools written with other frameworks' macros.
+//!
+//! The workspace `benches/peers` pins the frameworks and is built by nothing else; the sources of its crates are written
+//! here. It needs crates.io once. Measured as in [`compile`](crate::compile).
+
+use std::{io, path::Path, process::Command};
+
+use crate::{
+    compile::{self, MODES, Subject},
+    crates::{self, Kind},
+    report::Report,
+};
+
+/// The most that ours may cost, as a share of what a peer's tools cost.
+const LIMIT: f64 = 0.333;
+
+/// rig asks for a newer compiler than the pinned one, and builds with the pinned one all the same.
+const ANY_RUST: &[&str] = &["--ignore-rust-version"];
+
+/// Name, crate, and how its tools are declared.
+const PEERS: [(&str, &str, Kind); 2] = [("rmcp", "with_rmcp", Kind::Rmcp), ("rig", "with_rig", Kind::Rig)];
+
+/// Prints the targets against other frameworks: checking and building for development.
+pub(crate) fn measure(report: &mut Report) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
+    if let Err(error) = prepare(&folder) {
+        return report.broken("peers", &error.to_string());
+    }
+    let subject = |name| Subject { name, folder: folder.clone(), args: ANY_RUST };
+    for mode in MODES.iter().filter(|mode| matches!(mode.name, "check" | "build")) {
+        let wanted: Vec<_> = PEERS
+            .iter()
+            .map(|(peer, krate, _)| (*peer, *krate, format!("peers/{peer}/{}", mode.name)))
+            .filter(|(.., name)| report.wants(name))
+            .collect();
+        if wanted.is_empty() {
+            continue;
+        }
+        let ours = compile::seconds(&subject("ours"), *mode);
+        for (peer, krate, name) in wanted {
+            match (&ours, compile::seconds(&subject(krate), *mode)) {
+                (Ok(ours), Ok(theirs)) => {
+                    let how = format!("s of rustc's CPU for 200 tools: ours {ours:.2}, {peer} {theirs:.2}");
+                    report.at_most(&name, ours / theirs, LIMIT, &how);
+                }
+                (Err(error), _) => report.broken(&name, &error.to_string()),
+                (_, Err(error)) => report.broken(&name, &error.to_string()),
+            }
+        }
+    }
+}
+
+/// Writes the sources and fetches what they need, so that a machine without a network hears of that first.
+fn prepare(folder: &Path) -> io::Result<()> {
+    let sources = PEERS.iter().map(|(_, krate, kind)| (*krate, *kind)).chain([("ours", Kind::Ours)]);
+    for (krate, kind) in sources {
+        crates::write(&folder.join(krate).join("src/lib.rs"), &crates::source(kind))?;
+    }
+    let output = Command::new("cargo").args(["fetch", "--quiet"]).current_dir(folder).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "the other frameworks could not be fetched; `cargo fetch` in {} needs crates.io once. Cargo said: {}",
+        folder.display(),
+        compile::reason(&output.stderr)
+    )))
+}

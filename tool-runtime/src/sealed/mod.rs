@@ -1,0 +1,165 @@
+//! Suspended runs without a store: a snapshot that its holder can neither read nor change.
+//!
+//! A server that keeps nothing gives a suspended run to the client, sealed, and gets it back with the decision. The text is
+//! encrypted and authenticated (XChaCha20-Poly1305); it names its version and the key in clear, and says inside for which
+//! audience and principal it is, and until when.
+//!
+//! What is sealed can be given back twice. Whether that matters depends on what the run does next: after an approval the
+//! same text would run the call again. So [`Sealer::new`] makes the caller choose: a store of the texts that were opened
+//! ([`Replay::Refuse`]), or [`Replay::AllowReplay`].
+//!
+//! ```
+//! use std::sync::Arc;
+//! use tool_runtime::run::{Principal, Run, RunId, RunOptions, Time};
+//! use tool_runtime::sealed::{Key, Keyring, MemoryNonces, Replay, SealError, Sealer};
+//!
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! let ring = Keyring::new("2026-11", Key::from_bytes([7; 32])); // from a secret store, in earnest
+//! let sealer = Sealer::new(ring, "airline-desk", Replay::Refuse(Arc::new(MemoryNonces::new())));
+//!
+//! let anna = Principal::from("anna");
+//! let (run, _) = Run::new(RunId::from("r1"), anna.clone(), RunOptions::default(), Vec::new(), Time(0));
+//! let text = sealer.seal(&run, &anna, Time(1_000)).unwrap();
+//! let run = sealer.open(&text, &anna, Time(2_000)).await.unwrap();
+//! assert_eq!(run.id().as_str(), "r1");
+//! assert!(matches!(sealer.open(&text, &anna, Time(3_000)).await, Err(SealError::Replayed)));
+//! # });
+//! ```
+
+mod error;
+mod keyring;
+mod nonces;
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
+use chacha20poly1305::{
+    AeadCore, XChaCha20Poly1305, XNonce,
+    aead::{Aead, OsRng, Payload},
+};
+use serde::{Deserialize, Serialize};
+
+pub use error::SealError;
+pub use keyring::{Key, KeyError, Keyring};
+pub use nonces::{MemoryNonces, NonceStore, Replay};
+
+use crate::run::{Principal, Run, Time};
+
+/// The version of the sealed form.
+const VERSION: &str = "tool-run-1";
+
+/// How many bytes a sealed text may have, unless [`Sealer::max_bytes`] says otherwise.
+pub const DEFAULT_MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// For how many milliseconds a sealed text is good, unless [`Sealer::lifetime`] says otherwise: a week.
+pub const DEFAULT_LIFETIME: u64 = 7 * 24 * 60 * 60 * 1000;
+
+/// Seals suspended runs, and opens them again.
+#[derive(Clone, Debug)]
+pub struct Sealer {
+    ring: Keyring,
+    audience: String,
+    replay: Replay,
+    lifetime: u64,
+    max_bytes: usize,
+}
+
+/// What is inside.
+#[derive(Serialize, Deserialize)]
+struct Contents {
+    audience: String,
+    principal: Principal,
+    expires: Time,
+    run: String,
+}
+
+impl Sealer {
+    /// Seals with the first key of `ring` for `audience`, the name of the application that opens it, and opens with any.
+    pub fn new(ring: Keyring, audience: impl Into<String>, replay: Replay) -> Self {
+        let audience = audience.into();
+        Self { ring, audience, replay, lifetime: DEFAULT_LIFETIME, max_bytes: DEFAULT_MAX_BYTES }
+    }
+
+    /// Sets for how many milliseconds a sealed text is good.
+    pub fn lifetime(mut self, millis: u64) -> Self {
+        self.lifetime = millis;
+        self
+    }
+
+    /// Sets how many bytes a sealed text may have.
+    pub fn max_bytes(mut self, bytes: usize) -> Self {
+        self.max_bytes = bytes;
+        self
+    }
+
+    /// Seals `run` for `principal`. The text is URL-safe.
+    ///
+    /// Fails when it is too large.
+    pub fn seal(&self, run: &Run, principal: &Principal, now: Time) -> Result<String, SealError> {
+        let contents = Contents {
+            audience: self.audience.clone(),
+            principal: principal.clone(),
+            expires: now.plus(self.lifetime),
+            run: run.freeze(),
+        };
+        let text = serde_json::to_vec(&contents).map_err(|error| SealError::Malformed(error.to_string()))?;
+        let (id, key) = self.ring.current();
+        let header = format!("{VERSION}.{}", BASE64.encode(id));
+        let nonce = XChaCha20Poly1305::generate_nonce(&mut OsRng);
+        let payload = Payload { msg: &text, aad: header.as_bytes() };
+        let sealed =
+            key.cipher().encrypt(&nonce, payload).map_err(|_| SealError::TooLarge { limit: self.max_bytes })?;
+        let text = format!("{header}.{}.{}", BASE64.encode(nonce), BASE64.encode(sealed));
+        if text.len() > self.max_bytes {
+            return Err(SealError::TooLarge { limit: self.max_bytes });
+        }
+        Ok(text)
+    }
+
+    /// Opens what was sealed for `principal`, whom the application has authenticated.
+    ///
+    /// Fails when the text is of another version, audience or principal, is over, was changed or opened before, or its run
+    /// cannot be read. Nothing is learned from a text that was not sealed with a key of the ring.
+    pub async fn open(&self, text: &str, principal: &Principal, now: Time) -> Result<Run, SealError> {
+        let (nonce, contents) = self.unseal(text)?;
+        if contents.audience != self.audience {
+            return Err(SealError::Audience);
+        }
+        if contents.principal != *principal {
+            return Err(SealError::Forbidden);
+        }
+        if contents.expires <= now {
+            return Err(SealError::Expired { at: contents.expires });
+        }
+        let run = Run::thaw(&contents.run)?;
+        if let Replay::Refuse(nonces) = &self.replay
+            && !nonces.spend(&BASE64.encode(nonce), contents.expires, now).await?
+        {
+            return Err(SealError::Replayed);
+        }
+        Ok(run)
+    }
+
+    /// The version and the size are looked at first.
+    fn unseal(&self, text: &str) -> Result<(XNonce, Contents), SealError> {
+        let malformed = |reason: &str| SealError::Malformed(reason.to_owned());
+        let (version, rest) = text.split_once('.').unwrap_or((text, ""));
+        if version != VERSION {
+            return Err(SealError::Version(version.chars().take(32).collect()));
+        }
+        if text.len() > self.max_bytes {
+            return Err(SealError::TooLarge { limit: self.max_bytes });
+        }
+        let [id, nonce, sealed] = rest.split('.').collect::<Vec<_>>()[..] else {
+            return Err(malformed("it has not four parts"));
+        };
+        let decode = |part: &str| BASE64.decode(part).map_err(|_| malformed("a part of it is no base64"));
+        let header = format!("{VERSION}.{id}");
+        let id = String::from_utf8(decode(id)?).map_err(|_| malformed("the key's id is no text"))?;
+        let key = self.ring.get(&id).ok_or(SealError::UnknownKey)?;
+        let nonce: [u8; 24] = decode(nonce)?.try_into().map_err(|_| malformed("the nonce has not 24 bytes"))?;
+        let nonce = XNonce::from(nonce);
+        let payload = Payload { msg: &decode(sealed)?, aad: header.as_bytes() };
+        let opened = key.cipher().decrypt(&nonce, payload).map_err(|_| SealError::Forged)?;
+        let contents = serde_json::from_slice(&opened).map_err(|error| SealError::Malformed(error.to_string()))?;
+        Ok((nonce, contents))
+    }
+}
