@@ -42,7 +42,8 @@ pub(crate) fn measure(report: &mut Report) {
     let each = |nanos: f64| nanos / CALLS as f64;
     // What the model's script and the conversation cost is not the calls'.
     let (ours, floor) = (each(times[0] - times[1]), each(times[2]));
-    let how = format!("{ours:.0} ns of CPU a call, looked at, logged, told and cancellable; a bare JoinSet {floor:.0} ns");
+    let how =
+        format!("{ours:.0} ns of CPU a call, looked at, logged, told and cancellable; a bare JoinSet {floor:.0} ns");
     report.at_most(NAME, ours / floor, 2.0, &how);
 }
 

@@ -135,10 +135,7 @@ async fn s05_an_id_of_an_earlier_turn_is_not_taken_again() {
     session.resume().await.unwrap();
     let second = session.obligations().next().unwrap().id.clone();
     assert_ne!(first.call(), second.call());
-    assert!(matches!(
-        refusal(session.decide(&first, Decision::deny("no"), "").await),
-        Refusal::Conflict { .. }
-    ));
+    assert!(matches!(refusal(session.decide(&first, Decision::deny("no"), "").await), Refusal::Conflict { .. }));
     session.resume().await.unwrap();
     assert_eq!(world.seen(), ["pay 5 to Ann"]);
 }

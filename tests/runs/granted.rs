@@ -137,8 +137,7 @@ async fn s04_a_policy_that_became_stricter_denies_what_was_approved() {
     for store in stores() {
         for (mood_later, effects) in [(0, 1), (1, 1), (2, 0), (3, 1)] {
             let (world, mood) = (World::new(), Arc::new(AtomicU8::new(0)));
-            let agent =
-                agent(&store, tools(&world), [pays(&[5]), Turn::say("done")]).policy(moody(&mood));
+            let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("done")]).policy(moody(&mood));
             let mut session = agent.session();
             session.send("go").await.unwrap();
             let waits = session.obligations().next().unwrap().id.clone();

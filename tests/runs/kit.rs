@@ -73,7 +73,11 @@ pub(crate) async fn look(
     #[state] world: &World,
 ) -> Result<String, Failure> {
     world.did(format!("look {what}"));
-    if what == "nothing" { Err(Failure::told("there is nothing").because("the database at 10.0.0.7 is empty")) } else { Ok(what) }
+    if what == "nothing" {
+        Err(Failure::told("there is nothing").because("the database at 10.0.0.7 is empty"))
+    } else {
+        Ok(what)
+    }
 }
 
 pub(crate) fn tools(world: &Arc<World>) -> Toolset {
@@ -104,11 +108,7 @@ pub(crate) fn pays(amounts: &[i64]) -> Turn {
 }
 
 /// A run that waits for the approval of `turn`'s calls: its agent, its id, and what waits.
-pub(crate) async fn waiting(
-    store: &Arc<dyn Store>,
-    tools: Toolset,
-    turn: Turn,
-) -> (Agent, RunId, Vec<Obligation>) {
+pub(crate) async fn waiting(store: &Arc<dyn Store>, tools: Toolset, turn: Turn) -> (Agent, RunId, Vec<Obligation>) {
     let agent = agent(store, tools, [turn, Turn::say("done")]);
     let mut session = agent.session();
     session.send("go").await.unwrap();
@@ -209,7 +209,7 @@ impl Front for Person {
     fn event(&self, event: Event<'_>) {
         let line = match event {
             Event::CallStarted(call) => format!("started {}", call.name),
-            Event::CallFinished { call, result, detail } => {
+            Event::CallFinished { call, result, detail, .. } => {
                 format!("finished {}: {} ({})", call.name, result.for_people(&call.name, true), detail.unwrap_or("-"))
             }
             Event::CallOpened { call, .. } => format!("opened {}", call.name),

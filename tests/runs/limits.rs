@@ -53,7 +53,11 @@ struct Gauge {
 }
 
 /// A conversation of an agent that keeps its runs to itself.
-fn session(turns: impl IntoIterator<Item = Turn>, tools: tool_runtime::Toolset, change: impl FnOnce(Agent) -> Agent) -> Session {
+fn session(
+    turns: impl IntoIterator<Item = Turn>,
+    tools: tool_runtime::Toolset,
+    change: impl FnOnce(Agent) -> Agent,
+) -> Session {
     change(Agent::new(ScriptedModel::new(turns)).tools(tools).front(Later)).session()
 }
 
@@ -124,8 +128,7 @@ async fn s10_size_and_depth_of_arguments_are_bounded() {
 async fn s10_a_conversation_that_is_too_large_stops() {
     let world = World::new();
     let turns = (0..9).map(|_| Turn::call("note", json!({"text": "x".repeat(500)})));
-    let mut session =
-        session(turns, tools(&world), |agent| agent.options(|options| options.limits.bytes = 1200));
+    let mut session = session(turns, tools(&world), |agent| agent.options(|options| options.limits.bytes = 1200));
     let stopped = session.send("go").await.unwrap().stopped;
     assert_eq!(stopped, Stopped::OverBudget("the conversation has more than 1200 bytes".into()));
     assert_eq!(world.seen().len(), 3);
@@ -186,9 +189,8 @@ async fn s12_what_is_hidden_cannot_be_called_and_the_log_keeps_its_own() {
     let world = World::new();
     let person = Person::deciding([]);
     let turn = Turn::call("pay", json!({"amount": 5})).then_call("look", json!({"what": "nothing"}));
-    let mut session = session([turn, Turn::say("ok")], tools(&world).hide("pay"), |agent| {
-        agent.front(Arc::clone(&person))
-    });
+    let mut session =
+        session([turn, Turn::say("ok")], tools(&world).hide("pay"), |agent| agent.front(Arc::clone(&person)));
     session.send("go").await.unwrap();
     assert!(matches!(ends(&session)[0], CallResult::NotAvailable { .. }));
     let told = told(&session);

@@ -8,6 +8,7 @@ mod granted;
 mod kit;
 mod limits;
 mod questions;
+mod random;
 mod turns;
 mod waits;
 mod workers;

@@ -35,9 +35,18 @@ macro_rules! timed {
     };
 }
 
-timed!(#[tool(effect = read_only)] plain);
-timed!(#[tool(effect = read_only, sequential)] alone);
-timed!(#[tool(effect = read_only, eager)] eager);
+timed!(
+    #[tool(effect = read_only)]
+    plain
+);
+timed!(
+    #[tool(effect = read_only, sequential)]
+    alone
+);
+timed!(
+    #[tool(effect = read_only, eager)]
+    eager
+);
 
 /// Blocks its thread and does not care.
 #[tool(timeout = "50ms", blocking)]
@@ -64,11 +73,12 @@ fn fetch() -> &'static str {
 fn all(world: &Arc<World>) -> Toolset {
     // The compiler does not let a tool of this program be eager and harmful; one of elsewhere may claim it.
     let seen = Arc::clone(world);
-    let hasty = RuntimeTool::new("hasty", "Takes its time.").traits(|traits| traits.eager = true).handler(move |_, _| {
-        seen.did("hasty begins");
-        seen.did("hasty ends");
-        async { Ok(json!(null)) }
-    });
+    let hasty =
+        RuntimeTool::new("hasty", "Takes its time.").traits(|traits| traits.eager = true).handler(move |_, _| {
+            seen.did("hasty begins");
+            seen.did("hasty ends");
+            async { Ok(json!(null)) }
+        });
     let all = toolset!(Arc::clone(world); plain, alone, eager, block, ignore, fetch);
     tools(world).merge(all).unwrap().with(hasty.unwrap()).unwrap()
 }
@@ -181,8 +191,8 @@ async fn cancelling_ends_what_runs_and_what_waits() {
     let (store, world) = (memory(), World::new());
     let stop = Cancellation::new();
     let turn = Turn::call("plain", takes(60_000)).then_call("pay", json!({"amount": 5})).then_call("alone", takes(1));
-    let agent = agent(&store, all(&world), [turn, Turn::say("ok")])
-        .context(Context::new("").with_cancellation(stop.clone()));
+    let agent =
+        agent(&store, all(&world), [turn, Turn::say("ok")]).context(Context::new("").with_cancellation(stop.clone()));
     let mut session = agent.session();
     let id = session.id().clone();
     let run = tokio::spawn(async move { session.send("go").await });
@@ -206,7 +216,12 @@ async fn text_of_strangers_makes_the_run_ask() {
     for (on_taint, stopped) in [(OnTaint::Ask, Stopped::Suspended), (OnTaint::Ignore, Stopped::Done)] {
         let (store, world): (Arc<dyn Store>, _) = (memory(), World::new());
         let note = |text: &str| Turn::call("note", json!({ "text": text }));
-        let turns = [note("before"), Turn::call("fetch", json!({})), note("after").then_call("plain", takes(1)), Turn::say("ok")];
+        let turns = [
+            note("before"),
+            Turn::call("fetch", json!({})),
+            note("after").then_call("plain", takes(1)),
+            Turn::say("ok"),
+        ];
         let agent = agent(&store, all(&world), turns).options(|options| options.on_taint = on_taint);
         let mut session = agent.session();
         assert_eq!(session.send("go").await.unwrap().stopped, stopped, "{on_taint:?}");

@@ -169,7 +169,8 @@ async fn what_was_allowed_for_the_run_covers_only_calls_like_it() {
     for store in stores() {
         let world = World::new();
         let to = |amount: i64, to: &str| Turn::call("pay", json!({"amount": amount, "to": to}));
-        let turns = [to(1, "Ann"), to(2, "Ann"), to(3, "Bob"), Turn::call("note", json!({"text": "x"})), Turn::say("ok")];
+        let turns =
+            [to(1, "Ann"), to(2, "Ann"), to(3, "Bob"), Turn::call("note", json!({"text": "x"})), Turn::say("ok")];
         let agent = agent(&store, tools(&world), turns).offer(|spec, arguments| {
             let only_to = |to: &serde_json::Value| Pattern([("to".to_owned(), to.clone())].into_iter().collect());
             (spec.name == "pay").then(|| only_to(&arguments["to"]))

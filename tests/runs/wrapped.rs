@@ -30,7 +30,10 @@ impl Wrapped {
     }
 
     /// Before each append; an error of it is the append's.
-    pub(crate) fn before_append(mut self, hook: impl Fn(Append) -> Promise<'static, ()> + Send + Sync + 'static) -> Self {
+    pub(crate) fn before_append(
+        mut self,
+        hook: impl Fn(Append) -> Promise<'static, ()> + Send + Sync + 'static,
+    ) -> Self {
         self.append = Box::new(hook);
         self
     }

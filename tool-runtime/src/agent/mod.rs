@@ -181,7 +181,8 @@ impl Agent {
 
     /// Sets how long a worker that does not report is waited for before another may take its run over.
     pub fn lease(mut self, ttl: Duration) -> Self {
-        self.lease = ttl;
+        // A store counts in milliseconds.
+        self.lease = ttl.max(Duration::from_millis(1));
         self
     }
 

@@ -10,8 +10,7 @@ use crate::run::call::{ArgsRev, Decided};
 use crate::run::search::mutants::{Mutant, lax};
 use crate::run::{
     Allowance, Answer, Answered, CallId, CallResult, CallState, Decision, Grant, GrantedBy, InterruptedBy, Obligation,
-    ObligationId,
-    ObligationKind, Principal, Run, Stage, Time,
+    ObligationId, ObligationKind, Principal, Run, Stage, Time,
 };
 use crate::tool::Fingerprint;
 

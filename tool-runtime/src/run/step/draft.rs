@@ -20,6 +20,8 @@ pub(super) struct Draft<'a> {
     pub(super) turn_end: Option<TurnEnd>,
     /// A call whose inspection is part of the event, so that it may start at once.
     pub(super) fresh: Option<usize>,
+    /// A call that is looked at for the first time in this event, and runs alone: its tool is not in the run yet.
+    pub(super) alone: Option<usize>,
     /// How many calls this event adds to the turn, and how many of those have ended.
     pub(super) new_calls: usize,
     pub(super) new_done: usize,
@@ -42,6 +44,7 @@ impl<'a> Draft<'a> {
             changed: Vec::new(),
             turn_end,
             fresh: None,
+            alone: None,
             new_calls: 0,
             new_done: 0,
             minted: Vec::new(),

@@ -39,6 +39,7 @@ impl Draft<'_> {
         }
         let (call, arguments) = (self.call(at).id.clone(), self.call(at).arguments.digest);
         self.log.push(LogEvent::Checked { call, tool: Arc::clone(&tool), arguments });
+        self.alone = tool.sequential.then_some(at);
         match self.tightened(&tool, verdict) {
             Verdict::Deny { reason } => self.end(at, CallResult::PolicyDenied { reason }, time),
             Verdict::Allow => self.allow(at, &tool, GrantedBy::Policy, shown, time),

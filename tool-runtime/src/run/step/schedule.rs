@@ -25,7 +25,7 @@ impl Draft<'_> {
         let mut is_first_unfinished = true;
         for at in self.run.current_range() {
             let stage = self.stage(at);
-            let alone = self.run.runs_alone(self.call(at));
+            let alone = self.alone == Some(at) || self.run.runs_alone(self.call(at));
             match stage {
                 Stage::Done => continue,
                 // What comes behind may have to wait for it; that is not known yet.
