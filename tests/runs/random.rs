@@ -114,10 +114,11 @@ fn decision(open: &Obligation, how: u8) -> Decision {
             arguments["times"] = json!(1);
             Decision::Edit { arguments }
         }
-        (ObligationKind::Approval { .. } | ObligationKind::Reconcile, 2) => Decision::Respond { output: json!(7) },
         (ObligationKind::Reconcile, 1) => Decision::Fail { error: "it failed".into() },
         (ObligationKind::External, 1) => Decision::Fail { error: "the tab was closed".into() },
-        (ObligationKind::External, _) => Decision::Respond { output: json!(7) },
+        (ObligationKind::Approval { .. } | ObligationKind::Reconcile, 2) | (ObligationKind::External, _) => {
+            Decision::Respond { output: json!(7) }
+        }
         (ObligationKind::Answer { question }, _) if question.schema.is_some() => {
             Decision::Answer { value: json!("word") }
         }
@@ -179,13 +180,12 @@ async fn play(script: Script, choices: Vec<u8>, store: &Arc<dyn Store>, world: &
         match ended {
             Some(Ok(reply)) if reply.stopped == Stopped::Done && session.run().phase() == Phase::Finished => break,
             Some(Ok(_)) => decide(&agent, &id, choices.next().unwrap_or(3)).await,
-            Some(Err(AgentError::Store(StoreError::Leased { .. } | StoreError::Fenced))) => {}
+            None | Some(Err(AgentError::Store(StoreError::Leased { .. } | StoreError::Fenced))) => {}
             Some(Err(error)) => panic!("{error}"),
-            None => {}
         }
         // Leases go by the clock.
         std::thread::sleep(Duration::from_millis(2));
-        if choices.next().unwrap_or(0) % 2 == 0
+        if choices.next().unwrap_or(0).is_multiple_of(2)
             && let Ok(opened) = agent.open(&id).await
         {
             session = opened;

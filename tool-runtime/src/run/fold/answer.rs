@@ -18,7 +18,9 @@ impl Run {
             return;
         }
         let answers: Vec<Message> = self.calls[calls].iter().filter_map(answer).collect();
-        answers.into_iter().for_each(|message| self.say(message));
+        for message in answers {
+            self.say(message);
+        }
     }
 
     pub(super) fn as_message(&self, id: &CallId) -> AssistantPart {
@@ -71,8 +73,7 @@ pub(super) fn size(message: &Message) -> u64 {
         Part::Image { data, .. } => data.len(),
     };
     let said = |part: &AssistantPart| match part {
-        AssistantPart::Text { text } => text.len(),
-        AssistantPart::Reasoning { text, .. } => text.len(),
+        AssistantPart::Text { text } | AssistantPart::Reasoning { text, .. } => text.len(),
         // Counted when it was called.
         AssistantPart::Call(_) => 0,
     };
