@@ -3,7 +3,7 @@
 use super::copy::copy;
 use super::play::{self, owner};
 use super::world::{Choice, Gate, Kind, NAMES, Says, World};
-use crate::run::{CallState, Effect, Event, Run, Stage, Time, step};
+use crate::run::{CallState, Effect, Event, Execution, Phase, Run, Stage, Time, step};
 
 struct Stand {
     run: Run,
@@ -176,6 +176,24 @@ fn an_edited_call_is_handed_out_as_it_was_edited() {
     let CallState::Open(open) = &stand.run.calls()[0].state else { panic!("it is open") };
     assert_eq!(open.shown.arguments, super::world::edited());
     assert_eq!(open.shown.tool, NAMES[0]);
+}
+
+#[test]
+fn a_run_waits_when_what_may_start_is_behind_what_waits() {
+    let mut stand = Stand::after(Gate::Ask, false, &[ask]);
+    stand.run.options.execution = Execution::Sequential;
+    let other = play::decide(&stand.run, &stand.world, 1, 1, Choice::Approve, owner(), Time(1));
+    assert_eq!(stand.send(other), ["wake 11"]);
+    assert_eq!((stand.run.calls()[1].stage(), stand.run.phase()), (Stage::Ready, Phase::Suspended));
+    assert_eq!(stand.send(refuse(&stand)), ["inspect call_2"]);
+    assert_eq!(stand.run.phase(), Phase::Acting);
+}
+
+#[test]
+fn a_limit_of_no_calls_in_flight_is_one() {
+    let mut stand = Stand::new(Gate::Auto, false);
+    stand.run.options.limits.in_flight = 0;
+    assert_eq!(stand.send(allow(&stand)), ["execute call 1"]);
 }
 
 /// A driver that ends between two entries of the log goes on with the next.

@@ -1,187 +1,14 @@
 //! Random sequences of events, fitting or not, on runs with many calls, turns and options.
 
-use std::sync::Arc;
-
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use serde_json::json;
 
 use super::copy::copy;
+use super::draw::{Seed, event, options};
 use super::judge::Judge;
 use super::play::owner;
 use super::world;
-use crate::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
-use crate::run::inspection::{Inspection, Ruling};
-use crate::run::{
-    Decision, Effect, Event, Execution, Limits, LogEvent, ObligationId, OnDeny, OnPrompt, OnTaint, Phase, Principal,
-    Prompt, Question, Run, RunOptions, Stage, Time, ToolRef, step,
-};
-use crate::tool::{CallError, Failure, Fingerprint};
-
-/// Numbers that become an event of the run as it is then.
-type Seed = (u8, u8, u8, u8);
-
-fn options() -> impl Strategy<Value = RunOptions> {
-    let small = || prop_oneof![Just(1u32), Just(2), Just(8)];
-    let choice = || (0..3u8, any::<bool>(), any::<bool>(), any::<bool>());
-    let expiry = || prop_oneof![Just(None), Just(Some(5u64))];
-    (small(), small(), small(), small(), choice(), expiry(), expiry(), expiry()).prop_map(
-        |(in_flight, open, records, calls, choice, approval_expiry, external_expiry, grant_expiry)| RunOptions {
-            limits: Limits {
-                steps: 4,
-                in_flight,
-                open,
-                records,
-                retries: records,
-                calls_per_turn: calls,
-                argument_bytes: 64,
-                depth: 3,
-                ..Limits::default()
-            },
-            on_prompt: [OnPrompt::Block, OnPrompt::Supersede, OnPrompt::Refuse][usize::from(choice.0)],
-            on_deny: if choice.1 { OnDeny::StopTurn } else { OnDeny::Continue },
-            execution: if choice.2 { Execution::Sequential } else { Execution::Parallel },
-            on_taint: if choice.3 { OnTaint::Ask } else { OnTaint::Ignore },
-            approval_expiry,
-            external_expiry,
-            grant_expiry,
-        },
-    )
-}
-
-/// The tool called `t0` to `t7`; the number says what it is like.
-fn tool(name: &str, changed: bool) -> Arc<ToolRef> {
-    let number = name.bytes().last().map_or(0, |digit| usize::from(digit % 8));
-    let kind = world::Kind {
-        gate: if number == 3 { world::Gate::External } else { world::Gate::Auto },
-        idempotent: number % 2 == 0,
-    };
-    let mut tool = ToolRef::clone(&world::tool(0, kind, changed));
-    tool.name = name.to_owned();
-    tool.fingerprint = fingerprint(number, changed);
-    tool.sequential = number == 5;
-    tool.eager = number % 4 == 0;
-    tool.untrusted = number == 6;
-    tool.retries = u32::from(number > 5);
-    tool.version = (number == 7).then(|| if changed { "2" } else { "1" }.to_owned());
-    tool.migrate_from = (number == 7 && changed).then(|| "1".to_owned()).into_iter().collect();
-    Arc::new(tool)
-}
-
-fn fingerprint(number: usize, changed: bool) -> Fingerprint {
-    world::fingerprint(number + 2, changed)
-}
-
-fn parts(seed: Seed, run: &Run) -> Vec<AssistantPart> {
-    let known = run.current().iter().map(|call| ToolCall {
-        id: call.provider_id.clone(),
-        name: call.name.clone(),
-        arguments: call.arguments().text.to_string(),
-    });
-    let known: Vec<_> = known.collect();
-    let arguments = |at: u8| match (seed.2.wrapping_add(at)) % 16 {
-        0 => "x".repeat(65),
-        1 => "[[[[1]]]]".to_owned(),
-        _ => format!(r#"{{"v":{}}}"#, at % 2),
-    };
-    let more = (0..seed.1 % 9).map(|at| ToolCall {
-        id: if seed.3 % 3 == 0 { "same".to_owned() } else { format!("p{}", at % 3) },
-        name: format!("t{}", seed.3.wrapping_add(at) % 8),
-        arguments: arguments(at),
-    });
-    known.into_iter().chain(more).map(AssistantPart::Call).collect()
-}
-
-/// An event that more or less fits the run.
-fn event(run: &Run, seed: Seed, at: Time) -> Event {
-    let calls = run.calls();
-    let near = calls.len().saturating_sub(8);
-    let open: Vec<_> = run.current().iter().filter(|call| call.result().is_none()).collect();
-    let any = calls.get(near + usize::from(seed.1) % calls.len().clamp(1, 8));
-    let call = open.get(usize::from(seed.1) % open.len().max(1)).copied().filter(|_| seed.0 < 230).or(any);
-    // Most events fit, or nothing would ever happen.
-    let kind = match (run.phase(), call.map(crate::run::Call::stage)) {
-        _ if seed.0 >= 160 => seed.0,
-        (Phase::Idle | Phase::Finished | Phase::Stopped(_), _) => 0,
-        (Phase::Generating, _) => 3,
-        (_, Some(Stage::Open)) => 15,
-        (_, Some(Stage::Running)) => 9 + seed.0 % 6,
-        _ => 23,
-    };
-    let id = call.map_or_else(|| "none".into(), |call| call.id.clone());
-    let attempt = call.map_or(1, |call| call.attempts).saturating_sub(u32::from(seed.3 % 16 == 0));
-    let by = if seed.3 % 16 == 1 { Principal::from("stranger") } else { owner() };
-    match kind % 24 {
-        0 => Event::Prompt(Prompt::new(vec![Part::text("go")], by, at)),
-        1 => Event::Continue { by, at },
-        2 => Event::Called {
-            index: u32::from(seed.1 % 4),
-            provider_id: "early".to_owned(),
-            name: format!("t{}", seed.2 % 8),
-            arguments: "{}".to_owned(),
-        },
-        3 | 4 => {
-            let finish = match seed.2 % 12 {
-                0 => FinishReason::Length,
-                1 => FinishReason::ContentFilter,
-                2 => FinishReason::Other("odd".to_owned()),
-                _ => FinishReason::ToolCalls,
-            };
-            Event::TurnEnded { parts: parts(seed, run), finish, usage: Usage::default(), at }
-        }
-        5 if seed.2 % 4 == 0 => Event::TurnFailed { error: "gone".to_owned(), at },
-        6 if seed.2 % 2 == 0 => Event::Recover { at },
-        7 if seed.2 % 8 == 0 => Event::Cancel { by, at },
-        8 => Event::Tick { at },
-        9 => Event::Asked { call: id, attempt, question: Question::approval("may I?"), at },
-        10 => Event::Stepped { call: id, attempt, name: "step".to_owned(), value: json!(1) },
-        11..=14 => {
-            let outcome = match seed.2 % 6 {
-                0 => Err(CallError::Failed(Failure::told("no").retryable())),
-                1 => Err(CallError::TimedOut { limit: std::time::Duration::from_secs(1) }),
-                2 => Err(CallError::Panicked { message: "ouch".to_owned() }),
-                _ => Ok(world::output()),
-            };
-            Event::Ended { call: id, attempt, outcome, at }
-        }
-        15..=18 => {
-            let open = call.map_or(1, |call| call.next_obligation().number);
-            let number = open.saturating_sub(1 + u32::from(seed.3 % 8 == 2));
-            let obligation = ObligationId { call: id, number };
-            Event::Decide { ruling: ruling(run, &obligation, seed), obligation, by, at }
-        }
-        _ => Event::Inspected { inspection: inspection(run, &id, seed), call: id, at },
-    }
-}
-
-fn inspection(run: &Run, id: &crate::run::CallId, seed: Seed) -> Inspection {
-    let text: Arc<str> = run.call(id).map_or_else(|| "{}".into(), |call| Arc::clone(&call.arguments().text));
-    let name = run.call(id).map_or("t0", |call| &call.name);
-    let says = [world::Says::Allow, world::Says::Allow, world::Says::Ask, world::Says::Deny][usize::from(seed.2 % 4)];
-    match seed.3 % 16 {
-        15 => world::rejected(id, &text),
-        changed => world::accepted(id, tool(name, changed == 14), &text, says),
-    }
-}
-
-fn ruling(run: &Run, obligation: &ObligationId, seed: Seed) -> Ruling {
-    let decision = match seed.2 % 9 {
-        0 | 1 => Decision::Approve,
-        2 => Decision::ApproveForRun,
-        3 | 4 => Decision::Edit { arguments: json!({"v": 9}) },
-        5 => Decision::Deny { reason: None },
-        6 => Decision::Respond { output: json!({"done": true}) },
-        7 => Decision::Answer { value: json!("yes") },
-        _ => Decision::Fail { error: "no".to_owned() },
-    };
-    let name = run.call(&obligation.call).map_or("t0", |call| &call.name);
-    let text: Arc<str> = json!({"v": 9}).to_string().into();
-    let says = if seed.1 % 8 == 7 { world::Says::Deny } else { world::Says::Ask };
-    let inspection = matches!(decision, Decision::Edit { .. })
-        .then(|| world::accepted(&obligation.call, tool(name, seed.3 % 16 == 14), &text, says));
-    let output = matches!(decision, Decision::Respond { .. }).then(world::output);
-    Ruling { obligation: obligation.clone(), decision, inspection, output }
-}
+use crate::run::{Effect, LogEvent, Run, RunOptions, Time, step};
 
 pub(super) fn created(options: RunOptions) -> Vec<LogEvent> {
     vec![LogEvent::Created { run: "run".into(), owner: owner(), options, messages: Vec::new(), at: Time(0) }]
@@ -219,7 +46,7 @@ pub(super) fn seeds(count: usize) -> impl Strategy<Value = Vec<Seed>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 160, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn random_events_break_no_invariant(options in options(), seeds in seeds(120)) {
