@@ -25,10 +25,13 @@ pub(super) enum Happened {
 impl Driver<'_> {
     pub(super) async fn next(&mut self) -> Happened {
         let timer = self.timer();
-        if timer.is_some_and(|at| at <= Instant::now()) {
-            // First, so that a model that never pauses cannot keep a lease from being prolonged.
+        if !self.was_time && timer.is_some_and(|at| at <= Instant::now()) {
+            // First, so that a model that never pauses cannot keep a lease from being prolonged; but not twice in a row, so
+            // that a lease that is over at once cannot keep everything else from happening.
+            self.was_time = true;
             return Happened::Time;
         }
+        self.was_time = false;
         let cancellation = self.agent.context.cancellation().clone();
         tokio::select! {
             biased;
