@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens as _, format_ident, quote, quote_spanned};
+use proc_macro2::TokenStream;
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Lit, spanned::Spanned as _};
 
 use super::{evidence, hidden};
@@ -16,23 +16,32 @@ use crate::{
     },
 };
 
-/// The parameters as data: what that refers to, and an expression for each.
+/// The parameters as data: the statics that they need, and a reference to all of them.
 ///
 /// Where something is evaluated that can fail, each parameter has a static of its own, because the compiler says of each
 /// static only the first thing that failed; but it takes long over each.
-pub(crate) fn fields(tool: &Tool) -> (TokenStream, Vec<TokenStream>) {
+pub(crate) fn fields(tool: &Tool) -> (TokenStream, TokenStream) {
     let mut statics = TokenStream::new();
-    let fields = tool.args().enumerate().map(|(index, arg)| {
-        let (rules, value) = field(index, arg);
-        if plain(arg) {
-            return value;
-        }
-        let name = format_ident!("__F{index}");
-        statics.extend(quote!(#rules static #name: __rt::Field = #value;));
-        name.into_token_stream()
-    });
-    let fields = fields.collect();
-    (statics, fields)
+    let fields: Vec<_> = tool
+        .args()
+        .enumerate()
+        .map(|(index, arg)| {
+            let (rules, value) = field(index, arg);
+            if plain(arg) {
+                return value;
+            }
+            let name = format_ident!("__F{index}");
+            statics.extend(quote!(#rules static #name: __rt::Field = #value;));
+            name.into_token_stream()
+        })
+        .collect();
+    if statics.is_empty() {
+        return (statics, quote!(&[#(#fields),*]));
+    }
+    // A static of its own, because a constant must not look at what failed.
+    let count = fields.len();
+    statics.extend(quote!(static __FIELDS: [__rt::Field; #count] = [#(#fields),*];));
+    (statics, quote!(&__FIELDS))
 }
 
 fn plain(arg: &Arg) -> bool {
@@ -47,17 +56,20 @@ fn plain(arg: &Arg) -> bool {
 /// What a parameter's data refers to, and the data.
 fn field(index: usize, arg: &Arg) -> (TokenStream, TokenStream) {
     let (ty, name) = (&arg.ty, &arg.name);
-    let describe = arg.doc.as_ref().map(|doc| quote!(.describe(#doc)));
+    let doc = match &arg.doc {
+        Some(doc) => doc.into_token_stream(),
+        None => quote!(""),
+    };
+    let typed = evidence(ty, "Typed");
+    let constructor = match arg.attrs.secret {
+        Some(_) => quote_spanned!(ty.span()=> #typed::secret(#name, #doc)),
+        None => quote_spanned!(ty.span()=> #typed::new(#name, #doc)),
+    };
+    let escaped = name.contains(|c: char| c < ' ' || c == '"' || c == '\\').then(|| quote!(.escaped()));
     let examples = (!arg.attrs.examples.is_empty()).then(|| {
         let texts = arg.attrs.examples.iter().filter_map(json);
         quote!(.examples(&[#(#texts),*]))
     });
-    let param = quote!(__rt::Param::new(#name) #describe #examples);
-    let typed = evidence(ty, "Typed");
-    let constructor = match arg.attrs.secret {
-        Some(_) => quote_spanned!(ty.span()=> #typed::secret(#param)),
-        None => quote_spanned!(ty.span()=> #typed::new(#param)),
-    };
     let default = arg.attrs.default.as_ref().map(|default| {
         let expr = default.expr();
         let literal = match default {
@@ -77,7 +89,7 @@ fn field(index: usize, arg: &Arg) -> (TokenStream, TokenStream) {
     });
     let (rules, checks) = checks(index, arg);
     let limits = (!checks.is_empty()).then(|| quote!(.limits(&[#(#checks),*])));
-    (rules, quote!(#constructor #default #limits))
+    (rules, quote!(#constructor #escaped #examples #default #limits))
 }
 
 /// The statics that the checks refer to, and the checks.
@@ -118,35 +130,31 @@ fn checks(index: usize, arg: &Arg) -> (TokenStream, Vec<TokenStream>) {
     (statics, checks)
 }
 
-/// `Tool::decode`.
-pub(crate) fn decode(tool: &Tool) -> TokenStream {
+/// `Tool::Values` and `Tool::input`.
+pub(crate) fn input(tool: &Tool) -> TokenStream {
     let marker = &tool.marker;
-    let [text, cx, refused] = ["text", "cx", "refused"].map(hidden);
-    let slots: Vec<_> = (0..tool.args().count()).map(|index| hidden(&format!("slot{index}"))).collect();
-    let values = values(&slots);
+    let types: Vec<_> = tool.args().map(|arg| &arg.ty).collect();
+    let slots: Vec<_> = (0..types.len()).map(|index| hidden(&format!("slot{index}"))).collect();
     let fields = tool.args().zip(&slots).map(|(arg, slot)| {
         let ident = &arg.ident;
         quote!(#ident: #slot)
     });
+    let types = values(&types, |first, rest| quote!(__rt::Many<#first, #rest>));
+    let values = values(&slots, |first, rest| quote!(__rt::Many(#first, #rest)));
     quote! {
-        fn decode(#text: &str, #cx: &__rt::Context) -> ::core::result::Result<#marker, __rt::Refused> {
-            match __rt::values(&__DEF, #text, #cx) {
-                ::core::result::Result::Ok(#values) => ::core::result::Result::Ok(#marker { #(#fields),* }),
-                ::core::result::Result::Err(#refused) => ::core::result::Result::Err(#refused),
-            }
+        type Values = #types;
+
+        fn input(#values: Self::Values) -> #marker {
+            #marker { #(#fields),* }
         }
     }
 }
 
-/// The pattern of all values: a tuple, or of more than eight a tuple and the rest.
-fn values(slots: &[Ident]) -> TokenStream {
-    match slots.split_at_checked(8) {
-        Some((first, rest)) if !rest.is_empty() => {
-            let rest = values(rest);
-            quote!(__rt::Many((#(#first,)*), #rest))
-        }
-        _ => quote!((#(#slots,)*)),
-    }
+/// A tuple, or of more than eight a tuple and the rest.
+fn values<T: ToTokens>(each: &[T], many: fn(TokenStream, TokenStream) -> TokenStream) -> TokenStream {
+    let (first, rest) = each.split_at(each.len().min(8));
+    let first = quote!((#(#first,)*));
+    if rest.is_empty() { first } else { many(first, values(rest, many)) }
 }
 
 /// The JSON text of a literal.

@@ -50,7 +50,7 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
     let Tool { marker, name, .. } = tool;
     let (statics, fields) = fields::fields(tool);
     let (executor, returned) = work::output(tool);
-    let decode = fields::decode(tool);
+    let input = fields::input(tool);
     let output = work::output_type(tool);
     let asks = work::asks(tool);
     let work = work::work(tool);
@@ -67,7 +67,7 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
             use #runtime as __rt;
             #statics
             #executor
-            static __DEF: __rt::Def = __rt::Def::new(#name, #description, &[#(#fields),*], #returned) #options #answer;
+            static __DEF: __rt::Def = __rt::Def::new(#name, #description, #fields, #returned) #options #answer;
 
             #[automatically_derived]
             impl __rt::Tool for #marker {
@@ -79,7 +79,7 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
                     &__DEF
                 }
 
-                #decode
+                #input
                 #asks
             }
 
@@ -106,13 +106,14 @@ pub(crate) fn stub(tool: &Tool) -> TokenStream {
             impl __rt::Tool for #marker {
                 type Input = #marker;
                 type Output = #output;
+                type Values = ();
                 const NAME: &'static str = #name;
 
                 fn def() -> &'static __rt::Def {
                     ::core::unreachable!("this does not compile")
                 }
 
-                fn decode(_: &str, _: &__rt::Context) -> ::core::result::Result<#marker, __rt::Refused> {
+                fn input((): ()) -> #marker {
                     ::core::unreachable!("this does not compile")
                 }
             }

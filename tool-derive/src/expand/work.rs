@@ -14,9 +14,8 @@ use crate::{
 /// known of the output.
 pub(crate) fn output(tool: &Tool) -> (TokenStream, TokenStream) {
     let marker = &tool.marker;
-    let executor = |ty: TokenStream, value: TokenStream| {
-        (quote!(static __OUTPUT: #ty = #value;), quote!(__OUTPUT.returned()))
-    };
+    let executor =
+        |ty: TokenStream, value: TokenStream| (quote!(static __OUTPUT: #ty = #value;), quote!(__OUTPUT.returned()));
     match (&tool.body, &tool.options.output) {
         (Body::Fn(function), _) => {
             let Function { returns, returns_span, .. } = &**function;
@@ -85,7 +84,7 @@ fn value_of(returns: &Type) -> &Type {
 
 /// `Tool::asks`, for a tool whose predicate is asked about approval.
 pub(crate) fn asks(tool: &Tool) -> Option<TokenStream> {
-    let (marker, input) = (&tool.marker, hidden("input"));
+    let (marker, input) = (&tool.marker, hidden("_input"));
     let Some(Approval::When(predicate)) = tool.options.approval.as_ref().map(|approval| &approval.value) else {
         return None;
     };
@@ -101,15 +100,12 @@ pub(crate) fn asks(tool: &Tool) -> Option<TokenStream> {
 pub(crate) fn work(tool: &Tool) -> TokenStream {
     let marker = &tool.marker;
     if !tool.takes_state() {
-        let [input, cx] = ["input", "cx"].map(hidden);
+        let [input, cx] = ["_input", "_cx"].map(hidden);
         let work = done(tool, Access::Provided);
         return quote! {
             #[automatically_derived]
             impl __rt::Free for #marker {
-                #[allow(unused_variables)]
-                fn work<'a>(#input: #marker, #cx: &'a __rt::Context) -> __rt::CallFuture<'a> {
-                    #work
-                }
+                fn work<'a>(#input: #marker, #cx: &'a __rt::Context) -> __rt::CallFuture<'a> #work
             }
         };
     }
@@ -132,7 +128,7 @@ pub(crate) fn work(tool: &Tool) -> TokenStream {
 /// `fn __work` of a function that takes something from the state: its first parameters are what it takes.
 fn shared(tool: &Tool) -> TokenStream {
     let (Body::Fn(function), marker) = (&tool.body, &tool.marker) else { return TokenStream::new() };
-    let [cx, input] = ["cx", "input"].map(hidden);
+    let [cx, input] = ["_cx", "_input"].map(hidden);
     let params = taken(tool).enumerate().map(|(index, ty)| {
         let state = hidden(&format!("state{index}"));
         quote!(#state: &'a #ty)
@@ -149,7 +145,7 @@ fn shared(tool: &Tool) -> TokenStream {
 /// The boxed call of a function.
 fn called(tool: &Tool, function: &Function) -> TokenStream {
     let Function { path, span, is_async, .. } = function;
-    let (marker, input) = (&tool.marker, hidden("input"));
+    let (marker, input) = (&tool.marker, hidden("_input"));
     let mut given = taken(tool).enumerate().map(|(index, _)| hidden(&format!("state{index}")));
     let receiver = function.owner.as_ref().and_then(|_| given.next()).map(ToTokens::into_token_stream);
     let mut args: Vec<TokenStream> = receiver.into_iter().collect();
@@ -166,7 +162,7 @@ fn called(tool: &Tool, function: &Function) -> TokenStream {
                 quote!(#by_value(#state))
             }),
             Input::Context { span, by_ref } => {
-                let cx = syn::Ident::new("cx", Span::mixed_site().located_at(*span));
+                let cx = syn::Ident::new("_cx", Span::mixed_site().located_at(*span));
                 Some(if *by_ref { quote!(#cx) } else { quote_spanned!(*span=> ::core::clone::Clone::clone(#cx)) })
             }
         });
@@ -216,7 +212,10 @@ impl Access {
 
 /// What hands the tool to the linker; compiled only where tools are collected.
 pub(crate) fn collected(tool: &Tool) -> TokenStream {
-    let [state, text, cx] = ["state", "text", "cx"].map(hidden);
+    if !cfg!(feature = "collect") {
+        return TokenStream::new();
+    }
+    let [state, text, cx] = ["state", "text", "_cx"].map(hidden);
     let marker = &tool.marker;
     let started =
         if tool.takes_state() { started(tool, Access::Collected) } else { quote!(__rt::start::<#marker>(#text, #cx)) };
@@ -237,7 +236,7 @@ pub(crate) fn collected(tool: &Tool) -> TokenStream {
 }
 
 fn function(name: &TokenStream, param: &TokenStream, bounds: &TokenStream, body: &TokenStream) -> TokenStream {
-    let (text, cx) = (hidden("text"), hidden("cx"));
+    let (text, cx) = (hidden("text"), hidden("_cx"));
     quote! {
         #[allow(unused_variables)]
         fn #name (#param, #text: &'a str, #cx: &'a __rt::Context)
@@ -251,7 +250,7 @@ fn function(name: &TokenStream, param: &TokenStream, bounds: &TokenStream, body:
 
 /// The accepted call of a tool that takes state.
 fn started(tool: &Tool, access: Access) -> TokenStream {
-    let [text, cx, input, refused] = ["text", "cx", "input", "refused"].map(hidden);
+    let [text, cx, input, refused] = ["text", "_cx", "_input", "refused"].map(hidden);
     let marker = &tool.marker;
     let work = done(tool, access);
     quote! {
@@ -268,17 +267,17 @@ fn started(tool: &Tool, access: Access) -> TokenStream {
 
 /// The boxed work.
 fn done(tool: &Tool, access: Access) -> TokenStream {
-    let [state, cx, input] = ["state", "cx", "input"].map(hidden);
+    let [state, cx, input] = ["state", "_cx", "_input"].map(hidden);
     match &tool.body {
         Body::Fn(function) if taken(tool).next().is_none() => called(tool, function),
         Body::Fn(_) => {
             let states = taken(tool).map(|ty| access.of(ty, &state));
-            quote!(__work(#(#states,)* #input, #cx))
+            quote!({ __work(#(#states,)* #input, #cx) })
         }
-        Body::Struct if tool.options.external.is_some() => quote!(__rt::outside()),
+        Body::Struct if tool.options.external.is_some() => quote!({ __rt::outside() }),
         Body::Struct => {
             let given = tool.options.state.as_ref().map_or_else(|| quote!(&()), |ty| access.of(&ty.value, &state));
-            quote!(__OUTPUT.start(#input, #given, #cx))
+            quote!({ __OUTPUT.start(#input, #given, #cx) })
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The traits that `#[tool]` implements, and those that a user of it does.
 
-use super::{Approval, CallFuture, Context, Def, Part, Refused, Start, Started};
+use super::{Approval, CallFuture, Context, Def, Part, Refused, Start, Started, Values};
 
 /// A declared tool. `#[tool]` implements it.
 #[diagnostic::on_unimplemented(
@@ -13,6 +13,9 @@ pub trait Tool {
     type Input: 'static;
     /// The value that the tool gives back: `T` of a `Result<T, E>`.
     type Output;
+    /// The types of the parameters, in order.
+    #[doc(hidden)]
+    type Values: Values;
     /// The name that the model calls.
     const NAME: &'static str;
 
@@ -20,7 +23,14 @@ pub trait Tool {
     fn def() -> &'static Def;
 
     /// Reads arguments, with everything that is wrong with them in the error.
-    fn decode(arguments: &str, cx: &Context) -> Result<Self::Input, Refused>;
+    #[inline]
+    fn decode(arguments: &str, cx: &Context) -> Result<Self::Input, Refused> {
+        Ok(Self::input(Self::Values::read(Self::def(), arguments, cx)?))
+    }
+
+    /// The parameters as a struct.
+    #[doc(hidden)]
+    fn input(values: Self::Values) -> Self::Input;
 
     /// Whether a person must approve a call with this input first.
     #[doc(hidden)]

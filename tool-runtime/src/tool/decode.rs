@@ -3,7 +3,7 @@
 //! Well-formed arguments are read once, each value by the code of its type. Anything else goes to [`diagnose`], which
 //! reads the text again and explains everything that is wrong with it.
 
-use super::{Context, Def, Failure, Values, diagnose, slots::Slot};
+use super::{Context, Def, Failure, diagnose, slots::Slot};
 use crate::feedback::Rejection;
 use crate::json::Object;
 
@@ -14,12 +14,6 @@ pub enum Refused {
     Arguments(Rejection),
     /// The application did not provide what the tool needs.
     Failed(Failure),
-}
-
-/// Reads the arguments `text` of the tool `def`, whose parameters have the types of `V`, in order.
-#[inline]
-pub fn values<V: Values>(def: &'static Def, text: &str, cx: &Context) -> Result<V, Refused> {
-    V::read(def, text, cx)
 }
 
 /// Fills `slots`, which belong to the parameters of `def` in order, from `text`.

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use super::{Approval, CallError, Effect, Output, Field, ReadAnswer, Returned, ToolSpec, Traits, Ui, describe};
+use super::{Approval, CallError, Effect, Field, Output, ReadAnswer, Returned, ToolSpec, Traits, Ui, describe};
 use crate::schema::Validator;
 
 /// The declaration of a tool, as constants.

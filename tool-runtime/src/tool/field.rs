@@ -23,39 +23,14 @@ pub struct Param {
 }
 
 impl Param {
-    /// A parameter without description.
-    pub const fn new(name: &'static str) -> Self {
-        Self { name, description: "", secret: false, plain: is_plain(name), examples: &[] }
-    }
-
-    /// Adds a description.
-    pub const fn describe(mut self, description: &'static str) -> Self {
-        self.description = description;
-        self
-    }
-
-    /// Adds examples, each a JSON text.
-    pub const fn examples(mut self, examples: &'static [&'static str]) -> Self {
-        self.examples = examples;
-        self
+    const fn new(name: &'static str, description: &'static str) -> Self {
+        Self { name, description, secret: false, plain: true, examples: &[] }
     }
 
     /// Whether `key` in the arguments means this parameter.
     pub(super) fn is_called(&self, key: &str) -> bool {
         self.name == key && !self.secret
     }
-}
-
-const fn is_plain(name: &str) -> bool {
-    let bytes = name.as_bytes();
-    let mut index = 0;
-    while index < bytes.len() {
-        if matches!(bytes[index], 0..=0x1f | b'"' | b'\\') {
-            return false;
-        }
-        index += 1;
-    }
-    true
 }
 
 /// One parameter: what is known of it, and the code that reads and describes its type.
@@ -83,13 +58,13 @@ pub struct Field {
 pub struct Typed<T>(PhantomData<fn() -> T>);
 
 impl<T: 'static> Typed<T> {
-    /// A parameter that the model gives.
-    pub const fn new(param: Param) -> Field
+    /// A parameter that the model gives, with its name and description.
+    pub const fn new(name: &'static str, description: &'static str) -> Field
     where
         T: ToolInput,
     {
         Field {
-            param,
+            param: Param::new(name, description),
             read: read::<T>,
             absent: |place| put(place, T::absent()),
             schema: T::schema,
@@ -102,10 +77,11 @@ impl<T: 'static> Typed<T> {
     }
 
     /// A parameter that the application gives and the model never sees.
-    pub const fn secret(mut param: Param) -> Field
+    pub const fn secret(name: &'static str, description: &'static str) -> Field
     where
         T: ToolSecret,
     {
+        let mut param = Param::new(name, description);
         param.secret = true;
         param.plain = false;
         Field {
@@ -123,6 +99,18 @@ impl<T: 'static> Typed<T> {
 }
 
 impl Field {
+    /// Says that JSON escapes something of the name.
+    pub const fn escaped(mut self) -> Self {
+        self.param.plain = false;
+        self
+    }
+
+    /// Adds examples, each a JSON text.
+    pub const fn examples(mut self, examples: &'static [&'static str]) -> Self {
+        self.param.examples = examples;
+        self
+    }
+
     /// Adds the value that stands in when none is given, and its JSON for the schema.
     pub const fn default(mut self, default: &'static dyn AnyGiven, json: fn() -> Option<Value>) -> Self {
         self.default = Some(default);
