@@ -28,12 +28,12 @@ pub(crate) fn measure(report: &mut Report) {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime starts");
     let alone = runtime.block_on(alone());
-    // The first turn's messages and ids are there for calls that do not run, too.
+    // What a call holds that has ended, too, such as its part of the conversation, is not of its waiting.
     let plain = runtime.block_on(agent(CALLS, false)) - runtime.block_on(agent(0, false));
-    let logged = runtime.block_on(agent(CALLS, true)) - runtime.block_on(agent(0, true));
+    let logged = runtime.block_on(agent(CALLS, true));
     let how = format!("bytes a call: {plain:.0} in the agent, of which the tool's own boxed future {alone:.0}");
     report.at_most(names[0], plain - alone, 600.0, &how);
-    let how = format!("bytes a call, with its log in memory: {logged:.0}, of which the tool's own future {alone:.0}");
+    let how = format!("bytes a call, with its part of the conversation and its log: {logged:.0}, of which the tool's own future {alone:.0}");
     report.at_most(names[1], logged - alone, 2048.0, &how);
 }
 

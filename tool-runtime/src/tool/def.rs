@@ -179,6 +179,11 @@ impl Def {
         }
     }
 
+    /// Whether the spec was made.
+    pub fn is_used(&self) -> bool {
+        self.cache.0.get().is_some()
+    }
+
     /// The spec, made at the first call and shared.
     pub fn spec(&'static self) -> &'static Arc<ToolSpec> {
         &self.derived().spec

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::{task::JoinError, time::Instant};
 
-use super::{Asked, Asking, Driver, Person, Worked, now, people::Decided};
+use super::{Asked, Asking, Driver, Live, Person, Worked, now, people::Decided};
 use crate::agent::AgentError;
 use crate::model::{Delta, ModelError};
 use crate::run::{Event, Time};
@@ -46,7 +46,7 @@ impl Driver<'_> {
 
     /// When something is to be looked at again.
     fn timer(&self) -> Option<Instant> {
-        let limits = self.live.values().filter_map(|live| live.deadline);
+        let limits = self.live.values().filter_map(Live::deadline);
         let wake = self.wakes.first().map(|at| instant(*at));
         let waits = self.kept.run.obligations().next().is_some();
         let poll = (waits && self.agent.store.is_some()).then(|| self.refreshed + POLL);
