@@ -6,6 +6,7 @@ mod decisions;
 mod expiry;
 mod granted;
 mod kit;
+mod leases;
 mod limits;
 mod questions;
 mod random;

@@ -17,6 +17,7 @@ pub(crate) struct Wrapped {
     append: Hook<Append>,
     read: Hook<RunId>,
     change: Box<dyn Fn(String) -> String + Send + Sync>,
+    is_alone: bool,
 }
 
 impl Wrapped {
@@ -26,6 +27,7 @@ impl Wrapped {
             append: Box::new(|_| Box::pin(async { Ok(()) })),
             read: Box::new(|_| Box::pin(async { Ok(()) })),
             change: Box::new(|text| text),
+            is_alone: false,
         }
     }
 
@@ -47,6 +49,12 @@ impl Wrapped {
     /// With other texts than those that were stored.
     pub(crate) fn tampered(mut self, change: impl Fn(String) -> String + Send + Sync + 'static) -> Self {
         self.change = Box::new(change);
+        self
+    }
+
+    /// For one worker at a time: the lease of one that is gone does not have to be waited for.
+    pub(crate) fn alone(mut self) -> Self {
+        self.is_alone = true;
         self
     }
 
@@ -87,7 +95,12 @@ impl Store for Wrapped {
     }
 
     fn lease<'a>(&'a self, run: &'a RunId, worker: &'a str, now: Time, ttl: Duration) -> Promise<'a, Lease> {
-        self.inner.lease(run, worker, now, ttl)
+        Box::pin(async move {
+            match self.inner.lease(run, worker, now, ttl).await {
+                Err(StoreError::Leased { until }) if self.is_alone => self.inner.lease(run, worker, until, ttl).await,
+                leased => leased,
+            }
+        })
     }
 
     fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> Promise<'a, ()> {

@@ -50,6 +50,8 @@ pub(super) struct Driver<'a> {
     person: Option<Person>,
     /// When the run was last read from its store.
     refreshed: Instant,
+    /// Whether time was the last that happened.
+    was_time: bool,
     wakes: BTreeSet<Time>,
     /// The conversation as the model saw it last, for tools.
     messages: Arc<[Message]>,
@@ -73,6 +75,7 @@ impl<'a> Driver<'a> {
             people: VecDeque::new(),
             person: None,
             refreshed: Instant::now(),
+            was_time: false,
             wakes: BTreeSet::new(),
             messages: Arc::default(),
             failure: None,

@@ -25,10 +25,13 @@ pub(super) enum Happened {
 impl Driver<'_> {
     pub(super) async fn next(&mut self) -> Happened {
         let timer = self.timer();
-        if timer.is_some_and(|at| at <= Instant::now()) {
-            // First, so that a model that never pauses cannot keep a lease from being prolonged.
+        if !self.was_time && timer.is_some_and(|at| at <= Instant::now()) {
+            // First, so that a model that never pauses cannot keep a lease from being prolonged; but not twice in a row, so
+            // that a lease that is over at once cannot keep everything else from happening.
+            self.was_time = true;
             return Happened::Time;
         }
+        self.was_time = false;
         let cancellation = self.agent.context.cancellation().clone();
         tokio::select! {
             biased;
@@ -37,7 +40,7 @@ impl Driver<'_> {
             Some(asked) = self.asked.1.recv() => Happened::Asked(asked),
             decided = Person::decided(&mut self.person) => Happened::Decided(decided),
             delta = Asking::next(&mut self.asking) => Happened::Delta(delta),
-            () = tokio::time::sleep_until(timer.unwrap_or_else(Instant::now)), if timer.is_some() => Happened::Time,
+            () = until(timer) => Happened::Time,
         }
     }
 
@@ -52,6 +55,8 @@ impl Driver<'_> {
     }
 
     pub(super) async fn time_passed(&mut self) -> Result<(), AgentError> {
+        // However often this comes, the tasks of the calls get their turn.
+        tokio::task::yield_now().await;
         let time = now();
         if self.wakes.first().is_some_and(|at| *at <= time) {
             self.wakes.retain(|at| *at > time);
@@ -70,6 +75,14 @@ impl Driver<'_> {
         while let Some(joined) = self.jobs.try_join_next() {
             self.joined(joined);
         }
+    }
+}
+
+/// Waits until then. Without a time there is no timer, which not every runtime has.
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
     }
 }
 
