@@ -6,8 +6,8 @@ use super::{Broken, Record, StoreError, Stored, Waiting, WaitingItem, write::REV
 use crate::{
     run::{RunId, Time},
     store::{
-        common::waiting_item,
         number::{signed, size, unsigned},
+        rows::waiting_item,
     },
 };
 
