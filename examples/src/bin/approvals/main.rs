@@ -1,0 +1,159 @@
+//! Refunds that wait for somebody, over several runs of a program.
+//!
+//! ```sh
+//! alias approvals='cargo run -q -p examples --bin approvals --'
+//! approvals ask "refund 40 euros for order A102"   # a call waits; the program ends
+//! approvals list                                   # in another process
+//! approvals approve RUN/CALL.1
+//! approvals resume                                 # the money moves
+//! ```
+//!
+//! Runs are kept in a file of SQLite, or in PostgreSQL where `DATABASE_URL` names a server.
+
+mod command;
+mod desk;
+mod place;
+mod show;
+
+use std::{process::ExitCode, time::Duration};
+
+use clap::Parser as _;
+use tool_runtime::{
+    Agent, AgentError, Context,
+    agent::{Decision, Event, Front, Session},
+    run::{ObligationId, RunId},
+    store::{StoreError, Waiting},
+    terminal::Terminal,
+};
+
+use command::{Cli, Command, Id};
+
+const INSTRUCTIONS: &str = "You are the desk of a small shop. Look an order up before you pay money back.";
+
+/// Whoever started the program sees what happens, but is not asked: decisions come from other processes.
+struct Watching(Terminal);
+
+impl Front for Watching {
+    fn event(&self, event: Event<'_>) {
+        self.0.event(event);
+    }
+
+    fn attends(&self) -> bool {
+        false
+    }
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run(Cli::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(text) => {
+            eprintln!("{text}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(cli: Cli) -> Result<(), String> {
+    let place = place::open(cli.store).await?;
+    let agent = Agent::new(examples::model())
+        .tools(desk::tools(place.ledger))
+        .instructions(INSTRUCTIONS)
+        .context(Context::new("").with_principal(&cli.user))
+        .front(Watching(Terminal::with(std::io::empty(), std::io::stdout())))
+        .store(place.store)
+        // How long a run is left alone whose process died.
+        .lease(Duration::from_secs(5));
+    let user = cli.user.as_str();
+    match cli.command {
+        Command::Ask { text, run } => {
+            let mut session = match run {
+                Some(run) => open(&agent, &run).await?,
+                None => agent.session(),
+            };
+            let reply = session.send(text.join(" ")).await;
+            ended(&session, reply.map(drop))
+        }
+        Command::List { all } => {
+            let filter = if all { Waiting::new() } else { Waiting::new().by(user) };
+            show::list(&agent.waiting(&filter).await.map_err(|error| error.to_string())?, user, all);
+            Ok(())
+        }
+        Command::Show { id } => {
+            let (run, obligation) = find(&agent, &id).await?;
+            let session = open(&agent, run.as_str()).await?;
+            let open = session.run().obligation(&obligation);
+            show::one(session.run(), open.ok_or_else(|| format!("{id} does not wait; `list` shows what does"))?);
+            Ok(())
+        }
+        Command::Approve { id } => decide(&agent, &id, Decision::Approve, user).await,
+        Command::Edit { id, arguments } => decide(&agent, &id, Decision::Edit { arguments }, user).await,
+        Command::Deny { id, reason } => {
+            let reason = Some(reason.join(" ")).filter(|reason| !reason.is_empty());
+            decide(&agent, &id, Decision::Deny { reason }, user).await
+        }
+        Command::Respond { id, output } => decide(&agent, &id, Decision::Respond { output }, user).await,
+        Command::Resume { run: Some(run) } => {
+            let mut session = open(&agent, &run).await?;
+            let reply = session.resume().await;
+            ended(&session, reply.map(drop))
+        }
+        Command::Resume { run: None } => {
+            let count = agent.sweep().await.map_err(|error| error.to_string())?;
+            println!("\n{count} {} taken up", if count == 1 { "run was" } else { "runs were" });
+            Ok(())
+        }
+    }
+}
+
+/// Says what a run is at when the program leaves it.
+fn ended(session: &Session, came: Result<(), AgentError>) -> Result<(), String> {
+    came.map_err(|error| match error {
+        AgentError::Store(StoreError::Leased { .. }) => {
+            "another process drives this run, or died less than five seconds ago; try again in a moment".to_owned()
+        }
+        other => other.to_string(),
+    })?;
+    println!("\nrun {}", session.id());
+    for open in session.obligations() {
+        println!("waits for a decision: {}", Id::of(session.id(), &open.id));
+    }
+    Ok(())
+}
+
+async fn decide(agent: &Agent, id: &Id, decision: Decision, user: &str) -> Result<(), String> {
+    let (run, obligation) = find(agent, id).await?;
+    agent.decide(&run, &obligation, decision, user).await.map_err(|error| show::refused(&error, id, user))?;
+    println!("decided; `resume {run}` goes on");
+    Ok(())
+}
+
+/// What an id means: the beginning of a run's id is enough while something in it waits.
+async fn find(agent: &Agent, id: &Id) -> Result<(RunId, ObligationId), String> {
+    let waiting = agent.waiting(&Waiting::new()).await.map_err(|error| error.to_string())?;
+    let mut runs: Vec<RunId> = waiting.into_iter().map(|item| item.run).collect();
+    runs.retain(|run| run.as_str().starts_with(&id.run));
+    runs.dedup();
+    match &runs[..] {
+        [run] => Ok((run.clone(), id.obligation.clone())),
+        [] => Ok((id.run.as_str().into(), id.obligation.clone())),
+        _ => Err(format!("{id} could be in {} runs; write more of the run's id", runs.len())),
+    }
+}
+
+async fn open(agent: &Agent, run: &str) -> Result<Session, String> {
+    agent.open(&run.into()).await.map_err(|error| match error {
+        AgentError::Store(StoreError::NotFound) => format!("there is no run {run}; `list` shows those that wait"),
+        other => other.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decoder_and_schema_accept_the_same() {
+        tool_tests::agreement::check(&desk::tools("/nowhere".into()), 2000);
+    }
+}

@@ -1,0 +1,75 @@
+//! What a person sees of things that wait.
+
+use chrono::DateTime;
+use tool_runtime::{
+    AgentError,
+    feedback::one_line,
+    run::{Obligation, ObligationKind, Refusal, Run, Time},
+    store::{StoreError, WaitingItem},
+};
+
+use crate::command::Id;
+
+/// What waits, a line each. Texts of a model come escaped in what is shown.
+pub(crate) fn list(items: &[WaitingItem], user: &str, all: bool) {
+    if items.is_empty() {
+        println!("nothing waits{}", if all { String::new() } else { format!(" for {}", one_line(user)) });
+    }
+    for item in items {
+        let owner = one_line(item.owner.as_str());
+        println!(
+            "{}  {}  {owner}  {}",
+            Id::of(&item.run, &item.obligation.id),
+            when(item.obligation.since),
+            question(&item.obligation)
+        );
+    }
+}
+
+/// One thing that waits, with everything that will be used.
+pub(crate) fn one(run: &Run, open: &Obligation) {
+    println!("{}", question(open));
+    if matches!(open.kind, ObligationKind::Reconcile) {
+        println!("It was started, and the process that ran it is gone. Look into the ledger, then:");
+        println!("`respond` if it was done, `approve` to start it again, `deny` to leave it.");
+    }
+    println!("tool:    {} ({:?})", open.shown.title.as_deref().unwrap_or(&open.shown.tool), open.shown.effect);
+    for (name, value) in &open.shown.lines {
+        println!("  {name}: {value}");
+    }
+    println!("asked by {} at {}", one_line(run.owner().as_str()), when(open.since));
+}
+
+/// Why a decision did not count, and what to do.
+pub(crate) fn refused(error: &AgentError, id: &Id, user: &str) -> String {
+    match error {
+        AgentError::Store(StoreError::NotFound) => format!("there is no run {}; `list` shows what waits", id.run),
+        AgentError::Refused(Refusal::Unknown { .. }) => {
+            format!("nothing waits, or waited, under {id}; `list` shows what waits")
+        }
+        AgentError::Refused(Refusal::Forbidden) => {
+            format!("{} may not decide here; only who started the run may (`--as NAME`)", one_line(user))
+        }
+        AgentError::Refused(Refusal::Conflict { .. } | Refusal::Closed { .. }) => {
+            format!("too late, nothing was changed: {error}")
+        }
+        AgentError::Refused(Refusal::Invalid { feedback }) => {
+            let lines = feedback.problems().iter().map(|problem| format!("\n  ! {}", one_line(&problem.to_string())));
+            format!("this does not fit, and it still waits:{}", lines.collect::<String>())
+        }
+        other => other.to_string(),
+    }
+}
+
+fn question(open: &Obligation) -> String {
+    let asked = open.shown.challenge.clone().unwrap_or_else(|| {
+        let values = open.shown.lines.iter().map(|(name, value)| format!(" {name}={value}"));
+        format!("{}{}", open.shown.tool, values.collect::<String>())
+    });
+    if matches!(open.kind, ObligationKind::Reconcile) { format!("what came of it? {asked}") } else { asked }
+}
+
+fn when(time: Time) -> String {
+    let time = i64::try_from(time.0).ok().and_then(DateTime::from_timestamp_millis);
+    time.map(|time| time.format("%Y-%m-%d %H:%M:%S UTC").to_string()).unwrap_or_default()
+}
