@@ -64,7 +64,7 @@ struct Secret(String);
 
 impl Context {
     /// The context of the call `call_id`, without principal, deadline or listeners.
-    pub fn new(call_id: impl Into<Arc<str>>) -> Self {
+    pub fn new(call_id: impl AsRef<str>) -> Self {
         Self::default().for_call(call_id)
     }
 
@@ -137,8 +137,13 @@ impl Context {
     }
 
     /// The same context for the call `call_id`.
-    pub fn for_call(mut self, call_id: impl Into<Arc<str>>) -> Self {
-        self.change().id = call_id.into();
+    pub fn for_call(self, call_id: impl AsRef<str>) -> Self {
+        self.for_shared(Arc::from(call_id.as_ref()))
+    }
+
+    /// The same, without a copy.
+    pub(crate) fn for_shared(mut self, call_id: Arc<str>) -> Self {
+        self.change().id = call_id;
         self
     }
 

@@ -217,7 +217,7 @@ impl<'a> Driver<'a> {
 
     /// What a call may know.
     fn context(&self, call: &CallId) -> Context {
-        let cx = self.turn_context.clone().for_call(call.shared());
+        let cx = self.turn_context.clone().for_shared(call.shared());
         let taint = self.kept.run.taint();
         // More calls of the turn may have ended since.
         if cx.taint().len() == taint.len() { cx } else { cx.with_taint(taint) }
