@@ -207,9 +207,7 @@ impl From<rusqlite::Error> for Broken {
 impl From<Broken> for StoreError {
     fn from(broken: Broken) -> Self {
         match broken {
-            Broken::Busy => {
-                Self::unavailable("another process has kept SQLite's file locked for too long; try again")
-            }
+            Broken::Busy => Self::unavailable("another process has kept SQLite's file locked for too long; try again"),
             Broken::Other(error) => error,
         }
     }

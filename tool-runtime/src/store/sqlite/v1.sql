@@ -20,7 +20,9 @@ CREATE TABLE records (
     count INTEGER NOT NULL,
     -- From when on somebody should take the run up after it: 0 for at once, NULL for never.
     due INTEGER,
-    text TEXT NOT NULL
+    text TEXT NOT NULL,
+    -- A place that was not found is 0, rather than one that SQLite makes up.
+    CHECK (at > 0)
 ) STRICT;
 
 CREATE TABLE snapshots (
