@@ -87,7 +87,7 @@ async fn a_prompt_can_come_before_what_waits() {
 
 #[tokio::test]
 async fn a_denial_can_stop_the_turn() {
-    for store in stores() {
+    for store in stores().await {
         let world = World::new();
         let agent = agent(&store, tools(&world), [pays(&[5, 6]), Turn::say("ok")])
             .options(|options| options.on_deny = OnDeny::StopTurn);
@@ -117,7 +117,7 @@ async fn break_off(session: &mut Session) {
 
 #[tokio::test]
 async fn after_a_break_what_may_be_run_again_is_and_about_the_rest_a_person_is_asked() {
-    for store in stores() {
+    for store in stores().await {
         // What the person says about the call of which nobody knows, and how often it ran then.
         let decisions = [
             (Decision::Approve, 2, "done"),
@@ -154,7 +154,7 @@ async fn after_a_break_what_may_be_run_again_is_and_about_the_rest_a_person_is_a
 
 #[tokio::test]
 async fn what_was_lost_waits_for_somebody_where_nobody_is_there() {
-    for store in stores() {
+    for store in stores().await {
         let world = World::new();
         let agent = breaking(&store, &world).lease(Duration::from_millis(30));
         let mut session = agent.session();

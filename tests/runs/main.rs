@@ -7,6 +7,9 @@ mod expiry;
 mod granted;
 mod kit;
 mod limits;
+#[path = "../stores/place.rs"]
+#[allow(dead_code, reason = "shared with the tests of the stores")]
+mod place;
 mod questions;
 mod random;
 mod turns;

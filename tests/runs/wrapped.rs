@@ -1,6 +1,6 @@
 //! A store in which something happens behind the run's back.
 
-use std::{sync::Arc, time::Duration};
+use std::{any::Any, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use tool_runtime::{
@@ -17,6 +17,8 @@ pub(crate) struct Wrapped {
     append: Hook<Append>,
     read: Hook<RunId>,
     change: Box<dyn Fn(String) -> String + Send + Sync>,
+    /// After the store, so that it is dropped after it.
+    held: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Wrapped {
@@ -26,6 +28,7 @@ impl Wrapped {
             append: Box::new(|_| Box::pin(async { Ok(()) })),
             read: Box::new(|_| Box::pin(async { Ok(()) })),
             change: Box::new(|text| text),
+            held: None,
         }
     }
 
@@ -47,6 +50,12 @@ impl Wrapped {
     /// With other texts than those that were stored.
     pub(crate) fn tampered(mut self, change: impl Fn(String) -> String + Send + Sync + 'static) -> Self {
         self.change = Box::new(change);
+        self
+    }
+
+    /// With what the store needs until it is dropped.
+    pub(crate) fn holding(mut self, held: impl Any + Send + Sync) -> Self {
+        self.held = Some(Box::new(held));
         self
     }
 
