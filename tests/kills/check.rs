@@ -16,17 +16,11 @@ use crate::{
     world::{Person, SCRIPTS, World},
 };
 
-pub(crate) fn events(records: &[Record]) -> Vec<LogEvent> {
-    records.iter().flat_map(|record| record::decode(&record.text).unwrap()).collect()
-}
-
-/// The run of a log, if there is one.
-pub(crate) fn run(records: &[Record]) -> Option<Run> {
-    (!records.is_empty()).then(|| Run::fold(events(records)).unwrap())
-}
-
-pub(crate) fn check(case: &Case, records: &[Record], dir: &Path) {
-    let (run, log, world) = (run(records).unwrap(), events(records), World::of(dir));
+/// `run` was loaded, from a snapshot where there is one; `records` are its whole log.
+pub(crate) fn check(case: &Case, run: &Run, records: &[Record], dir: &Path) {
+    let log: Vec<LogEvent> = records.iter().flat_map(|record| record::decode(&record.text).unwrap()).collect();
+    assert_eq!(Run::fold(log.clone()).unwrap().freeze(), run.freeze(), "{case:?}");
+    let world = World::of(dir);
     let person = child::people()[case.person];
     let made: Vec<&str> = run.calls().iter().map(|call| call.name.as_str()).collect();
     let wanted: Vec<&str> = SCRIPTS[case.script].iter().flat_map(|turn| turn.iter().copied()).collect();
@@ -36,7 +30,7 @@ pub(crate) fn check(case: &Case, records: &[Record], dir: &Path) {
     }
     let is_known = |effect: &String| run.calls().iter().any(|call| effect.ends_with(&format!(" {}", call.id)));
     assert!(world.effects().iter().all(is_known), "{case:?}: {:?}", world.effects());
-    answered_once_and_in_order(case, &run);
+    answered_once_and_in_order(case, run);
 }
 
 fn of_call(case: &Case, person: Person, call: &Call, log: &[LogEvent], world: &World) {
@@ -80,7 +74,7 @@ fn of_call(case: &Case, person: Person, call: &Call, log: &[LogEvent], world: &W
         (_, CallResult::Succeeded { .. }) => assert!(effects >= 1, "{told}"),
         ("pay", CallResult::Denied { .. }) if person == Person::Picky => assert_eq!(effects, 0, "{told}"),
         // A lost call, left as it is.
-        (_, _) => assert!(once && person == Person::Lazy && starts == 1 && !case.kills.is_empty(), "{told}"),
+        (_, _) => assert!(once && person == Person::Lazy && starts >= 1 && !case.kills.is_empty(), "{told}"),
     }
 }
 

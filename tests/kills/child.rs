@@ -49,21 +49,25 @@ async fn store(dir: &Path) -> Arc<dyn Store> {
     }
 }
 
-/// Drives the run until it rests, or decides if it rests already.
+/// How long a process may take.
+const MOST: Duration = Duration::from_secs(60);
+
+/// Decides about what waits, and drives the run until it rests.
 #[tokio::test]
 #[ignore = "started by the tests beside it"]
 async fn lives() {
-    let dir = PathBuf::from(env::var_os(DIR).unwrap());
+    let dir = started();
     point::die_at(number(POINT).unwrap_or_default());
     if let Some(micros) = number(MICROS) {
         point::die_after(Duration::from_micros(micros));
     }
     let agent = agent(store(&dir).await, &dir, SCRIPTS[chosen(SCRIPT)]);
     let session = found(&agent, &dir).await;
-    match session.run().phase() {
-        Phase::Suspended => decide(&agent, &session, &dir).await,
-        Phase::Finished => {}
-        _ => drive(session).await,
+    if session.run().phase() == Phase::Suspended {
+        decide(&agent, &session, &dir).await;
+    }
+    if session.run().phase() != Phase::Finished {
+        drive(session).await;
     }
     fs::write(dir.join("passed"), point::passed().to_string()).unwrap();
 }
@@ -72,13 +76,22 @@ async fn lives() {
 #[tokio::test]
 #[ignore = "started by the tests beside it"]
 async fn works() {
-    let dir = PathBuf::from(env::var_os(DIR).unwrap());
+    let dir = started();
     let agent = agent(store(&dir).await, &dir, SCRIPTS[chosen(SCRIPT)]);
     fs::write(dir.join(format!("ready-{}", std::process::id())), "").unwrap();
     while !dir.join("go").exists() {
         std::thread::yield_now();
     }
     drive(found(&agent, &dir).await).await;
+}
+
+fn started() -> PathBuf {
+    std::thread::spawn(|| {
+        std::thread::sleep(MOST);
+        eprintln!("a process hangs");
+        std::process::exit(3);
+    });
+    PathBuf::from(env::var_os(DIR).unwrap())
 }
 
 /// The run of the place; a new one if it did not get into the store.

@@ -15,7 +15,7 @@ use tool_runtime::{
 
 use crate::{
     check, child,
-    parent::{Case, process, wait},
+    parent::{Case, process},
     place::{File, Schema},
     world::{Person, SCRIPTS, World, agent},
 };
@@ -62,14 +62,15 @@ async fn race(store: Arc<dyn Store>, dir: &Path, schema: Option<&str>) {
         ready(dir);
         fs::write(dir.join("go"), "").unwrap();
         for worker in &mut workers {
-            let status = wait(worker);
+            let status = worker.wait().unwrap();
             assert!(status.success(), "{status}: {}", fs::read_to_string(dir.join("said")).unwrap());
         }
         fs::remove_file(dir.join("go")).unwrap();
     }
     // Nothing died, so everything that must not run twice ran once.
     let case = Case { script: SCRIPT, person: 0, kills: Vec::new() };
-    check::check(&case, &store.read(&id, 0).await.unwrap(), dir);
+    let run = store.load(&id).await.unwrap().unwrap().run().unwrap();
+    check::check(&case, &run, &store.read(&id, 0).await.unwrap(), dir);
     let effects = world.effects();
     for (name, times) in [("pay", 3), ("add", 1), ("ask", 1)] {
         assert_eq!(effects.iter().filter(|effect| effect.starts_with(name)).count(), times, "{effects:?}");
