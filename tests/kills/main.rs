@@ -45,27 +45,27 @@ fn killed_at_every_point_when_nobody_looks_what_came_of_lost_calls() {
 
 #[test]
 fn killed_at_many_points_of_a_long_run() {
-    at_points_of(3, 0, 9);
+    at_points_of(3, 0, 7);
 }
 
 #[test]
 fn killed_again_where_the_run_is_taken_over() {
     let begun = Instant::now();
     // No two pairs of one distance.
-    let cases = (0..60).map(|number| {
-        let (first, second) = (1 + number * 37 % 130, 1 + number * 11 % 29);
+    let cases = (0..48).map(|number| {
+        let (first, second) = (1 + number * 37 % 101, 1 + number * 11 % 29);
         let (script, person) = ((number % 3) as usize, (number / 3 % 3) as usize);
         Case { script, person, kills: vec![Kill::Point(first), Kill::Point(second)] }
     });
     let killed = play_all(cases);
     println!("{killed} kills in {:.1?}", begun.elapsed());
-    assert!(killed >= 100, "{killed}");
+    assert!(killed >= 70, "{killed}");
 }
 
 #[test]
 fn killed_at_any_moment_again_and_again() {
     let begun = Instant::now();
-    let cases = (0..30).map(|number| {
+    let cases = (0..24).map(|number| {
         let moment = |kill: u64| Kill::Micros(2_000 + (number * 7919 + kill * 104_729) % 60_000);
         Case { script: (number % 4) as usize, person: (number % 3) as usize, kills: (0..4).map(moment).collect() }
     });

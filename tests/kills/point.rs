@@ -49,12 +49,14 @@ fn die() -> ! {
     }
 }
 
-/// Nobody attends, and there is a point wherever something is told.
+/// Nobody attends, and there are points in the middle of a model's turn, and between the log and what follows from it.
 pub(crate) struct Pointed;
 
 impl Front for Pointed {
-    fn event(&self, _: Event<'_>) {
-        point();
+    fn event(&self, event: Event<'_>) {
+        if matches!(event, Event::StepStarted { .. } | Event::CallArguments { .. } | Event::CallStarted(_)) {
+            point();
+        }
     }
 
     fn attends(&self) -> bool {
