@@ -6,6 +6,7 @@ mod decisions;
 mod expiry;
 mod granted;
 mod kit;
+mod leases;
 mod limits;
 #[path = "../stores/place.rs"]
 #[allow(dead_code, reason = "shared with the tests of the stores")]

@@ -144,39 +144,6 @@ async fn s13_a_worker_that_slept_too_long_does_not_go_on_with_what_another_took_
     }
 }
 
-#[tokio::test]
-async fn a_lease_is_prolonged_while_a_model_never_pauses() {
-    let store = memory();
-    let model = tool_runtime::model::FunctionModel::streaming(|_| {
-        futures_util::stream::unfold(0u32, |count| async move {
-            if count == 300 {
-                return None;
-            }
-            millis(1).await;
-            let delta = match count {
-                299 => tool_runtime::model::Delta::Finish(tool_runtime::model::FinishReason::Stop),
-                _ => tool_runtime::model::Delta::Text("x".into()),
-            };
-            Some((Ok(delta), count + 1))
-        })
-    });
-    let agent = Agent::new(model).store(Arc::clone(&store)).lease(Duration::from_millis(100)).front(Later);
-    let mut session = agent.session();
-    let id = session.id().clone();
-    let run = tokio::spawn(async move { session.send("go").await });
-    for _ in 0..15 {
-        millis(15).await;
-        let taken = store.lease(&id, "thief", now(), Duration::from_secs(1)).await;
-        assert!(matches!(taken, Err(StoreError::Leased { .. })) || run.is_finished(), "{taken:?}");
-    }
-    run.await.unwrap().unwrap();
-}
-
-fn now() -> tool_runtime::run::Time {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    tool_runtime::run::Time(u64::try_from(since.as_millis()).unwrap())
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_decision_from_outside_is_picked_up_while_another_call_runs() {
     for store in stores().await {

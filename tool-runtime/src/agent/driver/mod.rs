@@ -51,6 +51,8 @@ pub(super) struct Driver<'a> {
     /// When the run was last read from its store.
     refreshed: Instant,
     wakes: BTreeSet<Time>,
+    /// Whether the time that passed came before everything else when the driver looked last.
+    time_was_first: bool,
     /// The conversation as the model saw it last, for tools.
     messages: Arc<[Message]>,
     failure: Option<ModelError>,
@@ -74,6 +76,7 @@ impl<'a> Driver<'a> {
             person: None,
             refreshed: Instant::now(),
             wakes: BTreeSet::new(),
+            time_was_first: false,
             messages: Arc::default(),
             failure: None,
             details: HashMap::new(),

@@ -25,8 +25,10 @@ pub(super) enum Happened {
 impl Driver<'_> {
     pub(super) async fn next(&mut self) -> Happened {
         let timer = self.timer();
-        if timer.is_some_and(|at| at <= Instant::now()) {
-            // First, so that a model that never pauses cannot keep a lease from being prolonged.
+        // First, so that a model that never pauses cannot keep a lease from being prolonged; not twice in a row, so that a
+        // store that is slower than the lease cannot keep everything else from going on.
+        self.time_was_first = !self.time_was_first && timer.is_some_and(|at| at <= Instant::now());
+        if self.time_was_first {
             return Happened::Time;
         }
         let cancellation = self.agent.context.cancellation().clone();
