@@ -50,7 +50,7 @@ async fn store(dir: &Path) -> Arc<dyn Store> {
 }
 
 /// How long a process may take.
-const MOST: Duration = Duration::from_secs(60);
+const MOST: Duration = Duration::from_mins(1);
 
 /// Decides about what waits, and drives the run until it rests.
 #[tokio::test]

@@ -94,7 +94,7 @@ pub(crate) async fn stores() -> Vec<Arc<dyn Store>> {
     let file = File::new();
     let sqlite: Arc<dyn Store> = Arc::new(SqliteStore::open(file.path()).unwrap());
     let mut stores = vec![memory(), Wrapped::new(&sqlite).holding(file).shared()];
-    if let Some(schema) = Schema::new().await {
+    if let Some(schema) = Schema::new() {
         let postgres: Arc<dyn Store> = Arc::new(schema.open().await);
         stores.push(Wrapped::new(&postgres).holding(Dropped(Some(schema))).shared());
     }
