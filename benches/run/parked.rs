@@ -31,9 +31,13 @@ pub(crate) fn measure(report: &mut Report) {
     let alone = runtime.block_on(alone());
     let (few, many) = (runtime.block_on(agent(2)), runtime.block_on(agent(CALLS)));
     let [work, all] = [0, 1].map(|at| each(many[at] - few[at], CALLS - 2));
-    let how = format!("bytes of heap that a call's waiting holds: {work:.0}, of which the tool's own boxed future {alone:.0}");
+    let how = format!(
+        "bytes of heap that a call's waiting holds: {work:.0}, of which the tool's own boxed future {alone:.0}"
+    );
     report.at_most(names[0], work - alone, 600.0, &how);
-    let how = format!("all bytes of a waiting call, its part of the conversation and of the log too: {all:.0}, its future {alone:.0}");
+    let how = format!(
+        "all bytes of a waiting call, its part of the conversation and of the log too: {all:.0}, its future {alone:.0}"
+    );
     report.at_most(names[1], all - alone, 2048.0, &how);
 }
 

@@ -40,7 +40,7 @@ async fn a_timer_ends_what_a_person_who_is_there_does_not_decide() {
 
 #[tokio::test]
 async fn sweeping_ends_what_was_over_when_nobody_was_there() {
-    for store in stores() {
+    for store in stores().await {
         let world = World::new();
         let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("a pity")])
             .options(|options| options.approval_expiry = Some(60));
@@ -64,7 +64,7 @@ async fn sweeping_ends_what_was_over_when_nobody_was_there() {
 
 #[tokio::test]
 async fn an_approval_that_is_not_used_in_time_is_not_used() {
-    for store in stores() {
+    for store in stores().await {
         let world = World::new();
         let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("ok")])
             .options(|options| options.grant_expiry = Some(40));
@@ -84,7 +84,7 @@ struct Tab {}
 
 #[tokio::test]
 async fn external_calls_have_a_time_of_their_own() {
-    for store in stores() {
+    for store in stores().await {
         let turns = [Turn::call("Tab", json!({})), Turn::say("ok")];
         let agent = agent(&store, toolset!(Tab), turns).options(|options| options.external_expiry = Some(30));
         let mut session = agent.session();

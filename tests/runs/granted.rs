@@ -58,7 +58,7 @@ fn payment(world: &Arc<World>, description: &str, version: &str, takes_over: &[&
 
 #[tokio::test]
 async fn s03_a_tool_that_was_changed_does_not_run_on_an_old_approval() {
-    for store in stores() {
+    for store in stores().await {
         for is_approved in [false, true] {
             let world = World::new();
             let (agent, id, waits) = waiting(&store, payment(&world, "Pays.", "1", &[]), pays(&[5])).await;
@@ -76,7 +76,7 @@ async fn s03_a_tool_that_was_changed_does_not_run_on_an_old_approval() {
 
 #[tokio::test]
 async fn s03_a_version_that_takes_over_asks_anew() {
-    for store in stores() {
+    for store in stores().await {
         for is_approved in [false, true] {
             let world = World::new();
             let (agent, id, waits) = waiting(&store, payment(&world, "Pays.", "1", &[]), pays(&[5])).await;
@@ -134,7 +134,7 @@ async fn s04_a_deny_stays_whatever_the_policy_says_later() {
 
 #[tokio::test]
 async fn s04_a_policy_that_became_stricter_denies_what_was_approved() {
-    for store in stores() {
+    for store in stores().await {
         for (mood_later, effects) in [(0, 1), (1, 1), (2, 0), (3, 1)] {
             let (world, mood) = (World::new(), Arc::new(AtomicU8::new(0)));
             let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("done")]).policy(moody(&mood));

@@ -13,8 +13,13 @@ use tool_runtime::{
     message::AssistantPart,
     model::{Answer, ScriptedModel, Turn},
     run::{CallResult, Obligation, Refusal, RunId},
-    store::{MemoryStore, Store, Waiting},
+    store::{MemoryStore, SqliteStore, Store, Waiting},
     tool, toolset,
+};
+
+use crate::{
+    place::{File, Schema},
+    wrapped::Wrapped,
 };
 
 /// What tools did to the world.
@@ -84,9 +89,31 @@ pub(crate) fn tools(world: &Arc<World>) -> Toolset {
     toolset!(Arc::clone(world); pay, note, look)
 }
 
-/// Where runs are kept: what holds for one store holds for each.
-pub(crate) fn stores() -> Vec<Arc<dyn Store>> {
-    vec![memory()]
+/// Where runs are kept: what holds for one store holds for each. Each is empty, and gone when it is dropped.
+pub(crate) async fn stores() -> Vec<Arc<dyn Store>> {
+    let file = File::new();
+    let sqlite: Arc<dyn Store> = Arc::new(SqliteStore::open(file.path()).unwrap());
+    let mut stores = vec![memory(), Wrapped::new(&sqlite).holding(file).shared()];
+    if let Some(schema) = Schema::new() {
+        let postgres: Arc<dyn Store> = Arc::new(schema.open().await);
+        stores.push(Wrapped::new(&postgres).holding(Dropped(Some(schema))).shared());
+    }
+    stores
+}
+
+/// A schema that is removed when nobody uses it any more.
+struct Dropped(Option<Schema>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        let Some(schema) = self.0.take() else { return };
+        // On a thread of its own: this one belongs to a runtime that must not block.
+        let removed = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(schema.remove());
+        });
+        assert!(removed.join().is_ok() || std::thread::panicking(), "a schema was left behind");
+    }
 }
 
 pub(crate) fn memory() -> Arc<dyn Store> {

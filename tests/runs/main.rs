@@ -8,6 +8,9 @@ mod granted;
 mod kit;
 mod leases;
 mod limits;
+#[path = "../stores/place.rs"]
+#[allow(dead_code, reason = "shared with the tests of the stores")]
+mod place;
 mod questions;
 mod random;
 mod turns;

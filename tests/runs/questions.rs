@@ -74,7 +74,7 @@ async fn a_person_who_is_there_answers_and_the_tool_goes_on() {
 
 #[tokio::test]
 async fn answers_and_steps_survive_the_program() {
-    for store in stores() {
+    for store in stores().await {
         let world = World::new();
         let first = booking(&store, &world);
         let mut session = first.session();
@@ -108,7 +108,7 @@ async fn answers_and_steps_survive_the_program() {
 
 #[tokio::test]
 async fn a_tool_that_is_told_no_can_say_so() {
-    for store in stores() {
+    for store in stores().await {
         let world = World::new();
         let agent = booking(&store, &world);
         let mut session = agent.session();
@@ -122,7 +122,7 @@ async fn a_tool_that_is_told_no_can_say_so() {
 
 #[tokio::test]
 async fn a_tool_that_asks_something_else_than_before_fails() {
-    for store in stores() {
+    for store in stores().await {
         let count = Arc::new(AtomicUsize::new(0));
         let turns = [Turn::call("fickle", json!({})), Turn::say("ok")];
         let agent = agent(&store, toolset!(Arc::clone(&count); fickle), turns);

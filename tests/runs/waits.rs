@@ -38,7 +38,7 @@ struct Confirmation {
 
 #[tokio::test]
 async fn a_run_is_found_approved_and_resumed_by_another_program() {
-    for store in stores() {
+    for store in stores().await {
         let world = World::new();
         let (_, id, _) = waiting(&store, tools(&world), pays(&[5])).await;
         // Everything is gone but the store.
@@ -66,7 +66,7 @@ struct Payment {
 
 #[tokio::test]
 async fn an_edit_that_is_wrong_stays_open_and_one_that_is_right_runs_instead() {
-    for store in stores() {
+    for store in stores().await {
         let world = World::new();
         let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5])).await;
         for wrong in [json!({"amount": 1000}), json!({}), json!({"amount": 5, "x": 1}), json!(7)] {
@@ -88,7 +88,7 @@ async fn an_edit_that_is_wrong_stays_open_and_one_that_is_right_runs_instead() {
 
 #[tokio::test]
 async fn a_denial_and_a_response_end_a_call_without_running_it() {
-    for store in stores() {
+    for store in stores().await {
         let world = World::new();
         let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5, 6])).await;
         agent.decide(&id, &waits[1].id, Decision::Respond { output: json!("by cheque") }, "").await.unwrap();
@@ -124,7 +124,7 @@ async fn a_response_of_the_wrong_type_is_refused() {
 
 #[tokio::test]
 async fn external_calls_are_answered_from_outside() {
-    for store in stores() {
+    for store in stores().await {
         let turn = Turn::call("Confirm", json!({"action": "leave"}))
             .then_call("Confirm", json!({"action": "stay"}))
             .then_call("Confirm", json!({"action": "sleep"}));
@@ -147,7 +147,7 @@ async fn external_calls_are_answered_from_outside() {
 
 #[tokio::test]
 async fn an_external_call_is_announced_after_its_approval_with_the_arguments_that_were_approved() {
-    for store in stores() {
+    for store in stores().await {
         let (agent, id, waits) = waiting(&store, toolset!(Letter), Turn::call("Letter", json!({"text": "rude"}))).await;
         assert!(matches!(waits[0].kind, ObligationKind::Approval { .. }));
         agent.decide(&id, &waits[0].id, Decision::Edit { arguments: json!({"text": "kind"}) }, "").await.unwrap();
@@ -166,7 +166,7 @@ async fn an_external_call_is_announced_after_its_approval_with_the_arguments_tha
 
 #[tokio::test]
 async fn what_was_allowed_for_the_run_covers_only_calls_like_it() {
-    for store in stores() {
+    for store in stores().await {
         let world = World::new();
         let to = |amount: i64, to: &str| Turn::call("pay", json!({"amount": amount, "to": to}));
         let turns =
@@ -192,7 +192,7 @@ async fn what_was_allowed_for_the_run_covers_only_calls_like_it() {
 
 #[tokio::test]
 async fn what_was_allowed_for_the_run_does_not_cover_another_definition_of_the_tool() {
-    for store in stores() {
+    for store in stores().await {
         let world = World::new();
         let pay = |description: &str| {
             let seen = Arc::clone(&world);

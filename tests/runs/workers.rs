@@ -37,7 +37,7 @@ pub(crate) async fn slow(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn s13_two_workers_that_resume_one_run_give_one_effect() {
-    for store in stores() {
+    for store in stores().await {
         for _ in 0..20 {
             let world = World::new();
             let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5])).await;
@@ -60,7 +60,7 @@ async fn s13_two_workers_that_resume_one_run_give_one_effect() {
 
 #[tokio::test]
 async fn s13_who_has_no_lease_any_more_appends_nothing_and_starts_nothing() {
-    for store in stores() {
+    for store in stores().await {
         let world = World::new();
         let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5])).await;
         agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
@@ -94,7 +94,7 @@ async fn s13_who_has_no_lease_any_more_appends_nothing_and_starts_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_decision_from_outside_is_picked_up_while_another_call_runs() {
-    for store in stores() {
+    for store in stores().await {
         let world = World::new();
         let turn = Turn::call("slow", json!({"time": 1500})).then_call("pay", json!({"amount": 5}));
         let all = tools(&world).merge(toolset!(Arc::clone(&world); slow)).unwrap();
@@ -119,7 +119,7 @@ async fn a_decision_from_outside_is_picked_up_while_another_call_runs() {
 #[tokio::test]
 async fn the_first_decision_wins_when_the_person_there_says_otherwise_at_the_same_moment() {
     for on_deny in [OnDeny::Continue, OnDeny::StopTurn] {
-        for store in stores() {
+        for store in stores().await {
             let world = World::new();
             let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5, 6])).await;
             // Just before the denial of the person there is logged, somebody else approves.

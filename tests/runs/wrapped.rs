@@ -1,6 +1,6 @@
 //! A store in which something happens behind the run's back.
 
-use std::{sync::Arc, time::Duration};
+use std::{any::Any, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use tool_runtime::{
@@ -18,6 +18,8 @@ pub(crate) struct Wrapped {
     read: Hook<RunId>,
     change: Box<dyn Fn(String) -> String + Send + Sync>,
     is_alone: bool,
+    /// After the store, so that it is dropped after it.
+    held: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Wrapped {
@@ -28,6 +30,7 @@ impl Wrapped {
             read: Box::new(|_| Box::pin(async { Ok(()) })),
             change: Box::new(|text| text),
             is_alone: false,
+            held: None,
         }
     }
 
@@ -55,6 +58,12 @@ impl Wrapped {
     /// For one worker at a time: the lease of one that is gone does not have to be waited for.
     pub(crate) fn alone(mut self) -> Self {
         self.is_alone = true;
+        self
+    }
+
+    /// With what the store needs until it is dropped.
+    pub(crate) fn holding(mut self, held: impl Any + Send + Sync) -> Self {
+        self.held = Some(Box::new(held));
         self
     }
 

@@ -37,7 +37,7 @@ macro_rules! every_store {
         mod postgresql {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $check() {
-                let Some(schema) = crate::place::Schema::new().await else { return };
+                let Some(schema) = crate::place::Schema::new() else { return };
                 crate::$module::$check(&schema.stores().await).await;
                 schema.remove().await;
             })*

@@ -77,7 +77,7 @@ pub(crate) struct Schema {
 
 impl Schema {
     /// `None`, and a line that says so, where no server is named.
-    pub(crate) async fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         static SKIPPED: Once = Once::new();
         match env::var("DATABASE_URL") {
             Ok(url) => Some(Self { url, name: unique() }),

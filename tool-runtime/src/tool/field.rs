@@ -59,6 +59,7 @@ pub struct Typed<T>(PhantomData<fn() -> T>);
 
 impl<T: 'static> Typed<T> {
     /// A parameter that the model gives, with its name and description.
+    #[allow(clippy::new_ret_no_self, reason = "the evidence is typed, what it makes is not")]
     pub const fn new(name: &'static str, description: &'static str) -> Field
     where
         T: ToolInput,

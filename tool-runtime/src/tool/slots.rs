@@ -145,6 +145,7 @@ macro_rules! tuples {
         impl<$($T: 'static),*> Values for ($($T,)*) {
             type Places = ($(Option<$T>,)*);
 
+            #[allow(clippy::unused_unit, reason = "the empty tuple")]
             fn empty() -> Self::Places {
                 ($(None::<$T>,)*)
             }

@@ -10,6 +10,9 @@ use tool_runtime::{
 
 use crate::command::Id;
 
+/// How many things a store lists at a time, unless it is told otherwise.
+const MOST: usize = 100;
+
 /// What waits, a line each. Texts of a model come escaped in what is shown.
 pub(crate) fn list(items: &[WaitingItem], user: &str, all: bool) {
     if items.is_empty() {
@@ -23,6 +26,9 @@ pub(crate) fn list(items: &[WaitingItem], user: &str, all: bool) {
             when(item.obligation.since),
             question(&item.obligation)
         );
+    }
+    if items.len() == MOST {
+        println!("these are the oldest {MOST}; decide about some to see the next");
     }
 }
 
