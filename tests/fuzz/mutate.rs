@@ -14,7 +14,7 @@ impl Random {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        (self.0 % limit.max(1) as u64) as usize
+        usize::try_from(self.0 % limit.max(1) as u64).unwrap_or_default()
     }
 }
 
@@ -42,7 +42,7 @@ fn change_bytes(text: &str, random: &mut Random) -> String {
     }
     let at = random.below(bytes.len());
     match random.below(4) {
-        0 => bytes[at] = random.below(256) as u8,
+        0 => bytes[at] = u8::try_from(random.below(256)).unwrap_or_default(),
         1 => bytes.truncate(at),
         2 => {
             let end = at + random.below(bytes.len() - at);

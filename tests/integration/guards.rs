@@ -191,7 +191,7 @@ fn a_union_of_thousands_is_lowered_and_checked_in_time() {
     let cx = Context::new("c");
     assert!(tools.start("wide", r#"{"a":{"kind":1999,"v":1}}"#, &cx).is_err());
     assert!(tools.start("wide", r#"{"a":{"kind":1999,"v":"x"}}"#, &cx).is_ok());
-    assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < Duration::from_mins(1), "{:?}", begin.elapsed());
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]

@@ -30,6 +30,9 @@ use turn::Asking;
 use wait::Happened;
 use work::{Live, Worked};
 
+/// How many places for things to do are kept.
+const SOME: usize = 16;
+
 /// What a run has under way, and what it is to do next.
 pub(super) struct Driver<'a> {
     agent: Agent,
@@ -181,6 +184,9 @@ impl<'a> Driver<'a> {
                 }
             }
         }
+        // Many calls at once are rare; their places are not kept.
+        self.effects.shrink_to(SOME);
+        self.looks.shrink_to(SOME);
         self.ask_people();
     }
 

@@ -152,21 +152,24 @@ fn wait(retries: u32) -> Duration {
     if retries == 0 { Duration::ZERO } else { Duration::from_millis(50) * 2u32.saturating_pow(retries.min(10) - 1) }
 }
 
-/// The task of a call.
-async fn work(
+/// The task of a call. A block and not an `async fn`, which would hold its arguments twice.
+fn work(
     tool: Arc<dyn DynTool>,
     arguments: Arc<str>,
     cx: Context,
     cell: Arc<CallJournal>,
     wait: Duration,
-) -> Worked {
-    if !wait.is_zero() {
-        // Boxed, so that calls that do not wait are small.
-        Box::pin(tokio::time::sleep(wait)).await;
+) -> impl Future<Output = Worked> + Send {
+    // Boxed, so that calls that do not wait are small.
+    let wait = (!wait.is_zero()).then(|| Box::pin(tokio::time::sleep(wait)));
+    async move {
+        if let Some(wait) = wait {
+            wait.await;
+        }
+        let outcome = match begin(&*tool, &arguments, &cx) {
+            Ok(Started { work, .. }) => run(work).await,
+            Err(error) => Err(error),
+        };
+        Worked { cell, outcome }
     }
-    let outcome = match begin(&*tool, &arguments, &cx) {
-        Ok(Started { work, .. }) => run(work).await,
-        Err(error) => Err(error),
-    };
-    Worked { cell, outcome }
 }
