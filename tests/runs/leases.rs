@@ -1,20 +1,79 @@
-//! Leases that are prolonged in time, or cannot be.
+//! The right to drive a run: lost by a worker that stands still, kept by one that does not.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use serde_json::json;
 use tool_runtime::{
-    Agent,
+    Agent, AgentError,
     agent::{Later, Stopped},
     model::Turn,
-    run::Time,
-    store::StoreError,
+    store::{Store, StoreError},
+    tool, toolset,
 };
 
 use crate::{
-    kit::{World, agent, memory, millis, tools},
+    kit::{World, agent, memory, millis, open, tools, until},
+    workers::slow,
     wrapped::Wrapped,
 };
+
+/// The same, and may be run again.
+#[tool(effect = read_only)]
+async fn watch(
+    /// How many milliseconds.
+    time: u64,
+    #[state] world: &World,
+) {
+    world.did("slow begins");
+    millis(time).await;
+    world.did("slow ends");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s13_a_worker_that_slept_too_long_does_not_go_on_with_what_another_took_over() {
+    for name in ["slow", "watch"] {
+        let (store, world) = (memory(), World::new());
+        let all = toolset!(Arc::clone(&world); slow, watch);
+        let agent = agent(&store, all, [Turn::call(name, json!({"time": 250}))]).lease(Duration::from_millis(40));
+        let asleep = Arc::new(AtomicBool::new(false));
+        let is_asleep = Arc::clone(&asleep);
+        let sleepy = Wrapped::new(&store).before_read(move |_| {
+            let sleeps = is_asleep.swap(false, Ordering::SeqCst);
+            Box::pin(async move {
+                if sleeps {
+                    millis(200).await;
+                }
+                Ok(())
+            })
+        });
+        let mut session = agent.clone().store(sleepy).session();
+        let id = session.id().clone();
+        let first = tokio::spawn(async move { session.send("go").await });
+        until(|| world.count("slow begins") == 1).await;
+        asleep.store(true, Ordering::SeqCst);
+        until(|| !asleep.load(Ordering::SeqCst)).await;
+        millis(80).await;
+        // Another takes the run over, finds the call lost, and breaks off, too.
+        let mut newer = agent.open(&id).await.unwrap();
+        let taken = tokio::time::timeout(Duration::from_millis(60), newer.resume()).await;
+        let ended = tokio::time::timeout(Duration::from_secs(5), first).await.expect("it hangs").unwrap();
+        if name == "slow" {
+            assert_eq!(taken.unwrap().unwrap().stopped, Stopped::Suspended, "a person is asked what came of it");
+            assert_eq!(open(&agent, &id).await.len(), 1);
+        } else {
+            assert!(taken.is_err(), "it runs again, and that breaks off");
+            let is_fenced = matches!(ended, Err(AgentError::Store(StoreError::Fenced | StoreError::Leased { .. })));
+            assert!(is_fenced, "{ended:?}");
+        }
+        assert!(agent.open(&id).await.unwrap().run().calls()[0].result().is_none());
+    }
+}
 
 #[tokio::test]
 async fn a_lease_is_prolonged_while_a_model_never_pauses() {
@@ -44,22 +103,22 @@ async fn a_lease_is_prolonged_while_a_model_never_pauses() {
     run.await.unwrap().unwrap();
 }
 
-fn now() -> Time {
+fn now() -> tool_runtime::run::Time {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    Time(u64::try_from(since.as_millis()).unwrap())
+    tool_runtime::run::Time(u64::try_from(since.as_millis()).unwrap())
 }
 
 #[tokio::test]
 async fn a_store_that_is_slower_than_the_lease_does_not_stop_the_run() {
     let (store, world) = (memory(), World::new());
-    let slow = Wrapped::new(&store).before_read(|_| {
+    let late = Wrapped::new(&store).before_read(|_| {
         Box::pin(async {
             millis(5).await;
             Ok(())
         })
     });
     let turns = [Turn::call("look", json!({"what": "sky"})), Turn::say("done")];
-    let agent = agent(&store, tools(&world), turns).store(slow).lease(Duration::from_millis(4));
+    let agent = agent(&store, tools(&world), turns).store(late).lease(Duration::from_millis(4));
     let mut session = agent.session();
     let sent = tokio::time::timeout(Duration::from_secs(5), session.send("go")).await.expect("it never ends");
     assert_eq!(sent.unwrap().stopped, Stopped::Done);

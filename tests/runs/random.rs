@@ -114,10 +114,11 @@ fn decision(open: &Obligation, how: u8) -> Decision {
             arguments["times"] = json!(1);
             Decision::Edit { arguments }
         }
-        (ObligationKind::Approval { .. } | ObligationKind::Reconcile, 2) => Decision::Respond { output: json!(7) },
         (ObligationKind::Reconcile, 1) => Decision::Fail { error: "it failed".into() },
         (ObligationKind::External, 1) => Decision::Fail { error: "the tab was closed".into() },
-        (ObligationKind::External, _) => Decision::Respond { output: json!(7) },
+        (ObligationKind::Approval { .. } | ObligationKind::Reconcile, 2) | (ObligationKind::External, _) => {
+            Decision::Respond { output: json!(7) }
+        }
         (ObligationKind::Answer { question }, _) if question.schema.is_some() => {
             Decision::Answer { value: json!("word") }
         }
@@ -144,13 +145,13 @@ fn slow(store: &Arc<dyn Store>) -> Arc<dyn Store> {
             Ok(())
         })
     };
-    Wrapped::new(store).before_append(move |_| moment()).before_read(move |_| moment()).shared()
+    Wrapped::new(store).before_append(move |_| moment()).before_read(move |_| moment()).alone().shared()
 }
 
 /// Plays a script until its end, through all that `choices` bring.
 async fn play(script: Script, choices: Vec<u8>, store: &Arc<dyn Store>, world: &Arc<World>) -> Run {
     let tools = toolset!(Arc::clone(world); safe, write, destroy, single, ask, Elsewhere);
-    let agent = Agent::new(model(script)).tools(tools).store(slow(store)).front(Later).lease(Duration::from_millis(1));
+    let agent = Agent::new(model(script)).tools(tools).store(slow(store)).front(Later);
     let mut session = agent.session();
     let id = session.id().clone();
     let mut choices = choices.into_iter();
@@ -161,7 +162,10 @@ async fn play(script: Script, choices: Vec<u8>, store: &Arc<dyn Store>, world: &
             let mut life = pin!(async { if is_new { session.send("go").await } else { session.resume().await } });
             loop {
                 rounds += 1;
-                assert!(rounds < 20_000, "it never ends");
+                if rounds == 20_000 {
+                    let log = log(store, &id).await;
+                    panic!("it never ends: {:#?}", &log[log.len().saturating_sub(8)..]);
+                }
                 if let Poll::Ready(ended) = poll_fn(|cx| Poll::Ready(life.as_mut().poll(cx))).await {
                     break Some(ended);
                 }
@@ -179,13 +183,10 @@ async fn play(script: Script, choices: Vec<u8>, store: &Arc<dyn Store>, world: &
         match ended {
             Some(Ok(reply)) if reply.stopped == Stopped::Done && session.run().phase() == Phase::Finished => break,
             Some(Ok(_)) => decide(&agent, &id, choices.next().unwrap_or(3)).await,
-            Some(Err(AgentError::Store(StoreError::Leased { .. } | StoreError::Fenced))) => {}
+            None | Some(Err(AgentError::Store(StoreError::Leased { .. } | StoreError::Fenced))) => {}
             Some(Err(error)) => panic!("{error}"),
-            None => {}
         }
-        // Leases go by the clock.
-        std::thread::sleep(Duration::from_millis(2));
-        if choices.next().unwrap_or(0) % 2 == 0
+        if choices.next().unwrap_or(0).is_multiple_of(2)
             && let Ok(opened) = agent.open(&id).await
         {
             session = opened;

@@ -12,7 +12,7 @@ use tool_runtime::{
     agent::{Later, Session, Stopped},
     model::{Delta, FinishReason, FunctionModel, ScriptedModel, Turn},
     run::{Execution, OnTaint, StopReason},
-    store::Store,
+    store::{Store, Waiting},
     tool, toolset,
     toolset::RuntimeTool,
 };
@@ -203,7 +203,7 @@ async fn cancelling_ends_what_runs_and_what_waits() {
     let told = told(&stopped);
     assert_eq!(told[0], "the call was cancelled; it may have had effects");
     assert_eq!((told[1].as_str(), told[2].as_str()), ("the call was cancelled; it did not run", told[1].as_str()));
-    assert!(store.waiting(&Default::default()).await.unwrap().is_empty());
+    assert!(store.waiting(&Waiting::default()).await.unwrap().is_empty());
     assert_eq!(world.seen(), ["plain begins"]);
     // The run can go on, by somebody who is not cancelled.
     let on = agent.context(Context::new(""));

@@ -25,7 +25,7 @@ use crate::{
 
 /// Takes its time.
 #[tool]
-async fn slow(
+pub(crate) async fn slow(
     /// How many milliseconds.
     time: u64,
     #[state] world: &World,
@@ -89,58 +89,6 @@ async fn s13_who_has_no_lease_any_more_appends_nothing_and_starts_nothing() {
         // The older session can be used again: it knows what the other has done.
         session.resume().await.unwrap();
         assert_eq!((world.seen().len(), ends(&session).len()), (1, 1));
-    }
-}
-
-/// The same, and may be run again.
-#[tool(effect = read_only)]
-async fn watch(
-    /// How many milliseconds.
-    time: u64,
-    #[state] world: &World,
-) {
-    world.did("slow begins");
-    millis(time).await;
-    world.did("slow ends");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn s13_a_worker_that_slept_too_long_does_not_go_on_with_what_another_took_over() {
-    for name in ["slow", "watch"] {
-        let (store, world) = (memory(), World::new());
-        let all = toolset!(Arc::clone(&world); slow, watch);
-        let agent = agent(&store, all, [Turn::call(name, json!({"time": 250}))]).lease(Duration::from_millis(40));
-        let asleep = Arc::new(AtomicBool::new(false));
-        let is_asleep = Arc::clone(&asleep);
-        let sleepy = Wrapped::new(&store).before_read(move |_| {
-            let sleeps = is_asleep.swap(false, Ordering::SeqCst);
-            Box::pin(async move {
-                if sleeps {
-                    millis(200).await;
-                }
-                Ok(())
-            })
-        });
-        let mut session = agent.clone().store(sleepy).session();
-        let id = session.id().clone();
-        let first = tokio::spawn(async move { session.send("go").await });
-        until(|| world.count("slow begins") == 1).await;
-        asleep.store(true, Ordering::SeqCst);
-        until(|| !asleep.load(Ordering::SeqCst)).await;
-        millis(80).await;
-        // Another takes the run over, finds the call lost, and breaks off, too.
-        let mut newer = agent.open(&id).await.unwrap();
-        let taken = tokio::time::timeout(Duration::from_millis(60), newer.resume()).await;
-        let ended = tokio::time::timeout(Duration::from_secs(5), first).await.expect("it hangs").unwrap();
-        if name == "slow" {
-            assert_eq!(taken.unwrap().unwrap().stopped, Stopped::Suspended, "a person is asked what came of it");
-            assert_eq!(open(&agent, &id).await.len(), 1);
-        } else {
-            assert!(taken.is_err(), "it runs again, and that breaks off");
-            let is_fenced = matches!(ended, Err(AgentError::Store(StoreError::Fenced | StoreError::Leased { .. })));
-            assert!(is_fenced, "{ended:?}");
-        }
-        assert!(agent.open(&id).await.unwrap().run().calls()[0].result().is_none());
     }
 }
 

@@ -17,6 +17,7 @@ pub(crate) struct Wrapped {
     append: Hook<Append>,
     read: Hook<RunId>,
     change: Box<dyn Fn(String) -> String + Send + Sync>,
+    is_alone: bool,
     /// After the store, so that it is dropped after it.
     held: Option<Box<dyn Any + Send + Sync>>,
 }
@@ -29,6 +30,7 @@ impl Wrapped {
             read: Box::new(|_| Box::pin(async { Ok(()) })),
             change: Box::new(|text| text),
             held: None,
+            is_alone: false,
         }
     }
 
@@ -56,6 +58,12 @@ impl Wrapped {
     /// With what the store needs until it is dropped.
     pub(crate) fn holding(mut self, held: impl Any + Send + Sync) -> Self {
         self.held = Some(Box::new(held));
+        self
+    }
+
+    /// For one worker at a time: the lease of one that is gone does not have to be waited for.
+    pub(crate) fn alone(mut self) -> Self {
+        self.is_alone = true;
         self
     }
 
@@ -96,7 +104,12 @@ impl Store for Wrapped {
     }
 
     fn lease<'a>(&'a self, run: &'a RunId, worker: &'a str, now: Time, ttl: Duration) -> Promise<'a, Lease> {
-        self.inner.lease(run, worker, now, ttl)
+        Box::pin(async move {
+            match self.inner.lease(run, worker, now, ttl).await {
+                Err(StoreError::Leased { until }) if self.is_alone => self.inner.lease(run, worker, until, ttl).await,
+                leased => leased,
+            }
+        })
     }
 
     fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> Promise<'a, ()> {

@@ -45,7 +45,8 @@ pub(crate) fn under(lease: &Lease, mut append: Append) -> Append {
 }
 
 pub(crate) fn obligation(name: &str, since: u64, deciders: &[&str]) -> Obligation {
-    let shown = json!({"tool": "pay", "effect": "write", "arguments": {"note": "a\u{0}b ü 漢 \u{1f600}"}});
+    let note = "a\u{0}b ü 漢 \u{1f600}";
+    let shown = json!({"tool": "pay", "effect": "write", "arguments": {"note": note}, "lines": [["note", note]]});
     let value = json!({
         "id": name, "kind": {"kind": "external"}, "shown": shown, "since": since, "deciders": deciders,
     });

@@ -1,11 +1,14 @@
 //! What only files of SQLite have: other processes.
 
-use std::{env, process::Command};
+use std::{env, future::poll_fn, pin::pin, process::Command, task::Poll, time::Duration};
 
-use tool_runtime::store::{Durability, SqliteOptions, SqliteStore, Store as _, StoreError};
+use tool_runtime::{
+    run::Time,
+    store::{Durability, SqliteOptions, SqliteStore, Store as _, StoreError},
+};
 
 use crate::{
-    made::{append, create, id},
+    made::{append, create, id, kind},
     place::File,
 };
 
@@ -66,7 +69,7 @@ async fn what_was_added_is_there_after_a_restart() {
 #[tokio::test]
 async fn a_locked_file_is_told_in_words() {
     let file = File::new();
-    let options = SqliteOptions::new().patience(std::time::Duration::from_millis(50));
+    let options = SqliteOptions::new().patience(Duration::from_millis(50));
     let store = options.open(file.path()).unwrap();
     create(&store, "r").await;
     let other = rusqlite::Connection::open(file.path()).unwrap();
@@ -76,4 +79,83 @@ async fn a_locked_file_is_told_in_words() {
     assert_eq!(store.read(&id("r"), 0).await.unwrap().len(), 1, "reading goes on");
     other.execute_batch("ROLLBACK").unwrap();
     store.append(&id("r"), append(1, "x")).await.unwrap();
+}
+
+/// Two appends, after which short ones take place on the thread that asks.
+async fn two(store: &SqliteStore) {
+    create(store, "r").await;
+    store.append(&id("r"), append(1, "second")).await.unwrap();
+}
+
+#[tokio::test]
+async fn waiting_for_another_process_holds_nobody_up() {
+    let file = File::new();
+    let store = SqliteStore::open(file.path()).unwrap();
+    two(&store).await;
+    let other = rusqlite::Connection::open(file.path()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let run = id("r");
+    // There is one thread: were it to wait inside of the append, nobody would end the other transaction.
+    let unlock = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        other.execute_batch("ROLLBACK").unwrap();
+    };
+    let (done, ()) = tokio::join!(store.append(&run, append(2, "third")), unlock);
+    done.unwrap();
+}
+
+#[tokio::test]
+async fn an_append_that_nobody_waits_for_any_more_comes_before_the_next() {
+    let file = File::new();
+    let store = SqliteStore::open(file.path()).unwrap();
+    two(&store).await;
+    let other = rusqlite::Connection::open(file.path()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let run = id("r");
+    {
+        let mut left = pin!(store.append(&run, append(2, "left alone")));
+        poll_fn(|cx| {
+            assert!(left.as_mut().poll(cx).is_pending());
+            Poll::Ready(())
+        })
+        .await;
+    }
+    other.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(kind(store.append(&run, append(2, "third")).await), "conflict");
+    assert_eq!(store.read(&run, 2).await.unwrap()[0].text, "left alone");
+}
+
+#[tokio::test]
+async fn the_log_of_what_was_written_does_not_grow_for_ever() {
+    let file = File::new();
+    let store = SqliteStore::open(file.path()).unwrap();
+    create(&store, "r").await;
+    let text = "x".repeat(8000);
+    for rev in 1..3000 {
+        store.append(&id("r"), append(rev, &text)).await.unwrap();
+    }
+    let log = std::fs::metadata(file.path().with_extension("db-wal")).unwrap().len();
+    assert!(log < 12_000_000, "{log} bytes, of 24 million and more that were written");
+}
+
+#[tokio::test]
+async fn a_lease_that_is_given_back_leaves_the_time_when_the_run_is_due() {
+    let file = File::new();
+    let store = SqliteStore::open(file.path()).unwrap();
+    let mut first = append(0, "first");
+    first.head.is_active = true;
+    store.append(&id("r"), first).await.unwrap();
+    let lease = store.lease(&id("r"), "w", Time(1), Duration::from_secs(1)).await.unwrap();
+    let db = rusqlite::Connection::open(file.path()).unwrap();
+    let noted = || db.query_row("SELECT due FROM runs", [], |row| row.get::<_, Option<i64>>(0)).unwrap();
+    assert_eq!(noted(), Some(0));
+    let mut second = append(1, "second");
+    second.head.wake = Some(Time(7000));
+    store.append(&id("r"), second).await.unwrap();
+    store.release(&id("r"), &lease).await.unwrap();
+    assert_eq!(noted(), Some(7000));
+    let mut third = append(2, "third");
+    third.head.wake = Some(Time(6000));
+    store.append(&id("r"), third).await.unwrap();
+    assert_eq!(noted(), Some(6000), "what is due sooner must be found");
 }

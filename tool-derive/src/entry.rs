@@ -26,12 +26,11 @@ use crate::{
 pub(crate) fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let options = Options::parse(args, &mut errors);
-    if let Ok(mut function) = syn::parse2::<ToolFn>(item.clone()) {
+    if let Ok(function) = syn::parse2::<ToolFn>(item.clone()) {
         let marker = function.sig.ident.clone();
         let tool = signature::function(&function, marker, None, options, &mut errors);
         let is_method = function.is_in_impl();
-        strip(&mut function);
-        let mut out = function.into_token_stream();
+        let mut out = plain(function);
         if !is_method {
             out.extend(expand::marker(&tool));
         }
@@ -90,7 +89,7 @@ pub(crate) fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream 
     let mut tools = TokenStream::new();
     let mut found = false;
     for item in &mut block.items {
-        let Some((attr, mut function)) = method(item) else { continue };
+        let Some((attr, function)) = method(item) else { continue };
         found = true;
         let mut errors = Errors::default();
         let args = match &attr.meta {
@@ -102,8 +101,7 @@ pub(crate) fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream 
         let member = Member::of(&owner, &function);
         let outside = function.outside(&owner);
         let tool = signature::function(&outside, member.marker.clone(), Some(&owner), options, &mut errors);
-        strip(&mut function);
-        *item = ImplItem::Verbatim(function.into_token_stream());
+        *item = ImplItem::Verbatim(plain(function));
         if is_generic {
             check::check(&tool, &mut errors);
             tools.extend(errors.finish());
@@ -182,7 +180,7 @@ fn finish(tool: &Tool, mut errors: Errors, stub: bool) -> TokenStream {
 }
 
 /// Makes the function plain Rust: without our attributes, and the doc comments that cannot be there, on its parameters.
-fn strip(function: &mut ToolFn) {
+fn plain(mut function: ToolFn) -> TokenStream {
     for input in &mut function.sig.inputs {
         let attrs = match input {
             syn::FnArg::Receiver(receiver) => &mut receiver.attrs,
@@ -190,20 +188,18 @@ fn strip(function: &mut ToolFn) {
         };
         attrs.retain(|attr| !is_ours(attr) && !attr.path().is_ident("doc"));
     }
-    function.attrs.insert(0, owned_arguments());
     function.give_body();
-}
-
-/// Keeps clippy from asking for `&str`. It stands first, so that what the user says of the same lint prevails.
-fn owned_arguments() -> Attribute {
-    parse_quote!(#[allow(
-        clippy::needless_pass_by_value,
-        clippy::too_many_arguments,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_async,
-        clippy::unused_self,
-        reason = "a tool owns its decoded arguments, and takes what it needs"
-    )])
+    // A tool owns its decoded arguments. The attribute stands first, so that what the user says of the same lint prevails.
+    quote! {
+        #[cfg_attr(clippy, allow(
+            clippy::needless_pass_by_value,
+            clippy::too_many_arguments,
+            clippy::trivially_copy_pass_by_ref,
+            clippy::unused_async,
+            clippy::unused_self,
+        ))]
+        #function
+    }
 }
 
 /// The first word of an item, after its attributes and visibility: enough to point at.

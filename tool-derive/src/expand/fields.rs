@@ -3,84 +3,73 @@
 use std::fmt::Write as _;
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens as _, format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Lit, spanned::Spanned as _};
 
 use super::{evidence, hidden};
 use crate::{
     check::limits::literal,
-    model::{Arg, Body, Tool},
+    model::{Arg, Tool},
     syntax::{
         params::Default,
         range::{Number, Range},
     },
 };
 
-/// Where the evidence for each parameter and for the output is.
-pub(crate) struct Places {
-    pub(crate) fields: Vec<TokenStream>,
-    pub(crate) output: TokenStream,
-    together: bool,
+/// The parameters as data: the statics that they need, and a reference to all of them.
+///
+/// Where something is evaluated that can fail, each parameter has a static of its own, because the compiler says of each
+/// static only the first thing that failed; but it takes long over each.
+pub(crate) fn fields(tool: &Tool) -> (TokenStream, TokenStream) {
+    let mut statics = TokenStream::new();
+    let fields: Vec<_> = tool
+        .args()
+        .enumerate()
+        .map(|(index, arg)| {
+            let (rules, value) = field(index, arg);
+            if plain(arg) {
+                return value;
+            }
+            let name = format_ident!("__F{index}");
+            statics.extend(quote!(#rules static #name: __rt::Field = #value;));
+            name.into_token_stream()
+        })
+        .collect();
+    if statics.is_empty() {
+        return (statics, quote!(&[#(#fields),*]));
+    }
+    // A static of its own, because a constant must not look at what failed.
+    let count = fields.len();
+    statics.extend(quote!(static __FIELDS: [__rt::Field; #count] = [#(#fields),*];));
+    (statics, quote!(&__FIELDS))
 }
 
-impl Places {
-    /// A static for each, or one for all where nothing is evaluated that can fail: the compiler takes long over each
-    /// static, but says of each only the first thing that failed.
-    pub(crate) fn of(tool: &Tool) -> Self {
-        let plain = |arg: &Arg| {
-            let attrs = &arg.attrs;
-            attrs.default.is_none()
-                && attrs.range.is_none()
-                && attrs.length.is_none()
-                && attrs.pattern.is_none()
-                && attrs.format.is_none()
-        };
-        let together = matches!(tool.body, Body::Fn(_)) && tool.args().all(plain);
-        let count = tool.args().count();
-        let (fields, output) = if together {
-            let at = |index: usize| {
-                let index = syn::Index::from(index);
-                quote!(__ALL.#index)
-            };
-            ((0..count).map(at).collect(), at(count))
-        } else {
-            let at = |index: usize| format_ident!("__F{index}").into_token_stream();
-            ((0..count).map(at).collect(), quote!(__OUTPUT))
-        };
-        Self { fields, output, together }
-    }
+fn plain(arg: &Arg) -> bool {
+    let attrs = &arg.attrs;
+    attrs.default.is_none()
+        && attrs.range.is_none()
+        && attrs.length.is_none()
+        && attrs.pattern.is_none()
+        && attrs.format.is_none()
 }
 
-/// The statics of the parameters and of the output, whose type and value are `output`.
-pub(crate) fn statics(tool: &Tool, places: &Places, output: (TokenStream, TokenStream)) -> TokenStream {
-    let fields: Vec<_> = tool.args().enumerate().map(|(index, arg)| field(index, arg)).collect();
-    let (output_type, output) = output;
-    let (types, values) = (fields.iter().map(|(_, ty, _)| ty), fields.iter().map(|(_, _, value)| value));
-    if places.together {
-        return quote!(static __ALL: (#(#types,)* #output_type,) = (#(#values,)* #output,););
-    }
-    let (rules, names) = (fields.iter().map(|(rules, ..)| rules), &places.fields);
-    quote! {
-        #(#rules)*
-        #(static #names: #types = #values;)*
-        static __OUTPUT: #output_type = #output;
-    }
-}
-
-/// What a parameter's evidence refers to, its type, and its value.
-fn field(index: usize, arg: &Arg) -> (TokenStream, TokenStream, TokenStream) {
+/// What a parameter's data refers to, and the data.
+fn field(index: usize, arg: &Arg) -> (TokenStream, TokenStream) {
     let (ty, name) = (&arg.ty, &arg.name);
-    let describe = arg.doc.as_ref().map(|doc| quote!(.describe(#doc)));
+    let doc = match &arg.doc {
+        Some(doc) => doc.into_token_stream(),
+        None => quote!(""),
+    };
+    let typed = evidence(ty, "Typed");
+    let constructor = match arg.attrs.secret {
+        Some(_) => quote_spanned!(ty.span()=> #typed::secret(#name, #doc)),
+        None => quote_spanned!(ty.span()=> #typed::new(#name, #doc)),
+    };
+    let escaped = name.contains(|c: char| c < ' ' || c == '"' || c == '\\').then(|| quote!(.escaped()));
     let examples = (!arg.attrs.examples.is_empty()).then(|| {
         let texts = arg.attrs.examples.iter().filter_map(json);
         quote!(.examples(&[#(#texts),*]))
     });
-    let param = quote!(__rt::Param::new(#name) #describe #examples);
-    let field = evidence(ty, "Field");
-    let constructor = match arg.attrs.secret {
-        Some(_) => quote_spanned!(ty.span()=> #field::secret(#param)),
-        None => quote_spanned!(ty.span()=> #field::new(#param)),
-    };
     let default = arg.attrs.default.as_ref().map(|default| {
         let expr = default.expr();
         let literal = match default {
@@ -96,11 +85,11 @@ fn field(index: usize, arg: &Arg) -> (TokenStream, TokenStream, TokenStream) {
                 __rt::Json(&value).json()
             }},
         };
-        quote!(.default(|| #expr, #json))
+        quote!(.default(&__rt::Given::<#ty>(|| #expr), #json))
     });
     let (rules, checks) = checks(index, arg);
-    let checks = (!checks.is_empty()).then(|| quote!(.checks(&[#(#checks),*])));
-    (rules, quote!(__rt::Field<#ty>), quote!(#constructor #default #checks))
+    let limits = (!checks.is_empty()).then(|| quote!(.limits(&[#(#checks),*])));
+    (rules, quote!(#constructor #escaped #examples #default #limits))
 }
 
 /// The statics that the checks refer to, and the checks.
@@ -141,24 +130,31 @@ fn checks(index: usize, arg: &Arg) -> (TokenStream, Vec<TokenStream>) {
     (statics, checks)
 }
 
-/// The body of `Tool::decode`.
-pub(crate) fn decode(tool: &Tool, places: &Places, input: &TokenStream) -> TokenStream {
-    let [text, cx, refused] = ["text", "cx", "refused"].map(hidden);
-    let slots: Vec<_> = (0..tool.args().count()).map(|index| hidden(&format!("slot{index}"))).collect();
-    let lets = slots.iter().zip(&places.fields).map(|(slot, field)| quote!(let mut #slot = #field.slot();));
-    let takes = tool.args().zip(&slots).map(|(arg, slot)| {
+/// `Tool::Values` and `Tool::input`.
+pub(crate) fn input(tool: &Tool) -> TokenStream {
+    let marker = &tool.marker;
+    let types: Vec<_> = tool.args().map(|arg| &arg.ty).collect();
+    let slots: Vec<_> = (0..types.len()).map(|index| hidden(&format!("slot{index}"))).collect();
+    let fields = tool.args().zip(&slots).map(|(arg, slot)| {
         let ident = &arg.ident;
-        quote!(#ident: #slot.take())
+        quote!(#ident: #slot)
     });
+    let types = values(&types, |first, rest| quote!(__rt::Many<#first, #rest>));
+    let values = values(&slots, |first, rest| quote!(__rt::Many(#first, #rest)));
     quote! {
-        fn decode(#text: &str, #cx: &__rt::Context) -> ::core::result::Result<#input, __rt::Refused> {
-            #(#lets)*
-            if let ::core::result::Result::Err(#refused) = __rt::decode(&__DEF, #text, #cx, &mut [#(&mut #slots),*]) {
-                return ::core::result::Result::Err(#refused);
-            }
-            ::core::result::Result::Ok(#input { #(#takes),* })
+        type Values = #types;
+
+        fn input(#values: Self::Values) -> #marker {
+            #marker { #(#fields),* }
         }
     }
+}
+
+/// A tuple, or of more than eight a tuple and the rest.
+fn values<T: ToTokens>(each: &[T], many: fn(TokenStream, TokenStream) -> TokenStream) -> TokenStream {
+    let (first, rest) = each.split_at(each.len().min(8));
+    let first = quote!((#(#first,)*));
+    if rest.is_empty() { first } else { many(first, values(rest, many)) }
 }
 
 /// The JSON text of a literal.

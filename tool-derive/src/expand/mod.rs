@@ -18,50 +18,60 @@ pub(crate) fn hidden(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }
 
-/// The type that stands for a function's tool. A braced struct has no value of its name, so the function keeps it.
+/// The type that stands for a function's tool, and for its input: its fields are the parameters. A braced struct has no
+/// value of its name, so the function keeps it.
 ///
-/// It derives nothing: nobody makes a value of it, and each derive is an impl and a function for the compiler to check.
+/// It derives nothing: each derive is an impl and a function for the compiler to check.
 pub(crate) fn marker(tool: &Tool) -> TokenStream {
     let Tool { vis, marker, .. } = tool;
-    let doc = format!("The tool `{}`, for `toolset!`.", tool.name);
+    let doc = format!("The tool `{}`, for `toolset!`. The fields are its parameters.", tool.name);
+    let fields = tool.args().filter(|_| tool.sound).map(|arg| {
+        let (ident, ty) = (&arg.ident, &arg.ty);
+        quote!(pub #ident: #ty)
+    });
     quote! {
         #[doc = #doc]
-        #[allow(non_camel_case_types, missing_copy_implementations, missing_debug_implementations)]
-        #vis struct #marker {}
+        #[allow(
+            dead_code,
+            missing_copy_implementations,
+            missing_debug_implementations,
+            missing_docs,
+            non_camel_case_types,
+            private_interfaces,
+            unreachable_pub,
+        )]
+        #vis struct #marker { #(#fields),* }
     }
 }
 
 /// All that hangs on the tool's type.
 pub(crate) fn tool(tool: &Tool) -> TokenStream {
     let runtime = tool.runtime();
-    let marker = &tool.marker;
-    let (input, input_type) = input(tool);
-    let places = fields::Places::of(tool);
-    let evidence = fields::statics(tool, &places, work::output(tool));
-    let decode = fields::decode(tool, &places, &input_type);
+    let Tool { marker, name, .. } = tool;
+    let (statics, fields) = fields::fields(tool);
+    let (executor, returned) = work::output(tool);
+    let input = fields::input(tool);
     let output = work::output_type(tool);
-    let when = work::when(tool, &input_type);
-    let work = work::work(tool, &places, &input_type);
-    let start = work::start(tool, &places, &input_type);
-    let part = work::part(tool, &places);
-    let collected = work::collected(tool, &places, &input_type);
-    let def = def(tool, &places);
-    let bounds = work::bounds(tool);
-    let name = &tool.name;
+    let asks = work::asks(tool);
+    let work = work::work(tool);
+    let collected = work::collected(tool);
+    let description = match &tool.description {
+        Some(doc) => quote!(#doc),
+        None => quote!(""),
+    };
+    let options = options::expand(tool);
+    let answer = work::answer(tool);
     quote! {
         #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
         const _: () = {
             use #runtime as __rt;
-            #input
-            #evidence
-            #when
-            #work
-            static __DEF: __rt::Def = #def;
-            #start
+            #statics
+            #executor
+            static __DEF: __rt::Def = __rt::Def::new(#name, #description, #fields, #returned) #options #answer;
 
             #[automatically_derived]
             impl __rt::Tool for #marker {
-                type Input = #input_type;
+                type Input = #marker;
                 type Output = #output;
                 const NAME: &'static str = #name;
 
@@ -69,53 +79,13 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
                     &__DEF
                 }
 
-                #decode
+                #input
+                #asks
             }
 
-            #[automatically_derived]
-            impl<__S: 'static> __rt::Bind<__S> for #marker #bounds {
-                fn part() -> __rt::Part<__S> {
-                    #part
-                }
-            }
-
+            #work
             #collected
         };
-    }
-}
-
-/// The struct of the parameters: a function's is made here, a struct is its own.
-fn input(tool: &Tool) -> (TokenStream, TokenStream) {
-    let marker = &tool.marker;
-    match &tool.body {
-        Body::Struct => (TokenStream::new(), quote!(#marker)),
-        Body::Fn(_) => {
-            let fields = tool.args().filter(|_| tool.sound).map(|arg| {
-                let (ident, ty) = (&arg.ident, &arg.ty);
-                quote!(pub #ident: #ty)
-            });
-            (quote!(pub struct __Input { #(#fields),* }), quote!(__Input))
-        }
-    }
-}
-
-fn def(tool: &Tool, places: &fields::Places) -> TokenStream {
-    let name = &tool.name;
-    let description = match &tool.description {
-        Some(doc) => quote!(#doc),
-        None => quote!(""),
-    };
-    let (fields, output) = (places.fields.iter(), &places.output);
-    let options = options::expand(tool);
-    quote! {
-        __rt::Def {
-            name: #name,
-            description: #description,
-            fields: &[#(&#fields),*],
-            output: #output.schema(),
-            options: #options,
-            cache: __rt::Cache::new(),
-        }
     }
 }
 
@@ -124,7 +94,6 @@ pub(crate) fn stub(tool: &Tool) -> TokenStream {
     let runtime = tool.runtime();
     let marker = &tool.marker;
     let name = &tool.name;
-    let (input, input_type) = input(tool);
     let output = match &tool.body {
         Body::Fn(_) if tool.sound => work::output_type(tool),
         _ => quote!(()),
@@ -133,18 +102,18 @@ pub(crate) fn stub(tool: &Tool) -> TokenStream {
         #[allow(clippy::all, clippy::pedantic, private_interfaces, missing_docs)]
         const _: () = {
             use #runtime as __rt;
-            #input
 
             impl __rt::Tool for #marker {
-                type Input = #input_type;
+                type Input = #marker;
                 type Output = #output;
+                type Values = ();
                 const NAME: &'static str = #name;
 
                 fn def() -> &'static __rt::Def {
                     ::core::unreachable!("this does not compile")
                 }
 
-                fn decode(_: &str, _: &__rt::Context) -> ::core::result::Result<#input_type, __rt::Refused> {
+                fn input((): ()) -> #marker {
                     ::core::unreachable!("this does not compile")
                 }
             }

@@ -12,8 +12,8 @@ use crate::{
     },
 };
 
-/// `&Options { effect: …, ..Options::NEW }`.
-pub(crate) fn expand(tool: &Tool) -> TokenStream {
+/// `.options(&Options { effect: …, ..Options::NEW })`, if anything is said.
+pub(crate) fn expand(tool: &Tool) -> Option<TokenStream> {
     let options: &Options = &tool.options;
     let mut set = Vec::new();
     let mut flag = |on: bool, name: TokenStream| {
@@ -81,5 +81,5 @@ pub(crate) fn expand(tool: &Tool) -> TokenStream {
         });
         set.push(quote!(meta: &[#(#entries),*]));
     }
-    if set.is_empty() { quote!(&__rt::PLAIN) } else { quote!(&__rt::Options { #(#set,)* ..__rt::Options::NEW }) }
+    (!set.is_empty()).then(|| quote!(.options(&__rt::Options { #(#set,)* ..__rt::Options::NEW })))
 }

@@ -1,5 +1,7 @@
 //! `toolset!(state; a, b)` and `#[tools] impl Type`.
 
+use std::collections::HashSet;
+
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{
@@ -47,9 +49,18 @@ pub(crate) fn list(List { krate, state, tools }: &List) -> TokenStream {
         tools.iter().enumerate().map(|(index, tool)| format_ident!("__T{index}", span = last(tool))).collect();
     let aliases = members.iter().zip(tools).map(|(member, tool)| quote!(type #member = #tool;));
     let names = members.iter().map(|member| quote_spanned!(member.span()=> __rt::Name::<#member>::NAME));
-    let unique = members.iter().enumerate().skip(1).map(
-        |(index, member)| quote_spanned!(member.span()=> const _: () = __rt::assert_first(&__NAMES, &__KEYS, #index);),
-    );
+    // The compiler takes long over each constant, but says of each only the first thing that failed: one for some tools
+    // together, but one for each that is called like an earlier one here.
+    let called = |index: usize| tools[index].segments.last().map(|last| &last.ident);
+    let mut seen = HashSet::new();
+    let (fresh, again): (Vec<_>, Vec<_>) = (0..members.len()).partition(|&index| seen.insert(called(index)));
+    let unique = fresh.chunks(16).chain(again.chunks(1)).map(|some| {
+        let asserts = some
+            .iter()
+            .map(|&index| quote_spanned!(members[index].span()=> __rt::assert_first(&__NAMES, &__KEYS, #index);));
+        quote!(const _: () = { #(#asserts)* };)
+    });
+    let unique = (members.len() > 1).then(|| quote!(#(#unique)*));
     let count = members.len();
     let keys = (count > 1).then(|| quote!(static __KEYS: [::core::primitive::u64; #count] = __rt::keys(&__NAMES);));
     let parts = members.iter().map(|member| quote_spanned!(member.span()=> <#member as __rt::Bind<_>>::part()));
@@ -66,7 +77,7 @@ pub(crate) fn list(List { krate, state, tools }: &List) -> TokenStream {
         #(#aliases)*
         static __NAMES: [&::core::primitive::str; #count] = [#(#names),*];
         #keys
-        #(#unique)*
+        #unique
         #[allow(unused_qualifications)]
         let #parts_of_set = [#(#parts),*];
         __rt::Toolset::bind(__rt::Shared(#state).share(), &#parts_of_set)

@@ -4,17 +4,20 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{GenericArgument, PathArguments, Type, spanned::Spanned as _};
 
-use super::{evidence, fields::Places, hidden};
+use super::{evidence, hidden};
 use crate::{
     model::{Body, Function, Input, Tool},
     syntax::values::Approval,
 };
 
-/// The evidence that the work can be done and its output given back: its type and its value.
+/// The evidence that the work can be done and its output given back: the static that does a struct's work, and what is
+/// known of the output.
 pub(crate) fn output(tool: &Tool) -> (TokenStream, TokenStream) {
     let marker = &tool.marker;
-    match &tool.body {
-        Body::Fn(function) => {
+    let executor =
+        |ty: TokenStream, value: TokenStream| (quote!(static __OUTPUT: #ty = #value;), quote!(__OUTPUT.returned()));
+    match (&tool.body, &tool.options.output) {
+        (Body::Fn(function), _) => {
             let Function { returns, returns_span, .. } = &**function;
             let kind = quote_spanned!(*returns_span=> __rt::Kind::<#returns>::KIND);
             let output = quote_spanned!(*returns_span=> #kind.output());
@@ -23,33 +26,30 @@ pub(crate) fn output(tool: &Tool) -> (TokenStream, TokenStream) {
                 use __rt::AnyKind as _;
                 #output
             });
-            (quote!(__rt::Returned<#returns>), value)
+            (TokenStream::new(), value)
         }
-        Body::Struct => match &tool.options.output {
-            Some(output) => {
-                let ty = &output.value;
-                let answer = evidence(ty, "Answer");
-                let new = quote_spanned!(ty.span()=> #answer::new());
-                (quote!(__rt::Answer<#ty>), new)
-            }
-            None => {
-                let (state, kind) = match &tool.options.state {
-                    Some(state) => {
-                        let state = state.value.to_token_stream();
-                        let kind = quote_spanned!(marker.span()=> __rt::ExecutingWith::<#marker, #state>::KIND);
-                        (state, kind)
-                    }
-                    None => (quote!(()), quote_spanned!(marker.span()=> __rt::Executing::<#marker>::KIND)),
-                };
-                let executor = quote_spanned!(marker.span()=> #kind.executor());
-                let value = quote!({
-                    #[allow(unused_imports)]
-                    use __rt::NotExecuting as _;
-                    #executor
-                });
-                (quote!(__rt::Executor<#marker, #state>), value)
-            }
-        },
+        (Body::Struct, Some(output)) => {
+            let ty = &output.value;
+            let answer = evidence(ty, "Answer");
+            executor(quote!(__rt::Answer<#ty>), quote_spanned!(ty.span()=> #answer::new()))
+        }
+        (Body::Struct, None) => {
+            let (state, kind) = match &tool.options.state {
+                Some(state) => {
+                    let state = state.value.to_token_stream();
+                    let kind = quote_spanned!(marker.span()=> __rt::ExecutingWith::<#marker, #state>::KIND);
+                    (state, kind)
+                }
+                None => (quote!(()), quote_spanned!(marker.span()=> __rt::Executing::<#marker>::KIND)),
+            };
+            let value = quote_spanned!(marker.span()=> #kind.executor());
+            let value = quote!({
+                #[allow(unused_imports)]
+                use __rt::NotExecuting as _;
+                #value
+            });
+            executor(quote!(__rt::Executor<#marker, #state>), value)
+        }
     }
 }
 
@@ -82,40 +82,70 @@ fn value_of(returns: &Type) -> &Type {
     returns
 }
 
-/// `static __WHEN: fn(&Input) -> bool = predicate;`, for a tool that asks it about approval.
-pub(crate) fn when(tool: &Tool, input_type: &TokenStream) -> TokenStream {
-    match tool.options.approval.as_ref().map(|approval| &approval.value) {
-        Some(Approval::When(predicate)) => {
-            quote!(static __WHEN: fn(&#input_type) -> ::core::primitive::bool = #predicate;)
+/// `Tool::asks`, for a tool whose predicate is asked about approval.
+pub(crate) fn asks(tool: &Tool) -> Option<TokenStream> {
+    let (marker, input) = (&tool.marker, hidden("_input"));
+    let Some(Approval::When(predicate)) = tool.options.approval.as_ref().map(|approval| &approval.value) else {
+        return None;
+    };
+    Some(quote! {
+        fn asks(#input: &#marker) -> ::core::primitive::bool {
+            static __WHEN: fn(&#marker) -> ::core::primitive::bool = #predicate;
+            __rt::asks(__WHEN, #input)
         }
-        _ => TokenStream::new(),
+    })
+}
+
+/// How a call is started: with the state that it needs, or without.
+pub(crate) fn work(tool: &Tool) -> TokenStream {
+    let marker = &tool.marker;
+    if !tool.takes_state() {
+        let [input, cx] = ["_input", "_cx"].map(hidden);
+        let work = done(tool, Access::Provided);
+        return quote! {
+            #[automatically_derived]
+            impl __rt::Free for #marker {
+                fn work<'a>(#input: #marker, #cx: &'a __rt::Context) -> __rt::CallFuture<'a> #work
+            }
+        };
+    }
+    let (shared, state, bounds) = (shared(tool), hidden("state"), bounds(tool));
+    let start =
+        function(&quote!(__start<'a, __S>), &quote!(#state: &'a __S), &bounds, &started(tool, Access::Provided));
+    quote! {
+        #shared
+        #start
+
+        #[automatically_derived]
+        impl<__S: 'static> __rt::Bind<__S> for #marker #bounds {
+            fn part() -> __rt::Part<__S> {
+                __rt::Part { def: &__DEF, start: __rt::Start::On(__start::<__S>) }
+            }
+        }
     }
 }
 
 /// `fn __work` of a function that takes something from the state: its first parameters are what it takes.
-pub(crate) fn work(tool: &Tool, places: &Places, input_type: &TokenStream) -> TokenStream {
-    let Body::Fn(function) = &tool.body else { return TokenStream::new() };
-    if taken(tool).next().is_none() {
-        return TokenStream::new();
-    }
-    let [cx, input] = ["cx", "input"].map(hidden);
+fn shared(tool: &Tool) -> TokenStream {
+    let (Body::Fn(function), marker) = (&tool.body, &tool.marker) else { return TokenStream::new() };
+    let [cx, input] = ["_cx", "_input"].map(hidden);
     let params = taken(tool).enumerate().map(|(index, ty)| {
         let state = hidden(&format!("state{index}"));
         quote!(#state: &'a #ty)
     });
-    let work = called(tool, function, places, input_type);
+    let work = called(tool, function);
     quote! {
         #[allow(unused_variables)]
-        fn __work<'a>(#(#params,)* #input: #input_type, #cx: &'a __rt::Context) -> __rt::CallFuture<'a> {
+        fn __work<'a>(#(#params,)* #input: #marker, #cx: &'a __rt::Context) -> __rt::CallFuture<'a> {
             #work
         }
     }
 }
 
 /// The boxed call of a function.
-fn called(tool: &Tool, function: &Function, places: &Places, input_type: &TokenStream) -> TokenStream {
+fn called(tool: &Tool, function: &Function) -> TokenStream {
     let Function { path, span, is_async, .. } = function;
-    let (output, input) = (&places.output, hidden("input"));
+    let (marker, input) = (&tool.marker, hidden("_input"));
     let mut given = taken(tool).enumerate().map(|(index, _)| hidden(&format!("state{index}")));
     let receiver = function.owner.as_ref().and_then(|_| given.next()).map(ToTokens::into_token_stream);
     let mut args: Vec<TokenStream> = receiver.into_iter().collect();
@@ -132,16 +162,16 @@ fn called(tool: &Tool, function: &Function, places: &Places, input_type: &TokenS
                 quote!(#by_value(#state))
             }),
             Input::Context { span, by_ref } => {
-                let cx = syn::Ident::new("cx", Span::mixed_site().located_at(*span));
+                let cx = syn::Ident::new("_cx", Span::mixed_site().located_at(*span));
                 Some(if *by_ref { quote!(#cx) } else { quote_spanned!(*span=> ::core::clone::Clone::clone(#cx)) })
             }
         });
     }
     let call = quote_spanned!(*span=> #path(#(#args),*));
     let work = if *is_async {
-        quote_spanned!(*span=> __rt::Work::<#input_type>::wait(&#output, #call))
+        quote_spanned!(*span=> __rt::Work::<#marker>::wait(&__DEF, #call))
     } else {
-        quote_spanned!(*span=> __rt::Work::<#input_type>::call(&#output, move || #call))
+        quote_spanned!(*span=> __rt::Work::<#marker>::call(&__DEF, move || #call))
     };
     quote! {{
         #[allow(unused_imports)]
@@ -180,27 +210,16 @@ impl Access {
     }
 }
 
-/// `fn __start`: reads the arguments and boxes the work.
-pub(crate) fn start(tool: &Tool, places: &Places, input_type: &TokenStream) -> TokenStream {
-    let (state, bounds) = (hidden("state"), bounds(tool));
-    let (generics, param, bounds) = if tool.takes_state() {
-        (quote!(<'a, __S>), quote!(#state: &'a __S,), bounds)
-    } else {
-        (quote!(<'a>), TokenStream::new(), TokenStream::new())
-    };
-    function(&quote!(__start #generics), &param, &bounds, &started(tool, places, input_type, Access::Provided))
-}
-
 /// What hands the tool to the linker; compiled only where tools are collected.
-pub(crate) fn collected(tool: &Tool, places: &Places, input_type: &TokenStream) -> TokenStream {
-    let [state, text, cx] = ["state", "text", "cx"].map(hidden);
-    let started = if tool.takes_state() {
-        started(tool, places, input_type, Access::Collected)
-    } else {
-        quote!(__start(#text, #cx))
-    };
-    let start = function(&quote!(__collected<'a>), &quote!(#state: &'a __rt::States,), &TokenStream::new(), &started);
-    let answer = answer(tool, places);
+pub(crate) fn collected(tool: &Tool) -> TokenStream {
+    if !cfg!(feature = "collect") {
+        return TokenStream::new();
+    }
+    let [state, text, cx] = ["state", "text", "_cx"].map(hidden);
+    let marker = &tool.marker;
+    let started =
+        if tool.takes_state() { started(tool, Access::Collected) } else { quote!(__rt::start::<#marker>(#text, #cx)) };
+    let start = function(&quote!(__collected<'a>), &quote!(#state: &'a __rt::States), &TokenStream::new(), &started);
     let states = tool.states();
     quote! {
         __rt::collect! {
@@ -209,7 +228,6 @@ pub(crate) fn collected(tool: &Tool, places: &Places, input_type: &TokenStream) 
                 __rt::Collected {
                     def: &__DEF,
                     start: __collected,
-                    answer: #answer,
                     needs: || ::std::vec![#(__rt::need::<#states>()),*],
                 }
             }
@@ -218,10 +236,10 @@ pub(crate) fn collected(tool: &Tool, places: &Places, input_type: &TokenStream) 
 }
 
 fn function(name: &TokenStream, param: &TokenStream, bounds: &TokenStream, body: &TokenStream) -> TokenStream {
-    let (text, cx) = (hidden("text"), hidden("cx"));
+    let (text, cx) = (hidden("text"), hidden("_cx"));
     quote! {
         #[allow(unused_variables)]
-        fn #name (#param #text: &'a str, #cx: &'a __rt::Context)
+        fn #name (#param, #text: &'a str, #cx: &'a __rt::Context)
             -> ::core::result::Result<__rt::Started<'a>, __rt::Refused>
         #bounds
         {
@@ -230,61 +248,48 @@ fn function(name: &TokenStream, param: &TokenStream, bounds: &TokenStream, body:
     }
 }
 
-/// The accepted call.
-fn started(tool: &Tool, places: &Places, input_type: &TokenStream, access: Access) -> TokenStream {
-    let [state, text, cx, input, refused] = ["state", "text", "cx", "input", "refused"].map(hidden);
-    let output = &places.output;
+/// The accepted call of a tool that takes state.
+fn started(tool: &Tool, access: Access) -> TokenStream {
+    let [text, cx, input, refused] = ["text", "_cx", "_input", "refused"].map(hidden);
     let marker = &tool.marker;
-    let needs_approval = match tool.options.approval.as_ref().map(|approval| &approval.value) {
-        None | Some(Approval::Never) => quote!(false),
-        Some(Approval::Always) => quote!(true),
-        Some(Approval::When(_)) => quote!(__rt::asks(__WHEN, &#input)),
-    };
-    let work = match &tool.body {
-        Body::Fn(function) if taken(tool).next().is_none() => called(tool, function, places, input_type),
-        Body::Fn(_) => {
-            let states = taken(tool).map(|ty| access.of(ty, &state));
-            quote!(__work(#(#states,)* #input, #cx))
-        }
-        Body::Struct if tool.options.external.is_some() => quote!(__rt::outside()),
-        Body::Struct => {
-            let given = tool.options.state.as_ref().map_or_else(|| quote!(&()), |ty| access.of(&ty.value, &state));
-            quote!(#output.start(#input, #given, #cx))
-        }
-    };
+    let work = done(tool, access);
     quote! {
         let #input = match <#marker as __rt::Tool>::decode(#text, #cx) {
             ::core::result::Result::Ok(#input) => #input,
             ::core::result::Result::Err(#refused) => return ::core::result::Result::Err(#refused),
         };
-        ::core::result::Result::Ok(__rt::Started { needs_approval: #needs_approval, work: #work })
+        ::core::result::Result::Ok(__rt::Started {
+            needs_approval: <#marker as __rt::Tool>::asks(&#input),
+            work: #work,
+        })
+    }
+}
+
+/// The boxed work.
+fn done(tool: &Tool, access: Access) -> TokenStream {
+    let [state, cx, input] = ["state", "_cx", "_input"].map(hidden);
+    match &tool.body {
+        Body::Fn(function) if taken(tool).next().is_none() => called(tool, function),
+        Body::Fn(_) => {
+            let states = taken(tool).map(|ty| access.of(ty, &state));
+            quote!({ __work(#(#states,)* #input, #cx) })
+        }
+        Body::Struct if tool.options.external.is_some() => quote!({ __rt::outside() }),
+        Body::Struct => {
+            let given = tool.options.state.as_ref().map_or_else(|| quote!(&()), |ty| access.of(&ty.value, &state));
+            quote!({ __OUTPUT.start(#input, #given, #cx) })
+        }
     }
 }
 
 /// What the state must provide.
-pub(crate) fn bounds(tool: &Tool) -> TokenStream {
+fn bounds(tool: &Tool) -> TokenStream {
     let states = tool.states();
-    if states.is_empty() && !tool.takes_state() {
-        return TokenStream::new();
-    }
     let provides = states.iter().map(|ty| quote_spanned!(ty.span()=> __S: __rt::Provide<#ty>));
     quote!(where #(#provides),*)
 }
 
-/// The tool as constants.
-pub(crate) fn part(tool: &Tool, places: &Places) -> TokenStream {
-    let start =
-        if tool.takes_state() { quote!(__rt::Start::On(__start::<__S>)) } else { quote!(__rt::Start::Free(__start)) };
-    let answer = answer(tool, places);
-    quote!(__rt::Part { def: &__DEF, start: #start, answer: #answer })
-}
-
-fn answer(tool: &Tool, places: &Places) -> TokenStream {
-    match &tool.options.output {
-        Some(_) => {
-            let output = &places.output;
-            quote!(::core::option::Option::Some(#output.read()))
-        }
-        None => quote!(::core::option::Option::None),
-    }
+/// `.answer(…)`, for an external tool.
+pub(crate) fn answer(tool: &Tool) -> Option<TokenStream> {
+    tool.options.output.as_ref().map(|_| quote!(.answer(__OUTPUT.read())))
 }

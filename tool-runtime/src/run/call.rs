@@ -120,22 +120,22 @@ pub struct ToolRef {
     /// What it does to the world.
     pub effect: Effect,
     /// Whether the same call twice has the effect of one.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub idempotent: bool,
     /// Whether it is executed outside this program.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub external: bool,
     /// Whether it runs alone.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sequential: bool,
     /// Whether it may start before the model's turn ends.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub eager: bool,
     /// Whether its output may hold text of strangers.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untrusted: bool,
     /// How often a failed call may be tried again.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub retries: u32,
     /// Earlier versions whose waiting calls this one takes over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -291,4 +291,9 @@ impl Call {
     pub(super) fn past(&mut self) -> &mut Past {
         self.past.get_or_insert_default()
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }

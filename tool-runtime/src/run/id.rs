@@ -48,6 +48,14 @@ name! {
     Principal
 }
 
+#[cfg(feature = "agent")]
+impl CallId {
+    /// The text, shared.
+    pub(crate) fn shared(&self) -> Arc<str> {
+        Arc::clone(&self.0)
+    }
+}
+
 impl Principal {
     /// Whoever uses a program that authenticates nobody.
     pub fn anonymous() -> Self {

@@ -50,7 +50,7 @@ impl Inspector {
     }
 
     /// The same tools under the policies and with the offer of `other`.
-    pub(crate) fn rules_of(mut self, other: &Self) -> Self {
+    pub fn rules_of(mut self, other: &Self) -> Self {
         self.policies = other.policies.clone();
         self.offer = other.offer.clone();
         self

@@ -34,7 +34,7 @@ pub use id::{CallId, NoObligation, ObligationId, Principal, RunId, Time};
 pub use inspection::{Inspection, Ruling};
 pub use inspector::Inspector;
 pub use log::{Corrupt, LogEvent, Prompt, TurnPart};
-pub use obligation::{Allowance, Decision, Obligation, ObligationKind, Pattern};
+pub use obligation::{Allowance, Decision, DecisionFor, Obligation, ObligationKind, Pattern};
 pub use options::{Execution, Limits, OnDeny, OnPrompt, OnTaint, RunOptions};
 pub use record::RecordError;
 pub use refusal::Refusal;

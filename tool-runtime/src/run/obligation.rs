@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{ObligationId, Principal, Question, Shown, Time};
-use crate::tool::Fingerprint;
+use crate::tool::{Fingerprint, Tool};
 
 /// What a call waits for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -85,6 +85,36 @@ pub enum Decision<I = Value, O = Value> {
         error: String,
     },
 }
+
+/// A decision about a call of the tool `T`, typed: an edit carries its input, a response its output.
+///
+/// ```
+/// # #[cfg(feature = "derive")] {
+/// use serde::{Deserialize, Serialize};
+/// use tool_runtime::{Context, Execute, Failure, run::{Decision, DecisionFor}, tool};
+///
+/// /// Deletes a file.
+/// #[tool(approval = always)]
+/// #[derive(Serialize)]
+/// struct Delete {
+///     /// The file.
+///     path: String,
+/// }
+///
+/// impl Execute for Delete {
+///     type Output = bool;
+///     type Error = Failure;
+///
+///     async fn execute(self, _cx: &Context) -> Result<bool, Failure> {
+///         Ok(std::fs::remove_file(self.path).is_ok())
+///     }
+/// }
+///
+/// let instead: DecisionFor<Delete> = Decision::Edit { arguments: Delete { path: "other".into() } };
+/// assert_eq!(instead.erase().unwrap(), Decision::Edit { arguments: serde_json::json!({ "path": "other" }) });
+/// # }
+/// ```
+pub type DecisionFor<T> = Decision<<T as Tool>::Input, <T as Tool>::Output>;
 
 impl<I, O> Decision<I, O> {
     /// A denial with a reason.

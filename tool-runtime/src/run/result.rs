@@ -139,10 +139,11 @@ impl CallResult {
         match self {
             Self::Succeeded { output } => output.for_model(),
             Self::Responded { output, .. } => {
-                let note = match started {
-                    false => Part::text("A person gave this output; the tool did not run:"),
-                    true => Part::text("A person gave this output; the tool was started, and may have had effects:"),
-                };
+                let note = Part::text(if started {
+                    "A person gave this output; the tool was started, and may have had effects:"
+                } else {
+                    "A person gave this output; the tool did not run:"
+                });
                 [note].into_iter().chain(output.for_model()).collect()
             }
             Self::Rejected { feedback } => vec![Part::Json { json: feedback.to_json().to_string() }],

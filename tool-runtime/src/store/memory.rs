@@ -51,7 +51,8 @@ impl MemoryStore {
 
     fn add(&self, run: &RunId, append: Append) -> Result<(), StoreError> {
         let runs = &mut self.lock().runs;
-        let Append { expected, count, text, lease, head } = append;
+        let Append { expected, count, mut text, lease, head } = append;
+        text.shrink_to_fit();
         let (token, rev) = match runs.get(run) {
             Some(kept) => (kept.token, kept.rev),
             None if expected > 0 => return Err(StoreError::NotFound),

@@ -19,6 +19,7 @@
 //! ```
 
 mod approve;
+mod ask;
 mod edit;
 mod screen;
 
@@ -29,7 +30,7 @@ use tokio::sync::Mutex;
 
 pub use crate::feedback::escape;
 
-use crate::agent::{Agent, AgentError, ApprovalRequest, Decision, Event, ExternalCall, Front};
+use crate::agent::{Agent, AgentError, ApprovalRequest, Decision, Event, ExternalCall, Front, QuestionRequest};
 use crate::feedback::one_line;
 use screen::{Input, Screen};
 
@@ -115,5 +116,13 @@ impl Front for Terminal {
 
     fn execute<'a>(&'a self, call: &'a ExternalCall) -> BoxFuture<'a, Option<String>> {
         Box::pin(approve::execute(self, call))
+    }
+
+    fn answer<'a>(&'a self, request: &'a QuestionRequest) -> BoxFuture<'a, Decision> {
+        Box::pin(ask::answer(self, request))
+    }
+
+    fn reconcile<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
+        Box::pin(ask::reconcile(self, request))
     }
 }

@@ -1,29 +1,39 @@
 //! A rule on values of one type: the evidence that the type has what the rule looks at.
 
-use std::fmt;
+use std::{any::Any, fmt, marker::PhantomData};
 
 use super::{Format, Measured, Number, Pattern, Ranged, Rule, Textual};
 
-/// A rule together with the code that looks at a `T`.
-pub struct Check<T> {
+/// A rule together with the code that looks at the place of a value, which is an `Option` of its type.
+#[derive(Clone, Copy)]
+pub struct Limit {
     pub(super) rule: Rule,
-    pub(super) holds: fn(&T, &Rule) -> bool,
+    pub(super) holds: fn(&dyn Any, &Rule) -> bool,
 }
 
-impl<T> fmt::Debug for Check<T> {
+impl fmt::Debug for Limit {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.rule.fmt(out)
     }
 }
 
-impl<T> Check<T> {
+/// The evidence that a rule can look at a `T`.
+#[derive(Debug)]
+pub struct Check<T>(PhantomData<fn() -> T>);
+
+/// The value in `place`, if it is there.
+fn value<T: 'static>(place: &dyn Any) -> Option<&T> {
+    place.downcast_ref::<Option<T>>()?.as_ref()
+}
+
+impl<T: 'static> Check<T> {
     /// A range.
     ///
     /// # Panics
     ///
     /// At compile time, when a bound does not fit the type.
     #[track_caller]
-    pub const fn range(min: Option<Number>, max: Option<Number>, exclusive: bool) -> Self
+    pub const fn range(min: Option<Number>, max: Option<Number>, exclusive: bool) -> Limit
     where
         T: Ranged,
     {
@@ -33,9 +43,9 @@ impl<T> Check<T> {
                 "a bound of `range` does not fit the parameter's type"
             );
         }
-        Self {
+        Limit {
             rule: Rule::Range { min, max, exclusive },
-            holds: |value, rule| match (rule, value.number()) {
+            holds: |place, rule| match (rule, value::<T>(place).and_then(T::number)) {
                 (Rule::Range { min, max, exclusive }, Some(number)) => number.within(*min, *max, *exclusive),
                 _ => true,
             },
@@ -43,27 +53,27 @@ impl<T> Check<T> {
     }
 
     /// A length.
-    pub const fn length(min: usize, max: Option<usize>) -> Self
+    pub const fn length(min: usize, max: Option<usize>) -> Limit
     where
         T: Measured,
     {
-        Self {
+        Limit {
             rule: Rule::Length { min, max, unit: T::UNIT },
-            holds: |value, rule| match rule {
-                Rule::Length { min, max, .. } => value.fits(*min, *max),
+            holds: |place, rule| match (rule, value::<T>(place)) {
+                (Rule::Length { min, max, .. }, Some(value)) => value.fits(*min, *max),
                 _ => true,
             },
         }
     }
 
     /// A pattern.
-    pub const fn pattern(pattern: &'static Pattern) -> Self
+    pub const fn pattern(pattern: &'static Pattern) -> Limit
     where
         T: Textual,
     {
-        Self {
+        Limit {
             rule: Rule::Pattern(pattern),
-            holds: |value, rule| match (rule, value.text()) {
+            holds: |place, rule| match (rule, value::<T>(place).and_then(T::text)) {
                 (Rule::Pattern(pattern), Some(text)) => pattern.matches(text),
                 _ => true,
             },
@@ -71,13 +81,13 @@ impl<T> Check<T> {
     }
 
     /// A format.
-    pub const fn format(format: &'static Format) -> Self
+    pub const fn format(format: &'static Format) -> Limit
     where
         T: Textual,
     {
-        Self {
+        Limit {
             rule: Rule::Format(format),
-            holds: |value, rule| match (rule, value.text()) {
+            holds: |place, rule| match (rule, value::<T>(place).and_then(T::text)) {
                 (Rule::Format(format), Some(text)) => format.matches(text),
                 _ => true,
             },

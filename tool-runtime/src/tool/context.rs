@@ -16,23 +16,30 @@ use crate::message::Message;
 /// What a tool may know about the call it works on. Cheap to clone.
 ///
 /// A tool asks for it with a parameter marked `#[context]`.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Context {
-    inner: Arc<Inner>,
+    call: Arc<OfCall>,
+    shared: Arc<Shared>,
 }
 
+/// What every call has for itself: it is made anew for each, so it is small.
 #[derive(Clone, Default)]
-struct Inner {
-    call_id: String,
-    principal: Option<String>,
+struct OfCall {
+    id: Arc<str>,
     cancellation: Cancellation,
     deadline: Option<Instant>,
     progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
+    journal: Journals,
+}
+
+/// What the calls of a turn have in common.
+#[derive(Clone, Default)]
+struct Shared {
+    principal: Option<String>,
     extensions: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     secrets: HashMap<String, Secret>,
     messages: Arc<[Message]>,
     taint: Arc<[String]>,
-    journal: Journals,
 }
 
 /// How far a tool has come.
@@ -57,52 +64,52 @@ struct Secret(String);
 
 impl Context {
     /// The context of the call `call_id`, without principal, deadline or listeners.
-    pub fn new(call_id: impl Into<String>) -> Self {
-        Self { inner: Arc::new(Inner { call_id: call_id.into(), ..Inner::default() }) }
+    pub fn new(call_id: impl AsRef<str>) -> Self {
+        Self::default().for_call(call_id)
     }
 
     /// The id of the call.
     pub fn call_id(&self) -> &str {
-        &self.inner.call_id
+        &self.call.id
     }
 
     /// On whose behalf the call is made, as the application authenticated it; `None` where it did not.
     pub fn principal(&self) -> Option<&str> {
-        self.inner.principal.as_deref()
+        self.shared.principal.as_deref()
     }
 
     /// Tells when nobody waits for the result any more.
     pub fn cancellation(&self) -> &Cancellation {
-        &self.inner.cancellation
+        &self.call.cancellation
     }
 
     /// When the call's time is over.
     pub fn deadline(&self) -> Option<Instant> {
-        self.inner.deadline
+        self.call.deadline
     }
 
     /// The time left until the deadline, zero when it has passed; `None` without a deadline.
     pub fn time_left(&self) -> Option<Duration> {
-        self.inner.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+        self.call.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
     }
 
     /// The conversation up to the turn that made this call.
     pub fn messages(&self) -> &[Message] {
-        &self.inner.messages
+        &self.shared.messages
     }
 
     /// Tools whose outputs hold text of strangers, and are in the conversation.
     pub fn taint(&self) -> &[String] {
-        &self.inner.taint
+        &self.shared.taint
     }
 
     pub(super) fn journal(&self) -> Option<&Arc<dyn Journal>> {
-        self.inner.journal.as_ref()
+        self.call.journal.as_ref()
     }
 
     /// The value of type `T` that the application attached to the call.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
-        self.inner.extensions.get(&TypeId::of::<T>())?.downcast_ref()
+        self.shared.extensions.get(&TypeId::of::<T>())?.downcast_ref()
     }
 
     /// Reports how far the tool has come; lost when nobody listens.
@@ -116,25 +123,33 @@ impl Context {
     }
 
     fn report(&self, done: f64, total: Option<f64>, message: Option<String>, preliminary: Option<Value>) {
-        if let Some(listener) = &self.inner.progress {
-            listener(Progress { call_id: self.inner.call_id.clone(), done, total, message, preliminary });
+        let progress = || Progress { call_id: self.call.id.to_string(), done, total, message, preliminary };
+        match (&self.call.progress, &self.call.journal) {
+            (Some(listener), _) => listener(progress()),
+            (None, Some(journal)) => journal.report(progress()),
+            (None, None) => {}
         }
     }
 
     /// The secret called `name`, for a parameter marked `#[arg(secret)]`.
     pub(crate) fn secret(&self, name: &str) -> Option<&str> {
-        self.inner.secrets.get(name).map(|secret| secret.0.as_str())
+        self.shared.secrets.get(name).map(|secret| secret.0.as_str())
     }
 
     /// The same context for the call `call_id`.
-    pub fn for_call(mut self, call_id: impl Into<String>) -> Self {
-        self.change().call_id = call_id.into();
+    pub fn for_call(self, call_id: impl AsRef<str>) -> Self {
+        self.for_shared(Arc::from(call_id.as_ref()))
+    }
+
+    /// The same, without a copy.
+    pub(crate) fn for_shared(mut self, call_id: Arc<str>) -> Self {
+        self.change().id = call_id;
         self
     }
 
     /// Adds on whose behalf the call is made.
     pub fn with_principal(mut self, principal: impl Into<String>) -> Self {
-        self.change().principal = Some(principal.into());
+        self.share().principal = Some(principal.into());
         self
     }
 
@@ -159,25 +174,25 @@ impl Context {
 
     /// Attaches a value, in place of an earlier one of the same type.
     pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
-        self.change().extensions.insert(TypeId::of::<T>(), Arc::new(value));
+        self.share().extensions.insert(TypeId::of::<T>(), Arc::new(value));
         self
     }
 
     /// Adds a secret for parameters marked `#[arg(secret)]`.
     pub fn with_secret(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.change().secrets.insert(name.into(), Secret(value.into()));
+        self.share().secrets.insert(name.into(), Secret(value.into()));
         self
     }
 
     /// Adds the conversation so far.
     pub fn with_messages(mut self, messages: impl Into<Arc<[Message]>>) -> Self {
-        self.change().messages = messages.into();
+        self.share().messages = messages.into();
         self
     }
 
     /// Adds the names of tools whose outputs hold text of strangers, and are in the conversation.
     pub fn with_taint(mut self, tools: impl Into<Arc<[String]>>) -> Self {
-        self.change().taint = tools.into();
+        self.share().taint = tools.into();
         self
     }
 
@@ -187,18 +202,22 @@ impl Context {
         self
     }
 
-    fn change(&mut self) -> &mut Inner {
-        Arc::make_mut(&mut self.inner)
+    fn change(&mut self) -> &mut OfCall {
+        Arc::make_mut(&mut self.call)
+    }
+
+    fn share(&mut self) -> &mut Shared {
+        Arc::make_mut(&mut self.shared)
     }
 }
 
 impl fmt::Debug for Context {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Context")
-            .field("call_id", &self.inner.call_id)
-            .field("principal", &self.inner.principal)
-            .field("deadline", &self.inner.deadline)
-            .field("cancelled", &self.inner.cancellation.is_cancelled())
+            .field("call_id", &self.call.id)
+            .field("principal", &self.shared.principal)
+            .field("deadline", &self.call.deadline)
+            .field("cancelled", &self.call.cancellation.is_cancelled())
             .finish_non_exhaustive()
     }
 }

@@ -1,6 +1,6 @@
 //! The traits that `#[tool]` implements, and those that a user of it does.
 
-use super::{Context, Def, Part, Refused};
+use super::{Approval, CallFuture, Context, Def, Part, Refused, Start, Started, Values};
 
 /// A declared tool. `#[tool]` implements it.
 #[diagnostic::on_unimplemented(
@@ -13,6 +13,9 @@ pub trait Tool {
     type Input: 'static;
     /// The value that the tool gives back: `T` of a `Result<T, E>`.
     type Output;
+    /// The types of the parameters, in order.
+    #[doc(hidden)]
+    type Values: Values;
     /// The name that the model calls.
     const NAME: &'static str;
 
@@ -20,7 +23,32 @@ pub trait Tool {
     fn def() -> &'static Def;
 
     /// Reads arguments, with everything that is wrong with them in the error.
-    fn decode(arguments: &str, cx: &Context) -> Result<Self::Input, Refused>;
+    #[inline]
+    fn decode(arguments: &str, cx: &Context) -> Result<Self::Input, Refused> {
+        Ok(Self::input(Self::Values::read(Self::def(), arguments, cx)?))
+    }
+
+    /// The parameters as a struct.
+    #[doc(hidden)]
+    fn input(values: Self::Values) -> Self::Input;
+
+    /// Whether a person must approve a call with this input first.
+    #[doc(hidden)]
+    fn asks(_: &Self::Input) -> bool {
+        matches!(Self::def().options.approval, Approval::Always)
+    }
+}
+
+/// A tool that needs no state.
+pub trait Free: Tool {
+    /// The work of a call.
+    fn work(input: Self::Input, cx: &Context) -> CallFuture<'_>;
+}
+
+/// Reads the arguments of a tool that needs no state, and prepares the call.
+pub fn start<'a, T: Free>(text: &str, cx: &'a Context) -> Result<Started<'a>, Refused> {
+    let input = T::decode(text, cx)?;
+    Ok(Started { needs_approval: T::asks(&input), work: T::work(input, cx) })
 }
 
 /// A tool that can work with the state `S`. `#[tool]` implements it for every state that provides what the tool needs.
@@ -32,6 +60,13 @@ pub trait Tool {
 pub trait Bind<S: 'static>: Tool {
     /// The tool for that state.
     fn part() -> Part<S>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Free, S: 'static> Bind<S> for T {
+    fn part() -> Part<S> {
+        Part { def: T::def(), start: Start::Free(start::<T>) }
+    }
 }
 
 /// A state that holds a `T` for the tools that need one.

@@ -3,7 +3,7 @@
 //! Well-formed arguments are read once, each value by the code of its type. Anything else goes to [`diagnose`], which
 //! reads the text again and explains everything that is wrong with it.
 
-use super::{AnySlot, Context, Def, Failure, diagnose};
+use super::{Context, Def, Failure, diagnose, slots::Slot};
 use crate::feedback::Rejection;
 use crate::json::Object;
 
@@ -17,7 +17,7 @@ pub enum Refused {
 }
 
 /// Fills `slots`, which belong to the parameters of `def` in order, from `text`.
-pub fn decode(def: &'static Def, text: &str, cx: &Context, slots: &mut [&mut dyn AnySlot]) -> Result<(), Refused> {
+pub(super) fn decode(def: &'static Def, text: &str, cx: &Context, slots: &mut [Slot<'_>]) -> Result<(), Refused> {
     match read(text, slots) {
         Some(filled) if filled == slots.len() => {}
         Some(_) => complete(def, text, cx, slots)?,
@@ -30,12 +30,12 @@ pub fn decode(def: &'static Def, text: &str, cx: &Context, slots: &mut [&mut dyn
 }
 
 /// How many slots were filled; `None` as soon as anything is not as it should be.
-fn read(text: &str, slots: &mut [&mut dyn AnySlot]) -> Option<usize> {
+fn read(text: &str, slots: &mut [Slot<'_>]) -> Option<usize> {
     let mut object = Object::enter(text).ok()?;
     // Models give arguments in the order of the schema, so the next slot is nearly always the right one.
     let (mut next, mut filled) = (0, 0);
     while object.more().ok()? {
-        let index = match slots.get(next).map(|slot| slot.param()) {
+        let index = match slots.get(next).map(Slot::param) {
             Some(param) if param.plain && object.skip_key(param.name) => next,
             // By value, so that the cursor stays in registers where the order is the expected one.
             _ => {
@@ -54,7 +54,7 @@ fn read(text: &str, slots: &mut [&mut dyn AnySlot]) -> Option<usize> {
 
 /// Reads a key that is not the expected one: the slot that it means, and the cursor behind it.
 #[inline(never)]
-fn find<'a>(mut object: Object<'a>, slots: &[&mut dyn AnySlot]) -> Option<(usize, Object<'a>)> {
+fn find<'a>(mut object: Object<'a>, slots: &[Slot<'_>]) -> Option<(usize, Object<'a>)> {
     let key = object.key().ok()?;
     let index = slots.iter().position(|slot| slot.param().is_called(&key))?;
     Some((index, object))
@@ -62,8 +62,8 @@ fn find<'a>(mut object: Object<'a>, slots: &[&mut dyn AnySlot]) -> Option<(usize
 
 /// Fills the slots that the arguments said nothing about.
 #[inline(never)]
-fn complete(def: &'static Def, text: &str, cx: &Context, slots: &mut [&mut dyn AnySlot]) -> Result<(), Refused> {
-    for slot in &mut *slots {
+fn complete(def: &'static Def, text: &str, cx: &Context, slots: &mut [Slot<'_>]) -> Result<(), Refused> {
+    for slot in slots.iter_mut() {
         if !slot.complete(cx).map_err(Refused::Failed)? {
             return Err(refuse(def, text, slots));
         }
@@ -73,6 +73,6 @@ fn complete(def: &'static Def, text: &str, cx: &Context, slots: &mut [&mut dyn A
 
 #[cold]
 #[inline(never)]
-fn refuse(def: &'static Def, text: &str, slots: &mut [&mut dyn AnySlot]) -> Refused {
+fn refuse(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> Refused {
     Refused::Arguments(diagnose::diagnose(def, text, slots))
 }

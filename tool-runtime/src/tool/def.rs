@@ -6,10 +6,9 @@ use std::{
     time::Duration,
 };
 
-use schemars::SchemaGenerator;
 use serde_json::{Map, Value};
 
-use super::{AnyField, Approval, Effect, ToolSpec, Traits, Ui, describe};
+use super::{Approval, CallError, Effect, Field, Output, ReadAnswer, Returned, ToolSpec, Traits, Ui, describe};
 use crate::schema::Validator;
 
 /// The declaration of a tool, as constants.
@@ -19,13 +18,15 @@ pub struct Def {
     /// What the tool does.
     pub description: &'static str,
     /// The parameters, in order.
-    pub fields: &'static [&'static dyn AnyField],
-    /// The code that describes the output; `None` where it has no JSON form.
-    pub output: fn(&mut SchemaGenerator) -> Option<schemars::Schema>,
+    pub fields: &'static [Field],
+    /// The code that writes and describes the output.
+    pub output: Returned,
     /// The options of the declaration.
     pub options: &'static Options,
+    /// Reads the output that somebody outside gave; for external tools.
+    pub answer: Option<ReadAnswer>,
     /// What is derived from the above, when it is first needed.
-    pub cache: Cache,
+    cache: Cache,
 }
 
 /// The options of a tool's declaration, as constants.
@@ -70,9 +71,6 @@ pub struct Options {
     /// Keys and JSON texts of values.
     pub meta: &'static [(&'static str, &'static str)],
 }
-
-/// What holds when nothing is said: one for all declarations, because the compiler takes long over each.
-pub static PLAIN: Options = Options::NEW;
 
 impl Options {
     /// What holds when nothing is said.
@@ -135,8 +133,7 @@ pub(super) fn json(text: &str) -> Value {
 }
 
 /// What is derived from a [`Def`], when it is first needed.
-#[derive(Default)]
-pub struct Cache(OnceLock<Derived>);
+struct Cache(OnceLock<Derived>);
 
 struct Derived {
     spec: Arc<ToolSpec>,
@@ -146,13 +143,47 @@ struct Derived {
 }
 
 impl Cache {
-    /// Nothing derived yet.
-    pub const fn new() -> Self {
+    const fn new() -> Self {
         Self(OnceLock::new())
     }
 }
 
 impl Def {
+    /// A declaration without options.
+    pub const fn new(
+        name: &'static str,
+        description: &'static str,
+        fields: &'static [Field],
+        output: Returned,
+    ) -> Self {
+        Self { name, description, fields, output, options: &Options::NEW, answer: None, cache: Cache::new() }
+    }
+
+    /// Sets the options.
+    pub const fn options(mut self, options: &'static Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Sets the code that reads the output that somebody outside gives.
+    pub const fn answer(mut self, answer: ReadAnswer) -> Self {
+        self.answer = Some(answer);
+        self
+    }
+
+    /// Reads the output that somebody outside gave.
+    pub(crate) fn read_answer(&self, output: &str) -> Result<Output, CallError> {
+        match self.answer {
+            Some(answer) => Ok(answer(output)?),
+            None => Err(CallError::NotExecuted),
+        }
+    }
+
+    /// Whether the spec was made.
+    pub fn is_used(&self) -> bool {
+        self.cache.0.get().is_some()
+    }
+
     /// The spec, made at the first call and shared.
     pub fn spec(&'static self) -> &'static Arc<ToolSpec> {
         &self.derived().spec
@@ -178,7 +209,7 @@ impl Def {
                 title: self.options.title.map(str::to_owned),
                 description: self.description.to_owned(),
                 input: Arc::new(input.schema),
-                output: describe_output(self.output).map(Arc::new),
+                output: describe_output(self.output.schema()).map(Arc::new),
                 traits: self.options.traits(),
             };
             Derived { spec: Arc::new(spec), guarded: input.guarded, validator: OnceLock::new() }

@@ -3,7 +3,7 @@
 use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::{AnyField, Param, Rule, def, field::Described, rule::Unit};
+use super::{Field, Param, Rule, def, field::Described, rule::Unit};
 use crate::schema::{Schema, needs_check};
 
 /// The schema of the arguments.
@@ -14,13 +14,13 @@ pub(super) struct Input {
 }
 
 /// The schema of an object with `fields`.
-pub(super) fn input(fields: &[&dyn AnyField]) -> Input {
+pub(super) fn input(fields: &[Field]) -> Input {
     let mut generator = generator();
     let (mut types, mut rest) = (Vec::with_capacity(fields.len()), Vec::with_capacity(fields.len()));
-    for field in fields.iter().filter(|field| !field.param().secret) {
+    for field in fields.iter().filter(|field| !field.param.secret) {
         let mut described = field.describe(&mut generator);
         types.push(Value::from(std::mem::take(&mut described.schema)));
-        rest.push((field.param(), described));
+        rest.push((&field.param, described));
     }
     // What the types promise is asked before the declarations add to it.
     let definitions = generator.take_definitions(true);

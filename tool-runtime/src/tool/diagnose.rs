@@ -3,7 +3,7 @@
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value};
 
-use super::{AnySlot, Def, describe};
+use super::{Def, describe, slots::Slot};
 use crate::feedback::{self, Problem, ProblemKind, Rejection, suggest};
 use crate::json::{self, Read};
 use crate::schema::Validator;
@@ -15,7 +15,7 @@ const MOST_UNKNOWN: usize = 8;
 const LONGEST_WORDS: usize = 300;
 
 /// Explains why `text` could not be read into `slots`.
-pub(super) fn diagnose(def: &'static Def, text: &str, slots: &mut [&mut dyn AnySlot]) -> Rejection {
+pub(super) fn diagnose(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> Rejection {
     let (entries, twice) = match entries(def, text) {
         Ok(entries) => entries,
         Err(problem) => return Rejection::one(*problem),
@@ -43,7 +43,7 @@ pub(super) fn diagnose(def: &'static Def, text: &str, slots: &mut [&mut dyn AnyS
             continue;
         }
         problems.extend(match given.get(name) {
-            Some(value) => judge(*slot, &path, value),
+            Some(value) => judge(slot, &path, value),
             None if slot.read_absent() => None,
             None => Some(Problem::new(path, ProblemKind::Missing, "a value")),
         });
@@ -90,8 +90,8 @@ fn entries(def: &'static Def, text: &str) -> Result<Entries, Box<Problem>> {
         let names: Vec<String> = def
             .fields
             .iter()
-            .filter(|field| !field.param().secret)
-            .map(|field| format!("`{}`", field.param().name))
+            .filter(|field| !field.param.secret)
+            .map(|field| format!("`{}`", field.param.name))
             .collect();
         let expected = if names.is_empty() {
             "an empty object".to_owned()
@@ -107,7 +107,7 @@ fn entries(def: &'static Def, text: &str) -> Result<Entries, Box<Problem>> {
 }
 
 /// What the type of a parameter itself says against a value that its schema allows.
-fn judge(slot: &mut dyn AnySlot, path: &str, value: &Value) -> Option<Problem> {
+fn judge(slot: &mut Slot<'_>, path: &str, value: &Value) -> Option<Problem> {
     match slot.read(&value.to_string()) {
         Ok(_) => slot
             .broken()

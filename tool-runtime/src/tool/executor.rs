@@ -4,7 +4,7 @@ use std::{fmt, marker::PhantomData};
 
 use schemars::{Schema, SchemaGenerator};
 
-use super::{CallFuture, Context, Execute, ExecuteWith, ToolError, ToolOutput, expansion, returned::encode};
+use super::{CallFuture, Context, Execute, ExecuteWith, Returned, ToolError, ToolOutput, expansion, returned::encode};
 
 /// The evidence that the struct `T` can do its work with the state `S`, and that its output can be given back.
 pub struct Executor<T, S> {
@@ -19,8 +19,8 @@ impl<T, S> Executor<T, S> {
     }
 
     /// The code that describes the output.
-    pub const fn schema(&self) -> fn(&mut SchemaGenerator) -> Option<Schema> {
-        self.schema
+    pub const fn returned(&self) -> Returned {
+        Returned::described(self.schema)
     }
 }
 

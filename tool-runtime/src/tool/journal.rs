@@ -7,7 +7,7 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::{Context, Failure};
+use super::{Context, Failure, Progress};
 use crate::digest::Digest;
 use crate::schema::canonical;
 
@@ -53,8 +53,11 @@ impl Question {
     }
 }
 
-/// Where the questions and steps of one call are kept: the run that it belongs to.
+/// Where a call reports, and its questions and steps are kept: the run that it belongs to.
 pub trait Journal: Send + Sync {
+    /// The tool has come further; must not block.
+    fn report(&self, progress: Progress);
+
     /// Asks somebody, and waits. A question that was answered when the call ran before is not asked again.
     fn ask(&self, question: Question) -> BoxFuture<'static, Result<Answer, Failure>>;
 

@@ -41,8 +41,6 @@ pub struct Part<S: 'static> {
     pub def: &'static Def,
     /// Starts a call.
     pub start: Start<S>,
-    /// Reads the output that somebody outside gave; for external tools.
-    pub answer: Option<ReadAnswer>,
 }
 
 impl<S> Clone for Start<S> {
@@ -119,9 +117,6 @@ impl<S: Send + Sync> DynTool for Bound<S> {
     }
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {
-        match self.part.answer {
-            Some(answer) => Ok(answer(output)?),
-            None => Err(CallError::NotExecuted),
-        }
+        self.part.def.read_answer(output)
     }
 }

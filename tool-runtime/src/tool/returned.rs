@@ -1,33 +1,47 @@
 //! The evidence that what a function returns can be given back.
 
-use std::fmt;
+use std::{any::Any, fmt};
 
 use schemars::{Schema, SchemaGenerator};
 
 use super::{CallError, Output, ReadAnswer, ToolAnswer, ToolError, ToolOutput, diagnose};
 
-/// The evidence that what a function returns can be given back, and the code that does it.
-pub struct Returned<R> {
-    encode: fn(R) -> Result<Output, CallError>,
-    schema: fn(&mut SchemaGenerator) -> Option<Schema>,
+/// The code that writes what a tool gives back, and describes it. It gets the value in an `Option` of its type.
+#[derive(Clone, Copy)]
+pub struct Returned {
+    encode: fn(&mut dyn Any) -> Result<Output, CallError>,
+    schema: Describe,
 }
 
-impl<R> Returned<R> {
-    /// Writes what the function returned.
-    pub fn encode(&self, returned: R) -> Result<Output, CallError> {
-        (self.encode)(returned)
+/// The code that describes an output; it gives `None` where there is no JSON form.
+pub type Describe = fn(&mut SchemaGenerator) -> Option<Schema>;
+
+impl Returned {
+    /// For a tool whose work writes its output itself.
+    pub const fn described(schema: Describe) -> Self {
+        Self { encode: |_| Err(CallError::NotExecuted), schema }
     }
 
-    /// The code that describes the output.
-    pub const fn schema(&self) -> fn(&mut SchemaGenerator) -> Option<Schema> {
+    /// Writes what the function returned.
+    pub(super) fn encode<R: 'static>(&self, returned: R) -> Result<Output, CallError> {
+        (self.encode)(&mut Some(returned))
+    }
+
+    pub(super) fn schema(&self) -> Describe {
         self.schema
     }
 }
 
-impl<R> fmt::Debug for Returned<R> {
+impl fmt::Debug for Returned {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("Returned")
     }
+}
+
+/// What the function returned.
+fn taken<R: 'static>(place: &mut dyn Any) -> R {
+    let value = place.downcast_mut::<Option<R>>().and_then(Option::take);
+    value.expect("what a function returns has the type that it was declared with")
 }
 
 /// Tells a `Result` from any other type, whatever alias it was written with: an inherent constant is found before a
@@ -61,27 +75,29 @@ impl<T, E> Kind<Result<T, E>> {
     pub const KIND: Fallible<T, E> = Fallible::NEW;
 }
 
-impl<R> Plain<R> {
+impl<R: 'static> Plain<R> {
     /// The evidence for a plain output.
-    pub const fn output(self) -> Returned<R>
+    pub const fn output(self) -> Returned
     where
         R: ToolOutput,
     {
-        Returned { encode: |returned| Ok(returned.into_output()?), schema: R::output_schema }
+        Returned { encode: |place| Ok(taken::<R>(place).into_output()?), schema: R::output_schema }
     }
 }
 
 impl<T, E> Fallible<T, E> {
     /// The kind.
     pub const NEW: Self = Self(std::marker::PhantomData);
+}
 
+impl<T: 'static, E: 'static> Fallible<T, E> {
     /// The evidence for an output or an error.
-    pub const fn output(self) -> Returned<Result<T, E>>
+    pub const fn output(self) -> Returned
     where
         T: ToolOutput,
         E: ToolError,
     {
-        Returned { encode, schema: T::output_schema }
+        Returned { encode: |place| encode(taken::<Result<T, E>>(place)), schema: T::output_schema }
     }
 }
 
@@ -125,8 +141,8 @@ impl<T> Answer<T> {
     }
 
     /// The code that describes an answer.
-    pub const fn schema(&self) -> fn(&mut SchemaGenerator) -> Option<Schema> {
-        self.schema
+    pub const fn returned(&self) -> Returned {
+        Returned::described(self.schema)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::{CallFuture, Returned, expansion};
+use super::{CallFuture, Def, expansion};
 
 /// The work of a function with the input `I`.
 ///
@@ -13,25 +13,25 @@ pub struct Work<I>(PhantomData<fn() -> I>);
 
 impl<I: Send> Work<I> {
     /// The work of an `async fn`.
-    pub fn wait<'a, R>(returned: &'static Returned<R>, future: impl Future<Output = R> + Send + 'a) -> CallFuture<'a> {
-        Box::pin(async move { returned.encode(future.await) })
+    pub fn wait<'a, R: 'static>(def: &'static Def, future: impl Future<Output = R> + Send + 'a) -> CallFuture<'a> {
+        Box::pin(async move { def.output.encode(future.await) })
     }
 
     /// The work of a `fn`.
-    pub fn call<'a, R>(returned: &'static Returned<R>, call: impl FnOnce() -> R + Send + 'a) -> CallFuture<'a> {
-        Box::pin(async move { returned.encode(call()) })
+    pub fn call<'a, R: 'static>(def: &'static Def, call: impl FnOnce() -> R + Send + 'a) -> CallFuture<'a> {
+        Box::pin(async move { def.output.encode(call()) })
     }
 }
 
 /// The work of a function that does not compile: an inherent function is found before a trait's.
 pub trait NoWork {
     /// See [`Work::wait`].
-    fn wait<'a, R>(_: &'static Returned<R>, _: impl Future<Output = R>) -> CallFuture<'a> {
+    fn wait<'a, R>(_: &'static Def, _: impl Future<Output = R>) -> CallFuture<'a> {
         expansion::outside()
     }
 
     /// See [`Work::call`].
-    fn call<'a, R>(_: &'static Returned<R>, _: impl FnOnce() -> R) -> CallFuture<'a> {
+    fn call<'a, R>(_: &'static Def, _: impl FnOnce() -> R) -> CallFuture<'a> {
         expansion::outside()
     }
 }

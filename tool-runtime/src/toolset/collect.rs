@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{NameError, Toolset};
-use crate::tool::{CallError, Context, Def, DynTool, Output, ReadAnswer, Refused, Started, ToolSpec};
+use crate::tool::{CallError, Context, Def, DynTool, Output, Refused, Started, ToolSpec};
 
 /// A declared tool, as the linker collects it.
 pub struct Collected {
@@ -16,8 +16,6 @@ pub struct Collected {
     pub def: &'static Def,
     /// Starts a call.
     pub start: for<'a> fn(&'a States, &'a str, &'a Context) -> Result<Started<'a>, Refused>,
-    /// Reads an answer, for an external tool.
-    pub answer: Option<ReadAnswer>,
     /// The types of state that the tool needs, and their names.
     pub needs: fn() -> Vec<(TypeId, &'static str)>,
 }
@@ -137,9 +135,6 @@ impl DynTool for Linked {
     }
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {
-        match self.tool.answer {
-            Some(answer) => Ok(answer(output)?),
-            None => Err(CallError::NotExecuted),
-        }
+        self.tool.def.read_answer(output)
     }
 }

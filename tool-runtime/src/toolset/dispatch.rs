@@ -59,6 +59,12 @@ impl Toolset {
     }
 }
 
+/// Lets `tool` read arguments; a panic in it becomes [`CallError::Panicked`].
+#[cfg(feature = "agent")]
+pub(crate) fn begin<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError> {
+    contain(|| tool.start(arguments, cx))?
+}
+
 /// Runs the work of a call; a panic in it becomes [`CallError::Panicked`].
 pub async fn run(work: CallFuture<'_>) -> Result<Output, CallError> {
     Contained(work).await

@@ -25,6 +25,8 @@ pub use collect::{CollectError, States};
 #[cfg(feature = "collect")]
 #[doc(hidden)]
 pub use collect::{Collected, need};
+#[cfg(feature = "agent")]
+pub(crate) use dispatch::begin;
 pub use dispatch::run;
 pub use layer::{Invocation, Layer, Next};
 pub use list::{ListFormat, ToolList};

@@ -1,21 +1,18 @@
 //! Questions and steps of running tools, on their way to the run.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU32, AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU32, Ordering},
 };
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Driver, now};
-use crate::agent::AgentError;
+use super::{Driver, now, tell::tell};
+use crate::agent::{AgentError, Event as Told, Front};
 use crate::run::{Answer, Answered, Call, CallId, Event, Question, StepRecord};
-use crate::tool::{Failure, Journal};
+use crate::tool::{Failure, Journal, Progress};
 
 /// Something that a running tool wants of its run.
 pub(super) enum Asked {
@@ -25,42 +22,53 @@ pub(super) enum Asked {
 
 pub(super) type Reply<T> = oneshot::Sender<Result<T, Failure>>;
 
-/// The journal of one call that was started.
+/// A call that was started, as its task and its driver know it: its journal, in one allocation with what else it has.
 pub(super) struct CallJournal {
-    call: CallId,
+    pub(super) call: CallId,
     /// Which start of the call it is; another when it goes on after an answer.
-    attempt: Arc<AtomicU32>,
+    pub(super) attempt: AtomicU32,
+    asked: AtomicU32,
     run: mpsc::UnboundedSender<Asked>,
-    /// What was answered when the call ran before.
+    front: Arc<dyn Front>,
+    /// What was done and answered when the call ran before.
+    before: Option<Box<Before>>,
+    /// The steps that were taken since it started, and how often.
+    taken: Mutex<Vec<(String, usize)>>,
+}
+
+struct Before {
     answers: Vec<Answered>,
-    asked: AtomicUsize,
-    /// What was done when the call ran before.
     steps: Vec<StepRecord>,
-    taken: Mutex<HashMap<String, usize>>,
 }
 
 impl CallJournal {
-    pub(super) fn new(call: &Call, attempt: Arc<AtomicU32>, run: mpsc::UnboundedSender<Asked>) -> Self {
+    pub(super) fn new(call: &Call, attempt: u32, run: mpsc::UnboundedSender<Asked>, front: Arc<dyn Front>) -> Self {
+        let before = Before { answers: call.answers().to_vec(), steps: call.steps().to_vec() };
+        let is_first = before.answers.is_empty() && before.steps.is_empty();
         Self {
             call: call.id.clone(),
-            attempt,
+            attempt: AtomicU32::new(attempt),
+            asked: AtomicU32::new(0),
             run,
-            answers: call.answers().to_vec(),
-            asked: AtomicUsize::new(0),
-            steps: call.steps().to_vec(),
+            front,
+            before: (!is_first).then(|| Box::new(before)),
             taken: Mutex::default(),
         }
     }
 
-    fn attempt(&self) -> u32 {
+    pub(super) fn attempt(&self) -> u32 {
         self.attempt.load(Ordering::SeqCst)
     }
 }
 
 impl Journal for CallJournal {
+    fn report(&self, progress: Progress) {
+        tell(&*self.front, Told::CallProgress(&progress));
+    }
+
     fn ask(&self, question: Question) -> BoxFuture<'static, Result<Answer, Failure>> {
         let number = self.asked.fetch_add(1, Ordering::SeqCst);
-        if let Some(known) = self.answers.get(number) {
+        if let Some(known) = self.before.as_ref().and_then(|before| before.answers.get(number as usize)) {
             let answer = if known.question == question.digest() {
                 Ok(known.answer.clone())
             } else {
@@ -75,8 +83,13 @@ impl Journal for CallJournal {
 
     fn recorded(&self, name: &str) -> Option<Value> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = taken.entry(name.to_owned()).or_default();
-        let step = self.steps.iter().filter(|step| step.name == name).nth(*count);
+        let at = taken.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
+            taken.push((name.to_owned(), 0));
+            taken.len() - 1
+        });
+        let count = &mut taken[at].1;
+        let step =
+            self.before.as_ref().and_then(|before| before.steps.iter().filter(|step| step.name == name).nth(*count));
         *count += 1;
         step.map(|step| step.value.clone())
     }

@@ -42,7 +42,7 @@ pub(super) struct Driver<'a> {
     /// What is to be done when the log is kept.
     effects: VecDeque<Effect>,
     jobs: JoinSet<Worked>,
-    live: HashMap<CallId, Live>,
+    live: HashMap<CallId, Live, foldhash::fast::RandomState>,
     asked: (mpsc::UnboundedSender<Asked>, mpsc::UnboundedReceiver<Asked>),
     asking: Option<Asking>,
     /// Obligations that the front has not been asked about yet.
@@ -50,11 +50,11 @@ pub(super) struct Driver<'a> {
     person: Option<Person>,
     /// When the run was last read from its store.
     refreshed: Instant,
+    /// Whether time was the last that happened.
+    was_time: bool,
     wakes: BTreeSet<Time>,
-    /// Whether the time that passed came before everything else when the driver looked last.
-    time_was_first: bool,
-    /// The conversation as the model saw it last, for tools.
-    messages: Arc<[Message]>,
+    /// What the calls of a turn may know in common.
+    turn_context: Context,
     failure: Option<ModelError>,
     details: HashMap<CallId, String>,
 }
@@ -69,15 +69,15 @@ impl<'a> Driver<'a> {
             looks: VecDeque::new(),
             effects: VecDeque::new(),
             jobs: JoinSet::new(),
-            live: HashMap::new(),
+            live: HashMap::default(),
             asked: mpsc::unbounded_channel(),
             asking: None,
             people: VecDeque::new(),
             person: None,
             refreshed: Instant::now(),
+            was_time: false,
             wakes: BTreeSet::new(),
-            time_was_first: false,
-            messages: Arc::default(),
+            turn_context: agent.context.clone(),
             failure: None,
             details: HashMap::new(),
         }
@@ -102,7 +102,7 @@ impl<'a> Driver<'a> {
         self.forget_unkept().await?;
         self.refresh().await?;
         if self.kept.run.current().iter().any(|call| call.result().is_none()) {
-            self.messages = conversation(&self.agent, &self.kept.run);
+            self.share_conversation();
         }
         // Whatever ran when the run was left is lost; nothing of it is under way here.
         self.feed(Event::Recover { at: now() })?;
@@ -207,10 +207,20 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
+    /// Lets the calls of the turn share the conversation as the model sees it.
+    fn share_conversation(&mut self) -> Arc<[Message]> {
+        let messages = conversation(&self.agent, &self.kept.run);
+        let cx = self.agent.context.clone().with_messages(Arc::clone(&messages));
+        self.turn_context = cx.with_taint(self.kept.run.taint());
+        messages
+    }
+
     /// What a call may know.
     fn context(&self, call: &CallId) -> Context {
-        let cx = self.agent.context.clone().for_call(call.as_str());
-        cx.with_taint(self.kept.run.taint()).with_messages(Arc::clone(&self.messages))
+        let cx = self.turn_context.clone().for_shared(call.shared());
+        let taint = self.kept.run.taint();
+        // More calls of the turn may have ended since.
+        if cx.taint().len() == taint.len() { cx } else { cx.with_taint(taint) }
     }
 }
 

@@ -8,7 +8,7 @@ use futures_util::{
 };
 use tokio::sync::mpsc;
 
-use super::{Driver, conversation, now, tell::tell};
+use super::{Driver, now, tell::tell};
 use crate::agent::{Agent, Event as Told};
 use crate::message::Message;
 use crate::model::{Delta, FinishReason, ModelError, ModelErrorKind, Request, Turn};
@@ -61,9 +61,9 @@ impl Asking {
 impl Driver<'_> {
     pub(super) fn ask_model(&mut self) {
         self.failure = None;
-        self.messages = conversation(&self.agent, &self.kept.run);
+        let messages = self.share_conversation();
         let tools = self.inspector.tools().clone();
-        self.asking = Some(Asking::new(self.agent.clone(), Arc::clone(&self.messages), tools));
+        self.asking = Some(Asking::new(self.agent.clone(), messages, tools));
     }
 
     /// The model said more, or its turn broke off.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::{task::JoinError, time::Instant};
 
-use super::{Asked, Asking, Driver, Person, Worked, now, people::Decided};
+use super::{Asked, Asking, Driver, Live, Person, Worked, now, people::Decided};
 use crate::agent::AgentError;
 use crate::model::{Delta, ModelError};
 use crate::run::{Event, Time};
@@ -25,12 +25,13 @@ pub(super) enum Happened {
 impl Driver<'_> {
     pub(super) async fn next(&mut self) -> Happened {
         let timer = self.timer();
-        // First, so that a model that never pauses cannot keep a lease from being prolonged; not twice in a row, so that a
-        // store that is slower than the lease cannot keep everything else from going on.
-        self.time_was_first = !self.time_was_first && timer.is_some_and(|at| at <= Instant::now());
-        if self.time_was_first {
+        if !self.was_time && timer.is_some_and(|at| at <= Instant::now()) {
+            // First, so that a model that never pauses cannot keep a lease from being prolonged; but not twice in a row, so
+            // that a lease that is over at once cannot keep everything else from happening.
+            self.was_time = true;
             return Happened::Time;
         }
+        self.was_time = false;
         let cancellation = self.agent.context.cancellation().clone();
         tokio::select! {
             biased;
@@ -39,13 +40,13 @@ impl Driver<'_> {
             Some(asked) = self.asked.1.recv() => Happened::Asked(asked),
             decided = Person::decided(&mut self.person) => Happened::Decided(decided),
             delta = Asking::next(&mut self.asking) => Happened::Delta(delta),
-            () = tokio::time::sleep_until(timer.unwrap_or_else(Instant::now)), if timer.is_some() => Happened::Time,
+            () = until(timer) => Happened::Time,
         }
     }
 
     /// When something is to be looked at again.
     fn timer(&self) -> Option<Instant> {
-        let limits = self.live.values().filter_map(|live| live.deadline);
+        let limits = self.live.values().filter_map(Live::deadline);
         let wake = self.wakes.first().map(|at| instant(*at));
         let waits = self.kept.run.obligations().next().is_some();
         let poll = (waits && self.agent.store.is_some()).then(|| self.refreshed + POLL);
@@ -54,6 +55,8 @@ impl Driver<'_> {
     }
 
     pub(super) async fn time_passed(&mut self) -> Result<(), AgentError> {
+        // However often this comes, the tasks of the calls get their turn.
+        tokio::task::yield_now().await;
         let time = now();
         if self.wakes.first().is_some_and(|at| *at <= time) {
             self.wakes.retain(|at| *at > time);
@@ -72,6 +75,14 @@ impl Driver<'_> {
         while let Some(joined) = self.jobs.try_join_next() {
             self.joined(joined);
         }
+    }
+}
+
+/// Waits until then. Without a time there is no timer, which not every runtime has.
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -1,10 +1,7 @@
 //! Calls that run, each on a task of its own.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
@@ -13,37 +10,48 @@ use tokio::{
     time::Instant,
 };
 
-use super::{Driver, journal::CallJournal, journal::Reply, now, tell::tell};
-use crate::agent::Event as Told;
+use super::{Driver, journal::CallJournal, journal::Reply, now};
 use crate::run::{Answer, CallId, Event, Stage};
-use crate::tool::{CallError, Cancellation, Output, Started};
-use crate::toolset::run;
+use crate::tool::{CallError, Cancellation, Context, DynTool, Output, Started};
+use crate::toolset::{begin, run};
 
 /// What came of a call's task.
 pub(super) struct Worked {
-    call: CallId,
-    attempt: Arc<AtomicU32>,
+    cell: Arc<CallJournal>,
     outcome: Result<Output, CallError>,
 }
 
 /// A call that runs, or waits in the middle of its work.
 pub(super) struct Live {
-    attempt: Arc<AtomicU32>,
+    cell: Arc<CallJournal>,
     stop: Cancellation,
     task: AbortHandle,
-    limit: Option<Duration>,
-    pub(super) deadline: Option<Instant>,
-    /// The time it had left when it asked.
-    left: Option<Duration>,
+    limit: Option<Box<Limit>>,
     /// Where the answer goes that it waits for.
     reply: Option<Reply<Answer>>,
+}
+
+/// The time that a call has.
+struct Limit {
+    all: Duration,
+    end: Option<Instant>,
+    /// What was left when it asked.
+    left: Duration,
 }
 
 impl Live {
     /// The tool waits for an answer; its time stands still.
     pub(super) fn pause(&mut self, reply: Reply<Answer>) {
         self.reply = Some(reply);
-        self.left = self.deadline.take().map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if let Some(limit) = &mut self.limit {
+            let end = limit.end.take();
+            limit.left = end.map(|end| end.saturating_duration_since(Instant::now())).unwrap_or_default();
+        }
+    }
+
+    /// When its time is over.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.limit.as_ref()?.end
     }
 }
 
@@ -61,53 +69,32 @@ impl Driver<'_> {
         if let Some(live) = self.live.get_mut(&id)
             && let (Some(reply), Some(answered)) = (live.reply.take(), call.answers().last())
         {
-            live.attempt.store(attempt, Ordering::SeqCst);
-            live.deadline = live.left.take().map(|left| Instant::now() + left);
+            live.cell.attempt.store(attempt, Ordering::SeqCst);
+            if let Some(limit) = &mut live.limit {
+                limit.end = Some(Instant::now() + limit.left);
+            }
             let _ = reply.send(Ok(answered.answer.clone()));
             return;
         }
         let Some(tool) = self.inspector.tools().get(&call.name) else { return };
-        let traits = &tool.spec().traits;
-        let (limit, blocking) = (traits.timeout, traits.blocking);
-        // A failed attempt is not followed by the next at once.
-        let wait =
-            (call.retries > 0).then(|| Duration::from_millis(50) * 2u32.saturating_pow(call.retries.min(10) - 1));
-        let wait = wait.unwrap_or_default();
-        let deadline = limit.map(|limit| Instant::now() + wait + limit);
+        let (limit, blocking) = (tool.spec().traits.timeout, tool.spec().traits.blocking);
+        let wait = wait(call.retries);
+        let limit = limit.map(|all| Box::new(Limit { all, end: Some(Instant::now() + wait + all), left: all }));
         let stop = Cancellation::new();
-        let attempt = Arc::new(AtomicU32::new(attempt));
-        let journal = CallJournal::new(call, Arc::clone(&attempt), self.asked.0.clone());
-        let front = Arc::clone(&self.agent.front);
-        let mut cx = self
-            .context(&id)
-            .with_cancellation(stop.clone())
-            .with_journal(Arc::new(journal))
-            .with_progress(move |progress| tell(&*front, Told::CallProgress(&progress)));
-        if let Some(deadline) = deadline {
-            cx = cx.with_deadline(deadline.into_std());
+        let journal = CallJournal::new(call, attempt, self.asked.0.clone(), Arc::clone(&self.agent.front));
+        let cell = Arc::new(journal);
+        let mut cx = self.context(&id).with_cancellation(stop.clone()).with_journal(Arc::clone(&cell) as _);
+        if let Some(end) = limit.as_ref().and_then(|limit| limit.end) {
+            cx = cx.with_deadline(end.into_std());
         }
-        let (tools, name, arguments) =
-            (self.inspector.tools().clone(), call.name.clone(), Arc::clone(&call.arguments().text));
-        let worked = (id.clone(), Arc::clone(&attempt));
-        let work = async move {
-            if !wait.is_zero() {
-                tokio::time::sleep(wait).await;
-            }
-            let outcome = match tools.start(&name, &arguments, &cx) {
-                Ok(Started { work, .. }) => run(work).await,
-                Err(error) => Err(error),
-            };
-            let (call, attempt) = worked;
-            Worked { call, attempt, outcome }
-        };
+        let work = work(Arc::clone(tool), Arc::clone(&call.arguments().text), cx, Arc::clone(&cell), wait);
         let task = if blocking {
             let handle = tokio::runtime::Handle::current();
             self.jobs.spawn_blocking(move || handle.block_on(work))
         } else {
             self.jobs.spawn(work)
         };
-        let live = Live { attempt, stop, task, limit, deadline, left: None, reply: None };
-        self.live.insert(id, live);
+        self.live.insert(id, Live { cell, stop, task, limit, reply: None });
     }
 
     /// A call's task came to its end.
@@ -119,7 +106,7 @@ impl Driver<'_> {
                 let broken = self.live.iter().find(|(_, live)| live.task.id() == error.id()).map(|(id, _)| id.clone());
                 let Some((id, live)) = broken.and_then(|id| self.live.remove_entry(&id)) else { return };
                 let outcome = Err(CallError::Panicked { message: error.to_string() });
-                self.end(id, live.attempt.load(Ordering::SeqCst), outcome);
+                self.end(id, live.cell.attempt(), outcome);
             }
             // Aborted: its call has ended already.
             Err(_) => {}
@@ -127,11 +114,11 @@ impl Driver<'_> {
     }
 
     fn worked(&mut self, worked: Worked) {
-        let Worked { call, attempt, outcome } = worked;
-        // A task that was given up may still end; the call's next start has another counter.
-        if self.live.get(&call).is_some_and(|live| Arc::ptr_eq(&live.attempt, &attempt)) {
-            self.live.remove(&call);
-            self.end(call, attempt.load(Ordering::SeqCst), outcome);
+        let Worked { cell, outcome } = worked;
+        // A task that was given up may still end; the call's next start has another journal.
+        if self.live.get(&cell.call).is_some_and(|live| Arc::ptr_eq(&live.cell, &cell)) {
+            self.live.remove(&cell.call);
+            self.end(cell.call.clone(), cell.attempt(), outcome);
         }
     }
 
@@ -145,12 +132,12 @@ impl Driver<'_> {
     /// Stops waiting for calls whose time is over, whether or not they cooperate.
     pub(super) fn end_overdue(&mut self) {
         let time = Instant::now();
-        let is_over = |live: &Live| live.deadline.is_some_and(|deadline| deadline <= time);
+        let is_over = |live: &Live| live.deadline().is_some_and(|deadline| deadline <= time);
         let over: Vec<CallId> = self.live.iter().filter(|(_, live)| is_over(live)).map(|(id, _)| id.clone()).collect();
         for id in over {
             let Some(live) = self.live.remove(&id) else { continue };
-            let limit = live.limit.unwrap_or_default();
-            self.end(id, live.attempt.load(Ordering::SeqCst), Err(CallError::TimedOut { limit }));
+            let limit = live.limit.as_ref().map(|limit| limit.all).unwrap_or_default();
+            self.end(id, live.cell.attempt(), Err(CallError::TimedOut { limit }));
         }
     }
 
@@ -158,4 +145,28 @@ impl Driver<'_> {
     pub(super) fn abort(&mut self, id: &CallId) {
         self.live.remove(id);
     }
+}
+
+/// How long a call waits that failed before: not followed by the next attempt at once.
+fn wait(retries: u32) -> Duration {
+    if retries == 0 { Duration::ZERO } else { Duration::from_millis(50) * 2u32.saturating_pow(retries.min(10) - 1) }
+}
+
+/// The task of a call.
+async fn work(
+    tool: Arc<dyn DynTool>,
+    arguments: Arc<str>,
+    cx: Context,
+    cell: Arc<CallJournal>,
+    wait: Duration,
+) -> Worked {
+    if !wait.is_zero() {
+        // Boxed, so that calls that do not wait are small.
+        Box::pin(tokio::time::sleep(wait)).await;
+    }
+    let outcome = match begin(&*tool, &arguments, &cx) {
+        Ok(Started { work, .. }) => run(work).await,
+        Err(error) => Err(error),
+    };
+    Worked { cell, outcome }
 }

@@ -51,13 +51,13 @@ fn tool(name: &str, changed: bool) -> Arc<ToolRef> {
     let number = name.bytes().last().map_or(0, |digit| usize::from(digit % 8));
     let kind = world::Kind {
         gate: if number == 3 { world::Gate::External } else { world::Gate::Auto },
-        idempotent: number % 2 == 0,
+        idempotent: number.is_multiple_of(2),
     };
     let mut tool = ToolRef::clone(&world::tool(0, kind, changed));
     tool.name = name.to_owned();
     tool.fingerprint = fingerprint(number, changed);
     tool.sequential = number == 5;
-    tool.eager = number % 4 == 0;
+    tool.eager = number.is_multiple_of(4);
     tool.untrusted = number == 6;
     tool.retries = u32::from(number > 5);
     tool.version = (number == 7).then(|| if changed { "2" } else { "1" }.to_owned());
@@ -82,7 +82,7 @@ fn parts(seed: Seed, run: &Run) -> Vec<AssistantPart> {
         _ => format!(r#"{{"v":{}}}"#, at % 2),
     };
     let more = (0..seed.1 % 9).map(|at| ToolCall {
-        id: if seed.3 % 3 == 0 { "same".to_owned() } else { format!("p{}", at % 3) },
+        id: if seed.3.is_multiple_of(3) { "same".to_owned() } else { format!("p{}", at % 3) },
         name: format!("t{}", seed.3.wrapping_add(at) % 8),
         arguments: arguments(at),
     });
@@ -106,7 +106,7 @@ pub(super) fn event(run: &Run, seed: Seed, at: Time) -> Event {
         _ => 23,
     };
     let id = call.map_or_else(|| "none".into(), |call| call.id.clone());
-    let attempt = call.map_or(1, |call| call.attempts).saturating_sub(u32::from(seed.3 % 16 == 0));
+    let attempt = call.map_or(1, |call| call.attempts).saturating_sub(u32::from(seed.3.is_multiple_of(16)));
     let by = if seed.3 % 16 == 1 { Principal::from("stranger") } else { owner() };
     match kind % 24 {
         0 => Event::Prompt(Prompt::new(vec![Part::text("go")], by, at)),
@@ -126,9 +126,9 @@ pub(super) fn event(run: &Run, seed: Seed, at: Time) -> Event {
             };
             Event::TurnEnded { parts: parts(seed, run), finish, usage: Usage::default(), at }
         }
-        5 if seed.2 % 4 == 0 => Event::TurnFailed { error: "gone".to_owned(), at },
-        6 if seed.2 % 2 == 0 => Event::Recover { at },
-        7 if seed.2 % 8 == 0 => Event::Cancel { by, at },
+        5 if seed.2.is_multiple_of(4) => Event::TurnFailed { error: "gone".to_owned(), at },
+        6 if seed.2.is_multiple_of(2) => Event::Recover { at },
+        7 if seed.2.is_multiple_of(8) => Event::Cancel { by, at },
         8 => Event::Tick { at },
         9 => Event::Asked { call: id, attempt, question: Question::approval("may I?"), at },
         10 => Event::Stepped { call: id, attempt, name: "step".to_owned(), value: json!(1) },

@@ -117,7 +117,8 @@ type Step = fn(&Stand) -> Event;
 #[test]
 fn every_transition_asks_for_what_it_needs() {
     // Before, the event, the stage it leads to, what is to be done.
-    let table: [(Gate, &[Step], Step, Stage, &[&str]); 21] = [
+    type Row<'a> = (Gate, &'a [Step], Step, Stage, &'a [&'a str]);
+    let table: [Row<'_>; 21] = [
         (Gate::Auto, &[], allow, Stage::Running, &["execute call 1"]),
         (Gate::Ask, &[], ask, Stage::Open, &["announce call.1", "wake 10"]),
         (Gate::Deny, &[], deny, Stage::Done, &[]),

@@ -116,7 +116,7 @@ impl Search {
         let here = |broken| (broken, None);
         probes::probe(at, run, world).map_err(here)?;
         // Texts and whole logs cost the most in a debug build, and look the same in many states.
-        if at % 8 == 0 {
+        if at.is_multiple_of(8) {
             let log: Vec<&[LogEvent]> = self.path(at).map(|node| &node.log[..]).collect();
             let log: Vec<LogEvent> = log.into_iter().rev().flatten().cloned().collect();
             probes::prefixes(&log, run).map_err(here)?;
@@ -137,7 +137,7 @@ impl Search {
         let next = self.nodes.len();
         let next = *self.known.entry(key).or_insert(next);
         if next == self.nodes.len() {
-            if next % 4 == 0 {
+            if next.is_multiple_of(4) {
                 probes::torn(run, &events)?;
             }
             let is_finished = matches!(after.phase(), Phase::Finished | Phase::Stopped(_));

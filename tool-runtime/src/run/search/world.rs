@@ -198,6 +198,7 @@ pub(super) fn shown(tool: &ToolRef, text: &str) -> Shown {
         effect: tool.effect,
         challenge: None,
         arguments: serde_json::from_str(text).unwrap_or_default(),
+        lines: Vec::new(),
         tainted_by: Vec::new(),
     }
 }

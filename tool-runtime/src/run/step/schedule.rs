@@ -19,6 +19,9 @@ impl Draft<'_> {
     }
 
     fn start_calls(&mut self, time: Time) {
+        if self.count(Stage::Ready) == 0 {
+            return;
+        }
         let options = &self.run.options;
         // Without room for one, nothing would ever end.
         let mut room = options.limits.in_flight.max(1).saturating_sub(self.count(Stage::Running));

@@ -12,8 +12,9 @@ use super::{
 use crate::{
     run::{RunId, Time},
     store::{
-        common::{lease_end, waiting_item},
+        common::lease_end,
         number::{signed, size, time, unsigned},
+        rows::waiting_item,
     },
 };
 

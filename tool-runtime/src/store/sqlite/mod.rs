@@ -2,6 +2,7 @@
 
 mod read;
 mod schema;
+mod wal;
 mod worker;
 mod write;
 
@@ -19,8 +20,9 @@ use worker::Worker;
 
 /// Runs in a file of SQLite, which several processes of one machine may use at a time.
 ///
-/// Each store has two threads of its own: one writes, the other reads meanwhile. An append is one transaction. The file
-/// must be on a disk of this machine: locks over a network cannot be relied on.
+/// Each store has two threads of its own: one writes, the other reads meanwhile. An append is one transaction; a short one
+/// that needs to wait for nothing, which is most, takes place on the thread that polls it, for some tens of microseconds.
+/// The file must be on a disk of this machine: locks over a network cannot be relied on.
 ///
 /// ```
 /// # fn main() -> Result<(), tool_runtime::store::StoreError> {
@@ -40,7 +42,11 @@ pub struct SqliteStore {
     writer: Worker,
     /// Apart, so that a long read does not keep a short append waiting.
     reader: Option<Worker>,
+    durability: Durability,
 }
+
+/// Up to how many bytes are written on the thread that polls the append.
+const SHORT: usize = 64 * 1024;
 
 /// How a file of SQLite is used.
 #[derive(Clone, Debug)]
@@ -91,9 +97,9 @@ impl SqliteOptions {
     /// Fails when the file cannot be made or read, is not a store's, or was written by a newer version of this program.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<SqliteStore, StoreError> {
         let path: PathBuf = path.as_ref().to_owned();
-        let writer = Worker::start("runs-write", schema::open(Place::File(&path), self)?)?;
-        let reader = Worker::start("runs-read", schema::open(Place::File(&path), self)?)?;
-        Ok(SqliteStore { writer, reader: Some(reader) })
+        let start = |name| Worker::start(name, schema::open(Place::File(&path), self)?, self.busy);
+        let (writer, reader) = (start("runs-write")?, start("runs-read")?);
+        Ok(SqliteStore { writer, reader: Some(reader), durability: self.durability })
     }
 }
 
@@ -107,8 +113,9 @@ impl SqliteStore {
 
     /// A store that is gone when it is dropped: for tests.
     pub fn in_memory() -> Result<Self, StoreError> {
-        let writer = Worker::start("runs", schema::open(Place::Memory, &SqliteOptions::new())?)?;
-        Ok(Self { writer, reader: None })
+        let options = SqliteOptions::new();
+        let writer = Worker::start("runs", schema::open(Place::Memory, &options)?, options.busy)?;
+        Ok(Self { writer, reader: None, durability: options.durability })
     }
 
     fn reader(&self) -> &Worker {
@@ -118,8 +125,14 @@ impl SqliteStore {
 
 impl Store for SqliteStore {
     fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>> {
-        let run = run.clone();
-        self.writer.ask(move |db| write::append(db, &run, &append))
+        Box::pin(async move {
+            let is_short = append.text.len() <= SHORT && self.durability == Durability::Process;
+            if is_short && let Some(done) = self.writer.at_once(|db| write::append(db, run, &append)) {
+                return done;
+            }
+            let run = run.clone();
+            self.writer.ask(move |db| write::append(db, &run, &append)).await
+        })
     }
 
     fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>> {
@@ -170,21 +183,32 @@ impl Store for SqliteStore {
 
 /// Why something with the file did not work out.
 #[derive(Debug)]
-struct Broken(StoreError);
+enum Broken {
+    /// Another connection has it locked.
+    Busy,
+    Other(StoreError),
+}
 
 impl From<StoreError> for Broken {
     fn from(error: StoreError) -> Self {
-        Self(error)
+        Self::Other(error)
     }
 }
 
 impl From<rusqlite::Error> for Broken {
     fn from(error: rusqlite::Error) -> Self {
-        let is_busy = error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy);
-        Self(if is_busy {
-            StoreError::unavailable("another process has kept SQLite's file locked for too long; try again")
-        } else {
-            StoreError::unavailable(error)
-        })
+        match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::DatabaseBusy) => Self::Busy,
+            _ => Self::Other(StoreError::unavailable(error)),
+        }
+    }
+}
+
+impl From<Broken> for StoreError {
+    fn from(broken: Broken) -> Self {
+        match broken {
+            Broken::Busy => Self::unavailable("another process has kept SQLite's file locked for too long; try again"),
+            Broken::Other(error) => error,
+        }
     }
 }

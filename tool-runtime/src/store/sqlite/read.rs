@@ -6,8 +6,8 @@ use super::{Broken, Record, StoreError, Stored, Waiting, WaitingItem, write::REV
 use crate::{
     run::{RunId, Time},
     store::{
-        common::waiting_item,
         number::{signed, size, unsigned},
+        rows::waiting_item,
     },
 };
 
@@ -71,7 +71,9 @@ pub(super) fn waiting(db: &mut Connection, filter: &Waiting) -> Result<Vec<Waiti
 }
 
 pub(super) fn due(db: &mut Connection, now: Time, limit: usize) -> Result<Vec<RunId>, Broken> {
-    let sql = "SELECT id FROM runs WHERE due <= ?1 AND (until IS NULL OR until <= ?1) ORDER BY taken, id LIMIT ?2";
+    let sql = "SELECT id FROM runs WHERE due <= ?1 AND (until IS NULL OR until <= ?1) \
+               AND (SELECT records.due FROM records WHERE at BETWEEN key << 32 AND (key << 32) + 4294967295 \
+               ORDER BY at DESC LIMIT 1) <= ?1 ORDER BY taken, id LIMIT ?2";
     let mut find = db.prepare_cached(sql)?;
     let found = find.query_map([signed(now.0), size(limit)], |row| Ok(RunId::from(row.get::<_, String>(0)?)))?;
     Ok(found.collect::<Result<_, _>>()?)

@@ -31,7 +31,7 @@ pub(super) fn open(place: Place<'_>, options: &SqliteOptions) -> Result<Connecti
         Place::File(path) => path.display().to_string(),
         Place::Memory => "in memory".to_owned(),
     };
-    connect(place, options).map_err(|Broken(error)| match error {
+    connect(place, options).map_err(|broken| match broken.into() {
         StoreError::Unavailable(error) => {
             StoreError::unavailable(format!("the store {name} cannot be opened: {error}"))
         }

@@ -8,7 +8,8 @@ CREATE TABLE runs (
     until INTEGER,
     -- When somebody last took the run up.
     taken INTEGER NOT NULL DEFAULT 0,
-    -- From when on somebody should: 0 for at once, NULL for never.
+    -- From when on somebody should, or earlier: what is so is in the last record. Written when it becomes sooner, and when
+    -- a lease is given back, so that most appends change nothing but `records`.
     due INTEGER
 ) STRICT;
 CREATE INDEX runs_due ON runs (due) WHERE due IS NOT NULL;
@@ -17,7 +18,11 @@ CREATE INDEX runs_due ON runs (due) WHERE due IS NOT NULL;
 CREATE TABLE records (
     at INTEGER PRIMARY KEY,
     count INTEGER NOT NULL,
-    text TEXT NOT NULL
+    -- From when on somebody should take the run up after it: 0 for at once, NULL for never.
+    due INTEGER,
+    text TEXT NOT NULL,
+    -- A place that was not found is 0, rather than one that SQLite makes up.
+    CHECK (at > 0)
 ) STRICT;
 
 CREATE TABLE snapshots (

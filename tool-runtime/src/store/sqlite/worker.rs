@@ -1,38 +1,58 @@
-//! A connection on a thread of its own.
+//! A connection, and a thread of its own for what has to wait.
 
 use std::{
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, Mutex, PoisonError, TryLockError, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
+    time::Duration,
 };
 
 use futures_util::future::BoxFuture;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Broken, StoreError};
+use super::{Broken, StoreError, wal::Wal};
 
 /// How many jobs may wait; whoever comes later waits to be let in.
 const QUEUE: usize = 64;
 
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
-/// A connection on a thread of its own, which ends when this is dropped and everything asked before is done.
+/// A connection with a thread of its own, which ends when this is dropped and everything asked before is done.
 pub(super) struct Worker {
     jobs: mpsc::Sender<Job>,
+    /// The thread has it for as long as it may be asked, so that the connection is never closed here.
+    shared: Weak<Shared>,
+}
+
+struct Shared {
+    db: Mutex<Connection>,
+    /// Jobs that the thread was given and has not done.
+    left: AtomicUsize,
+    wal: Wal,
+    /// How long the thread waits for other processes.
+    patience: Duration,
 }
 
 impl Worker {
-    pub(super) fn start(name: &str, mut db: Connection) -> Result<Self, StoreError> {
+    pub(super) fn start(name: &str, mut db: Connection, patience: Duration) -> Result<Self, StoreError> {
         let (jobs, mut queue) = mpsc::channel::<Job>(QUEUE);
+        let wal = Wal::watch(&mut db).map_err(StoreError::unavailable)?;
+        db.busy_timeout(Duration::ZERO).map_err(StoreError::unavailable)?;
+        let shared = Arc::new(Shared { db: Mutex::new(db), left: AtomicUsize::new(0), wal, patience });
+        let weak = Arc::downgrade(&shared);
         let work = move || {
             while let Some(job) = queue.blocking_recv() {
-                // Whoever asked sees that no answer comes; the transaction was rolled back on the way out.
-                let _ = catch_unwind(AssertUnwindSafe(|| job(&mut db)));
+                shared.work(job);
+                shared.left.fetch_sub(1, Ordering::Release);
             }
         };
         thread::Builder::new().name(name.to_owned()).spawn(work).map_err(StoreError::unavailable)?;
-        Ok(Self { jobs })
+        Ok(Self { jobs, shared: weak })
     }
 
     /// Does `job` on the thread. It is done even if nobody waits for it any more.
@@ -47,9 +67,62 @@ impl Worker {
                 let _ = give.send(job(db));
             });
             let gone = || StoreError::unavailable("the thread of SQLite's file panicked");
-            self.jobs.send(job).await.map_err(|_| gone())?;
-            take.await.map_err(|_| gone())?.map_err(|Broken(error)| error)
+            let place = self.jobs.reserve().await.map_err(|_| gone())?;
+            self.give(place, job);
+            Ok(take.await.map_err(|_| gone())??)
         })
+    }
+
+    /// Does `job` here, if that takes no waiting: neither for the thread, nor for another process, nor for the disk.
+    /// `None` if it would, and then nothing was done; [`Worker::ask`] waits.
+    pub(super) fn at_once<T>(
+        &self,
+        job: impl FnOnce(&mut Connection) -> Result<T, Broken>,
+    ) -> Option<Result<T, StoreError>> {
+        let shared = self.shared.upgrade()?;
+        if shared.left.load(Ordering::Acquire) > 0 || shared.wal.is_next_synced() {
+            return None;
+        }
+        let done = {
+            let mut db = match shared.db.try_lock() {
+                Ok(db) => db,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => return None,
+            };
+            job(&mut db)
+        };
+        if shared.wal.is_long()
+            && let Ok(place) = self.jobs.try_reserve()
+        {
+            // The thread looks at the log after each job.
+            self.give(place, Box::new(|_| {}));
+        }
+        match done {
+            Err(Broken::Busy) => None,
+            done => Some(done.map_err(StoreError::from)),
+        }
+    }
+
+    fn give(&self, place: mpsc::Permit<'_, Job>, job: Job) {
+        if let Some(shared) = self.shared.upgrade() {
+            shared.left.fetch_add(1, Ordering::AcqRel);
+        }
+        place.send(job);
+    }
+}
+
+impl Shared {
+    /// On the thread: may wait.
+    fn work(&self, job: Job) {
+        let mut db = self.db.lock().unwrap_or_else(PoisonError::into_inner);
+        // Neither can fail: SQLite only notes the number.
+        let _ = db.busy_timeout(self.patience);
+        // Whoever asked sees that no answer comes; the transaction was rolled back on the way out.
+        let _ = catch_unwind(AssertUnwindSafe(|| job(&mut db)));
+        let _ = db.busy_timeout(Duration::ZERO);
+        if self.wal.is_long() {
+            self.wal.copy_back(&db);
+        }
     }
 }
 

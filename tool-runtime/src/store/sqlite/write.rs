@@ -48,14 +48,17 @@ impl Drop for Change<'_> {
 }
 
 pub(super) fn append(db: &Connection, run: &RunId, append: &Append) -> Result<(), Broken> {
-    let change = Change::begin(db)?;
     let Append { expected, count, text, lease, head } = append;
     let due = head.due().map(|time| signed(time.0));
+    if head.opened.is_empty() && head.closed.is_empty() && add(db, run, append, due)? {
+        return Ok(());
+    }
+    let change = Change::begin(db)?;
     let known = db
         .prepare_cached("SELECT key, token, due FROM runs WHERE id = ?1")?
         .query_row([run.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
-    let (key, token, was_due): (i64, i64, Option<i64>) = match known {
+    let (key, token, noted): (i64, i64, Option<i64>) = match known {
         Some(known) => known,
         None if *expected > 0 => return Err(StoreError::NotFound.into()),
         None => (create(db, run, head, due)?, 0, due),
@@ -63,7 +66,8 @@ pub(super) fn append(db: &Connection, run: &RunId, append: &Append) -> Result<()
     if lease.as_ref().is_some_and(|lease| signed(lease.token) != token) {
         return Err(StoreError::Fenced.into());
     }
-    if rev(db, key)? != *expected {
+    let (last, rev) = last(db, key)?;
+    if rev != *expected {
         return Err(StoreError::Conflict.into());
     }
     if signed(expected.saturating_add(*count)) > MOST || key > MOST / 2 {
@@ -71,13 +75,13 @@ pub(super) fn append(db: &Connection, run: &RunId, append: &Append) -> Result<()
         return Err(StoreError::unavailable(text).into());
     }
     if *count > 0 {
-        db.prepare_cached("INSERT INTO records (at, count, text) VALUES (?1, ?2, ?3)")?.execute(params![
-            place(key, *expected),
-            signed(*count),
-            text
-        ])?;
+        let row = params![place(key, *expected), signed(*count), due, text];
+        db.prepare_cached("INSERT INTO records (at, count, due, text) VALUES (?1, ?2, ?3, ?4)")?.execute(row)?;
+    } else {
+        db.prepare_cached("UPDATE records SET due = ?2 WHERE at = ?1")?.execute(params![last, due])?;
     }
-    if was_due != due {
+    // What became later is left as it is: finding the run there too early costs less than two more trees in each append.
+    if due.is_some_and(|due| noted.is_none_or(|noted| due < noted)) {
         db.prepare_cached("UPDATE runs SET due = ?2 WHERE key = ?1")?.execute(params![key, due])?;
     }
     for id in &head.closed {
@@ -89,6 +93,23 @@ pub(super) fn append(db: &Connection, run: &RunId, append: &Append) -> Result<()
     change.commit()
 }
 
+/// An append that changes nothing but `records`, in one statement, which is its own transaction. Whether it is one, and all
+/// is as it must be: if not, nothing was changed.
+fn add(db: &Connection, run: &RunId, append: &Append, due: Option<i64>) -> Result<bool, Broken> {
+    let Append { expected, count, text, lease, .. } = append;
+    if *count == 0 || signed(expected.saturating_add(*count)) > MOST {
+        return Ok(false);
+    }
+    let sql = "INSERT OR IGNORE INTO records (at, count, due, text) VALUES (coalesce(( \
+               SELECT (key << 32) + ?2 FROM runs \
+               WHERE id = ?1 AND (?6 IS NULL OR token = ?6) AND (?4 IS NULL OR runs.due <= ?4) \
+               AND (SELECT at + count FROM records WHERE at BETWEEN key << 32 AND (key << 32) + 4294967295 \
+               ORDER BY at DESC LIMIT 1) = (key << 32) + ?2), 0), ?3, ?4, ?5)";
+    let token = lease.as_ref().map(|lease| signed(lease.token));
+    let row = params![run.as_str(), signed(*expected), signed(*count), due, text, token];
+    Ok(db.prepare_cached(sql)?.execute(row)? > 0)
+}
+
 fn create(db: &Connection, run: &RunId, head: &Head, due: Option<i64>) -> Result<i64, Broken> {
     db.prepare_cached("INSERT INTO runs (id, owner, due) VALUES (?1, ?2, ?3)")?.execute(params![
         run.as_str(),
@@ -98,13 +119,13 @@ fn create(db: &Connection, run: &RunId, head: &Head, due: Option<i64>) -> Result
     Ok(db.last_insert_rowid())
 }
 
-/// How many entries the log has.
-fn rev(db: &Connection, key: i64) -> Result<u64, Broken> {
+/// Where the last record is, and how many entries the log has.
+fn last(db: &Connection, key: i64) -> Result<(Option<i64>, u64), Broken> {
     let last = db
         .prepare_cached("SELECT at, count FROM records WHERE at BETWEEN ?1 AND ?2 ORDER BY at DESC LIMIT 1")?
         .query_row([place(key, 0), place(key, u64::MAX)], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
         .optional()?;
-    Ok(last.map_or(0, |(at, count)| unsigned((at & MOST) + count)))
+    Ok(last.map_or((None, 0), |(at, count)| (Some(at), unsigned((at & MOST) + count))))
 }
 
 fn close(db: &Connection, key: i64, id: &str) -> Result<(), Broken> {
@@ -159,8 +180,10 @@ pub(super) fn lease(db: &Connection, run: &RunId, worker: String, now: Time, ttl
 }
 
 pub(super) fn release(db: &Connection, run: &RunId, token: u64) -> Result<(), Broken> {
-    db.prepare_cached("UPDATE runs SET worker = NULL, until = NULL WHERE id = ?1 AND token = ?2")?
-        .execute(params![run.as_str(), signed(token)])?;
+    let sql = "UPDATE runs SET worker = NULL, until = NULL, due = (SELECT records.due FROM records \
+               WHERE at BETWEEN key << 32 AND (key << 32) + 4294967295 ORDER BY at DESC LIMIT 1) \
+               WHERE id = ?1 AND token = ?2";
+    db.prepare_cached(sql)?.execute(params![run.as_str(), signed(token)])?;
     Ok(())
 }
 
