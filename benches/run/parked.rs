@@ -28,7 +28,7 @@ pub(crate) fn measure(report: &mut Report) {
         return;
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime starts");
-    let alone = runtime.block_on(alone());
+    let alone = alone();
     let (few, many) = (runtime.block_on(agent(2)), runtime.block_on(agent(CALLS)));
     let [work, all] = [0, 1].map(|at| each(many[at] - few[at], CALLS - 2));
     let how = format!(
@@ -54,7 +54,7 @@ async fn wait(
 }
 
 /// The heap bytes of one call's future.
-async fn alone() -> f64 {
+fn alone() -> f64 {
     let tools: Toolset = toolset!(AtomicUsize::new(0); wait);
     let cx = Context::new("call");
     let start = || tools.start("wait", r#"{"n":1}"#, &cx).expect("the call is right").work;

@@ -78,8 +78,11 @@ fn whatever_is_read_nothing_panics() {
     }
     let seconds = std::env::var("FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3);
     let seed = std::env::var("FUZZ_SEED").ok().and_then(|text| text.parse().ok());
-    let seed = seed
-        .unwrap_or_else(|| std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(1, |time| u64::from(time.subsec_nanos()) << 20 | time.as_secs() | 1));
+    let seed = seed.unwrap_or_else(|| {
+        std::time::SystemTime::UNIX_EPOCH
+            .elapsed()
+            .map_or(1, |time| u64::from(time.subsec_nanos()) << 20 | time.as_secs() | 1)
+    });
     let corpus = corpus::read(&folder());
     assert!(corpus.len() >= 6, "the corpus is gone");
     let sealed: Vec<String> =

@@ -18,7 +18,7 @@ use tool_runtime::{
 };
 
 use crate::{
-    kit::{World, agent, memory, millis, open, until},
+    kit::{World, agent, memory, millis, open, tools, until},
     workers::slow,
     wrapped::Wrapped,
 };
@@ -106,4 +106,21 @@ async fn a_lease_is_prolonged_while_a_model_never_pauses() {
 fn now() -> tool_runtime::run::Time {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     tool_runtime::run::Time(u64::try_from(since.as_millis()).unwrap())
+}
+
+#[tokio::test]
+async fn a_store_that_is_slower_than_the_lease_does_not_stop_the_run() {
+    let (store, world) = (memory(), World::new());
+    let late = Wrapped::new(&store).before_read(|_| {
+        Box::pin(async {
+            millis(5).await;
+            Ok(())
+        })
+    });
+    let turns = [Turn::call("look", json!({"what": "sky"})), Turn::say("done")];
+    let agent = agent(&store, tools(&world), turns).store(late).lease(Duration::from_millis(4));
+    let mut session = agent.session();
+    let sent = tokio::time::timeout(Duration::from_secs(5), session.send("go")).await.expect("it never ends");
+    assert_eq!(sent.unwrap().stopped, Stopped::Done);
+    assert_eq!(world.seen(), ["look sky"]);
 }

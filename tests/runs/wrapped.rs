@@ -29,8 +29,8 @@ impl Wrapped {
             append: Box::new(|_| Box::pin(async { Ok(()) })),
             read: Box::new(|_| Box::pin(async { Ok(()) })),
             change: Box::new(|text| text),
-            is_alone: false,
             held: None,
+            is_alone: false,
         }
     }
 
@@ -55,15 +55,15 @@ impl Wrapped {
         self
     }
 
-    /// For one worker at a time: the lease of one that is gone does not have to be waited for.
-    pub(crate) fn alone(mut self) -> Self {
-        self.is_alone = true;
-        self
-    }
-
     /// With what the store needs until it is dropped.
     pub(crate) fn holding(mut self, held: impl Any + Send + Sync) -> Self {
         self.held = Some(Box::new(held));
+        self
+    }
+
+    /// For one worker at a time: the lease of one that is gone does not have to be waited for.
+    pub(crate) fn alone(mut self) -> Self {
+        self.is_alone = true;
         self
     }
 
