@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::Driver;
 use crate::agent::AgentError;
-use crate::run::{CallId, Effect, LogEvent, Run, Time, pending};
+use crate::run::{CallId, Effect, Event, LogEvent, Run, Time, pending};
 use crate::store::{Append, Lease, StoreError};
 use tokio::time::Instant;
 
@@ -153,6 +153,8 @@ impl Driver<'_> {
         let is_over = |id: &CallId| self.kept.run.call(id).is_none_or(|call| call.result().is_some());
         let over: Vec<_> = self.live.keys().filter(|id| is_over(id)).cloned().collect();
         self.effects.extend(over.into_iter().map(Effect::Abort));
+        // What followed from neither theirs nor mine alone follows now: the last call of a turn ended twice over, for one.
+        self.feed_late(Event::Tick { at: now() });
         for effect in pending(&self.kept.run) {
             match effect {
                 Effect::Inspect(call) => self.looks.push_back(call),
