@@ -142,9 +142,9 @@ impl Agent {
     /// Changes what new runs may use, and what they do where systems differ.
     ///
     /// ```
-    /// use tool_runtime::{Agent, model::ScriptedModel, run::{OnDeny, OnPrompt}};
+    /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}, run::{OnDeny, OnPrompt}};
     ///
-    /// let agent = Agent::new(ScriptedModel::new([])).options(|options| {
+    /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")])).options(|options| {
     ///     options.on_prompt = OnPrompt::Supersede;
     ///     options.on_deny = OnDeny::StopTurn;
     ///     options.approval_expiry = Some(24 * 60 * 60 * 1000);
