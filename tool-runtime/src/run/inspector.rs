@@ -9,13 +9,12 @@ use serde_json::Value;
 
 use super::inspection::{Accepted, Finding, Inspection, Ruling};
 use super::{
-    Call, CallResult, Decision, ObligationId, ObligationKind, OnTaint, Pattern, Question, Refusal, Run, Shown, ToolRef,
+    Call, CallResult, Decision, ObligationId, ObligationKind, Pattern, Question, Refusal, Run, Shown, ToolRef,
 };
 use crate::digest::Digest;
 use crate::feedback::{Problem, ProblemKind, Rejection};
-use crate::message::Part;
 use crate::schema::Validator;
-use crate::tool::{CallError, Context, DynTool, Effect, Output, ToolSpec};
+use crate::tool::{CallError, Context, DynTool, Output, ToolSpec};
 use crate::toolset::{Policy, Proposal, Toolset, Verdict, judge};
 
 type Offer = dyn Fn(&ToolSpec, &Value) -> Option<Pattern> + Send + Sync;
@@ -120,11 +119,7 @@ impl Inspector {
         for policy in &self.policies {
             verdict = verdict.and(judge(&**policy, &Proposal { spec, arguments, cx }));
         }
-        let is_tainted =
-            run.options.on_taint == OnTaint::Ask && !run.taint.is_empty() && tool.effect != Effect::ReadOnly;
-        if is_tainted {
-            verdict = verdict.and(Verdict::Ask);
-        }
+        verdict = run.tighten(tool, verdict);
         let (mut shown, mut offer) = (None, None);
         if verdict == Verdict::Ask || tool.external {
             match Shown::new(spec, arguments, &run.taint) {
@@ -160,26 +155,22 @@ fn refused(error: CallError) -> CallResult {
         CallError::Rejected(feedback) => CallResult::Rejected { feedback },
         CallError::PolicyDenied { reason } | CallError::Denied { reason } => CallResult::PolicyDenied { reason },
         CallError::OverBudget { limit } => CallResult::OverBudget { limit },
-        error => {
-            let error = match error.for_model() {
-                Part::Text { text } => text,
-                part => part.as_text().unwrap_or("the tool failed").to_owned(),
-            };
-            CallResult::Failed { error }
-        }
+        error => CallResult::failed(&error),
     }
 }
 
 fn check_output(tool: &Arc<dyn DynTool>, given: &Value) -> Result<(), Rejection> {
     let Some(schema) = &tool.spec().output else { return Ok(()) };
     let Ok(validator) = Validator::compile(schema.neutral()) else { return Ok(()) };
-    let problems = validator.problems(given, "");
-    if problems.is_empty() { Ok(()) } else { Err(Rejection::new(problems)) }
+    check(&validator, given)
 }
 
 fn fits(question: &Question, value: &Value) -> Result<(), Rejection> {
     let Some(schema) = &question.schema else { return Ok(()) };
-    let validator = Validator::compile(schema).map_err(|error| invalid(error.to_string()))?;
+    check(&Validator::compile(schema).map_err(|error| invalid(error.to_string()))?, value)
+}
+
+fn check(validator: &Validator, value: &Value) -> Result<(), Rejection> {
     let problems = validator.problems(value, "");
     if problems.is_empty() { Ok(()) } else { Err(Rejection::new(problems)) }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Principal;
 use crate::feedback::{self, Rejection};
 use crate::message::Part;
-use crate::tool::Output;
+use crate::tool::{CallError, Output};
 
 /// How a call ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -121,6 +121,11 @@ pub enum InterruptedBy {
 }
 
 impl CallResult {
+    /// The failure that the model is told of `error`.
+    pub(super) fn failed(error: &CallError) -> Self {
+        Self::Failed { error: error.for_model().as_text().unwrap_or("the tool failed").to_owned() }
+    }
+
     /// Whether the call did what was asked, or somebody did it in its place.
     pub fn is_success(&self) -> bool {
         matches!(self, Self::Succeeded { .. } | Self::Responded { .. })

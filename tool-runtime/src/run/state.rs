@@ -5,9 +5,12 @@ use std::{collections::HashMap, ops::Range};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Allowance, Call, CallId, CallState, Obligation, ObligationId, Principal, Prompt, RunId, RunOptions, Stage, Time,
+    Allowance, Call, CallId, CallState, Obligation, ObligationId, OnTaint, Principal, Prompt, RunId, RunOptions, Stage,
+    Time, ToolRef,
 };
 use crate::message::{AssistantPart, FinishReason, Message, Usage};
+use crate::tool::Effect;
+use crate::toolset::Verdict;
 
 /// A run: a conversation with its calls, and what became of each. Nothing but its log, added up.
 #[derive(Debug)]
@@ -267,6 +270,12 @@ impl Run {
     /// Whether a call runs when those before it have ended, and those behind it wait.
     pub(super) fn runs_alone(&self, call: &Call) -> bool {
         self.options.execution == super::Execution::Sequential || call.tool.as_ref().is_some_and(|tool| tool.sequential)
+    }
+
+    /// The verdict about a call of `tool`, with what the run itself adds to it.
+    pub(super) fn tighten(&self, tool: &ToolRef, verdict: Verdict) -> Verdict {
+        let asks = self.options.on_taint == OnTaint::Ask && !self.taint.is_empty() && tool.effect != Effect::ReadOnly;
+        if asks { verdict.and(Verdict::Ask) } else { verdict }
     }
 
     /// Whether `by` may decide about what waits.

@@ -5,7 +5,7 @@ use crate::run::inspection::{Accepted, Finding};
 #[cfg(test)]
 use crate::run::search::mutants::{Mutant, on};
 use crate::run::{
-    Allowance, Answer, CallResult, Decision, Effect, GrantedBy, InterruptedBy, LogEvent, Obligation, ObligationId,
+    Allowance, Answer, CallResult, Decision, GrantedBy, InterruptedBy, LogEvent, Obligation, ObligationId,
     ObligationKind, Principal, Refusal, Ruling, Shown, Stage, Time,
 };
 use crate::toolset::Verdict;
@@ -129,7 +129,7 @@ impl Draft<'_> {
                 #[cfg(test)]
                 if on(Mutant::PolicyRecheck) {
                     let call = self.call(at).id.clone();
-                    self.effects.push(Effect::Inspect(call.clone()));
+                    self.effects.push(crate::run::Effect::Inspect(call.clone()));
                     self.log.push(LogEvent::Migrated { call, from: None });
                     self.enter(at, Stage::Proposed);
                     return Ok(());
@@ -145,7 +145,7 @@ impl Draft<'_> {
         }
         if tool.external && self.stage(at) == Stage::Ready {
             // Approved is not executed: only now is the call announced to whoever executes it.
-            self.hand_out_again(at, open, handed_out, time);
+            self.hand_out(at, handed_out, time);
         }
         Ok(())
     }
@@ -226,22 +226,6 @@ impl Draft<'_> {
 
     fn decided(&mut self, open: &Obligation, decision: Decision, by: Principal, at: Time) {
         self.log.push(LogEvent::Decided { obligation: open.id.clone(), decision, by, at });
-    }
-
-    /// Announces an approved call to whoever executes it; its approval is behind it.
-    fn hand_out_again(&mut self, at: usize, open: &Obligation, shown: Shown, time: Time) {
-        let expires = self.run.options.external_expiry.map(|millis| time.plus(millis));
-        let mut next = open.clone();
-        next.id.number = next.id.number.saturating_add(1);
-        next.kind = ObligationKind::External;
-        next.shown = shown;
-        next.since = time;
-        next.expires = expires;
-        let (call, id) = (self.call(at).id.clone(), next.id.clone());
-        self.log.push(LogEvent::Opened { call, obligation: Box::new(next) });
-        self.enter(at, Stage::Open);
-        self.effects.push(Effect::Announce(id));
-        self.effects.extend(expires.map(Effect::Wake));
     }
 }
 

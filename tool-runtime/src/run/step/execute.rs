@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::Draft;
-use crate::message::Part;
 use crate::run::{
     CallId, CallResult, GrantedBy, InterruptedBy, LogEvent, ObligationKind, Question, Refusal, Shown, Time,
 };
@@ -92,9 +91,6 @@ pub(super) fn result(outcome: Result<Output, CallError>) -> CallResult {
         }
         CallError::Cancelled => CallResult::Cancelled,
         // Whatever else it says, the call was started.
-        error => match error.for_model() {
-            Part::Text { text } => CallResult::Failed { error: text },
-            part => CallResult::Failed { error: part.as_text().unwrap_or("the tool failed").to_owned() },
-        },
+        error => CallResult::failed(&error),
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::Draft;
 use crate::run::inspection::{Accepted, Finding, Inspection};
 use crate::run::{
-    Allowance, CallId, CallResult, Effect, GrantedBy, InterruptedBy, LogEvent, ObligationKind, OnTaint, Pattern, Shown,
-    Stage, SupersededBy, Time, ToolRef,
+    Allowance, CallId, CallResult, Effect, GrantedBy, InterruptedBy, LogEvent, ObligationKind, Pattern, Shown, Stage,
+    SupersededBy, Time, ToolRef,
 };
 use crate::toolset::Verdict;
 
@@ -32,7 +32,8 @@ impl Draft<'_> {
             Finding::Accepted(accepted) => *accepted,
             Finding::Ended(result) => return self.end_unstarted(at, result, InterruptedBy::NotAllowed, time),
         };
-        if self.turn_end.is_none() && !(tool.may_be_early() && self.tightened(&tool, verdict.clone()) == Verdict::Allow)
+        if self.turn_end.is_none()
+            && !(tool.may_be_early() && self.run.tighten(&tool, verdict.clone()) == Verdict::Allow)
         {
             // Nobody is asked about a call of a turn that may still be cut.
             return;
@@ -40,7 +41,7 @@ impl Draft<'_> {
         let (call, arguments) = (self.call(at).id.clone(), self.call(at).arguments.digest);
         self.log.push(LogEvent::Checked { call, tool: Arc::clone(&tool), arguments });
         self.alone = tool.sequential.then_some(at);
-        match self.tightened(&tool, verdict) {
+        match self.run.tighten(&tool, verdict) {
             Verdict::Deny { reason } => self.end(at, CallResult::PolicyDenied { reason }, time),
             Verdict::Allow => self.allow(at, &tool, GrantedBy::Policy, shown, time),
             Verdict::Ask => {
@@ -75,7 +76,7 @@ impl Draft<'_> {
             let result = CallResult::Superseded { by: SupersededBy::ArgumentsChanged };
             return self.end_unstarted(at, result, InterruptedBy::NotAllowed, time);
         }
-        match self.tightened(&tool, verdict) {
+        match self.run.tighten(&tool, verdict) {
             Verdict::Deny { reason } => {
                 self.end_unstarted(at, CallResult::PolicyDenied { reason }, InterruptedBy::NotAllowed, time);
             }
@@ -161,13 +162,5 @@ impl Draft<'_> {
     pub(super) fn too_many_open(&self) -> CallResult {
         let limit = format!("at most {} calls wait for somebody at one time", self.run.options.limits.open);
         CallResult::OverBudget { limit }
-    }
-
-    /// The verdict with what the run itself adds to it.
-    pub(super) fn tightened(&self, tool: &ToolRef, verdict: Verdict) -> Verdict {
-        let asks = self.run.options.on_taint == OnTaint::Ask
-            && !self.run.taint.is_empty()
-            && tool.effect != crate::tool::Effect::ReadOnly;
-        if asks { verdict.and(Verdict::Ask) } else { verdict }
     }
 }
