@@ -4,6 +4,7 @@ mod escape;
 mod malformed;
 mod problem;
 mod rejection;
+mod report;
 pub mod suggest;
 mod text;
 
@@ -11,5 +12,6 @@ pub use escape::{escape, one_line};
 pub use malformed::malformed;
 pub use problem::{Problem, ProblemKind};
 pub use rejection::Rejection;
+pub use report::{Choices, Reasons, Report};
 pub use text::shorten;
 pub(crate) use text::{beginning, excerpt, join, name, names};

@@ -18,7 +18,7 @@ pub struct Problem {
     pub path: String,
     /// Which kind of mistake it is.
     pub kind: ProblemKind,
-    /// What was expected, as a phrase that follows "expected".
+    /// What was expected, as a phrase that follows "expected"; for [`ProblemKind::Told`] a sentence.
     pub expected: String,
     /// What came, shortened where it is long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,6 +58,8 @@ pub enum ProblemKind {
     NotAllowed,
     /// Anything else that the parameter's type refused.
     Invalid,
+    /// What the tool or a check of it says in its own words, instead of what was expected.
+    Told,
 }
 
 impl Problem {
@@ -90,9 +92,21 @@ impl Problem {
         Some(first.replace("~1", "/").replace("~0", "~"))
     }
 
+    /// The parameter that the problem is told of; `None` where it is told of the call as a whole: there is no parameter of
+    /// an unknown name.
+    pub(super) fn about(&self) -> Option<String> {
+        self.parameter().filter(|_| self.kind != ProblemKind::Unknown || self.is_nested())
+    }
+
+    /// Whether the problem is inside the parameter's value.
+    pub(super) fn is_nested(&self) -> bool {
+        self.path.matches('/').count() > 1
+    }
+
     /// The problem without its place, as one sentence.
     pub fn sentence(&self) -> String {
         let mut text = match self.kind {
+            ProblemKind::Told => self.expected.clone(),
             ProblemKind::Missing => format!("missing: expected {}", self.expected),
             ProblemKind::Unknown => format!("unknown name: expected {}", self.expected),
             ProblemKind::Duplicate => format!("given more than once: expected {}", self.expected),

@@ -19,8 +19,11 @@ pub enum CallResult {
     },
     /// The tool failed.
     Failed {
-        /// What the model is told.
+        /// What the model is told, in words.
         error: String,
+        /// What the model is told instead, where the tool said what is wrong with the arguments.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        feedback: Option<Box<Rejection>>,
     },
     /// The arguments were wrong.
     Rejected {
@@ -123,7 +126,7 @@ pub enum InterruptedBy {
 impl CallResult {
     /// The failure that the model is told of `error`.
     pub(super) fn failed(error: &CallError) -> Self {
-        Self::Failed { error: error.for_model().as_text().unwrap_or("the tool failed").to_owned() }
+        Self::Failed { error: error.to_string(), feedback: error.feedback().cloned().map(Box::new) }
     }
 
     /// Whether the call did what was asked, or somebody did it in its place.
@@ -151,7 +154,8 @@ impl CallResult {
                 });
                 [note].into_iter().chain(output.for_model()).collect()
             }
-            Self::Rejected { feedback } => vec![Part::Json { json: feedback.to_json().to_string() }],
+            Self::Rejected { feedback } => vec![told(feedback)],
+            Self::Failed { feedback: Some(feedback), .. } => vec![told(feedback)],
             Self::NotAvailable { suggestion } => vec![Part::text(unknown(name, suggestion.as_deref()))],
             other => vec![Part::text(other.sentence(started))],
         }
@@ -161,6 +165,7 @@ impl CallResult {
     pub fn for_people(&self, name: &str, started: bool) -> String {
         match self {
             Self::Rejected { feedback } => feedback.to_string(),
+            Self::Failed { error, .. } => error.clone(),
             other => {
                 let parts = other.for_model(name, started);
                 parts.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n")
@@ -172,7 +177,7 @@ impl CallResult {
         let effects = if started { "it may have had effects" } else { "it did not run" };
         let why = |reason: &Option<String>| reason.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
         match self {
-            Self::Failed { error } => error.clone(),
+            Self::Failed { error, .. } => error.clone(),
             Self::PolicyDenied { reason } => format!("a policy does not allow the call; {effects}{}", why(reason)),
             Self::Denied { reason, .. } if !started => format!("the call was denied, and did not run{}", why(reason)),
             Self::Denied { reason, .. } => format!("the call was denied; {effects}{}", why(reason)),
@@ -213,6 +218,10 @@ impl CallResult {
             }
         }
     }
+}
+
+fn told(feedback: &Rejection) -> Part {
+    Part::Json { json: feedback.to_json().to_string() }
 }
 
 fn unknown(name: &str, suggestion: Option<&str>) -> String {

@@ -80,8 +80,8 @@ pub(super) async fn execute(terminal: &Terminal, call: &ExternalCall) -> Option<
 }
 
 pub(super) fn tell(terminal: &Terminal, feedback: &Rejection) {
-    for problem in feedback.problems() {
-        terminal.say(&format!("  ! {}", one_line(&problem.to_string())));
+    for line in feedback.lines() {
+        terminal.say(&format!("  ! {}", one_line(&line)));
     }
 }
 

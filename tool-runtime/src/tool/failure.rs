@@ -1,6 +1,8 @@
 //! How a tool says that it could not do what was asked.
 
-use std::{error::Error, fmt};
+use std::{any::Any, error::Error, fmt};
+
+use crate::feedback::Rejection;
 
 /// How a tool failed: what the model is told, and what goes into the log.
 ///
@@ -23,17 +25,22 @@ pub struct Failure {
     told: Option<String>,
     cause: Option<String>,
     retryable: bool,
+    feedback: Option<Box<Rejection>>,
 }
 
 impl Failure {
     /// A failure of which the model is told `text`.
     pub fn told(text: impl Into<String>) -> Self {
-        Self { told: Some(text.into()), cause: None, retryable: false }
+        Self { told: Some(text.into()), cause: None, retryable: false, feedback: None }
     }
 
     /// A failure of which the model learns only that there was one.
     pub fn hidden(cause: impl fmt::Debug) -> Self {
-        Self { told: None, cause: Some(format!("{cause:?}")), retryable: false }
+        Self { told: None, cause: Some(format!("{cause:?}")), retryable: false, feedback: None }
+    }
+
+    fn refused(feedback: Rejection) -> Self {
+        Self { told: Some(feedback.to_string()), cause: None, retryable: false, feedback: Some(Box::new(feedback)) }
     }
 
     /// Adds the cause, for the log.
@@ -46,6 +53,11 @@ impl Failure {
     pub fn retryable(mut self) -> Self {
         self.retryable = true;
         self
+    }
+
+    /// What is wrong with the arguments, where the tool says that it is they: the model gets it in the form of a refusal.
+    pub fn feedback(&self) -> Option<&Rejection> {
+        self.feedback.as_deref()
     }
 
     /// Whether the same call may succeed when it is tried again.
@@ -75,8 +87,12 @@ impl fmt::Debug for Failure {
 }
 
 // No `Display` and no `Error`: then `?` converts every error into a `Failure`.
-impl<E: Error> From<E> for Failure {
+impl<E: Error + 'static> From<E> for Failure {
     fn from(error: E) -> Self {
+        let error = match feedback(error) {
+            Ok(feedback) => return Self::refused(feedback),
+            Err(error) => error,
+        };
         let mut cause = error.to_string();
         let mut source = error.source();
         while let Some(error) = source {
@@ -84,13 +100,23 @@ impl<E: Error> From<E> for Failure {
             cause.push_str(&error.to_string());
             source = error.source();
         }
-        Self { told: None, cause: Some(cause), retryable: false }
+        Self { told: None, cause: Some(cause), retryable: false, feedback: None }
     }
+}
+
+/// The structured feedback that an error is, if it is.
+fn feedback<E: 'static>(error: E) -> Result<Rejection, E> {
+    let mut error = Some(error);
+    if let Some(feedback) = (&mut error as &mut dyn Any).downcast_mut::<Option<Rejection>>() {
+        return feedback.take().ok_or_else(|| unreachable!("it is there until it is taken"));
+    }
+    error.map_or_else(|| unreachable!("nobody took it"), Err)
 }
 
 /// An error that a tool may return: anything with `Display` and `Debug`, or a [`Failure`].
 ///
-/// `Display` is what the model is told, so it is the tool's author who words it; `Debug` is what goes into the log.
+/// `Display` is what the model is told, so it is the tool's author who words it; `Debug` is what goes into the log. A
+/// [`Rejection`] is told with all its structure.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool",
     label = "has no `Display` and `Debug`",
@@ -103,10 +129,14 @@ pub trait ToolError {
 }
 
 #[diagnostic::do_not_recommend]
-impl<E: fmt::Display + fmt::Debug> ToolError for E {
+impl<E: fmt::Display + fmt::Debug + 'static> ToolError for E {
     fn into_failure(self) -> Failure {
-        let told = self.to_string();
-        Failure { cause: Some(format!("{self:?}")), told: Some(told), retryable: false }
+        let error = match feedback(self) {
+            Ok(feedback) => return Failure::refused(feedback),
+            Err(error) => error,
+        };
+        let told = error.to_string();
+        Failure { cause: Some(format!("{error:?}")), told: Some(told), retryable: false, feedback: None }
     }
 }
 

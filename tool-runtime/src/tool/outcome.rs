@@ -55,9 +55,18 @@ pub enum CallError {
 impl CallError {
     /// What the model is told: text, or the JSON of a rejection.
     pub fn for_model(&self) -> Part {
+        match self.feedback() {
+            Some(feedback) => Part::Json { json: feedback.to_json().to_string() },
+            None => Part::text(self.told()),
+        }
+    }
+
+    /// What is wrong with the arguments, as the tool's reader or the tool itself says.
+    pub fn feedback(&self) -> Option<&Rejection> {
         match self {
-            Self::Rejected(rejection) => Part::Json { json: rejection.to_json().to_string() },
-            other => Part::text(other.told()),
+            Self::Rejected(rejection) => Some(rejection),
+            Self::Failed(failure) => failure.feedback(),
+            _ => None,
         }
     }
 

@@ -60,7 +60,7 @@ pub(crate) fn refused(error: &AgentError, id: &Id, user: &str) -> String {
             format!("too late, nothing was changed: {error}")
         }
         AgentError::Refused(Refusal::Invalid { feedback }) => {
-            let lines = feedback.problems().iter().map(|problem| format!("\n  ! {}", one_line(&problem.to_string())));
+            let lines = feedback.lines().into_iter().map(|line| format!("\n  ! {}", one_line(&line)));
             format!("this does not fit, and it still waits:{}", lines.collect::<String>())
         }
         other => other.to_string(),

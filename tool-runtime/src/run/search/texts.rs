@@ -27,7 +27,7 @@ fn every_end_of_a_call_says_what_happened() {
     // The same in both cases: they come from the tool, or are about a call that cannot have been started.
     let same: [(CallResult, &str); 5] = [
         (CallResult::Succeeded { output: output() }, "7"),
-        (CallResult::Failed { error: "no disk".to_owned() }, "no disk"),
+        (CallResult::Failed { error: "no disk".to_owned(), feedback: None }, "no disk"),
         (CallResult::Rejected { feedback }, &json),
         (CallResult::NotAvailable { suggestion: None }, "there is no tool called `get`"),
         (CallResult::NotAvailable { suggestion: why("got") }, "there is no tool called `get`; did you mean `got`?"),

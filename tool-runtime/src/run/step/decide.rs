@@ -186,7 +186,7 @@ impl Draft<'_> {
         let decision = ruling.decision;
         let result = match (&decision, ruling.output) {
             (Decision::Respond { .. }, Some(output)) => CallResult::Succeeded { output },
-            (Decision::Fail { error }, _) => CallResult::Failed { error: error.clone() },
+            (Decision::Fail { error }, _) => CallResult::Failed { error: error.clone(), feedback: None },
             (Decision::Deny { reason }, _) => CallResult::Denied { reason: reason.clone(), by: by.clone() },
             (other, _) => return Err(not_offered(other, "respond, fail, deny")),
         };
@@ -215,7 +215,7 @@ impl Draft<'_> {
                 return Ok(());
             }
             (Decision::Respond { .. }, Some(output)) => CallResult::Succeeded { output },
-            (Decision::Fail { error }, _) => CallResult::Failed { error: error.clone() },
+            (Decision::Fail { error }, _) => CallResult::Failed { error: error.clone(), feedback: None },
             (Decision::Deny { .. }, _) => CallResult::Interrupted { by: InterruptedBy::LostProcess },
             (other, _) => return Err(not_offered(other, "approve, respond, fail, deny")),
         };
