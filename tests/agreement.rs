@@ -28,7 +28,7 @@ pub fn check(tools: &Toolset, rounds: u64) {
             let value = dice.near(schema, schema, 0);
             let text = value.to_string();
             let cx = Context::new("agreement");
-            let ours = match tool.start(&text, &cx) {
+            let ours = match tool.start(&text, &cx).now().unwrap() {
                 Ok(_) => true,
                 Err(CallError::Rejected(rejection)) => {
                     assert!(!rejection.problems().is_empty());

@@ -2,6 +2,8 @@
 
 use std::hint::black_box;
 
+use futures_util::FutureExt;
+
 use serde_json::json;
 use tool_runtime::{
     Context, Output,
@@ -97,7 +99,11 @@ impl Bench {
         let ids: Vec<_> = self.run.current().iter().take(count).map(|call| call.id.clone()).collect();
         let mut started = Vec::new();
         for id in ids {
-            let inspection = self.inspector.inspect(&self.run, self.run.call(&id).expect("it is there"), &self.cx);
+            let inspection = self
+                .inspector
+                .inspect(&self.run, self.run.call(&id).expect("it is there"), &self.cx)
+                .now_or_never()
+                .expect("nobody is asked");
             for effect in self.feed(Event::Inspected { call: id, inspection, at: Time(2) }) {
                 if let Effect::Execute { call, attempt } = effect {
                     started.push((call, attempt));
@@ -117,7 +123,7 @@ impl Bench {
 
     fn inspected(&self) {
         let call = &self.run.current()[3];
-        let inspection = self.inspector.inspect(&self.run, call, &self.cx);
+        let inspection = self.inspector.inspect(&self.run, call, &self.cx).now_or_never().expect("nobody is asked");
         let event = Event::Inspected { call: call.id.clone(), inspection, at: Time(3) };
         let (log, effects) = step(black_box(&self.run), black_box(event)).expect("the event fits");
         assert_eq!(log.len(), 3);

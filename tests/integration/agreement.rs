@@ -107,7 +107,7 @@ fn decoder_and_schema_accept_the_same() {
 
 fn accepts(name: &str, arguments: &str) -> bool {
     let cx = Context::new("1");
-    match tools().start(name, arguments, &cx) {
+    match tools().start(name, arguments, &cx).now().unwrap() {
         Ok(_) => true,
         Err(CallError::Rejected(_)) => false,
         Err(other) => panic!("{other}"),
@@ -135,7 +135,7 @@ fn digits(#[arg(pattern = r"^\d$")] digit: String) {
 fn exception_character_classes_are_unicode() {
     let cx = Context::new("1");
     assert!(
-        toolset!(digits).start("digits", "{\"digit\":\"\u{0663}\"}", &cx).is_ok(),
+        toolset!(digits).start("digits", "{\"digit\":\"\u{0663}\"}", &cx).now().unwrap().is_ok(),
         "an Arabic-Indic three is a digit"
     );
 }

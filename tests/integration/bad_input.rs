@@ -94,7 +94,7 @@ impl Both {
     fn accept(&self, arguments: &str) {
         for name in ["take", "late"] {
             let cx = Context::new("c");
-            if let Err(error) = self.tools.start(name, arguments, &cx) {
+            if let Err(error) = self.tools.start(name, arguments, &cx).now().unwrap() {
                 panic!("{name} {arguments:.200}: {error}");
             }
         }
@@ -260,7 +260,12 @@ fn what_is_very_large() {
 
     let default = Both::new().tools.argument_limit(tool_runtime::toolset::DEFAULT_ARGUMENT_LIMIT);
     for name in ["take", "late"] {
-        let error = default.start(name, &format!(r#"{{"text":"{large}"}}"#), &Context::new("c")).map(drop).unwrap_err();
+        let error = default
+            .start(name, &format!(r#"{{"text":"{large}"}}"#), &Context::new("c"))
+            .now()
+            .unwrap()
+            .map(drop)
+            .unwrap_err();
         let CallError::Rejected(rejection) = error else { panic!("{error}") };
         assert_eq!(rejection.problems()[0].kind, ProblemKind::TooLarge);
     }

@@ -181,7 +181,7 @@ fn a_secret_is_never_written_down() {
     for text in written {
         assert!(!text.contains("api_key") && !text.contains("sesame") && !text.contains("8080"), "{text}");
     }
-    let Err(CallError::Rejected(rejection)) = tools.start("send", r#"{"txt":1}"#, &cx) else { panic!() };
+    let Err(CallError::Rejected(rejection)) = tools.start("send", r#"{"txt":1}"#, &cx).now().unwrap() else { panic!() };
     let told = format!("{rejection} {rejection:?} {}", rejection.to_json());
     assert!(!told.contains("api_key") && !told.contains("sesame"), "{told}");
 }

@@ -58,7 +58,7 @@ impl Opinions {
     }
 
     fn accepts(&self, name: &str, text: &str) -> Result<bool, TestCaseError> {
-        match self.tools.start(name, text, &Context::new("c")) {
+        match self.tools.start(name, text, &Context::new("c")).now().unwrap() {
             Ok(_) => Ok(true),
             Err(CallError::Rejected(rejection)) => {
                 let told = rejection.to_string();

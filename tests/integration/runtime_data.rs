@@ -20,7 +20,7 @@ fn tool(name: &str, schema: &Value) -> RuntimeTool {
 }
 
 fn accepts(tools: &Toolset, name: &str, arguments: &str) -> bool {
-    match tools.start(name, arguments, &Context::new("c")) {
+    match tools.start(name, arguments, &Context::new("c")).now().unwrap() {
         Ok(_) => true,
         Err(CallError::Rejected(rejection)) => {
             let told = rejection.to_json().to_string();
@@ -121,7 +121,7 @@ fn a_call_to_a_tool_that_does_not_exist_is_answered_with_a_suggestion() {
             calls += 1;
             let (called, arguments) = (name(call["name"].as_str().unwrap()), call["arguments"].as_str().unwrap());
             let problem = call["problem"].as_str().unwrap_or_default();
-            match tools.start(&called, arguments, &Context::new("c")) {
+            match tools.start(&called, arguments, &Context::new("c")).now().unwrap() {
                 Ok(_) => assert_eq!(problem, "", "{called} {arguments}"),
                 Err(CallError::Rejected(rejection)) => {
                     assert!(problem.starts_with("invalid"), "{called} {arguments}: {rejection}");

@@ -33,7 +33,7 @@ async fn call(tool: RuntimeTool, arguments: &str) -> Result<Output, CallError> {
 }
 
 fn accepts(tool: &RuntimeTool, arguments: &str) -> bool {
-    match tool.start(arguments, &Context::new("c")) {
+    match tool.start(arguments, &Context::new("c")).now().unwrap() {
         Ok(_) => true,
         Err(CallError::Rejected(_)) => false,
         Err(other) => panic!("{arguments}: {other}"),
@@ -41,7 +41,7 @@ fn accepts(tool: &RuntimeTool, arguments: &str) -> bool {
 }
 
 fn refusal(tool: &RuntimeTool, arguments: &str) -> Rejection {
-    match tool.start(arguments, &Context::new("c")) {
+    match tool.start(arguments, &Context::new("c")).now().unwrap() {
         Err(CallError::Rejected(rejection)) => rejection,
         other => panic!("{arguments}: {other:?}"),
     }
@@ -176,7 +176,7 @@ fn hostile_schemas_cost_little() {
         let shown: String = schema.to_string().chars().take(120).collect();
         let tool = echo(schema);
         for value in &values {
-            if let Err(error) = tool.start(value, &Context::new("c")) {
+            if let Err(error) = tool.start(value, &Context::new("c")).now().unwrap() {
                 assert!(error.for_model().as_text().unwrap().len() < 20_000, "{shown}");
             }
         }
@@ -200,7 +200,7 @@ fn external_tools_are_answered_from_outside() {
         assert!(matches!(ask.answer(wrong), Err(CallError::Rejected(_))), "{wrong}");
     }
     let cx = Context::new("c");
-    let run = ask.start("{}", &cx).unwrap().work.now_or_never().unwrap();
+    let run = ask.start("{}", &cx).now().unwrap().unwrap().work.now_or_never().unwrap();
     assert!(matches!(run, Err(CallError::NotExecuted)));
     let free = RuntimeTool::new("free", "").external().unwrap();
     assert_eq!(free.answer("[1]").unwrap().as_json(), Some("[1]"));
@@ -246,7 +246,7 @@ async fn handlers_fail_and_panic_for_themselves() {
     let failed = call("fail").await.unwrap_err();
     assert_eq!((failed.to_string().as_str(), failed.for_log().as_str()), ("not now", "not now: \"token=123\""));
     let before = runs.load(Ordering::SeqCst);
-    drop(tools.start("echo", "{}", &Context::new("c")).unwrap());
+    drop(tools.start("echo", "{}", &Context::new("c")).now().unwrap().unwrap());
     assert_eq!(runs.load(Ordering::SeqCst), before, "nothing runs before it is polled");
 }
 
@@ -263,7 +263,7 @@ fn what_is_said_about_it_is_kept() {
     assert_eq!((spec.name.as_str(), spec.title.as_deref()), ("wipe", Some("Wipe it")));
     assert_eq!((spec.traits.effect, spec.traits.approval), (Effect::Destructive, Approval::Always));
     assert_eq!(spec.traits.timeout, Some(Duration::from_secs(3)));
-    assert!(tool.start("{}", &Context::new("c")).unwrap().needs_approval);
+    assert!(tool.start("{}", &Context::new("c")).now().unwrap().unwrap().needs_approval);
     for name in ["", "a b", "a.b", "ä", "a\n", &"x".repeat(65)] {
         assert!(matches!(RuntimeTool::new(name, "").external(), Err(NameError::Invalid { .. })), "{name}");
     }

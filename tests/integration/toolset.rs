@@ -147,7 +147,7 @@ async fn what_is_hidden_can_be_neither_seen_nor_called() {
         assert!(!hidden.list().json(ListFormat::OpenAi).get().contains("lend_book"));
         let refused = call(&hidden, "lend_book", r#"{"number":1}"#).await;
         assert_ne!(suggested(refused).as_deref(), Some("lend_book"), "nor is it suggested");
-        assert!(hidden.start("lend_book", r#"{"number":1}"#, &Context::new("c")).is_err());
+        assert!(hidden.start("lend_book", r#"{"number":1}"#, &Context::new("c")).now().unwrap().is_err());
     }
     assert_eq!(lent.load(Ordering::SeqCst), 0);
     assert_eq!(names(&tools), ["find_book", "lend_book"], "the set itself is as before");

@@ -92,7 +92,7 @@ impl Process {
                 }
                 Effect::Inspect(call) => {
                     let found = self.run.call(&call).unwrap();
-                    let inspection = self.inspector.inspect(&self.run, found, &Context::new(call.as_str()));
+                    let inspection = self.inspector.inspect(&self.run, found, &Context::new(call.as_str())).await;
                     Event::Inspected { call, inspection, at }
                 }
                 Effect::Execute { call, attempt } => {
@@ -132,7 +132,7 @@ async fn through(stores: &Stores, name: &RunId) {
     assert_eq!(second.run.freeze(), first.run.freeze());
     let obligation = items[0].obligation.id.clone();
     let cx = Context::new("call_1");
-    let ruling = second.inspector.rule(&second.run, &obligation, Decision::Approve, &cx).unwrap();
+    let ruling = second.inspector.rule(&second.run, &obligation, Decision::Approve, &cx).await.unwrap();
     let effects = second.send(Event::Decide { obligation, ruling, by: "ann".into(), at: Time(2000) }).await;
     assert!(is_due(2000).await, "nobody drives it yet");
     second.lease("second").await;

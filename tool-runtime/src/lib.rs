@@ -26,7 +26,7 @@ pub use feedback::Rejection;
 pub use message::{Message, Part};
 pub use tool::{
     Approval, CallError, CallFuture, Cancellation, Content, Context, Effect, Execute, ExecuteWith, Failure, Image,
-    Measured, Output, Provide, Ranged, Shown, Text, Textual, Tool, ToolSpec,
+    Measured, Output, Provide, Ranged, Shown, Text, Textual, Tool, ToolSpec, Verdict,
 };
 #[cfg(feature = "derive")]
 pub use tool_derive::{Calls, Provide, tool, tools};
@@ -62,6 +62,7 @@ pub mod __private {
 
     pub use crate::collect;
     pub use crate::message::ToolCall;
+    pub use crate::tool::dynamic::*;
     pub use crate::tool::expansion::{
         Json, Name, NoJson, NoName, Shared, Unshared, asks, assert_first, assert_unique, constant, keys, outside,
     };

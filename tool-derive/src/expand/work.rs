@@ -227,7 +227,7 @@ pub(crate) fn collected(tool: &Tool) -> TokenStream {
             __rt::inventory::submit! {
                 __rt::Collected {
                     def: &__DEF,
-                    start: __collected,
+                    start: __rt::Start::On(__collected),
                     needs: || ::std::vec![#(__rt::need::<#states>()),*],
                 }
             }
@@ -258,10 +258,7 @@ fn started(tool: &Tool, access: Access) -> TokenStream {
             ::core::result::Result::Ok(#input) => #input,
             ::core::result::Result::Err(#refused) => return ::core::result::Result::Err(#refused),
         };
-        ::core::result::Result::Ok(__rt::Started {
-            needs_approval: <#marker as __rt::Tool>::asks(&#input),
-            work: #work,
-        })
+        ::core::result::Result::Ok(__rt::Started::new(<#marker as __rt::Tool>::asks(&#input), #work))
     }
 }
 

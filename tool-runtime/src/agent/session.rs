@@ -131,7 +131,7 @@ impl Session {
             self.kept.run = self.agent.decide(self.kept.run.id(), obligation, decision, by).await?;
             return Ok(());
         }
-        let ruling = self.agent.rule(&self.kept.run, obligation, decision, &by)?;
+        let ruling = self.agent.rule(&self.kept.run, obligation, decision, &by).await?;
         let (log, _) = step(&self.kept.run, Event::Decide { obligation: obligation.clone(), ruling, by, at: now() })?;
         self.kept.add(log);
         Ok(())

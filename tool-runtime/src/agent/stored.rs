@@ -31,7 +31,7 @@ impl Agent {
         let by = by.into();
         for _ in 0..TRIES {
             let mut run = self.load(id).await?;
-            let ruling = self.rule(&run, obligation, decision.clone(), &by)?;
+            let ruling = self.rule(&run, obligation, decision.clone(), &by).await?;
             let event = Event::Decide { obligation: obligation.clone(), ruling, by: by.clone(), at: now() };
             let (log, _) = step(&run, event)?;
             if log.is_empty() {
@@ -51,7 +51,7 @@ impl Agent {
     }
 
     /// Checks a decision, of somebody who may decide: others do not learn what would fit.
-    pub(super) fn rule(
+    pub(super) async fn rule(
         &self,
         run: &Run,
         obligation: &ObligationId,
@@ -63,7 +63,7 @@ impl Agent {
         }
         let cx = self.context.clone().for_call(obligation.call().as_str());
         let cx = cx.with_taint(run.taint()).with_messages(conversation(self, run));
-        self.inspector.rule(run, obligation, decision, &cx)
+        self.inspector.rule(run, obligation, decision, &cx).await
     }
 
     /// What waits for whom, oldest first.

@@ -10,7 +10,7 @@ use super::AgentError;
 use crate::feedback::{Problem, ProblemKind, Rejection, excerpt, malformed};
 use crate::json::{self, Read};
 use crate::schema::{Schema, Validator};
-use crate::tool::{CallError, Context, DynTool, Effect, Output, Started, ToolSpec, Traits, duplicate};
+use crate::tool::{CallError, Context, DynTool, Effect, Output, Started, Starting, ToolSpec, Traits, duplicate};
 use crate::toolset::Toolset;
 
 /// A place for an answer of type `T`, and the tool that puts it there.
@@ -54,15 +54,16 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> DynTool for FinalAnswer<
         &self.spec
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, _cx: &'a Context) -> Result<Started<'a>, CallError> {
-        let answer = self.read(arguments)?;
-        Ok(Started {
+    fn start<'a>(&'a self, arguments: &'a str, _cx: &'a Context) -> Starting<'a> {
+        let started = self.read(arguments).map_err(CallError::from).map(|answer| Started {
             needs_approval: false,
+            normalized: None,
             work: Box::pin(async move {
                 *lock(&self.place) = Some(answer);
                 Ok(Output::json(&"accepted")?)
             }),
-        })
+        });
+        Starting::read(started)
     }
 
     fn answer(&self, _output: &str) -> Result<Output, CallError> {

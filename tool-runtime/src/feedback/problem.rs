@@ -94,7 +94,7 @@ impl Problem {
 
     /// The parameter that the problem is told of; `None` where it is told of the call as a whole: there is no parameter of
     /// an unknown name.
-    pub(super) fn about(&self) -> Option<String> {
+    pub(crate) fn about(&self) -> Option<String> {
         self.parameter().filter(|_| self.kind != ProblemKind::Unknown || self.is_nested())
     }
 

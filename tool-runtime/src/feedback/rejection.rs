@@ -33,6 +33,9 @@ pub struct Rejection {
     feedback: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     instructions: Vec<String>,
+    /// What nobody is told, for the log.
+    #[serde(skip)]
+    causes: Vec<String>,
 }
 
 impl Rejection {
@@ -65,7 +68,7 @@ impl Rejection {
         if problems.is_empty() && reports.iter().all(|(_, report)| report.is_valid()) {
             problems.push(Problem::new("", ProblemKind::Invalid, "arguments that the tool accepts"));
         }
-        Self { problems, reports, feedback: Vec::new(), instructions: Vec::new() }
+        Self { problems, reports, feedback: Vec::new(), instructions: Vec::new(), causes: Vec::new() }
     }
 
     /// Adds a reason in plain words.
@@ -94,6 +97,17 @@ impl Rejection {
     pub fn instruct(mut self, text: impl Into<String>) -> Self {
         self.instructions.push(text.into());
         self
+    }
+
+    /// Adds what is for the log only.
+    pub(crate) fn because(mut self, causes: impl IntoIterator<Item = String>) -> Self {
+        self.causes.extend(causes);
+        self
+    }
+
+    /// What happened that nobody is told, for the log: how validators failed. It is not kept with the run.
+    pub fn causes(&self) -> &[String] {
+        &self.causes
     }
 
     /// The problems that were found when the arguments were read, and those of the call as a whole.
@@ -184,19 +198,11 @@ fn offered(values: &[Value]) -> String {
 
 /// Adds `problem` to what is said about the parameter `name`.
 fn add(fields: &mut Vec<(String, Report)>, name: String, problem: &Problem) {
-    let text = if problem.is_nested() { problem.to_string() } else { problem.sentence() };
     let at = fields.iter().position(|(known, _)| *known == name).unwrap_or(fields.len());
     if at == fields.len() {
         fields.push((name, Report::accepted()));
     }
-    let report = &mut fields[at].1;
-    report.refused = Some(match report.refused.take() {
-        Some(reasons) => reasons.and_problem(text),
-        None => text.into(),
-    });
-    if !problem.is_nested() && !problem.allowed.is_empty() {
-        report.choices = Choices::Allowed(problem.allowed.clone());
-    }
+    fields[at].1.add(problem);
 }
 
 /// What a tool says of a parameter, with what was wrong with it already when it was read.

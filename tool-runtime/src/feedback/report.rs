@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize, Serializer, de::Error as _, ser::SerializeMap as _};
 use serde_json::Value;
 
+use super::{Problem, ProblemKind};
+
 /// What is said about one parameter: whether its value is accepted, why not, and what would be.
 ///
 /// Its JSON is that of a `validationResults` entry: `valid`, `problems`, `requiresValidParameters`, `normalizedValue`,
@@ -106,6 +108,19 @@ impl Report {
     /// The value is refused.
     pub fn refused(reasons: impl Into<Reasons>) -> Self {
         Self { refused: Some(reasons.into()), ..Self::accepted() }
+    }
+
+    /// Adds a problem of the parameter or inside its value.
+    pub(crate) fn add(&mut self, problem: &Problem) {
+        let is_own = !problem.is_nested() && problem.kind != ProblemKind::Unknown;
+        let text = if is_own { problem.sentence() } else { problem.to_string() };
+        self.refused = Some(match self.refused.take() {
+            Some(reasons) => reasons.and_problem(text),
+            None => text.into(),
+        });
+        if is_own && !problem.allowed.is_empty() {
+            self.choices = Choices::Allowed(problem.allowed.clone());
+        }
     }
 
     /// Whether the value is accepted.

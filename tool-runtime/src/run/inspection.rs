@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{CallId, CallResult, Decision, ObligationId, Pattern, Shown, ToolRef};
 use crate::digest::Digest;
-use crate::tool::Output;
+use crate::tool::{Fingerprint, Output};
 use crate::toolset::Verdict;
 
 /// What was found when a call's arguments were looked at, for [`Event::Inspected`](super::Event::Inspected).
@@ -19,7 +19,24 @@ pub struct Inspection {
     pub(super) text: Arc<str>,
     /// Their digest.
     pub(super) arguments: Digest,
+    /// The arguments as the tool's validators changed them, where they did.
+    pub(super) normalized: Option<Arc<str>>,
+    /// The tool that looked.
+    pub(super) tool: Option<Fingerprint>,
     pub(super) finding: Finding,
+}
+
+#[cfg(feature = "agent")]
+impl Inspection {
+    /// What nobody is told of why the call is refused, for the log.
+    pub(crate) fn cause(&self) -> Option<String> {
+        match &self.finding {
+            Finding::Ended(CallResult::Rejected { feedback }) if !feedback.causes().is_empty() => {
+                Some(feedback.causes().join("\n"))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// What was found.

@@ -8,8 +8,9 @@ use std::{
 use serde_json::Value;
 
 use super::inspection::{Accepted, Finding, Inspection, Ruling};
+use super::reading::{Read, Reading, Taken};
 use super::{
-    Call, CallResult, Decision, ObligationId, ObligationKind, Pattern, Question, Refusal, Run, Shown, ToolRef,
+    Call, CallId, CallResult, Decision, ObligationId, ObligationKind, Pattern, Question, Refusal, Run, Shown, ToolRef,
 };
 use crate::digest::Digest;
 use crate::feedback::{Problem, ProblemKind, Rejection};
@@ -67,32 +68,69 @@ impl Inspector {
         Some(self.refs[at].get_or_init(|| Arc::new(ToolRef::new(tool.spec(), tool.spec().fingerprint()))))
     }
 
-    /// Looks at a call of `run`: are its arguments accepted, and may it run?
-    pub fn inspect(&self, run: &Run, call: &Call, cx: &Context) -> Inspection {
-        let arguments = call.arguments();
-        let finding = self.look(run, &call.name, &arguments.text, cx);
-        Inspection { call: call.id.clone(), text: Arc::clone(&arguments.text), arguments: arguments.digest, finding }
+    /// Looks at a call of `run`: are its arguments accepted, and may it run? Waits for the validators of a tool that has some.
+    pub async fn inspect(&self, run: &Run, call: &Call, cx: &Context) -> Inspection {
+        let read = self.read(call, cx).done().await;
+        self.judge(run, call, read, cx)
+    }
+
+    /// Lets the tool of a call read its arguments.
+    pub(crate) fn read(&self, call: &Call, cx: &Context) -> Reading {
+        Reading::begin(&self.tools, &call.name, &call.arguments().text, cx)
+    }
+
+    /// Looks at a call whose arguments were read.
+    pub(crate) fn judge(&self, run: &Run, call: &Call, read: Read, cx: &Context) -> Inspection {
+        let digest = if Arc::ptr_eq(&read.text, &call.arguments().text) {
+            call.arguments().digest
+        } else {
+            Digest::of(read.text.as_bytes())
+        };
+        self.look(run, &call.id, read, digest, cx)
     }
 
     /// Checks a decision about an obligation of `run`, as far as the tool can tell: edited arguments, an output, an answer.
+    /// Waits for the validators of a tool that has some.
     ///
     /// Fails when they are wrong, with feedback for the person. Whether the decision may be taken at all, the run says.
-    pub fn rule(
+    pub async fn rule(
         &self,
         run: &Run,
         obligation: &ObligationId,
         decision: Decision,
         cx: &Context,
     ) -> Result<Ruling, Refusal> {
+        let read = match run.call(&obligation.call).and_then(|call| self.read_edit(&call.name, &decision, cx)) {
+            Some(reading) => Some(reading.done().await),
+            None => None,
+        };
+        self.rule_read(run, obligation, decision, read, cx)
+    }
+
+    /// Lets the tool of a call read the arguments that a decision gives it, if it gives any.
+    pub(crate) fn read_edit(&self, name: &str, decision: &Decision, cx: &Context) -> Option<Reading> {
+        let Decision::Edit { arguments } = decision else { return None };
+        Some(Reading::begin(&self.tools, name, &arguments.to_string().into(), cx))
+    }
+
+    /// Checks a decision; `read` is what the tool says of edited arguments.
+    pub(crate) fn rule_read(
+        &self,
+        run: &Run,
+        obligation: &ObligationId,
+        decision: Decision,
+        read: Option<Read>,
+        cx: &Context,
+    ) -> Result<Ruling, Refusal> {
         let (mut inspection, mut output) = (None, None);
         let call = run.call(&obligation.call);
         if let (Some(open), Some(call)) = (run.obligation(obligation), call) {
             match &decision {
-                Decision::Edit { arguments } => {
-                    let text: Arc<str> = arguments.to_string().into();
-                    let finding = self.look(run, &call.name, &text, cx);
-                    let arguments = Digest::of(text.as_bytes());
-                    inspection = Some(Inspection { call: call.id.clone(), text, arguments, finding });
+                Decision::Edit { .. } => {
+                    inspection = read.map(|read| {
+                        let digest = Digest::of(read.text.as_bytes());
+                        self.look(run, &call.id, read, digest, cx)
+                    });
                 }
                 Decision::Respond { output: given } => output = Some(self.output(&call.name, given)?),
                 Decision::Answer { value } => {
@@ -106,15 +144,25 @@ impl Inspector {
         Ok(Ruling { obligation: obligation.clone(), decision, inspection, output })
     }
 
-    fn look(&self, run: &Run, name: &str, arguments: &str, cx: &Context) -> Finding {
-        let started = match self.tools.start(name, arguments, cx) {
-            Ok(started) => started,
-            Err(error) => return Finding::Ended(refused(error)),
+    fn look(&self, run: &Run, call: &CallId, read: Read, digest: Digest, cx: &Context) -> Inspection {
+        let Read { name, text, outcome } = read;
+        let tool = self.tool(&name).map(|tool| tool.fingerprint);
+        let (mut normalized, finding) = match outcome {
+            Ok(Taken { needs_approval, normalized }) => {
+                let arguments = normalized.as_deref().unwrap_or(&text);
+                (normalized.clone(), self.find(run, &name, arguments, needs_approval, cx))
+            }
+            Err(error) => (None, Finding::Ended(refused(error))),
         };
+        normalized = normalized.filter(|_| matches!(finding, Finding::Accepted(_)));
+        Inspection { call: call.clone(), text, arguments: digest, normalized, tool, finding }
+    }
+
+    fn find(&self, run: &Run, name: &str, arguments: &str, needs_approval: bool, cx: &Context) -> Finding {
         let (Some(tool), Some(known)) = (self.tool(name), self.tools.get(name)) else {
             return Finding::Ended(CallResult::NotAvailable { suggestion: None });
         };
-        let mut verdict = if started.needs_approval { Verdict::Ask } else { Verdict::Allow };
+        let mut verdict = if needs_approval { Verdict::Ask } else { Verdict::Allow };
         let spec = known.spec();
         for policy in &self.policies {
             verdict = verdict.and(judge(&**policy, &Proposal { spec, arguments, cx }));

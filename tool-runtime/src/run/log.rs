@@ -83,6 +83,13 @@ pub enum LogEvent {
         /// When.
         at: Time,
     },
+    /// The validators of a call's tool understood its arguments otherwise than they were written. Comes before `Checked`.
+    Normalized {
+        /// The call.
+        call: CallId,
+        /// All of the arguments, as they are understood.
+        arguments: Arc<str>,
+    },
     /// A call's tool accepted its arguments.
     Checked {
         /// The call.

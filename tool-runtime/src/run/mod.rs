@@ -17,6 +17,7 @@ mod inspector;
 mod log;
 mod obligation;
 mod options;
+mod reading;
 pub mod record;
 mod refusal;
 mod result;
@@ -36,6 +37,8 @@ pub use inspector::Inspector;
 pub use log::{Corrupt, LogEvent, Prompt, TurnPart};
 pub use obligation::{Allowance, Decision, DecisionFor, Obligation, ObligationKind, Pattern};
 pub use options::{Execution, Limits, OnDeny, OnPrompt, OnTaint, RunOptions};
+#[cfg(feature = "agent")]
+pub(crate) use reading::{Asking, Read, Reading};
 pub use record::RecordError;
 pub use refusal::Refusal;
 pub use result::{CallResult, InterruptedBy, SupersededBy};

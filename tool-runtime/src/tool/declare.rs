@@ -48,7 +48,7 @@ pub trait Free: Tool {
 /// Reads the arguments of a tool that needs no state, and prepares the call.
 pub fn start<'a, T: Free>(text: &str, cx: &'a Context) -> Result<Started<'a>, Refused> {
     let input = T::decode(text, cx)?;
-    Ok(Started { needs_approval: T::asks(&input), work: T::work(input, cx) })
+    Ok(Started::new(T::asks(&input), T::work(input, cx)))
 }
 
 /// A tool that can work with the state `S`. `#[tool]` implements it for every state that provides what the tool needs.

@@ -30,7 +30,7 @@ pub(super) fn decode(def: &'static Def, text: &str, cx: &Context, slots: &mut [S
 }
 
 /// How many slots were filled; `None` as soon as anything is not as it should be.
-fn read(text: &str, slots: &mut [Slot<'_>]) -> Option<usize> {
+pub(super) fn read(text: &str, slots: &mut [Slot<'_>]) -> Option<usize> {
     let mut object = Object::enter(text).ok()?;
     // Models give arguments in the order of the schema, so the next slot is nearly always the right one.
     let (mut next, mut filled) = (0, 0);

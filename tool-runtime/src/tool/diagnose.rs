@@ -45,7 +45,7 @@ pub(super) fn diagnose(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) ->
         problems.extend(match given.get(name) {
             Some(value) => judge(slot, &path, value),
             None if slot.read_absent() => None,
-            None => Some(Problem::new(path, ProblemKind::Missing, "a value")),
+            None => Some(missing(name)),
         });
     }
     let place = |problem: &Problem| known.iter().position(|name| is_within(&problem.path, &pointer(name)));
@@ -143,6 +143,11 @@ fn unknown(strange: &[String], known: &[&str], given: &Map<String, Value>) -> Ve
         problems.push(Problem::new("", ProblemKind::Unknown, more));
     }
     problems
+}
+
+/// That the parameter `name` is not given.
+pub(super) fn missing(name: &str) -> Problem {
+    Problem::new(pointer(name), ProblemKind::Missing, "a value")
 }
 
 /// That the name at `path` is given more than once.

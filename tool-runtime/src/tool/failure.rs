@@ -55,6 +55,11 @@ impl Failure {
         self
     }
 
+    /// What the model is told, if its author said anything.
+    pub(crate) fn told_text(&self) -> Option<&str> {
+        self.told.as_deref()
+    }
+
     /// What is wrong with the arguments, where the tool says that it is they: the model gets it in the form of a refusal.
     pub fn feedback(&self) -> Option<&Rejection> {
         self.feedback.as_deref()

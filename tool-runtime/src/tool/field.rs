@@ -48,6 +48,8 @@ pub struct Field {
     default_json: Option<fn() -> Option<Value>>,
     pub(super) limits: &'static [Limit],
     pub(super) secret: Option<fn(&mut dyn Any, &str) -> bool>,
+    /// Whether a validator is asked, so that it may be missing.
+    pub(super) dynamic: bool,
 }
 
 /// The evidence that a `T` can be a parameter.
@@ -74,6 +76,7 @@ impl<T: 'static> Typed<T> {
             default_json: None,
             limits: &[],
             secret: None,
+            dynamic: false,
         }
     }
 
@@ -95,6 +98,7 @@ impl<T: 'static> Typed<T> {
             default_json: None,
             limits: &[],
             secret: Some(|place, text| put(place, read_secret::<T>(text))),
+            dynamic: false,
         }
     }
 }
@@ -119,6 +123,12 @@ impl Field {
         self
     }
 
+    /// Says that a validator is asked about it.
+    pub const fn dynamic(mut self) -> Self {
+        self.dynamic = true;
+        self
+    }
+
     /// Adds limits.
     pub const fn limits(mut self, limits: &'static [Limit]) -> Self {
         self.limits = limits;
@@ -128,7 +138,7 @@ impl Field {
     pub(crate) fn describe(&self, generator: &mut SchemaGenerator) -> Described {
         Described {
             schema: (self.schema)(generator),
-            required: self.default.is_none() && !(self.optional)(),
+            required: self.default.is_none() && !self.dynamic && !(self.optional)(),
             default: self.default_json.and_then(|json| json()),
             rules: self.limits.iter().map(|limit| limit.rule).collect(),
         }

@@ -74,6 +74,9 @@ impl CallError {
     pub fn for_log(&self) -> String {
         match self {
             Self::Failed(failure) => failure.for_log(),
+            Self::Rejected(rejection) if !rejection.causes().is_empty() => {
+                format!("{rejection}\n{}", rejection.causes().join("\n"))
+            }
             Self::Panicked { message } => format!("panicked: {message}"),
             other => other.told(),
         }

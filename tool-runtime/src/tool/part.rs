@@ -1,8 +1,16 @@
 //! A tool as the runtime handles it: its declaration, and the code that starts a call.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    pin::Pin,
+    sync::Arc,
+    task::{self, Poll},
+};
 
-use futures_util::future::BoxFuture;
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, Ready, ready},
+};
 
 use super::{CallError, Context, Def, Output, Refused, ToolSpec};
 use crate::feedback::Rejection;
@@ -14,13 +22,85 @@ pub type CallFuture<'a> = BoxFuture<'a, Result<Output, CallError>>;
 pub struct Started<'a> {
     /// Whether somebody must approve the call first.
     pub needs_approval: bool,
+    /// The arguments as validators changed them, where they did: what is shown, approved and run.
+    pub normalized: Option<Box<str>>,
     /// The work.
     pub work: CallFuture<'a>,
+}
+
+impl<'a> Started<'a> {
+    /// A call whose arguments were accepted as they are.
+    #[inline]
+    pub fn new(needs_approval: bool, work: CallFuture<'a>) -> Self {
+        Self { needs_approval, normalized: None, work }
+    }
 }
 
 impl fmt::Debug for Started<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Started").field("needs_approval", &self.needs_approval).finish_non_exhaustive()
+    }
+}
+
+/// A call whose arguments are being read: a future, which is ready at once unless the tool has validators to ask.
+pub struct Starting<'a>(How<'a>);
+
+enum How<'a> {
+    Read(Ready<Result<Started<'a>, CallError>>),
+    Asking(BoxFuture<'a, Result<Started<'a>, CallError>>),
+}
+
+impl<'a> Starting<'a> {
+    /// A call whose arguments were read.
+    #[inline]
+    pub fn read(started: Result<Started<'a>, CallError>) -> Self {
+        Self(How::Read(ready(started)))
+    }
+
+    /// A call whose arguments `work` reads. Nobody is asked before it is polled.
+    pub fn asking(work: impl Future<Output = Result<Started<'a>, CallError>> + Send + 'a) -> Self {
+        Self(How::Asking(work.boxed()))
+    }
+
+    /// What came of reading, where nobody has to be asked.
+    ///
+    /// Fails, and gives the call back, where somebody has to.
+    #[inline]
+    pub fn now(self) -> Result<Result<Started<'a>, CallError>, Self> {
+        match self.0 {
+            How::Read(read) => Ok(read.into_inner()),
+            How::Asking(work) => Err(Self(How::Asking(work))),
+        }
+    }
+
+    /// The same call, with `change` made to what comes of it.
+    #[inline]
+    pub fn then(self, change: impl FnOnce(Started<'a>) -> Result<Started<'a>, CallError> + Send + 'a) -> Self {
+        match self.0 {
+            How::Read(read) => Self::read(read.into_inner().and_then(change)),
+            How::Asking(work) => Self::asking(work.map(|started| started.and_then(change))),
+        }
+    }
+}
+
+impl<'a> Future for Starting<'a> {
+    type Output = Result<Started<'a>, CallError>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, task: &mut task::Context<'_>) -> Poll<Self::Output> {
+        match &mut self.0 {
+            How::Read(read) => read.poll_unpin(task),
+            How::Asking(work) => work.poll_unpin(task),
+        }
+    }
+}
+
+impl fmt::Debug for Starting<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self.0 {
+            How::Read(_) => "Starting(read)",
+            How::Asking(_) => "Starting(asking)",
+        })
     }
 }
 
@@ -30,6 +110,8 @@ pub enum Start<S: 'static> {
     Free(for<'a> fn(&'a str, &'a Context) -> Result<Started<'a>, Refused>),
     /// For a tool that needs the state.
     On(for<'a> fn(&'a S, &'a str, &'a Context) -> Result<Started<'a>, Refused>),
+    /// For a tool with dynamic parameters.
+    Asking(for<'a> fn(&'a S, &'a str, &'a Context) -> BoxFuture<'a, Result<Started<'a>, Refused>>),
 }
 
 /// The code that reads the output that somebody outside gave to a call.
@@ -41,6 +123,19 @@ pub struct Part<S: 'static> {
     pub def: &'static Def,
     /// Starts a call.
     pub start: Start<S>,
+}
+
+impl<S> Start<S> {
+    /// Reads the arguments.
+    #[inline]
+    pub(crate) fn start<'a>(self, state: &'a S, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+        let started = match self {
+            Self::Free(start) => start(arguments, cx),
+            Self::On(start) => start(state, arguments, cx),
+            Self::Asking(start) => return Starting::asking(start(state, arguments, cx).map(|started| Ok(started?))),
+        };
+        Starting::read(started.map_err(CallError::from))
+    }
 }
 
 impl<S> Clone for Start<S> {
@@ -56,6 +151,7 @@ impl<S> fmt::Debug for Start<S> {
         out.write_str(match self {
             Self::Free(_) => "Free",
             Self::On(_) => "On",
+            Self::Asking(_) => "Asking",
         })
     }
 }
@@ -83,7 +179,7 @@ pub trait DynTool: Send + Sync {
     fn spec(&self) -> &Arc<ToolSpec>;
 
     /// Reads the arguments and prepares the call. Nothing runs before [`Started::work`] is polled.
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError>;
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a>;
 
     /// Reads the output that somebody outside gave to a call of an external tool.
     ///
@@ -108,12 +204,8 @@ impl<S: Send + Sync> DynTool for Bound<S> {
     }
 
     #[inline]
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError> {
-        let started = match self.part.start {
-            Start::Free(start) => start(arguments, cx),
-            Start::On(start) => start(&self.state, arguments, cx),
-        };
-        started.map_err(CallError::from)
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+        self.part.start.start(&self.state, arguments, cx)
     }
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {

@@ -14,7 +14,7 @@ pub(super) struct Slot<'a> {
 
 impl<'a> Slot<'a> {
     #[inline]
-    fn new(field: &'static Field, place: &'a mut dyn Any) -> Self {
+    pub(super) fn new(field: &'static Field, place: &'a mut dyn Any) -> Self {
         Self { field, place, filled: false }
     }
 
@@ -45,6 +45,13 @@ impl<'a> Slot<'a> {
         match self.field.secret {
             Some(read) => self.read_secret(read, cx).map(|()| true),
             None => Ok(self.read_absent()),
+        }
+    }
+
+    /// Puts in the default, if there is one and the arguments did not give the parameter.
+    pub(super) fn complete_default(&mut self) {
+        if let (false, Some(default)) = (self.filled, self.field.default) {
+            self.filled = default.put(self.place);
         }
     }
 

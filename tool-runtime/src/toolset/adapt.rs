@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::tool::{CallError, Context, DynTool, Output, Started, ToolSpec};
+use crate::tool::{CallError, Context, DynTool, Output, Starting, ToolSpec};
 
 /// `tool` under the name `name`.
 pub(super) fn rename(tool: &Arc<dyn DynTool>, name: String) -> Arc<dyn DynTool> {
@@ -24,7 +24,7 @@ impl DynTool for Adapted {
         &self.spec
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError> {
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
         self.inner.start(arguments, cx)
     }
 

@@ -8,14 +8,14 @@ use std::{
 };
 
 use super::{NameError, Toolset};
-use crate::tool::{CallError, Context, Def, DynTool, Output, Refused, Started, ToolSpec};
+use crate::tool::{CallError, Context, Def, DynTool, Output, Start, Starting, ToolSpec};
 
 /// A declared tool, as the linker collects it.
 pub struct Collected {
     /// The declaration.
     pub def: &'static Def,
     /// Starts a call.
-    pub start: for<'a> fn(&'a States, &'a str, &'a Context) -> Result<Started<'a>, Refused>,
+    pub start: Start<States>,
     /// The types of state that the tool needs, and their names.
     pub needs: fn() -> Vec<(TypeId, &'static str)>,
 }
@@ -130,8 +130,8 @@ impl DynTool for Linked {
         self.tool.def.spec()
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError> {
-        Ok((self.tool.start)(&self.states, arguments, cx)?)
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+        self.tool.start.start(&self.states, arguments, cx)
     }
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {

@@ -7,9 +7,11 @@ use std::{
     task::{self, Poll},
 };
 
+use futures_util::FutureExt;
+
 use super::Toolset;
 use crate::feedback::{Problem, ProblemKind, Rejection};
-use crate::tool::{CallError, CallFuture, Context, DynTool, Output, Started};
+use crate::tool::{CallError, CallFuture, Context, DynTool, Output, Started, Starting};
 
 impl Toolset {
     /// Calls the tool `name` with the JSON text `arguments`; blank text means `{}`.
@@ -17,16 +19,24 @@ impl Toolset {
     /// A panic in the tool ends only this call. Approvals, time limits and retries are the agent's business (and that of
     /// layers): here the call is made, whatever the declaration says about them.
     pub async fn call(&self, name: &str, arguments: &str, cx: &Context) -> Result<Output, CallError> {
-        Contained(self.start(name, arguments, cx)?.work).await
+        let started = match self.start(name, arguments, cx).now() {
+            Ok(started) => started?,
+            Err(asking) => asking.await?,
+        };
+        Contained(started.work).await
     }
 
     /// Looks up the tool `name` and lets it read `arguments`. Nothing runs before [`Started::work`] is polled; [`run`]
     /// polls it with panics kept inside.
-    pub fn start<'a>(&'a self, name: &str, arguments: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError> {
+    pub fn start<'a>(&'a self, name: &str, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
         let Some(tool) = self.get(name) else {
-            return Err(CallError::NotAvailable { name: name.to_owned(), suggestion: self.nearest(name) });
+            let suggestion = self.nearest(name);
+            return Starting::read(Err(CallError::NotAvailable { name: name.to_owned(), suggestion }));
         };
-        self.start_tool(&**tool, arguments, cx)
+        if let Err(rejection) = self.admit(arguments, "of arguments") {
+            return Starting::read(Err(rejection.into()));
+        }
+        begin(&**tool, arguments, cx)
     }
 
     /// Reads the output that somebody outside gave to a call of the external tool `name`: under the same limit on bytes and
@@ -46,23 +56,31 @@ impl Toolset {
         let limit = self.inner.argument_limit;
         if text.len() <= limit { Ok(()) } else { Err(too_large(text.len(), limit, what)) }
     }
-
-    #[inline]
-    fn start_tool<'a>(
-        &self,
-        tool: &'a dyn DynTool,
-        arguments: &'a str,
-        cx: &'a Context,
-    ) -> Result<Started<'a>, CallError> {
-        self.admit(arguments, "of arguments")?;
-        contain(|| tool.start(arguments, cx))?
-    }
 }
 
 /// Lets `tool` read arguments; a panic in it becomes [`CallError::Panicked`].
-#[cfg(feature = "agent")]
-pub(crate) fn begin<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError> {
-    contain(|| tool.start(arguments, cx))?
+#[inline]
+pub(crate) fn begin<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+    match contain(|| tool.start(arguments, cx)).map(Starting::now) {
+        Ok(Ok(started)) => Starting::read(started),
+        Ok(Err(asking)) => Starting::asking(
+            AssertUnwindSafe(asking)
+                .catch_unwind()
+                .map(|started| started.map_err(panicked).and_then(|started| started)),
+        ),
+        Err(panicked) => Starting::read(Err(panicked)),
+    }
+}
+
+/// A call that was accepted before, with arguments that mean now what they meant then.
+///
+/// Fails when a validator understands them otherwise: that is not what was looked at, and maybe approved.
+pub(crate) fn unchanged(started: Started<'_>) -> Result<Started<'_>, CallError> {
+    if started.normalized.is_none() {
+        return Ok(started);
+    }
+    Err(Rejection::told("the arguments are understood otherwise now than when the call was accepted; make it again")
+        .into())
 }
 
 /// Runs the work of a call; a panic in it becomes [`CallError::Panicked`].

@@ -2,8 +2,8 @@
 
 use std::{fmt, sync::Arc};
 
-use super::dispatch::run;
-use crate::tool::{CallError, CallFuture, Context, DynTool, Output, Started, ToolSpec};
+use super::dispatch::{run, unchanged};
+use crate::tool::{CallError, CallFuture, Context, DynTool, Output, Started, Starting, ToolSpec};
 
 /// Code around the calls of a toolset.
 ///
@@ -83,9 +83,10 @@ impl<'a> Next<'a> {
 }
 
 fn begin<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) -> CallFuture<'a> {
-    match tool.start(arguments, cx) {
-        Ok(started) => Box::pin(run(started.work)),
-        Err(error) => Box::pin(std::future::ready(Err(error))),
+    match tool.start(arguments, cx).now() {
+        Ok(Ok(started)) => Box::pin(run(started.work)),
+        Ok(Err(error)) => Box::pin(std::future::ready(Err(error))),
+        Err(asking) => Box::pin(async move { run(asking.await.and_then(unchanged)?.work).await }),
     }
 }
 
@@ -119,12 +120,18 @@ impl DynTool for Layered {
         &self.spec
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError> {
-        let Started { needs_approval, work } = self.inner.start(arguments, cx)?;
-        let call = Invocation { spec: &self.spec, arguments, cx };
-        let next = Next { inner: &*self.inner, call, first: Some(work) };
-        // The layer is asked when the work is polled, not before: an approval may still be missing.
-        Ok(Started { needs_approval, work: Box::pin(async move { self.layer.call(call, next).await }) })
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+        self.inner.start(arguments, cx).then(move |started| {
+            let Started { needs_approval, normalized, work } = started;
+            let settled = normalized.clone();
+            // The layer is asked when the work is polled, not before: an approval may still be missing.
+            let work = Box::pin(async move {
+                let call = Invocation { spec: &self.spec, arguments: settled.as_deref().unwrap_or(arguments), cx };
+                let next = Next { inner: &*self.inner, call, first: Some(work) };
+                self.layer.call(call, next).await
+            });
+            Ok(Started { needs_approval, normalized, work })
+        })
     }
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {

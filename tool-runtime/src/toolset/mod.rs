@@ -25,9 +25,9 @@ pub use collect::{CollectError, States};
 #[cfg(feature = "collect")]
 #[doc(hidden)]
 pub use collect::{Collected, need};
-#[cfg(feature = "agent")]
-pub(crate) use dispatch::begin;
 pub use dispatch::run;
+#[cfg(feature = "agent")]
+pub(crate) use dispatch::{begin, unchanged};
 pub use layer::{Invocation, Layer, Next};
 pub use list::{ListFormat, ToolList};
 pub use name::{NameError, check_name};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::tool::{CallError, Context, DynTool, Output, Started, ToolSpec};
+use crate::tool::{CallError, Context, DynTool, Output, Starting, ToolSpec};
 
 /// What is to become of a call. The later, the stricter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,14 +103,16 @@ impl DynTool for Guarded {
         self.inner.spec()
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError> {
-        let mut started = self.inner.start(arguments, cx)?;
-        match judge(&*self.policy, &Proposal { spec: self.inner.spec(), arguments, cx }) {
-            Verdict::Allow => {}
-            Verdict::Ask => started.needs_approval = true,
-            Verdict::Deny { reason } => return Err(CallError::PolicyDenied { reason }),
-        }
-        Ok(started)
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+        self.inner.start(arguments, cx).then(move |mut started| {
+            let arguments = started.normalized.as_deref().unwrap_or(arguments);
+            match judge(&*self.policy, &Proposal { spec: self.inner.spec(), arguments, cx }) {
+                Verdict::Allow => {}
+                Verdict::Ask => started.needs_approval = true,
+                Verdict::Deny { reason } => return Err(CallError::PolicyDenied { reason }),
+            }
+            Ok(started)
+        })
     }
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {

@@ -10,7 +10,7 @@ use crate::feedback::{Problem, ProblemKind, Rejection, malformed, shorten};
 use crate::json::{self as text, Read};
 use crate::schema::{Schema, Validator};
 use crate::tool::{
-    Approval, CallError, Context, DynTool, Effect, Failure, Output, Started, ToolSpec, Traits, duplicate,
+    Approval, CallError, Context, DynTool, Effect, Failure, Output, Started, Starting, ToolSpec, Traits, duplicate,
 };
 
 /// How many parameters of a schema that cannot be compiled are shown to a model.
@@ -222,15 +222,16 @@ impl DynTool for RuntimeTool {
         &self.spec
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError> {
-        let arguments = self.read(arguments)?;
-        let needs_approval = self.spec.traits.approval != Approval::Never;
-        let work: BoxFuture<'a, _> = match &self.handler {
-            // The handler is called when the work is polled, not before: an approval may still be missing.
-            Some(handler) => Box::pin(async move { handler(arguments, cx.clone()).await }),
-            None => Box::pin(std::future::ready(Err(CallError::NotExecuted))),
-        };
-        Ok(Started { needs_approval, work })
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+        let started = self.read(arguments).map_err(CallError::from).map(|arguments| {
+            let work: BoxFuture<'a, _> = match &self.handler {
+                // The handler is called when the work is polled, not before: an approval may still be missing.
+                Some(handler) => Box::pin(async move { handler(arguments, cx.clone()).await }),
+                None => Box::pin(std::future::ready(Err(CallError::NotExecuted))),
+            };
+            Started { needs_approval: self.spec.traits.approval != Approval::Never, normalized: None, work }
+        });
+        Starting::read(started)
     }
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {

@@ -5,6 +5,7 @@
 mod journal;
 mod keep;
 mod lease;
+mod look;
 mod people;
 mod tell;
 mod turn;
@@ -21,10 +22,11 @@ use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 use super::{Agent, AgentError, Event as Told};
 use crate::message::{AssistantPart, Message};
 use crate::model::ModelError;
-use crate::run::{CallId, Effect, Event, Inspector, ObligationId, Phase, Refusal, Run, Stage, StopReason, Time, step};
+use crate::run::{CallId, Effect, Event, Inspector, ObligationId, Phase, Refusal, Run, StopReason, Time, step};
 use crate::tool::Context;
 use journal::Asked;
 pub(super) use keep::{Kept, now};
+use look::Looked;
 use people::Person;
 use turn::Asking;
 use wait::Happened;
@@ -42,6 +44,8 @@ pub(super) struct Driver<'a> {
     worker: String,
     /// Calls to look at.
     looks: VecDeque<CallId>,
+    /// Calls that their tools' validators look at.
+    readings: JoinSet<Looked>,
     /// What is to be done when the log is kept.
     effects: VecDeque<Effect>,
     jobs: JoinSet<Worked>,
@@ -70,6 +74,7 @@ impl<'a> Driver<'a> {
             kept,
             worker: uuid::Uuid::new_v4().to_string(),
             looks: VecDeque::new(),
+            readings: JoinSet::new(),
             effects: VecDeque::new(),
             jobs: JoinSet::new(),
             live: HashMap::default(),
@@ -157,18 +162,6 @@ impl<'a> Driver<'a> {
         let _ = self.feed(event);
     }
 
-    /// Looks at the calls that are to be looked at. Costs no time, so nothing else can happen in between.
-    fn look(&mut self) {
-        while let Some(id) = self.looks.pop_front() {
-            let Some(call) = self.kept.run.call(&id) else { continue };
-            if !matches!(call.stage(), Stage::Proposed | Stage::Ready | Stage::Open) {
-                continue;
-            }
-            let inspection = self.inspector.inspect(&self.kept.run, call, &self.context(&id));
-            self.feed_late(Event::Inspected { call: id, inspection, at: now() });
-        }
-    }
-
     /// Does what the log says is to be done.
     fn perform(&mut self) {
         while let Some(effect) = self.effects.pop_front() {
@@ -201,6 +194,7 @@ impl<'a> Driver<'a> {
     async fn handle(&mut self, happened: Happened) -> Result<(), AgentError> {
         match happened {
             Happened::Joined(joined) => self.joined(joined),
+            Happened::Looked(joined) => self.joined_look(joined),
             Happened::Asked(asked) => self.asked(asked).await?,
             Happened::Delta(delta) => self.delta(delta),
             Happened::Decided(decided) => self.person_decided(decided),

@@ -4,10 +4,10 @@ use std::{future::pending, panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::{FutureExt, future::BoxFuture};
 
-use super::{Driver, now};
+use super::{Driver, look::in_time, now};
 use crate::agent::{ApprovalRequest, ExternalCall, QuestionRequest};
 use crate::feedback::{Problem, ProblemKind, Rejection};
-use crate::run::{Decision, Event, ObligationId, ObligationKind, Refusal};
+use crate::run::{Decision, Event, ObligationId, ObligationKind, Read, Reading, Refusal};
 
 /// How many decisions that do not fit are taken for a call. A program that is asked would go on for ever.
 const MOST_TRIES: u32 = 100;
@@ -20,15 +20,17 @@ pub(super) struct Person {
     pub(super) obligation: ObligationId,
     /// How often it was asked before.
     tries: u32,
-    /// What is decided; `None` when the call cannot be executed.
-    pub(super) decision: BoxFuture<'static, Option<Decision>>,
+    pub(super) decision: BoxFuture<'static, Answered>,
 }
+
+/// What is decided, `None` when the call cannot be executed; and what the tool says of edited arguments.
+type Answered = (Option<Decision>, Option<Read>);
 
 /// What somebody who was asked decided.
 pub(super) struct Decided {
     pub(super) obligation: ObligationId,
     pub(super) tries: u32,
-    pub(super) decision: Option<Decision>,
+    pub(super) decision: Answered,
 }
 
 impl Person {
@@ -99,13 +101,24 @@ impl Driver<'_> {
         };
         // A front that fails decides nothing, and must not take the run with it.
         let contained = AssertUnwindSafe(decision).catch_unwind();
-        let decision = contained.map(|decided| decided.unwrap_or_else(|_| Some(Decision::deny(FAILED)))).boxed();
+        let decision = contained.map(|decided| decided.unwrap_or_else(|_| Some(Decision::deny(FAILED))));
+        let (inspector, cx, name) = (self.inspector.clone(), self.context(id.call()), call.name.clone());
+        let decision = async move {
+            let decision = decision.await;
+            let read = match decision.as_ref().and_then(|decision| inspector.read_edit(&name, decision, &cx)) {
+                Some(Reading::Asking(asking)) => Some(in_time(inspector.tools(), &name, asking).await),
+                Some(Reading::Done(read)) => Some(read),
+                None => None,
+            };
+            (decision, read)
+        }
+        .boxed();
         self.person = Some(Person { obligation: id.clone(), tries, decision });
     }
 
     /// The person decided, or cannot.
     pub(super) fn person_decided(&mut self, decided: Decided) {
-        let Decided { obligation: id, tries, decision } = decided;
+        let Decided { obligation: id, tries, decision: (decision, read) } = decided;
         let nobody = "the call is executed outside, and nobody was there to do it";
         let mut decision = decision.unwrap_or_else(|| Decision::Fail { error: nobody.to_owned() });
         if tries == MOST_TRIES {
@@ -113,7 +126,7 @@ impl Driver<'_> {
         }
         let cx = self.context(id.call());
         let by = self.kept.run.owner().clone();
-        let ruled = self.inspector.rule(&self.kept.run, &id, decision, &cx);
+        let ruled = self.inspector.rule_read(&self.kept.run, &id, decision, read, &cx);
         let decided =
             ruled.and_then(|ruling| self.feed(Event::Decide { obligation: id.clone(), ruling, by, at: now() }));
         let feedback = match decided {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::{task::JoinError, time::Instant};
 
-use super::{Asked, Asking, Driver, Live, Person, Worked, now, people::Decided};
+use super::{Asked, Asking, Driver, Live, Person, Worked, look::Looked, now, people::Decided};
 use crate::agent::AgentError;
 use crate::model::{Delta, ModelError};
 use crate::run::{Event, Time};
@@ -15,6 +15,7 @@ const POLL: Duration = Duration::from_millis(200);
 /// Something that the driver waited for.
 pub(super) enum Happened {
     Joined(Result<Worked, JoinError>),
+    Looked(Result<Looked, JoinError>),
     Asked(Asked),
     Delta(Option<Result<Delta, ModelError>>),
     Decided(Decided),
@@ -37,6 +38,7 @@ impl Driver<'_> {
             biased;
             () = cancellation.cancelled() => Happened::Cancelled,
             Some(joined) = self.jobs.join_next(), if !self.jobs.is_empty() => Happened::Joined(joined),
+            Some(looked) = self.readings.join_next(), if !self.readings.is_empty() => Happened::Looked(looked),
             Some(asked) = self.asked.1.recv() => Happened::Asked(asked),
             decided = Person::decided(&mut self.person) => Happened::Decided(decided),
             delta = Asking::next(&mut self.asking) => Happened::Delta(delta),

@@ -13,7 +13,7 @@ use tokio::{
 use super::{Driver, journal::CallJournal, journal::Reply, now};
 use crate::run::{Answer, CallId, Event, Stage};
 use crate::tool::{CallError, Cancellation, Context, DynTool, Output, Started};
-use crate::toolset::{begin, run};
+use crate::toolset::{begin, run, unchanged};
 
 /// What came of a call's task.
 pub(super) struct Worked {
@@ -166,7 +166,12 @@ fn work(
         if let Some(wait) = wait {
             wait.await;
         }
-        let outcome = match begin(&*tool, &arguments, &cx) {
+        let started = match begin(&*tool, &arguments, &cx).now() {
+            Ok(started) => started,
+            // The validators are asked again: what was approved is a text, and much may have happened since.
+            Err(asking) => asking.await.and_then(unchanged),
+        };
+        let outcome = match started {
             Ok(Started { work, .. }) => run(work).await,
             Err(error) => Err(error),
         };

@@ -62,6 +62,14 @@ impl Run {
         Ok(())
     }
 
+    pub(super) fn normalized(&mut self, id: &CallId, arguments: Arc<str>) -> Applied {
+        let at = self.at(id, &[Stage::Proposed])?;
+        let next = ArgsRev::new(arguments, None);
+        let before = std::mem::replace(&mut self.calls[at].arguments, next);
+        self.calls[at].past().revisions.push(before);
+        Ok(())
+    }
+
     pub(super) fn answered(&mut self, id: &CallId, question: Digest, answer: Answer) -> Applied {
         let at = self.at(id, &[Stage::Open])?;
         self.was_decided(at)?;

@@ -107,6 +107,7 @@ impl Run {
             }
             LogEvent::Opened { call, obligation } => self.opened(&call, obligation),
             LogEvent::Decided { obligation, decision, by, at } => self.decided(&obligation, decision, by, at),
+            LogEvent::Normalized { call, arguments } => self.normalized(&call, arguments),
             LogEvent::Edited { call, arguments, by } => self.edited(&call, arguments, by),
             LogEvent::Answered { call, question, answer } => self.answered(&call, question, answer),
             LogEvent::Allowed { allowance } => self.allowed(allowance),

@@ -219,12 +219,26 @@ pub(super) fn accepted(call: &CallId, tool: Arc<ToolRef>, text: &Arc<str>, says:
     };
     let shown = Some(shown(&tool, text));
     let finding = Finding::Accepted(Box::new(Accepted { tool, verdict, shown, offer: None }));
-    Inspection { call: call.clone(), text: Arc::clone(text), arguments: digest(text), finding }
+    Inspection {
+        call: call.clone(),
+        text: Arc::clone(text),
+        arguments: digest(text),
+        normalized: None,
+        tool: None,
+        finding,
+    }
 }
 
 pub(super) fn rejected(call: &CallId, text: &Arc<str>) -> Inspection {
     let finding = Finding::Ended(CallResult::Rejected { feedback: feedback() });
-    Inspection { call: call.clone(), text: Arc::clone(text), arguments: digest(text), finding }
+    Inspection {
+        call: call.clone(),
+        text: Arc::clone(text),
+        arguments: digest(text),
+        normalized: None,
+        tool: None,
+        finding,
+    }
 }
 
 pub(super) fn feedback() -> Rejection {

@@ -1,6 +1,9 @@
 //! What a decision leads to.
 
+use std::sync::Arc;
+
 use super::Draft;
+use crate::digest::Digest;
 use crate::run::inspection::{Accepted, Finding};
 #[cfg(test)]
 use crate::run::search::mutants::{Mutant, on};
@@ -109,20 +112,24 @@ impl Draft<'_> {
                 if let Verdict::Deny { reason } = verdict {
                     return Err(Refusal::PolicyDenied { reason });
                 }
-                if let Some(limit) = self.too_large(&inspection.text) {
+                let (arguments, digest) = match inspection.normalized {
+                    Some(text) => (Arc::clone(&text), Digest::of(text.as_bytes())),
+                    None => (inspection.text, inspection.arguments),
+                };
+                if let Some(limit) = self.too_large(&arguments) {
                     return Err(Refusal::OverBudget { limit });
                 }
-                let (arguments, call) = (inspection.text, self.call(at).id.clone());
+                let call = self.call(at).id.clone();
                 self.decided(open, decision, by.clone(), time);
                 self.log.push(LogEvent::Edited { call, arguments, by: by.clone() });
-                let digest = shown.as_ref().map(Shown::digest);
+                let seen = shown.as_ref().map(Shown::digest);
                 handed_out = shown.unwrap_or(handed_out);
                 #[cfg(test)]
                 if on(Mutant::EditKeepsGrant) {
-                    self.grant(at, GrantedBy::Person(by), digest, time);
+                    self.grant(at, GrantedBy::Person(by), seen, time);
                     return Ok(());
                 }
-                self.grant_for(at, now.fingerprint, inspection.arguments, GrantedBy::Person(by), digest, time);
+                self.grant_for(at, now.fingerprint, digest, GrantedBy::Person(by), seen, time);
             }
             (Decision::Deny { reason }, ..) => {
                 self.decided(open, decision, by.clone(), time);

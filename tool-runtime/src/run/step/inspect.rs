@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use super::Draft;
+use crate::digest::Digest;
 use crate::run::inspection::{Accepted, Finding, Inspection};
 use crate::run::{
     Allowance, CallId, CallResult, Effect, GrantedBy, InterruptedBy, LogEvent, ObligationKind, Pattern, Shown, Stage,
     SupersededBy, Time, ToolRef,
 };
+use crate::tool::Fingerprint;
 use crate::toolset::Verdict;
 
 impl Draft<'_> {
@@ -17,17 +19,22 @@ impl Draft<'_> {
             // Another call was looked at, or the arguments were replaced since.
             return;
         }
+        let Inspection { normalized, tool, finding, .. } = inspection;
         match self.stage(at) {
-            Stage::Proposed => self.first_look(at, inspection.finding, time),
-            Stage::Ready => self.last_look(at, inspection.finding, time),
-            Stage::Open => self.look_between(at, inspection.finding, time),
+            Stage::Proposed => self.first_look(at, finding, normalized, time),
+            Stage::Ready if normalized.is_some() => {
+                let result = CallResult::Superseded { by: SupersededBy::ArgumentsChanged };
+                self.end_unstarted(at, result, InterruptedBy::NotAllowed, time);
+            }
+            Stage::Ready => self.last_look(at, finding, time),
+            Stage::Open => self.look_between(at, finding, tool, time),
             Stage::Running | Stage::Unknown | Stage::Done => return,
         }
         self.schedule(time);
     }
 
     /// The arguments are complete: accepted or not, allowed or not.
-    fn first_look(&mut self, at: usize, finding: Finding, time: Time) {
+    fn first_look(&mut self, at: usize, finding: Finding, normalized: Option<Arc<str>>, time: Time) {
         let Accepted { tool, shown, verdict, offer } = match finding {
             Finding::Accepted(accepted) => *accepted,
             Finding::Ended(result) => return self.end_unstarted(at, result, InterruptedBy::NotAllowed, time),
@@ -38,12 +45,19 @@ impl Draft<'_> {
             // Nobody is asked about a call of a turn that may still be cut.
             return;
         }
-        let (call, arguments) = (self.call(at).id.clone(), self.call(at).arguments.digest);
+        let (call, mut arguments) = (self.call(at).id.clone(), self.call(at).arguments.digest);
+        if let Some(text) = normalized {
+            if let Some(limit) = self.too_large(&text) {
+                return self.end(at, CallResult::OverBudget { limit }, time);
+            }
+            arguments = Digest::of(text.as_bytes());
+            self.log.push(LogEvent::Normalized { call: call.clone(), arguments: text });
+        }
         self.log.push(LogEvent::Checked { call, tool: Arc::clone(&tool), arguments });
         self.alone = tool.sequential.then_some(at);
         match self.run.tighten(&tool, verdict) {
             Verdict::Deny { reason } => self.end(at, CallResult::PolicyDenied { reason }, time),
-            Verdict::Allow => self.allow(at, &tool, GrantedBy::Policy, shown, time),
+            Verdict::Allow => self.allow(at, &tool, arguments, GrantedBy::Policy, shown, time),
             Verdict::Ask => {
                 let covers = |allowance: &&Allowance| {
                     allowance.tool == tool.fingerprint
@@ -51,7 +65,7 @@ impl Draft<'_> {
                 };
                 match self.run.allowances.iter().find(covers) {
                     Some(allowance) => {
-                        self.allow(at, &tool, GrantedBy::Allowance(allowance.by.clone()), shown, time);
+                        self.allow(at, &tool, arguments, GrantedBy::Allowance(allowance.by.clone()), shown, time);
                     }
                     None => self.ask(at, offer, shown, time),
                 }
@@ -92,9 +106,11 @@ impl Draft<'_> {
     }
 
     /// A call that waits is looked at when its run is loaded: its tool may be another now.
-    fn look_between(&mut self, at: usize, finding: Finding, time: Time) {
+    fn look_between(&mut self, at: usize, finding: Finding, tool: Option<Fingerprint>, time: Time) {
         let before = self.call(at).tool.as_ref().map(|tool| tool.fingerprint);
         match finding {
+            // A validator thinks otherwise now; it is asked again before the call starts.
+            Finding::Ended(CallResult::Rejected { .. }) if tool == before => {}
             Finding::Accepted(accepted) if Some(accepted.tool.fingerprint) == before => {}
             Finding::Accepted(accepted) => self.replaced(at, &accepted.tool, time),
             // What a policy says now, or what went wrong at this look, undoes nothing: the call is looked at again before
@@ -136,8 +152,15 @@ impl Draft<'_> {
     }
 
     /// Nobody has to be asked (any more): the call may start, here or outside.
-    fn allow(&mut self, at: usize, tool: &Arc<ToolRef>, by: GrantedBy, shown: Option<Shown>, time: Time) {
-        let arguments = self.call(at).arguments.digest;
+    fn allow(
+        &mut self,
+        at: usize,
+        tool: &Arc<ToolRef>,
+        arguments: Digest,
+        by: GrantedBy,
+        shown: Option<Shown>,
+        time: Time,
+    ) {
         if tool.external && self.is_full() {
             return self.end(at, self.too_many_open(), time);
         }

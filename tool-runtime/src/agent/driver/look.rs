@@ -1,0 +1,59 @@
+//! Looks at calls: at once, or when the validators of their tools have answered.
+
+use std::time::Duration;
+
+use tokio::task::JoinError;
+
+use super::{Driver, now};
+use crate::run::{Asking, CallId, Event, Read, Reading, Stage};
+use crate::toolset::Toolset;
+
+/// How long validators may take where the tool sets no limit.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A call whose arguments were read.
+pub(super) type Looked = (CallId, Read);
+
+impl Driver<'_> {
+    /// Looks at the calls that are to be looked at. Those that nobody has to be asked about cost no time, so nothing else
+    /// can happen in between.
+    pub(super) fn look(&mut self) {
+        while let Some(id) = self.looks.pop_front() {
+            let Some(call) = self.kept.run.call(&id) else { continue };
+            if !matches!(call.stage(), Stage::Proposed | Stage::Ready | Stage::Open) {
+                continue;
+            }
+            match self.inspector.read(call, &self.context(&id)) {
+                Reading::Done(read) => self.looked((id, read)),
+                Reading::Asking(asking) => {
+                    let asking = in_time(self.inspector.tools(), &call.name, asking);
+                    self.readings.spawn(async move { (id, asking.await) });
+                }
+            }
+        }
+    }
+
+    /// The arguments of a call were read.
+    pub(super) fn looked(&mut self, (id, read): Looked) {
+        let Some(call) = self.kept.run.call(&id) else { return };
+        let inspection = self.inspector.judge(&self.kept.run, call, read, &self.context(&id));
+        if let Some(cause) = inspection.cause() {
+            self.details.insert(id.clone(), cause);
+        }
+        self.feed_late(Event::Inspected { call: id, inspection, at: now() });
+    }
+
+    /// The same for one that others were asked about. Panics in validators are their answers; what panics besides is a
+    /// destructor, and its call is looked at when the run is loaded again.
+    pub(super) fn joined_look(&mut self, joined: Result<Looked, JoinError>) {
+        if let Ok(looked) = joined {
+            self.looked(looked);
+        }
+    }
+}
+
+/// `asking`, which gives up when the time of the tool `name` is over.
+pub(super) fn in_time(tools: &Toolset, name: &str, asking: Asking) -> impl Future<Output = Read> + use<> {
+    let limit = tools.get(name).and_then(|tool| tool.spec().traits.timeout).unwrap_or(PATIENCE);
+    async move { asking.within(limit, tokio::time::sleep(limit)).await }
+}

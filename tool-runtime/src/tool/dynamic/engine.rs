@@ -1,0 +1,107 @@
+//! Asks the validators of one call, those that do not wait for each other at the same time.
+
+use std::{
+    any::Any,
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+
+use super::{Board, Settled};
+use crate::feedback::{Reasons, Report};
+
+/// What the model is told of a validator that failed without a word, or panicked.
+pub(super) const UNCHECKED: &str = "the value could not be checked; try again later";
+
+/// What a validator says: at once, or later.
+pub enum Asking<'a> {
+    /// At once.
+    Told(Settled),
+    /// Later.
+    Later(BoxFuture<'a, Settled>),
+}
+
+impl fmt::Debug for Asking<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Told(_) => "Told",
+            Self::Later(_) => "Later",
+        })
+    }
+}
+
+/// The dynamic parameters of a call, as far as their order goes.
+pub(crate) trait Asked<'b> {
+    /// How many there are.
+    fn len(&self) -> usize;
+    /// Which parameter is the one at `node`.
+    fn field(&self, node: usize) -> usize;
+    /// Its name.
+    fn name(&self, field: usize) -> &str;
+    /// What must be accepted before it.
+    fn requires(&self, node: usize) -> &[usize];
+    /// What is judged before it.
+    fn after(&self, node: usize) -> &[usize];
+    /// Asks its validator.
+    fn ask(&mut self, node: usize) -> Asking<'b>;
+}
+
+/// Asks all validators, each when what it waits for is settled; the board is full then.
+pub(crate) async fn ask_all<'b>(asked: &mut (impl Asked<'b> + ?Sized), board: &'b Board) {
+    let mut running = FuturesUnordered::new();
+    let mut waiting = Waiting::new(asked.len());
+    loop {
+        waiting.retain(|node| {
+            let mut before = asked.requires(node).iter().chain(asked.after(node));
+            if !before.all(|field| board.settled(*field).is_some()) {
+                return true;
+            }
+            let field = asked.field(node);
+            match begin(asked, node, board) {
+                Asking::Told(settled) => board.settle(field, settled),
+                Asking::Later(work) => running.push(work.map(move |settled| (field, settled))),
+            }
+            false
+        });
+        let Some((field, settled)) = running.next().await else { return };
+        board.settle(field, settled);
+    }
+}
+
+/// The nodes that were not asked yet, in order.
+struct Waiting(Vec<usize>);
+
+impl Waiting {
+    fn new(nodes: usize) -> Self {
+        Self((0..nodes).collect())
+    }
+
+    fn retain(&mut self, mut waits: impl FnMut(usize) -> bool) {
+        self.0.retain(|node| waits(*node));
+    }
+}
+
+fn begin<'b>(asked: &mut (impl Asked<'b> + ?Sized), node: usize, board: &'b Board) -> Asking<'b> {
+    let mut missing = asked.requires(node).iter().filter(|field| !board.has(**field));
+    if let Some(first) = missing.next() {
+        let reasons = missing
+            .fold(Reasons::requires(asked.name(*first)), |reasons, field| reasons.and_requires(asked.name(*field)));
+        return Asking::Told(Settled::refused(Report::refused(reasons)));
+    }
+    match catch_unwind(AssertUnwindSafe(|| asked.ask(node))) {
+        Ok(Asking::Told(settled)) => Asking::Told(settled),
+        Ok(Asking::Later(work)) => {
+            Asking::Later(AssertUnwindSafe(work).catch_unwind().map(|done| done.unwrap_or_else(panicked)).boxed())
+        }
+        Err(panic) => Asking::Told(panicked(panic)),
+    }
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "it ends here")]
+fn panicked(panic: Box<dyn Any + Send>) -> Settled {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let mut settled = Settled::refused(Report::refused(UNCHECKED));
+    settled.cause = Some(format!("a validator panicked: {}", text.unwrap_or("without a text")));
+    settled
+}

@@ -1,0 +1,271 @@
+//! A call of a declared tool with dynamic parameters: read what is there, ask the validators, and put the input together.
+
+use std::{fmt, sync::OnceLock};
+
+use futures_util::{FutureExt, future::BoxFuture};
+use serde_json::{Map, Value};
+
+use super::{
+    Asked, Asking, Board, Keep, Node, Settled, ask_all,
+    board::Kept,
+    read::{Reading, read},
+};
+use crate::feedback::{Problem, Reasons, Rejection, Report};
+use crate::json;
+use crate::tool::{CallFuture, Context, Def, Refused, Started, Tool, Values, slots::Slot};
+
+/// The validators of a tool with dynamic parameters. `#[tool]` implements it.
+pub trait Validators: Tool {
+    /// What the tool takes of the application's state.
+    type States<'a>: Send + Sync;
+
+    /// What moves the parameters' values, in the order of the declaration.
+    const KEEPS: &'static [Keep];
+
+    /// The dynamic parameters, in the order in which they are asked.
+    const NODES: &'static [Node];
+
+    /// Asks the validator of the node about what was given.
+    fn ask<'a: 'b, 'b>(node: usize, given: Option<Kept>, known: Known<'b, Self::States<'a>>) -> Asking<'b>;
+
+    /// What is wrong with parameters that are all accepted, taken together.
+    fn check<'a: 'b, 'b>(
+        _input: &'b Self::Input,
+        _known: Known<'b, Self::States<'a>>,
+    ) -> BoxFuture<'b, Result<(), Rejection>> {
+        std::future::ready(Ok(())).boxed()
+    }
+
+    /// The work of the call.
+    fn work<'a>(input: Self::Input, states: Self::States<'a>, cx: &'a Context) -> CallFuture<'a>;
+}
+
+/// What the contexts of validators are made of.
+pub struct Known<'b, X> {
+    /// The parameters' values.
+    pub board: &'b Board,
+    /// What was given, not validated.
+    pub raw: &'b Raw<'b>,
+    /// The application's state.
+    pub states: &'b X,
+    /// The call.
+    pub call: &'b Context,
+}
+
+impl<X> Clone for Known<'_, X> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<X> Copy for Known<'_, X> {}
+
+impl<X> fmt::Debug for Known<'_, X> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Known")
+    }
+}
+
+impl<'b, X> Known<'b, X> {
+    /// A value that must be there: of a parameter that was required, or a static one.
+    ///
+    /// # Panics
+    ///
+    /// When it is not, which is a mistake in an expansion.
+    pub fn value<T: 'static>(&self, field: usize) -> &'b T {
+        self.board.get(field).expect("a validator is asked when what it requires is there")
+    }
+
+    /// A value that may be there.
+    pub fn maybe<T: 'static>(&self, field: usize) -> Option<&'b T> {
+        self.board.get(field)
+    }
+}
+
+/// Arguments as they were given.
+#[derive(Debug)]
+pub struct Raw<'t> {
+    text: &'t str,
+    entries: OnceLock<Map<String, Value>>,
+}
+
+impl<'t> Raw<'t> {
+    fn new(text: &'t str) -> Self {
+        Self { text, entries: OnceLock::new() }
+    }
+
+    /// What was given for the parameter `name`, right or wrong.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        let read = || {
+            json::read(self.text).ok().and_then(|read| match read.value {
+                Value::Object(entries) => Some(entries),
+                _ => None,
+            })
+        };
+        self.entries.get_or_init(|| read().unwrap_or_default()).get(name)
+    }
+}
+
+/// Reads the arguments of a tool, asks its validators, and prepares the call.
+pub fn settle<'a, T: Validators + 'a>(
+    text: &'a str,
+    states: T::States<'a>,
+    cx: &'a Context,
+) -> BoxFuture<'a, Result<Started<'a>, Refused>>
+where
+    T::Input: Send + Sync,
+{
+    Box::pin(async move {
+        let Given { values, reading } = take::<T>(text, cx)?;
+        let board = Board::new(values.len());
+        let raw = Raw::new(text);
+        let known = Known { board: &board, raw: &raw, states: &states, call: cx };
+        let problems = reading.problems;
+        let mut ask = |node: usize, given: Option<Kept>| T::ask(node, given, known);
+        let mut call =
+            Call { def: T::def(), nodes: T::NODES, values, faults: reading.faults, bad: None, ask: &mut ask };
+        call.settle_static(&board);
+        ask_all(&mut call, &board).await;
+        let settled = board.into_settled().collect();
+        let normalized = conclude(T::def(), T::NODES, text, problems, &settled).map_err(Refused::Arguments)?;
+        let input = put::<T>(settled);
+        let board = Board::new(0);
+        let known = Known { board: &board, raw: &raw, states: &states, call: cx };
+        T::check(&input, known).await.map_err(Refused::Arguments)?;
+        let needs_approval = T::asks(&input);
+        Ok(Started { needs_approval, normalized, work: T::work(input, states, cx) })
+    })
+}
+
+/// The arguments as far as they can be read.
+struct Given {
+    values: Vec<Option<Kept>>,
+    reading: Reading,
+}
+
+fn take<T: Validators>(text: &str, cx: &Context) -> Result<Given, Refused> {
+    let def = T::def();
+    let mut places = T::Values::empty();
+    let mut each = Vec::with_capacity(def.fields.len());
+    T::Values::each(&mut places, &mut each);
+    let reading = {
+        let slots = def.fields.iter().zip(&mut each).map(|(field, place)| Slot::new(field, &mut **place));
+        read(def, text, cx, &mut slots.collect::<Vec<_>>())?
+    };
+    let values = each.into_iter().zip(T::KEEPS).map(|(place, keep)| (keep.take)(place)).collect();
+    Ok(Given { values, reading })
+}
+
+/// The input of values that are all there.
+fn put<T: Validators>(settled: Vec<Option<Settled>>) -> T::Input {
+    let mut places = T::Values::empty();
+    let mut each = Vec::with_capacity(settled.len());
+    T::Values::each(&mut places, &mut each);
+    for ((place, keep), settled) in each.into_iter().zip(T::KEEPS).zip(settled) {
+        let value = settled.and_then(|settled| settled.value);
+        let is_there = value.is_some_and(|value| (keep.put)(place, value));
+        debug_assert!(is_there, "a call is refused when a value is missing");
+    }
+    T::input(T::Values::take(places))
+}
+
+/// The parameters of a call while their validators are asked.
+struct Call<'c, 'b> {
+    def: &'static Def,
+    nodes: &'static [Node],
+    values: Vec<Option<Kept>>,
+    faults: Vec<Option<Report>>,
+    /// The static parameters that are wrong: validators need them all.
+    bad: Option<Reasons>,
+    ask: &'c mut (dyn FnMut(usize, Option<Kept>) -> Asking<'b> + Send),
+}
+
+impl Call<'_, '_> {
+    /// Settles the static parameters: they are as they were read.
+    fn settle_static(&mut self, board: &Board) {
+        for (index, field) in self.def.fields.iter().enumerate().filter(|(_, field)| !field.dynamic) {
+            let settled = match (self.faults[index].take(), self.values[index].take()) {
+                (None, Some(value)) => Settled::accepted(value),
+                (fault, _) => {
+                    let name = field.param.name;
+                    self.bad = Some(match self.bad.take() {
+                        Some(bad) => bad.and_requires(name),
+                        None => Reasons::requires(name),
+                    });
+                    Settled::refused(fault.unwrap_or_else(Report::accepted))
+                }
+            };
+            board.settle(index, settled);
+        }
+    }
+}
+
+impl<'b> Asked<'b> for Call<'_, 'b> {
+    fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    fn field(&self, node: usize) -> usize {
+        self.nodes[node].field
+    }
+
+    fn name(&self, field: usize) -> &str {
+        self.def.fields[field].param.name
+    }
+
+    fn requires(&self, node: usize) -> &[usize] {
+        self.nodes[node].requires
+    }
+
+    fn after(&self, node: usize) -> &[usize] {
+        self.nodes[node].after
+    }
+
+    fn ask(&mut self, node: usize) -> Asking<'b> {
+        let field = self.nodes[node].field;
+        let fault = self.faults[field].take();
+        if let Some(bad) = &self.bad {
+            let report = Report::refused(bad.clone());
+            return Asking::Told(Settled::refused(report).with_fault(fault));
+        }
+        let given = self.values[field].take().filter(|_| fault.is_none());
+        match ((self.ask)(node, given), fault) {
+            (asking, None) => asking,
+            (Asking::Told(settled), fault) => Asking::Told(settled.with_fault(fault)),
+            (Asking::Later(work), fault) => Asking::Later(work.map(|settled| settled.with_fault(fault)).boxed()),
+        }
+    }
+}
+
+/// The arguments with what validators changed in them, if they changed anything; or why the call is refused.
+fn conclude(
+    def: &'static Def,
+    nodes: &[Node],
+    text: &str,
+    problems: Vec<Problem>,
+    settled: &Vec<Option<Settled>>,
+) -> Result<Option<Box<str>>, Rejection> {
+    let told =
+        || nodes.iter().filter_map(|node| Some((def.fields[node.field].param.name, settled[node.field].as_ref()?)));
+    if !problems.is_empty() || settled.iter().flatten().any(|settled| settled.value.is_none()) {
+        let reports = told().flat_map(|(name, settled)| settled.reports(name)).collect();
+        let causes = settled.iter().flatten().filter_map(|settled| settled.cause.clone());
+        return Err(Rejection::reported(problems, reports).because(causes));
+    }
+    let changes: Vec<(&str, &Value)> =
+        told().filter_map(|(name, settled)| Some((name, settled.changed.as_ref()?))).collect();
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    let mut entries = json::entries(text);
+    for (name, value) in changes {
+        let value = value.to_string();
+        match entries.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) => *known = value,
+            None => entries.push((name.to_owned(), value)),
+        }
+    }
+    let entries: Vec<String> =
+        entries.iter().map(|(name, value)| format!("{}:{value}", Value::from(name.as_str()))).collect();
+    Ok(Some(format!("{{{}}}", entries.join(",")).into()))
+}

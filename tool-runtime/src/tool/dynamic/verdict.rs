@@ -1,0 +1,149 @@
+//! What a validator says about the value of a parameter.
+
+use std::borrow::Borrow;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::feedback::{Choices, Reasons, Report};
+use crate::tool::Failure;
+
+/// What a validator says about the value of a parameter: accepted, as the value that the tool gets, or refused with
+/// reasons; and in both cases what there is to choose from, remarks and instructions.
+///
+/// A value that is accepted otherwise than it was given is a normalised one: the caller is told. Nothing needs to have been
+/// given: accepting then gives a default.
+///
+/// ```
+/// use tool_runtime::Verdict;
+///
+/// fn airport(value: Option<String>) -> Verdict<String> {
+///     let known = ["Berlin", "Paris"].map(str::to_owned);
+///     let near = value.and_then(|name| known.iter().find(|known| known.eq_ignore_ascii_case(&name)).cloned());
+///     match near {
+///         Some(name) => Verdict::accept(name),
+///         None => Verdict::reject("no flights from there").allowed(&known),
+///     }
+/// }
+/// assert!(airport(Some("berlin".into())).is_accepted());
+/// assert!(!airport(Some("Rome".into())).is_accepted());
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "it is what the validator says"]
+pub struct Verdict<T> {
+    outcome: Outcome<T>,
+    choices: Choices,
+    schema: Option<Value>,
+    feedback: Vec<String>,
+    instructions: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+enum Outcome<T> {
+    Accepted(T),
+    Refused { reasons: Reasons, understood: Option<T> },
+}
+
+impl<T> Verdict<T> {
+    /// The value is accepted, and `value` is what the tool gets.
+    pub fn accept(value: T) -> Self {
+        Self::new(Outcome::Accepted(value))
+    }
+
+    /// The value is refused, or there is none: for a problem in plain words, or for [`Reasons`].
+    pub fn reject(reasons: impl Into<Reasons>) -> Self {
+        Self::new(Outcome::Refused { reasons: reasons.into(), understood: None })
+    }
+
+    fn new(outcome: Outcome<T>) -> Self {
+        Self { outcome, choices: Choices::Open, schema: None, feedback: Vec::new(), instructions: Vec::new() }
+    }
+
+    /// Whether the value is accepted.
+    pub fn is_accepted(&self) -> bool {
+        matches!(self.outcome, Outcome::Accepted(_))
+    }
+
+    /// Says how a refused value was understood. It changes nothing about a value that is accepted.
+    pub fn understood(mut self, value: T) -> Self {
+        if let Outcome::Refused { understood, .. } = &mut self.outcome {
+            *understood = Some(value);
+        }
+        self
+    }
+
+    /// Says which values are allowed, and no others; none at all if it is empty. Takes the place of what was suggested.
+    pub fn allowed<V: Borrow<T>>(mut self, values: impl IntoIterator<Item = V>) -> Self
+    where
+        T: Serialize,
+    {
+        self.choices = Choices::Allowed(json(values));
+        self
+    }
+
+    /// Suggests some of the values that are allowed; if there are any. Takes the place of what was allowed.
+    pub fn suggested<V: Borrow<T>>(mut self, values: impl IntoIterator<Item = V>) -> Self
+    where
+        T: Serialize,
+    {
+        let values: Vec<Value> = json(values);
+        self.choices = if values.is_empty() { Choices::Open } else { Choices::Suggested(values) };
+        self
+    }
+
+    /// Gives a JSON Schema that is narrower than the declared one, such as a range that depends on other parameters.
+    pub fn narrowed(mut self, schema: Value) -> Self {
+        self.schema = Some(schema);
+        self
+    }
+
+    /// Adds a remark.
+    pub fn remark(mut self, text: impl Into<String>) -> Self {
+        self.feedback.push(text.into());
+        self
+    }
+
+    /// Adds what the caller should do.
+    pub fn instruct(mut self, text: impl Into<String>) -> Self {
+        self.instructions.push(text.into());
+        self
+    }
+
+    /// The accepted value if there is one, and what is told; `write` writes a value as JSON.
+    pub(crate) fn into_parts(self, write: impl FnOnce(&T) -> Option<Value>) -> (Option<T>, Report) {
+        let (value, refused, normalized) = match self.outcome {
+            Outcome::Accepted(value) => (Some(value), None, None),
+            Outcome::Refused { reasons, understood } => (None, Some(reasons), understood.as_ref().and_then(write)),
+        };
+        let Self { choices, schema, feedback, instructions, .. } = self;
+        (value, Report { refused, normalized, schema, choices, feedback, instructions })
+    }
+}
+
+fn json<T: Serialize, V: Borrow<T>>(values: impl IntoIterator<Item = V>) -> Vec<Value> {
+    values.into_iter().filter_map(|value| serde_json::to_value(value.borrow()).ok()).collect()
+}
+
+/// What a validator of a `T` may return: a [`Verdict`], or a `Result` of one with a [`Failure`], which any error becomes
+/// with `?`. A failure refuses the value; the model is told no more of it than [`Failure::told`] says.
+#[diagnostic::on_unimplemented(
+    message = "a validator of a parameter of type `{T}` cannot return `{Self}`",
+    label = "not a `Verdict<{T}>`",
+    note = "return `Verdict<{T}>` or `Result<Verdict<{T}>, Failure>`, from a `fn` or an `async fn`"
+)]
+pub trait IntoVerdict<T> {
+    /// What the validator says, or how it failed.
+    fn into_verdict(self) -> Result<Verdict<T>, Failure>;
+}
+
+impl<T> IntoVerdict<T> for Verdict<T> {
+    fn into_verdict(self) -> Result<Self, Failure> {
+        Ok(self)
+    }
+}
+
+impl<T> IntoVerdict<T> for Result<Verdict<T>, Failure> {
+    fn into_verdict(self) -> Self {
+        self
+    }
+}
