@@ -18,6 +18,7 @@ use crate::{
         item::{ToolFn, without_self},
         options::{Options, krate},
         params::is_ours,
+        place::is_in_impl,
         signature,
     },
 };
@@ -28,8 +29,12 @@ pub(crate) fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
     let options = Options::parse(args, &mut errors);
     if let Ok(function) = syn::parse2::<ToolFn>(item.clone()) {
         let marker = function.sig.ident.clone();
+        let is_method = function.needs_impl() || is_in_impl(&item);
+        if is_method {
+            let has_self = function.sig.receiver().is_some();
+            errors.over(&marker, if has_self { text::METHOD_OUTSIDE } else { text::FUNCTION_IN_IMPL });
+        }
         let tool = signature::function(&function, marker, None, options, &mut errors);
-        let is_method = function.is_in_impl();
         let mut out = plain(function);
         if !is_method {
             out.extend(expand::marker(&tool));

@@ -9,5 +9,5 @@ fn count(#[state] count: &Cell<u32>) -> u32 {
 }
 
 fn main() {
-    let _ = toolset!(Cell::new(3); count);
+    let _ = toolset!(Cell::new(3_u32); count);
 }

@@ -7,6 +7,7 @@ pub(crate) const NO_DESCRIPTION: &str =
 pub(crate) const NOT_AN_ITEM: &str = "`#[tool]` goes on an `async fn`, a `fn` or a struct with named fields";
 pub(crate) const METHOD_OUTSIDE: &str =
     "a method is a tool only inside a marked impl: put `#[tools]` on the `impl` block";
+pub(crate) const FUNCTION_IN_IMPL: &str = "a function without `self` is a tool of its own: move it out of the `impl`; or give it `&self`, and put `#[tools]` on the `impl` block";
 pub(crate) const NOT_AN_IMPL: &str = "`#[tools]` goes on an `impl Type { … }` block without a trait";
 pub(crate) const NO_TOOLS: &str = "no method here is marked `#[tool]`";
 pub(crate) const GENERIC: &str = "a tool has one input type, so it cannot be generic: write out the types, or make a tool of a function that calls this one";

@@ -64,10 +64,11 @@ pub(crate) fn list(List { krate, state, tools }: &List) -> TokenStream {
     let count = members.len();
     let keys = (count > 1).then(|| quote!(static __KEYS: [::core::primitive::u64; #count] = __rt::keys(&__NAMES);));
     let parts = members.iter().map(|member| quote_spanned!(member.span()=> <#member as __rt::Bind<_>>::part()));
-    let state = match state {
-        Some(state) => quote!(#state),
-        None => quote!(()),
+    let (state, at) = match state {
+        Some(state) => (quote!(#state), state.span()),
+        None => (quote!(()), Span::call_site()),
     };
+    let bind = quote_spanned!(at=> __rt::Toolset::bind);
     let parts_of_set = hidden("parts");
     quote! {{
         #[allow(unused_imports)]
@@ -80,7 +81,7 @@ pub(crate) fn list(List { krate, state, tools }: &List) -> TokenStream {
         #unique
         #[allow(unused_qualifications)]
         let #parts_of_set = [#(#parts),*];
-        __rt::Toolset::bind(__rt::Shared(#state).share(), &#parts_of_set)
+        #bind(__rt::Shared(#state).share(), &#parts_of_set)
     }}
 }
 
@@ -128,7 +129,8 @@ pub(crate) fn method(item: &ItemImpl, runtime: &TokenStream, members: &[Member])
     let parts = members.iter().map(|Member { marker, cfg }| quote!(#(#cfg)* <#marker as __rt::Bind<#owner>>::part()));
     // A generic impl has been refused; its method is there so that nothing else misses it.
     let body = if item.generics.params.is_empty() {
-        quote!(__rt::Toolset::bind(::std::sync::Arc::new(self), &[#(#parts),*]))
+        let bind = quote_spanned!(owner.span()=> __rt::Toolset::bind);
+        quote!(#bind(::std::sync::Arc::new(self), &[#(#parts),*]))
     } else {
         quote!(::core::unimplemented!())
     };

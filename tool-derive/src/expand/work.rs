@@ -146,6 +146,8 @@ fn shared(tool: &Tool) -> TokenStream {
 fn called(tool: &Tool, function: &Function) -> TokenStream {
     let Function { path, span, is_async, .. } = function;
     let (marker, input) = (&tool.marker, hidden("_input"));
+    let states: Vec<_> = taken(tool).collect();
+    let values = if states.is_empty() { quote!(#marker) } else { quote!((#marker, #(&'a #states),*)) };
     let mut given = taken(tool).enumerate().map(|(index, _)| hidden(&format!("state{index}")));
     let receiver = function.owner.as_ref().and_then(|_| given.next()).map(ToTokens::into_token_stream);
     let mut args: Vec<TokenStream> = receiver.into_iter().collect();
@@ -169,9 +171,9 @@ fn called(tool: &Tool, function: &Function) -> TokenStream {
     }
     let call = quote_spanned!(*span=> #path(#(#args),*));
     let work = if *is_async {
-        quote_spanned!(*span=> __rt::Work::<#marker>::wait(&__DEF, #call))
+        quote_spanned!(*span=> __rt::Work::<#values>::wait(&__DEF, #call))
     } else {
-        quote_spanned!(*span=> __rt::Work::<#marker>::call(&__DEF, move || #call))
+        quote_spanned!(*span=> __rt::Work::<#values>::call(&__DEF, move || #call))
     };
     quote! {{
         #[allow(unused_imports)]

@@ -48,7 +48,7 @@ impl ToolFn {
     }
 
     /// Whether it can only be a method or an associated function.
-    pub(crate) fn is_in_impl(&self) -> bool {
+    pub(crate) fn needs_impl(&self) -> bool {
         self.sig.receiver().is_some() || mentions_self(self.sig.to_token_stream())
     }
 }

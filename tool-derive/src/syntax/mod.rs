@@ -6,6 +6,7 @@ pub(crate) mod grammar;
 pub(crate) mod item;
 pub(crate) mod options;
 pub(crate) mod params;
+pub(crate) mod place;
 pub(crate) mod range;
 pub(crate) mod signature;
 pub(crate) mod values;

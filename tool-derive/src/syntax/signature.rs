@@ -54,9 +54,6 @@ pub(crate) fn function(
     if owner.is_some() && !has_self {
         errors.over(&sig.ident, text::NO_SELF);
     }
-    if owner.is_none() && item.is_in_impl() {
-        errors.over(&sig.ident, text::METHOD_OUTSIDE);
-    }
     let (returns, returns_span) = match &sig.output {
         ReturnType::Default => (syn::parse_quote!(()), sig.ident.span()),
         ReturnType::Type(_, ty) => {

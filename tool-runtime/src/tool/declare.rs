@@ -127,7 +127,9 @@ pub trait Execute: Sized {
     type Error;
 
     /// Does the work.
-    fn execute(self, cx: &Context) -> impl Future<Output = Result<Self::Output, Self::Error>> + Send;
+    fn execute(self, cx: &Context) -> impl Future<Output = Result<Self::Output, Self::Error>> + Send
+    where
+        Self: Send;
 }
 
 /// How a struct declared with `#[tool(state = S)]` does its work.
@@ -144,5 +146,8 @@ pub trait ExecuteWith<S: ?Sized>: Sized {
     type Error;
 
     /// Does the work.
-    fn execute(self, state: &S, cx: &Context) -> impl Future<Output = Result<Self::Output, Self::Error>> + Send;
+    fn execute(self, state: &S, cx: &Context) -> impl Future<Output = Result<Self::Output, Self::Error>> + Send
+    where
+        Self: Send,
+        S: Sync;
 }

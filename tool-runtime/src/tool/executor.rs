@@ -50,12 +50,12 @@ pub struct With<T, S>(PhantomData<fn() -> (T, S)>);
 #[derive(Debug)]
 pub struct Idle<T, S>(PhantomData<fn() -> (T, S)>);
 
-impl<T: Execute> Executing<T> {
+impl<T: Execute + Send> Executing<T> {
     /// What the struct is.
     pub const KIND: Alone<T> = Alone(PhantomData);
 }
 
-impl<T: ExecuteWith<S>, S> ExecutingWith<T, S> {
+impl<T: ExecuteWith<S> + Send, S: Sync> ExecutingWith<T, S> {
     /// What the struct is.
     pub const KIND: With<T, S> = With(PhantomData);
 }
@@ -78,7 +78,7 @@ impl<T, S> NotExecuting for ExecutingWith<T, S> {
     const KIND: Idle<T, S> = Idle(PhantomData);
 }
 
-impl<T: Execute> Alone<T> {
+impl<T: Execute + Send> Alone<T> {
     /// The evidence.
     pub const fn executor(self) -> Executor<T, ()>
     where
@@ -96,7 +96,7 @@ impl<T: Execute> Alone<T> {
     }
 }
 
-impl<T: ExecuteWith<S>, S> With<T, S> {
+impl<T: ExecuteWith<S> + Send, S: Sync> With<T, S> {
     /// The evidence.
     pub const fn executor(self) -> Executor<T, S>
     where

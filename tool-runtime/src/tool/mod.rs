@@ -51,4 +51,4 @@ pub use returned::{Answer, AnyKind, Describe, Fallible, Kind, Plain, Returned};
 pub use rule::{Format, Number, Pattern, Rule, Unit};
 pub use slots::{Many, Values};
 pub use spec::{Approval, Effect, ToolSpec, Traits, Ui};
-pub use work::{NoWork, Owned, Taken, Work};
+pub use work::{NoWork, Owned, State, Taken, Work};

@@ -4,14 +4,14 @@ use std::marker::PhantomData;
 
 use super::{CallFuture, Def, expansion};
 
-/// The work of a function with the input `I`.
+/// The work of a function that gets the values `V`: its input, and what it takes from the state.
 ///
-/// An input that cannot be sent to another thread has been reported at its parameter; then [`NoWork`] asks for nothing
-/// more.
+/// An input that cannot be sent to another thread is reported at its parameter, and state that threads cannot share where
+/// it is given to the tools; then [`NoWork`] asks for nothing more.
 #[derive(Debug)]
-pub struct Work<I>(PhantomData<fn() -> I>);
+pub struct Work<V>(PhantomData<fn() -> V>);
 
-impl<I: Send> Work<I> {
+impl<V: Send> Work<V> {
     /// The work of an `async fn`.
     pub fn wait<'a, R: 'static>(def: &'static Def, future: impl Future<Output = R> + Send + 'a) -> CallFuture<'a> {
         Box::pin(async move { def.output.encode(future.await) })
@@ -36,7 +36,7 @@ pub trait NoWork {
     }
 }
 
-impl<I> NoWork for Work<I> {}
+impl<V> NoWork for Work<V> {}
 
 /// State that a tool takes by value.
 #[diagnostic::on_unimplemented(
@@ -62,3 +62,14 @@ impl<T> Taken<T> {
         T::clone
     }
 }
+
+/// Application state that a toolset can keep.
+#[diagnostic::on_unimplemented(
+    message = "the state `{Self}` cannot be shared between threads",
+    label = "not `Send` and `Sync`, but calls run side by side, on any thread",
+    note = "hold a `Mutex` or an atomic instead of a `Cell`, a `Mutex` or `RwLock` instead of a `RefCell`, an `Arc` instead of an `Rc`"
+)]
+pub trait State: Send + Sync + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Send + Sync + 'static> State for T {}

@@ -35,7 +35,7 @@ pub(crate) use policy::judge;
 pub use policy::{Policy, Proposal, Verdict};
 pub use runtime::{RuntimeTool, RuntimeToolBuilder};
 
-use crate::tool::{Bound, DynTool, Part, ToolSpec};
+use crate::tool::{Bound, DynTool, Part, State, ToolSpec};
 
 /// How many bytes of arguments a call may have, and the answer to an external one, unless [`Toolset::argument_limit`] says otherwise.
 pub const DEFAULT_ARGUMENT_LIMIT: usize = 4 * 1024 * 1024;
@@ -77,7 +77,7 @@ impl Toolset {
     #[doc(hidden)]
     #[track_caller]
     #[allow(clippy::needless_pass_by_value, reason = "the macro gives it away")]
-    pub fn bind<S: Send + Sync + 'static>(state: Arc<S>, parts: &[Part<S>]) -> Self {
+    pub fn bind<S: State>(state: Arc<S>, parts: &[Part<S>]) -> Self {
         let bound = |part: &Part<S>| Arc::new(Bound { part: *part, state: Arc::clone(&state) }) as Arc<dyn DynTool>;
         match Self::of(parts.iter().map(bound).collect()) {
             Ok(tools) => tools,
