@@ -59,12 +59,6 @@ impl Toolset {
     }
 }
 
-/// Lets `tool` read arguments; a panic in it becomes [`CallError::Panicked`].
-#[cfg(feature = "agent")]
-pub(crate) fn begin<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError> {
-    contain(|| tool.start(arguments, cx))?
-}
-
 /// Runs the work of a call; a panic in it becomes [`CallError::Panicked`].
 pub async fn run(work: CallFuture<'_>) -> Result<Output, CallError> {
     Contained(work).await
@@ -88,9 +82,10 @@ pub(super) fn contain<T>(work: impl FnOnce() -> T) -> Result<T, CallError> {
     catch_unwind(AssertUnwindSafe(work)).map_err(panicked)
 }
 
+/// How a call ends whose tool panicked.
 #[cold]
 #[allow(clippy::needless_pass_by_value, reason = "it ends here")]
-fn panicked(panic: Box<dyn Any + Send>) -> CallError {
+pub(crate) fn panicked(panic: Box<dyn Any + Send>) -> CallError {
     CallError::Panicked { message: text_of(&*panic) }
 }
 

@@ -26,7 +26,7 @@ pub use collect::{CollectError, States};
 #[doc(hidden)]
 pub use collect::{Collected, need};
 #[cfg(feature = "agent")]
-pub(crate) use dispatch::begin;
+pub(crate) use dispatch::panicked;
 pub use dispatch::run;
 pub use layer::{Invocation, Layer, Next};
 pub use list::{ListFormat, ToolList};

@@ -16,14 +16,14 @@ use std::{
     sync::Arc,
 };
 
-use tokio::{sync::mpsc, task::JoinSet, time::Instant};
+use tokio::{sync::mpsc, time::Instant};
 
 use super::{Agent, AgentError, Event as Told};
 use crate::message::{AssistantPart, Message};
 use crate::model::ModelError;
 use crate::run::{CallId, Effect, Event, Inspector, ObligationId, Phase, Refusal, Run, Stage, StopReason, Time, step};
 use crate::tool::Context;
-use journal::Asked;
+use journal::{Asked, Ties};
 pub(super) use keep::{Kept, now};
 use people::Person;
 use turn::Asking;
@@ -44,9 +44,10 @@ pub(super) struct Driver<'a> {
     looks: VecDeque<CallId>,
     /// What is to be done when the log is kept.
     effects: VecDeque<Effect>,
-    jobs: JoinSet<Worked>,
     live: HashMap<CallId, Live, foldhash::fast::RandomState>,
-    asked: (mpsc::UnboundedSender<Asked>, mpsc::UnboundedReceiver<Asked>),
+    ties: Arc<Ties>,
+    asked: mpsc::UnboundedReceiver<Asked>,
+    worked: mpsc::UnboundedReceiver<Worked>,
     asking: Option<Asking>,
     /// Obligations that the front has not been asked about yet.
     people: VecDeque<ObligationId>,
@@ -59,11 +60,14 @@ pub(super) struct Driver<'a> {
     /// What the calls of a turn may know in common.
     turn_context: Context,
     failure: Option<ModelError>,
-    details: HashMap<CallId, String>,
+    details: HashMap<CallId, String, foldhash::fast::RandomState>,
 }
 
 impl<'a> Driver<'a> {
     pub(super) fn new(agent: &Agent, inspector: Inspector, kept: &'a mut Kept) -> Self {
+        let (tell_asked, asked) = mpsc::unbounded_channel();
+        let (tell_worked, worked) = mpsc::unbounded_channel();
+        let ties = Ties { asked: tell_asked, worked: tell_worked, front: Arc::clone(&agent.front) };
         Self {
             agent: agent.clone(),
             inspector,
@@ -71,9 +75,10 @@ impl<'a> Driver<'a> {
             worker: uuid::Uuid::new_v4().to_string(),
             looks: VecDeque::new(),
             effects: VecDeque::new(),
-            jobs: JoinSet::new(),
             live: HashMap::default(),
-            asked: mpsc::unbounded_channel(),
+            ties: Arc::new(ties),
+            asked,
+            worked,
             asking: None,
             people: VecDeque::new(),
             person: None,
@@ -82,7 +87,7 @@ impl<'a> Driver<'a> {
             wakes: BTreeSet::new(),
             turn_context: agent.context.clone(),
             failure: None,
-            details: HashMap::new(),
+            details: HashMap::default(),
         }
     }
 
@@ -135,7 +140,7 @@ impl<'a> Driver<'a> {
             let happened = self.next().await;
             self.handle(happened).await?;
             // What is there already goes into the same append.
-            self.join_ended();
+            self.take_worked();
         }
     }
 
@@ -159,13 +164,14 @@ impl<'a> Driver<'a> {
 
     /// Looks at the calls that are to be looked at. Costs no time, so nothing else can happen in between.
     fn look(&mut self) {
+        let at = now();
         while let Some(id) = self.looks.pop_front() {
             let Some(call) = self.kept.run.call(&id) else { continue };
             if !matches!(call.stage(), Stage::Proposed | Stage::Ready | Stage::Open) {
                 continue;
             }
             let inspection = self.inspector.inspect(&self.kept.run, call, &self.context(&id));
-            self.feed_late(Event::Inspected { call: id, inspection, at: now() });
+            self.feed_late(Event::Inspected { call: id, inspection, at });
         }
     }
 
@@ -200,7 +206,7 @@ impl<'a> Driver<'a> {
 
     async fn handle(&mut self, happened: Happened) -> Result<(), AgentError> {
         match happened {
-            Happened::Joined(joined) => self.joined(joined),
+            Happened::Worked(worked) => self.worked(worked),
             Happened::Asked(asked) => self.asked(asked).await?,
             Happened::Delta(delta) => self.delta(delta),
             Happened::Decided(decided) => self.person_decided(decided),

@@ -1,5 +1,7 @@
 //! A run with the events that are about to be logged.
 
+use std::sync::Arc;
+
 use crate::run::call::Call;
 #[cfg(test)]
 use crate::run::search::mutants::{Mutant, on};
@@ -58,6 +60,12 @@ impl<'a> Draft<'a> {
         changed.map_or_else(|| self.run.calls[at].stage(), |(_, stage)| *stage)
     }
 
+    /// The first call that can hold back others, or may start.
+    pub(super) fn first_unpassed(&self) -> usize {
+        let changed = self.changed.iter().map(|(call, _)| *call);
+        changed.fold(self.run.passed as usize, usize::min)
+    }
+
     /// How many calls of the turn will be at `stage`.
     pub(super) fn count(&self, stage: Stage) -> u32 {
         let mut count = self.run.count(stage);
@@ -90,7 +98,7 @@ impl<'a> Draft<'a> {
 
     pub(super) fn end(&mut self, at: usize, result: CallResult, time: Time) {
         let call = self.call(at).id.clone();
-        self.log.push(LogEvent::Ended { call, result: Box::new(result), at: time });
+        self.log.push(LogEvent::Ended { call, result: Arc::new(result), at: time });
         self.enter(at, Stage::Done);
     }
 
