@@ -62,9 +62,14 @@ impl Inspector {
 
     /// What a run goes by of the tool `name`.
     pub fn tool(&self, name: &str) -> Option<&Arc<ToolRef>> {
-        let at = self.tools.position(name)?;
-        let tool = self.tools.get(name)?;
-        Some(self.refs[at].get_or_init(|| Arc::new(ToolRef::new(tool.spec(), tool.spec().fingerprint()))))
+        Some(self.known(name)?.0)
+    }
+
+    /// The same, and the tool itself.
+    fn known(&self, name: &str) -> Option<(&Arc<ToolRef>, &Arc<dyn DynTool>)> {
+        let (at, tool) = self.tools.find(name)?;
+        let spec = || Arc::new(ToolRef::new(tool.spec(), tool.spec().fingerprint()));
+        Some((self.refs[at].get_or_init(spec), tool))
     }
 
     /// Looks at a call of `run`: are its arguments accepted, and may it run?
@@ -111,7 +116,7 @@ impl Inspector {
             Ok(started) => started,
             Err(error) => return Finding::Ended(refused(error)),
         };
-        let (Some(tool), Some(known)) = (self.tool(name), self.tools.get(name)) else {
+        let Some((tool, known)) = self.known(name) else {
             return Finding::Ended(CallResult::NotAvailable { suggestion: None });
         };
         let mut verdict = if started.needs_approval { Verdict::Ask } else { Verdict::Allow };

@@ -1,7 +1,7 @@
 //! Questions and steps of running tools, on their way to the run.
 
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc, Mutex, OnceLock, PoisonError,
     atomic::{AtomicU32, Ordering},
 };
 
@@ -38,9 +38,11 @@ pub(super) struct CallJournal {
     pub(super) ties: Arc<Ties>,
     /// What was done and answered when the call ran before.
     before: Option<Box<Before>>,
-    /// The steps that were taken since it started, and how often.
-    taken: Mutex<Vec<(String, usize)>>,
+    /// The steps that were taken since it started, and how often. Made at the first.
+    taken: OnceLock<Box<Taken>>,
 }
+
+type Taken = Mutex<Vec<(String, usize)>>;
 
 struct Before {
     answers: Vec<Answered>,
@@ -57,7 +59,7 @@ impl CallJournal {
             asked: AtomicU32::new(0),
             ties,
             before: (!is_first).then(|| Box::new(before)),
-            taken: Mutex::default(),
+            taken: OnceLock::new(),
         }
     }
 
@@ -87,7 +89,7 @@ impl Journal for CallJournal {
     }
 
     fn recorded(&self, name: &str) -> Option<Value> {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.taken.get_or_init(Box::default).lock().unwrap_or_else(PoisonError::into_inner);
         let at = taken.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
             taken.push((name.to_owned(), 0));
             taken.len() - 1

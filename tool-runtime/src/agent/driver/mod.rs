@@ -229,9 +229,12 @@ impl<'a> Driver<'a> {
 
     /// What a call may know.
     fn context(&self, call: &CallId) -> Context {
-        let cx = self.turn_context.clone().for_shared(call.shared());
+        self.tainted(self.turn_context.clone().for_shared(call.shared()))
+    }
+
+    /// More calls of the turn may have ended since.
+    fn tainted(&self, cx: Context) -> Context {
         let taint = self.kept.run.taint();
-        // More calls of the turn may have ended since.
         if cx.taint().len() == taint.len() { cx } else { cx.with_taint(taint) }
     }
 }

@@ -69,8 +69,9 @@ impl Driver<'_> {
     /// Starts a call, or lets it go on with the answer that it waits for.
     pub(super) fn execute(&mut self, id: CallId, attempt: u32) {
         let Some(call) = self.kept.run.call(&id).filter(|call| call.stage() == Stage::Running) else { return };
-        if let Some(live) = self.live.get_mut(&id)
-            && let (Some(reply), Some(answered)) = (live.reply.take(), call.answers().last())
+        if let Some(answered) = call.answers().last()
+            && let Some(live) = self.live.get_mut(&id)
+            && let Some(reply) = live.reply.take()
         {
             live.cell.attempt.store(attempt, Ordering::SeqCst);
             if let Some(limit) = &mut live.limit {
@@ -86,7 +87,7 @@ impl Driver<'_> {
         let stop = Cancellation::new();
         let journal = CallJournal::new(call, attempt, Arc::clone(&self.ties));
         let cell = Arc::new(journal);
-        let mut cx = self.context(&id).with_cancellation(stop.clone()).with_journal(Arc::clone(&cell) as _);
+        let mut cx = self.tainted(self.turn_context.of_call(id.shared(), stop.clone(), Arc::clone(&cell) as _));
         if let Some(end) = limit.as_ref().and_then(|limit| limit.end) {
             cx = cx.with_deadline(end.into_std());
         }
@@ -103,10 +104,12 @@ impl Driver<'_> {
     /// A call's task came to its end.
     pub(super) fn worked(&mut self, worked: Worked) {
         let Worked { cell, outcome } = worked;
-        // A task that was given up may still end; the call's next start has another journal.
-        if self.live.get(&cell.call).is_some_and(|live| Arc::ptr_eq(&live.cell, &cell)) {
-            self.live.remove(&cell.call);
-            self.end(cell.call.clone(), cell.attempt(), outcome);
+        let Some((id, live)) = self.live.remove_entry(&cell.call) else { return };
+        if Arc::ptr_eq(&live.cell, &cell) {
+            self.end(id, cell.attempt(), outcome);
+        } else {
+            // A task that was given up ended after all; the call's next start has another journal.
+            self.live.insert(id, live);
         }
     }
 
