@@ -1,6 +1,6 @@
 //! The run: its state machine, calls side by side, and calls that wait.
 
-mod parallel;
+pub(crate) mod parallel;
 mod parked;
 mod step;
 

@@ -1,5 +1,7 @@
 //! Calls side by side, against a bare `JoinSet` that makes the same calls.
 
+use std::pin::Pin;
+
 use serde_json::json;
 use tokio::task::JoinSet;
 use tool_runtime::{
@@ -8,7 +10,7 @@ use tool_runtime::{
     tool, toolset,
 };
 
-use crate::{clock, report::Report};
+use crate::{case::Case, clock, report::Report};
 
 /// How many calls one turn has.
 const CALLS: usize = 256;
@@ -19,25 +21,8 @@ pub(crate) fn measure(report: &mut Report) {
     if !report.wants(NAME) {
         return;
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime starts");
-    let tools = toolset!(double);
-    let _ = tools.list();
-    let mut ours = |rounds| {
-        for _ in 0..rounds {
-            runtime.block_on(agent(&tools));
-        }
-    };
-    let mut alone = |rounds| {
-        for _ in 0..rounds {
-            runtime.block_on(turns(&tools));
-        }
-    };
-    let mut floor = |rounds| {
-        for _ in 0..rounds {
-            runtime.block_on(join_set(&tools));
-        }
-    };
-    let times = clock::least(&mut [&mut ours, &mut alone, &mut floor], 2, 80);
+    let [mut ours, mut alone, mut floor] = [0, 1, 2].map(|at: usize| (CASES[at].start)());
+    let times = clock::least(&mut [&mut *ours, &mut *alone, &mut *floor], 2, 80);
     #[allow(clippy::cast_precision_loss, reason = "a few hundred")]
     let each = |nanos: f64| nanos / CALLS as f64;
     // What the model's script and the conversation cost is not the calls'.
@@ -45,6 +30,26 @@ pub(crate) fn measure(report: &mut Report) {
     let how =
         format!("{ours:.0} ns of CPU a call, looked at, logged, told and cancellable; a bare JoinSet {floor:.0} ns");
     report.at_most(NAME, ours / floor, 2.0, &how);
+}
+
+/// Calls of an agent, the same turns without the calls, and a bare `JoinSet`: for a profiler.
+pub(crate) const CASES: &[Case] = &[
+    Case::new("parallel-agent", || start(|tools| Box::pin(agent(tools))), (2, 22)),
+    Case::new("parallel-turns", || start(|tools| Box::pin(turns(tools))), (2, 22)),
+    Case::new("parallel-floor", || start(|tools| Box::pin(join_set(tools))), (2, 22)),
+];
+
+type Work<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+fn start(work: fn(&Toolset) -> Work<'_>) -> Box<dyn FnMut(u64)> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime starts");
+    let tools = toolset!(double);
+    let _ = tools.list();
+    Box::new(move |rounds| {
+        for _ in 0..rounds {
+            runtime.block_on(work(&tools));
+        }
+    })
 }
 
 /// Doubles a number.

@@ -188,7 +188,7 @@ pub enum CallState {
     /// Started, without a result, by a process that is gone.
     Unknown,
     /// Ended. Final.
-    Done(Box<CallResult>),
+    Done(Arc<CallResult>),
 }
 
 /// The state of a call without what it holds.

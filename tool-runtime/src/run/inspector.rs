@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::inspection::{Accepted, Finding, Inspection, Ruling};
 use super::reading::{Read, Reading, Taken};
 use super::{
-    Call, CallId, CallResult, Decision, ObligationId, ObligationKind, Pattern, Question, Refusal, Run, Shown, ToolRef,
+    Call, CallResult, Decision, ObligationId, ObligationKind, Pattern, Question, Refusal, Run, Shown, ToolRef,
 };
 use crate::digest::Digest;
 use crate::feedback::{Problem, ProblemKind, Rejection};
@@ -63,9 +63,14 @@ impl Inspector {
 
     /// What a run goes by of the tool `name`.
     pub fn tool(&self, name: &str) -> Option<&Arc<ToolRef>> {
-        let at = self.tools.position(name)?;
-        let tool = self.tools.get(name)?;
-        Some(self.refs[at].get_or_init(|| Arc::new(ToolRef::new(tool.spec(), tool.spec().fingerprint()))))
+        Some(self.known(name)?.0)
+    }
+
+    /// The same, and the tool itself.
+    fn known(&self, name: &str) -> Option<(&Arc<ToolRef>, &Arc<dyn DynTool>)> {
+        let (at, tool) = self.tools.find(name)?;
+        let spec = || Arc::new(ToolRef::new(tool.spec(), tool.spec().fingerprint()));
+        Some((self.refs[at].get_or_init(spec), tool))
     }
 
     /// Looks at a call of `run`: are its arguments accepted, and may it run? Waits for the validators of a tool that has some.
@@ -86,7 +91,7 @@ impl Inspector {
         } else {
             Digest::of(read.text.as_bytes())
         };
-        self.look(run, &call.id, read, digest, cx)
+        self.look(run, call, read, digest, cx)
     }
 
     /// Checks a decision about an obligation of `run`, as far as the tool can tell: edited arguments, an output, an answer.
@@ -129,7 +134,7 @@ impl Inspector {
                 Decision::Edit { .. } => {
                     inspection = read.map(|read| {
                         let digest = Digest::of(read.text.as_bytes());
-                        self.look(run, &call.id, read, digest, cx)
+                        self.look(run, call, read, digest, cx)
                     });
                 }
                 Decision::Respond { output: given } => output = Some(self.output(&call.name, given)?),
@@ -144,22 +149,22 @@ impl Inspector {
         Ok(Ruling { obligation: obligation.clone(), decision, inspection, output })
     }
 
-    fn look(&self, run: &Run, call: &CallId, read: Read, digest: Digest, cx: &Context) -> Inspection {
-        let Read { name, text, outcome } = read;
-        let tool = self.tool(&name).map(|tool| tool.fingerprint);
+    fn look(&self, run: &Run, call: &Call, read: Read, digest: Digest, cx: &Context) -> Inspection {
+        let Read { text, outcome } = read;
+        let tool = self.tool(&call.name).map(|tool| tool.fingerprint);
         let (mut normalized, finding) = match outcome {
             Ok(Taken { needs_approval, normalized }) => {
                 let arguments = normalized.as_deref().unwrap_or(&text);
-                (normalized.clone(), self.find(run, &name, arguments, needs_approval, cx))
+                (normalized.clone(), self.find(run, &call.name, arguments, needs_approval, cx))
             }
             Err(error) => (None, Finding::Ended(refused(error))),
         };
         normalized = normalized.filter(|_| matches!(finding, Finding::Accepted(_)));
-        Inspection { call: call.clone(), text, arguments: digest, normalized, tool, finding }
+        Inspection { call: call.id.clone(), text, arguments: digest, normalized, tool, finding }
     }
 
     fn find(&self, run: &Run, name: &str, arguments: &str, needs_approval: bool, cx: &Context) -> Finding {
-        let (Some(tool), Some(known)) = (self.tool(name), self.tools.get(name)) else {
+        let Some((tool, known)) = self.known(name) else {
             return Finding::Ended(CallResult::NotAvailable { suggestion: None });
         };
         let mut verdict = if needs_approval { Verdict::Ask } else { Verdict::Allow };

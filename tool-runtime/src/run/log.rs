@@ -190,7 +190,7 @@ pub enum LogEvent {
         /// The call.
         call: CallId,
         /// How.
-        result: Box<CallResult>,
+        result: Arc<CallResult>,
         /// When.
         at: Time,
     },

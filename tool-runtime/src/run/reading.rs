@@ -13,7 +13,6 @@ use crate::toolset::Toolset;
 
 /// Arguments as their tool has read them.
 pub(crate) struct Read {
-    pub(super) name: String,
     /// The text that was read.
     pub(super) text: Arc<str>,
     pub(super) outcome: Result<Taken, CallError>,
@@ -34,7 +33,6 @@ pub(crate) enum Reading {
 
 /// Arguments whose tool asks its validators.
 pub(crate) struct Asking {
-    name: String,
     text: Arc<str>,
     work: BoxFuture<'static, Result<Taken, CallError>>,
 }
@@ -43,7 +41,7 @@ impl Asking {
     /// Waits for the validators, but not longer than `limit`: with `late`, which is ready when the time is over.
     #[cfg_attr(not(feature = "agent"), allow(dead_code, reason = "only the driver has a clock"))]
     pub(crate) async fn within(self, limit: Duration, late: impl Future<Output = ()>) -> Read {
-        let Self { name, text, work } = self;
+        let Self { text, work } = self;
         let late = std::pin::pin!(late);
         let outcome = match select(work, late).await {
             Either::Left((outcome, _)) => outcome,
@@ -52,26 +50,25 @@ impl Asking {
                 Err(Rejection::told(told).instruct("Try again later.").into())
             }
         };
-        Read { name, text, outcome }
+        Read { text, outcome }
     }
 
     async fn done(self) -> Read {
-        let Self { name, text, work } = self;
-        Read { name, text, outcome: work.await }
+        let Self { text, work } = self;
+        Read { text, outcome: work.await }
     }
 }
 
 impl Reading {
     /// Lets the tool `name` read `text`.
     pub(super) fn begin(tools: &Toolset, name: &str, text: &Arc<str>, cx: &Context) -> Self {
-        let name = name.to_owned();
-        if let Ok(started) = tools.start(&name, text, cx).now() {
+        if let Ok(started) = tools.start(name, text, cx).now() {
             let outcome = started.map(taken);
-            return Self::Done(Read { name, text: Arc::clone(text), outcome });
+            return Self::Done(Read { text: Arc::clone(text), outcome });
         }
-        let (tools, cx, called, arguments) = (tools.clone(), cx.clone(), name.clone(), Arc::clone(text));
-        let work = async move { tools.start(&called, &arguments, &cx).await.map(taken) };
-        Self::Asking(Asking { name, text: Arc::clone(text), work: work.boxed() })
+        let (tools, cx, name, arguments) = (tools.clone(), cx.clone(), name.to_owned(), Arc::clone(text));
+        let work = async move { tools.start(&name, &arguments, &cx).await.map(taken) };
+        Self::Asking(Asking { text: Arc::clone(text), work: work.boxed() })
     }
 
     /// What the tool says in the end.

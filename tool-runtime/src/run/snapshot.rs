@@ -66,7 +66,7 @@ enum FrozenState {
     Ready { tool: Fingerprint, arguments: Digest, shown: Option<Digest>, by: GrantedBy, expires: Option<Time> },
     Running,
     Unknown,
-    Done(Box<CallResult>),
+    Done(Arc<CallResult>),
 }
 
 impl Run {
@@ -115,6 +115,7 @@ impl Run {
             usage: frozen.usage,
             activity: frozen.activity,
             first: frozen.first,
+            passed: frozen.first,
             stages: [0; STAGES],
             retries: frozen.retries,
             until: frozen.until,
@@ -151,6 +152,7 @@ impl Run {
             }
             run.calls.push(call);
         }
+        run.pass();
         Ok(run)
     }
 }

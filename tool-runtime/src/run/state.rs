@@ -29,6 +29,8 @@ pub struct Run {
     pub(super) activity: Activity,
     /// The calls of the turn at hand begin here.
     pub(super) first: u32,
+    /// The calls before this one hold nothing back, and do not start: [`Run::pass`].
+    pub(super) passed: u32,
     pub(super) stages: [u32; STAGES],
     pub(super) retries: u32,
     pub(super) until: Option<String>,
@@ -153,7 +155,7 @@ impl Run {
 
     /// What calls wait for, in the model's order.
     pub fn obligations(&self) -> impl Iterator<Item = &Obligation> {
-        self.current().iter().filter_map(Call::obligation)
+        self.current().iter().filter_map(Call::obligation).take(self.count(Stage::Open) as usize)
     }
 
     /// The obligation with this id, if it is open.
@@ -175,7 +177,8 @@ impl Run {
 
     /// When the next thing in the run is over.
     pub fn wake(&self) -> Option<Time> {
-        self.current().iter().filter_map(Call::expires).min()
+        let most = self.count(Stage::Open) + self.count(Stage::Ready);
+        self.current().iter().filter_map(Call::expires).take(most as usize).min()
     }
 
     /// The last turn's number, from 1.

@@ -147,6 +147,15 @@ impl Context {
         self
     }
 
+    /// The context of a call of this one's turn, made at once and not of a copy.
+    #[cfg(feature = "agent")]
+    pub(crate) fn of_call(&self, call_id: Arc<str>, cancellation: Cancellation, journal: Arc<dyn Journal>) -> Self {
+        let OfCall { deadline, progress, .. } = &*self.call;
+        let (deadline, progress) = (*deadline, progress.clone());
+        let call = OfCall { id: call_id, cancellation, deadline, progress, journal: Some(journal) };
+        Self { call: Arc::new(call), shared: Arc::clone(&self.shared) }
+    }
+
     /// Adds on whose behalf the call is made.
     pub fn with_principal(mut self, principal: impl Into<String>) -> Self {
         self.share().principal = Some(principal.into());

@@ -67,14 +67,20 @@ impl Output {
     pub fn for_model(&self) -> Vec<Part> {
         match (&self.content, &self.json) {
             (Some(parts), _) => parts.clone(),
-            (None, Some(json)) => match serde_json::from_str::<String>(json) {
-                Ok(text) => vec![Part::Text { text }],
-                Err(_) if looks_refused(json) => vec![Part::Json { json: format!(r#"{{"ok":true,"value":{json}}}"#) }],
-                Err(_) => vec![Part::Json { json: json.clone() }],
+            (None, Some(json)) => match as_text(json) {
+                Some(text) => vec![Part::Text { text }],
+                None if looks_refused(json) => vec![Part::Json { json: format!(r#"{{"ok":true,"value":{json}}}"#) }],
+                None => vec![Part::Json { json: json.clone() }],
             },
             (None, None) => Vec::new(),
         }
     }
+}
+
+/// The text that a JSON text is, if it is one. Anything else is told by its first character: serde_json's error costs more
+/// than all that is asked here.
+fn as_text(json: &str) -> Option<String> {
+    if json.trim_start().starts_with('"') { serde_json::from_str(json).ok() } else { None }
 }
 
 /// Whether an output could be taken for the answer to a refused call.

@@ -106,9 +106,10 @@ pub(super) fn contain<T>(work: impl FnOnce() -> T) -> Result<T, CallError> {
     catch_unwind(AssertUnwindSafe(work)).map_err(panicked)
 }
 
+/// How a call ends whose tool panicked.
 #[cold]
 #[allow(clippy::needless_pass_by_value, reason = "it ends here")]
-fn panicked(panic: Box<dyn Any + Send>) -> CallError {
+pub(crate) fn panicked(panic: Box<dyn Any + Send>) -> CallError {
     CallError::Panicked { message: text_of(&*panic) }
 }
 

@@ -27,7 +27,7 @@ pub use collect::{CollectError, States};
 pub use collect::{Collected, need};
 pub use dispatch::run;
 #[cfg(feature = "agent")]
-pub(crate) use dispatch::{begin, unchanged};
+pub(crate) use dispatch::{panicked, unchanged};
 pub use layer::{Invocation, Layer, Next};
 pub use list::{ListFormat, ToolList};
 pub use name::{NameError, check_name};
@@ -161,9 +161,10 @@ impl Toolset {
         self.inner.index.get(name).map(|index| &self.inner.tools[*index])
     }
 
-    /// The place of the tool called `name`.
-    pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        self.inner.index.get(name).copied()
+    /// The tool called `name`, and its place.
+    pub(crate) fn find(&self, name: &str) -> Option<(usize, &Arc<dyn DynTool>)> {
+        let at = *self.inner.index.get(name)?;
+        Some((at, &self.inner.tools[at]))
     }
 
     /// The tools, in order.

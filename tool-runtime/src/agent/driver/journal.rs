@@ -1,7 +1,7 @@
 //! Questions and steps of running tools, on their way to the run.
 
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc, Mutex, OnceLock, PoisonError,
     atomic::{AtomicU32, Ordering},
 };
 
@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Driver, now, tell::tell};
+use super::{Driver, Worked, now, tell::tell};
 use crate::agent::{AgentError, Event as Told, Front};
 use crate::run::{Answer, Answered, Call, CallId, Event, Question, StepRecord};
 use crate::tool::{Failure, Journal, Progress};
@@ -20,6 +20,13 @@ pub(super) enum Asked {
     Step { call: CallId, attempt: u32, name: String, value: Value, reply: Reply<()> },
 }
 
+/// Where the calls of a run say what they have to say.
+pub(super) struct Ties {
+    pub(super) asked: mpsc::UnboundedSender<Asked>,
+    pub(super) worked: mpsc::UnboundedSender<Worked>,
+    pub(super) front: Arc<dyn Front>,
+}
+
 pub(super) type Reply<T> = oneshot::Sender<Result<T, Failure>>;
 
 /// A call that was started, as its task and its driver know it: its journal, in one allocation with what else it has.
@@ -28,13 +35,14 @@ pub(super) struct CallJournal {
     /// Which start of the call it is; another when it goes on after an answer.
     pub(super) attempt: AtomicU32,
     asked: AtomicU32,
-    run: mpsc::UnboundedSender<Asked>,
-    front: Arc<dyn Front>,
+    pub(super) ties: Arc<Ties>,
     /// What was done and answered when the call ran before.
     before: Option<Box<Before>>,
-    /// The steps that were taken since it started, and how often.
-    taken: Mutex<Vec<(String, usize)>>,
+    /// The steps that were taken since it started, and how often. Made at the first.
+    taken: OnceLock<Box<Taken>>,
 }
+
+type Taken = Mutex<Vec<(String, usize)>>;
 
 struct Before {
     answers: Vec<Answered>,
@@ -42,17 +50,16 @@ struct Before {
 }
 
 impl CallJournal {
-    pub(super) fn new(call: &Call, attempt: u32, run: mpsc::UnboundedSender<Asked>, front: Arc<dyn Front>) -> Self {
+    pub(super) fn new(call: &Call, attempt: u32, ties: Arc<Ties>) -> Self {
         let before = Before { answers: call.answers().to_vec(), steps: call.steps().to_vec() };
         let is_first = before.answers.is_empty() && before.steps.is_empty();
         Self {
             call: call.id.clone(),
             attempt: AtomicU32::new(attempt),
             asked: AtomicU32::new(0),
-            run,
-            front,
+            ties,
             before: (!is_first).then(|| Box::new(before)),
-            taken: Mutex::default(),
+            taken: OnceLock::new(),
         }
     }
 
@@ -63,7 +70,7 @@ impl CallJournal {
 
 impl Journal for CallJournal {
     fn report(&self, progress: Progress) {
-        tell(&*self.front, Told::CallProgress(&progress));
+        tell(&*self.ties.front, Told::CallProgress(&progress));
     }
 
     fn ask(&self, question: Question) -> BoxFuture<'static, Result<Answer, Failure>> {
@@ -78,11 +85,11 @@ impl Journal for CallJournal {
         }
         let (reply, answer) = oneshot::channel();
         let asked = Asked::Question { call: self.call.clone(), attempt: self.attempt(), question, reply };
-        send(&self.run, asked, answer)
+        send(&self.ties.asked, asked, answer)
     }
 
     fn recorded(&self, name: &str) -> Option<Value> {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.taken.get_or_init(Box::default).lock().unwrap_or_else(PoisonError::into_inner);
         let at = taken.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
             taken.push((name.to_owned(), 0));
             taken.len() - 1
@@ -98,7 +105,7 @@ impl Journal for CallJournal {
         let (reply, answer) = oneshot::channel();
         let (call, name) = (self.call.clone(), name.to_owned());
         let asked = Asked::Step { call, attempt: self.attempt(), name, value, reply };
-        send(&self.run, asked, answer)
+        send(&self.ties.asked, asked, answer)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::task::JoinError;
 
 use super::{Driver, now};
-use crate::run::{Asking, CallId, Event, Read, Reading, Stage};
+use crate::run::{Asking, CallId, Event, Read, Reading, Stage, Time};
 use crate::toolset::Toolset;
 
 /// How long validators may take where the tool sets no limit.
@@ -18,13 +18,14 @@ impl Driver<'_> {
     /// Looks at the calls that are to be looked at. Those that nobody has to be asked about cost no time, so nothing else
     /// can happen in between.
     pub(super) fn look(&mut self) {
+        let at = now();
         while let Some(id) = self.looks.pop_front() {
             let Some(call) = self.kept.run.call(&id) else { continue };
             if !matches!(call.stage(), Stage::Proposed | Stage::Ready | Stage::Open) {
                 continue;
             }
             match self.inspector.read(call, &self.context(&id)) {
-                Reading::Done(read) => self.looked((id, read)),
+                Reading::Done(read) => self.looked((id, read), at),
                 Reading::Asking(asking) => {
                     let asking = in_time(self.inspector.tools(), &call.name, asking);
                     self.readings.spawn(async move { (id, asking.await) });
@@ -34,20 +35,20 @@ impl Driver<'_> {
     }
 
     /// The arguments of a call were read.
-    pub(super) fn looked(&mut self, (id, read): Looked) {
+    pub(super) fn looked(&mut self, (id, read): Looked, at: Time) {
         let Some(call) = self.kept.run.call(&id) else { return };
         let inspection = self.inspector.judge(&self.kept.run, call, read, &self.context(&id));
         if let Some(cause) = inspection.cause() {
             self.details.insert(id.clone(), cause);
         }
-        self.feed_late(Event::Inspected { call: id, inspection, at: now() });
+        self.feed_late(Event::Inspected { call: id, inspection, at });
     }
 
     /// The same for one that others were asked about. Panics in validators are their answers; what panics besides is a
     /// destructor, and its call is looked at when the run is loaded again.
     pub(super) fn joined_look(&mut self, joined: Result<Looked, JoinError>) {
         if let Ok(looked) = joined {
-            self.looked(looked);
+            self.looked(looked, now());
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::message::{AssistantPart, Message};
 use crate::model::ModelError;
 use crate::run::{CallId, Effect, Event, Inspector, ObligationId, Phase, Refusal, Run, StopReason, Time, step};
 use crate::tool::Context;
-use journal::Asked;
+use journal::{Asked, Ties};
 pub(super) use keep::{Kept, now};
 use look::Looked;
 use people::Person;
@@ -48,9 +48,10 @@ pub(super) struct Driver<'a> {
     readings: JoinSet<Looked>,
     /// What is to be done when the log is kept.
     effects: VecDeque<Effect>,
-    jobs: JoinSet<Worked>,
     live: HashMap<CallId, Live, foldhash::fast::RandomState>,
-    asked: (mpsc::UnboundedSender<Asked>, mpsc::UnboundedReceiver<Asked>),
+    ties: Arc<Ties>,
+    asked: mpsc::UnboundedReceiver<Asked>,
+    worked: mpsc::UnboundedReceiver<Worked>,
     asking: Option<Asking>,
     /// Obligations that the front has not been asked about yet.
     people: VecDeque<ObligationId>,
@@ -63,11 +64,14 @@ pub(super) struct Driver<'a> {
     /// What the calls of a turn may know in common.
     turn_context: Context,
     failure: Option<ModelError>,
-    details: HashMap<CallId, String>,
+    details: HashMap<CallId, String, foldhash::fast::RandomState>,
 }
 
 impl<'a> Driver<'a> {
     pub(super) fn new(agent: &Agent, inspector: Inspector, kept: &'a mut Kept) -> Self {
+        let (tell_asked, asked) = mpsc::unbounded_channel();
+        let (tell_worked, worked) = mpsc::unbounded_channel();
+        let ties = Ties { asked: tell_asked, worked: tell_worked, front: Arc::clone(&agent.front) };
         Self {
             agent: agent.clone(),
             inspector,
@@ -76,9 +80,10 @@ impl<'a> Driver<'a> {
             looks: VecDeque::new(),
             readings: JoinSet::new(),
             effects: VecDeque::new(),
-            jobs: JoinSet::new(),
             live: HashMap::default(),
-            asked: mpsc::unbounded_channel(),
+            ties: Arc::new(ties),
+            asked,
+            worked,
             asking: None,
             people: VecDeque::new(),
             person: None,
@@ -87,7 +92,7 @@ impl<'a> Driver<'a> {
             wakes: BTreeSet::new(),
             turn_context: agent.context.clone(),
             failure: None,
-            details: HashMap::new(),
+            details: HashMap::default(),
         }
     }
 
@@ -140,7 +145,7 @@ impl<'a> Driver<'a> {
             let happened = self.next().await;
             self.handle(happened).await?;
             // What is there already goes into the same append.
-            self.join_ended();
+            self.take_worked();
         }
     }
 
@@ -193,7 +198,7 @@ impl<'a> Driver<'a> {
 
     async fn handle(&mut self, happened: Happened) -> Result<(), AgentError> {
         match happened {
-            Happened::Joined(joined) => self.joined(joined),
+            Happened::Worked(worked) => self.worked(worked),
             Happened::Looked(joined) => self.joined_look(joined),
             Happened::Asked(asked) => self.asked(asked).await?,
             Happened::Delta(delta) => self.delta(delta),
@@ -217,9 +222,12 @@ impl<'a> Driver<'a> {
 
     /// What a call may know.
     fn context(&self, call: &CallId) -> Context {
-        let cx = self.turn_context.clone().for_shared(call.shared());
+        self.tainted(self.turn_context.clone().for_shared(call.shared()))
+    }
+
+    /// More calls of the turn may have ended since.
+    fn tainted(&self, cx: Context) -> Context {
         let taint = self.kept.run.taint();
-        // More calls of the turn may have ended since.
         if cx.taint().len() == taint.len() { cx } else { cx.with_taint(taint) }
     }
 }

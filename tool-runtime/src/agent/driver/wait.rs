@@ -14,7 +14,7 @@ const POLL: Duration = Duration::from_millis(200);
 
 /// Something that the driver waited for.
 pub(super) enum Happened {
-    Joined(Result<Worked, JoinError>),
+    Worked(Worked),
     Looked(Result<Looked, JoinError>),
     Asked(Asked),
     Delta(Option<Result<Delta, ModelError>>),
@@ -37,9 +37,9 @@ impl Driver<'_> {
         tokio::select! {
             biased;
             () = cancellation.cancelled() => Happened::Cancelled,
-            Some(joined) = self.jobs.join_next(), if !self.jobs.is_empty() => Happened::Joined(joined),
+            Some(worked) = self.worked.recv() => Happened::Worked(worked),
             Some(looked) = self.readings.join_next(), if !self.readings.is_empty() => Happened::Looked(looked),
-            Some(asked) = self.asked.1.recv() => Happened::Asked(asked),
+            Some(asked) = self.asked.recv() => Happened::Asked(asked),
             decided = Person::decided(&mut self.person) => Happened::Decided(decided),
             delta = Asking::next(&mut self.asking) => Happened::Delta(delta),
             () = until(timer) => Happened::Time,
@@ -65,7 +65,7 @@ impl Driver<'_> {
             self.feed_late(Event::Tick { at: time });
         }
         // What came to its end just in time is not over.
-        self.join_ended();
+        self.take_worked();
         self.end_overdue();
         self.prolong_lease().await?;
         self.refresh().await?;
@@ -73,9 +73,9 @@ impl Driver<'_> {
     }
 
     /// Takes what has ended already.
-    pub(super) fn join_ended(&mut self) {
-        while let Some(joined) = self.jobs.try_join_next() {
-            self.joined(joined);
+    pub(super) fn take_worked(&mut self) {
+        while let Ok(worked) = self.worked.try_recv() {
+            self.worked(worked);
         }
     }
 }

@@ -1,19 +1,22 @@
 //! Calls that run, each on a task of its own.
 
 use std::{
+    panic::AssertUnwindSafe,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
-use tokio::{
-    task::{AbortHandle, JoinError},
-    time::Instant,
-};
+use futures_util::FutureExt as _;
+use tokio::{task::JoinHandle, time::Instant};
 
-use super::{Driver, journal::CallJournal, journal::Reply, now};
+use super::{
+    Driver,
+    journal::{CallJournal, Reply},
+    now,
+};
 use crate::run::{Answer, CallId, Event, Stage};
-use crate::tool::{CallError, Cancellation, Context, DynTool, Output, Started};
-use crate::toolset::{begin, run, unchanged};
+use crate::tool::{CallError, Cancellation, Context, DynTool, Output};
+use crate::toolset::{panicked, unchanged};
 
 /// What came of a call's task.
 pub(super) struct Worked {
@@ -25,7 +28,7 @@ pub(super) struct Worked {
 pub(super) struct Live {
     cell: Arc<CallJournal>,
     stop: Cancellation,
-    task: AbortHandle,
+    task: JoinHandle<()>,
     limit: Option<Box<Limit>>,
     /// Where the answer goes that it waits for.
     reply: Option<Reply<Answer>>,
@@ -66,8 +69,9 @@ impl Driver<'_> {
     /// Starts a call, or lets it go on with the answer that it waits for.
     pub(super) fn execute(&mut self, id: CallId, attempt: u32) {
         let Some(call) = self.kept.run.call(&id).filter(|call| call.stage() == Stage::Running) else { return };
-        if let Some(live) = self.live.get_mut(&id)
-            && let (Some(reply), Some(answered)) = (live.reply.take(), call.answers().last())
+        if let Some(answered) = call.answers().last()
+            && let Some(live) = self.live.get_mut(&id)
+            && let Some(reply) = live.reply.take()
         {
             live.cell.attempt.store(attempt, Ordering::SeqCst);
             if let Some(limit) = &mut live.limit {
@@ -81,44 +85,31 @@ impl Driver<'_> {
         let wait = wait(call.retries);
         let limit = limit.map(|all| Box::new(Limit { all, end: Some(Instant::now() + wait + all), left: all }));
         let stop = Cancellation::new();
-        let journal = CallJournal::new(call, attempt, self.asked.0.clone(), Arc::clone(&self.agent.front));
+        let journal = CallJournal::new(call, attempt, Arc::clone(&self.ties));
         let cell = Arc::new(journal);
-        let mut cx = self.context(&id).with_cancellation(stop.clone()).with_journal(Arc::clone(&cell) as _);
+        let mut cx = self.tainted(self.turn_context.of_call(id.shared(), stop.clone(), Arc::clone(&cell) as _));
         if let Some(end) = limit.as_ref().and_then(|limit| limit.end) {
             cx = cx.with_deadline(end.into_std());
         }
         let work = work(Arc::clone(tool), Arc::clone(&call.arguments().text), cx, Arc::clone(&cell), wait);
         let task = if blocking {
             let handle = tokio::runtime::Handle::current();
-            self.jobs.spawn_blocking(move || handle.block_on(work))
+            tokio::task::spawn_blocking(move || handle.block_on(work))
         } else {
-            self.jobs.spawn(work)
+            tokio::spawn(work)
         };
         self.live.insert(id, Live { cell, stop, task, limit, reply: None });
     }
 
     /// A call's task came to its end.
-    pub(super) fn joined(&mut self, joined: Result<Worked, JoinError>) {
-        match joined {
-            Ok(worked) => self.worked(worked),
-            Err(error) if error.is_panic() => {
-                // Not in the tool, whose panics are outcomes: in what it left behind when it was dropped.
-                let broken = self.live.iter().find(|(_, live)| live.task.id() == error.id()).map(|(id, _)| id.clone());
-                let Some((id, live)) = broken.and_then(|id| self.live.remove_entry(&id)) else { return };
-                let outcome = Err(CallError::Panicked { message: error.to_string() });
-                self.end(id, live.cell.attempt(), outcome);
-            }
-            // Aborted: its call has ended already.
-            Err(_) => {}
-        }
-    }
-
-    fn worked(&mut self, worked: Worked) {
+    pub(super) fn worked(&mut self, worked: Worked) {
         let Worked { cell, outcome } = worked;
-        // A task that was given up may still end; the call's next start has another journal.
-        if self.live.get(&cell.call).is_some_and(|live| Arc::ptr_eq(&live.cell, &cell)) {
-            self.live.remove(&cell.call);
-            self.end(cell.call.clone(), cell.attempt(), outcome);
+        let Some((id, live)) = self.live.remove_entry(&cell.call) else { return };
+        if Arc::ptr_eq(&live.cell, &cell) {
+            self.end(id, cell.attempt(), outcome);
+        } else {
+            // A task that was given up ended after all; the call's next start has another journal.
+            self.live.insert(id, live);
         }
     }
 
@@ -152,29 +143,49 @@ fn wait(retries: u32) -> Duration {
     if retries == 0 { Duration::ZERO } else { Duration::from_millis(50) * 2u32.saturating_pow(retries.min(10) - 1) }
 }
 
-/// The task of a call. A block and not an `async fn`, which would hold its arguments twice.
+/// The task of a call. Its driver hears of its end by a message, which costs less time and memory than a `JoinSet`. What the
+/// tool left is dropped where its panic is still the call's.
 fn work(
     tool: Arc<dyn DynTool>,
     arguments: Arc<str>,
     cx: Context,
     cell: Arc<CallJournal>,
     wait: Duration,
-) -> impl Future<Output = Worked> + Send {
+) -> impl Future<Output = ()> + Send {
     // Boxed, so that calls that do not wait are small.
     let wait = (!wait.is_zero()).then(|| Box::pin(tokio::time::sleep(wait)));
-    async move {
+    let mut ending = Ending(Some(cell));
+    let work = async move {
         if let Some(wait) = wait {
             wait.await;
         }
-        let started = match begin(&*tool, &arguments, &cx).now() {
-            Ok(started) => started,
+        let started = match tool.start(&arguments, &cx).now() {
+            Ok(started) => started?,
             // The validators are asked again: what was approved is a text, and much may have happened since.
-            Err(asking) => asking.await.and_then(unchanged),
+            Err(asking) => unchanged(asking.await?)?,
         };
-        let outcome = match started {
-            Ok(Started { work, .. }) => run(work).await,
-            Err(error) => Err(error),
-        };
-        Worked { cell, outcome }
+        started.work.await
+    };
+    // Combined, and not one block around the other, which would hold everything twice.
+    AssertUnwindSafe(work)
+        .catch_unwind()
+        .map(move |outcome| ending.tell(outcome.unwrap_or_else(|panic| Err(panicked(panic)))))
+}
+
+/// Tells the driver of the end of a call, even if its task came to none.
+struct Ending(Option<Arc<CallJournal>>);
+
+impl Ending {
+    fn tell(&mut self, outcome: Result<Output, CallError>) {
+        let Some(cell) = self.0.take() else { return };
+        let ties = Arc::clone(&cell.ties);
+        // The run may not be driven any more.
+        let _ = ties.worked.send(Worked { cell, outcome });
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.tell(Err(CallError::Panicked { message: "the call's task was dropped".to_owned() }));
     }
 }

@@ -151,7 +151,7 @@ impl Run {
         Ok(())
     }
 
-    pub(super) fn ended(&mut self, id: &CallId, result: Box<CallResult>, time: Time) -> Applied {
+    pub(super) fn ended(&mut self, id: &CallId, result: Arc<CallResult>, time: Time) -> Applied {
         use Stage::{Open, Proposed, Ready, Running, Unknown};
         let at = self.at(id, &[Proposed, Open, Ready, Running, Unknown])?;
         let call = &self.calls[at];

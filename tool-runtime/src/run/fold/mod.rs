@@ -8,7 +8,7 @@ mod turn;
 use self::answer::size;
 use super::call::Decided;
 use super::state::{Activity, STAGES};
-use super::{CallId, CallState, Corrupt, LogEvent, Principal, Run, RunId, RunOptions, Stage, StepRecord, Time};
+use super::{Call, CallId, CallState, Corrupt, LogEvent, Principal, Run, RunId, RunOptions, Stage, StepRecord, Time};
 use crate::message::{AssistantPart, Message, Usage};
 #[cfg(test)]
 use crate::run::search::mutants::{Mutant, lax};
@@ -58,6 +58,7 @@ impl Run {
             usage: Usage::default(),
             activity: Activity::Idle,
             first: 0,
+            passed: 0,
             stages: [0; STAGES],
             retries: 0,
             until: None,
@@ -174,7 +175,25 @@ impl Run {
         let call = &mut self.calls[at];
         self.stages[call.stage() as usize] -= 1;
         call.state = state;
-        self.stages[call.stage() as usize] += 1;
+        let stage = call.stage();
+        self.stages[stage as usize] += 1;
+        if matches!(stage, Stage::Proposed | Stage::Ready) {
+            self.passed = self.passed.min(as_u32(at)).max(self.first);
+        } else {
+            self.pass();
+        }
+    }
+
+    /// Passes the calls of the turn that have ended, or run or wait and let others run beside them, up to the first that is
+    /// not so: what may start is looked for behind them, so that a turn's cost is not the square of its calls.
+    pub(in crate::run) fn pass(&mut self) {
+        let is_passed = |call: &Call| match call.stage() {
+            Stage::Done => true,
+            Stage::Proposed | Stage::Ready => false,
+            Stage::Open | Stage::Running | Stage::Unknown => !self.runs_alone(call),
+        };
+        let passed = self.calls[self.passed as usize..].iter().take_while(|call| is_passed(call)).count();
+        self.passed += as_u32(passed);
     }
 
     fn say(&mut self, message: Message) {

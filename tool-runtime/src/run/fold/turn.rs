@@ -22,6 +22,7 @@ impl Run {
         self.usage = Usage::default();
         self.activity = Activity::Prompted;
         self.first = as_u32(self.calls.len());
+        self.passed = self.first;
         self.stages = [0; STAGES];
         self.say(Message::User { content: prompt.content });
         Ok(())
@@ -40,6 +41,7 @@ impl Run {
         self.turn = self.turn.saturating_add(1);
         self.steps = self.steps.saturating_add(1);
         self.first = as_u32(self.calls.len());
+        self.passed = self.first;
         self.stages = [0; STAGES];
         Ok(())
     }

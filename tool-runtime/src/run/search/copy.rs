@@ -18,6 +18,7 @@ pub(super) fn copy(run: &Run) -> Run {
         usage: run.usage,
         activity: run.activity.clone(),
         first: run.first,
+        passed: run.passed,
         stages: run.stages,
         retries: run.retries,
         until: run.until.clone(),

@@ -1,9 +1,11 @@
 //! A run with the events that are about to be logged.
 
+use std::sync::Arc;
+
 use crate::run::call::Call;
 #[cfg(test)]
 use crate::run::search::mutants::{Mutant, on};
-use crate::run::state::{Activity, TurnEnd};
+use crate::run::state::{Activity, STAGES, TurnEnd};
 use crate::run::{
     CallResult, Effect, Grant, GrantedBy, InterruptedBy, LogEvent, Obligation, ObligationKind, Run, Shown, Stage,
     SupersededBy, Time,
@@ -14,8 +16,12 @@ pub(super) struct Draft<'a> {
     pub(super) run: &'a Run,
     pub(super) log: Vec<LogEvent>,
     pub(super) effects: Vec<Effect>,
-    /// Stages of calls that differ from the run's.
+    /// The call whose stage was changed last, apart: most events change no other.
+    latest: Option<(usize, Stage)>,
+    /// Calls whose stages were changed before it.
     changed: Vec<(usize, Stage)>,
+    /// How many calls of the turn will be at each stage.
+    stages: [u32; STAGES],
     /// How the turn at hand ended, if it has.
     pub(super) turn_end: Option<TurnEnd>,
     /// A call whose inspection is part of the event, so that it may start at once.
@@ -39,9 +45,11 @@ impl<'a> Draft<'a> {
         };
         Self {
             run,
-            log: Vec::with_capacity(4),
-            effects: Vec::with_capacity(2),
+            log: Vec::new(),
+            effects: Vec::new(),
+            latest: None,
             changed: Vec::new(),
+            stages: run.stages,
             turn_end,
             fresh: None,
             alone: None,
@@ -54,23 +62,26 @@ impl<'a> Draft<'a> {
 
     /// The stage of a call as it will be.
     pub(super) fn stage(&self, at: usize) -> Stage {
-        let changed = self.changed.iter().rev().find(|(call, _)| *call == at);
+        let changed = self.latest.iter().chain(self.changed.iter().rev()).find(|(call, _)| *call == at);
         changed.map_or_else(|| self.run.calls[at].stage(), |(_, stage)| *stage)
+    }
+
+    /// The first call that can hold back others, or may start.
+    pub(super) fn first_unpassed(&self) -> usize {
+        let changed = self.changed.iter().chain(&self.latest).map(|(call, _)| *call);
+        changed.fold(self.run.passed as usize, usize::min)
     }
 
     /// How many calls of the turn will be at `stage`.
     pub(super) fn count(&self, stage: Stage) -> u32 {
-        let mut count = self.run.count(stage);
-        for (place, (at, now)) in self.changed.iter().enumerate() {
-            let before = self.changed[..place].iter().rev().find(|(call, _)| call == at);
-            let before = before.map_or_else(|| self.run.calls[*at].stage(), |(_, stage)| *stage);
-            count = count + u32::from(*now == stage) - u32::from(before == stage);
-        }
-        count
+        self.stages[stage as usize]
     }
 
     pub(super) fn enter(&mut self, at: usize, stage: Stage) {
-        self.changed.push((at, stage));
+        self.stages[self.stage(at) as usize] -= 1;
+        self.stages[stage as usize] += 1;
+        let before = self.latest.replace((at, stage));
+        self.changed.extend(before.filter(|(call, _)| *call != at));
     }
 
     pub(super) fn call(&self, at: usize) -> &'a Call {
@@ -90,7 +101,7 @@ impl<'a> Draft<'a> {
 
     pub(super) fn end(&mut self, at: usize, result: CallResult, time: Time) {
         let call = self.call(at).id.clone();
-        self.log.push(LogEvent::Ended { call, result: Box::new(result), at: time });
+        self.log.push(LogEvent::Ended { call, result: Arc::new(result), at: time });
         self.enter(at, Stage::Done);
     }
 

@@ -25,15 +25,16 @@ impl Draft<'_> {
         let options = &self.run.options;
         // Without room for one, nothing would ever end.
         let mut room = options.limits.in_flight.max(1).saturating_sub(self.count(Stage::Running));
-        let mut is_first_unfinished = true;
-        for at in self.run.current_range() {
+        let from = self.first_unpassed();
+        let mut unfinished = false;
+        for at in from..self.run.calls.len() {
             let stage = self.stage(at);
             let alone = self.alone == Some(at) || self.run.runs_alone(self.call(at));
             match stage {
                 Stage::Done => continue,
                 // What comes behind may have to wait for it; that is not known yet.
                 Stage::Proposed => return,
-                Stage::Ready if alone && !is_first_unfinished => return,
+                Stage::Ready if alone && (unfinished || self.is_unfinished_before(from)) => return,
                 Stage::Ready if self.may_start(at) => {
                     if room == 0 {
                         return;
@@ -46,8 +47,12 @@ impl Draft<'_> {
             if alone {
                 return;
             }
-            is_first_unfinished = false;
+            unfinished = true;
         }
+    }
+
+    fn is_unfinished_before(&self, from: usize) -> bool {
+        self.run.calls[self.run.current_range().start..from].iter().any(|call| call.stage() != Stage::Done)
     }
 
     /// Whether a ready call may start as far as the model's turn is concerned.

@@ -1,5 +1,7 @@
 //! The model's turn: calls that are complete early, and the end of it.
 
+use std::sync::Arc;
+
 use super::Draft;
 use crate::message::{AssistantPart, FinishReason, ToolCall, Usage};
 use crate::run::fold::as_u32;
@@ -76,7 +78,7 @@ impl Draft<'_> {
         self.log.push(LogEvent::TurnEnded { parts: logged, finish, usage, at });
         self.new_calls = ended.len() + kept.len();
         self.new_done = ended.len();
-        let end = |(call, result)| LogEvent::Ended { call, result: Box::new(result), at };
+        let end = |(call, result)| LogEvent::Ended { call, result: Arc::new(result), at };
         self.log.extend(ended.into_iter().map(end));
         if let Some(by) = cut {
             self.interrupt(by, at);
