@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::OnceLock};
 
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::{FutureExt, TryFutureExt, future::BoxFuture};
 use serde_json::{Map, Value};
 
 use super::{
@@ -126,14 +126,16 @@ where
             Call { def: T::def(), nodes: T::NODES, values, faults: reading.faults, bad: None, ask: &mut ask };
         call.settle_static(&board);
         ask_all(&mut call, &board).await;
-        let settled = board.into_settled().collect();
+        let settled: Vec<_> = board.into_settled().collect();
         let normalized = conclude(T::def(), T::NODES, text, problems, &settled).map_err(Refused::Arguments)?;
+        let remarks = remarks(T::def(), T::NODES, &settled);
         let input = put::<T>(settled);
         let board = Board::new(0);
         let known = Known { board: &board, raw: &raw, states: &states, call: cx };
         T::check(&input, known).await.map_err(Refused::Arguments)?;
         let needs_approval = T::asks(&input);
-        Ok(Started { needs_approval, normalized, work: T::work(input, states, cx) })
+        let work = T::work(input, states, cx).map_ok(|output| output.told(T::def().form(), remarks)).boxed();
+        Ok(Started { needs_approval, normalized, work })
     })
 }
 
@@ -237,13 +239,25 @@ impl<'b> Asked<'b> for Call<'_, 'b> {
     }
 }
 
+/// What the caller should know of parameters that were accepted: what was changed, and what validators remark.
+fn remarks(def: &'static Def, nodes: &[Node], settled: &[Option<Settled>]) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for node in nodes {
+        let Some(Settled { report, changed, .. }) = &settled[node.field] else { continue };
+        let name = def.fields[node.field].param.name;
+        remarks.extend(changed.as_ref().map(|value| format!("`{name}` is understood as {value}")));
+        remarks.extend(report.feedback.iter().cloned());
+    }
+    remarks
+}
+
 /// The arguments with what validators changed in them, if they changed anything; or why the call is refused.
 fn conclude(
     def: &'static Def,
     nodes: &[Node],
     text: &str,
     problems: Vec<Problem>,
-    settled: &Vec<Option<Settled>>,
+    settled: &[Option<Settled>],
 ) -> Result<Option<Box<str>>, Rejection> {
     let told =
         || nodes.iter().filter_map(|node| Some((def.fields[node.field].param.name, settled[node.field].as_ref()?)));
