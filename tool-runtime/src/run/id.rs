@@ -48,9 +48,14 @@ name! {
     Principal
 }
 
-#[cfg(feature = "agent")]
 impl CallId {
+    /// Whether `other` is this very id, and not only the same. Ids of a run's calls are clones of one another.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// The text, shared.
+    #[cfg(feature = "agent")]
     pub(crate) fn shared(&self) -> Arc<str> {
         Arc::clone(&self.0)
     }

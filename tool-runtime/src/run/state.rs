@@ -31,6 +31,8 @@ pub struct Run {
     pub(super) first: u32,
     /// The calls before this one hold nothing back, and do not start: [`Run::pass`].
     pub(super) passed: u32,
+    /// The call that was changed last.
+    pub(super) recent: u32,
     pub(super) stages: [u32; STAGES],
     pub(super) retries: u32,
     pub(super) until: Option<String>,
@@ -136,11 +138,6 @@ impl Run {
     /// All calls, oldest first.
     pub fn calls(&self) -> &[Call] {
         &self.calls
-    }
-
-    /// The call with this id.
-    pub fn call(&self, id: &CallId) -> Option<&Call> {
-        self.calls.get(*self.index.get(id)? as usize)
     }
 
     /// The calls of the turn at hand.
