@@ -1,6 +1,6 @@
 //! The names of things in a run.
 
-use std::{fmt, str::FromStr, sync::Arc};
+use std::{borrow::Borrow, fmt, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,12 @@ macro_rules! name {
         impl<T: Into<Arc<str>>> From<T> for $name {
             fn from(text: T) -> Self {
                 Self(text.into())
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
             }
         }
 
