@@ -170,6 +170,8 @@ impl<'a> Driver<'a> {
     /// Does what the log says is to be done.
     fn perform(&mut self) {
         let mut last = 0;
+        let starts = self.effects.iter().filter(|effect| matches!(effect, Effect::Execute { .. })).count();
+        self.live.reserve(starts);
         while let Some(effect) = self.effects.pop_front() {
             match effect {
                 Effect::CallModel => self.ask_model(),
