@@ -27,7 +27,7 @@ pub use collect::{CollectError, States};
 pub use collect::{Collected, need};
 pub use dispatch::run;
 #[cfg(feature = "agent")]
-pub(crate) use dispatch::{panicked, unchanged};
+pub(crate) use dispatch::{accepted, panicked};
 pub use layer::{Invocation, Layer, Next};
 pub use list::{ListFormat, ToolList};
 pub use name::{NameError, check_name};
