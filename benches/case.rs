@@ -6,7 +6,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use crate::{dispatch, validate};
+use crate::{dispatch, partial, validate};
 
 /// A piece of work that can be repeated.
 pub(crate) struct Case {
@@ -25,7 +25,7 @@ impl Case {
 
 /// Runs the case called `name`.
 pub(crate) fn run(name: &str, rounds: &str) -> ExitCode {
-    let case = dispatch::CASES.iter().chain(validate::CASES).find(|case| case.name == name);
+    let case = [dispatch::CASES, partial::CASES, validate::CASES].into_iter().flatten().find(|case| case.name == name);
     match (case, rounds.parse()) {
         (Some(case), Ok(rounds)) => {
             (case.start)()(rounds);

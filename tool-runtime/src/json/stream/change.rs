@@ -85,6 +85,9 @@ impl Level {
 
 /// Who is told of changes.
 pub(super) trait Listener {
+    /// Whether there is anybody, so that it is worth finding out what to tell.
+    const HEARS: bool;
+
     fn tell(&mut self, path: &[Level], change: Change<'_>);
 }
 
@@ -92,6 +95,8 @@ pub(super) trait Listener {
 pub(super) struct Nobody;
 
 impl Listener for Nobody {
+    const HEARS: bool = false;
+
     #[inline]
     fn tell(&mut self, _: &[Level], _: Change<'_>) {}
 }
@@ -100,6 +105,8 @@ impl Listener for Nobody {
 pub(super) struct Told<'a>(pub(super) &'a mut dyn FnMut(Path<'_>, Change<'_>));
 
 impl Listener for Told<'_> {
+    const HEARS: bool = true;
+
     #[inline]
     fn tell(&mut self, path: &[Level], change: Change<'_>) {
         (self.0)(Path(path), change);

@@ -63,31 +63,42 @@ impl<'a> Input<'a> {
     #[inline]
     pub(super) fn plain(&mut self) -> &'a str {
         let start = self.at;
-        self.at += plain(&self.text.as_bytes()[start..]);
+        self.at = plain(self.text.as_bytes(), start);
         &self.text[start..self.at]
     }
 }
 
-/// How many bytes at the start of `bytes` mean themselves in a text.
+/// Where from `at` on the first of `bytes` is that does not mean itself in a text; their end if there is none.
+///
+/// Eight bytes are looked at at a time, for the last ones together with some that were looked at before.
 #[inline]
-fn plain(bytes: &[u8]) -> usize {
-    const ONES: u64 = u64::MAX / 255;
-    let mut at = 0;
-    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
-        // Eight bytes at a time: subtracting sets the high bit of those that are below 0x20, or equal to the other two.
-        let chunk = u64::from_le_bytes(*chunk);
-        let below = |word: u64, least: u64| word.wrapping_sub(ONES * least) & !word;
-        let found = below(chunk, 0x20)
-            | below(chunk ^ (ONES * u64::from(b'"')), 1)
-            | below(chunk ^ (ONES * u64::from(b'\\')), 1);
-        let found = found & (ONES << 7);
-        if found != 0 {
-            return at + found.trailing_zeros() as usize / 8;
+fn plain(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        let found = first(u64::from_le_bytes(*word));
+        at += found;
+        if found < 8 {
+            return at;
         }
-        at += 8;
     }
-    let rest = &bytes[at..];
-    at + rest.iter().position(|&byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)).unwrap_or(rest.len())
+    let rest = bytes.len() - at;
+    match bytes.last_chunk() {
+        Some(_) if rest == 0 => at,
+        Some(word) => at + first(u64::from_le_bytes(*word) >> (64 - 8 * rest)).min(rest),
+        None => at + bytes[at..].iter().position(|&byte| first(byte.into()) == 0).unwrap_or(rest),
+    }
+}
+
+/// Which of eight bytes is the first that means something in a text; 8 if none does.
+#[inline]
+fn first(word: u64) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    // Subtracting sets the high bit of a byte that is smaller than what is subtracted, if it was not set before. It may
+    // set those of bytes behind the first of them too.
+    let control = word.wrapping_sub(ONES * 0x20);
+    let quote = (word ^ (ONES * u64::from(b'"'))).wrapping_sub(ONES);
+    let backslash = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
+    let found = (control | quote | backslash) & !word & (ONES << 7);
+    found.trailing_zeros() as usize / 8
 }
 
 #[cfg(test)]
@@ -101,7 +112,9 @@ mod tests {
         fn plain_stops_where_a_byte_means_something(bytes in any::<Vec<u8>>(), some in r#"[a-z\x80\xff!#\[\]]{0,20}["\\\x00\x1f]?[a-z]{0,9}"#) {
             for bytes in [&bytes[..], some.as_bytes()] {
                 let found = bytes.iter().position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\');
-                prop_assert_eq!(plain(bytes), found.unwrap_or(bytes.len()));
+                for at in 0..=found.unwrap_or(bytes.len()) {
+                    prop_assert_eq!(plain(bytes, at), found.unwrap_or(bytes.len()));
+                }
             }
         }
     }

@@ -5,6 +5,7 @@ mod fault;
 mod input;
 mod number;
 mod place;
+mod scalar;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -159,7 +160,10 @@ impl Incremental {
     /// The value so far.
     #[inline]
     pub fn value(&self) -> Option<&Value> {
-        self.document.get(0)
+        match &self.document {
+            Value::Array(list) => list.first(),
+            _ => None,
+        }
     }
 
     /// The place that the text stands at: the value there, and those around it, are not complete.
@@ -228,8 +232,9 @@ impl Incremental {
             return Err(failed);
         }
         let room = self.limits.bytes - self.read;
-        let mut input = Input::new(&piece[..piece.floor_char_boundary(room)]);
-        let result = self.walk.inside(&mut self.document, 0, &mut input, listener);
+        let taken = if piece.len() > room { &piece[..piece.floor_char_boundary(room)] } else { piece };
+        let mut input = Input::new(taken);
+        let result = self.walk.go_on(&mut self.document, &mut input, listener);
         self.read += input.read();
         match result {
             Err(fault) => Err(self.fail(fault, input.character())),

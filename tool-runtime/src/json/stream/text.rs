@@ -20,52 +20,69 @@ pub(super) enum Escape {
 /// Adds to `text` what `input` has of it; whether that is all of it. The closing quote is read too.
 #[inline]
 pub(super) fn read(text: &mut String, escape: &mut Escape, input: &mut Input<'_>) -> Result<bool, Fault> {
+    if *escape != Escape::None && !go_on(text, escape, input)? {
+        return Ok(false);
+    }
     loop {
-        if *escape == Escape::None {
-            text.push_str(input.plain());
-            match input.byte() {
-                None => return Ok(false),
-                Some(b'"') => {
-                    input.bump();
-                    return Ok(true);
+        text.push_str(input.plain());
+        match input.byte() {
+            None => return Ok(false),
+            Some(b'"') => {
+                input.bump();
+                return Ok(true);
+            }
+            Some(b'\\') => input.bump(),
+            Some(_) => return Err(Fault::Control),
+        }
+        // Nearly all escapes are of one letter.
+        match input.byte().and_then(letter) {
+            Some(letter) => {
+                input.bump();
+                text.push(letter);
+            }
+            None => {
+                *escape = Escape::Begun;
+                if !go_on(text, escape, input)? {
+                    return Ok(false);
                 }
-                Some(b'\\') => {
-                    input.bump();
-                    *escape = Escape::Begun;
-                }
-                Some(_) => return Err(Fault::Control),
             }
         }
+    }
+}
+
+/// What a letter behind a backslash stands for.
+#[inline]
+fn letter(byte: u8) -> Option<char> {
+    Some(match byte {
+        b'"' | b'\\' | b'/' => char::from(byte),
+        b'n' => '\n',
+        b't' => '\t',
+        b'r' => '\r',
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        _ => return None,
+    })
+}
+
+/// Goes on with an escape that has begun; whether it is complete.
+#[inline(never)]
+fn go_on(text: &mut String, escape: &mut Escape, input: &mut Input<'_>) -> Result<bool, Fault> {
+    while *escape != Escape::None {
         let Some(byte) = input.byte() else { return Ok(false) };
         *escape = follow(*escape, byte, text)?;
         input.bump();
     }
+    Ok(true)
 }
 
 /// The next state of an escape. What it stands for is added to `text` when it is complete.
-#[inline]
 fn follow(escape: Escape, byte: u8, text: &mut String) -> Result<Escape, Fault> {
-    if escape != Escape::Begun {
-        return unicode(escape, byte, text);
-    }
-    text.push(match byte {
-        b'n' => '\n',
-        b'"' => '"',
-        b'\\' => '\\',
-        b't' => '\t',
-        b'/' => '/',
-        b'r' => '\r',
-        b'b' => '\u{8}',
-        b'f' => '\u{c}',
-        b'u' => return Ok(Escape::Digits { high: 0, value: 0, count: 0 }),
-        _ => return Err(Fault::Escape),
-    });
-    Ok(Escape::None)
-}
-
-#[inline(never)]
-fn unicode(escape: Escape, byte: u8, text: &mut String) -> Result<Escape, Fault> {
     match (escape, byte) {
+        (Escape::Begun, b'u') => Ok(Escape::Digits { high: 0, value: 0, count: 0 }),
+        (Escape::Begun, _) => {
+            text.push(letter(byte).ok_or(Fault::Escape)?);
+            Ok(Escape::None)
+        }
         (Escape::High(high), b'\\') => Ok(Escape::HighBegun(high)),
         (Escape::HighBegun(high), b'u') => Ok(Escape::Digits { high, value: 0, count: 0 }),
         (Escape::Digits { high, value, count }, _) => {

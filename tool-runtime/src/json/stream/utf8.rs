@@ -11,6 +11,7 @@ pub(super) struct Cut {
 pub(super) struct NotUtf8;
 
 impl Cut {
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.length == 0
     }

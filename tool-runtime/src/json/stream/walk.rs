@@ -7,12 +7,12 @@ use super::{
     fault::Fault,
     input::Input,
     number::Digits,
-    text::{self, Escape},
+    text::Escape,
 };
 
 /// What comes next in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
+pub(super) enum Next {
     /// A value.
     Value,
     /// The first item of a list, or its end.
@@ -40,11 +40,11 @@ enum Next {
 pub(super) struct Walk {
     /// One for each open container, outermost first: the first is the list that the outermost value is kept in. Those
     /// beyond `open` are kept for their buffers.
-    levels: Vec<Level>,
+    pub(super) levels: Vec<Level>,
     open: usize,
-    next: Next,
-    escape: Escape,
-    digits: Digits,
+    pub(super) next: Next,
+    pub(super) escape: Escape,
+    pub(super) digits: Digits,
     most: usize,
 }
 
@@ -82,8 +82,27 @@ impl Walk {
         if self.is_complete() { Ok(()) } else { Err(Fault::End) }
     }
 
+    /// Reads `input`.
+    #[inline]
+    pub(super) fn go_on<L: Listener>(
+        &mut self,
+        document: &mut Value,
+        input: &mut Input<'_>,
+        listener: &mut L,
+    ) -> Result<(), Fault> {
+        // Most pieces lie inside a long text: straight to it.
+        if self.next == Next::Text {
+            let level = self.open - 1;
+            let innermost = self.levels[..level].iter().fold(&mut *document, |at, level| level.child(at));
+            if !self.text(innermost, level, input, listener)? {
+                return Ok(());
+            }
+        }
+        self.inside(document, 0, input, listener).map(drop)
+    }
+
     /// Reads `input`, inside the container `at`, which is at `level`, and in those inside it.
-    pub(super) fn inside<L: Listener>(
+    fn inside<L: Listener>(
         &mut self,
         at: &mut Value,
         level: usize,
@@ -94,29 +113,15 @@ impl Walk {
             return Ok(false);
         }
         loop {
-            match self.next {
-                Next::Text => {
-                    if !self.text(at, level, input, listener)? {
-                        return Ok(false);
-                    }
-                }
-                Next::RestOfName => {
-                    if !text::read(&mut self.levels[level].name, &mut self.escape, input)? {
-                        return Ok(false);
-                    }
-                    self.next = Next::Colon;
-                }
-                Next::Number { shown } => {
-                    if !self.number(at, level, shown, input, listener)? {
-                        return Ok(false);
-                    }
-                }
-                Next::Literal(rest) => {
-                    if !self.literal(rest, level, input, listener)? {
-                        return Ok(false);
-                    }
-                }
-                _ => {}
+            let whole = match self.next {
+                Next::Text => self.text(at, level, input, listener)?,
+                Next::RestOfName => self.name(level, input)?,
+                Next::Number { shown } => self.number(at, level, shown, input, listener)?,
+                Next::Literal(rest) => self.literal(rest, level, input, listener)?,
+                _ => true,
+            };
+            if !whole {
+                return Ok(false);
             }
             let Some(byte) = input.significant() else { return Ok(false) };
             match (self.next, byte) {
@@ -200,14 +205,16 @@ impl Walk {
 
     /// The current child of the container at `level` is complete.
     #[inline]
-    fn done<L: Listener>(&mut self, level: usize, listener: &mut L) {
+    pub(super) fn done<L: Listener>(&mut self, level: usize, listener: &mut L) {
         self.next = Next::Comma;
-        listener.tell(&self.levels[1..=level], Change::Closed);
+        if L::HEARS {
+            listener.tell(&self.levels[1..=level], Change::Closed);
+        }
     }
 
     /// Puts `value` in the container `at`, as its next child or, `instead` of what is there, as its current one.
     #[inline]
-    fn put<'a, L: Listener>(
+    pub(super) fn put<'a, L: Listener>(
         &mut self,
         at: &'a mut Value,
         level: usize,
@@ -216,109 +223,9 @@ impl Walk {
         listener: &mut L,
     ) -> &'a mut Value {
         let child = self.levels[level].put(at, value, instead);
-        listener.tell(&self.levels[1..=level], Change::Set(child));
+        if L::HEARS {
+            listener.tell(&self.levels[1..=level], Change::Set(child));
+        }
         child
-    }
-
-    /// Begins a value that is no container.
-    fn begin<L: Listener>(
-        &mut self,
-        at: &mut Value,
-        level: usize,
-        byte: u8,
-        input: &mut Input<'_>,
-        listener: &mut L,
-    ) -> Result<(), Fault> {
-        let (value, rest) = match byte {
-            b'"' => {
-                input.bump();
-                let plain = input.plain();
-                let whole = input.byte() == Some(b'"');
-                self.put(at, level, Value::String(plain.to_owned()), false, listener);
-                if whole {
-                    input.bump();
-                    self.done(level, listener);
-                } else {
-                    self.next = Next::Text;
-                }
-                return Ok(());
-            }
-            b'-' | b'0'..=b'9' => {
-                self.next = Next::Number { shown: false };
-                return Ok(());
-            }
-            b't' => (Value::Bool(true), "rue"),
-            b'f' => (Value::Bool(false), "alse"),
-            b'n' => (Value::Null, "ull"),
-            _ => return Err(if self.next == Next::FirstItem { Fault::ItemOrEnd } else { Fault::Value }),
-        };
-        input.bump();
-        self.put(at, level, value, false, listener);
-        self.next = Next::Literal(rest);
-        Ok(())
-    }
-
-    /// Reads what there is of the rest of a text; whether that is all.
-    #[inline]
-    fn text<L: Listener>(
-        &mut self,
-        at: &mut Value,
-        level: usize,
-        input: &mut Input<'_>,
-        listener: &mut L,
-    ) -> Result<bool, Fault> {
-        let Value::String(text) = self.levels[level].child(at) else { unreachable!("a text is read into a text") };
-        let before = text.len();
-        let read = text::read(text, &mut self.escape, input);
-        if text.len() > before {
-            listener.tell(&self.levels[1..=level], Change::Append(&text[before..]));
-        }
-        let whole = read?;
-        if whole {
-            self.done(level, listener);
-        }
-        Ok(whole)
-    }
-
-    /// Reads what there is of the rest of a number; whether that is all.
-    fn number<L: Listener>(
-        &mut self,
-        at: &mut Value,
-        level: usize,
-        shown: bool,
-        input: &mut Input<'_>,
-        listener: &mut L,
-    ) -> Result<bool, Fault> {
-        let whole = self.digits.read(input)?;
-        let is_whole = whole.is_some();
-        if let Some(number) = whole.or_else(|| self.digits.shown()) {
-            let number = Value::Number(number);
-            if !shown || *self.levels[level].child(at) != number {
-                self.put(at, level, number, shown, listener);
-            }
-            self.next = Next::Number { shown: true };
-        }
-        if is_whole {
-            self.done(level, listener);
-        }
-        Ok(is_whole)
-    }
-
-    /// Reads what there is of the rest of `true`, `false` or `null`, whose value is shown already; whether that is all.
-    fn literal<L: Listener>(
-        &mut self,
-        rest: &'static str,
-        level: usize,
-        input: &mut Input<'_>,
-        listener: &mut L,
-    ) -> Result<bool, Fault> {
-        let mut left = rest.bytes().peekable();
-        let same = input.ascii_while(|byte| left.next_if_eq(&byte).is_some()).len();
-        if same == rest.len() {
-            self.done(level, listener);
-            return Ok(true);
-        }
-        self.next = Next::Literal(&rest[same..]);
-        if input.byte().is_some() { Err(Fault::Literal) } else { Ok(false) }
     }
 }

@@ -5,6 +5,7 @@ mod limits;
 mod model;
 mod split;
 mod text;
+mod views;
 
 use serde_json::Value;
 

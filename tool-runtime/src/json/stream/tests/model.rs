@@ -11,7 +11,7 @@ pub(super) fn view(text: &str) -> Option<Value> {
     (0..=text.len()).rev().filter(|&end| text.is_char_boundary(end)).find_map(|end| {
         // Only the word that the text ends with is completed: not one whose end was left out, and none in quotes.
         let letter = text.ends_with(|c: char| c.is_ascii_lowercase());
-        let endings = if end == text.len() && letter && !closed(text).contains("\"") { &endings[..] } else { &[""] };
+        let endings = if end == text.len() && letter && !closed(text).contains('"') { &endings[..] } else { &[""] };
         endings.iter().find_map(|ending| {
             let text = format!("{}{ending}", &text[..end]);
             serde_json::from_str(&(text.clone() + &closed(&text))).ok()

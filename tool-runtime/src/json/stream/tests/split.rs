@@ -75,7 +75,7 @@ proptest! {
         }
         if let Ok(value) = serde_json::from_slice::<Value>(&text)
             && json.is_complete()
-            && !String::from_utf8_lossy(&text).contains(r#"""#)
+            && !String::from_utf8_lossy(&text).contains('"')
         {
             prop_assert_eq!(closed, count(&value), "without names, each value is closed once");
         }

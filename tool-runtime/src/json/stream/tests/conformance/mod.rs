@@ -1,6 +1,6 @@
 //! The cases of JSON test suites: what every parser must accept, what it must refuse, and what it may do as it likes.
 //!
-//! The names of Nicolas Seriot's JSONTestSuite would be `y_`, `n_` and `i_`.
+//! The names of Nicolas Seriot's `JSONTestSuite` would be `y_`, `n_` and `i_`.
 
 mod accepted;
 mod refused;
