@@ -110,9 +110,9 @@ impl Incremental {
 
     /// Reads the next piece.
     ///
-    /// It is an error as soon as the text cannot become JSON any more, whatever follows, or is more than the limits allow.
-    /// What was right before that place stays in the value. The error stays: whatever else comes is not read, and each
-    /// further piece and [`Incremental::finish`] give it again.
+    /// It is an error as soon as the text cannot become JSON any more, whatever follows, or is more than the limits allow;
+    /// whether a number is in range is known when it ends. What was right before that place stays in the value. The error
+    /// stays: whatever else comes is not read, and each further piece and [`Incremental::finish`] give it again.
     #[inline]
     pub fn feed(&mut self, piece: &[u8]) -> Result<(), Malformed> {
         self.bytes(piece, &mut Nobody)
@@ -178,8 +178,8 @@ impl Incremental {
         self.walk.is_complete()
     }
 
-    /// How many bytes were right so far.
-    pub fn read(&self) -> usize {
+    /// How many bytes were right so far, but for a character that is not whole yet.
+    pub fn offset(&self) -> usize {
         self.read
     }
 
