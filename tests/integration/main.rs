@@ -18,6 +18,7 @@ mod guards;
 mod idempotency;
 mod layers;
 mod outputs;
+mod partial;
 mod runtime_data;
 mod runtime_tools;
 mod schema;

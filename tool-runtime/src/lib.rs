@@ -5,7 +5,7 @@
 pub mod agent;
 mod digest;
 pub mod feedback;
-mod json;
+pub mod json;
 #[cfg(feature = "agent")]
 pub mod layer;
 pub mod message;
