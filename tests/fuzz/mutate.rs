@@ -57,7 +57,7 @@ fn change_bytes(text: &str, random: &mut Random) -> String {
 }
 
 /// Changes one place of a value: another value there, one of another text, gone, twice, elsewhere.
-fn change_value(value: &mut Value, donor: &Value, random: &mut Random) {
+pub(crate) fn change_value(value: &mut Value, donor: &Value, random: &mut Random) {
     let place = random.below(size(value));
     let other = nth(donor, random.below(size(donor))).clone();
     let Some(at) = nth_mut(value, place) else { return };

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::{Choices, Problem, ProblemKind, Reasons, Report};
+use super::{Problem, ProblemKind, Reasons, Report, answer::View, words};
 
 /// Why a call was refused: everything that is wrong with its arguments, in one answer, and what would be right.
 ///
@@ -133,18 +133,9 @@ impl Rejection {
     /// What is wrong, a line for each problem, for a person to read.
     pub fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.problems.iter().map(Problem::to_string).collect();
-        for (name, report) in &self.reports {
-            let Some(reasons) = &report.refused else { continue };
+        for (name, report) in self.reports.iter().filter(|(_, report)| !report.is_valid()) {
             let name = super::name(name);
-            lines.extend(reasons.problems().iter().map(|problem| format!("{name}: {problem}")));
-            if !reasons.required().is_empty() {
-                let first = super::names(reasons.required().iter().map(String::as_str), "and");
-                lines.push(format!("{name}: cannot be judged before {first}"));
-            }
-            if let (Choices::Allowed(values) | Choices::Suggested(values), true) = (&report.choices, !report.is_valid())
-            {
-                lines.push(format!("{name}: {}", offered(values)));
-            }
+            lines.extend(words::of_refused(report).into_iter().map(|phrase| format!("{name}: {phrase}")));
         }
         lines.extend(self.feedback.iter().chain(&self.instructions).cloned());
         lines
@@ -153,69 +144,35 @@ impl Rejection {
     /// The rejection as the JSON object that a model gets: `ok`, `problems` of the call as a whole, `validationResults` by
     /// parameter, `feedback` and `instructions`.
     pub fn to_json(&self) -> Value {
-        let mut call = Vec::new();
-        let mut fields: Vec<(String, Report)> = Vec::new();
-        for problem in &self.problems {
-            match problem.about() {
-                None => call.push(Value::String(problem.to_string())),
-                Some(name) => add(&mut fields, name, problem),
-            }
-        }
-        for (name, report) in &self.reports {
-            match fields.iter_mut().find(|(known, _)| known == name) {
-                None => fields.push((name.clone(), report.clone())),
-                Some((_, known)) => *known = merge(known, report),
-            }
-        }
-        let mut out = Map::new();
-        out.insert("ok".into(), Value::Bool(false));
-        if !call.is_empty() {
-            out.insert("problems".into(), Value::Array(call));
-        }
-        if !fields.is_empty() {
-            let fields = fields.iter().map(|(name, report)| (name.clone(), serde_json::json!(report)));
-            out.insert("validationResults".into(), Value::Object(fields.collect()));
-        }
-        for (key, texts) in [("feedback", &self.feedback), ("instructions", &self.instructions)] {
-            if !texts.is_empty() {
-                out.insert(key.into(), serde_json::json!(texts));
-            }
-        }
-        Value::Object(out)
+        serde_json::json!(View::of(self))
     }
-}
 
-/// Which values there are to choose from, in words; of many only the first.
-fn offered(values: &[Value]) -> String {
-    const SHOWN: usize = 12;
-    if values.is_empty() {
-        return "there is no value to choose".to_owned();
+    /// The text of [`to_json`](Self::to_json), made without the tree.
+    pub fn to_json_text(&self) -> String {
+        // Nothing in it can fail to be written: all keys are texts.
+        serde_json::to_string(&View::of(self)).unwrap_or_default()
     }
-    let shown: Vec<String> = values.iter().take(SHOWN).map(super::shorten).collect();
-    let more = if values.len() > SHOWN { format!(" and {} more", values.len() - SHOWN) } else { String::new() };
-    format!("choose from {}{more}", shown.join(", "))
-}
 
-/// Adds `problem` to what is said about the parameter `name`.
-fn add(fields: &mut Vec<(String, Report)>, name: String, problem: &Problem) {
-    let at = fields.iter().position(|(known, _)| *known == name).unwrap_or(fields.len());
-    if at == fields.len() {
-        fields.push((name, Report::accepted()));
+    /// The same as [`to_json`](Self::to_json) in fewer tokens: a line for the call, a line for each parameter, then remarks
+    /// (`note`) and instructions (`do`). Values are JSON; all that may be chosen are listed.
+    ///
+    /// ```
+    /// use tool_runtime::{Rejection, feedback::{Choices, Reasons, Report}};
+    ///
+    /// let mut arrival = Report::refused("no flight goes there");
+    /// arrival.choices = Choices::Allowed(vec!["Paris".into(), "New York".into()]);
+    /// let told = Rejection::reported(vec![], vec![("departure".into(), Report::accepted()), ("arrival".into(), arrival)])
+    ///     .field("date", Report::refused(Reasons::requires("arrival")))
+    ///     .instruct("Ask where the person wants to go.");
+    /// assert_eq!(told.to_text(), "\
+    /// departure: ok
+    /// arrival: no flight goes there; choose from \"Paris\", \"New York\"
+    /// date: cannot be judged before `arrival`
+    /// do: Ask where the person wants to go.");
+    /// ```
+    pub fn to_text(&self) -> String {
+        words::of_view(&View::of(self))
     }
-    fields[at].1.add(problem);
-}
-
-/// What a tool says of a parameter, with what was wrong with it already when it was read.
-fn merge(read: &Report, told: &Report) -> Report {
-    let mut report = told.clone();
-    report.refused = match (read.refused.clone(), report.refused) {
-        (Some(first), Some(second)) => Some(first.and(second)),
-        (first, second) => first.or(second),
-    };
-    if report.choices == Choices::Open {
-        report.choices = read.choices.clone();
-    }
-    report
 }
 
 impl fmt::Display for Rejection {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize, Serializer, de::Error as _, ser::SerializeMap as _};
 use serde_json::Value;
 
-use super::{Problem, ProblemKind};
+use super::{Problem, ProblemKind, wire};
 
 /// What is said about one parameter: whether its value is accepted, why not, and what would be.
 ///
@@ -134,8 +134,8 @@ impl Serialize for Report {
         let mut map = out.serialize_map(None)?;
         map.serialize_entry("valid", &self.is_valid())?;
         if let Some(Reasons { problems, requires }) = &self.refused {
-            list(&mut map, "problems", problems)?;
-            list(&mut map, "requiresValidParameters", requires)?;
+            wire::list(&mut map, "problems", problems)?;
+            wire::list(&mut map, "requiresValidParameters", requires)?;
         }
         if let Some(value) = &self.normalized {
             map.serialize_entry("normalizedValue", value)?;
@@ -143,20 +143,11 @@ impl Serialize for Report {
         if let Some(schema) = &self.schema {
             map.serialize_entry("dynamicParameterSchema", schema)?;
         }
-        match &self.choices {
-            Choices::Open => {}
-            Choices::Allowed(values) => map.serialize_entry("allowedValues", values)?,
-            Choices::Suggested(values) => list(&mut map, "suggestedValues", values)?,
-        }
-        list(&mut map, "feedback", &self.feedback)?;
-        list(&mut map, "instructions", &self.instructions)?;
+        wire::write_choices(&mut map, &self.choices)?;
+        wire::list(&mut map, "feedback", &self.feedback)?;
+        wire::list(&mut map, "instructions", &self.instructions)?;
         map.end()
     }
-}
-
-/// Writes a list that is left out when it is empty.
-fn list<M: serde::ser::SerializeMap, T: Serialize>(map: &mut M, key: &str, items: &[T]) -> Result<(), M::Error> {
-    if items.is_empty() { Ok(()) } else { map.serialize_entry(key, items) }
 }
 
 /// A report as it crosses the wire, before it is known to make sense.
@@ -164,36 +155,29 @@ fn list<M: serde::ser::SerializeMap, T: Serialize>(map: &mut M, key: &str, items
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Wire {
     valid: bool,
+    #[serde(default, deserialize_with = "wire::present")]
     problems: Option<Vec<String>>,
+    #[serde(default, deserialize_with = "wire::present")]
     requires_valid_parameters: Option<Vec<String>>,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "wire::present")]
     normalized_value: Option<Value>,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "wire::present")]
     dynamic_parameter_schema: Option<Value>,
+    #[serde(default, deserialize_with = "wire::present")]
     allowed_values: Option<Vec<Value>>,
+    #[serde(default, deserialize_with = "wire::present")]
     suggested_values: Option<Vec<Value>>,
+    #[serde(default, deserialize_with = "wire::present")]
     feedback: Option<Vec<String>>,
+    #[serde(default, deserialize_with = "wire::present")]
     instructions: Option<Vec<String>>,
-}
-
-/// A value that is there, `null` included.
-fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(from).map(Some)
-}
-
-/// A list that is not empty where it is there.
-pub(super) fn filled<T, E: serde::de::Error>(key: &str, list: Option<Vec<T>>) -> Result<Vec<T>, E> {
-    match list {
-        Some(list) if list.is_empty() => Err(E::custom(format!("`{key}` is left out when it is empty"))),
-        list => Ok(list.unwrap_or_default()),
-    }
 }
 
 impl<'de> Deserialize<'de> for Report {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let wire = Wire::deserialize(from)?;
-        let problems = filled("problems", wire.problems)?;
-        let requires = filled("requiresValidParameters", wire.requires_valid_parameters)?;
+        let wire: Wire = wire::object(from)?;
+        let problems = wire::filled("problems", wire.problems)?;
+        let requires = wire::filled("requiresValidParameters", wire.requires_valid_parameters)?;
         let refused = match (wire.valid, problems.is_empty() && requires.is_empty()) {
             (true, true) => None,
             (false, false) => Some(Reasons { problems, requires }),
@@ -202,19 +186,13 @@ impl<'de> Deserialize<'de> for Report {
                 return Err(D::Error::custom("an invalid parameter has `problems` or `requiresValidParameters`"));
             }
         };
-        let choices = match (wire.allowed_values, filled("suggestedValues", wire.suggested_values)?) {
-            (None, suggested) if suggested.is_empty() => Choices::Open,
-            (None, suggested) => Choices::Suggested(suggested),
-            (Some(allowed), suggested) if suggested.is_empty() => Choices::Allowed(allowed),
-            _ => return Err(D::Error::custom("`allowedValues` and `suggestedValues` exclude each other")),
-        };
         Ok(Self {
             refused,
             normalized: wire.normalized_value,
             schema: wire.dynamic_parameter_schema,
-            choices,
-            feedback: filled("feedback", wire.feedback)?,
-            instructions: filled("instructions", wire.instructions)?,
+            choices: wire::choices(wire.allowed_values, wire.suggested_values)?,
+            feedback: wire::filled("feedback", wire.feedback)?,
+            instructions: wire::filled("instructions", wire.instructions)?,
         })
     }
 }

@@ -9,6 +9,7 @@
 //! resolved, `allOf` merged, unions spread out), which a writer driven by a table of [what the provider takes](Dialect)
 //! then writes down (`lower::write`).
 
+pub mod answer;
 mod bound;
 mod canonical;
 mod check;

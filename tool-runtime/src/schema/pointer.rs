@@ -89,6 +89,23 @@ fn decoded(fragment: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
+/// A pointer as a URI fragment.
+pub(super) fn encoded(pointer: &str) -> String {
+    let mut text = String::with_capacity(pointer.len());
+    for byte in pointer.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/?".contains(&byte) {
+            text.push(byte.into());
+        } else {
+            text.push('%');
+            text.extend(
+                [byte >> 4, byte & 15]
+                    .map(|half| char::from_digit(half.into(), 16).map_or('0', |digit| digit.to_ascii_uppercase())),
+            );
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -165,24 +165,7 @@ fn link(schema: &mut Value, moved: &HashMap<String, String>) {
         && let Some(target) = reference.strip_prefix(MARK)
     {
         let place = moved.get(target).map_or("", String::as_str);
-        *reference = format!("#{}", encoded(place));
+        *reference = format!("#{}", pointer::encoded(place));
     }
     words::visit_children(map, |_, _, child| link(child, moved));
-}
-
-/// A pointer as a URI fragment.
-fn encoded(pointer: &str) -> String {
-    let mut text = String::with_capacity(pointer.len());
-    for byte in pointer.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/?".contains(&byte) {
-            text.push(byte.into());
-        } else {
-            text.push('%');
-            text.extend(
-                [byte >> 4, byte & 15]
-                    .map(|half| char::from_digit(half.into(), 16).map_or('0', |digit| digit.to_ascii_uppercase())),
-            );
-        }
-    }
-    text
 }

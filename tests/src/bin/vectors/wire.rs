@@ -1,0 +1,129 @@
+//! `wire`: is this JSON a legal answer, or part of one, for these schemas?
+//!
+//! The compact schema is asked, by the crate `jsonschema` and by our own validator; and what is legal must be read by
+//! [`Answer`] or [`Report`] and written again as it was.
+//!
+//! `{"$undefined": true}` stays as it is here: these cases ask whether the key may be there.
+
+use serde_json::{Value, json};
+use tool_runtime::feedback::{Answer, Report};
+use tool_runtime::schema::{Validator, answer};
+
+pub(crate) fn run(case: &Value) -> Result<(), String> {
+    let spec = &case["schema"];
+    // The one thing about an output that a recorded JSON Schema does not say: that it may be left out.
+    let is_optional = case["name"].as_str().is_some_and(|name| name.contains("optional()"));
+    let schema = Part::read(spec, is_optional)?;
+    let theirs = jsonschema::options()
+        .should_validate_formats(true)
+        .build(&schema.0)
+        .map_err(|error| format!("not a schema: {error}"))?;
+    let ours = Validator::compile(&schema.0).map_err(|error| error.to_string())?;
+    let calls = case["calls"].as_array().ok_or("no calls")?;
+    for call in calls {
+        let (value, expected) = (&call["input"], call["valid"].as_bool().ok_or("`valid` is not said")?);
+        if theirs.is_valid(value) != expected {
+            return Err(format!("expected valid: {expected}, got {}, for {value}", !expected));
+        }
+        // It leaves patterns out that need backtracking, and says so.
+        if ours.is_valid(value) != expected && (expected || ours.warnings().is_empty()) {
+            return Err(format!("our validator differs from jsonschema for {value}"));
+        }
+        if expected {
+            read_again(spec, value).map_err(|error| format!("{error}, for {value}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// A part of the answer's schema, by the name of what makes it.
+struct Part(Value);
+
+impl Part {
+    fn read(spec: &Value, is_optional: bool) -> Result<Self, String> {
+        let name = spec["builder"].as_str().ok_or("no builder")?;
+        let output = |spec: &Value, at| -> Result<Value, String> {
+            let output = schema(spec, at)?;
+            Ok(if is_optional { json!({ "anyOf": [output, { "type": "null" }] }) } else { output.clone() })
+        };
+        Ok(Self(match name {
+            "nonEmptyArray" => answer::list_of(schema(spec, 0)?),
+            "mkFeedbackAndInstructionsSchema" => answer::remarks(),
+            "mkAcceptableValuesSchema" => answer::choices(schema(spec, 0)?),
+            "mkParameterValidationFailureReasonsSchema" => answer::reasons(&names(schema(spec, 0)?)?),
+            "mkParameterValidationResultSchema" => answer::report(schema(spec, 0)?, &names(schema(spec, 1)?)?),
+            "mkValueFailureFeedbackSchema" => answer::value_reasons(schema(spec, 0)?),
+            "mkValidationResultsSchema" => answer::reports(record(spec)?, &[]),
+            "mkToolCallSuccessSchema" => answer::success(Some(&output(spec, 0)?)),
+            "mkToolCallFailureSchema" => answer::failure(input_of_failure(spec)?, &[]),
+            "mkToolCallResultSchema" => {
+                let input = input_of_failure(&spec["args"][1])?;
+                answer::of(input, Some(&output(&spec["args"][0], 0)?), &[])
+            }
+            "mkTool2AgentSchema" => answer::of(schema(spec, 0)?, Some(&output(spec, 1)?), &[]),
+            other => return Err(format!("no such part: {other}")),
+        }))
+    }
+}
+
+fn schema(spec: &Value, at: usize) -> Result<&Value, String> {
+    spec["args"][at].get("jsonSchema").ok_or_else(|| format!("argument {at} of {} is no schema", spec["builder"]))
+}
+
+/// The names that a schema of texts lists.
+fn names(schema: &Value) -> Result<Vec<&str>, String> {
+    let all = match (schema.get("enum"), schema.get("const")) {
+        (Some(all), _) => all.as_array().map(|all| all.iter().filter_map(Value::as_str).collect()),
+        (None, Some(one)) => one.as_str().map(|one| vec![one]),
+        (None, None) => None,
+    };
+    all.ok_or_else(|| format!("not a list of names: {schema}"))
+}
+
+/// The input of `mkValidationResultsSchema`, whose second argument says again which names it has.
+fn record(spec: &Value) -> Result<&Value, String> {
+    let input = schema(spec, 0)?;
+    let known: Vec<&str> =
+        input["properties"].as_object().into_iter().flat_map(|all| all.keys().map(String::as_str)).collect();
+    match spec["args"].get(1) {
+        Some(_) if names(schema(spec, 1)?)? != known => Err(format!("the names are not those of {input}")),
+        _ => Ok(input),
+    }
+}
+
+/// The input of `mkToolCallFailureSchema`, whose argument is what is said of it.
+fn input_of_failure(spec: &Value) -> Result<&Value, String> {
+    let said = &spec["args"][0];
+    match said["builder"].as_str() {
+        Some("mkValidationResultsSchema") => record(said),
+        Some("mkValueFailureFeedbackSchema") => schema(said, 0),
+        _ => Err("a failure of something unknown".to_owned()),
+    }
+}
+
+/// Whether what is legal is read, and written as it was.
+fn read_again(spec: &Value, value: &Value) -> Result<(), String> {
+    let written = match spec["builder"].as_str() {
+        Some("mkParameterValidationResultSchema") => {
+            serde_json::from_value::<Report>(value.clone()).map(|read| json!(read))
+        }
+        Some(
+            "mkToolCallFailureSchema" | "mkToolCallSuccessSchema" | "mkToolCallResultSchema" | "mkTool2AgentSchema",
+        ) if !is_excepted(spec, value) => serde_json::from_value::<Answer>(value.clone()).map(|read| json!(read)),
+        _ => return Ok(()),
+    };
+    match written {
+        Ok(written) if written == *value => Ok(()),
+        Ok(written) => Err(format!("written again as {written}")),
+        Err(error) => Err(format!("not read: {error}")),
+    }
+}
+
+/// What the original lets through and our reader does not: an output with a key of the answer, which we refuse where it is
+/// declared; and reports on no parameter of an input that has none, which we never write.
+fn is_excepted(spec: &Value, value: &Value) -> bool {
+    let schemas = ["/args/0/jsonSchema", "/args/1/jsonSchema", "/args/0/args/0/jsonSchema"];
+    let collides =
+        schemas.iter().filter_map(|at| spec.pointer(at)).any(|schema| !answer::collisions(schema).is_empty());
+    collides || value["validationResults"].as_object().is_some_and(serde_json::Map::is_empty)
+}

@@ -1,0 +1,76 @@
+//! The runner of recorded cases, as it is used.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use serde_json::Value;
+
+fn vectors(files: &[PathBuf]) -> (Output, Vec<String>) {
+    let output = Command::new(env!("CARGO_BIN_EXE_vectors")).args(files).output().unwrap();
+    let lines = String::from_utf8(output.stdout.clone()).unwrap().lines().map(str::to_owned).collect();
+    (output, lines)
+}
+
+fn own(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors").join(name)
+}
+
+/// Cases that are not part of the repository, if they are there.
+fn shared() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/vectors");
+    let files = folder.read_dir().into_iter().flatten().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|kind| kind == "json")).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn our_own_cases_pass() {
+    let (output, lines) = vectors(&[own("wire.json")]);
+    assert!(output.status.success(), "{}", lines.join("\n"));
+    let last = lines.last().unwrap();
+    let cases: Vec<Value> = serde_json::from_str(&fs::read_to_string(own("wire.json")).unwrap()).unwrap();
+    assert_eq!(*last, format!("{} passed, 0 failed", cases.len()));
+}
+
+#[test]
+fn what_differs_is_told() {
+    let (output, lines) = vectors(&[own("wrong.json")]);
+    assert_eq!(output.status.code(), Some(1));
+    let expected = [
+        r#"FAILED expects what is not so: expected valid: true, got false, for {"ok":false}"#,
+        "FAILED a part that there is not: no such part: mkNothing",
+        "FAILED a kind that there is not: kind not run yet: teapot",
+        "skipped a kind of others (ai-sdk: what another library sends to a model)",
+        "ok a right one",
+        "1 skipped",
+        "1 passed, 3 failed",
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn a_file_that_is_no_list_of_cases_is_told_apart() {
+    for file in ["/nowhere.json", file!()] {
+        let (output, lines) = vectors(&[PathBuf::from(file)]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(lines.is_empty() && !output.stderr.is_empty());
+    }
+    let (output, _) = vectors(&[]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn shared_cases_pass() {
+    for file in shared() {
+        let cases: Vec<Value> = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        let (_, lines) = vectors(&[file]);
+        assert_eq!(lines.len(), cases.len() + 2);
+        let failed: Vec<&String> =
+            lines.iter().filter(|line| line.starts_with("FAILED") && !line.contains(": kind not run yet: ")).collect();
+        assert!(failed.is_empty(), "{failed:#?}");
+    }
+}
