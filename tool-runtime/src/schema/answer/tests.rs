@@ -21,8 +21,8 @@ fn check(schema: &Value, accepted: &[Value], refused: &[Value]) {
 }
 
 /// A report of the parameter `name` that gives `value`.
-fn normalized(name: &str, value: Value) -> Value {
-    json!({ "ok": false, "validationResults": { name: { "valid": true, "normalizedValue": value } } })
+fn normalized(name: &str, value: impl Into<Value>) -> Value {
+    json!({ "ok": false, "validationResults": { name: { "valid": true, "normalizedValue": value.into() } } })
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
