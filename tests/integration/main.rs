@@ -25,3 +25,4 @@ mod sealed;
 mod shared;
 mod terminal;
 mod toolset;
+mod wide;
