@@ -26,3 +26,4 @@ mod sealed;
 mod shared;
 mod terminal;
 mod toolset;
+mod wide;

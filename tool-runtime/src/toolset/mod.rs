@@ -78,7 +78,9 @@ impl Toolset {
     #[track_caller]
     #[allow(clippy::needless_pass_by_value, reason = "the macro gives it away")]
     pub fn bind<S: State>(state: Arc<S>, parts: &[Part<S>]) -> Self {
-        let bound = |part: &Part<S>| Arc::new(Bound { part: *part, state: Arc::clone(&state) }) as Arc<dyn DynTool>;
+        let bound = |part: &Part<S>| {
+            Arc::new(Bound { def: (part.def)(), start: part.start, state: Arc::clone(&state) }) as Arc<dyn DynTool>
+        };
         match Self::of(parts.iter().map(bound).collect()) {
             Ok(tools) => tools,
             Err(error) => panic!("{error}"),

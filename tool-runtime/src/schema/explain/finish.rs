@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use crate::feedback::{Problem, ProblemKind, name};
 
-/// How many problems are told.
-const MOST: usize = 32;
+/// How many problems are told: one for each parameter that a tool can have.
+const MOST: usize = 64;
 
 /// How many problems are looked for.
 const MOST_KEPT: usize = 1_000;

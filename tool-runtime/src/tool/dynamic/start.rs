@@ -36,6 +36,9 @@ pub trait Validators: Tool {
         std::future::ready(Ok(())).boxed()
     }
 
+    /// Whether a person must approve a call with this input first.
+    fn asks(input: &Self::Input) -> bool;
+
     /// The work of the call.
     fn work<'a>(input: Self::Input, states: Self::States<'a>, cx: &'a Context) -> CallFuture<'a>;
 }

@@ -114,15 +114,18 @@ impl Validators for Trip {
         }
     }
 
+    fn asks(_: &Self) -> bool {
+        false
+    }
+
     fn work<'a>(input: Self, _: Self::States<'a>, _: &'a Context) -> CallFuture<'a> {
         async move { Ok(Output::json(&format!("{} {} {}", input.from, input.to, input.seats))?) }.boxed()
     }
 }
 
 impl Bind<Flights> for Trip {
-    fn part() -> Part<Flights> {
-        Part { def: &DEF, start: Start::Asking(|state, text, cx| settle::<Self>(text, (state,), cx)) }
-    }
+    const PART: Part<Flights> =
+        Part { def: Self::def, start: Start::Asking(|state, text, cx| settle::<Self>(text, (state,), cx)) };
 }
 
 fn tools() -> Toolset {
