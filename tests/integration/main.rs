@@ -13,6 +13,7 @@ mod bad_input;
 mod context;
 mod declare;
 mod decode;
+mod dynamic;
 mod explain;
 mod guards;
 mod idempotency;
