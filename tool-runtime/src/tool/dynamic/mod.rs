@@ -5,6 +5,7 @@
 //! [`start`] bring it together with the parameters of a declared tool.
 
 mod board;
+mod call;
 mod engine;
 mod plan;
 mod read;
@@ -13,9 +14,12 @@ mod start;
 mod verdict;
 
 pub use board::{Board, Keep, Keeping, Kept, Settled};
+pub(crate) use call::{Call, conclude};
 pub use engine::Asking;
-pub(crate) use engine::{Asked, ask_all};
+pub(crate) use engine::{Asked, UNCHECKED, ask_all};
 pub use plan::Node;
+pub(crate) use plan::Shape;
+pub(crate) use read::Reading;
 pub use said::{Later, Said, Validate, given, validator};
 pub use start::{Known, Raw, Validators, settle};
 pub use verdict::{IntoVerdict, Verdict};

@@ -1,0 +1,99 @@
+//! The parameters of one call, while their validators are asked, and what comes of it.
+
+use futures_util::FutureExt;
+use serde_json::Value;
+
+use super::{Asked, Asking, Board, Settled, Shape, board::Kept};
+use crate::feedback::{Problem, Reasons, Rejection, Report};
+use crate::json;
+
+/// The parameters of a call while their validators are asked.
+pub(crate) struct Call<'c, S, F> {
+    shape: &'c S,
+    values: Vec<Option<Kept>>,
+    faults: Vec<Option<Report>>,
+    /// The static parameters that are wrong: validators need them all.
+    bad: Option<Reasons>,
+    ask: F,
+}
+
+impl<'c, S: Shape, F> Call<'c, S, F> {
+    /// A call of a tool of this shape, with what could be read of each parameter, and what is wrong with it.
+    pub(crate) fn new<'b>(shape: &'c S, values: Vec<Option<Kept>>, faults: Vec<Option<Report>>, ask: F) -> Self
+    where
+        F: FnMut(usize, Option<Kept>) -> Asking<'b>,
+    {
+        Self { shape, values, faults, bad: None, ask }
+    }
+
+    /// Settles the static parameters: they are as they were read.
+    pub(crate) fn settle_static(&mut self, board: &Board) {
+        for index in (0..self.shape.fields()).filter(|field| !self.shape.is_dynamic(*field)) {
+            let settled = match (self.faults[index].take(), self.values[index].take()) {
+                (None, Some(value)) => Settled::accepted(value),
+                (fault, _) => {
+                    let name = self.shape.name(index);
+                    self.bad = Some(match self.bad.take() {
+                        Some(bad) => bad.and_requires(name),
+                        None => Reasons::requires(name),
+                    });
+                    Settled::refused(fault.unwrap_or_else(Report::accepted))
+                }
+            };
+            board.settle(index, settled);
+        }
+    }
+}
+
+impl<'b, S: Shape, F: FnMut(usize, Option<Kept>) -> Asking<'b>> Asked<'b> for Call<'_, S, F> {
+    fn shape(&self) -> &impl Shape {
+        self.shape
+    }
+
+    fn ask(&mut self, node: usize) -> Asking<'b> {
+        let field = self.shape.field(node);
+        let fault = self.faults[field].take();
+        if let Some(bad) = &self.bad {
+            let report = Report::refused(bad.clone());
+            return Asking::Told(Settled::refused(report).with_fault(fault));
+        }
+        let given = self.values[field].take().filter(|_| fault.is_none());
+        match ((self.ask)(node, given), fault) {
+            (asking, None) => asking,
+            (Asking::Told(settled), fault) => Asking::Told(settled.with_fault(fault)),
+            (Asking::Later(work), fault) => Asking::Later(work.map(|settled| settled.with_fault(fault)).boxed()),
+        }
+    }
+}
+
+/// The arguments with what validators changed in them, if they changed anything; or why the call is refused.
+pub(crate) fn conclude(
+    shape: &impl Shape,
+    text: &str,
+    problems: Vec<Problem>,
+    settled: &[Option<Settled>],
+) -> Result<Option<Box<str>>, Rejection> {
+    let fields = || (0..shape.nodes()).map(|node| shape.field(node));
+    let told = || fields().filter_map(|field| Some((shape.name(field), settled[field].as_ref()?)));
+    if !problems.is_empty() || settled.iter().flatten().any(|settled| settled.value.is_none()) {
+        let reports = told().flat_map(|(name, settled)| settled.reports(name)).collect();
+        let causes = settled.iter().flatten().filter_map(|settled| settled.cause.clone());
+        return Err(Rejection::reported(problems, reports).because(causes));
+    }
+    let changes: Vec<(&str, &Value)> =
+        told().filter_map(|(name, settled)| Some((name, settled.changed.as_ref()?))).collect();
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    let mut entries = json::entries(text);
+    for (name, value) in changes {
+        let value = value.to_string();
+        match entries.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) => *known = value,
+            None => entries.push((name.to_owned(), value)),
+        }
+    }
+    let entries: Vec<String> =
+        entries.iter().map(|(name, value)| format!("{}:{value}", Value::from(name.as_str()))).collect();
+    Ok(Some(format!("{{{}}}", entries.join(",")).into()))
+}
