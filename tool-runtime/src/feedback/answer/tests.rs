@@ -1,3 +1,5 @@
+//! Answers that are written are read, and what the wire forbids is refused.
+
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

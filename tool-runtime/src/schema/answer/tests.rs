@@ -1,3 +1,5 @@
+//! What the schemas of answers accept and refuse, and how large they are.
+
 use serde_json::{Value, json};
 
 use super::*;
