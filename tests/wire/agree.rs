@@ -4,7 +4,7 @@
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
-use tool_runtime::feedback::{Answer, Body, Choices, Refusal, Report};
+use tool_runtime::feedback::{Answer, Body, Choices, Reasons, Refusal, Report};
 use tool_runtime::schema::answer;
 
 use crate::mutate::{Random, change_value};
@@ -91,7 +91,7 @@ fn is_of_call(refusal: &Refusal) -> bool {
 fn said(fields: &[(&str, Validator)], (name, report): &(String, Report)) -> bool {
     let known = |name: &String| fields.iter().find(|(known, _)| known == name);
     let Some((_, schema)) = known(name) else { return false };
-    let required = report.refused.iter().flat_map(|reasons| reasons.required());
+    let required = report.refused.iter().flat_map(Reasons::required);
     required.into_iter().all(|name| known(name).is_some()) && fits(schema, report.normalized.as_ref(), &report.choices)
 }
 

@@ -4,7 +4,7 @@
 /// by one.
 ///
 /// A capable model gets along without it, from the answers alone; with it, it does not ask for what a call would tell.
-/// It costs about 300 tokens, so say it once for all tools.
+/// It costs about 350 tokens, so say it once for all tools.
 ///
 /// ```
 /// use tool_runtime::feedback::PROTOCOL;

@@ -221,7 +221,7 @@ impl CallResult {
 }
 
 fn told(feedback: &Rejection) -> Part {
-    Part::Json { json: feedback.to_json().to_string() }
+    Part::Json { json: feedback.to_json_text() }
 }
 
 fn unknown(name: &str, suggestion: Option<&str>) -> String {

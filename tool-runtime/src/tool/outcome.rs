@@ -56,7 +56,7 @@ impl CallError {
     /// What the model is told: text, or the JSON of a rejection.
     pub fn for_model(&self) -> Part {
         match self.feedback() {
-            Some(feedback) => Part::Json { json: feedback.to_json().to_string() },
+            Some(feedback) => Part::Json { json: feedback.to_json_text() },
             None => Part::text(self.told()),
         }
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
 
-use crate::feedback::{Choices, Problem, ProblemKind, Reasons, Rejection, Report, wire, words};
+use crate::feedback::{Choices, Problem, ProblemKind, Rejection, Report, wire, words};
 
 /// The answer to a call that was refused: why, of the call as a whole and by parameter; or, where the input is one value and
 /// no object of parameters, of that value.
@@ -131,7 +131,7 @@ impl<'a> View<'a> {
         let (mut call, mut reports) = (Vec::new(), Vec::<(Cow<'a, str>, Cow<'a, Report>)>::new());
         for problem in rejection.problems() {
             match problem.about() {
-                None => call.push(told(problem)),
+                None => call.push(Cow::Owned(problem.to_string())),
                 Some(name) => {
                     let at = reports.iter().position(|(known, _)| *known == name).unwrap_or(reports.len());
                     if at == reports.len() {
@@ -143,9 +143,11 @@ impl<'a> View<'a> {
         }
         let read = reports.len();
         for (name, report) in rejection.reports() {
-            match reports[..read].iter_mut().find(|(known, _)| *known == **name) {
+            match reports.iter().position(|(known, _)| *known == **name) {
                 None => reports.push((Cow::Borrowed(name), Cow::Borrowed(report))),
-                Some((_, known)) => *known = Cow::Owned(merged(known, report)),
+                Some(at) if at < read => reports[at].1 = Cow::Owned(merged(&reports[at].1, report)),
+                // Told twice: the last counts.
+                Some(at) => reports[at].1 = Cow::Borrowed(report),
             }
         }
         if call.is_empty() && reports.is_empty() {
@@ -164,15 +166,11 @@ impl<'a> View<'a> {
     }
 }
 
-fn told(problem: &Problem) -> Cow<'_, str> {
-    Cow::Owned(problem.to_string())
-}
-
 /// What a tool says of a parameter, with what was wrong with it already when it was read.
 fn merged(read: &Report, told: &Report) -> Report {
     let mut report = told.clone();
     report.refused = match (read.refused.clone(), report.refused) {
-        (Some(first), Some(second)) => Some(Reasons::and(first, second)),
+        (Some(first), Some(second)) => Some(first.and(second)),
         (first, second) => first.or(second),
     };
     if report.choices == Choices::Open {

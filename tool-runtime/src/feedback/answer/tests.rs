@@ -1,3 +1,5 @@
+//! Answers that are written are read, and what the wire forbids is refused.
+
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -197,4 +199,13 @@ fn others_may_have_a_field_called_value() {
 fn a_record_without_a_reason_is_still_a_refusal() {
     let told: Rejection = serde_json::from_str(r#"{"problems":[]}"#).expect("a record");
     assert!(serde_json::from_str::<Answer>(&told.to_json_text()).is_ok(), "{}", told.to_json());
+}
+
+#[test]
+fn a_parameter_is_told_of_once() {
+    let reports = ["first", "last"].map(|text| ("a".to_owned(), Report::refused(text)));
+    let told = Rejection::reported(vec![Problem::new("/a", ProblemKind::Told, "read")], reports.into());
+    assert_eq!(told.to_json_text(), told.to_json().to_string());
+    let read = Rejection::reported(Vec::new(), told.reports().to_vec());
+    assert_eq!(read.to_json_text(), r#"{"ok":false,"validationResults":{"a":{"valid":false,"problems":["last"]}}}"#);
 }

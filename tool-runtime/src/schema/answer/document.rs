@@ -13,13 +13,15 @@ pub(super) struct Document {
 }
 
 /// An object with these properties and no others.
-pub(super) fn object(properties: Value, required: &[&str]) -> Value {
-    let mut schema = json!({ "type": "object", "properties": properties });
+pub(super) fn object(properties: impl Into<Value>, required: &[&str]) -> Value {
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), "object".into());
+    schema.insert("properties".to_owned(), properties.into());
     if !required.is_empty() {
-        schema["required"] = json!(required);
+        schema.insert("required".to_owned(), required.into());
     }
-    schema["additionalProperties"] = Value::Bool(false);
-    schema
+    schema.insert("additionalProperties".to_owned(), false.into());
+    Value::Object(schema)
 }
 
 /// Any number of these items.
@@ -51,10 +53,8 @@ impl Document {
 
     /// A stranger's schema, where it is needed: itself if it is short, else a reference to it.
     pub(super) fn value(&mut self, name: &str, schema: &Value) -> Value {
-        if is_short(schema) {
-            return schema.clone();
-        }
-        self.define(name, |_| moved(schema, schema, &format!("#/$defs/{name}"), true))
+        let written = moved(schema, schema, &format!("#/$defs/{name}"), true);
+        if is_short(&written) { written } else { self.define(name, |_| written) }
     }
 
     /// A list of at least one text.

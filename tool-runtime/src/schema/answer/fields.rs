@@ -46,7 +46,7 @@ impl<'a> Fields<'a> {
             properties.insert(name.to_owned(), of_value(report, &value));
         }
         let is_empty = properties.is_empty();
-        let mut schema = object(Value::Object(properties), &[]);
+        let mut schema = object(properties, &[]);
         if !is_empty {
             schema["minProperties"] = 1.into();
         }
@@ -67,8 +67,9 @@ impl<'a> Fields<'a> {
     fn value(&self, document: &mut Document, name: &str, schema: &Value, is_own: bool) -> Value {
         const PLACE: &str = "#/$defs/input";
         let moved = |schema| moved(schema, self.input.unwrap_or(&Value::Null), PLACE, true);
-        if is_short(schema) {
-            return moved(schema);
+        let written = moved(schema);
+        if is_short(&written) {
+            return written;
         }
         if let Some(input) = self.input {
             document.define("input", |_| moved(input));
@@ -77,7 +78,7 @@ impl<'a> Fields<'a> {
             let place = pointer::encoded(&pointer::push(&self.at, name));
             return json!({ "$ref": format!("{PLACE}{place}") });
         }
-        document.define(&format!("input.{name}"), |_| moved(schema))
+        document.define(&format!("input.{name}"), |_| written)
     }
 }
 

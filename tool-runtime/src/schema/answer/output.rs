@@ -131,7 +131,9 @@ fn open(root: &Value, schema: &mut Value, followed: &mut usize, level: usize) {
     }
     for word in ["allOf", "anyOf", "oneOf"] {
         if let Some(Value::Array(parts)) = map.get_mut(word) {
-            parts.iter_mut().for_each(|part| open(root, part, followed, level + 1));
+            for part in parts {
+                open(root, part, followed, level + 1);
+            }
         }
     }
 }

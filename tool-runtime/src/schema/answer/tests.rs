@@ -1,3 +1,5 @@
+//! What the schemas of answers accept and refuse, and how large they are.
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -21,8 +23,8 @@ fn check(schema: &Value, accepted: &[Value], refused: &[Value]) {
 }
 
 /// A report of the parameter `name` that gives `value`.
-fn normalized(name: &str, value: Value) -> Value {
-    json!({ "ok": false, "validationResults": { name: { "valid": true, "normalizedValue": value } } })
+fn normalized(name: &str, value: impl Into<Value>) -> Value {
+    json!({ "ok": false, "validationResults": { name: { "valid": true, "normalizedValue": value.into() } } })
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
