@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::{DynamicToolBuilder, NameError, check_name};
+use super::{DynamicToolBuilder, NameError, check_name, compat::CompatToolBuilder};
 use crate::feedback::{Problem, ProblemKind, Rejection, malformed, shorten};
 use crate::json::{self as text, Read};
 use crate::schema::{Schema, Validator};
@@ -193,6 +193,11 @@ impl RuntimeToolBuilder {
         DynamicToolBuilder::new(self)
     }
 
+    /// The same as tool2agent's `toolBuilder` does it: see [`compat`](super::compat).
+    pub fn compat(self) -> CompatToolBuilder {
+        CompatToolBuilder::new(self)
+    }
+
     /// Takes the schema of the arguments.
     pub(super) fn take_input(&mut self) -> Value {
         self.input.take().unwrap_or(Value::Bool(true))
@@ -221,22 +226,26 @@ impl RuntimeToolBuilder {
     }
 
     fn finish(mut self, handler: Option<Box<Handler>>) -> Result<RuntimeTool, NameError> {
-        check_name(&self.name)?;
         let mut warnings = Vec::new();
         let schema = self.take_input();
         let input = compile("arguments", &schema, &mut warnings);
         self.traits.unvalidated = input.is_none();
         let output = self.output.as_ref().and_then(|schema| compile("output", schema, &mut warnings));
         let shown = if input.is_some() { of_object(schema) } else { outline(&schema) };
-        let spec = ToolSpec {
+        Ok(RuntimeTool { spec: Arc::new(self.spec(Schema::new(shown))?), input, output, warnings, handler })
+    }
+
+    /// What is known about the tool, with the schema that a model is shown.
+    pub(super) fn spec(self, input: Schema) -> Result<ToolSpec, NameError> {
+        check_name(&self.name)?;
+        Ok(ToolSpec {
             name: self.name,
             title: self.title,
             description: self.description,
-            input: Arc::new(Schema::new(shown)),
+            input: Arc::new(input),
             output: self.output.map(|schema| Arc::new(Schema::new(schema))),
             traits: self.traits,
-        };
-        Ok(RuntimeTool { spec: Arc::new(spec), input, output, warnings, handler })
+        })
     }
 }
 
