@@ -52,11 +52,10 @@ impl<'b, S: Shape, F: FnMut(usize, Option<Kept>) -> Asking<'b>> Asked<'b> for Ca
 
     fn ask(&mut self, node: usize) -> Asking<'b> {
         let field = self.shape.field(node);
-        let fault = self.faults[field].take();
         if let Some(bad) = &self.bad {
-            let report = Report::refused(bad.clone());
-            return Asking::Told(Settled::refused(report).with_fault(fault));
+            return Asking::Told(self.wait(node, bad.clone()));
         }
+        let fault = self.faults[field].take();
         let given = self.values[field].take().filter(|_| fault.is_none());
         match ((self.ask)(node, given), fault) {
             (asking, None) => asking,
@@ -64,24 +63,36 @@ impl<'b, S: Shape, F: FnMut(usize, Option<Kept>) -> Asking<'b>> Asked<'b> for Ca
             (Asking::Later(work), fault) => Asking::Later(work.map(|settled| settled.with_fault(fault)).boxed()),
         }
     }
+
+    fn wait(&mut self, node: usize, reasons: Reasons) -> Settled {
+        let mut report = self.faults[self.shape.field(node)].take().unwrap_or_else(Report::accepted);
+        report.refused = Some(match report.refused {
+            Some(first) => first.and(reasons),
+            None => reasons,
+        });
+        Settled::refused(report)
+    }
 }
 
-/// The arguments with what validators changed in them, if they changed anything; or why the call is refused.
+/// The arguments with what validators changed in them, if they changed anything; or why the call is refused. What is told is
+/// taken out of `settled`.
 pub(crate) fn conclude(
     shape: &impl Shape,
     text: &str,
     problems: Vec<Problem>,
-    settled: &[Option<Settled>],
+    settled: &mut [Option<Settled>],
 ) -> Result<Option<Box<str>>, Rejection> {
-    let fields = || (0..shape.nodes()).map(|node| shape.field(node));
-    let told = || fields().filter_map(|field| Some((shape.name(field), settled[field].as_ref()?)));
+    let fields = (0..shape.nodes()).map(|node| shape.field(node));
     if !problems.is_empty() || settled.iter().flatten().any(|settled| settled.value.is_none()) {
-        let reports = told().flat_map(|(name, settled)| settled.reports(name)).collect();
-        let causes = settled.iter().flatten().filter_map(|settled| settled.cause.clone());
+        let mut reports = Vec::with_capacity(shape.nodes());
+        for field in fields {
+            reports.extend(settled[field].iter_mut().flat_map(|settled| settled.take_reports(shape.name(field))));
+        }
+        let causes = settled.iter_mut().flatten().filter_map(|settled| settled.cause.take());
         return Err(Rejection::reported(problems, reports).because(causes));
     }
-    let changes: Vec<(&str, &Value)> =
-        told().filter_map(|(name, settled)| Some((name, settled.changed.as_ref()?))).collect();
+    let changed = |field: usize| Some((shape.name(field), settled[field].as_ref()?.changed.as_ref()?));
+    let changes: Vec<(&str, &Value)> = fields.filter_map(changed).collect();
     if changes.is_empty() {
         return Ok(None);
     }

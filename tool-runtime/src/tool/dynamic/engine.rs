@@ -37,11 +37,14 @@ pub(crate) trait Asked<'b> {
     fn shape(&self) -> &impl Shape;
     /// Asks the validator of the one at `node`.
     fn ask(&mut self, node: usize) -> Asking<'b>;
+    /// What is told of the one at `node`, which cannot be judged for these reasons.
+    fn wait(&mut self, node: usize, reasons: Reasons) -> Settled;
 }
 
 /// Asks all validators, each when what it waits for is settled; the board is full then.
 pub(crate) async fn ask_all<'b>(asked: &mut impl Asked<'b>, board: &'b Board) {
-    let mut running = FuturesUnordered::new();
+    // Most tools' validators all answer at once.
+    let mut running = None;
     let mut waiting: Vec<usize> = (0..asked.shape().nodes()).collect();
     loop {
         waiting.retain(|node| {
@@ -54,10 +57,13 @@ pub(crate) async fn ask_all<'b>(asked: &mut impl Asked<'b>, board: &'b Board) {
             let field = shape.field(node);
             match begin(asked, node, board) {
                 Asking::Told(settled) => board.settle(field, settled),
-                Asking::Later(work) => running.push(work.map(move |settled| (field, settled))),
+                Asking::Later(work) => {
+                    running.get_or_insert_with(FuturesUnordered::new).push(work.map(move |settled| (field, settled)))
+                }
             }
             false
         });
+        let Some(running) = &mut running else { return };
         let Some((field, settled)) = running.next().await else { return };
         board.settle(field, settled);
     }
@@ -68,7 +74,7 @@ fn begin<'b>(asked: &mut impl Asked<'b>, node: usize, board: &'b Board) -> Askin
     let mut missing = shape.requires(node).iter().filter(|field| !board.has(**field)).map(|field| shape.name(*field));
     if let Some(first) = missing.next() {
         let reasons = missing.fold(Reasons::requires(first), Reasons::and_requires);
-        return Asking::Told(Settled::refused(Report::refused(reasons)));
+        return Asking::Told(asked.wait(node, reasons));
     }
     match catch_unwind(AssertUnwindSafe(|| asked.ask(node))) {
         Ok(Asking::Told(settled)) => Asking::Told(settled),

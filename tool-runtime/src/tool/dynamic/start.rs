@@ -126,8 +126,8 @@ where
         let mut call = Call::new(&shape, values, reading.faults, |node, given| T::ask(node, given, known));
         call.settle_static(&board);
         ask_all(&mut call, &board).await;
-        let settled: Vec<_> = board.into_settled().collect();
-        let normalized = conclude(&shape, text, reading.problems, &settled).map_err(Refused::Arguments)?;
+        let mut settled: Vec<_> = board.into_settled().collect();
+        let normalized = conclude(&shape, text, reading.problems, &mut settled).map_err(Refused::Arguments)?;
         let input = put::<T>(settled);
         let board = Board::new(0);
         let known = Known { board: &board, raw: &raw, states: &states, call: cx };

@@ -8,7 +8,7 @@ use super::{DynamicTool, Known};
 use crate::feedback::{Problem, Rejection, Report};
 use crate::tool::{
     CallError, Context, Started,
-    dynamic::{Board, Call, Kept, Reading, Settled, Shape, UNCHECKED, ask_all, conclude, given},
+    dynamic::{Board, Call, Kept, Reading, Settled, Shape, UNCHECKED, ask_all, conclude},
 };
 
 impl DynamicTool {
@@ -16,18 +16,17 @@ impl DynamicTool {
         let shape = &*self.parameters;
         let (mut arguments, reading) = self.read(text)?;
         let values = self.values(&mut arguments, &reading);
-        let given_ = Arc::new(arguments);
+        let given = Arc::new(arguments);
         let board = Board::new(shape.fields());
         let mut call = Call::new(shape, values, reading.faults, |node, value| {
-            let (value, before) = given(value);
-            (self.validators[node])(value, before, Known::new(&self.parameters, &given_, node, &board, cx))
+            (self.validators[node])(value, Known::new(&self.parameters, &given, node, &board, cx))
         });
         call.settle_static(&board);
         ask_all(&mut call, &board).await;
         drop(call);
-        let settled: Vec<_> = board.into_settled().collect();
-        let normalized = conclude(shape, text, reading.problems, &settled)?;
-        let arguments = self.accepted(Arc::unwrap_or_clone(given_), settled);
+        let mut settled: Vec<_> = board.into_settled().collect();
+        let normalized = conclude(shape, text, reading.problems, &mut settled)?;
+        let arguments = self.accepted(Arc::unwrap_or_clone(given), settled);
         if normalized.is_some() {
             self.check_accepted(&arguments)?;
         }
@@ -71,10 +70,10 @@ impl DynamicTool {
     }
 
     /// The arguments with the values that were accepted.
-    fn accepted(&self, mut arguments: Map<String, Value>, settled: Vec<Option<Settled>>) -> Value {
-        for (field, settled) in settled.into_iter().enumerate().filter(|(field, _)| self.parameters.is_dynamic(*field))
-        {
-            if let Some(Ok(value)) = settled.and_then(|settled| settled.value).map(|value| value.downcast::<Value>()) {
+    fn accepted(&self, mut arguments: Map<String, Value>, mut settled: Vec<Option<Settled>>) -> Value {
+        for field in (0..self.parameters.nodes()).map(|node| self.parameters.field(node)) {
+            let value = settled[field].take().and_then(|settled| settled.value);
+            if let Some(Ok(value)) = value.map(|value| value.downcast::<Value>()) {
                 arguments.insert(self.parameters.name(field).to_owned(), *value);
             }
         }

@@ -7,11 +7,11 @@ use serde_json::Value;
 use super::Known;
 use crate::tool::{
     IntoVerdict,
-    dynamic::{Asking, Later, validator},
+    dynamic::{Asking, Kept, Later, given, validator},
 };
 
-/// Asks a validator about a value, which was given as these bytes.
-pub(super) type Validator = dyn Fn(Option<Value>, Option<Vec<u8>>, Known) -> Asking<'static> + Send + Sync;
+/// Asks a validator about a value that was given.
+pub(super) type Validator = dyn Fn(Option<Kept>, Known) -> Asking<'static> + Send + Sync;
 
 /// A parameter that is judged by code of the application: what it depends on, and its validator.
 #[must_use = "add it to a tool"]
@@ -72,7 +72,10 @@ impl DynamicField {
         F: Fn(Option<Value>, Known) -> R + Send + Sync + 'static,
         R: IntoVerdict<Value>,
     {
-        self.validator = Some(Box::new(move |value, before, known| validator(&validate, value, known).settle(before)));
+        self.validator = Some(Box::new(move |held, known| {
+            let (value, before) = given(held);
+            validator(&validate, value, known).settle(before)
+        }));
         self
     }
 
@@ -83,8 +86,10 @@ impl DynamicField {
         F: Fn(Option<Value>, Known) -> R + Send + Sync + 'static,
         R: Future<Output: IntoVerdict<Value>> + Send + 'static,
     {
-        self.validator =
-            Some(Box::new(move |value, before, known| Later::settle(validator(&validate, value, known), before)));
+        self.validator = Some(Box::new(move |held, known| {
+            let (value, before) = given(held);
+            Later::settle(validator(&validate, value, known), before)
+        }));
         self
     }
 }
