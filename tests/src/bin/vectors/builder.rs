@@ -123,12 +123,6 @@ pub(crate) fn by_names(tool: &Both) -> Vec<&'static str> {
         if requires.iter().enumerate().any(|(index, name)| requires[..index].contains(name)) {
             found.push("repeated-name");
         }
-        if ["toString", "constructor", "valueOf", "hasOwnProperty"]
-            .iter()
-            .any(|name| requires.iter().any(|r| r == name))
-        {
-            found.push("inherited-name");
-        }
     }
     found
 }
@@ -146,6 +140,10 @@ fn by_input(tool: &Both, input: &Value) -> Vec<&'static str> {
     };
     if !tool.fields.iter().all(fits) {
         found.push("schema");
+    }
+    let mut required = tool.fields.iter().filter_map(|field| field.requires.as_ref()).flatten();
+    if required.any(|name| ["constructor", "hasOwnProperty", "toString", "valueOf"].contains(&&**name)) {
+        found.push("inherited-name");
     }
     found
 }
