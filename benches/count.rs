@@ -26,8 +26,12 @@ pub(crate) fn cost(case: &Case) -> f64 {
 /// `ours / floor` with both numbers and how they were taken.
 pub(crate) fn ratio(ours: &Case, floor: &Case) -> (f64, String) {
     let (a, b) = (cost(ours), cost(floor));
-    let unit = if instructions_work() { "instructions by callgrind" } else { "ns of CPU, valgrind is missing" };
-    (a / b, format!("{unit}: {} {a:.0}, {} {b:.0}", ours.name, floor.name))
+    (a / b, format!("{}: {} {a:.0}, {} {b:.0}", unit(), ours.name, floor.name))
+}
+
+/// What costs are counted in.
+pub(crate) fn unit() -> &'static str {
+    if instructions_work() { "instructions by callgrind" } else { "ns of CPU, valgrind is missing" }
 }
 
 fn instructions_work() -> bool {

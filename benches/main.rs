@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p tool-benches              # all but the slow ones: dispatch, validate, feedback, list,
-//!                                                  # startup, run, store
+//!                                                  # partial, startup, run, store
 //! cargo run --release -p tool-benches -- dispatch  # those whose name starts so
 //! cargo run --release -p tool-benches -- compile   # minutes: builds generated crates of 200 tools
 //! cargo run --release -p tool-benches -- peers     # minutes, and crates.io: the same tools with rmcp's and rig's macros
@@ -22,6 +22,7 @@ mod feedback;
 mod list;
 mod many;
 mod memory;
+mod partial;
 mod peers;
 mod report;
 mod run;
@@ -39,11 +40,12 @@ static ALLOCATOR: memory::Counting = memory::Counting;
 /// A group of targets: its name, whether it takes minutes, and its code.
 type Group = (&'static str, bool, fn(&mut Report));
 
-const GROUPS: [Group; 9] = [
+const GROUPS: [Group; 10] = [
     ("dispatch", false, dispatch::measure),
     ("validate", false, validate::measure),
     ("feedback", false, feedback::measure),
     ("list", false, list::measure),
+    ("partial", false, partial::measure),
     ("startup", false, startup::measure),
     ("run", false, run::measure),
     ("store", false, store::measure),

@@ -21,8 +21,8 @@ pub(crate) fn measure(report: &mut Report) {
     if !report.wants(NAME) {
         return;
     }
-    let [mut ours, mut alone, mut floor] = [0, 1, 2].map(|at: usize| (CASES[at].start)());
-    let times = clock::least(&mut [&mut *ours, &mut *alone, &mut *floor], 2, 80);
+    let [mut ours, mut alone, mut floor, mut bare] = [0, 1, 2, 3].map(|at: usize| (CASES[at].start)());
+    let times = clock::least(&mut [&mut *ours, &mut *alone, &mut *floor, &mut *bare], 2, 80);
     #[allow(clippy::cast_precision_loss, reason = "a few hundred")]
     let each = |nanos: f64| nanos / CALLS as f64;
     // What the model's script and the conversation cost is not the calls'.
@@ -30,13 +30,21 @@ pub(crate) fn measure(report: &mut Report) {
     let how =
         format!("{ours:.0} ns of CPU a call, looked at, logged, told and cancellable; a bare JoinSet {floor:.0} ns");
     report.at_most(NAME, ours / floor, 2.0, &how);
+    let bare = each(times[3]);
+    let text = format!("{:.2} x a bare JoinSet that is given the arguments as texts, {bare:.0} ns a call", ours / bare);
+    report.info(NAME, &text);
 }
 
-/// Calls of an agent, the same turns without the calls, and a bare `JoinSet`: for a profiler.
+/// Calls of an agent, the same turns without the calls, and a bare `JoinSet`, which writes the arguments or is given them.
 pub(crate) const CASES: &[Case] = &[
     Case::new("parallel-agent", || start(|tools| Box::pin(agent(tools))), (2, 22)),
     Case::new("parallel-turns", || start(|tools| Box::pin(turns(tools))), (2, 22)),
-    Case::new("parallel-floor", || start(|tools| Box::pin(join_set(tools))), (2, 22)),
+    Case::new(
+        "parallel-floor",
+        || start(|tools| Box::pin(join_set(tools, |n| json!({ "n": n }).to_string()))),
+        (2, 22),
+    ),
+    Case::new("parallel-texts", || start(|tools| Box::pin(join_set(tools, |_| r#"{"n":100}"#.to_owned()))), (2, 22)),
 ];
 
 type Work<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
@@ -77,12 +85,12 @@ async fn turns(tools: &Toolset) {
     agent.run("Go.").await.expect("the script goes through");
 }
 
-async fn join_set(tools: &Toolset) {
+async fn join_set(tools: &Toolset, arguments: fn(usize) -> String) {
     let cx = Context::new("call");
     let mut set = JoinSet::new();
     for n in 0..CALLS {
         let (tools, cx) = (tools.clone(), cx.clone());
-        let arguments = json!({ "n": n }).to_string();
+        let arguments = arguments(n);
         set.spawn(async move { tools.call("double", &arguments, &cx).await });
     }
     while let Some(result) = set.join_next().await {

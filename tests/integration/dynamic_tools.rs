@@ -164,6 +164,33 @@ fn what_was_normalised_is_what_is_run() {
 }
 
 #[test]
+fn a_model_is_told_what_was_understood() {
+    let shout = || {
+        DynamicField::new("from").validate(|value, _| match value.as_ref().and_then(Value::as_str) {
+            Some(city) => Verdict::accept(Value::from(city.to_uppercase())).remark("no need to shout"),
+            None => Verdict::reject("needed"),
+        })
+    };
+    let call = |output: Option<Value>| {
+        let tool = RuntimeTool::new("trip", "").input(trip());
+        let tool = match output {
+            Some(schema) => tool.output(schema),
+            None => tool,
+        };
+        let tool = tool.dynamic().field(shout()).handler(|_, _| async { Ok(json!({ "id": 7 })) }).unwrap();
+        let tools = Toolset::new().with(tool).unwrap();
+        let text = r#"{"from":"Rome","to":"Paris","class":"first"}"#;
+        let output = tools.call("trip", text, &Context::new("call")).now_or_never().unwrap().unwrap();
+        assert_eq!(output.as_json(), Some(r#"{"id":7}"#));
+        output.text()
+    };
+    let remarks = r#""feedback":["`from` is understood as \"ROME\"","no need to shout"]"#;
+    assert_eq!(call(None), format!(r#"{{"ok":true,"value":{{"id":7}},{remarks}}}"#));
+    let schema = json!({ "type": "object", "properties": { "id": { "type": "integer" } } });
+    assert_eq!(call(Some(schema)), format!(r#"{{"ok":true,"id":7,{remarks}}}"#));
+}
+
+#[test]
 fn what_failed_tells_nothing() {
     let tool = begin(trip())
         .field(DynamicField::new("from").validate(|_, _| Err::<Verdict<Value>, _>(Failure::hidden("the secret is 42"))))

@@ -5,7 +5,7 @@
 pub mod agent;
 mod digest;
 pub mod feedback;
-mod json;
+pub mod json;
 #[cfg(feature = "agent")]
 pub mod layer;
 pub mod message;
@@ -64,7 +64,7 @@ pub mod __private {
     pub use crate::message::ToolCall;
     pub use crate::tool::dynamic::*;
     pub use crate::tool::expansion::{
-        Json, Name, NoJson, NoName, Shared, Unshared, asks, assert_first, assert_unique, constant, keys, outside,
+        Json, Name, NoJson, NoName, Shared, Unshared, again, asks, assert_first, assert_unique, constant, outside,
     };
     pub use crate::tool::*;
     pub use crate::toolset::{CallOf, Calls, Held, Toolset, not_available};

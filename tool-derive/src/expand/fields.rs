@@ -134,20 +134,27 @@ fn checks(index: usize, arg: &Arg) -> (TokenStream, Vec<TokenStream>) {
 pub(crate) fn input(tool: &Tool) -> TokenStream {
     let marker = &tool.marker;
     let types: Vec<_> = tool.args().map(|arg| &arg.ty).collect();
-    let slots: Vec<_> = (0..types.len()).map(|index| hidden(&format!("slot{index}"))).collect();
+    let types = values(&types, |first, rest| quote!(__rt::Many<#first, #rest>));
+    let (values, value) = given(tool);
+    quote! {
+        type Values = #types;
+
+        #[inline]
+        fn input(#values: Self::Values) -> #marker {
+            #value
+        }
+    }
+}
+
+/// A pattern for the values of the parameters, and the input made of them.
+pub(crate) fn given(tool: &Tool) -> (TokenStream, TokenStream) {
+    let marker = &tool.marker;
+    let slots: Vec<_> = (0..tool.args().count()).map(|index| hidden(&format!("slot{index}"))).collect();
     let fields = tool.args().zip(&slots).map(|(arg, slot)| {
         let ident = &arg.ident;
         quote!(#ident: #slot)
     });
-    let types = values(&types, |first, rest| quote!(__rt::Many<#first, #rest>));
-    let values = values(&slots, |first, rest| quote!(__rt::Many(#first, #rest)));
-    quote! {
-        type Values = #types;
-
-        fn input(#values: Self::Values) -> #marker {
-            #marker { #(#fields),* }
-        }
-    }
+    (values(&slots, |first, rest| quote!(__rt::Many(#first, #rest))), quote!(#marker { #(#fields),* }))
 }
 
 /// A tuple, or of more than eight a tuple and the rest.

@@ -52,7 +52,7 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
     let (executor, returned) = work::output(tool);
     let input = fields::input(tool);
     let output = work::output_type(tool);
-    let asks = work::asks(tool);
+    let when = work::when(tool);
     let work = work::work(tool);
     let collected = work::collected(tool);
     let description = match &tool.description {
@@ -67,6 +67,7 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
             use #runtime as __rt;
             #statics
             #executor
+            #when
             static __DEF: __rt::Def = __rt::Def::new(#name, #description, #fields, #returned) #options #answer;
 
             #[automatically_derived]
@@ -75,12 +76,12 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
                 type Output = #output;
                 const NAME: &'static str = #name;
 
+                #[inline]
                 fn def() -> &'static __rt::Def {
                     &__DEF
                 }
 
                 #input
-                #asks
             }
 
             #work
@@ -119,9 +120,10 @@ pub(crate) fn stub(tool: &Tool) -> TokenStream {
             }
 
             impl<__S: 'static> __rt::Bind<__S> for #marker {
-                fn part() -> __rt::Part<__S> {
-                    ::core::unreachable!("this does not compile")
-                }
+                const PART: __rt::Part<__S> = __rt::Part {
+                    def: <Self as __rt::Tool>::def,
+                    start: __rt::Start::On(|_, _, _| ::core::unreachable!("this does not compile")),
+                };
             }
         };
     }

@@ -57,13 +57,13 @@ pub(crate) fn list(List { krate, state, tools }: &List) -> TokenStream {
     let unique = fresh.chunks(16).chain(again.chunks(1)).map(|some| {
         let asserts = some
             .iter()
-            .map(|&index| quote_spanned!(members[index].span()=> __rt::assert_first(&__NAMES, &__KEYS, #index);));
+            .map(|&index| quote_spanned!(members[index].span()=> __rt::assert_first(&__NAMES, &__AGAIN, #index);));
         quote!(const _: () = { #(#asserts)* };)
     });
     let unique = (members.len() > 1).then(|| quote!(#(#unique)*));
     let count = members.len();
-    let keys = (count > 1).then(|| quote!(static __KEYS: [::core::primitive::u64; #count] = __rt::keys(&__NAMES);));
-    let parts = members.iter().map(|member| quote_spanned!(member.span()=> <#member as __rt::Bind<_>>::part()));
+    let again = (count > 1).then(|| quote!(static __AGAIN: [::core::primitive::bool; #count] = __rt::again(&__NAMES);));
+    let parts = members.iter().map(|member| quote_spanned!(member.span()=> <#member as __rt::Bind<_>>::PART));
     let (state, at) = match state {
         Some(state) => (quote!(#state), state.span()),
         None => (quote!(()), Span::call_site()),
@@ -77,7 +77,7 @@ pub(crate) fn list(List { krate, state, tools }: &List) -> TokenStream {
         use __rt::{NoName as _, Unshared as _};
         #(#aliases)*
         static __NAMES: [&::core::primitive::str; #count] = [#(#names),*];
-        #keys
+        #again
         #unique
         #[allow(unused_qualifications)]
         let #parts_of_set = [#(#parts),*];
@@ -126,7 +126,7 @@ pub(crate) fn method(item: &ItemImpl, runtime: &TokenStream, members: &[Member])
             const _: () = __rt::assert_unique(<#marker as __rt::Tool>::NAME, &[#(#earlier),*]);
         }
     });
-    let parts = members.iter().map(|Member { marker, cfg }| quote!(#(#cfg)* <#marker as __rt::Bind<#owner>>::part()));
+    let parts = members.iter().map(|Member { marker, cfg }| quote!(#(#cfg)* <#marker as __rt::Bind<#owner>>::PART));
     // A generic impl has been refused; its method is there so that nothing else misses it.
     let body = if item.generics.params.is_empty() {
         let bind = quote_spanned!(owner.span()=> __rt::Toolset::bind);

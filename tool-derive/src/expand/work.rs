@@ -4,7 +4,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{GenericArgument, PathArguments, Type, spanned::Spanned as _};
 
-use super::{evidence, hidden};
+use super::{evidence, fields, hidden};
 use crate::{
     model::{Body, Function, Input, Tool},
     syntax::values::Approval,
@@ -82,18 +82,26 @@ fn value_of(returns: &Type) -> &Type {
     returns
 }
 
-/// `Tool::asks`, for a tool whose predicate is asked about approval.
-pub(crate) fn asks(tool: &Tool) -> Option<TokenStream> {
-    let (marker, input) = (&tool.marker, hidden("_input"));
+/// What is asked whether a call needs approval, if the call itself decides.
+pub(crate) fn when(tool: &Tool) -> Option<TokenStream> {
+    let marker = &tool.marker;
     let Some(Approval::When(predicate)) = tool.options.approval.as_ref().map(|approval| &approval.value) else {
         return None;
     };
-    Some(quote! {
-        fn asks(#input: &#marker) -> ::core::primitive::bool {
-            static __WHEN: fn(&#marker) -> ::core::primitive::bool = #predicate;
-            __rt::asks(__WHEN, #input)
-        }
-    })
+    Some(quote!(static __WHEN: fn(&#marker) -> ::core::primitive::bool = #predicate;))
+}
+
+/// The call with its input, ready to run.
+fn begun(tool: &Tool, access: Access) -> TokenStream {
+    let input = hidden("_input");
+    let needs_approval = match tool.options.approval.as_ref().map(|approval| &approval.value) {
+        None | Some(Approval::Never) => quote!(false),
+        Some(Approval::Always) => quote!(true),
+        Some(Approval::When(_)) => quote!(__rt::asks(__WHEN, &#input)),
+    };
+    let work = done(tool, access);
+    let unchanged = quote!(::core::option::Option::None);
+    quote!(__rt::Started { needs_approval: #needs_approval, normalized: #unchanged, work: #work })
 }
 
 /// How a call is started: with the state that it needs, or without.
@@ -101,11 +109,16 @@ pub(crate) fn work(tool: &Tool) -> TokenStream {
     let marker = &tool.marker;
     if !tool.takes_state() {
         let [input, cx] = ["_input", "_cx"].map(hidden);
-        let work = done(tool, Access::Provided);
+        let (values, value) = fields::given(tool);
+        let begun = begun(tool, Access::Provided);
         return quote! {
             #[automatically_derived]
             impl __rt::Free for #marker {
-                fn work<'a>(#input: #marker, #cx: &'a __rt::Context) -> __rt::CallFuture<'a> #work
+                #[inline]
+                fn begin<'a>(#values: <Self as __rt::Tool>::Values, #cx: &'a __rt::Context) -> __rt::Started<'a> {
+                    let #input = #value;
+                    #begun
+                }
             }
         };
     }
@@ -118,9 +131,8 @@ pub(crate) fn work(tool: &Tool) -> TokenStream {
 
         #[automatically_derived]
         impl<__S: 'static> __rt::Bind<__S> for #marker #bounds {
-            fn part() -> __rt::Part<__S> {
-                __rt::Part { def: &__DEF, start: __rt::Start::On(__start::<__S>) }
-            }
+            const PART: __rt::Part<__S> =
+                __rt::Part { def: <Self as __rt::Tool>::def, start: __rt::Start::On(__start::<__S>) };
         }
     }
 }
@@ -254,13 +266,13 @@ fn function(name: &TokenStream, param: &TokenStream, bounds: &TokenStream, body:
 fn started(tool: &Tool, access: Access) -> TokenStream {
     let [text, cx, input, refused] = ["text", "_cx", "_input", "refused"].map(hidden);
     let marker = &tool.marker;
-    let work = done(tool, access);
+    let begun = begun(tool, access);
     quote! {
         let #input = match <#marker as __rt::Tool>::decode(#text, #cx) {
             ::core::result::Result::Ok(#input) => #input,
             ::core::result::Result::Err(#refused) => return ::core::result::Result::Err(#refused),
         };
-        ::core::result::Result::Ok(__rt::Started::new(<#marker as __rt::Tool>::asks(&#input), #work))
+        ::core::result::Result::Ok(#begun)
     }
 }
 

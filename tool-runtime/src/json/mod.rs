@@ -1,10 +1,13 @@
-//! JSON text: taken apart without building a tree, or read as one with what a tree cannot hold.
+//! JSON text: as it arrives piece by piece ([`Incremental`]), taken apart without building a tree, or read as one with what
+//! a tree cannot hold.
 
 mod object;
+mod stream;
 mod value;
 mod written;
 
 pub(crate) use object::Object;
+pub use stream::{Change, Incremental, Limits, Malformed, Path, Segment};
 pub(crate) use value::{Read, read, segment};
 pub(crate) use written::entries;
 

@@ -1,6 +1,6 @@
 //! The names of things in a run.
 
-use std::{fmt, str::FromStr, sync::Arc};
+use std::{borrow::Borrow, fmt, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,12 @@ macro_rules! name {
         impl<T: Into<Arc<str>>> From<T> for $name {
             fn from(text: T) -> Self {
                 Self(text.into())
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
             }
         }
 
@@ -48,9 +54,14 @@ name! {
     Principal
 }
 
-#[cfg(feature = "agent")]
 impl CallId {
+    /// Whether `other` is this very id, and not only the same. Ids of a run's calls are clones of one another.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// The text, shared.
+    #[cfg(feature = "agent")]
     pub(crate) fn shared(&self) -> Arc<str> {
         Arc::clone(&self.0)
     }

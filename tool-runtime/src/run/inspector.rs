@@ -18,6 +18,8 @@ use crate::schema::Validator;
 use crate::tool::{CallError, Context, DynTool, Output, ToolSpec};
 use crate::toolset::{Policy, Proposal, Toolset, Verdict, judge};
 
+/// A tool, and what a run goes by of it.
+type Known<'a> = (&'a Arc<ToolRef>, &'a Arc<dyn DynTool>);
 type Offer = dyn Fn(&ToolSpec, &Value) -> Option<Pattern> + Send + Sync;
 
 /// Looks at calls and decisions: with the tools' own decoders, validators and predicates, and with the policies of the
@@ -67,7 +69,7 @@ impl Inspector {
     }
 
     /// The same, and the tool itself.
-    fn known(&self, name: &str) -> Option<(&Arc<ToolRef>, &Arc<dyn DynTool>)> {
+    fn known(&self, name: &str) -> Option<Known<'_>> {
         let (at, tool) = self.tools.find(name)?;
         let spec = || Arc::new(ToolRef::new(tool.spec(), tool.spec().fingerprint()));
         Some((self.refs[at].get_or_init(spec), tool))
@@ -151,11 +153,12 @@ impl Inspector {
 
     fn look(&self, run: &Run, call: &Call, read: Read, digest: Digest, cx: &Context) -> Inspection {
         let Read { text, outcome } = read;
-        let tool = self.tool(&call.name).map(|tool| tool.fingerprint);
+        let known = self.known(&call.name);
+        let tool = known.map(|(tool, _)| tool.fingerprint);
         let (mut normalized, finding) = match outcome {
             Ok(Taken { needs_approval, normalized }) => {
                 let arguments = normalized.as_deref().unwrap_or(&text);
-                (normalized.clone(), self.find(run, &call.name, arguments, needs_approval, cx))
+                (normalized.clone(), self.find(run, known, arguments, needs_approval, cx))
             }
             Err(error) => (None, Finding::Ended(refused(error))),
         };
@@ -163,8 +166,15 @@ impl Inspector {
         Inspection { call: call.id.clone(), text, arguments: digest, normalized, tool, finding }
     }
 
-    fn find(&self, run: &Run, name: &str, arguments: &str, needs_approval: bool, cx: &Context) -> Finding {
-        let Some((tool, known)) = self.known(name) else {
+    fn find(
+        &self,
+        run: &Run,
+        known: Option<Known<'_>>,
+        arguments: &str,
+        needs_approval: bool,
+        cx: &Context,
+    ) -> Finding {
+        let Some((tool, known)) = known else {
             return Finding::Ended(CallResult::NotAvailable { suggestion: None });
         };
         let mut verdict = if needs_approval { Verdict::Ask } else { Verdict::Allow };

@@ -17,6 +17,7 @@ mod inspector;
 mod log;
 mod obligation;
 mod options;
+mod place;
 mod reading;
 pub mod record;
 mod refusal;

@@ -116,6 +116,7 @@ impl Run {
             activity: frozen.activity,
             first: frozen.first,
             passed: frozen.first,
+            recent: frozen.first,
             stages: [0; STAGES],
             retries: frozen.retries,
             until: frozen.until,

@@ -31,6 +31,8 @@ pub struct Run {
     pub(super) first: u32,
     /// The calls before this one hold nothing back, and do not start: [`Run::pass`].
     pub(super) passed: u32,
+    /// The call that was changed last.
+    pub(super) recent: u32,
     pub(super) stages: [u32; STAGES],
     pub(super) retries: u32,
     pub(super) until: Option<String>,
@@ -138,11 +140,6 @@ impl Run {
         &self.calls
     }
 
-    /// The call with this id.
-    pub fn call(&self, id: &CallId) -> Option<&Call> {
-        self.calls.get(*self.index.get(id)? as usize)
-    }
-
     /// The calls of the turn at hand.
     pub fn current(&self) -> &[Call] {
         &self.calls[self.first as usize..]
@@ -227,8 +224,7 @@ impl Run {
     /// The id of a call that is not in the run yet, if the provider calls it `provider_id`: that, where it is usable and
     /// new in this run. `others` are the ids of calls of the turn that come before it, and are not in the run either.
     pub fn mint(&self, provider_id: &str, others: &[CallId]) -> CallId {
-        let is_taken =
-            |id: &str| self.index.contains_key(&CallId::from(id)) || others.iter().any(|other| other.as_str() == id);
+        let is_taken = |id: &str| self.index.contains_key(id) || others.iter().any(|other| other.as_str() == id);
         let usable = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         let is_usable = (1..=64).contains(&provider_id.len()) && provider_id.chars().all(usable);
         if is_usable && !is_taken(provider_id) {

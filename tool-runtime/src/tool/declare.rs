@@ -1,6 +1,6 @@
 //! The traits that `#[tool]` implements, and those that a user of it does.
 
-use super::{Approval, CallFuture, Context, Def, Part, Refused, Start, Started, Values};
+use super::{Context, Def, Part, Refused, Start, Started, Values};
 
 /// A declared tool. `#[tool]` implements it.
 #[diagnostic::on_unimplemented(
@@ -31,24 +31,21 @@ pub trait Tool {
     /// The parameters as a struct.
     #[doc(hidden)]
     fn input(values: Self::Values) -> Self::Input;
-
-    /// Whether a person must approve a call with this input first.
-    #[doc(hidden)]
-    fn asks(_: &Self::Input) -> bool {
-        matches!(Self::def().options.approval, Approval::Always)
-    }
 }
 
 /// A tool that needs no state.
 pub trait Free: Tool {
-    /// The work of a call.
-    fn work(input: Self::Input, cx: &Context) -> CallFuture<'_>;
+    /// The call with these parameters.
+    fn begin(values: Self::Values, cx: &Context) -> Started<'_>;
 }
 
 /// Reads the arguments of a tool that needs no state, and prepares the call.
 pub fn start<'a, T: Free>(text: &str, cx: &'a Context) -> Result<Started<'a>, Refused> {
-    let input = T::decode(text, cx)?;
-    Ok(Started::new(T::asks(&input), T::work(input, cx)))
+    // Not `?`: that is two more functions for each tool.
+    match T::Values::read(T::def(), text, cx) {
+        Ok(values) => Ok(T::begin(values, cx)),
+        Err(refused) => Err(refused),
+    }
 }
 
 /// A tool that can work with the state `S`. `#[tool]` implements it for every state that provides what the tool needs.
@@ -59,14 +56,12 @@ pub fn start<'a, T: Free>(text: &str, cx: &'a Context) -> Result<Started<'a>, Re
 )]
 pub trait Bind<S: 'static>: Tool {
     /// The tool for that state.
-    fn part() -> Part<S>;
+    const PART: Part<S>;
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: Free, S: 'static> Bind<S> for T {
-    fn part() -> Part<S> {
-        Part { def: T::def(), start: Start::Free(start::<T>) }
-    }
+    const PART: Part<S> = Part { def: T::def, start: Start::Free(start::<T>) };
 }
 
 /// A state that holds a `T` for the tools that need one.

@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::{Approval, CallError, Effect, Field, Output, ReadAnswer, Returned, ToolSpec, Traits, Ui, describe};
-use crate::schema::Validator;
+use crate::schema::{Validator, answer::Form};
 
 /// The declaration of a tool, as constants.
 pub struct Def {
@@ -139,6 +139,8 @@ struct Derived {
     spec: Arc<ToolSpec>,
     /// Whether the types of the parameters promise limits that decoding alone does not check.
     guarded: bool,
+    /// Where the output stands in the answer of a tool that can refuse.
+    form: OnceLock<Form>,
     validator: OnceLock<Option<Validator>>,
 }
 
@@ -200,6 +202,12 @@ impl Def {
         derived.validator.get_or_init(|| Validator::compile(derived.spec.input.neutral()).ok()).as_ref()
     }
 
+    /// Where the output stands in the answer of a tool that can refuse.
+    pub(super) fn form(&'static self) -> Form {
+        let derived = self.derived();
+        *derived.form.get_or_init(|| Form::of(derived.spec.output.as_ref().map(|schema| schema.neutral())))
+    }
+
     fn derived(&'static self) -> &'static Derived {
         self.cache.0.get_or_init(|| {
             let input = describe::input(self.fields);
@@ -212,7 +220,7 @@ impl Def {
                 output: describe_output(self.output.schema()).map(Arc::new),
                 traits: self.options.traits(),
             };
-            Derived { spec: Arc::new(spec), guarded: input.guarded, validator: OnceLock::new() }
+            Derived { spec: Arc::new(spec), guarded: input.guarded, form: OnceLock::new(), validator: OnceLock::new() }
         })
     }
 }

@@ -110,37 +110,41 @@ pub const fn assert_unique(name: &'static str, earlier: &[&'static str]) {
     }
 }
 
-/// Refuses, at compile time, the tool at `index` of `names` if an earlier one has its name. `keys` are [`keys`]`(names)`:
-/// a set of many tools compares numbers, because the compiler takes long over texts.
+/// Refuses, at compile time, the tool at `index` of `names` if `again` says that an earlier one has its name.
 ///
 /// # Panics
 ///
-/// When an earlier one has its name.
+/// When it does.
 #[track_caller]
-pub const fn assert_first(names: &[&'static str], keys: &[u64], index: usize) {
-    let (key, mut earlier) = (keys[index], 0);
-    while earlier < index {
-        if keys[earlier] == key && same(names[index], names[earlier]) {
-            refuse(names[index]);
-        }
-        earlier += 1;
+pub const fn assert_first(names: &[&'static str], again: &[bool], index: usize) {
+    if again[index] {
+        refuse(names[index]);
     }
 }
 
-/// A number for each name (FNV-1a); equal names have equal ones.
-pub const fn keys<const N: usize>(names: &[&'static str; N]) -> [u64; N] {
-    let mut keys = [0; N];
+/// Which of `names` an earlier one is equal to. The compiler takes long over what it computes, so a set of many tools
+/// compares few of them: those whose numbers (FNV-1a) fall into one bucket.
+pub const fn again<const N: usize>(names: &[&'static str; N]) -> [bool; N] {
+    // The latest of each bucket, and the one before each; `N` for none.
+    let (mut latest, mut before, mut again) = ([N; N], [N; N], [false; N]);
     let mut index = 0;
     while index < N {
-        let (bytes, mut key, mut at) = (names[index].as_bytes(), 0xcbf2_9ce4_8422_2325_u64, 0);
+        let (bytes, mut number, mut at) = (names[index].as_bytes(), 0x811c_9dc5_u32, 0);
         while at < bytes.len() {
-            key = (key ^ bytes[at] as u64).wrapping_mul(0x0100_0000_01b3);
+            number = (number ^ bytes[at] as u32).wrapping_mul(0x0100_0193);
             at += 1;
         }
-        keys[index] = key;
+        let bucket = number as usize % N;
+        let mut earlier = latest[bucket];
+        while earlier < N && !again[index] {
+            again[index] = same(names[index], names[earlier]);
+            earlier = before[earlier];
+        }
+        before[index] = latest[bucket];
+        latest[bucket] = index;
         index += 1;
     }
-    keys
+    again
 }
 
 #[track_caller]

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::Failure;
+use crate::feedback::Success;
 use crate::message::Part;
+use crate::schema::answer::Form;
 
 /// What a call gave back.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +55,19 @@ impl Output {
     /// Fails when there is none, or it is of another type.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.json.as_deref().unwrap_or("null"))
+    }
+
+    /// The same output, told as the answer of a tool that can refuse: with `"ok": true`, the value where `form` says, and
+    /// remarks. What the application gets stays as it is, and so does what the tool shows in place of its value.
+    pub(crate) fn told(self, form: Form, remarks: Vec<String>) -> Self {
+        let (None, Some(json)) = (&self.content, &self.json) else { return self };
+        let value: Value = serde_json::from_str(json).unwrap_or_else(|_| Value::from(json.as_str()));
+        // A key that the answer has too: the value is told apart, and nothing is lost.
+        let success = Success::new(value.clone(), form).or_else(|_| Success::new(value, Form::Wrapped));
+        let Ok(success) = success else { return self };
+        let success = remarks.into_iter().fold(success, Success::remark);
+        let json = serde_json::to_string(&success).unwrap_or_default();
+        self.show(vec![Part::Json { json }])
     }
 
     /// What the model sees, as one text; images are left out.

@@ -119,8 +119,8 @@ pub type ReadAnswer = fn(&str) -> Result<Output, Rejection>;
 
 /// A tool for the state `S`, as constants.
 pub struct Part<S: 'static> {
-    /// The declaration.
-    pub def: &'static Def,
+    /// The declaration; behind a function, because a constant must not look at what changes.
+    pub def: fn() -> &'static Def,
     /// Starts a call.
     pub start: Start<S>,
 }
@@ -166,7 +166,7 @@ impl<S> Copy for Part<S> {}
 
 impl<S> fmt::Debug for Part<S> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Part").field("def", &self.def).finish_non_exhaustive()
+        out.debug_struct("Part").field("def", &(self.def)()).finish_non_exhaustive()
     }
 }
 
@@ -190,25 +190,26 @@ pub trait DynTool: Send + Sync {
 
 /// A tool bound to its state.
 pub(crate) struct Bound<S: 'static> {
-    pub(crate) part: Part<S>,
+    pub(crate) def: &'static Def,
+    pub(crate) start: Start<S>,
     pub(crate) state: Arc<S>,
 }
 
 impl<S: Send + Sync> DynTool for Bound<S> {
     fn name(&self) -> &str {
-        self.part.def.name
+        self.def.name
     }
 
     fn spec(&self) -> &Arc<ToolSpec> {
-        self.part.def.spec()
+        self.def.spec()
     }
 
     #[inline]
     fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
-        self.part.start.start(&self.state, arguments, cx)
+        self.start.start(&self.state, arguments, cx)
     }
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {
-        self.part.def.read_answer(output)
+        self.def.read_answer(output)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::{CallFuture, Def, expansion};
+use super::{CallError, CallFuture, Def, Output, expansion};
 
 /// The work of a function that gets the values `V`: its input, and what it takes from the state.
 ///
@@ -14,13 +14,18 @@ pub struct Work<V>(PhantomData<fn() -> V>);
 impl<V: Send> Work<V> {
     /// The work of an `async fn`.
     pub fn wait<'a, R: 'static>(def: &'static Def, future: impl Future<Output = R> + Send + 'a) -> CallFuture<'a> {
-        Box::pin(async move { def.output.encode(future.await) })
+        boxed(Box::new(async move { def.output.encode(future.await) }))
     }
 
     /// The work of a `fn`.
     pub fn call<'a, R: 'static>(def: &'static Def, call: impl FnOnce() -> R + Send + 'a) -> CallFuture<'a> {
-        Box::pin(async move { def.output.encode(call()) })
+        boxed(Box::new(async move { def.output.encode(call()) }))
     }
+}
+
+/// `Box::pin`, but not one more function for each tool.
+fn boxed<'a>(work: Box<dyn Future<Output = Result<Output, CallError>> + Send + 'a>) -> CallFuture<'a> {
+    Box::into_pin(work)
 }
 
 /// The work of a function that does not compile: an inherent function is found before a trait's.

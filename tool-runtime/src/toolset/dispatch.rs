@@ -72,10 +72,20 @@ pub(crate) fn begin<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Conte
     }
 }
 
+/// The work of a call that was accepted before. Its validators are asked again: what was approved is a text, and much may
+/// have happened since. As one box, so that a task that waits for it is small.
+pub(crate) fn accepted(starting: Starting<'_>) -> CallFuture<'_> {
+    match starting.now() {
+        Ok(Ok(started)) => started.work,
+        Ok(Err(error)) => Box::pin(std::future::ready(Err(error))),
+        Err(asking) => Box::pin(async move { unchanged(asking.await?)?.work.await }),
+    }
+}
+
 /// A call that was accepted before, with arguments that mean now what they meant then.
 ///
 /// Fails when a validator understands them otherwise: that is not what was looked at, and maybe approved.
-pub(crate) fn unchanged(started: Started<'_>) -> Result<Started<'_>, CallError> {
+fn unchanged(started: Started<'_>) -> Result<Started<'_>, CallError> {
     if started.normalized.is_none() {
         return Ok(started);
     }

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::dispatch::{run, unchanged};
+use super::dispatch::{accepted, run};
 use crate::tool::{CallError, CallFuture, Context, DynTool, Output, Started, Starting, ToolSpec};
 
 /// Code around the calls of a toolset.
@@ -83,11 +83,7 @@ impl<'a> Next<'a> {
 }
 
 fn begin<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) -> CallFuture<'a> {
-    match tool.start(arguments, cx).now() {
-        Ok(Ok(started)) => Box::pin(run(started.work)),
-        Ok(Err(error)) => Box::pin(std::future::ready(Err(error))),
-        Err(asking) => Box::pin(async move { run(asking.await.and_then(unchanged)?.work).await }),
-    }
+    Box::pin(run(accepted(tool.start(arguments, cx))))
 }
 
 impl fmt::Debug for Next<'_> {

@@ -28,7 +28,7 @@ pub use collect::{CollectError, States};
 pub use collect::{Collected, need};
 pub use dispatch::run;
 #[cfg(feature = "agent")]
-pub(crate) use dispatch::{panicked, unchanged};
+pub(crate) use dispatch::{accepted, panicked};
 pub use dynamic::{DynamicError, DynamicField, DynamicTool, DynamicToolBuilder, Known, compat};
 pub use layer::{Invocation, Layer, Next};
 pub use list::{ListFormat, ToolList};
@@ -80,7 +80,9 @@ impl Toolset {
     #[track_caller]
     #[allow(clippy::needless_pass_by_value, reason = "the macro gives it away")]
     pub fn bind<S: State>(state: Arc<S>, parts: &[Part<S>]) -> Self {
-        let bound = |part: &Part<S>| Arc::new(Bound { part: *part, state: Arc::clone(&state) }) as Arc<dyn DynTool>;
+        let bound = |part: &Part<S>| {
+            Arc::new(Bound { def: (part.def)(), start: part.start, state: Arc::clone(&state) }) as Arc<dyn DynTool>
+        };
         match Self::of(parts.iter().map(bound).collect()) {
             Ok(tools) => tools,
             Err(error) => panic!("{error}"),

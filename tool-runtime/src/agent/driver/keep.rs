@@ -40,7 +40,7 @@ impl Kept {
     pub(in crate::agent) fn add(&mut self, log: Vec<LogEvent>) {
         self.begins.push(self.new.len());
         for event in log {
-            let applied = self.run.apply(event.clone());
+            let applied = self.run.apply_ref(&event);
             debug_assert!(applied.is_ok(), "{applied:?} by {event:?}");
             if applied.is_ok() {
                 self.new.push(event);
@@ -110,7 +110,7 @@ impl Driver<'_> {
             if !is_first && is_dropped {
                 continue;
             }
-            let follows = self.kept.run.apply(event.clone()).is_ok();
+            let follows = self.kept.run.apply_ref(&event).is_ok();
             if is_first {
                 is_dropped = !follows;
             }

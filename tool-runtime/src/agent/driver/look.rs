@@ -6,6 +6,7 @@ use tokio::task::JoinError;
 
 use super::{Driver, now};
 use crate::run::{Asking, CallId, Event, Read, Reading, Stage, Time};
+use crate::tool::Context;
 use crate::toolset::Toolset;
 
 /// How long validators may take where the tool sets no limit.
@@ -19,13 +20,16 @@ impl Driver<'_> {
     /// can happen in between.
     pub(super) fn look(&mut self) {
         let at = now();
+        let mut cx = self.turn_context.clone();
         while let Some(id) = self.looks.pop_front() {
             let Some(call) = self.kept.run.call(&id) else { continue };
             if !matches!(call.stage(), Stage::Proposed | Stage::Ready | Stage::Open) {
                 continue;
             }
-            match self.inspector.read(call, &self.context(&id)) {
-                Reading::Done(read) => self.looked((id, read), at),
+            // One context for all looks: a new one is only made where somebody kept the last.
+            cx = self.tainted(cx.for_shared(id.shared()));
+            match self.inspector.read(call, &cx) {
+                Reading::Done(read) => self.looked((id, read), &cx, at),
                 Reading::Asking(asking) => {
                     let asking = in_time(self.inspector.tools(), &call.name, asking);
                     self.readings.spawn(async move { (id, asking.await) });
@@ -35,9 +39,9 @@ impl Driver<'_> {
     }
 
     /// The arguments of a call were read.
-    pub(super) fn looked(&mut self, (id, read): Looked, at: Time) {
+    fn looked(&mut self, (id, read): Looked, cx: &Context, at: Time) {
         let Some(call) = self.kept.run.call(&id) else { return };
-        let inspection = self.inspector.judge(&self.kept.run, call, read, &self.context(&id));
+        let inspection = self.inspector.judge(&self.kept.run, call, read, cx);
         if let Some(cause) = inspection.cause() {
             self.details.insert(id.clone(), cause);
         }
@@ -48,7 +52,8 @@ impl Driver<'_> {
     /// destructor, and its call is looked at when the run is loaded again.
     pub(super) fn joined_look(&mut self, joined: Result<Looked, JoinError>) {
         if let Ok(looked) = joined {
-            self.looked(looked, now());
+            let cx = self.context(&looked.0);
+            self.looked(looked, &cx, now());
         }
     }
 }

@@ -169,12 +169,15 @@ impl<'a> Driver<'a> {
 
     /// Does what the log says is to be done.
     fn perform(&mut self) {
+        let mut last = 0;
+        let starts = self.effects.iter().filter(|effect| matches!(effect, Effect::Execute { .. })).count();
+        self.live.reserve(starts);
         while let Some(effect) = self.effects.pop_front() {
             match effect {
                 Effect::CallModel => self.ask_model(),
                 Effect::AbortModel => self.asking = None,
                 Effect::Inspect(call) => self.looks.push_back(call),
-                Effect::Execute { call, attempt } => self.execute(call, attempt),
+                Effect::Execute { call, attempt } => self.execute(call, attempt, &mut last),
                 Effect::Abort(call) => self.abort(&call),
                 Effect::Announce(obligation) => self.announce(obligation),
                 Effect::Wake(at) => {
@@ -198,7 +201,7 @@ impl<'a> Driver<'a> {
 
     async fn handle(&mut self, happened: Happened) -> Result<(), AgentError> {
         match happened {
-            Happened::Worked(worked) => self.worked(worked),
+            Happened::Worked(worked) => self.worked(worked, now()),
             Happened::Looked(joined) => self.joined_look(joined),
             Happened::Asked(asked) => self.asked(asked).await?,
             Happened::Delta(delta) => self.delta(delta),

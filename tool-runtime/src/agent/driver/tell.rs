@@ -19,6 +19,7 @@ impl Driver<'_> {
     /// Tells the front what went into the log.
     pub(super) fn publish(&mut self, events: &[LogEvent]) {
         let run = &self.kept.run;
+        let mut last = 0;
         for event in events {
             let told = match event {
                 LogEvent::TurnStarted { .. } => Some(Told::StepStarted { step: run.steps() as usize }),
@@ -28,8 +29,8 @@ impl Driver<'_> {
                 LogEvent::Decided { obligation, decision, by, .. } => {
                     run.call(obligation.call()).map(|call| Told::CallDecided { call, obligation, decision, by })
                 }
-                LogEvent::Started { call, .. } => run.call(call).map(Told::CallStarted),
-                LogEvent::Ended { call, result, .. } => run.call(call).map(|call| {
+                LogEvent::Started { call, .. } => run.call_behind(&mut last, call).map(Told::CallStarted),
+                LogEvent::Ended { call, result, .. } => run.call_behind(&mut last, call).map(|call| {
                     let detail = self.details.get(&call.id).map(String::as_str);
                     Told::CallFinished { call, result, detail }
                 }),
@@ -40,7 +41,9 @@ impl Driver<'_> {
             }
         }
         for event in events {
-            if let LogEvent::Ended { call, .. } = event {
+            if let LogEvent::Ended { call, .. } = event
+                && !self.details.is_empty()
+            {
                 self.details.remove(call);
             }
         }

@@ -74,8 +74,9 @@ impl Driver<'_> {
 
     /// Takes what has ended already.
     pub(super) fn take_worked(&mut self) {
+        let at = now();
         while let Ok(worked) = self.worked.try_recv() {
-            self.worked(worked);
+            self.worked(worked, at);
         }
     }
 }

@@ -14,9 +14,9 @@ use super::{
     journal::{CallJournal, Reply},
     now,
 };
-use crate::run::{Answer, CallId, Event, Stage};
+use crate::run::{Answer, CallId, Event, Stage, Time};
 use crate::tool::{CallError, Cancellation, Context, DynTool, Output};
-use crate::toolset::{panicked, unchanged};
+use crate::toolset::{accepted, panicked};
 
 /// What came of a call's task.
 pub(super) struct Worked {
@@ -66,9 +66,10 @@ impl Drop for Live {
 }
 
 impl Driver<'_> {
-    /// Starts a call, or lets it go on with the answer that it waits for.
-    pub(super) fn execute(&mut self, id: CallId, attempt: u32) {
-        let Some(call) = self.kept.run.call(&id).filter(|call| call.stage() == Stage::Running) else { return };
+    /// Starts a call, or lets it go on with the answer that it waits for. `last` is where the call was that was started last.
+    pub(super) fn execute(&mut self, id: CallId, attempt: u32, last: &mut usize) {
+        let call = self.kept.run.call_behind(last, &id).filter(|call| call.stage() == Stage::Running);
+        let Some(call) = call else { return };
         if let Some(answered) = call.answers().last()
             && let Some(live) = self.live.get_mut(&id)
             && let Some(reply) = live.reply.take()
@@ -102,22 +103,22 @@ impl Driver<'_> {
     }
 
     /// A call's task came to its end.
-    pub(super) fn worked(&mut self, worked: Worked) {
+    pub(super) fn worked(&mut self, worked: Worked, at: Time) {
         let Worked { cell, outcome } = worked;
         let Some((id, live)) = self.live.remove_entry(&cell.call) else { return };
         if Arc::ptr_eq(&live.cell, &cell) {
-            self.end(id, cell.attempt(), outcome);
+            self.end(id, cell.attempt(), outcome, at);
         } else {
             // A task that was given up ended after all; the call's next start has another journal.
             self.live.insert(id, live);
         }
     }
 
-    fn end(&mut self, call: CallId, attempt: u32, outcome: Result<Output, CallError>) {
+    fn end(&mut self, call: CallId, attempt: u32, outcome: Result<Output, CallError>, at: Time) {
         if let Err(error) = &outcome {
             self.details.insert(call.clone(), error.for_log());
         }
-        self.feed_late(Event::Ended { call, attempt, outcome, at: now() });
+        self.feed_late(Event::Ended { call, attempt, outcome, at });
     }
 
     /// Stops waiting for calls whose time is over, whether or not they cooperate.
@@ -128,7 +129,7 @@ impl Driver<'_> {
         for id in over {
             let Some(live) = self.live.remove(&id) else { continue };
             let limit = live.limit.as_ref().map(|limit| limit.all).unwrap_or_default();
-            self.end(id, live.cell.attempt(), Err(CallError::TimedOut { limit }));
+            self.end(id, live.cell.attempt(), Err(CallError::TimedOut { limit }), now());
         }
     }
 
@@ -159,12 +160,7 @@ fn work(
         if let Some(wait) = wait {
             wait.await;
         }
-        let started = match tool.start(&arguments, &cx).now() {
-            Ok(started) => started?,
-            // The validators are asked again: what was approved is a text, and much may have happened since.
-            Err(asking) => unchanged(asking.await?)?,
-        };
-        started.work.await
+        accepted(tool.start(&arguments, &cx)).await
     };
     // Combined, and not one block around the other, which would hold everything twice.
     AssertUnwindSafe(work)

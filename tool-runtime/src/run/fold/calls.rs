@@ -10,7 +10,7 @@ use crate::run::call::{ArgsRev, Decided};
 use crate::run::search::mutants::{Mutant, lax};
 use crate::run::{
     Allowance, Answer, Answered, CallId, CallResult, CallState, Decision, Grant, GrantedBy, InterruptedBy, Obligation,
-    ObligationId, ObligationKind, Principal, Run, Stage, Time,
+    ObligationId, ObligationKind, Principal, Run, Stage, Time, ToolRef,
 };
 use crate::tool::Fingerprint;
 
@@ -86,13 +86,25 @@ impl Run {
         Ok(())
     }
 
+    pub(super) fn checked(&mut self, id: &CallId, tool: &Arc<ToolRef>, arguments: Digest) -> Applied {
+        let at = self.at(id, &[Stage::Proposed])?;
+        if self.calls[at].name != tool.name {
+            return Err(format!("{id} was checked with the tool `{}`, and calls another", tool.name));
+        }
+        if self.calls[at].arguments.digest != arguments {
+            return Err(format!("the arguments of {id} are not those that were checked"));
+        }
+        self.calls[at].tool = Some(Arc::clone(tool));
+        Ok(())
+    }
+
     pub(super) fn granted(
         &mut self,
         id: &CallId,
         tool: Fingerprint,
         arguments: Digest,
         shown: Option<Digest>,
-        by: GrantedBy,
+        by: &GrantedBy,
         expires: Option<Time>,
     ) -> Applied {
         let stage = match by {
@@ -104,12 +116,13 @@ impl Run {
         #[cfg(test)]
         if lax(Mutant::DecisionReplayed) || lax(Mutant::LastDecisionWins) {
             let at = self.index[id] as usize;
-            let grant = Grant { run: self.id.clone(), call: id.clone(), tool, arguments, shown, by, expires };
+            let (run, by) = (self.id.clone(), by.clone());
+            let grant = Grant { run, call: id.clone(), tool, arguments, shown, by, expires };
             self.enter(at, CallState::Ready(Box::new(grant)));
             return Ok(());
         }
         let at = self.at(id, &[stage])?;
-        if let GrantedBy::Person(by) = &by {
+        if let GrantedBy::Person(by) = by {
             self.permits(at, by)?;
         }
         let call = &mut self.calls[at];
@@ -121,14 +134,14 @@ impl Run {
         let is_repeatable = call.tool.as_ref().is_some_and(|tool| tool.is_repeatable());
         #[cfg(test)]
         let is_repeatable = is_repeatable || lax(Mutant::AutomaticRetry);
-        if by == GrantedBy::Rerun && !is_repeatable {
+        if *by == GrantedBy::Rerun && !is_repeatable {
             return Err(format!("{id} is not idempotent, and is started again by itself"));
         }
-        if by == GrantedBy::Retry {
+        if *by == GrantedBy::Retry {
             call.retries = call.retries.saturating_add(1);
             self.retries = self.retries.saturating_add(1);
         }
-        let run = self.id.clone();
+        let (run, by) = (self.id.clone(), by.clone());
         let grant = Grant { run, call: id.clone(), tool, arguments, shown, by, expires };
         self.enter(at, CallState::Ready(Box::new(grant)));
         Ok(())
@@ -151,11 +164,11 @@ impl Run {
         Ok(())
     }
 
-    pub(super) fn ended(&mut self, id: &CallId, result: Arc<CallResult>, time: Time) -> Applied {
+    pub(super) fn ended(&mut self, id: &CallId, result: &Arc<CallResult>, time: Time) -> Applied {
         use Stage::{Open, Proposed, Ready, Running, Unknown};
         let at = self.at(id, &[Proposed, Open, Ready, Running, Unknown])?;
         let call = &self.calls[at];
-        let from: &[Stage] = match &*result {
+        let from: &[Stage] = match &**result {
             CallResult::Succeeded { .. } => &[Running, Open],
             CallResult::Denied { .. } | CallResult::Responded { .. } => &[Open],
             _ => &[Proposed, Open, Ready, Running, Unknown],
@@ -167,10 +180,10 @@ impl Run {
         let is_checked = !lax(Mutant::LieOnSupersede);
         #[cfg(not(test))]
         let is_checked = true;
-        if is_checked && call.attempts > 0 && says_did_not_run(&result) {
+        if is_checked && call.attempts > 0 && says_did_not_run(result) {
             return Err(format!("{id} was started, and ends as if it was not"));
         }
-        let is_late = matches!(*result, CallResult::Expired | CallResult::Interrupted { by: InterruptedBy::NoAnswer });
+        let is_late = matches!(**result, CallResult::Expired | CallResult::Interrupted { by: InterruptedBy::NoAnswer });
         if is_late && call.expires().is_none_or(|expires| expires > time) {
             return Err(format!("{id} ends because its time was over, and it was not"));
         }
@@ -180,7 +193,7 @@ impl Run {
         {
             self.taint.push(tool.name.clone());
         }
-        self.enter(at, CallState::Done(result));
+        self.enter(at, CallState::Done(Arc::clone(result)));
         self.answer_if_done();
         Ok(())
     }

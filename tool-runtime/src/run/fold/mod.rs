@@ -59,6 +59,7 @@ impl Run {
             activity: Activity::Idle,
             first: 0,
             passed: 0,
+            recent: 0,
             stages: [0; STAGES],
             retries: 0,
             until: None,
@@ -77,8 +78,28 @@ impl Run {
     ///
     /// Fails when it does not follow from the run; then the run is as before.
     pub fn apply(&mut self, event: LogEvent) -> Result<(), Corrupt> {
+        let changed = self.change(event);
+        self.applied(changed)
+    }
+
+    /// The same for an entry that goes somewhere else afterwards: of what every call goes through, little is copied.
+    #[cfg(feature = "agent")]
+    pub(crate) fn apply_ref(&mut self, event: &LogEvent) -> Result<(), Corrupt> {
+        let changed = match event {
+            LogEvent::Checked { call, tool, arguments } => self.checked(call, tool, *arguments),
+            LogEvent::Granted { call, tool, arguments, shown, by, expires } => {
+                self.granted(call, *tool, *arguments, *shown, by, *expires)
+            }
+            LogEvent::Started { call, .. } => self.started(call),
+            LogEvent::Ended { call, result, at } => self.ended(call, result, *at),
+            other => self.change(other.clone()),
+        };
+        self.applied(changed)
+    }
+
+    fn applied(&mut self, changed: Applied) -> Result<(), Corrupt> {
         let rev = self.rev;
-        self.change(event).map_err(|reason| Corrupt { rev, reason })?;
+        changed.map_err(|reason| Corrupt { rev, reason })?;
         self.rev = self.rev.saturating_add(1);
         Ok(())
     }
@@ -95,17 +116,7 @@ impl Run {
             LogEvent::Called { call, provider_id, name, arguments } => self.called(call, provider_id, name, arguments),
             LogEvent::TurnEnded { parts, finish, usage, .. } => self.turn_ended(parts, finish, usage),
             LogEvent::TurnFailed { error, again, .. } => self.turn_failed(error, again),
-            LogEvent::Checked { call, tool, arguments } => {
-                let at = self.at(&call, &[Stage::Proposed])?;
-                if self.calls[at].name != tool.name {
-                    return Err(format!("{call} was checked with the tool `{}`, and calls another", tool.name));
-                }
-                if self.calls[at].arguments.digest != arguments {
-                    return Err(format!("the arguments of {call} are not those that were checked"));
-                }
-                self.calls[at].tool = Some(tool);
-                Ok(())
-            }
+            LogEvent::Checked { call, tool, arguments } => self.checked(&call, &tool, arguments),
             LogEvent::Opened { call, obligation } => self.opened(&call, obligation),
             LogEvent::Decided { obligation, decision, by, at } => self.decided(&obligation, decision, by, at),
             LogEvent::Normalized { call, arguments } => self.normalized(&call, arguments),
@@ -113,7 +124,7 @@ impl Run {
             LogEvent::Answered { call, question, answer } => self.answered(&call, question, answer),
             LogEvent::Allowed { allowance } => self.allowed(allowance),
             LogEvent::Granted { call, tool, arguments, shown, by, expires } => {
-                self.granted(&call, tool, arguments, shown, by, expires)
+                self.granted(&call, tool, arguments, shown, &by, expires)
             }
             LogEvent::Started { call, .. } => self.started(&call),
             LogEvent::Stepped { call, name, value } => {
@@ -135,16 +146,17 @@ impl Run {
                 self.enter(at, CallState::Proposed);
                 Ok(())
             }
-            LogEvent::Ended { call, result, at } => self.ended(&call, result, at),
+            LogEvent::Ended { call, result, at } => self.ended(&call, &result, at),
             LogEvent::Finished { .. } => self.stop(Activity::Finished),
             LogEvent::Stopped { reason, .. } => self.stop(Activity::Stopped(reason)),
         }
     }
 
     /// The place of a call of the turn at hand that is at one of `stages`.
-    fn at(&self, id: &CallId, stages: &[Stage]) -> Result<usize, String> {
-        let at = self.index.get(id).map(|at| *at as usize).filter(|at| self.current_range().contains(at));
+    fn at(&mut self, id: &CallId, stages: &[Stage]) -> Result<usize, String> {
+        let at = self.place(id).filter(|at| self.current_range().contains(at));
         let at = at.ok_or_else(|| format!("{id} is no call of the turn at hand"))?;
+        self.recent = as_u32(at);
         let stage = self.calls[at].stage();
         if stages.contains(&stage) { Ok(at) } else { Err(format!("{id} is {stage:?}, which does not lead there")) }
     }

@@ -19,6 +19,7 @@ pub(super) fn copy(run: &Run) -> Run {
         activity: run.activity.clone(),
         first: run.first,
         passed: run.passed,
+        recent: run.recent,
         stages: run.stages,
         retries: run.retries,
         until: run.until.clone(),

@@ -90,8 +90,7 @@ impl<'a> Draft<'a> {
 
     /// The place of a call of the turn at hand.
     pub(super) fn find(&self, id: &crate::run::CallId) -> Option<usize> {
-        let at = *self.run.index.get(id)? as usize;
-        self.run.current_range().contains(&at).then_some(at)
+        self.run.place(id).filter(|at| self.run.current_range().contains(at))
     }
 
     /// The place of a call that was started for the `attempt`th time and has not ended.

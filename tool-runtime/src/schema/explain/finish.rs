@@ -7,6 +7,9 @@ use crate::feedback::{Problem, ProblemKind, name};
 /// How many problems are told.
 const MOST: usize = 32;
 
+/// How many are told where each is of a parameter of its own: a declared tool has no more parameters.
+const MOST_PARAMETERS: usize = 64;
+
 /// How many problems are looked for.
 const MOST_KEPT: usize = 1_000;
 
@@ -47,14 +50,21 @@ pub(super) fn tidied(mut problems: Vec<Problem>) -> Vec<Problem> {
 
 /// The first problems, and how many more there are.
 pub(super) fn capped(mut problems: Vec<Problem>) -> Vec<Problem> {
-    if problems.len() > MOST {
+    let most = parameters(&problems).clamp(MOST, MOST_PARAMETERS);
+    if problems.len() > most {
         let at_least = if problems.len() < MOST_KEPT { "" } else { "at least " };
-        let more = problems.len() - (MOST - 1);
-        problems.truncate(MOST - 1);
+        let more = problems.len() - (most - 1);
+        problems.truncate(most - 1);
         let expected = format!("the rest to fit too: {at_least}{more} more problems are not listed");
         problems.push(Problem::new("", ProblemKind::Invalid, expected));
     }
     problems
+}
+
+/// How many of the value's own names something is wrong with.
+fn parameters(problems: &[Problem]) -> usize {
+    let known = problems.iter().filter(|problem| problem.kind != ProblemKind::Unknown);
+    known.filter_map(Problem::parameter).collect::<HashSet<_>>().len()
 }
 
 fn of_kind(problems: &[Problem], kind: ProblemKind) -> impl Iterator<Item = &Problem> {

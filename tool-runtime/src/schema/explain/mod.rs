@@ -31,7 +31,7 @@ const STEPS_FOR_WORDS: usize = 200;
 
 /// What a walk found.
 pub(super) struct Findings {
-    /// At most 32 problems, in the order of the schema's names.
+    /// At most 32 problems, or 64 of as many parameters, in the order of the schema's names.
     pub(super) problems: Vec<Problem>,
     /// Whether everything was looked at: then, no problem means that the value fits.
     pub(super) complete: bool,

@@ -116,7 +116,7 @@ impl Validator {
     /// Everything that is wrong with `value`: nothing exactly when [`is_valid`](Self::is_valid).
     ///
     /// `prefix` is the JSON Pointer of `value` in what the problems' paths are to point into; empty for the value itself.
-    /// At most 32 problems are told; a last one says how many more there are.
+    /// At most 32 problems are told, or 64 of as many parameters; a last one says how many more there are.
     pub fn problems(&self, value: &Value, prefix: &str) -> Vec<Problem> {
         let mut problems = match self.way(value) {
             Way::Refused(problem) => vec![problem],

@@ -74,6 +74,18 @@ impl<'b, S: Shape, F: FnMut(usize, Option<Kept>) -> Asking<'b>> Asked<'b> for Ca
     }
 }
 
+/// What the caller should know of parameters that were accepted: what was changed, and what validators remark.
+pub(crate) fn remarks(shape: &impl Shape, settled: &[Option<Settled>]) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for field in (0..shape.nodes()).map(|node| shape.field(node)) {
+        let Some(Settled { report, changed, .. }) = &settled[field] else { continue };
+        let name = shape.name(field);
+        remarks.extend(changed.as_ref().map(|value| format!("`{name}` is understood as {value}")));
+        remarks.extend(report.feedback.iter().cloned());
+    }
+    remarks
+}
+
 /// The arguments with what validators changed in them, if they changed anything; or why the call is refused. What is told is
 /// taken out of `settled`.
 pub(crate) fn conclude(

@@ -14,7 +14,7 @@ mod start;
 mod verdict;
 
 pub use board::{Board, Keep, Keeping, Kept, Settled};
-pub(crate) use call::{Call, conclude};
+pub(crate) use call::{Call, conclude, remarks};
 pub use engine::Asking;
 pub(crate) use engine::{Asked, UNCHECKED, ask_all};
 pub use plan::Node;

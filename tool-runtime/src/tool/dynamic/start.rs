@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::OnceLock};
 
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::{FutureExt, TryFutureExt, future::BoxFuture};
 use serde_json::{Map, Value};
 
 use super::{
@@ -11,6 +11,7 @@ use super::{
     conclude,
     plan::Declared,
     read::{Reading, read},
+    remarks,
 };
 use crate::feedback::Rejection;
 use crate::json;
@@ -37,6 +38,9 @@ pub trait Validators: Tool {
     ) -> BoxFuture<'b, Result<(), Rejection>> {
         std::future::ready(Ok(())).boxed()
     }
+
+    /// Whether a person must approve a call with this input first.
+    fn asks(input: &Self::Input) -> bool;
 
     /// The work of the call.
     fn work<'a>(input: Self::Input, states: Self::States<'a>, cx: &'a Context) -> CallFuture<'a>;
@@ -128,12 +132,14 @@ where
         ask_all(&mut call, &board).await;
         let mut settled: Vec<_> = board.into_settled().collect();
         let normalized = conclude(&shape, text, reading.problems, &mut settled).map_err(Refused::Arguments)?;
+        let remarks = remarks(&shape, &settled);
         let input = put::<T>(settled);
         let board = Board::new(0);
         let known = Known { board: &board, raw: &raw, states: &states, call: cx };
         T::check(&input, known).await.map_err(Refused::Arguments)?;
         let needs_approval = T::asks(&input);
-        Ok(Started { needs_approval, normalized, work: T::work(input, states, cx) })
+        let work = T::work(input, states, cx).map_ok(|output| output.told(T::def().form(), remarks)).boxed();
+        Ok(Started { needs_approval, normalized, work })
     })
 }
 

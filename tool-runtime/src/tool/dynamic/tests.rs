@@ -65,7 +65,12 @@ static FIELDS: [crate::tool::Field; 3] = [
     Typed::<String>::new("to", "").dynamic(),
     Typed::<u8>::new("seats", "").dynamic(),
 ];
-static DEF: Def = Def::new("trip", "Books a trip.", &FIELDS, Returned::described(|_| None));
+static DEF: Def = Def::new(
+    "trip",
+    "Books a trip.",
+    &FIELDS,
+    Returned::described(|generator| Some(generator.subschema_for::<String>())),
+);
 
 impl Tool for Trip {
     type Input = Self;
@@ -109,15 +114,18 @@ impl Validators for Trip {
         }
     }
 
+    fn asks(_: &Self) -> bool {
+        false
+    }
+
     fn work<'a>(input: Self, _: Self::States<'a>, _: &'a Context) -> CallFuture<'a> {
         async move { Ok(Output::json(&format!("{} {} {}", input.from, input.to, input.seats))?) }.boxed()
     }
 }
 
 impl Bind<Flights> for Trip {
-    fn part() -> Part<Flights> {
-        Part { def: &DEF, start: Start::Asking(|state, text, cx| settle::<Self>(text, (state,), cx)) }
-    }
+    const PART: Part<Flights> =
+        Part { def: Self::def, start: Start::Asking(|state, text, cx| settle::<Self>(text, (state,), cx)) };
 }
 
 fn tools() -> Toolset {
@@ -178,6 +186,17 @@ fn what_was_normalised_is_what_is_run() {
     let (tools, cx) = (tools(), Context::new("c"));
     let started = tools.start("trip", r#"{ "to": "Rome", "from": "bERLIN" }"#, &cx).now_or_never().unwrap().unwrap();
     assert_eq!(started.normalized.as_deref(), Some(r#"{"to":"Rome","from":"Berlin","seats":1}"#));
+}
+
+#[test]
+fn a_success_is_told_with_what_was_changed() {
+    let (tools, cx) = (tools(), Context::new("c"));
+    let output = tools.call("trip", r#"{"from":"paris","to":"Rome"}"#, &cx).now_or_never().unwrap().unwrap();
+    assert_eq!(output.as_json(), Some("\"Paris Rome 1\""));
+    let told = json!({ "ok": true, "value": "Paris Rome 1", "feedback": [
+        "`from` is understood as \"Paris\"", "a fine choice", "`seats` is understood as 1",
+    ]});
+    assert_eq!(output.text(), told.to_string());
 }
 
 #[cfg(feature = "agent")]

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use futures_util::{FutureExt, TryFutureExt};
 use serde_json::{Map, Value};
 
 use super::{DynamicTool, Known};
 use crate::feedback::{Problem, Rejection, Report};
 use crate::tool::{
     CallError, Context, Started,
-    dynamic::{Board, Call, Kept, Reading, Settled, Shape, UNCHECKED, ask_all, conclude},
+    dynamic::{Board, Call, Kept, Reading, Settled, Shape, UNCHECKED, ask_all, conclude, remarks},
 };
 
 impl DynamicTool {
@@ -26,6 +27,7 @@ impl DynamicTool {
         drop(call);
         let mut settled: Vec<_> = board.into_settled().collect();
         let normalized = conclude(shape, text, reading.problems, &mut settled)?;
+        let remarks = remarks(shape, &settled);
         let arguments = self.accepted(Arc::unwrap_or_clone(given), settled);
         if normalized.is_some() {
             self.check_accepted(&arguments)?;
@@ -33,7 +35,9 @@ impl DynamicTool {
         for check in &self.checks {
             check(arguments.clone(), cx.clone()).await?;
         }
-        Ok(Started { normalized, ..self.tool.prepare(arguments, cx) })
+        let Started { needs_approval, work, .. } = self.tool.prepare(arguments, cx);
+        let work = work.map_ok(|output| output.told(self.form, remarks)).boxed();
+        Ok(Started { needs_approval, normalized, work })
     }
 
     /// Reads the arguments as far as they can be read.

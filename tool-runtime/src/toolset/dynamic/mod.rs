@@ -21,7 +21,7 @@ use shape::Parameters;
 
 use super::{RuntimeTool, RuntimeToolBuilder};
 use crate::feedback::Rejection;
-use crate::schema::Validator;
+use crate::schema::{Validator, answer::Form};
 use crate::tool::{CallError, Context, DynTool, Failure, Output, Starting, ToolSpec};
 
 type Check = dyn Fn(Value, Context) -> BoxFuture<'static, Result<(), Rejection>> + Send + Sync;
@@ -79,6 +79,8 @@ pub struct DynamicTool {
     /// The schema with everything that is required.
     complete: Validator,
     checks: Vec<Box<Check>>,
+    /// Where the output stands in the answer.
+    form: Form,
 }
 
 /// A [`DynamicTool`] that is not finished; [`RuntimeToolBuilder::dynamic`] begins one.
@@ -144,8 +146,11 @@ impl DynamicToolBuilder {
         let partial = schema::partial(&complete, described);
         let compiled = Validator::compile(&Value::Object(complete));
         let complete = compiled.map_err(|error| DynamicError::Schema { reason: error.to_string() })?;
+        let tool = finish(self.tool.input(partial))?;
         Ok(DynamicTool {
-            tool: finish(self.tool.input(partial))?,
+            // Of an output without a schema nothing is known, so nothing of it may be taken for a part of the answer.
+            form: tool.spec().output.as_ref().map_or(Form::Wrapped, |schema| Form::of(Some(schema.neutral()))),
+            tool,
             parameters: Arc::new(parameters),
             validators: self.fields.into_iter().filter_map(|field| field.validator).collect(),
             defaults,

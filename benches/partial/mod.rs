@@ -1,0 +1,150 @@
+//! Arguments that arrive in pieces, with a view after every piece, against one parse of the whole text; and against the AI
+//! SDK, which parses the whole text again after every piece.
+
+mod ai;
+mod texts;
+
+use std::{hint::black_box, time::Instant};
+
+use serde_json::Value;
+use tool_runtime::json::Incremental;
+
+use crate::{case::Case, count, report::Report};
+use texts::{code, records};
+
+/// The length of a piece.
+const PIECE: usize = 20;
+const SMALL: usize = 100_000;
+const LARGE: usize = 1_000_000;
+
+pub(crate) const CASES: &[Case] = &[
+    Case::new("code-100KB-floor", || floor(code(SMALL)), FAST),
+    Case::new("code-100KB-view", || view(code(SMALL)), FAST),
+    Case::new("code-100KB-changes", || changes(code(SMALL)), FAST),
+    Case::new("code-1MB-floor", || floor(code(LARGE)), SLOW),
+    Case::new("code-1MB-view", || view(code(LARGE)), SLOW),
+    Case::new("code-1MB-changes", || changes(code(LARGE)), SLOW),
+    Case::new("records-100KB-floor", || floor(records(SMALL)), FAST),
+    Case::new("records-100KB-view", || view(records(SMALL)), FAST),
+    Case::new("records-100KB-changes", || changes(records(SMALL)), FAST),
+    Case::new("records-1MB-floor", || floor(records(LARGE)), SLOW),
+    Case::new("records-1MB-view", || view(records(LARGE)), SLOW),
+    Case::new("records-1MB-changes", || changes(records(LARGE)), SLOW),
+];
+
+const FAST: (u64, u64) = (1, 4);
+const SLOW: (u64, u64) = (1, 2);
+
+/// Prints the targets of arguments in pieces.
+pub(crate) fn measure(report: &mut Report) {
+    for shape in ["code", "records"] {
+        let names =
+            ["100KB", "1MB"].map(|size| ["view", "changes"].map(|kind| format!("partial/{shape}-{size}-{kind}")));
+        let linear = format!("partial/{shape}-linear");
+        if names.iter().flatten().chain([&linear]).any(|name| report.wants(name)) {
+            let views = ["100KB", "1MB"].map(|size| against_one_parse(report, shape, size));
+            let how = format!("{}: 1 MB {:.0}, 100 KB {:.0}", count::unit(), views[1], views[0]);
+            report.at_most(&linear, views[1] / views[0], 10.5, &how);
+        }
+    }
+    for (shape, text) in [("code", code as fn(usize) -> String), ("records", records)] {
+        let name = format!("partial/{shape}-piece");
+        if report.wants(&name) {
+            let [small, large] = [SMALL, LARGE].map(|size| slowest(&text(size)));
+            let how = format!(
+                "µs of the slowest hundredth of the pieces of 1 MB, half take {:.2}; of 100 KB {:.2}, half {:.2}",
+                large.0, small.1, small.0
+            );
+            report.at_most(&name, large.1.max(small.1), 2.0, &how);
+        }
+    }
+    for (shape, text) in [("code", code(SMALL)), ("records", records(SMALL))] {
+        ai::measure(report, shape, &text);
+    }
+}
+
+/// The targets of one text; what it costs with views.
+fn against_one_parse(report: &mut Report, shape: &str, size: &str) -> f64 {
+    let cost = |kind: &str| {
+        let name = format!("{shape}-{size}-{kind}");
+        count::cost(CASES.iter().find(|case| case.name == name).expect("every text has its cases"))
+    };
+    let (floor, view) = (cost("floor"), cost("view"));
+    for (kind, ours, limit) in [("view", view, 2.0), ("changes", cost("changes"), 2.5)] {
+        let how = format!("{}: {ours:.0}, one parse {floor:.0}", count::unit());
+        report.at_most(&format!("partial/{shape}-{size}-{kind}"), ours / floor, limit, &how);
+    }
+    view
+}
+
+/// The text as it arrives.
+fn pieces(text: &str) -> Vec<&str> {
+    let mut rest = text;
+    let mut pieces = Vec::new();
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(rest.ceil_char_boundary(PIECE));
+        pieces.push(piece);
+        rest = after;
+    }
+    pieces
+}
+
+/// One parse of the whole.
+fn floor(text: String) -> Box<dyn FnMut(u64)> {
+    Box::new(move |rounds| {
+        for _ in 0..rounds {
+            black_box(serde_json::from_str::<Value>(black_box(&text)).expect("the text is right"));
+        }
+    })
+}
+
+/// A view after every piece.
+fn view(text: String) -> Box<dyn FnMut(u64)> {
+    each(text, |json, piece| {
+        json.feed_str(piece).expect("the text is right");
+        black_box(json.value());
+    })
+}
+
+/// A view after every piece, and what has changed.
+fn changes(text: String) -> Box<dyn FnMut(u64)> {
+    each(text, |json, piece| {
+        json.feed_str_with(piece, &mut |path, change| {
+            black_box((path, change));
+        })
+        .expect("the text is right");
+        black_box(json.value());
+    })
+}
+
+fn each(text: String, feed: fn(&mut Incremental, &str)) -> Box<dyn FnMut(u64)> {
+    Box::new(move |rounds| {
+        let pieces = pieces(&text);
+        for _ in 0..rounds {
+            let mut json = Incremental::new();
+            for piece in &pieces {
+                feed(&mut json, black_box(piece));
+            }
+            black_box(json.finish().expect("the text is right"));
+        }
+    })
+}
+
+/// The microseconds that half of the pieces take at most, and all but a hundredth: the least of several rounds.
+fn slowest(text: &str) -> (f64, f64) {
+    let pieces = pieces(text);
+    let mut best = (f64::INFINITY, f64::INFINITY);
+    for _ in 0..20 {
+        let mut json = Incremental::new();
+        let mut times: Vec<f64> = Vec::with_capacity(pieces.len());
+        for piece in &pieces {
+            let start = Instant::now();
+            json.feed_str(piece).expect("the text is right");
+            black_box(json.value());
+            times.push(start.elapsed().as_secs_f64() * 1e6);
+        }
+        times.sort_unstable_by(f64::total_cmp);
+        best = (best.0.min(times[times.len() / 2]), best.1.min(times[times.len() * 99 / 100]));
+    }
+    best
+}

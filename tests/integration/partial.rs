@@ -1,0 +1,118 @@
+//! Inputs of tools while their text arrives.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tool_runtime::{Context, Tool, json::Incremental, tool, tool::Partial};
+
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+struct City {
+    name: String,
+    country: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Unit {
+    Celsius,
+    Fahrenheit,
+}
+
+/// Plans a trip.
+#[tool]
+fn plan(
+    /// Where from.
+    from: City,
+    /// Where to, one after the other.
+    stops: Vec<City>,
+    /// How many days.
+    #[arg(range(1..=30), default = 7)]
+    days: u8,
+    /// Of temperatures.
+    unit: Option<Unit>,
+    /// Anything else.
+    #[arg(name = "note to self")]
+    note: Option<String>,
+    /// The key of the weather service.
+    #[secret]
+    key: String,
+) -> bool {
+    let _ = (from, stops, days, unit, note, key);
+    true
+}
+
+fn fed(text: &str) -> Incremental {
+    let mut json = Incremental::new();
+    json.feed_str(text).unwrap();
+    json
+}
+
+#[test]
+fn every_parameter_is_there_or_not() {
+    let json = fed("");
+    let input = Partial::<plan>::of(&json);
+    assert_eq!((input.value(), input.all()), (None, (None, None, None, None, None, None)));
+    assert_eq!(input.get::<City>("from"), None);
+
+    let json = fed(r#"{"from": {"name": "Ber"#);
+    let input = Partial::<plan>::of(&json);
+    let berlin = City { name: "Ber".to_owned(), country: None };
+    assert_eq!(input.get::<City>("from"), Some(berlin.clone()));
+    assert!(!input.is_complete("from") && !input.is_complete("stops"));
+    assert_eq!(input.all().0, Some(berlin));
+
+    let json = fed(r#"{"from": {"name": "Berlin"}, "unit": "cels"#);
+    let input = Partial::<plan>::of(&json);
+    assert_eq!((input.get::<Unit>("unit"), input.get::<&str>("unit")), (None, Some("cels")));
+    assert!(input.is_complete("from") && !input.is_complete("unit"));
+
+    let json = fed(r#"{"days": 1"#);
+    assert_eq!(Partial::<plan>::of(&json).get::<u8>("days"), Some(1));
+    assert!(!Partial::<plan>::of(&json).is_complete("days"), "it may be 12");
+
+    let json = fed(r#"{"note to self": null, "unit": "celsius", "days": 31, "key": "k", "stops": [{"name": "A"}, {"#);
+    let input = Partial::<plan>::of(&json);
+    let (from, stops, days, unit, note, key) = input.all();
+    assert_eq!((from, days, unit, note), (None, Some(31), Some(Some(Unit::Celsius)), Some(None)));
+    assert_eq!((stops, key), (None, None), "the second stop has no name yet; a secret is no argument");
+    assert_eq!(input.get::<Vec<BTreeMap<String, Value>>>("stops").map(|stops| stops.len()), Some(2));
+}
+
+#[test]
+fn when_all_has_arrived_it_is_what_the_tool_decodes() {
+    let arguments = json!({
+        "from": {"name": "Berlin", "country": "DE"},
+        "stops": [{"name": "Köln"}, {"name": "Bonn"}],
+        "days": 3,
+        "unit": "fahrenheit",
+        "note to self": "😀 \"quoted\"\n",
+    });
+    let text = arguments.to_string();
+    let json = fed(&text);
+    let input = Partial::<plan>::of(&json);
+    assert!(["from", "stops", "days", "unit", "note to self"].iter().all(|name| input.is_complete(name)));
+    let decoded = plan::decode(&text, &Context::new("call_1").with_secret("key", "k")).unwrap();
+    let (from, stops, days, unit, note, _) = input.all();
+    assert_eq!(from, Some(decoded.from));
+    assert_eq!(stops, Some(decoded.stops));
+    assert_eq!(days, Some(decoded.days));
+    assert_eq!(unit, Some(decoded.unit));
+    assert_eq!(note, Some(decoded.note));
+}
+
+#[test]
+fn arguments_that_are_no_object_have_no_parameters() {
+    let json = fed("[1, 2");
+    let input = Partial::<plan>::of(&json);
+    assert_eq!((input.get::<u8>("days"), input.is_complete("days"), input.all().2), (None, false, None));
+    assert_eq!(input.value(), Some(&json!([1, 2])));
+}
+
+#[test]
+#[should_panic(expected = "the tool `plan` has no parameter `dayz`")]
+fn a_name_that_the_tool_does_not_have_is_a_mistake() {
+    let json = fed("{");
+    let _ = Partial::<plan>::of(&json).get::<u8>("dayz");
+}

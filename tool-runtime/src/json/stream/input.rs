@@ -1,0 +1,121 @@
+//! A cursor over one delta.
+
+/// A delta, and how far it was read.
+#[derive(Debug)]
+pub(super) struct Input<'a> {
+    text: &'a str,
+    /// Always at the start of a character.
+    at: usize,
+}
+
+impl<'a> Input<'a> {
+    #[inline]
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// How many bytes were read.
+    #[inline]
+    pub(super) fn read(&self) -> usize {
+        self.at
+    }
+
+    /// The next character.
+    pub(super) fn character(&self) -> Option<char> {
+        self.text[self.at..].chars().next()
+    }
+
+    /// The next byte.
+    #[inline]
+    pub(super) fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// Moves behind the next byte, which is ASCII.
+    #[inline]
+    pub(super) fn bump(&mut self) {
+        self.at += 1;
+    }
+
+    /// The next byte that is not white space.
+    #[inline]
+    pub(super) fn significant(&mut self) -> Option<u8> {
+        loop {
+            let byte = self.byte()?;
+            if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+                return Some(byte);
+            }
+            self.at += 1;
+        }
+    }
+
+    /// Reads the bytes, all of them ASCII, that `wanted` says yes to.
+    #[inline]
+    pub(super) fn ascii_while(&mut self, mut wanted: impl FnMut(u8) -> bool) -> &'a str {
+        let start = self.at;
+        while self.byte().is_some_and(&mut wanted) {
+            self.at += 1;
+        }
+        &self.text[start..self.at]
+    }
+
+    /// Reads up to the next byte that means something in a text: a quote, a backslash, a control character.
+    #[inline]
+    pub(super) fn plain(&mut self) -> &'a str {
+        let start = self.at;
+        self.at = plain(self.text.as_bytes(), start);
+        &self.text[start..self.at]
+    }
+}
+
+/// Where from `at` on the first of `bytes` is that does not mean itself in a text; their end if there is none.
+///
+/// Eight bytes are looked at at a time, for the last ones together with some that were looked at before.
+#[inline]
+fn plain(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        let found = first(u64::from_le_bytes(*word));
+        at += found;
+        if found < 8 {
+            return at;
+        }
+    }
+    let rest = bytes.len() - at;
+    match bytes.last_chunk() {
+        Some(_) if rest == 0 => at,
+        Some(word) => at + first(u64::from_le_bytes(*word) >> (64 - 8 * rest)).min(rest),
+        None => at + bytes[at..].iter().position(|&byte| first(byte.into()) == 0).unwrap_or(rest),
+    }
+}
+
+/// Which of eight bytes is the first that means something in a text; 8 if none does.
+#[inline]
+fn first(word: u64) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    // Subtracting sets the high bit of a byte that is smaller than what is subtracted, if it was not set before. It may
+    // set those of bytes behind the first of them too.
+    let control = word.wrapping_sub(ONES * 0x20);
+    let quote = (word ^ (ONES * u64::from(b'"'))).wrapping_sub(ONES);
+    let backslash = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
+    let found = (control | quote | backslash) & !word & (ONES << 7);
+    found.trailing_zeros() as usize / 8
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::plain;
+
+    proptest! {
+        #[test]
+        fn plain_stops_where_a_byte_means_something(bytes in any::<Vec<u8>>(), some in r#"[a-z\x80\xff!#\[\]]{0,20}["\\\x00\x1f]?[a-z]{0,9}"#) {
+            for bytes in [&bytes[..], some.as_bytes()] {
+                let found = bytes.iter().position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\');
+                for at in 0..=found.unwrap_or(bytes.len()) {
+                    prop_assert_eq!(plain(bytes, at), found.unwrap_or(bytes.len()));
+                }
+            }
+        }
+    }
+}
