@@ -27,9 +27,15 @@ pub struct Context {
 struct OfCall {
     id: Arc<str>,
     cancellation: Cancellation,
+    journal: Journals,
+    rare: Option<Box<Rare>>,
+}
+
+/// What most calls do not have.
+#[derive(Clone, Default)]
+struct Rare {
     deadline: Option<Instant>,
     progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
-    journal: Journals,
 }
 
 /// What the calls of a turn have in common.
@@ -85,12 +91,12 @@ impl Context {
 
     /// When the call's time is over.
     pub fn deadline(&self) -> Option<Instant> {
-        self.call.deadline
+        self.call.rare.as_ref()?.deadline
     }
 
     /// The time left until the deadline, zero when it has passed; `None` without a deadline.
     pub fn time_left(&self) -> Option<Duration> {
-        self.call.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+        self.deadline().map(|deadline| deadline.saturating_duration_since(Instant::now()))
     }
 
     /// The conversation up to the turn that made this call.
@@ -124,7 +130,8 @@ impl Context {
 
     fn report(&self, done: f64, total: Option<f64>, message: Option<String>, preliminary: Option<Value>) {
         let progress = || Progress { call_id: self.call.id.to_string(), done, total, message, preliminary };
-        match (&self.call.progress, &self.call.journal) {
+        let listener = self.call.rare.as_ref().and_then(|rare| rare.progress.as_ref());
+        match (listener, &self.call.journal) {
             (Some(listener), _) => listener(progress()),
             (None, Some(journal)) => journal.report(progress()),
             (None, None) => {}
@@ -150,9 +157,7 @@ impl Context {
     /// The context of a call of this one's turn, made at once and not of a copy.
     #[cfg(feature = "agent")]
     pub(crate) fn of_call(&self, call_id: Arc<str>, cancellation: Cancellation, journal: Arc<dyn Journal>) -> Self {
-        let OfCall { deadline, progress, .. } = &*self.call;
-        let (deadline, progress) = (*deadline, progress.clone());
-        let call = OfCall { id: call_id, cancellation, deadline, progress, journal: Some(journal) };
+        let call = OfCall { id: call_id, cancellation, journal: Some(journal), rare: self.call.rare.clone() };
         Self { call: Arc::new(call), shared: Arc::clone(&self.shared) }
     }
 
@@ -170,14 +175,14 @@ impl Context {
 
     /// Sets when the call's time is over, unless it is over earlier already.
     pub fn with_deadline(mut self, deadline: Instant) -> Self {
-        let inner = self.change();
-        inner.deadline = Some(inner.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
+        let rare = self.change().rare.get_or_insert_default();
+        rare.deadline = Some(rare.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
         self
     }
 
     /// Adds a listener for progress; it is called from the tool's task and must not block.
     pub fn with_progress(mut self, listener: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.change().progress = Some(Arc::new(listener));
+        self.change().rare.get_or_insert_default().progress = Some(Arc::new(listener));
         self
     }
 
@@ -225,7 +230,7 @@ impl fmt::Debug for Context {
         out.debug_struct("Context")
             .field("call_id", &self.call.id)
             .field("principal", &self.shared.principal)
-            .field("deadline", &self.call.deadline)
+            .field("deadline", &self.deadline())
             .field("cancelled", &self.call.cancellation.is_cancelled())
             .finish_non_exhaustive()
     }

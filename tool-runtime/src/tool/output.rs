@@ -92,8 +92,8 @@ impl Output {
     }
 }
 
-/// The text that a JSON text is, if it is one. Anything else is told by its first character: serde_json's error costs more
-/// than all that is asked here.
+/// The text that a JSON text is, if it is one. Anything else is told by its first character: an error of `serde_json` costs
+/// more than all that is asked here.
 fn as_text(json: &str) -> Option<String> {
     if json.trim_start().starts_with('"') { serde_json::from_str(json).ok() } else { None }
 }

@@ -10,7 +10,7 @@ use crate::tool::Context;
 use crate::toolset::Toolset;
 
 /// How long validators may take where the tool sets no limit.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A call whose arguments were read.
 pub(super) type Looked = (CallId, Read);
