@@ -14,6 +14,8 @@ mod context;
 mod declare;
 mod decode;
 mod dynamic;
+mod dynamic_random;
+mod dynamic_tools;
 mod explain;
 mod guards;
 mod idempotency;

@@ -5,6 +5,7 @@ mod calls;
 #[cfg(feature = "collect")]
 mod collect;
 mod dispatch;
+mod dynamic;
 mod layer;
 mod list;
 mod name;
@@ -28,6 +29,7 @@ pub use collect::{Collected, need};
 pub use dispatch::run;
 #[cfg(feature = "agent")]
 pub(crate) use dispatch::{accepted, panicked};
+pub use dynamic::{DynamicError, DynamicField, DynamicTool, DynamicToolBuilder, Known, compat};
 pub use layer::{Invocation, Layer, Next};
 pub use list::{ListFormat, ToolList};
 pub use name::{NameError, check_name};

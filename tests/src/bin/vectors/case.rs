@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 /// `value` without the keys that are there without a value, which a JSON text writes as `{"$undefined": true}`.
-#[allow(dead_code, reason = "`wire` alone has no use for it: there a key counts even without a value")]
 pub(crate) fn without_undefined(mut value: Value) -> Value {
     fn strip(value: &mut Value) {
         match value {
@@ -24,7 +23,6 @@ fn is_undefined(value: &Value) -> bool {
 }
 
 /// How `got` differs from `expected`, the order of keys included.
-#[allow(dead_code, reason = "`wire` alone compares no answers")]
 pub(crate) fn same(expected: &Value, got: &Value) -> Result<(), String> {
     let (expected, got) = (expected.to_string(), got.to_string());
     if expected == got { Ok(()) } else { Err(format!("expected {expected}, got {got}")) }

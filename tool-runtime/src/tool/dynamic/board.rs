@@ -45,12 +45,14 @@ impl Settled {
         self
     }
 
-    /// What is told of it, under its name and those of its parts.
-    pub(super) fn reports(&self, name: &str) -> Vec<(String, Report)> {
-        if self.parts.is_empty() {
-            return vec![(name.to_owned(), self.report.clone())];
-        }
-        self.parts.iter().map(|(part, report)| (format!("{name}.{part}"), report.clone())).collect()
+    /// Takes what is told of it, under its name or those of its parts.
+    pub(super) fn take_reports(&mut self, name: &str) -> impl Iterator<Item = (String, Report)> {
+        let own = self.parts.is_empty().then(|| {
+            let report = std::mem::replace(&mut self.report, Report::accepted());
+            (name.to_owned(), report)
+        });
+        let parts = std::mem::take(&mut self.parts).into_iter();
+        own.into_iter().chain(parts.map(move |(part, report)| (format!("{name}.{part}"), report)))
     }
 }
 

@@ -196,30 +196,43 @@ fn a_success_is_told_with_what_was_changed() {
 #[tokio::test(start_paused = true)]
 async fn time_is_not_used_twice() {
     let began = tokio::time::Instant::now();
-    let wait = |field| (field, tokio::time::sleep(Duration::from_millis(60)));
-    struct Waits<F>(F);
-    impl<'b, F: Fn(usize) -> (usize, tokio::time::Sleep)> Asked<'b> for Waits<F> {
-        fn len(&self) -> usize {
-            3
-        }
-        fn field(&self, node: usize) -> usize {
-            node
-        }
-        fn name(&self, _: usize) -> &str {
-            "x"
-        }
-        fn requires(&self, _: usize) -> &[usize] {
-            &[]
-        }
-        fn after(&self, _: usize) -> &[usize] {
-            &[]
-        }
-        fn ask(&mut self, node: usize) -> Asking<'b> {
-            let (_, sleep) = (self.0)(node);
-            Asking::Later(sleep.map(|()| Settled::accepted(Box::new(1_u8))).boxed())
-        }
-    }
-    let board = Board::new(3);
-    ask_all(&mut Waits(wait), &board).await;
+    let (board, values, faults) = (Board::new(3), vec![None, None, None], vec![None, None, None]);
+    let mut call = Call::new(&Apart(3), values, faults, |_, _| {
+        let sleep = tokio::time::sleep(Duration::from_millis(60));
+        Asking::Later(sleep.map(|()| Settled::accepted(Box::new(1_u8))).boxed())
+    });
+    ask_all(&mut call, &board).await;
     assert_eq!(began.elapsed(), Duration::from_millis(60));
+}
+
+/// So many dynamic parameters, of which none waits for another.
+#[cfg(feature = "agent")]
+struct Apart(usize);
+
+#[cfg(feature = "agent")]
+impl Shape for Apart {
+    fn name(&self, _: usize) -> &str {
+        "x"
+    }
+    fn find(&self, _: &str) -> Option<usize> {
+        None
+    }
+    fn fields(&self) -> usize {
+        self.0
+    }
+    fn is_dynamic(&self, _: usize) -> bool {
+        true
+    }
+    fn nodes(&self) -> usize {
+        self.0
+    }
+    fn field(&self, node: usize) -> usize {
+        node
+    }
+    fn requires(&self, _: usize) -> &[usize] {
+        &[]
+    }
+    fn after(&self, _: usize) -> &[usize] {
+        &[]
+    }
 }
