@@ -1,5 +1,6 @@
 //! One tool: its declaration, its typed input and output, and what it may know about a call.
 
+mod answer;
 mod cancel;
 mod check;
 mod context;

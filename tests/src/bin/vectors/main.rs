@@ -5,6 +5,9 @@
 //! failed, 1 if some did, and 2 if a file could not be read.
 
 mod case;
+mod example;
+mod idempotency;
+mod middleware;
 mod wire;
 
 use std::{
@@ -28,6 +31,9 @@ enum Kind {
 /// A new kind is a file beside this one and a line here.
 const KINDS: &[(&str, Kind)] = &[
     ("wire", Kind::Run(wire::run)),
+    ("middleware", Kind::Run(middleware::run)),
+    ("idempotency", Kind::Run(idempotency::run)),
+    ("example", Kind::Run(example::run)),
     ("tool2agent", Kind::Skip("texts of exceptions of a JavaScript engine")),
     ("ai-sdk", Kind::Skip("what another library sends to a model")),
 ];
