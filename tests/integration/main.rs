@@ -20,6 +20,7 @@ mod idempotency;
 mod layers;
 mod middleware;
 mod outputs;
+mod parameters;
 mod partial;
 mod problems;
 mod runtime_data;

@@ -11,7 +11,7 @@ use tool_runtime::{
 };
 
 /// Finds lines.
-#[tool(effect = read_only, examples = [{ "words": ["a"], "most": 1 }])]
+#[tool(effect = read_only, examples = [r#"{"words":["a"],"most":1}"#])]
 fn search(words: Vec<String>, #[arg(range(1..=10))] most: u32) -> Found {
     Found { lines: (0..most).map(|n| format!("{n} {}", words.join(" "))).collect() }
 }

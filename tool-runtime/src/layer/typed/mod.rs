@@ -57,6 +57,16 @@ use output::MapOutput;
 /// # });
 /// ```
 ///
+/// A step that does not fit does not compile:
+///
+/// ```compile_fail,E0308
+/// use tool_runtime::layer::Typed;
+///
+/// let counts = Typed::<String, String>::new().map_output(|text: String| Ok(text.len()));
+/// let texts = Typed::<String, String>::new().map_output(|text: String| Ok(text + "!"));
+/// let chain = counts.pipe(texts); // from a number, but a text is wanted
+/// ```
+///
 /// What the tool inside refuses is told in its parameters, as it cannot be known what they are outside; a
 /// [`Layer`] of one's own can change that in [`Layer::refused`]. The question of an approval
 /// ([`Traits::challenge`](crate::tool::Traits::challenge)) has places for the tool's parameters; one for a parameter that is
