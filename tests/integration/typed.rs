@@ -80,7 +80,7 @@ async fn a_chain_changes_types_and_schemas() {
     for (arguments, told) in [
         (r#"{"text":" "}"#, "`text`: ask something"),
         (r#"{"text":7}"#, "`text`: expected"),
-        (r#"{"txt":"a"}"#, "`text`: "),
+        (r#"{"txt":"a"}"#, "`txt`: unknown name"),
         (r#"{"text":"a","text":"b"}"#, "`text`: "),
         ("", "`text`: "),
         ("[", ""),

@@ -114,7 +114,9 @@ impl Secrets {
             return Some(json);
         }
         self.replacement.as_ref()?;
-        let word = |word: &str| self.is_in(word).then(|| self.clean(word.to_owned()).unwrap_or_default());
+        let word =
+            |word: &str| self.is_in(word).then(|| self.clean(word.to_owned()).unwrap_or_else(|| word.to_owned()));
+        // What could not be had is still in there.
         let json = words::replaced(&json, word)?;
         (!self.is_in_json(&json)).then_some(json)
     }
