@@ -95,7 +95,11 @@ mod tests {
             }
             let (mut expected, mut seen) = (Vec::new(), Vec::new());
             words(&value, &mut expected);
-            prop_assert!(replaced(&value.to_string(), |word| { seen.push(word.to_owned()); None }).is_none());
+            let note = |word: &str| {
+                seen.push(word.to_owned());
+                None
+            };
+            prop_assert_eq!(replaced(&value.to_string(), note), None);
             prop_assert_eq!(seen, expected);
         }
     }
