@@ -7,6 +7,11 @@ use tool_runtime::model::{Model, NegotiatingModel, from_env};
 ///
 /// Ends the program with an explanation when the environment names a model that cannot be used.
 pub fn model() -> Box<dyn Model> {
+    model_or(NegotiatingModel::new())
+}
+
+/// The same, with another model in place of the negotiating one.
+pub fn model_or(otherwise: impl Model + 'static) -> Box<dyn Model> {
     match from_env() {
         Some(Ok(model)) => {
             eprintln!("(model: {})", model.name());
@@ -16,6 +21,6 @@ pub fn model() -> Box<dyn Model> {
             eprintln!("{error}");
             std::process::exit(2);
         }
-        None => Box::new(NegotiatingModel::new()),
+        None => Box::new(otherwise),
     }
 }

@@ -9,6 +9,9 @@ mod both;
 mod builder;
 mod case;
 mod graph;
+mod example;
+mod idempotency;
+mod middleware;
 mod wire;
 
 use std::{
@@ -39,6 +42,9 @@ const KINDS: &[(&str, Kind)] = &[
     ("graph", Kind::Both(graph::run)),
     ("toolBuilder", Kind::Both(builder::run)),
     ("wire", Kind::Run(wire::run)),
+    ("middleware", Kind::Run(middleware::run)),
+    ("idempotency", Kind::Run(idempotency::run)),
+    ("example", Kind::Run(example::run)),
     ("tool2agent", Kind::Skip("texts of exceptions of a JavaScript engine")),
     ("ai-sdk", Kind::Skip("what another library sends to a model")),
 ];
