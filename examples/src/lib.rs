@@ -1,4 +1,11 @@
-//! What the examples share.
+//! What the examples share, and the tools of those examples whose recorded cases the tests run.
+
+pub mod censorship;
+pub mod consensus;
+mod conversation;
+mod transcript;
+
+pub use transcript::Transcript;
 
 use tool_runtime::model::{Model, NegotiatingModel, from_env};
 
@@ -7,15 +14,21 @@ use tool_runtime::model::{Model, NegotiatingModel, from_env};
 ///
 /// Ends the program with an explanation when the environment names a model that cannot be used.
 pub fn model() -> Box<dyn Model> {
-    match from_env() {
-        Some(Ok(model)) => {
+    named_model().unwrap_or_else(|| Box::new(NegotiatingModel::new()))
+}
+
+/// The model that the environment names, if it names one.
+///
+/// Ends the program with an explanation when the environment names a model that cannot be used.
+pub fn named_model() -> Option<Box<dyn Model>> {
+    match from_env()? {
+        Ok(model) => {
             eprintln!("(model: {})", model.name());
-            model
+            Some(model)
         }
-        Some(Err(error)) => {
+        Err(error) => {
             eprintln!("{error}");
             std::process::exit(2);
         }
-        None => Box::new(NegotiatingModel::new()),
     }
 }

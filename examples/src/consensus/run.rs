@@ -1,0 +1,97 @@
+//! The agents at work, all at the same time.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::join_all;
+use tool_runtime::{Agent, AgentError, Toolset, agent::Front, model::Model, toolset};
+
+use super::{
+    knowledge::Knowledge,
+    mail::Letter,
+    meeting::{Meeting, Seat},
+    slot::{Person, Slot},
+    tools::{confirm, give_up, propose, reject, update_knowledge},
+    word::names,
+};
+
+/// How often an agent is told that there is mail, or none, before it is sent home.
+const ROUNDS: usize = 40;
+
+/// What came of a meeting.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The place and time that everybody confirmed.
+    pub agreed: Option<Slot>,
+    /// Who gave up.
+    pub gave_up: Vec<Person>,
+    /// All that was said, oldest first.
+    pub letters: Vec<Letter>,
+    /// What each knew at the end, for people to read.
+    pub knowledge: Vec<String>,
+    /// Whose model failed.
+    pub failures: Vec<(Person, AgentError)>,
+}
+
+/// The tools of the agent who sits at `seat`.
+pub fn tools(seat: Arc<Seat>) -> Toolset {
+    toolset!(seat; update_knowledge, propose, confirm, reject, give_up)
+}
+
+/// Lets everybody meet: with the model that `model` gives each, watched by the front that `front` gives each. `can` says who
+/// can come where and when, and `patience` how long they wait for mail.
+pub async fn meet<M: Model + 'static, F: Front + 'static>(
+    model: impl Fn(Person) -> M,
+    front: impl Fn(Person) -> F,
+    can: impl Fn(Person, Slot) -> bool,
+    patience: Duration,
+) -> Outcome {
+    let meeting = Arc::new(Meeting::default());
+    let seats = Person::ALL.map(|me| {
+        let knowledge = Knowledge::of(me, |slot| can(me, slot));
+        Arc::new(Seat::new(me, knowledge, Arc::clone(&meeting), patience))
+    });
+    let tasks = seats.iter().map(|seat| {
+        let agent = Agent::new(model(seat.me)).front(front(seat.me)).instructions(instructions(seat));
+        attend(agent.tools(tools(Arc::clone(seat))), seat)
+    });
+    let ends = join_all(tasks).await;
+    Outcome {
+        agreed: meeting.agreed(),
+        gave_up: meeting.gave_up(),
+        letters: meeting.mail.sent(),
+        knowledge: seats.iter().map(|seat| seat.written()).collect(),
+        failures: Person::ALL.into_iter().zip(ends).filter_map(|(me, end)| Some((me, end.err()?))).collect(),
+    }
+}
+
+/// One agent, until it has confirmed, or somebody gave up. Between its turns it is told its mail.
+async fn attend(agent: Agent, seat: &Seat) -> Result<(), AgentError> {
+    let mut session = agent.session();
+    let mut prompt = "Find a place and a time at which everybody can come.".to_owned();
+    for _ in 0..ROUNDS {
+        session.send(prompt).await?;
+        if seat.is_done() {
+            break;
+        }
+        let letters = seat.meeting.mail.wait(seat.me, seat.patience).await;
+        let lines: Vec<String> = letters.iter().map(|letter| format!("{}: {}", letter.from, letter.content)).collect();
+        prompt = if lines.is_empty() { "There is no new mail.".to_owned() } else { lines.join("\n") };
+    }
+    Ok(())
+}
+
+fn instructions(seat: &Seat) -> String {
+    let others: Vec<Person> = Person::ALL.into_iter().filter(|person| *person != seat.me).collect();
+    format!(
+        "You are {}. You have to agree with {} on a place and a time to meet. Nobody knows when the others can come.\n\n\
+         - Propose a place and a time at which you can come. The others hear it.\n\
+         - When you hear a proposal of another, answer it: propose the same if you can come, else reject it.\n\
+         - Whoever proposes or confirms something can come; whoever rejects it cannot. Note it with update_knowledge.\n\
+         - As soon as you know of a place and a time at which everybody can come, confirm it. That ends your work.\n\
+         - Give up only if your knowledge base says that there is none.\n\
+         - When you have to wait for the others, say so in a few words. You will be told what they say.\n\n{}",
+        seat.me,
+        names(&others),
+        seat.written()
+    )
+}
