@@ -49,8 +49,13 @@ impl Transcript {
     fn result(&self, call: &Call, result: &CallResult) {
         let told = result.for_model(&call.name, call.attempts > 0);
         let told: Vec<&str> = told.iter().filter_map(Part::as_text).collect();
-        let sign = if result.is_success() { "  =" } else { "  !" };
-        self.lines(sign, &format!("{} {}", one_line(&call.name), told.join("\n")));
+        let (sign, told) = match result.is_success() {
+            // The output of a tool that has none.
+            true if told == ["null"] => ("  =", "done".to_owned()),
+            true => ("  =", told.join("\n")),
+            false => ("  !", told.join("\n")),
+        };
+        self.lines(sign, &format!("{} {told}", one_line(&call.name)));
     }
 }
 

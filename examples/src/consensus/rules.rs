@@ -27,14 +27,21 @@ pub fn rules(me: Person) -> FunctionModel {
 fn next(me: Person, messages: &[Message]) -> Turn {
     let calls = answered(messages);
     let words: Vec<(Person, Word)> = heard(&calls, messages).collect();
-    let facts = words.iter().filter_map(|(person, word)| word.fact().map(|(slot, status)| (*person, slot, status)));
     let mut known = noted(&calls);
-    let news: Vec<_> = facts.filter(|(person, slot, status)| known.status(*person, *slot) != Some(*status)).collect();
-    if !news.is_empty() {
-        return news.into_iter().fold(Turn::default(), |turn, (agent, Slot { place, time }, status)| {
-            let fact = json!({ "agent": agent, "place": place, "time": time, "status": status });
-            turn.then_call("update_knowledge", fact)
-        });
+    let mut news = Turn::default();
+    for (agent, word) in &words {
+        let Some((slot, status)) = word.fact().filter(|(slot, status)| known.status(*agent, *slot) != Some(*status)) else {
+            continue;
+        };
+        let Slot { place, time } = slot;
+        news = news.then_call(
+            "update_knowledge",
+            json!({ "agent": agent, "place": place, "time": time, "status": status }),
+        );
+        known.note(*agent, slot, status);
+    }
+    if news.finish.is_some() {
+        return news;
     }
     if words.iter().any(|(_, word)| *word == Word::GiveUp) || calls.iter().any(|call| call.tool == "give_up") {
         return Turn::say("Then we do not meet.");

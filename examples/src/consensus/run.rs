@@ -95,3 +95,60 @@ fn instructions(seat: &Seat) -> String {
         seat.written()
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tool_runtime::agent::Unattended;
+
+    use super::*;
+    use crate::consensus::{constraints, rules};
+
+    /// Longer than any test takes: what works waits for mail that comes.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    async fn met(can: impl Fn(Person, Slot) -> bool) -> Outcome {
+        let outcome = meet(rules, |_| Unattended, can, PATIENCE).await;
+        assert!(outcome.failures.is_empty(), "{:?}", outcome.failures);
+        outcome
+    }
+
+    #[tokio::test]
+    async fn they_agree_on_the_museum_in_the_evening() {
+        let outcome = met(constraints).await;
+        let slot = outcome.agreed.expect("there is one");
+        assert_eq!(slot.to_string(), "museum at evening");
+        assert!(outcome.gave_up.is_empty());
+        for me in Person::ALL {
+            let said = |content: &str| outcome.letters.iter().any(|one| one.from == me && one.content == content);
+            assert!(said("I propose we meet at museum in the evening.") && said("I confirm: museum at evening"), "{me}");
+        }
+        for known in &outcome.knowledge {
+            assert_eq!(known.matches("museum: morning: cannot, evening: can").count(), 1, "{known}");
+            assert_eq!(known.matches("evening: can\n").count() + usize::from(known.ends_with("evening: can")), 6, "{known}");
+        }
+    }
+
+    #[tokio::test]
+    async fn they_give_up_where_there_is_nothing() {
+        let outcome = met(|me, slot| me != Person::Carol && constraints(me, slot)).await;
+        assert_eq!(outcome.agreed, None);
+        assert!(!outcome.gave_up.is_empty());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        /// Whoever can come where and when: they find the first slot at which all can, or give up.
+        #[test]
+        fn they_find_what_there_is(table in any::<[[bool; 4]; 4]>()) {
+            let place = |slot| Slot::all().position(|known| known == slot).unwrap();
+            let can = |me: Person, slot| table[me as usize][place(slot)];
+            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
+            let outcome = runtime.block_on(met(can));
+            let first = Slot::all().find(|slot| Person::ALL.into_iter().all(|me| can(me, *slot)));
+            prop_assert_eq!(outcome.agreed, first);
+            prop_assert_eq!(outcome.gave_up.is_empty(), first.is_some());
+        }
+    }
+}
