@@ -30,14 +30,13 @@ fn next(me: Person, messages: &[Message]) -> Turn {
     let mut known = noted(&calls);
     let mut news = Turn::default();
     for (agent, word) in &words {
-        let Some((slot, status)) = word.fact().filter(|(slot, status)| known.status(*agent, *slot) != Some(*status)) else {
+        let Some((slot, status)) = word.fact().filter(|(slot, status)| known.status(*agent, *slot) != Some(*status))
+        else {
             continue;
         };
         let Slot { place, time } = slot;
-        news = news.then_call(
-            "update_knowledge",
-            json!({ "agent": agent, "place": place, "time": time, "status": status }),
-        );
+        news = news
+            .then_call("update_knowledge", json!({ "agent": agent, "place": place, "time": time, "status": status }));
         known.note(*agent, slot, status);
     }
     if news.finish.is_some() {
