@@ -1,8 +1,5 @@
-//! What the examples share, and the tools of those examples whose recorded cases the tests run.
+//! What the examples share.
 
-pub mod censorship;
-pub mod consensus;
-mod conversation;
 mod transcript;
 
 pub use transcript::Transcript;

@@ -29,11 +29,12 @@ fn shared() -> Vec<PathBuf> {
 
 #[test]
 fn our_own_cases_pass() {
-    let (output, lines) = vectors(&[own("wire.json")]);
-    assert!(output.status.success(), "{}", lines.join("\n"));
-    let last = lines.last().unwrap();
-    let cases: Vec<Value> = serde_json::from_str(&fs::read_to_string(own("wire.json")).unwrap()).unwrap();
-    assert_eq!(*last, format!("{} passed, 0 failed", cases.len()));
+    for file in ["wire.json", "example.json"].map(own) {
+        let cases: Vec<Value> = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        let (output, lines) = vectors(&[file]);
+        assert!(output.status.success(), "{}", lines.join("\n"));
+        assert_eq!(*lines.last().unwrap(), format!("{} passed, 0 failed", cases.len()));
+    }
 }
 
 #[test]

@@ -8,10 +8,8 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use examples::{
-    Transcript,
-    censorship::{Library, agent, question, searcher},
-};
+use example_agents::censorship::{Library, agent, question, searcher};
+use examples::Transcript;
 
 /// Finds the number of the document that contains a word.
 #[derive(Parser)]
@@ -45,5 +43,18 @@ async fn main() -> ExitCode {
             eprintln!("{error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use example_agents::censorship::search;
+    use tool_runtime::toolset;
+
+    use super::*;
+
+    #[test]
+    fn decoder_and_schema_accept_the_same() {
+        tool_tests::agreement::check(&toolset!(Library::default(); search), 2000);
     }
 }

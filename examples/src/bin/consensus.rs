@@ -6,10 +6,8 @@
 
 use std::{process::ExitCode, sync::Arc, time::Duration};
 
-use examples::{
-    Transcript,
-    consensus::{Outcome, Person, Slot, constraints, meet, rules},
-};
+use example_agents::consensus::{Outcome, Person, Slot, constraints, meet, rules};
+use examples::Transcript;
 use tool_runtime::{feedback::one_line, model::Model};
 
 #[tokio::main]
@@ -40,5 +38,18 @@ fn summary(outcome: &Outcome) {
             }
             println!("\nFAILURE: there is no meeting.");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use example_agents::consensus::{Knowledge, Meeting, Seat, tools};
+
+    use super::*;
+
+    #[test]
+    fn decoder_and_schema_accept_the_same() {
+        let seat = Seat::new(Person::Bob, Knowledge::default(), Arc::new(Meeting::default()), Duration::ZERO);
+        tool_tests::agreement::check(&tools(Arc::new(seat)), 2000);
     }
 }

@@ -24,7 +24,6 @@ fn is_undefined(value: &Value) -> bool {
 }
 
 /// How `got` differs from `expected`, the order of keys included.
-#[allow(dead_code, reason = "`wire` alone compares no answers")]
 pub(crate) fn same(expected: &Value, got: &Value) -> Result<(), String> {
     let (expected, got) = (expected.to_string(), got.to_string());
     if expected == got { Ok(()) } else { Err(format!("expected {expected}, got {got}")) }

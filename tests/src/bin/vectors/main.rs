@@ -5,6 +5,7 @@
 //! failed, 1 if some did, and 2 if a file could not be read.
 
 mod case;
+mod example;
 mod wire;
 
 use std::{
@@ -28,6 +29,7 @@ enum Kind {
 /// A new kind is a file beside this one and a line here.
 const KINDS: &[(&str, Kind)] = &[
     ("wire", Kind::Run(wire::run)),
+    ("example", Kind::Run(example::run)),
     ("tool2agent", Kind::Skip("texts of exceptions of a JavaScript engine")),
     ("ai-sdk", Kind::Skip("what another library sends to a model")),
 ];
