@@ -40,6 +40,11 @@ impl Knowledge {
         self.facts.get(&(person, slot)).copied()
     }
 
+    /// All that is known.
+    pub fn facts(&self) -> impl Iterator<Item = (Person, Slot, Status)> {
+        self.facts.iter().map(|((person, slot), status)| (*person, *slot, *status))
+    }
+
     /// Those of whom is known for `slot` what `status` says.
     pub fn those(&self, slot: Slot, status: Option<Status>) -> Vec<Person> {
         Person::ALL.into_iter().filter(|person| self.status(*person, slot) == status).collect()

@@ -24,6 +24,7 @@ pub struct Meeting {
 struct Minutes {
     confirmed: BTreeMap<Person, Slot>,
     gave_up: Vec<Person>,
+    is_broken_off: bool,
 }
 
 impl Meeting {
@@ -54,6 +55,16 @@ impl Meeting {
         let mut minutes = self.minutes();
         minutes.gave_up.push(person);
         minutes.gave_up.len() == 1
+    }
+
+    /// Ends the meeting for all: somebody cannot go on.
+    pub(super) fn break_off(&self) {
+        self.minutes().is_broken_off = true;
+    }
+
+    fn is_over(&self) -> bool {
+        let minutes = self.minutes();
+        minutes.is_broken_off || !minutes.gave_up.is_empty()
     }
 
     fn minutes(&self) -> MutexGuard<'_, Minutes> {
@@ -89,8 +100,8 @@ impl Seat {
         format!("{}'s Knowledge Base:{}", self.me, self.knowledge())
     }
 
-    /// Whether nothing is left to do here: this one confirmed, or somebody gave up.
+    /// Whether nothing is left to do here: this one confirmed, somebody gave up, or somebody's model failed.
     pub fn is_done(&self) -> bool {
-        self.meeting.confirmed(self.me).is_some() || !self.meeting.gave_up().is_empty()
+        self.meeting.confirmed(self.me).is_some() || self.meeting.is_over()
     }
 }

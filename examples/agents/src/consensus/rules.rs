@@ -28,19 +28,19 @@ fn next(me: Person, messages: &[Message]) -> Turn {
     let calls = answered(messages);
     let words: Vec<(Person, Word)> = heard(&calls, messages).collect();
     let mut known = noted(&calls);
-    let mut news = Turn::default();
-    for (agent, word) in &words {
-        let Some((slot, status)) = word.fact().filter(|(slot, status)| known.status(*agent, *slot) != Some(*status))
-        else {
-            continue;
-        };
-        let Slot { place, time } = slot;
-        news = news
-            .then_call("update_knowledge", json!({ "agent": agent, "place": place, "time": time, "status": status }));
-        known.note(*agent, slot, status);
+    let mut said = Knowledge::default();
+    for (person, word) in &words {
+        if let Some((slot, status)) = word.fact() {
+            said.note(*person, slot, status);
+        }
     }
-    if news.finish.is_some() {
-        return news;
+    let mut news =
+        said.facts().filter(|(person, slot, status)| known.status(*person, *slot) != Some(*status)).peekable();
+    if news.peek().is_some() {
+        return news.fold(Turn::default(), |turn, (person, Slot { place, time }, status)| {
+            let fact = json!({ "agent": person, "place": place, "time": time, "status": status });
+            turn.then_call("update_knowledge", fact)
+        });
     }
     if words.iter().any(|(_, word)| *word == Word::GiveUp) || calls.iter().any(|call| call.tool == "give_up") {
         return Turn::say("Then we do not meet.");
@@ -48,12 +48,12 @@ fn next(me: Person, messages: &[Message]) -> Turn {
     if let Some(slot) = calls.iter().filter(|call| call.tool == "confirm" && call.is_done()).find_map(slot_of) {
         return Turn::say(format!("I shall be there: {slot}."));
     }
-    let said = |tool: &str, slot| calls.iter().find(|call| call.tool == tool && slot_of(call) == Some(slot));
+    let called = |tool: &str, slot| calls.iter().find(|call| call.tool == tool && slot_of(call) == Some(slot));
     for slot in Slot::all() {
-        let own = match (said("propose", slot), said("reject", slot)) {
+        let own = match (called("propose", slot), called("reject", slot)) {
             (_, Some(_)) => Some(Status::Cannot),
             (Some(proposed), None) if proposed.is_done() => Some(Status::Can),
-            (Some(_), None) => return say("reject", slot),
+            (Some(_), None) => return call("reject", slot),
             (None, None) => None,
         };
         if let Some(status) = own {
@@ -63,15 +63,15 @@ fn next(me: Person, messages: &[Message]) -> Turn {
             continue;
         }
         return match own {
-            None => say("propose", slot),
-            Some(_) if known.those(slot, None).is_empty() => say("confirm", slot),
+            None => call("propose", slot),
+            Some(_) if known.those(slot, None).is_empty() => call("confirm", slot),
             Some(_) => Turn::say(format!("I wait for what the others say to {slot}.")),
         };
     }
     Turn::call("give_up", json!({}))
 }
 
-fn say(tool: &str, Slot { place, time }: Slot) -> Turn {
+fn call(tool: &str, Slot { place, time }: Slot) -> Turn {
     Turn::call(tool, json!({ "place": place, "time": time }))
 }
 

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::future::join_all;
+use futures_util::{TryFutureExt, future::join_all};
 use tool_runtime::{Agent, AgentError, Toolset, agent::Front, model::Model, toolset};
 
 use super::{
@@ -52,7 +52,8 @@ pub async fn meet<M: Model + 'static, F: Front + 'static>(
     });
     let tasks = seats.iter().map(|seat| {
         let agent = Agent::new(model(seat.me)).front(front(seat.me)).instructions(instructions(seat));
-        attend(agent.tools(tools(Arc::clone(seat))), seat)
+        let tools = tools(Arc::clone(seat));
+        attend(agent.tools(tools), seat).inspect_err(|_| seat.meeting.break_off())
     });
     let ends = join_all(tasks).await;
     Outcome {
@@ -99,7 +100,10 @@ fn instructions(seat: &Seat) -> String {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use tool_runtime::agent::Unattended;
+    use tool_runtime::{
+        agent::Unattended,
+        model::{FunctionModel, ModelError, ModelErrorKind},
+    };
 
     use super::*;
     use crate::consensus::{constraints, rules};
@@ -137,6 +141,18 @@ mod tests {
         let outcome = met(|me, slot| me != Person::Carol && constraints(me, slot)).await;
         assert_eq!(outcome.agreed, None);
         assert!(!outcome.gave_up.is_empty());
+    }
+
+    #[tokio::test]
+    async fn one_whose_model_fails_ends_it_for_all() {
+        let model = |me| -> Box<dyn Model> {
+            let broken = || ModelError::new(ModelErrorKind::Unavailable, "down");
+            if me == Person::Dave { Box::new(FunctionModel::new(move |_| broken())) } else { Box::new(rules(me)) }
+        };
+        let outcome = meet(model, |_| Unattended, constraints, Duration::from_millis(50)).await;
+        assert_eq!((outcome.agreed, outcome.failures.len()), (None, 1));
+        assert_eq!(outcome.failures[0].0, Person::Dave);
+        assert!(outcome.gave_up.is_empty());
     }
 
     proptest! {
