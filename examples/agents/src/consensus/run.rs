@@ -109,7 +109,7 @@ mod tests {
     use crate::consensus::{constraints, rules};
 
     /// Longer than any test takes: what works waits for mail that comes.
-    const PATIENCE: Duration = Duration::from_secs(60);
+    const PATIENCE: Duration = Duration::from_mins(1);
 
     async fn met(can: impl Fn(Person, Slot) -> bool) -> Outcome {
         let outcome = meet(rules, |_| Unattended, can, PATIENCE).await;
