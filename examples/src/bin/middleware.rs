@@ -3,19 +3,18 @@
 //!
 //! `cargo run -p examples --bin middleware`, and for example: `hello`, `satan`, `1terces`, `secret1`.
 
-mod search;
-
 use std::{
     io::{self, Write},
     sync::Arc,
 };
 
+use example_agents::middleware;
 use serde_json::json;
 use tool_runtime::{Context, Toolset, feedback::escape};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> io::Result<()> {
-    let search = search::filtered(examples::model_or(search::rules()));
+    let search = middleware::filtered(examples::model_or(middleware::rules()));
     let tools = Toolset::of(vec![Arc::clone(&search)]).map_err(io::Error::other)?;
     loop {
         print!("Enter a query: ");

@@ -32,7 +32,7 @@ fn search(
 }
 
 /// The search, asked for nothing evil and giving no secrets away: the filter for secrets is the outermost.
-pub(crate) fn filtered(judge: impl Model + 'static) -> Arc<dyn DynTool> {
+pub fn filtered(judge: impl Model + 'static) -> Arc<dyn DynTool> {
     let chain =
         EvilFilter { judge: Agent::new(judge) }.pipe(Secrets::new(["secret1", "password1"])).pipe(Problems::new());
     let tools = toolset!(search);
@@ -72,7 +72,7 @@ impl Layer for EvilFilter {
 }
 
 /// A judge that goes by a list: good enough to try the example without a language model.
-pub(crate) fn rules() -> impl Model {
+pub fn rules() -> impl Model {
     const EVIL: [&str; 12] = [
         "demon", "demons", "devil", "evil", "genocide", "hell", "murder", "satan", "slavery", "terror", "torture",
         "villain",
