@@ -5,19 +5,10 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use futures_util::FutureExt;
-use serde_json::{Value, json};
-use tool_runtime::{CallError, Context, Execute, ExecuteWith, Failure, Toolset, Verdict, tool, toolset};
+use serde_json::json;
+use tool_runtime::{Context, Execute, ExecuteWith, Failure, Verdict, tool, tools, toolset};
 
-/// The output of a call, or what the model is told.
-fn call(tools: &Toolset, name: &str, arguments: Value) -> Result<Value, Value> {
-    let cx = Context::new("c");
-    match tools.call(name, &arguments.to_string(), &cx).now_or_never().expect("nothing waits") {
-        Ok(output) => Ok(serde_json::from_str(output.as_json().unwrap()).unwrap()),
-        Err(CallError::Rejected(rejection)) => Err(rejection.to_json()),
-        Err(other) => panic!("{other:?}"),
-    }
-}
+use super::call;
 
 /// Books a trip.
 #[tool]
@@ -146,4 +137,44 @@ fn a_struct_with_state() {
     let tools = toolset!(Lines { cities: vec!["Bonn"], asked: AtomicUsize::new(0) }; Train);
     assert_eq!(call(&tools, "Train", json!({ "station": "Bonn" })), Ok(json!("Bonn of 1")));
     assert!(call(&tools, "Train", json!({ "station": "Berlin" })).is_err());
+}
+
+struct Desk {
+    rooms: Vec<u16>,
+}
+
+#[tools]
+impl Desk {
+    /// Books a room.
+    #[tool]
+    fn book_room(
+        &self,
+        #[dynamic(validate = Self::room, requires(nights))] room: u16,
+        #[dynamic(validate = nights)] nights: u8,
+    ) -> String {
+        format!("{room} of {} for {nights}", self.rooms.len())
+    }
+
+    fn room(value: Option<u16>, known: DeskBookRoomRoom<'_>) -> Verdict<u16> {
+        let desk: &Self = known.state();
+        match value.filter(|room| desk.rooms.contains(room) && *known.nights < 9) {
+            Some(room) => Verdict::accept(room),
+            None => Verdict::reject("no such room").allowed(&desk.rooms),
+        }
+    }
+}
+
+async fn nights(value: Option<u8>, known: DeskBookRoomNights<'_>) -> Verdict<u8> {
+    value.map_or_else(|| Verdict::reject(format!("how many in {:?}?", known.state().rooms)), Verdict::accept)
+}
+
+#[test]
+fn a_method() {
+    let tools = Desk { rooms: vec![7, 8] }.toolset();
+    assert_eq!(call(&tools, "book_room", json!({ "room": 7, "nights": 2 })), Ok(json!("7 of 2 for 2")));
+    let told = call(&tools, "book_room", json!({ "room": 9, "nights": 2 })).unwrap_err();
+    assert_eq!(told["validationResults"]["room"]["allowedValues"], json!([7, 8]));
+    let told = call(&tools, "book_room", json!({})).unwrap_err();
+    assert_eq!(told["validationResults"]["nights"]["problems"], json!(["how many in [7, 8]?"]));
+    assert_eq!(told["validationResults"]["room"]["requiresValidParameters"], json!(["nights"]));
 }
