@@ -13,8 +13,6 @@ mod bad_input;
 mod context;
 mod declare;
 mod decode;
-mod dynamic_random;
-mod dynamic_tools;
 mod explain;
 mod guards;
 mod idempotency;

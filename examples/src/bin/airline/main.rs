@@ -9,7 +9,8 @@ use tool_runtime::{Agent, Toolset, feedback::PROTOCOL, terminal::Terminal, tools
 use book::BookFlight;
 use desk::{Desk, cancel_booking, my_bookings};
 
-const INSTRUCTIONS: &str = "You are the desk of a small airline. Never invent flights: `book_flight` tells what there is.";
+const INSTRUCTIONS: &str =
+    "You are the desk of a small airline. Never invent flights: `book_flight` tells what there is.";
 
 const GREETING: &str = "Welcome to Tool Air. You can book flights, see your bookings and cancel them.\n\
     For example: book a flight from London for 2 people";
