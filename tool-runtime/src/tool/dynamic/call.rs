@@ -3,7 +3,7 @@
 use futures_util::FutureExt;
 use serde_json::Value;
 
-use super::{Asked, Asking, Board, Settled, Shape, board::Kept};
+use super::{Asked, Asking, Board, Settled, Shape, board::Kept, engine::contained};
 use crate::feedback::{Problem, Reasons, Rejection, Report};
 use crate::json;
 
@@ -57,7 +57,7 @@ impl<'b, S: Shape, F: FnMut(usize, Option<Kept>) -> Asking<'b>> Asked<'b> for Ca
         }
         let fault = self.faults[field].take();
         let given = self.values[field].take().filter(|_| fault.is_none());
-        match ((self.ask)(node, given), fault) {
+        match (contained(|| (self.ask)(node, given)), fault) {
             (asking, None) => asking,
             (Asking::Told(settled), fault) => Asking::Told(settled.with_fault(fault)),
             (Asking::Later(work), fault) => Asking::Later(work.map(|settled| settled.with_fault(fault)).boxed()),

@@ -35,7 +35,7 @@ impl fmt::Debug for Asking<'_> {
 pub(crate) trait Asked<'b> {
     /// How they depend on each other.
     fn shape(&self) -> &impl Shape;
-    /// Asks the validator of the one at `node`.
+    /// Asks the validator of the one at `node`. No panic of it comes out.
     fn ask(&mut self, node: usize) -> Asking<'b>;
     /// What is told of the one at `node`, which cannot be judged for these reasons.
     fn wait(&mut self, node: usize, reasons: Reasons) -> Settled;
@@ -76,7 +76,12 @@ fn begin<'b>(asked: &mut impl Asked<'b>, node: usize, board: &'b Board) -> Askin
         let reasons = missing.fold(Reasons::requires(first), Reasons::and_requires);
         return Asking::Told(asked.wait(node, reasons));
     }
-    match catch_unwind(AssertUnwindSafe(|| asked.ask(node))) {
+    asked.ask(node)
+}
+
+/// What a validator says that is asked with `ask`; a panic in it refuses the value.
+pub(super) fn contained<'b>(ask: impl FnOnce() -> Asking<'b>) -> Asking<'b> {
+    match catch_unwind(AssertUnwindSafe(ask)) {
         Ok(Asking::Told(settled)) => Asking::Told(settled),
         Ok(Asking::Later(work)) => {
             Asking::Later(AssertUnwindSafe(work).catch_unwind().map(|done| done.unwrap_or_else(panicked)).boxed())

@@ -113,7 +113,7 @@ fn what_cannot_be_read_is_that_parameters_problem() {
     let told = call(tool(), r#"{"to":5,"class":"first"}"#).unwrap_err();
     let both = json!({
         "valid": false,
-        "problems": ["expected a text, got 5; did you mean \"5\"?"],
+        "problems": ["expected a text of at least 2 characters, got 5"],
         "requiresValidParameters": ["from"],
     });
     assert_eq!(told["validationResults"]["to"], both);
@@ -121,7 +121,10 @@ fn what_cannot_be_read_is_that_parameters_problem() {
     let told = call(tool(), r#"{"from":"Rome","to":"Paris"}"#).unwrap_err();
     let waits = json!({ "valid": false, "requiresValidParameters": ["class"] });
     assert_eq!(told["validationResults"]["from"], waits);
-    assert_eq!(told["validationResults"]["class"]["problems"], json!(["missing: expected a value"]));
+    assert_eq!(
+        told["validationResults"]["class"]["problems"],
+        json!(["missing: expected one of \"first\", \"second\""])
+    );
     assert!(call(tool(), "[]").is_err() && call(tool(), "{").is_err());
     assert_eq!(
         call(tool(), r#"{"from":"Rome","to":"Paris","class":"first"}"#).unwrap().to_string(),
@@ -143,7 +146,7 @@ fn a_schema_may_be_a_reference_and_open() {
     let tool = || finish(begin(schema.clone()).field(given("to")));
     assert_eq!(call(tool(), r#"{"to":"x","more":1}"#), Ok(json!({ "to": "x", "more": 1 })));
     let told = call(tool(), r#"{"next":{}}"#).unwrap_err();
-    assert_eq!(told["validationResults"]["to"]["problems"], json!(["needed"]));
+    assert_eq!(told["validationResults"]["to"]["requiresValidParameters"], json!(["next"]));
     assert!(told["validationResults"]["next"]["problems"][0].as_str().unwrap().contains("to"), "{told}");
 }
 
@@ -194,13 +197,12 @@ fn a_model_is_told_what_was_understood() {
 fn what_failed_tells_nothing() {
     let tool = begin(trip())
         .field(DynamicField::new("from").validate(|_, _| Err::<Verdict<Value>, _>(Failure::hidden("the secret is 42"))))
-        .field(DynamicField::new("to").validate(|_, known| Verdict::accept(known["from"].clone())))
-        .field(DynamicField::new("seats").validate(|_, _| Verdict::accept(json!("42"))));
+        .field(DynamicField::new("to").validate(|_, known| Verdict::accept(known["from"].clone())));
     let tools = Toolset::new().with(finish(tool)).unwrap();
     let called = tools.call("trip", r#"{"class":"first"}"#, &Context::new("call")).now_or_never().unwrap();
     let error = called.unwrap_err();
     let told = error.feedback().unwrap().to_json();
-    assert!(!told.to_string().contains("42\""), "{told}");
+    assert!(!told.to_string().contains("42"), "{told}");
     for name in ["from", "to"] {
         assert_eq!(told["validationResults"][name]["problems"][0], "the value could not be checked; try again later");
     }

@@ -1,0 +1,4 @@
+//! Tools whose dynamic parameters are known at run time, as a user sees them.
+
+mod random;
+mod tools;
