@@ -1,10 +1,8 @@
 //! What came of a call, as it crosses the wire.
 
-use serde_json::{Map, Value};
-
 use super::{CallError, Output, ToolSpec};
-use crate::feedback::{Answer, Rejection, Success};
-use crate::schema::answer::{Form, RESERVED};
+use crate::feedback::{Answer, Rejection};
+use crate::schema::answer::Form;
 
 impl ToolSpec {
     /// What came of a call of this tool, in the form in which answers cross the wire. A failure is told as a model is told of
@@ -14,24 +12,15 @@ impl ToolSpec {
     /// the answer itself stands below `value`.
     pub fn told(&self, result: &Result<Output, CallError>) -> Answer {
         match result {
-            Ok(output) => Answer::Done(self.success(output)),
+            Ok(output) => {
+                let form = self.output.as_ref().map_or(Form::Merged, |schema| Form::of(Some(schema.neutral())));
+                Answer::Done(output.success(form))
+            }
             Err(error) => Answer::Refused(match error.feedback() {
                 Some(feedback) => feedback.into(),
                 None => (&Rejection::told(error.to_string())).into(),
             }),
         }
-    }
-
-    fn success(&self, output: &Output) -> Success {
-        let value = match output.as_json() {
-            Some(json) => serde_json::from_str(json).unwrap_or_else(|_| Value::from(json)),
-            None => Value::from(output.text()),
-        };
-        let form = self.output.as_ref().map_or(Form::Merged, |schema| Form::of(Some(schema.neutral())));
-        let is_taken = |fields: &Map<String, Value>| RESERVED.iter().any(|key| fields.contains_key(*key));
-        let form = if value.as_object().is_some_and(is_taken) { Form::Wrapped } else { form };
-        // Only an object with such keys that is to be merged is refused.
-        Success::new(value, form).unwrap_or_else(|collision| unreachable!("{collision}"))
     }
 }
 
@@ -39,7 +28,7 @@ impl ToolSpec {
 mod tests {
     use std::sync::Arc;
 
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::schema::Schema;

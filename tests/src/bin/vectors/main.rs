@@ -8,8 +8,8 @@ mod airline;
 mod both;
 mod builder;
 mod case;
-mod graph;
 mod example;
+mod graph;
 mod idempotency;
 mod middleware;
 mod wire;
@@ -43,7 +43,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("toolBuilder", Kind::Both(builder::run)),
     ("wire", Kind::Run(wire::run)),
     ("middleware", Kind::Run(middleware::run)),
-    ("idempotency", Kind::Run(idempotency::run)),
+    ("idempotency", Kind::Both(idempotency::run)),
     ("example", Kind::Run(example::run)),
     ("tool2agent", Kind::Skip("texts of exceptions of a JavaScript engine")),
     ("ai-sdk", Kind::Skip("what another library sends to a model")),
