@@ -1,8 +1,8 @@
 //! Speed targets, each measured beside its floor in one run.
 //!
 //! ```text
-//! cargo run --release -p tool-benches              # all but the slow ones: dispatch, validate, list, partial,
-//!                                                  # startup, run, store
+//! cargo run --release -p tool-benches              # all but the slow ones: dispatch, validate, feedback, list,
+//!                                                  # partial, startup, run, store
 //! cargo run --release -p tool-benches -- dispatch  # those whose name starts so
 //! cargo run --release -p tool-benches -- compile   # minutes: builds generated crates of 200 tools
 //! cargo run --release -p tool-benches -- peers     # minutes, and crates.io: the same tools with rmcp's and rig's macros
@@ -18,6 +18,7 @@ mod compile;
 mod count;
 mod crates;
 mod dispatch;
+mod feedback;
 mod list;
 mod many;
 mod memory;
@@ -39,9 +40,10 @@ static ALLOCATOR: memory::Counting = memory::Counting;
 /// A group of targets: its name, whether it takes minutes, and its code.
 type Group = (&'static str, bool, fn(&mut Report));
 
-const GROUPS: [Group; 9] = [
+const GROUPS: [Group; 10] = [
     ("dispatch", false, dispatch::measure),
     ("validate", false, validate::measure),
+    ("feedback", false, feedback::measure),
     ("list", false, list::measure),
     ("partial", false, partial::measure),
     ("startup", false, startup::measure),

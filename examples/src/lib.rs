@@ -11,7 +11,12 @@ use tool_runtime::model::{Model, NegotiatingModel, from_env};
 ///
 /// Ends the program with an explanation when the environment names a model that cannot be used.
 pub fn model() -> Box<dyn Model> {
-    named_model().unwrap_or_else(|| Box::new(NegotiatingModel::new()))
+    model_or(NegotiatingModel::new())
+}
+
+/// The same, with another model in place of the negotiating one.
+pub fn model_or(otherwise: impl Model + 'static) -> Box<dyn Model> {
+    named_model().unwrap_or_else(|| Box::new(otherwise))
 }
 
 /// The model that the environment names, if it names one.

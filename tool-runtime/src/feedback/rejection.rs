@@ -33,6 +33,9 @@ pub struct Rejection {
     feedback: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     instructions: Vec<String>,
+    /// What is told in place of all this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    verbatim: Option<Value>,
     /// What nobody is told, for the log.
     #[serde(skip)]
     causes: Vec<String>,
@@ -78,7 +81,7 @@ impl Rejection {
         if problems.is_empty() && reports.iter().all(|(_, report)| report.is_valid()) {
             problems.push(Problem::new("", ProblemKind::Invalid, "arguments that the tool accepts"));
         }
-        Self { problems, reports, feedback: Vec::new(), instructions: Vec::new(), causes: Vec::new() }
+        Self { problems, reports, feedback: Vec::new(), instructions: Vec::new(), verbatim: None, causes: Vec::new() }
     }
 
     /// Adds a reason in plain words.
@@ -107,6 +110,18 @@ impl Rejection {
     pub fn instruct(mut self, text: impl Into<String>) -> Self {
         self.instructions.push(text.into());
         self
+    }
+
+    /// A rejection that is told as it is, whatever sense it makes; people are told what of it can be read.
+    pub(crate) fn verbatim(json: Value) -> Self {
+        let texts = |key| json[key].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+        let problems = texts("problems").map(|text| Problem::new("", ProblemKind::Told, text)).collect();
+        let reports = json["validationResults"].as_object().into_iter().flatten();
+        let read = |(name, report): (&String, &Value)| Some((name.clone(), Report::deserialize(report).ok()?));
+        let mut told = Self::reported(problems, reports.filter_map(read).collect());
+        (told.feedback, told.instructions) = (texts("feedback").collect(), texts("instructions").collect());
+        told.verbatim = Some(json);
+        told
     }
 
     /// Adds what is for the log only.
@@ -154,13 +169,16 @@ impl Rejection {
     /// The rejection as the JSON object that a model gets: `ok`, `problems` of the call as a whole, `validationResults` by
     /// parameter, `feedback` and `instructions`.
     pub fn to_json(&self) -> Value {
-        serde_json::json!(View::of(self))
+        self.verbatim.clone().unwrap_or_else(|| serde_json::json!(View::of(self)))
     }
 
     /// The text of [`to_json`](Self::to_json), made without the tree.
     pub fn to_json_text(&self) -> String {
         // Nothing in it can fail to be written: all keys are texts.
-        serde_json::to_string(&View::of(self)).unwrap_or_default()
+        match &self.verbatim {
+            Some(json) => json.to_string(),
+            None => serde_json::to_string(&View::of(self)).unwrap_or_default(),
+        }
     }
 
     /// The same as [`to_json`](Self::to_json) in fewer tokens: a line for the call, a line for each parameter, then remarks

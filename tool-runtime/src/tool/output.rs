@@ -34,6 +34,18 @@ impl Output {
         Self { json: Some(json.into()), content: None }
     }
 
+    /// The value as JSON text, and the parts that a model sees in its place.
+    #[cfg(feature = "agent")]
+    pub(crate) fn into_parts(self) -> (Option<String>, Option<Vec<Part>>) {
+        (self.json, self.content)
+    }
+
+    /// What [`into_parts`](Self::into_parts) gave.
+    #[cfg(feature = "agent")]
+    pub(crate) fn from_parts(json: Option<String>, content: Option<Vec<Part>>) -> Self {
+        Self { json, content }
+    }
+
     /// An output of content parts, without a value for the application.
     pub fn content(parts: Vec<Part>) -> Self {
         Self { json: None, content: Some(parts) }

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::{NameError, check_name};
+use super::{DynamicToolBuilder, NameError, check_name, compat::CompatToolBuilder};
 use crate::feedback::{Problem, ProblemKind, Rejection, malformed, shorten};
 use crate::json::{self as text, Read};
 use crate::schema::{Schema, Validator};
@@ -78,15 +78,27 @@ impl RuntimeTool {
         &self.warnings
     }
 
-    fn read(&self, arguments: &str) -> Result<Value, Rejection> {
+    /// Reads arguments, and says what is wrong with them.
+    ///
+    /// Fails when they are no object.
+    pub(super) fn look(&self, arguments: &str) -> Result<(Value, Vec<Problem>), Rejection> {
         let arguments = if text::is_blank(arguments) { "{}" } else { arguments };
-        let Read { value, twice } =
-            text::read(arguments).map_err(|error| Rejection::one(malformed(arguments, &error)))?;
-        if !value.is_object() {
+        let read = text::read(arguments).map_err(|error| Rejection::one(malformed(arguments, &error)))?;
+        if !read.value.is_object() {
             let problem = Problem::new("", ProblemKind::WrongType, "an object with the arguments");
-            return Err(Rejection::one(problem.got(shorten(&value))));
+            return Err(Rejection::one(problem.got(shorten(&read.value))));
         }
-        check(self.input.as_ref(), Read { value, twice })
+        Ok(problems(self.input.as_ref(), read))
+    }
+
+    /// The call with arguments that were accepted.
+    pub(super) fn prepare<'a>(&'a self, arguments: Value, cx: &'a Context) -> Started<'a> {
+        let work: BoxFuture<'a, _> = match &self.handler {
+            // The handler is called when the work is polled, not before: an approval may still be missing.
+            Some(handler) => Box::pin(async move { handler(arguments, cx.clone()).await }),
+            None => Box::pin(std::future::ready(Err(CallError::NotExecuted))),
+        };
+        Started::new(self.spec.traits.approval != Approval::Never, work)
     }
 }
 
@@ -128,9 +140,14 @@ fn of_object(schema: Value) -> Value {
     }
 }
 
-fn check(validator: Option<&Validator>, Read { value, twice }: Read) -> Result<Value, Rejection> {
+/// The value that was read, and what is wrong with it.
+fn problems(validator: Option<&Validator>, Read { value, twice }: Read) -> (Value, Vec<Problem>) {
     let mut problems: Vec<Problem> = twice.into_iter().map(duplicate).collect();
     problems.extend(validator.into_iter().flat_map(|validator| validator.problems(&value, "")));
+    (value, problems)
+}
+
+fn accept((value, problems): (Value, Vec<Problem>)) -> Result<Value, Rejection> {
     if problems.is_empty() { Ok(value) } else { Err(Rejection::new(problems)) }
 }
 
@@ -171,6 +188,21 @@ impl RuntimeToolBuilder {
         self
     }
 
+    /// Goes on with a tool of which some parameters are judged by code of the application while a call is put together.
+    pub fn dynamic(self) -> DynamicToolBuilder {
+        DynamicToolBuilder::new(self)
+    }
+
+    /// The same as tool2agent's `toolBuilder` does it: see [`compat`](super::compat).
+    pub fn compat(self) -> CompatToolBuilder {
+        CompatToolBuilder::new(self)
+    }
+
+    /// Takes the schema of the arguments.
+    pub(super) fn take_input(&mut self) -> Value {
+        self.input.take().unwrap_or(Value::Bool(true))
+    }
+
     /// Finishes a tool that runs here. The handler gets the checked arguments; what it returns is the output.
     ///
     /// Fails when the name is not `[A-Za-z0-9_-]{1,64}`.
@@ -194,22 +226,26 @@ impl RuntimeToolBuilder {
     }
 
     fn finish(mut self, handler: Option<Box<Handler>>) -> Result<RuntimeTool, NameError> {
-        check_name(&self.name)?;
         let mut warnings = Vec::new();
-        let schema = self.input.unwrap_or(Value::Bool(true));
+        let schema = self.take_input();
         let input = compile("arguments", &schema, &mut warnings);
         self.traits.unvalidated = input.is_none();
         let output = self.output.as_ref().and_then(|schema| compile("output", schema, &mut warnings));
         let shown = if input.is_some() { of_object(schema) } else { outline(&schema) };
-        let spec = ToolSpec {
+        Ok(RuntimeTool { spec: Arc::new(self.spec(Schema::new(shown))?), input, output, warnings, handler })
+    }
+
+    /// What is known about the tool, with the schema that a model is shown.
+    pub(super) fn spec(self, input: Schema) -> Result<ToolSpec, NameError> {
+        check_name(&self.name)?;
+        Ok(ToolSpec {
             name: self.name,
             title: self.title,
             description: self.description,
-            input: Arc::new(Schema::new(shown)),
+            input: Arc::new(input),
             output: self.output.map(|schema| Arc::new(Schema::new(schema))),
             traits: self.traits,
-        };
-        Ok(RuntimeTool { spec: Arc::new(spec), input, output, warnings, handler })
+        })
     }
 }
 
@@ -223,14 +259,8 @@ impl DynTool for RuntimeTool {
     }
 
     fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
-        let started = self.read(arguments).map_err(CallError::from).map(|arguments| {
-            let work: BoxFuture<'a, _> = match &self.handler {
-                // The handler is called when the work is polled, not before: an approval may still be missing.
-                Some(handler) => Box::pin(async move { handler(arguments, cx.clone()).await }),
-                None => Box::pin(std::future::ready(Err(CallError::NotExecuted))),
-            };
-            Started { needs_approval: self.spec.traits.approval != Approval::Never, normalized: None, work }
-        });
+        let read = self.look(arguments).and_then(accept);
+        let started = read.map_err(CallError::from).map(|arguments| self.prepare(arguments, cx));
         Starting::read(started)
     }
 
@@ -239,7 +269,7 @@ impl DynTool for RuntimeTool {
             return Err(CallError::NotExecuted);
         }
         let read = text::read(output).map_err(|error| Rejection::one(malformed(output, &error)))?;
-        Ok(Output::json(&check(self.output.as_ref(), read)?)?)
+        Ok(Output::json(&accept(problems(self.output.as_ref(), read))?)?)
     }
 }
 

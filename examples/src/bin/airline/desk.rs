@@ -1,118 +1,108 @@
-//! What the airline's desk can do.
+//! What the airline's desk knows and does.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::NaiveDate;
 use schemars::JsonSchema;
 use serde::Serialize;
-use tool_runtime::{Context, ExecuteWith, Failure, tool};
+use tool_runtime::{Failure, tool};
 
-use crate::schedule::{City, Flight, flights};
+use crate::schedule::{Flight, timetable};
 
-/// The desk and its bookings.
-#[derive(Default)]
+/// The desk, its flights and its bookings.
 pub(crate) struct Desk {
-    bookings: Mutex<Vec<Booking>>,
+    books: Mutex<Books>,
+}
+
+struct Books {
+    flights: Vec<Flight>,
+    bookings: Vec<Booking>,
 }
 
 /// A booking.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct Booking {
     code: String,
+    flight: &'static str,
+    departure: &'static str,
+    arrival: &'static str,
+    date: NaiveDate,
     passengers: u32,
     /// What all passengers pay, in euros.
     total: u32,
-    flight: Flight,
+}
+
+/// What somebody wants, as far as it is known.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Wish<'a> {
+    pub(crate) departure: Option<&'a str>,
+    pub(crate) arrival: Option<&'a str>,
+    pub(crate) date: Option<NaiveDate>,
+}
+
+impl Wish<'_> {
+    fn fits(self, flight: &Flight) -> bool {
+        self.departure.is_none_or(|city| city == flight.departure)
+            && self.arrival.is_none_or(|city| city == flight.arrival)
+            && self.date.is_none_or(|date| date == flight.date)
+    }
+}
+
+impl Default for Desk {
+    fn default() -> Self {
+        Self { books: Mutex::new(Books { flights: timetable(), bookings: Vec::new() }) }
+    }
 }
 
 impl Desk {
-    fn bookings(&self) -> MutexGuard<'_, Vec<Booking>> {
-        self.bookings.lock().unwrap_or_else(PoisonError::into_inner)
+    fn books(&self) -> MutexGuard<'_, Books> {
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-/// The flights of a day, with the seats that `bookings` leave free.
-fn free(bookings: &[Booking], from: City, to: City, date: NaiveDate) -> Vec<Flight> {
-    let mut flights = flights(from, to, date);
-    for flight in &mut flights {
-        let same = |booking: &&Booking| booking.flight.number == flight.number && booking.flight.date == date;
-        let taken: u32 = bookings.iter().filter(same).map(|booking| booking.passengers).sum();
-        flight.seats = flight.seats.saturating_sub(taken);
-    }
-    flights
-}
-
-/// The flight of that number, with the seats that are still free.
-fn find(bookings: &[Booking], number: &str, date: NaiveDate) -> Option<Flight> {
-    let line: u32 = number.to_uppercase().strip_prefix("TA")?.parse().ok()?;
-    let line = line.checked_sub(100)? / 10;
-    let city = |index: u32| CITIES.get(usize::try_from(index).ok()?).copied();
-    let (from, to) = (city(line / 8)?, city(line % 8)?);
-    free(bookings, from, to, date).into_iter().find(|flight| flight.number.eq_ignore_ascii_case(number))
-}
-
-const CITIES: [City; 8] =
-    [City::Amsterdam, City::Berlin, City::Lisbon, City::London, City::Oslo, City::Paris, City::Rome, City::Vienna];
-
-/// Search the flights of a day.
-#[tool(effect = read_only, title = "Search flights")]
-pub(crate) async fn search_flights(
-    /// Where the journey begins.
-    from: City,
-    /// Where it ends.
-    to: City,
-    /// The day.
-    date: NaiveDate,
-    #[state] desk: &Desk,
-) -> Result<Vec<Flight>, Failure> {
-    let found: Vec<Flight> =
-        free(&desk.bookings(), from, to, date).into_iter().filter(|flight| flight.seats > 0).collect();
-    if found.is_empty() {
-        return Err(Failure::told("there is no flight with a free seat; try another day"));
-    }
-    Ok(found)
-}
-
-/// Book a flight.
-#[tool(name = "book_flight", title = "Book a flight", state = Desk, effect = write, approval = always)]
-pub(crate) struct BookFlight {
-    /// The number of the flight.
-    #[arg(pattern = "^[Tt][Aa][0-9]{3}$", example = "TA164")]
-    flight: String,
-    /// The day.
-    date: NaiveDate,
-    /// How many passengers.
-    #[arg(range(1..=9), default = 1)]
-    passengers: u32,
-}
-
-impl ExecuteWith<Desk> for BookFlight {
-    type Output = Booking;
-    type Error = Failure;
-
-    async fn execute(self, desk: &Desk, _cx: &Context) -> Result<Booking, Failure> {
-        // One lock from the look to the booking: two calls cannot get the same seat.
-        let mut bookings = desk.bookings();
-        let Some(flight) = find(&bookings, &self.flight, self.date) else {
-            return Err(Failure::told(format!(
-                "there is no flight {} on {}; search for flights first",
-                self.flight, self.date
-            )));
-        };
-        if flight.seats < self.passengers {
-            return Err(Failure::told(format!("flight {} has only {} free seats", flight.number, flight.seats)));
+    /// What `look` sees of the flights with free seats that fit, each once, in their order.
+    fn possible<T: PartialEq>(&self, wish: Wish<'_>, look: impl Fn(&Flight) -> T) -> Vec<T> {
+        let books = self.books();
+        let mut found = Vec::new();
+        for flight in books.flights.iter().filter(|flight| flight.seats > 0 && wish.fits(flight)) {
+            let seen = look(flight);
+            if !found.contains(&seen) {
+                found.push(seen);
+            }
         }
-        let code = format!("{}-{}", flight.number, bookings.len() + 1);
-        let booking = Booking { code, passengers: self.passengers, total: flight.price * self.passengers, flight };
-        bookings.push(booking.clone());
-        Ok(booking)
+        found
+    }
+
+    pub(crate) fn cities(&self, wish: Wish<'_>, look: impl Fn(&Flight) -> &'static str) -> Vec<String> {
+        self.possible(wish, look).into_iter().map(str::to_owned).collect()
+    }
+
+    pub(crate) fn days(&self, wish: Wish<'_>) -> Vec<NaiveDate> {
+        self.possible(wish, |flight| flight.date)
+    }
+
+    /// How many people can fly together.
+    pub(crate) fn seats(&self, wish: Wish<'_>) -> u32 {
+        self.possible(wish, |flight| flight.seats).into_iter().max().unwrap_or(0)
+    }
+
+    /// Books, in one go from the look to the booking: two calls cannot get the same seat.
+    pub(crate) fn book(&self, wish: Wish<'_>, passengers: u32) -> Option<Booking> {
+        let mut books = self.books();
+        let number = books.bookings.len() + 1;
+        let flight = books.flights.iter_mut().find(|flight| wish.fits(flight) && flight.seats >= passengers)?;
+        flight.seats -= passengers;
+        let Flight { number: name, departure, arrival, date, price, .. } = *flight;
+        let code = format!("{name}-{number}");
+        let booking = Booking { code, flight: name, departure, arrival, date, passengers, total: price * passengers };
+        books.bookings.push(booking.clone());
+        Some(booking)
     }
 }
 
 /// Show my bookings.
 #[tool(effect = read_only, title = "My bookings")]
 pub(crate) async fn my_bookings(#[state] desk: &Desk) -> Vec<Booking> {
-    desk.bookings().clone()
+    desk.books().bookings.clone()
 }
 
 /// Cancel a booking.
@@ -122,10 +112,13 @@ pub(crate) async fn cancel_booking(
     code: String,
     #[state] desk: &Desk,
 ) -> Result<String, Failure> {
-    let mut bookings = desk.bookings();
-    let Some(place) = bookings.iter().position(|booking| booking.code.eq_ignore_ascii_case(code.trim())) else {
+    let mut books = desk.books();
+    let Some(place) = books.bookings.iter().position(|booking| booking.code.eq_ignore_ascii_case(code.trim())) else {
         return Err(Failure::told(format!("there is no booking `{code}`")));
     };
-    let booking = bookings.remove(place);
+    let booking = books.bookings.remove(place);
+    if let Some(flight) = books.flights.iter_mut().find(|flight| flight.number == booking.flight) {
+        flight.seats += booking.passengers;
+    }
     Ok(format!("booking {} is cancelled, {} euros are paid back", booking.code, booking.total))
 }

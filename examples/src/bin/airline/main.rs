@@ -1,25 +1,28 @@
 //! The main example: an airline that books flights. `cargo run`, and talk with it.
 
+mod book;
 mod desk;
 mod schedule;
 
-use tool_runtime::{Agent, Toolset, terminal::Terminal, toolset};
+use tool_runtime::{Agent, Toolset, feedback::PROTOCOL, terminal::Terminal, toolset};
 
-use desk::{BookFlight, Desk, cancel_booking, my_bookings, search_flights};
+use book::BookFlight;
+use desk::{Desk, cancel_booking, my_bookings};
 
-const INSTRUCTIONS: &str = "You are the desk of a small airline. Search before you book, and never invent flights.";
+const INSTRUCTIONS: &str =
+    "You are the desk of a small airline. Never invent flights: `book_flight` tells what there is.";
 
-const GREETING: &str = "Welcome to Tool Air. You can search and book flights between Amsterdam, Berlin, Lisbon, London,\n\
-    Oslo, Paris, Rome and Vienna, see your bookings and cancel them.\n\
-    For example: search flights from Oslo to Rome on 2026-12-04";
+const GREETING: &str = "Welcome to Tool Air. You can book flights, see your bookings and cancel them.\n\
+    For example: book a flight from London for 2 people";
 
 fn tools() -> Toolset {
-    toolset!(Desk::default(); search_flights, BookFlight, my_bookings, cancel_booking)
+    toolset!(Desk::default(); BookFlight, my_bookings, cancel_booking)
 }
 
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
-    let agent = Agent::new(examples::model()).tools(tools()).instructions(INSTRUCTIONS);
+    let instructions = format!("{INSTRUCTIONS}\n\n{PROTOCOL}");
+    let agent = Agent::new(examples::model()).tools(tools()).instructions(instructions);
     Terminal::new().chat(agent, GREETING).await
 }
 

@@ -1,84 +1,42 @@
-//! Which flights there are. The same every time, so that a conversation can be repeated.
+//! Which flights there are.
 
-use chrono::{Datelike, NaiveDate, Weekday};
+use chrono::NaiveDate;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// A city with an airport.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum City {
-    Amsterdam,
-    Berlin,
-    Lisbon,
-    London,
-    Oslo,
-    Paris,
-    Rome,
-    Vienna,
-}
+use serde::Serialize;
 
 /// A flight.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct Flight {
-    pub(crate) number: String,
-    pub(crate) from: City,
-    pub(crate) to: City,
+    pub(crate) number: &'static str,
+    pub(crate) departure: &'static str,
+    pub(crate) arrival: &'static str,
     pub(crate) date: NaiveDate,
-    pub(crate) departs: String,
-    pub(crate) arrives: String,
-    /// The price for one passenger, in euros.
-    pub(crate) price: u32,
     /// How many seats are free.
     pub(crate) seats: u32,
+    /// The price for one passenger, in euros.
+    pub(crate) price: u32,
 }
 
-impl City {
-    /// Kilometres east and north of a point in the Atlantic; good enough for a price.
-    fn place(self) -> (i64, i64) {
-        match self {
-            Self::Amsterdam => (1020, 1190),
-            Self::Berlin => (1600, 1200),
-            Self::Lisbon => (0, 0),
-            Self::London => (690, 1100),
-            Self::Oslo => (1250, 2100),
-            Self::Paris => (890, 850),
-            Self::Rome => (1800, 480),
-            Self::Vienna => (1960, 1020),
-        }
-    }
-}
+const ROWS: [(&str, &str, &str, (i32, u32, u32), u32, u32); 12] = [
+    ("TA101", "London", "New York", (2026, 12, 1), 100, 340),
+    ("TA103", "London", "New York", (2026, 12, 2), 2, 290),
+    ("TA110", "London", "Paris", (2026, 12, 1), 7, 60),
+    ("TA201", "Berlin", "New York", (2026, 12, 3), 2, 410),
+    ("TA204", "Berlin", "London", (2026, 12, 4), 2, 80),
+    ("TA205", "Berlin", "London", (2026, 12, 5), 40, 70),
+    ("TA301", "Paris", "Tokyo", (2026, 12, 5), 50, 620),
+    ("TA302", "Paris", "London", (2026, 12, 6), 9, 55),
+    ("TA304", "Paris", "Berlin", (2026, 12, 6), 4, 85),
+    ("TA401", "New York", "Los Angeles", (2026, 12, 6), 25, 180),
+    ("TA402", "New York", "London", (2026, 12, 7), 3, 310),
+    ("TA501", "Tokyo", "Paris", (2026, 12, 8), 1, 590),
+];
 
-/// The flights of a day, in the order of their departure. On Saturdays there are fewer.
-pub(crate) fn flights(from: City, to: City, date: NaiveDate) -> Vec<Flight> {
-    if from == to {
-        return Vec::new();
-    }
-    let ((x, y), (u, v)) = (from.place(), to.place());
-    let distance = ((x - u).pow(2) + (y - v).pow(2)).isqrt().unsigned_abs();
-    let minutes = u32::try_from(45 + distance / 12).unwrap_or(u32::MAX);
-    let departures: &[u32] = if date.weekday() == Weekday::Sat { &[620] } else { &[395, 740, 1085] };
-    let line = (from as u32) * 8 + to as u32;
-    departures
-        .iter()
-        .zip(0..)
-        .map(|(departs, index)| {
-            // A little disorder that is the same every time.
-            let mix = line * 31 + date.ordinal() * 17 + index * 7;
-            Flight {
-                number: format!("TA{}", 100 + line * 10 + index),
-                from,
-                to,
-                date,
-                departs: clock(departs + line % 5 * 5),
-                arrives: clock(departs + line % 5 * 5 + minutes),
-                price: 39 + u32::try_from(distance / 15).unwrap_or(0) + mix % 60,
-                seats: mix % 9,
-            }
-        })
-        .collect()
-}
-
-fn clock(minutes: u32) -> String {
-    format!("{:02}:{:02}", minutes / 60 % 24, minutes % 60)
+/// All flights, as they are before anybody books.
+pub(crate) fn timetable() -> Vec<Flight> {
+    let flight = |&(number, departure, arrival, (year, month, day), seats, price)| {
+        let date = NaiveDate::from_ymd_opt(year, month, day)?;
+        Some(Flight { number, departure, arrival, date, seats, price })
+    };
+    ROWS.iter().filter_map(flight).collect()
 }

@@ -4,8 +4,14 @@
 //! `ok`, `skipped` or `FAILED`, the name, and why. The last line is `N passed, N failed`; the exit status is 0 if none
 //! failed, 1 if some did, and 2 if a file could not be read.
 
+mod airline;
+mod both;
+mod builder;
 mod case;
 mod example;
+mod graph;
+mod idempotency;
+mod middleware;
 mod wire;
 
 use std::{
@@ -22,13 +28,22 @@ use serde_json::Value;
 enum Kind {
     /// They are run; an error says how what came differs from what is recorded.
     Run(fn(&Value) -> Result<(), String>),
+    /// The same in two modes. The compatible one must give what is recorded; ours may differ as `toolset::compat` lists, and
+    /// the names of these differences come back.
+    Both(fn(&Value) -> Result<Vec<&'static str>, String>),
     /// They are not meant for us.
     Skip(&'static str),
 }
 
 /// A new kind is a file beside this one and a line here.
 const KINDS: &[(&str, Kind)] = &[
+    ("airline", Kind::Both(airline::run)),
+    ("buildContext", Kind::Run(graph::context)),
+    ("graph", Kind::Both(graph::run)),
+    ("toolBuilder", Kind::Both(builder::run)),
     ("wire", Kind::Run(wire::run)),
+    ("middleware", Kind::Run(middleware::run)),
+    ("idempotency", Kind::Run(idempotency::run)),
     ("example", Kind::Run(example::run)),
     ("tool2agent", Kind::Skip("texts of exceptions of a JavaScript engine")),
     ("ai-sdk", Kind::Skip("what another library sends to a model")),
@@ -86,15 +101,16 @@ fn report(cases: &[Value], out: &mut impl Write) -> io::Result<usize> {
                 writeln!(out, "skipped {name} ({kind}: {why})")?;
                 continue;
             }
-            Some((_, Kind::Run(run))) => {
-                catch_unwind(AssertUnwindSafe(|| run(case))).unwrap_or_else(|panic| Err(said(&*panic)))
-            }
+            Some((_, Kind::Run(run))) => contain(|| run(case).map(|()| Vec::new())),
+            Some((_, Kind::Both(run))) => contain(|| run(case)),
             None => Err(format!("kind not run yet: {kind}")),
         };
         match outcome {
-            Ok(()) => {
+            Ok(differences) => {
                 count.passed += 1;
-                writeln!(out, "ok {name}")?;
+                let by_default = if differences.is_empty() { "" } else { " (by default: " };
+                let end = if differences.is_empty() { "" } else { ")" };
+                writeln!(out, "ok {name}{by_default}{}{end}", differences.join(", "))?;
             }
             Err(difference) => {
                 count.failed += 1;
@@ -105,6 +121,10 @@ fn report(cases: &[Value], out: &mut impl Write) -> io::Result<usize> {
     writeln!(out, "{} skipped", count.skipped)?;
     writeln!(out, "{} passed, {} failed", count.passed, count.failed)?;
     Ok(count.failed)
+}
+
+fn contain<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(said(&*panic)))
 }
 
 fn said(panic: &(dyn Any + Send)) -> String {

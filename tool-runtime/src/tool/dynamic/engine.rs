@@ -8,11 +8,11 @@ use std::{
 
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 
-use super::{Board, Settled};
+use super::{Board, Settled, Shape};
 use crate::feedback::{Reasons, Report};
 
 /// What the model is told of a validator that failed without a word, or panicked.
-pub(super) const UNCHECKED: &str = "the value could not be checked; try again later";
+pub(crate) const UNCHECKED: &str = "the value could not be checked; try again later";
 
 /// What a validator says: at once, or later.
 pub enum Asking<'a> {
@@ -31,63 +31,50 @@ impl fmt::Debug for Asking<'_> {
     }
 }
 
-/// The dynamic parameters of a call, as far as their order goes.
+/// The dynamic parameters of a call.
 pub(crate) trait Asked<'b> {
-    /// How many there are.
-    fn len(&self) -> usize;
-    /// Which parameter is the one at `node`.
-    fn field(&self, node: usize) -> usize;
-    /// Its name.
-    fn name(&self, field: usize) -> &str;
-    /// What must be accepted before it.
-    fn requires(&self, node: usize) -> &[usize];
-    /// What is judged before it.
-    fn after(&self, node: usize) -> &[usize];
-    /// Asks its validator.
+    /// How they depend on each other.
+    fn shape(&self) -> &impl Shape;
+    /// Asks the validator of the one at `node`.
     fn ask(&mut self, node: usize) -> Asking<'b>;
+    /// What is told of the one at `node`, which cannot be judged for these reasons.
+    fn wait(&mut self, node: usize, reasons: Reasons) -> Settled;
 }
 
 /// Asks all validators, each when what it waits for is settled; the board is full then.
-pub(crate) async fn ask_all<'b>(asked: &mut (impl Asked<'b> + ?Sized), board: &'b Board) {
-    let mut running = FuturesUnordered::new();
-    let mut waiting = Waiting::new(asked.len());
+pub(crate) async fn ask_all<'b>(asked: &mut impl Asked<'b>, board: &'b Board) {
+    // Most tools' validators all answer at once.
+    let mut running = None;
+    let mut waiting: Vec<usize> = (0..asked.shape().nodes()).collect();
     loop {
         waiting.retain(|node| {
-            let mut before = asked.requires(node).iter().chain(asked.after(node));
+            let node = *node;
+            let shape = asked.shape();
+            let mut before = shape.requires(node).iter().chain(shape.after(node));
             if !before.all(|field| board.settled(*field).is_some()) {
                 return true;
             }
-            let field = asked.field(node);
+            let field = shape.field(node);
             match begin(asked, node, board) {
                 Asking::Told(settled) => board.settle(field, settled),
-                Asking::Later(work) => running.push(work.map(move |settled| (field, settled))),
+                Asking::Later(work) => {
+                    running.get_or_insert_with(FuturesUnordered::new).push(work.map(move |settled| (field, settled)))
+                }
             }
             false
         });
+        let Some(running) = &mut running else { return };
         let Some((field, settled)) = running.next().await else { return };
         board.settle(field, settled);
     }
 }
 
-/// The nodes that were not asked yet, in order.
-struct Waiting(Vec<usize>);
-
-impl Waiting {
-    fn new(nodes: usize) -> Self {
-        Self((0..nodes).collect())
-    }
-
-    fn retain(&mut self, mut waits: impl FnMut(usize) -> bool) {
-        self.0.retain(|node| waits(*node));
-    }
-}
-
-fn begin<'b>(asked: &mut (impl Asked<'b> + ?Sized), node: usize, board: &'b Board) -> Asking<'b> {
-    let mut missing = asked.requires(node).iter().filter(|field| !board.has(**field));
+fn begin<'b>(asked: &mut impl Asked<'b>, node: usize, board: &'b Board) -> Asking<'b> {
+    let shape = asked.shape();
+    let mut missing = shape.requires(node).iter().filter(|field| !board.has(**field)).map(|field| shape.name(*field));
     if let Some(first) = missing.next() {
-        let reasons = missing
-            .fold(Reasons::requires(asked.name(*first)), |reasons, field| reasons.and_requires(asked.name(*field)));
-        return Asking::Told(Settled::refused(Report::refused(reasons)));
+        let reasons = missing.fold(Reasons::requires(first), Reasons::and_requires);
+        return Asking::Told(asked.wait(node, reasons));
     }
     match catch_unwind(AssertUnwindSafe(|| asked.ask(node))) {
         Ok(Asking::Told(settled)) => Asking::Told(settled),

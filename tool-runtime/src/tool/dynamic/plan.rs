@@ -1,5 +1,7 @@
 //! How dynamic parameters depend on each other.
 
+use crate::tool::Def;
+
 /// A dynamic parameter among the others. The nodes of a tool stand in the order in which their validators are asked, and
 /// what they say is told.
 #[derive(Clone, Copy, Debug)]
@@ -10,4 +12,65 @@ pub struct Node {
     pub requires: &'static [usize],
     /// The parameters that are judged before, whatever comes of it.
     pub after: &'static [usize],
+}
+
+/// The parameters of a tool, and how the dynamic ones among them depend on each other.
+pub(crate) trait Shape {
+    /// The name of a parameter.
+    fn name(&self, field: usize) -> &str;
+    /// Which parameter a name in the arguments means.
+    fn find(&self, name: &str) -> Option<usize>;
+    /// How many parameters there are.
+    fn fields(&self) -> usize;
+    /// Whether a validator is asked about a parameter.
+    fn is_dynamic(&self, field: usize) -> bool;
+    /// How many dynamic parameters there are.
+    fn nodes(&self) -> usize;
+    /// Which parameter the dynamic one at `node` is.
+    fn field(&self, node: usize) -> usize;
+    /// What must be accepted before it.
+    fn requires(&self, node: usize) -> &[usize];
+    /// What is judged before it.
+    fn after(&self, node: usize) -> &[usize];
+}
+
+/// The shape of a declared tool.
+#[derive(Clone, Copy)]
+pub(super) struct Declared {
+    pub(super) def: &'static Def,
+    pub(super) nodes: &'static [Node],
+}
+
+impl Shape for Declared {
+    fn name(&self, field: usize) -> &str {
+        self.def.fields[field].param.name
+    }
+
+    fn find(&self, name: &str) -> Option<usize> {
+        self.def.fields.iter().position(|field| field.param.is_called(name))
+    }
+
+    fn fields(&self) -> usize {
+        self.def.fields.len()
+    }
+
+    fn is_dynamic(&self, field: usize) -> bool {
+        self.def.fields[field].dynamic
+    }
+
+    fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    fn field(&self, node: usize) -> usize {
+        self.nodes[node].field
+    }
+
+    fn requires(&self, node: usize) -> &[usize] {
+        self.nodes[node].requires
+    }
+
+    fn after(&self, node: usize) -> &[usize] {
+        self.nodes[node].after
+    }
 }

@@ -1,21 +1,23 @@
 //! Reads arguments of which not all need to be there, and not all need to be right.
 
+use super::{Shape, plan::Declared};
 use crate::feedback::{Problem, ProblemKind, Rejection, Report};
-use crate::tool::{Context, Def, Refused, decode, diagnose, slots::Slot};
+use crate::tool::{Context, Refused, decode, diagnose, slots::Slot};
 
 /// What is wrong with arguments as they stand. The slots of all other parameters that were given are filled.
-pub(super) struct Reading {
+pub(crate) struct Reading {
     /// With static parameters, and with the call as a whole.
-    pub(super) problems: Vec<Problem>,
+    pub(crate) problems: Vec<Problem>,
     /// With each parameter.
-    pub(super) faults: Vec<Option<Report>>,
+    pub(crate) faults: Vec<Option<Report>>,
 }
 
-/// Reads `text` into `slots`, which belong to the parameters of `def` in order.
+/// Reads `text` into `slots`, which belong to the parameters of the tool in order.
 ///
 /// Fails when it is no object at all, or the application did not provide what the tool needs.
-pub(super) fn read(def: &'static Def, text: &str, cx: &Context, slots: &mut [Slot<'_>]) -> Result<Reading, Refused> {
-    let mut reading = Reading { problems: Vec::new(), faults: vec![None; slots.len()] };
+pub(super) fn read(shape: Declared, text: &str, cx: &Context, slots: &mut [Slot<'_>]) -> Result<Reading, Refused> {
+    let def = shape.def;
+    let mut reading = Reading::new(slots.len());
     let read = decode::read(text, slots).is_some();
     let checked = read.then(|| def.guard().map_or(Ok(()), |guard| diagnose::check(guard, text)));
     let rejection = match checked {
@@ -24,22 +26,29 @@ pub(super) fn read(def: &'static Def, text: &str, cx: &Context, slots: &mut [Slo
         None => Some(diagnose::diagnose(def, text, slots)),
     };
     for problem in rejection.iter().flat_map(Rejection::problems) {
-        reading.place(def, problem)?;
+        reading.place(&shape, problem)?;
     }
     for (index, slot) in slots.iter_mut().enumerate() {
         if def.fields[index].dynamic {
             slot.complete_default();
         } else if reading.faults[index].is_none() && !slot.complete(cx).map_err(Refused::Failed)? {
-            reading.place(def, &diagnose::missing(slot.param().name))?;
+            reading.place(&shape, &diagnose::missing(slot.param().name))?;
         }
     }
     Ok(reading)
 }
 
 impl Reading {
+    /// Nothing is wrong, with so many parameters.
+    pub(crate) fn new(parameters: usize) -> Self {
+        Self { problems: Vec::new(), faults: vec![None; parameters] }
+    }
+
     /// Puts `problem` where it is told.
-    fn place(&mut self, def: &Def, problem: &Problem) -> Result<(), Refused> {
-        let find = |name: &str| def.fields.iter().position(|field| field.param.is_called(name));
+    ///
+    /// Fails when nothing can be read because of it.
+    pub(crate) fn place(&mut self, shape: &impl Shape, problem: &Problem) -> Result<(), Refused> {
+        let find = |name: &str| shape.find(name);
         // A name that is close to that of a parameter is a mistake in that parameter.
         let meant = (problem.kind == ProblemKind::Unknown)
             .then(|| find(problem.suggestion.as_deref()?.trim_matches('`')))
@@ -53,7 +62,7 @@ impl Reading {
             self.problems.push(problem.clone());
             return Ok(());
         };
-        let is_dynamic = def.fields[field].dynamic;
+        let is_dynamic = shape.is_dynamic(field);
         if is_dynamic && problem.kind == ProblemKind::Missing {
             return Ok(());
         }

@@ -1,23 +1,26 @@
 //! A call of a declared tool with dynamic parameters: read what is there, ask the validators, and put the input together.
 
-use std::{fmt, sync::OnceLock};
+use std::{fmt, marker::PhantomData, sync::OnceLock};
 
 use futures_util::{FutureExt, TryFutureExt, future::BoxFuture};
 use serde_json::{Map, Value};
 
 use super::{
-    Asked, Asking, Board, Keep, Node, Settled, ask_all,
+    Asking, Board, Call, Checked, Keep, Node, Settled, ask_all,
     board::Kept,
+    conclude,
+    plan::Declared,
     read::{Reading, read},
+    remarks,
 };
-use crate::feedback::{Problem, Reasons, Rejection, Report};
+use crate::feedback::Rejection;
 use crate::json;
-use crate::tool::{CallFuture, Context, Def, Refused, Started, Tool, Values, slots::Slot};
+use crate::tool::{Context, Refused, Started, Tool, Values, slots::Slot};
 
 /// The validators of a tool with dynamic parameters. `#[tool]` implements it.
 pub trait Validators: Tool {
     /// What the tool takes of the application's state.
-    type States<'a>: Send + Sync;
+    type States<'a>;
 
     /// What moves the parameters' values, in the order of the declaration.
     const KEEPS: &'static [Keep];
@@ -29,18 +32,12 @@ pub trait Validators: Tool {
     fn ask<'a: 'b, 'b>(node: usize, given: Option<Kept>, known: Known<'b, Self::States<'a>>) -> Asking<'b>;
 
     /// What is wrong with parameters that are all accepted, taken together.
-    fn check<'a: 'b, 'b>(
-        _input: &'b Self::Input,
-        _known: Known<'b, Self::States<'a>>,
-    ) -> BoxFuture<'b, Result<(), Rejection>> {
+    fn check<'a: 'b, 'b>(_input: &'b Self::Input, _known: Known<'b, Self::States<'a>>) -> BoxFuture<'b, Checked> {
         std::future::ready(Ok(())).boxed()
     }
 
-    /// Whether a person must approve a call with this input first.
-    fn asks(input: &Self::Input) -> bool;
-
-    /// The work of the call.
-    fn work<'a>(input: Self::Input, states: Self::States<'a>, cx: &'a Context) -> CallFuture<'a>;
+    /// The call with this input.
+    fn begin<'a>(input: Self::Input, states: Self::States<'a>, cx: &'a Context) -> Started<'a>;
 }
 
 /// What the contexts of validators are made of.
@@ -109,37 +106,54 @@ impl<'t> Raw<'t> {
     }
 }
 
-/// Reads the arguments of a tool, asks its validators, and prepares the call.
-pub fn settle<'a, T: Validators + 'a>(
-    text: &'a str,
-    states: T::States<'a>,
-    cx: &'a Context,
-) -> BoxFuture<'a, Result<Started<'a>, Refused>>
+/// Starts calls of the tool `T`, which takes the states `X`.
+///
+/// A parameter or state that threads cannot share is reported elsewhere; then [`NotSettling`] asks for nothing more.
+#[derive(Debug)]
+pub struct Settling<T, X>(PhantomData<fn() -> (T, X)>);
+
+/// The start of a call that does not compile: an inherent function is found before a trait's.
+pub trait NotSettling {
+    /// See [`Settling::settle`].
+    fn settle<'a, X>(_: &'a str, _: X, _: &'a Context) -> BoxFuture<'a, Result<Started<'a>, Refused>> {
+        std::future::ready(Err(Refused::Arguments(Rejection::new(Vec::new())))).boxed()
+    }
+}
+
+impl<T, X> NotSettling for Settling<T, X> {}
+
+impl<T, X> Settling<T, X>
 where
-    T::Input: Send + Sync,
+    T: Validators<Input: Send + Sync>,
+    X: Send + Sync,
 {
-    Box::pin(async move {
-        let Given { values, reading } = take::<T>(text, cx)?;
-        let board = Board::new(values.len());
-        let raw = Raw::new(text);
-        let known = Known { board: &board, raw: &raw, states: &states, call: cx };
-        let problems = reading.problems;
-        let mut ask = |node: usize, given: Option<Kept>| T::ask(node, given, known);
-        let mut call =
-            Call { def: T::def(), nodes: T::NODES, values, faults: reading.faults, bad: None, ask: &mut ask };
-        call.settle_static(&board);
-        ask_all(&mut call, &board).await;
-        let settled: Vec<_> = board.into_settled().collect();
-        let normalized = conclude(T::def(), T::NODES, text, problems, &settled).map_err(Refused::Arguments)?;
-        let remarks = remarks(T::def(), T::NODES, &settled);
-        let input = put::<T>(settled);
-        let board = Board::new(0);
-        let known = Known { board: &board, raw: &raw, states: &states, call: cx };
-        T::check(&input, known).await.map_err(Refused::Arguments)?;
-        let needs_approval = T::asks(&input);
-        let work = T::work(input, states, cx).map_ok(|output| output.told(T::def().form(), remarks)).boxed();
-        Ok(Started { needs_approval, normalized, work })
-    })
+    /// Reads the arguments of a tool, asks its validators, and prepares the call.
+    pub fn settle<'a>(text: &'a str, states: X, cx: &'a Context) -> BoxFuture<'a, Result<Started<'a>, Refused>>
+    where
+        T: Validators<States<'a> = X> + 'a,
+        X: 'a,
+    {
+        Box::pin(async move {
+            let shape = Declared { def: T::def(), nodes: T::NODES };
+            let Given { values, reading } = take::<T>(shape, text, cx)?;
+            let board = Board::new(values.len());
+            let raw = Raw::new(text);
+            let known = Known { board: &board, raw: &raw, states: &states, call: cx };
+            let mut call = Call::new(&shape, values, reading.faults, |node, given| T::ask(node, given, known));
+            call.settle_static(&board);
+            ask_all(&mut call, &board).await;
+            let mut settled: Vec<_> = board.into_settled().collect();
+            let normalized = conclude(&shape, text, reading.problems, &mut settled).map_err(Refused::Arguments)?;
+            let remarks = remarks(&shape, &settled);
+            let input = put::<T>(settled);
+            let board = Board::new(0);
+            let known = Known { board: &board, raw: &raw, states: &states, call: cx };
+            T::check(&input, known).await.map_err(Refused::Arguments)?;
+            let Started { needs_approval, work, .. } = T::begin(input, states, cx);
+            let work = work.map_ok(|output| output.told(T::def().form(), remarks)).boxed();
+            Ok(Started { needs_approval, normalized, work })
+        })
+    }
 }
 
 /// The arguments as far as they can be read.
@@ -148,14 +162,14 @@ struct Given {
     reading: Reading,
 }
 
-fn take<T: Validators>(text: &str, cx: &Context) -> Result<Given, Refused> {
-    let def = T::def();
+fn take<T: Validators>(shape: Declared, text: &str, cx: &Context) -> Result<Given, Refused> {
+    let def = shape.def;
     let mut places = T::Values::empty();
     let mut each = Vec::with_capacity(def.fields.len());
     T::Values::each(&mut places, &mut each);
     let reading = {
         let slots = def.fields.iter().zip(&mut each).map(|(field, place)| Slot::new(field, &mut **place));
-        read(def, text, cx, &mut slots.collect::<Vec<_>>())?
+        read(shape, text, cx, &mut slots.collect::<Vec<_>>())?
     };
     let values = each.into_iter().zip(T::KEEPS).map(|(place, keep)| (keep.take)(place)).collect();
     Ok(Given { values, reading })
@@ -172,117 +186,4 @@ fn put<T: Validators>(settled: Vec<Option<Settled>>) -> T::Input {
         debug_assert!(is_there, "a call is refused when a value is missing");
     }
     T::input(T::Values::take(places))
-}
-
-/// The parameters of a call while their validators are asked.
-struct Call<'c, 'b> {
-    def: &'static Def,
-    nodes: &'static [Node],
-    values: Vec<Option<Kept>>,
-    faults: Vec<Option<Report>>,
-    /// The static parameters that are wrong: validators need them all.
-    bad: Option<Reasons>,
-    ask: &'c mut (dyn FnMut(usize, Option<Kept>) -> Asking<'b> + Send),
-}
-
-impl Call<'_, '_> {
-    /// Settles the static parameters: they are as they were read.
-    fn settle_static(&mut self, board: &Board) {
-        for (index, field) in self.def.fields.iter().enumerate().filter(|(_, field)| !field.dynamic) {
-            let settled = match (self.faults[index].take(), self.values[index].take()) {
-                (None, Some(value)) => Settled::accepted(value),
-                (fault, _) => {
-                    let name = field.param.name;
-                    self.bad = Some(match self.bad.take() {
-                        Some(bad) => bad.and_requires(name),
-                        None => Reasons::requires(name),
-                    });
-                    Settled::refused(fault.unwrap_or_else(Report::accepted))
-                }
-            };
-            board.settle(index, settled);
-        }
-    }
-}
-
-impl<'b> Asked<'b> for Call<'_, 'b> {
-    fn len(&self) -> usize {
-        self.nodes.len()
-    }
-
-    fn field(&self, node: usize) -> usize {
-        self.nodes[node].field
-    }
-
-    fn name(&self, field: usize) -> &str {
-        self.def.fields[field].param.name
-    }
-
-    fn requires(&self, node: usize) -> &[usize] {
-        self.nodes[node].requires
-    }
-
-    fn after(&self, node: usize) -> &[usize] {
-        self.nodes[node].after
-    }
-
-    fn ask(&mut self, node: usize) -> Asking<'b> {
-        let field = self.nodes[node].field;
-        let fault = self.faults[field].take();
-        if let Some(bad) = &self.bad {
-            let report = Report::refused(bad.clone());
-            return Asking::Told(Settled::refused(report).with_fault(fault));
-        }
-        let given = self.values[field].take().filter(|_| fault.is_none());
-        match ((self.ask)(node, given), fault) {
-            (asking, None) => asking,
-            (Asking::Told(settled), fault) => Asking::Told(settled.with_fault(fault)),
-            (Asking::Later(work), fault) => Asking::Later(work.map(|settled| settled.with_fault(fault)).boxed()),
-        }
-    }
-}
-
-/// What the caller should know of parameters that were accepted: what was changed, and what validators remark.
-fn remarks(def: &'static Def, nodes: &[Node], settled: &[Option<Settled>]) -> Vec<String> {
-    let mut remarks = Vec::new();
-    for node in nodes {
-        let Some(Settled { report, changed, .. }) = &settled[node.field] else { continue };
-        let name = def.fields[node.field].param.name;
-        remarks.extend(changed.as_ref().map(|value| format!("`{name}` is understood as {value}")));
-        remarks.extend(report.feedback.iter().cloned());
-    }
-    remarks
-}
-
-/// The arguments with what validators changed in them, if they changed anything; or why the call is refused.
-fn conclude(
-    def: &'static Def,
-    nodes: &[Node],
-    text: &str,
-    problems: Vec<Problem>,
-    settled: &[Option<Settled>],
-) -> Result<Option<Box<str>>, Rejection> {
-    let told =
-        || nodes.iter().filter_map(|node| Some((def.fields[node.field].param.name, settled[node.field].as_ref()?)));
-    if !problems.is_empty() || settled.iter().flatten().any(|settled| settled.value.is_none()) {
-        let reports = told().flat_map(|(name, settled)| settled.reports(name)).collect();
-        let causes = settled.iter().flatten().filter_map(|settled| settled.cause.clone());
-        return Err(Rejection::reported(problems, reports).because(causes));
-    }
-    let changes: Vec<(&str, &Value)> =
-        told().filter_map(|(name, settled)| Some((name, settled.changed.as_ref()?))).collect();
-    if changes.is_empty() {
-        return Ok(None);
-    }
-    let mut entries = json::entries(text);
-    for (name, value) in changes {
-        let value = value.to_string();
-        match entries.iter_mut().find(|(known, _)| known == name) {
-            Some((_, known)) => *known = value,
-            None => entries.push((name.to_owned(), value)),
-        }
-    }
-    let entries: Vec<String> =
-        entries.iter().map(|(name, value)| format!("{}:{value}", Value::from(name.as_str()))).collect();
-    Ok(Some(format!("{{{}}}", entries.join(",")).into()))
 }

@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::tool::{Bind, CallFuture, Context, Def, Failure, Output, Part, Returned, Start, Tool, Typed};
+use crate::tool::{Bind, Context, Def, Failure, Output, Part, Returned, Start, Started, Tool, Typed};
 use crate::{CallError, Toolset};
 
 struct Trip {
@@ -89,43 +89,36 @@ impl Tool for Trip {
 
 impl Validators for Trip {
     type States<'a> = (&'a Flights,);
-    const KEEPS: &'static [Keep] = &[Keeping::<String>::new(), Keeping::<String>::new(), Keeping::<u8>::new()];
+    const KEEPS: &'static [Keep] =
+        &[Keeping::<String>::KIND.dynamic(), Keeping::<String>::KIND.dynamic(), Keeping::<u8>::KIND.dynamic()];
     const NODES: &'static [Node] = &[
         Node { field: 0, requires: &[], after: &[] },
         Node { field: 1, requires: &[0], after: &[] },
         Node { field: 2, requires: &[], after: &[1] },
     ];
 
-    fn ask<'a: 'b, 'b>(node: usize, given_: Option<Kept>, known: Known<'b, Self::States<'a>>) -> Asking<'b> {
+    fn ask<'a: 'b, 'b>(node: usize, given: Option<Kept>, known: Known<'b, Self::States<'a>>) -> Asking<'b> {
         match node {
-            0 => {
-                let (value, before) = given(given_);
-                validator(from, value, TripFrom { flights: known.states.0 }).settle(before)
-            }
+            0 => Validator::<String, TripFrom<'b>>::ask(from, given, TripFrom { flights: known.states.0 }).settle(),
             1 => {
-                let (value, before) = given(given_);
                 let context = TripTo { from: known.value(0), seats: known.raw.get("seats") };
-                validator(to, value, context).settle(before)
+                Validator::<String, TripTo<'b>>::ask(to, given, context).settle()
             }
-            _ => {
-                let (value, before) = given(given_);
-                validator(seats, value, TripSeats { to: known.maybe(1) }).settle(before)
-            }
+            _ => Validator::<u8, TripSeats<'b>>::ask(seats, given, TripSeats { to: known.maybe(1) }).settle(),
         }
     }
 
-    fn asks(_: &Self) -> bool {
-        false
-    }
-
-    fn work<'a>(input: Self, _: Self::States<'a>, _: &'a Context) -> CallFuture<'a> {
-        async move { Ok(Output::json(&format!("{} {} {}", input.from, input.to, input.seats))?) }.boxed()
+    fn begin<'a>(input: Self, _: Self::States<'a>, _: &'a Context) -> Started<'a> {
+        let work = async move { Ok(Output::json(&format!("{} {} {}", input.from, input.to, input.seats))?) };
+        Started::new(false, work.boxed())
     }
 }
 
 impl Bind<Flights> for Trip {
-    const PART: Part<Flights> =
-        Part { def: Self::def, start: Start::Asking(|state, text, cx| settle::<Self>(text, (state,), cx)) };
+    const PART: Part<Flights> = Part {
+        def: Self::def,
+        start: Start::Asking(|state, text, cx| Settling::<Self, (&Flights,)>::settle(text, (state,), cx)),
+    };
 }
 
 fn tools() -> Toolset {
@@ -203,30 +196,43 @@ fn a_success_is_told_with_what_was_changed() {
 #[tokio::test(start_paused = true)]
 async fn time_is_not_used_twice() {
     let began = tokio::time::Instant::now();
-    let wait = |field| (field, tokio::time::sleep(Duration::from_millis(60)));
-    struct Waits<F>(F);
-    impl<'b, F: Fn(usize) -> (usize, tokio::time::Sleep)> Asked<'b> for Waits<F> {
-        fn len(&self) -> usize {
-            3
-        }
-        fn field(&self, node: usize) -> usize {
-            node
-        }
-        fn name(&self, _: usize) -> &str {
-            "x"
-        }
-        fn requires(&self, _: usize) -> &[usize] {
-            &[]
-        }
-        fn after(&self, _: usize) -> &[usize] {
-            &[]
-        }
-        fn ask(&mut self, node: usize) -> Asking<'b> {
-            let (_, sleep) = (self.0)(node);
-            Asking::Later(sleep.map(|()| Settled::accepted(Box::new(1_u8))).boxed())
-        }
-    }
-    let board = Board::new(3);
-    ask_all(&mut Waits(wait), &board).await;
+    let (board, values, faults) = (Board::new(3), vec![None, None, None], vec![None, None, None]);
+    let mut call = Call::new(&Apart(3), values, faults, |_, _| {
+        let sleep = tokio::time::sleep(Duration::from_millis(60));
+        Asking::Later(sleep.map(|()| Settled::accepted(Box::new(1_u8))).boxed())
+    });
+    ask_all(&mut call, &board).await;
     assert_eq!(began.elapsed(), Duration::from_millis(60));
+}
+
+/// So many dynamic parameters, of which none waits for another.
+#[cfg(feature = "agent")]
+struct Apart(usize);
+
+#[cfg(feature = "agent")]
+impl Shape for Apart {
+    fn name(&self, _: usize) -> &str {
+        "x"
+    }
+    fn find(&self, _: &str) -> Option<usize> {
+        None
+    }
+    fn fields(&self) -> usize {
+        self.0
+    }
+    fn is_dynamic(&self, _: usize) -> bool {
+        true
+    }
+    fn nodes(&self) -> usize {
+        self.0
+    }
+    fn field(&self, node: usize) -> usize {
+        node
+    }
+    fn requires(&self, _: usize) -> &[usize] {
+        &[]
+    }
+    fn after(&self, _: usize) -> &[usize] {
+        &[]
+    }
 }

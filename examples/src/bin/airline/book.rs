@@ -1,0 +1,82 @@
+//! Booking: a tool that can be called with what is known so far, and tells what is possible.
+
+use chrono::NaiveDate;
+use tool_runtime::{Context, ExecuteWith, Rejection, Verdict, tool};
+
+use crate::desk::{Booking, Desk, Wish};
+
+/// Book a flight. Call it even if only a part is known: it tells what is missing, and what there is to choose from.
+#[tool(
+    name = "book_flight",
+    title = "Book a flight",
+    state = Desk,
+    approval = always,
+    challenge = "Book {passengers} seat(s) from {departure} to {arrival} on {date}?"
+)]
+pub(crate) struct BookFlight {
+    /// The city of departure.
+    #[dynamic(validate = departure)]
+    departure: String,
+    /// The city of arrival.
+    #[dynamic(validate = arrival, requires(departure))]
+    arrival: String,
+    /// The day.
+    #[dynamic(validate = date, requires(departure, arrival))]
+    date: NaiveDate,
+    /// How many people fly.
+    #[arg(range(1..=9))]
+    #[dynamic(validate = passengers, requires(departure, arrival, date))]
+    passengers: u32,
+}
+
+fn departure(value: Option<String>, known: BookFlightDeparture<'_>) -> Verdict<String> {
+    city(value, known.state().cities(Wish::default(), |flight| flight.departure))
+}
+
+fn arrival(value: Option<String>, known: BookFlightArrival<'_>) -> Verdict<String> {
+    let wish = Wish { departure: Some(known.departure), ..Wish::default() };
+    city(value, known.state().cities(wish, |flight| flight.arrival))
+}
+
+/// One of `cities`, however it is written.
+fn city(value: Option<String>, cities: Vec<String>) -> Verdict<String> {
+    let Some(value) = value else { return Verdict::reject("which city?").allowed(cities) };
+    match cities.iter().find(|city| city.eq_ignore_ascii_case(value.trim())) {
+        Some(city) => Verdict::accept(city.clone()),
+        None => Verdict::reject(format!("no flight with free seats for {value}")).allowed(cities),
+    }
+}
+
+fn date(value: Option<NaiveDate>, known: BookFlightDate<'_>) -> Verdict<NaiveDate> {
+    let wish = Wish { departure: Some(known.departure), arrival: Some(known.arrival), date: None };
+    let days = known.state().days(wish);
+    match value {
+        Some(day) if days.contains(&day) => Verdict::accept(day),
+        Some(day) => Verdict::reject(format!("no flight with free seats on {day}")).allowed(days),
+        None => Verdict::reject("which day?").allowed(days),
+    }
+}
+
+fn passengers(value: Option<u32>, known: BookFlightPassengers<'_>) -> Verdict<u32> {
+    let wish = Wish { departure: Some(known.departure), arrival: Some(known.arrival), date: Some(*known.date) };
+    let most = known.state().seats(wish);
+    match value {
+        None => Verdict::reject("how many people fly?"),
+        Some(count) if count > most => {
+            Verdict::reject(format!("not enough free seats: {count} passengers, and {most} are left")).allowed(1..=most)
+        }
+        Some(count) => Verdict::accept(count),
+    }
+}
+
+impl ExecuteWith<Desk> for BookFlight {
+    type Output = Booking;
+    type Error = Rejection;
+
+    async fn execute(self, desk: &Desk, _cx: &Context) -> Result<Booking, Rejection> {
+        let wish = Wish { departure: Some(&self.departure), arrival: Some(&self.arrival), date: Some(self.date) };
+        // Somebody else may have been faster since the validators were asked.
+        desk.book(wish, self.passengers)
+            .ok_or_else(|| Rejection::of("passengers", "the seats were sold a moment ago").instruct("Try another day."))
+    }
+}

@@ -1,0 +1,3 @@
+//! Dynamic parameters, as `#[dynamic]` declares them.
+
+mod shapes;

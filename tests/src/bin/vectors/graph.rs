@@ -1,0 +1,84 @@
+//! `graph`: cycles among parameters, and the order in which they are asked. `buildContext`: what a validator is told.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tool_runtime::Toolset;
+use tool_runtime::toolset::compat;
+
+use super::{
+    both::{Both, Field},
+    builder::by_names,
+    case::{same, without_undefined},
+};
+
+pub(crate) fn run(case: &Value) -> Result<Vec<&'static str>, String> {
+    let requires = case["requires"].as_object().ok_or("no graph")?;
+    let graph: Vec<(&str, Vec<String>)> = requires.iter().map(|(name, required)| (&**name, texts(required))).collect();
+    let graph: Vec<(&str, &[String])> = graph.iter().map(|(name, required)| (*name, &**required)).collect();
+    if let Some(expected) = case.get("cycles") {
+        same(expected, &json!(compat::cycles(&graph))).map_err(|error| format!("cycles: {error}"))?;
+    }
+    let order = compat::order(&graph).map(|order| order.into_iter().map(|place| graph[place].0).collect::<Vec<_>>());
+    match (case.get("toposort"), case["toposortError"].as_str(), &order) {
+        (Some(expected), None, Some(order)) => {
+            same(expected, &json!(order)).map_err(|error| format!("order: {error}"))?
+        }
+        (None, Some(compat::NO_ORDER), None) | (None, None, _) => {}
+        (expected, error, order) => return Err(format!("expected {expected:?} or {error:?}, got {order:?}")),
+    }
+    let tool = tool(&graph);
+    let mut differences = by_names(&tool);
+    let error = tool.compat().err();
+    let expected = case["validateToolSpecError"].as_str();
+    if case.get("validateToolSpec").is_some() && error.is_some() || expected.is_some() && error.as_deref() != expected {
+        return Err(format!("building: expected the error {expected:?}, got {error:?}"));
+    }
+    match (tool.ours(), order) {
+        (Ok(ours), Some(order)) => {
+            let ours = Toolset::new().with(ours).map_err(|error| error.to_string())?;
+            let (answer, ..) = tool.call(&ours, &json!({}));
+            let results = answer?["validationResults"].take();
+            let asked: Vec<&String> = results.as_object().into_iter().flatten().map(|(name, _)| name).collect();
+            if !order.iter().all(|name| name.bytes().all(|byte| byte.is_ascii_lowercase())) {
+                differences.push("tie");
+            } else if asked != order {
+                return Err(format!("by default: expected {order:?}, got {asked:?}"));
+            }
+        }
+        (Err(_), _) if error.is_some() => differences.push("cycle-words"),
+        (Err(_), _) if !differences.is_empty() => {}
+        (Err(error), _) => return Err(format!("by default: {error}")),
+        (Ok(_), None) => return Err("by default: expected an error, got a tool".to_owned()),
+    }
+    Ok(differences)
+}
+
+/// A tool whose parameters refuse everything.
+fn tool(graph: &[(&str, &[String])]) -> Both {
+    let field = |(name, requires): &(&str, &[String])| Field {
+        name: (*name).to_owned(),
+        schema: json!({}),
+        requires: Some(requires.to_vec()),
+    };
+    let judge = |_: &str, _: Option<&Value>, _: &dyn Fn(&str) -> Option<Value>| {
+        Ok(json!({ "valid": false, "problems": ["required"] }))
+    };
+    Both::new(graph.iter().map(field).collect(), Arc::new(judge), Arc::new(|_| Ok(json!({ "ok": true }))))
+}
+
+fn texts(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+pub(crate) fn context(case: &Value) -> Result<(), String> {
+    let case = without_undefined(case.clone());
+    let (field, dynamic) = (case["field"].as_str().ok_or("no field")?, texts(&case["dynamicSet"]));
+    let valid = case["validFields"].as_object().ok_or("no fields")?;
+    let is_dynamic = |name: &str| dynamic.iter().any(|dynamic| dynamic == name);
+    let got = match compat::context(field, &texts(&case["requires"]), valid, is_dynamic) {
+        Ok(context) => json!({ "success": true, "context": context }),
+        Err(missing) => json!({ "success": false, "missingRequirements": missing }),
+    };
+    same(&case["result"], &got)
+}

@@ -1,0 +1,122 @@
+//! The parameters of one call, while their validators are asked, and what comes of it.
+
+use futures_util::FutureExt;
+use serde_json::Value;
+
+use super::{Asked, Asking, Board, Settled, Shape, board::Kept};
+use crate::feedback::{Problem, Reasons, Rejection, Report};
+use crate::json;
+
+/// The parameters of a call while their validators are asked.
+pub(crate) struct Call<'c, S, F> {
+    shape: &'c S,
+    values: Vec<Option<Kept>>,
+    faults: Vec<Option<Report>>,
+    /// The static parameters that are wrong: validators need them all.
+    bad: Option<Reasons>,
+    ask: F,
+}
+
+impl<'c, S: Shape, F> Call<'c, S, F> {
+    /// A call of a tool of this shape, with what could be read of each parameter, and what is wrong with it.
+    pub(crate) fn new<'b>(shape: &'c S, values: Vec<Option<Kept>>, faults: Vec<Option<Report>>, ask: F) -> Self
+    where
+        F: FnMut(usize, Option<Kept>) -> Asking<'b>,
+    {
+        Self { shape, values, faults, bad: None, ask }
+    }
+
+    /// Settles the static parameters: they are as they were read.
+    pub(crate) fn settle_static(&mut self, board: &Board) {
+        for index in (0..self.shape.fields()).filter(|field| !self.shape.is_dynamic(*field)) {
+            let settled = match (self.faults[index].take(), self.values[index].take()) {
+                (None, Some(value)) => Settled::accepted(value),
+                (fault, _) => {
+                    let name = self.shape.name(index);
+                    self.bad = Some(match self.bad.take() {
+                        Some(bad) => bad.and_requires(name),
+                        None => Reasons::requires(name),
+                    });
+                    Settled::refused(fault.unwrap_or_else(Report::accepted))
+                }
+            };
+            board.settle(index, settled);
+        }
+    }
+}
+
+impl<'b, S: Shape, F: FnMut(usize, Option<Kept>) -> Asking<'b>> Asked<'b> for Call<'_, S, F> {
+    fn shape(&self) -> &impl Shape {
+        self.shape
+    }
+
+    fn ask(&mut self, node: usize) -> Asking<'b> {
+        let field = self.shape.field(node);
+        if let Some(bad) = &self.bad {
+            return Asking::Told(self.wait(node, bad.clone()));
+        }
+        let fault = self.faults[field].take();
+        let given = self.values[field].take().filter(|_| fault.is_none());
+        match ((self.ask)(node, given), fault) {
+            (asking, None) => asking,
+            (Asking::Told(settled), fault) => Asking::Told(settled.with_fault(fault)),
+            (Asking::Later(work), fault) => Asking::Later(work.map(|settled| settled.with_fault(fault)).boxed()),
+        }
+    }
+
+    fn wait(&mut self, node: usize, reasons: Reasons) -> Settled {
+        let mut report = self.faults[self.shape.field(node)].take().unwrap_or_else(Report::accepted);
+        report.refused = Some(match report.refused {
+            Some(first) => first.and(reasons),
+            None => reasons,
+        });
+        Settled::refused(report)
+    }
+}
+
+/// What the caller should know of parameters that were accepted: what was changed, and what validators remark.
+pub(crate) fn remarks(shape: &impl Shape, settled: &[Option<Settled>]) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for field in (0..shape.nodes()).map(|node| shape.field(node)) {
+        let Some(Settled { report, changed, .. }) = &settled[field] else { continue };
+        let name = shape.name(field);
+        remarks.extend(changed.as_ref().map(|value| format!("`{name}` is understood as {value}")));
+        remarks.extend(report.feedback.iter().cloned());
+    }
+    remarks
+}
+
+/// The arguments with what validators changed in them, if they changed anything; or why the call is refused. What is told is
+/// taken out of `settled`.
+pub(crate) fn conclude(
+    shape: &impl Shape,
+    text: &str,
+    problems: Vec<Problem>,
+    settled: &mut [Option<Settled>],
+) -> Result<Option<Box<str>>, Rejection> {
+    let fields = (0..shape.nodes()).map(|node| shape.field(node));
+    if !problems.is_empty() || settled.iter().flatten().any(|settled| settled.value.is_none()) {
+        let mut reports = Vec::with_capacity(shape.nodes());
+        for field in fields {
+            reports.extend(settled[field].iter_mut().flat_map(|settled| settled.take_reports(shape.name(field))));
+        }
+        let causes = settled.iter_mut().flatten().filter_map(|settled| settled.cause.take());
+        return Err(Rejection::reported(problems, reports).because(causes));
+    }
+    let changed = |field: usize| Some((shape.name(field), settled[field].as_ref()?.changed.as_ref()?));
+    let changes: Vec<(&str, &Value)> = fields.filter_map(changed).collect();
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    let mut entries = json::entries(text);
+    for (name, value) in changes {
+        let value = value.to_string();
+        match entries.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) => *known = value,
+            None => entries.push((name.to_owned(), value)),
+        }
+    }
+    let entries: Vec<String> =
+        entries.iter().map(|(name, value)| format!("{}:{value}", Value::from(name.as_str()))).collect();
+    Ok(Some(format!("{{{}}}", entries.join(",")).into()))
+}
