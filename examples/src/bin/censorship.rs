@@ -27,7 +27,7 @@ async fn main() -> ExitCode {
         eprintln!("no document contains the word {word:?}");
         return ExitCode::from(2);
     };
-    let model = examples::named_model().unwrap_or_else(|| Box::new(searcher()));
+    let model = examples::model_or(searcher());
     let transcript = Transcript::of("agent");
     transcript.heard(&question(&word));
     match agent(model, library).front(transcript).run(question(&word)).await {

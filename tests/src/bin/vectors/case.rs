@@ -39,7 +39,8 @@ pub(crate) async fn answer(tools: &Toolset, arguments: &Value) -> Value {
 
 /// Does asynchronous work to its end.
 pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().map_err(|error| error.to_string())?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(|error| error.to_string())?;
     runtime.block_on(work)
 }
 
