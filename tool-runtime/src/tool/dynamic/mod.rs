@@ -27,6 +27,3 @@ pub(crate) use read::Reading;
 pub use said::{Later, NoValidator, Said, ToldLater, Unsaid, Validate, Validator};
 pub use start::{Known, NotSettling, Raw, Settling, Validators};
 pub use verdict::{IntoVerdict, Verdict};
-
-#[cfg(test)]
-mod tests;

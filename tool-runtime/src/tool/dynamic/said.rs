@@ -50,7 +50,7 @@ impl<T: Judged, C: Send> Validator<T, C> {
         let value = given.and_then(|given| given.downcast::<T>().ok()).map(|value| *value);
         // Written down, so that a change can be told.
         let before = value.as_ref().and_then(|value| serde_json::to_vec(value).ok());
-        Said { said: validator.ask(value, known), before, judged: PhantomData }
+        Said { answer: validator.ask(value, known), before, judged: PhantomData }
     }
 }
 
@@ -79,7 +79,7 @@ impl Unsaid {
 /// a trait's.
 #[derive(Debug)]
 pub struct Said<T, R> {
-    said: R,
+    answer: R,
     before: Option<Vec<u8>>,
     judged: PhantomData<fn() -> T>,
 }
@@ -87,7 +87,7 @@ pub struct Said<T, R> {
 impl<T: Judged, R: IntoVerdict<T>> Said<T, R> {
     /// What came of the parameter.
     pub fn settle<'a>(self) -> Asking<'a> {
-        Asking::Told(settle(self.said.into_verdict(), self.before))
+        Asking::Told(settle(self.answer.into_verdict(), self.before.as_deref()))
     }
 }
 
@@ -104,7 +104,7 @@ impl<T: Judged, R> Later<T, R> for Said<T, R> {
     where
         R: ToldLater<T> + Send + 'a,
     {
-        Asking::Later(self.said.settled(self.before))
+        Asking::Later(self.answer.settled(self.before))
     }
 }
 
@@ -131,11 +131,11 @@ where
     where
         Self: Send + 'a,
     {
-        self.map(move |said| settle(said.into_verdict(), before)).boxed()
+        self.map(move |said| settle(said.into_verdict(), before.as_deref())).boxed()
     }
 }
 
-fn settle<T: Judged>(said: Result<Verdict<T>, Failure>, before: Option<Vec<u8>>) -> Settled {
+fn settle<T: Judged>(said: Result<Verdict<T>, Failure>, before: Option<&[u8]>) -> Settled {
     let verdict = match said {
         Ok(verdict) => verdict,
         Err(failure) => return failed(&failure),
@@ -144,7 +144,7 @@ fn settle<T: Judged>(said: Result<Verdict<T>, Failure>, before: Option<Vec<u8>>)
     let (value, mut report) = verdict.into_parts(write);
     let Some(value) = value else { return Settled::refused(report) };
     let changed = match serde_json::to_vec(&value) {
-        Ok(after) if before.as_ref() == Some(&after) => None,
+        Ok(after) if before == Some(&*after) => None,
         Ok(after) => serde_json::from_slice::<Value>(&after).ok(),
         Err(error) => return failed(&Failure::from(error)),
     };

@@ -77,7 +77,7 @@ impl DynamicTool {
     fn accepted(&self, mut arguments: Map<String, Value>, mut settled: Vec<Option<Settled>>) -> Value {
         for field in (0..self.parameters.nodes()).map(|node| self.parameters.field(node)) {
             let value = settled[field].take().and_then(|settled| settled.value);
-            if let Some(Ok(value)) = value.map(|value| value.downcast::<Value>()) {
+            if let Some(Ok(value)) = value.map(Kept::downcast::<Value>) {
                 arguments.insert(self.parameters.name(field).to_owned(), *value);
             }
         }

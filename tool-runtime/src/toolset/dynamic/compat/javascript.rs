@@ -16,7 +16,10 @@ const SIGNS: &str = "\t\n\u{b}\u{c}\r _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$";
 pub(super) fn compare(a: &str, b: &str) -> Ordering {
     let rank = |c: char| match c.to_ascii_lowercase() {
         c if c.is_ascii_alphanumeric() => (1, u32::from(c)),
-        c => SIGNS.chars().position(|sign| sign == c).map_or((2, u32::from(c)), |place| (0, place as u32)),
+        c => SIGNS
+            .chars()
+            .position(|sign| sign == c)
+            .map_or((2, u32::from(c)), |place| (0, u32::try_from(place).unwrap_or(u32::MAX))),
     };
     let is_capital = |c: char| c.is_ascii_uppercase();
     a.chars().map(rank).cmp(b.chars().map(rank)).then_with(|| a.chars().map(is_capital).cmp(b.chars().map(is_capital)))
