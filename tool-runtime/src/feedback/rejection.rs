@@ -35,10 +35,10 @@ pub struct Rejection {
     instructions: Vec<String>,
     /// What is told in place of all this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    verbatim: Option<Value>,
+    verbatim: Option<Box<Value>>,
     /// What nobody is told, for the log.
     #[serde(skip)]
-    causes: Vec<String>,
+    causes: Box<[String]>,
 }
 
 impl Rejection {
@@ -71,7 +71,14 @@ impl Rejection {
         if problems.is_empty() && reports.iter().all(|(_, report)| report.is_valid()) {
             problems.push(Problem::new("", ProblemKind::Invalid, "arguments that the tool accepts"));
         }
-        Self { problems, reports, feedback: Vec::new(), instructions: Vec::new(), verbatim: None, causes: Vec::new() }
+        Self {
+            problems,
+            reports,
+            feedback: Vec::new(),
+            instructions: Vec::new(),
+            verbatim: None,
+            causes: Box::default(),
+        }
     }
 
     /// Adds a reason in plain words.
@@ -110,13 +117,13 @@ impl Rejection {
         let read = |(name, report): (&String, &Value)| Some((name.clone(), Report::deserialize(report).ok()?));
         let mut told = Self::reported(problems, reports.filter_map(read).collect());
         (told.feedback, told.instructions) = (texts("feedback").collect(), texts("instructions").collect());
-        told.verbatim = Some(json);
+        told.verbatim = Some(Box::new(json));
         told
     }
 
     /// Adds what is for the log only.
     pub(crate) fn because(mut self, causes: impl IntoIterator<Item = String>) -> Self {
-        self.causes.extend(causes);
+        self.causes = self.causes.into_iter().chain(causes).collect();
         self
     }
 
@@ -159,7 +166,10 @@ impl Rejection {
     /// The rejection as the JSON object that a model gets: `ok`, `problems` of the call as a whole, `validationResults` by
     /// parameter, `feedback` and `instructions`.
     pub fn to_json(&self) -> Value {
-        self.verbatim.clone().unwrap_or_else(|| serde_json::json!(View::of(self)))
+        match &self.verbatim {
+            Some(json) => Value::clone(json),
+            None => serde_json::json!(View::of(self)),
+        }
     }
 
     /// The text of [`to_json`](Self::to_json), made without the tree.

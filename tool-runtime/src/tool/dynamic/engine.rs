@@ -15,6 +15,7 @@ use crate::feedback::{Reasons, Report};
 pub(crate) const UNCHECKED: &str = "the value could not be checked; try again later";
 
 /// What a validator says: at once, or later.
+#[allow(clippy::large_enum_variant, reason = "most answer at once, and a box for each would cost more than the move")]
 pub enum Asking<'a> {
     /// At once.
     Told(Settled),
@@ -58,7 +59,7 @@ pub(crate) async fn ask_all<'b>(asked: &mut impl Asked<'b>, board: &'b Board) {
             match begin(asked, node, board) {
                 Asking::Told(settled) => board.settle(field, settled),
                 Asking::Later(work) => {
-                    running.get_or_insert_with(FuturesUnordered::new).push(work.map(move |settled| (field, settled)))
+                    running.get_or_insert_with(FuturesUnordered::new).push(work.map(move |settled| (field, settled)));
                 }
             }
             false
