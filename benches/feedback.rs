@@ -21,11 +21,11 @@ pub(crate) fn measure(report: &mut Report) {
         let (names, tools) = (names(), runtime());
         let text = arguments(&names);
         let cx = Context::new("call_1");
-        let mut floor = {
+        let floor = {
             let names = names.clone();
             move || {
                 for name in &names {
-                    black_box(judge(black_box(Some(Value::from(&**name)))));
+                    let _ = black_box(judge(black_box(Some(Value::from(&**name)))));
                 }
             }
         };

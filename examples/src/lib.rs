@@ -1,5 +1,9 @@
 //! What the examples share.
 
+mod transcript;
+
+pub use transcript::Transcript;
+
 use tool_runtime::model::{Model, NegotiatingModel, from_env};
 
 /// The model that the environment names (`OPENAI_*`, `ANTHROPIC_*`), or else the negotiating model, which needs neither a
@@ -7,15 +11,26 @@ use tool_runtime::model::{Model, NegotiatingModel, from_env};
 ///
 /// Ends the program with an explanation when the environment names a model that cannot be used.
 pub fn model() -> Box<dyn Model> {
-    match from_env() {
-        Some(Ok(model)) => {
+    model_or(NegotiatingModel::new())
+}
+
+/// The same, with another model in place of the negotiating one.
+pub fn model_or(otherwise: impl Model + 'static) -> Box<dyn Model> {
+    named_model().unwrap_or_else(|| Box::new(otherwise))
+}
+
+/// The model that the environment names, if it names one.
+///
+/// Ends the program with an explanation when the environment names a model that cannot be used.
+pub fn named_model() -> Option<Box<dyn Model>> {
+    match from_env()? {
+        Ok(model) => {
             eprintln!("(model: {})", model.name());
-            model
+            Some(model)
         }
-        Some(Err(error)) => {
+        Err(error) => {
             eprintln!("{error}");
             std::process::exit(2);
         }
-        None => Box::new(NegotiatingModel::new()),
     }
 }

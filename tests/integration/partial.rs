@@ -33,10 +33,10 @@ fn plan(
     /// Of temperatures.
     unit: Option<Unit>,
     /// Anything else.
-    #[arg(name = "note to self")]
+    #[arg(rename = "note_to_self")]
     note: Option<String>,
     /// The key of the weather service.
-    #[secret]
+    #[arg(secret)]
     key: String,
 ) -> bool {
     let _ = (from, stops, days, unit, note, key);
@@ -72,7 +72,7 @@ fn every_parameter_is_there_or_not() {
     assert_eq!(Partial::<plan>::of(&json).get::<u8>("days"), Some(1));
     assert!(!Partial::<plan>::of(&json).is_complete("days"), "it may be 12");
 
-    let json = fed(r#"{"note to self": null, "unit": "celsius", "days": 31, "key": "k", "stops": [{"name": "A"}, {"#);
+    let json = fed(r#"{"note_to_self": null, "unit": "celsius", "days": 31, "key": "k", "stops": [{"name": "A"}, {"#);
     let input = Partial::<plan>::of(&json);
     let (from, stops, days, unit, note, key) = input.all();
     assert_eq!((from, days, unit, note), (None, Some(31), Some(Some(Unit::Celsius)), Some(None)));
@@ -87,12 +87,12 @@ fn when_all_has_arrived_it_is_what_the_tool_decodes() {
         "stops": [{"name": "Köln"}, {"name": "Bonn"}],
         "days": 3,
         "unit": "fahrenheit",
-        "note to self": "😀 \"quoted\"\n",
+        "note_to_self": "😀 \"quoted\"\n",
     });
     let text = arguments.to_string();
     let json = fed(&text);
     let input = Partial::<plan>::of(&json);
-    assert!(["from", "stops", "days", "unit", "note to self"].iter().all(|name| input.is_complete(name)));
+    assert!(["from", "stops", "days", "unit", "note_to_self"].iter().all(|name| input.is_complete(name)));
     let decoded = plan::decode(&text, &Context::new("call_1").with_secret("key", "k")).unwrap();
     let (from, stops, days, unit, note, _) = input.all();
     assert_eq!(from, Some(decoded.from));

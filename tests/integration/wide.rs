@@ -76,7 +76,7 @@ fn right(schema: &Value) -> Map<String, Value> {
 
 /// The parameters that `arguments` are refused for, in the order of the report, and why.
 fn refused(tool: &str, arguments: &Value) -> Vec<(String, ProblemKind)> {
-    match tools().start(tool, &arguments.to_string(), &Context::new("call")) {
+    match tools().start(tool, &arguments.to_string(), &Context::new("call")).now().unwrap() {
         Err(CallError::Rejected(rejection)) => {
             let told = rejection.problems().iter();
             told.map(|problem| {

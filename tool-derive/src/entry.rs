@@ -38,6 +38,7 @@ pub(crate) fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
         let mut out = plain(function);
         if !is_method {
             out.extend(expand::marker(&tool));
+            out.extend(expand::contexts(&tool));
         }
         out.extend(finish(&tool, errors, !is_method));
         return out;
@@ -55,6 +56,9 @@ pub(crate) fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
                 structure.attrs.push(parse_quote!(#[allow(dead_code)]));
             }
             let mut out = structure.into_token_stream();
+            if stub {
+                out.extend(expand::contexts(&tool));
+            }
             out.extend(finish(&tool, errors, stub));
             out
         }
@@ -112,8 +116,9 @@ pub(crate) fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream 
             tools.extend(errors.finish());
         } else {
             let cfg = &member.cfg;
-            let (marker, declared) = (expand::marker(&tool), finish(&tool, errors, true));
-            tools.extend(quote!(#(#cfg)* #marker #(#cfg)* #declared));
+            let (marker, contexts) = (expand::marker(&tool), expand::contexts(&tool));
+            let items = std::iter::once(marker).chain(contexts).chain([finish(&tool, errors, true)]);
+            tools.extend(items.map(|item| quote!(#(#cfg)* #item)));
             members.push(member);
         }
     }

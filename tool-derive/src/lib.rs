@@ -6,6 +6,7 @@ mod check;
 mod diag;
 mod entry;
 mod expand;
+mod graph;
 mod model;
 mod syntax;
 

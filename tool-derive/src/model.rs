@@ -1,8 +1,8 @@
 //! What the user meant: checked values with the places where they were written.
 
 use proc_macro2::{Span, TokenStream};
-use quote::quote;
-use syn::{Ident, Path, Type, Visibility};
+use quote::{format_ident, quote};
+use syn::{Ident, Path, Type, Visibility, ext::IdentExt};
 
 use crate::syntax::{
     doc::Doc,
@@ -49,7 +49,7 @@ pub(crate) struct Function {
 /// One input, in the order of the function's parameters.
 pub(crate) enum Input {
     Arg(Box<Arg>),
-    State { ty: Box<Type>, by_ref: bool },
+    State { ident: Option<Ident>, ty: Box<Type>, by_ref: bool },
     Context { span: Span, by_ref: bool },
 }
 
@@ -72,18 +72,22 @@ impl Tool {
         })
     }
 
+    /// The state of the type that the tool is a method of, or of a struct.
+    pub(crate) fn owner(&self) -> Option<&Type> {
+        match &self.body {
+            Body::Fn(function) => function.owner.as_ref(),
+            Body::Struct => self.options.state.as_ref().map(|state| &state.value),
+        }
+    }
+
     /// The types that the state must provide, each once.
     pub(crate) fn states(&self) -> Vec<&Type> {
         let mut states: Vec<&Type> = Vec::new();
-        let owner = match &self.body {
-            Body::Fn(function) => function.owner.as_ref(),
-            Body::Struct => self.options.state.as_ref().map(|state| &state.value),
-        };
         let inputs = self.inputs.iter().filter_map(|input| match input {
             Input::State { ty, .. } => Some(&**ty),
             _ => None,
         });
-        for ty in owner.into_iter().chain(inputs) {
+        for ty in self.owner().into_iter().chain(inputs) {
             if !states.iter().any(|known| same(known, ty)) {
                 states.push(ty);
             }
@@ -98,6 +102,22 @@ impl Tool {
             || self.inputs.iter().any(|input| matches!(input, Input::State { .. }))
     }
 
+    /// Whether validators, or a check, are asked before a call is accepted.
+    pub(crate) fn is_asking(&self) -> bool {
+        self.options.check.is_some() || self.args().any(|arg| arg.attrs.dynamic.is_some())
+    }
+
+    /// The type of what the validator of the parameter `ident` knows: `BookFlightArrival` for `arrival` of `book_flight`.
+    pub(crate) fn context(&self, ident: &Ident) -> Ident {
+        let (tool, own) = (pascal(&self.marker.unraw().to_string()), pascal(&ident.unraw().to_string()));
+        format_ident!("{tool}{own}", span = ident.span())
+    }
+
+    /// The type of what the check of the whole call knows.
+    pub(crate) fn check_context(&self) -> Ident {
+        self.context(&Ident::new("check", self.marker.span()))
+    }
+
     /// The path of the runtime's private module.
     pub(crate) fn runtime(&self) -> TokenStream {
         runtime(self.options.krate.as_ref())
@@ -110,6 +130,15 @@ pub(crate) fn runtime(krate: Option<&Path>) -> TokenStream {
         Some(krate) => quote!(#krate::__private),
         None => quote!(::tool_runtime::__private),
     }
+}
+
+/// `a_name` as the name of a type: `AName`.
+pub(crate) fn pascal(name: &str) -> String {
+    let capital = |word: &str| {
+        let mut chars = word.chars();
+        chars.next().map(|first| first.to_uppercase().chain(chars).collect::<String>()).unwrap_or_default()
+    };
+    name.split('_').map(capital).collect()
 }
 
 impl Default {

@@ -60,6 +60,10 @@ macro_rules! collect {
 pub mod __private {
     pub use std::boxed::Box;
 
+    pub use futures_util::future::BoxFuture;
+
+    pub use serde_json::Value;
+
     pub use crate::collect;
     pub use crate::message::ToolCall;
     pub use crate::tool::dynamic::*;

@@ -1,5 +1,6 @@
 //! The rules that a tool must keep, one function each.
 
+mod dynamic;
 mod json;
 pub(crate) mod limits;
 
@@ -21,6 +22,7 @@ pub(crate) fn check(tool: &Tool, errors: &mut Errors) {
     external(tool, errors);
     placement(tool, errors);
     challenge(tool, errors);
+    dynamic::check(tool, errors);
     for arg in tool.args() {
         limits::check(arg, errors);
     }
@@ -94,7 +96,8 @@ fn external(tool: &Tool, errors: &mut Errors) {
         (None, Some(output)) => errors.at(output.span, text::OUTPUT_HERE),
         _ => {}
     }
-    if let (Some(_), Some(state)) = (options.external, &options.state) {
+    // Its validators run here.
+    if let (Some(_), Some(state), false) = (options.external, &options.state, tool.is_asking()) {
         errors.at(state.span, text::EXTERNAL_STATE);
     }
 }

@@ -44,7 +44,15 @@ pub(crate) const BLOCKING_ASYNC: &str =
 pub(crate) const RETRIES_WRITE: &str =
     "a tool that may run twice must be `idempotent` or `effect = read_only`: add it, or leave out `retries`";
 pub(crate) const ONE_ROLE: &str = "a parameter has one role: `#[arg]`, `#[state]` or `#[context]`";
-pub(crate) const DYNAMIC: &str = "dynamic parameters are not available yet";
+pub(crate) const DYNAMIC_LIST: &str =
+    "expected options in parentheses, such as `#[dynamic(validate = departure, requires(date))]`";
+pub(crate) const DYNAMIC_ROLE: &str =
+    "a dynamic parameter is one that the model gives: state and context are the application's, and need no validator";
+pub(crate) const DYNAMIC_SECRET: &str =
+    "a secret is given by the application, so the model is told nothing about it: leave out `#[dynamic]`";
+pub(crate) const NO_VALIDATOR: &str =
+    "a dynamic parameter needs a validator: name its function with `#[dynamic(validate = path)]`";
+pub(crate) const VALIDATOR: &str = "expected the path of a function, such as `departure` or `rules::departure`";
 pub(crate) const ROLE_ARGS: &str = "this attribute takes no options";
 pub(crate) const ARG_LIST: &str = "expected options in parentheses, such as `#[arg(default = 3)]`";
 pub(crate) const CFG: &str =
@@ -149,6 +157,43 @@ pub(crate) fn takes_no_value(key: &str) -> String {
 
 pub(crate) fn same_parameter(name: &str) -> String {
     format!("two parameters are called `{name}`: the model tells them apart by name")
+}
+
+pub(crate) fn names(key: &str) -> String {
+    format!("expected names of parameters, such as `{key}(departure, arrival)`")
+}
+
+pub(crate) fn named_twice(name: &str) -> String {
+    format!("`{name}` is named twice: it stands in `requires`, in `after` or in `hints`, and there once")
+}
+
+pub(crate) fn no_parameter(name: &str, known: &[String]) -> String {
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    match (nearest(name, &known), &known[..]) {
+        (Some(near), _) => format!("`{name}` is no parameter of this tool; did you mean `{near}`?"),
+        (None, []) => format!("`{name}` is no parameter of this tool, and there is no other that can be named here"),
+        (None, _) => format!("`{name}` is no parameter of this tool: expected one of {}", list(&known)),
+    }
+}
+
+pub(crate) fn own_name(name: &str) -> String {
+    format!("`{name}` is this parameter itself: its validator gets its value anyway")
+}
+
+pub(crate) fn static_name(name: &str) -> String {
+    format!("`{name}` has no validator to wait for, and validators see static parameters anyway: leave it out")
+}
+
+pub(crate) fn secret_name(name: &str) -> String {
+    format!("`{name}` is a secret: only the tool's work sees it")
+}
+
+pub(crate) fn cycle(path: &[String]) -> String {
+    format!("these parameters wait for each other: `{}`", path.join(" -> "))
+}
+
+pub(crate) fn same_context(name: &str) -> String {
+    format!("what validators know has types of its own, and an earlier one is called `{name}`: rename this parameter")
 }
 
 pub(crate) fn pattern(error: &str) -> String {

@@ -89,7 +89,8 @@ fn field(index: usize, arg: &Arg) -> (TokenStream, TokenStream) {
     });
     let (rules, checks) = checks(index, arg);
     let limits = (!checks.is_empty()).then(|| quote!(.limits(&[#(#checks),*])));
-    (rules, quote!(#constructor #escaped #examples #default #limits))
+    let dynamic = arg.attrs.dynamic.is_some().then(|| quote!(.dynamic()));
+    (rules, quote!(#constructor #escaped #examples #default #limits #dynamic))
 }
 
 /// The statics that the checks refer to, and the checks.

@@ -1,12 +1,16 @@
 //! What a declaration becomes. Everything but the tool's type lives in `const _`, and each demand on a user's type is
 //! made once, in a constant spanned at that type.
 
+mod context;
+mod dynamic;
 pub(crate) mod fields;
 pub(crate) mod options;
 pub(crate) mod provide;
+mod start;
 pub(crate) mod toolset;
 pub(crate) mod work;
 
+pub(crate) use context::contexts;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
@@ -53,8 +57,9 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
     let input = fields::input(tool);
     let output = work::output_type(tool);
     let when = work::when(tool);
-    let work = work::work(tool);
-    let collected = work::collected(tool);
+    let work = start::work(tool);
+    let collected = start::collected(tool);
+    let accessors = context::accessors(tool);
     let description = match &tool.description {
         Some(doc) => quote!(#doc),
         None => quote!(""),
@@ -86,6 +91,7 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
 
             #work
             #collected
+            #accessors
         };
     }
 }
@@ -99,6 +105,7 @@ pub(crate) fn stub(tool: &Tool) -> TokenStream {
         Body::Fn(_) if tool.sound => work::output_type(tool),
         _ => quote!(()),
     };
+    let accessors = context::accessors(tool);
     quote! {
         #[allow(clippy::all, clippy::pedantic, private_interfaces, missing_docs)]
         const _: () = {
@@ -125,6 +132,8 @@ pub(crate) fn stub(tool: &Tool) -> TokenStream {
                     start: __rt::Start::On(|_, _, _| ::core::unreachable!("this does not compile")),
                 };
             }
+
+            #accessors
         };
     }
 }

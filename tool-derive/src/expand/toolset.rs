@@ -13,7 +13,11 @@ use syn::{
 };
 
 use super::hidden;
-use crate::{diag::text, model::runtime, syntax::item::ToolFn};
+use crate::{
+    diag::text,
+    model::{pascal, runtime},
+    syntax::{dynamic::last, item::ToolFn},
+};
 
 /// The input of `toolset!`, after the crate that the macro was found in: `[$crate] state; tool, …`.
 pub(crate) struct List {
@@ -85,11 +89,6 @@ pub(crate) fn list(List { krate, state, tools }: &List) -> TokenStream {
     }}
 }
 
-/// Where a path ends: what is wrong with a tool is said at its own name.
-fn last(path: &Path) -> Span {
-    path.segments.last().map_or_else(|| path.span(), |last| last.ident.span())
-}
-
 /// A method of an impl that is a tool.
 pub(crate) struct Member {
     /// The type that stands for it: `ShopSearchItems` for `Shop::search_items`.
@@ -106,8 +105,7 @@ impl Member {
             _ => None,
         };
         let method = &function.sig.ident;
-        let words = method.unraw().to_string();
-        let pascal: String = words.split('_').filter(|word| !word.is_empty()).map(capital).collect();
+        let pascal = pascal(&method.unraw().to_string());
         let marker = format_ident!("{}{}", owner.unwrap_or_default(), pascal, span = method.span());
         let cfg = function.attrs.iter().filter(|attr| attr.path().is_ident("cfg")).cloned().collect();
         Self { marker, cfg }
@@ -146,9 +144,4 @@ pub(crate) fn method(item: &ItemImpl, runtime: &TokenStream, members: &[Member])
             }
         }
     }
-}
-
-fn capital(word: &str) -> String {
-    let mut chars = word.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }

@@ -4,7 +4,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{GenericArgument, PathArguments, Type, spanned::Spanned as _};
 
-use super::{evidence, fields, hidden};
+use super::{evidence, hidden};
 use crate::{
     model::{Body, Function, Input, Tool},
     syntax::values::Approval,
@@ -92,70 +92,19 @@ pub(crate) fn when(tool: &Tool) -> Option<TokenStream> {
 }
 
 /// The call with its input, ready to run.
-fn begun(tool: &Tool, access: Access) -> TokenStream {
+pub(super) fn begun(tool: &Tool, work: &TokenStream) -> TokenStream {
     let input = hidden("_input");
     let needs_approval = match tool.options.approval.as_ref().map(|approval| &approval.value) {
         None | Some(Approval::Never) => quote!(false),
         Some(Approval::Always) => quote!(true),
         Some(Approval::When(_)) => quote!(__rt::asks(__WHEN, &#input)),
     };
-    let work = done(tool, access);
     let unchanged = quote!(::core::option::Option::None);
     quote!(__rt::Started { needs_approval: #needs_approval, normalized: #unchanged, work: #work })
 }
 
-/// How a call is started: with the state that it needs, or without.
-pub(crate) fn work(tool: &Tool) -> TokenStream {
-    let marker = &tool.marker;
-    if !tool.takes_state() {
-        let [input, cx] = ["_input", "_cx"].map(hidden);
-        let (values, value) = fields::given(tool);
-        let begun = begun(tool, Access::Provided);
-        return quote! {
-            #[automatically_derived]
-            impl __rt::Free for #marker {
-                #[inline]
-                fn begin<'a>(#values: <Self as __rt::Tool>::Values, #cx: &'a __rt::Context) -> __rt::Started<'a> {
-                    let #input = #value;
-                    #begun
-                }
-            }
-        };
-    }
-    let (shared, state, bounds) = (shared(tool), hidden("state"), bounds(tool));
-    let start =
-        function(&quote!(__start<'a, __S>), &quote!(#state: &'a __S), &bounds, &started(tool, Access::Provided));
-    quote! {
-        #shared
-        #start
-
-        #[automatically_derived]
-        impl<__S: 'static> __rt::Bind<__S> for #marker #bounds {
-            const PART: __rt::Part<__S> =
-                __rt::Part { def: <Self as __rt::Tool>::def, start: __rt::Start::On(__start::<__S>) };
-        }
-    }
-}
-
-/// `fn __work` of a function that takes something from the state: its first parameters are what it takes.
-fn shared(tool: &Tool) -> TokenStream {
-    let (Body::Fn(function), marker) = (&tool.body, &tool.marker) else { return TokenStream::new() };
-    let [cx, input] = ["_cx", "_input"].map(hidden);
-    let params = taken(tool).enumerate().map(|(index, ty)| {
-        let state = hidden(&format!("state{index}"));
-        quote!(#state: &'a #ty)
-    });
-    let work = called(tool, function);
-    quote! {
-        #[allow(unused_variables)]
-        fn __work<'a>(#(#params,)* #input: #marker, #cx: &'a __rt::Context) -> __rt::CallFuture<'a> {
-            #work
-        }
-    }
-}
-
 /// The boxed call of a function.
-fn called(tool: &Tool, function: &Function) -> TokenStream {
+pub(super) fn called(tool: &Tool, function: &Function) -> TokenStream {
     let Function { path, span, is_async, .. } = function;
     let (marker, input) = (&tool.marker, hidden("_input"));
     let states: Vec<_> = taken(tool).collect();
@@ -170,7 +119,7 @@ fn called(tool: &Tool, function: &Function) -> TokenStream {
                 Some(quote!(#input.#ident))
             }
             Input::State { by_ref: true, .. } => given.next().map(ToTokens::into_token_stream),
-            Input::State { by_ref: false, ty } => given.next().map(|state| {
+            Input::State { by_ref: false, ty, .. } => given.next().map(|state| {
                 let taken = evidence(ty, "Taken");
                 let by_value = quote_spanned!(ty.span()=> #taken::by_value());
                 quote!(#by_value(#state))
@@ -194,110 +143,12 @@ fn called(tool: &Tool, function: &Function) -> TokenStream {
     }}
 }
 
-/// The types that a function takes from the state, in order.
-fn taken(tool: &Tool) -> impl Iterator<Item = &Type> {
-    let owner = match &tool.body {
-        Body::Fn(function) => function.owner.as_ref(),
-        Body::Struct => None,
-    };
-    owner.into_iter().chain(tool.inputs.iter().filter_map(|input| match input {
+/// The types that a tool takes from the state, in order.
+pub(super) fn taken(tool: &Tool) -> impl Iterator<Item = &Type> {
+    tool.owner().into_iter().chain(tool.inputs.iter().filter_map(|input| match input {
         Input::State { ty, .. } => Some(&**ty),
         _ => None,
     }))
-}
-
-/// Where a function's state comes from.
-#[derive(Clone, Copy)]
-enum Access {
-    /// From an application's state, as the compiler checks.
-    Provided,
-    /// From the states of collected tools, as `Toolset::collect` checks.
-    Collected,
-}
-
-impl Access {
-    fn of(self, ty: &Type, state: &syn::Ident) -> TokenStream {
-        match self {
-            Self::Provided => quote!(__rt::Provide::<#ty>::provide(#state)),
-            Self::Collected => quote!(#state.get::<#ty>()),
-        }
-    }
-}
-
-/// What hands the tool to the linker; compiled only where tools are collected.
-pub(crate) fn collected(tool: &Tool) -> TokenStream {
-    if !cfg!(feature = "collect") {
-        return TokenStream::new();
-    }
-    let [state, text, cx] = ["state", "text", "_cx"].map(hidden);
-    let marker = &tool.marker;
-    let started =
-        if tool.takes_state() { started(tool, Access::Collected) } else { quote!(__rt::start::<#marker>(#text, #cx)) };
-    let start = function(&quote!(__collected<'a>), &quote!(#state: &'a __rt::States), &TokenStream::new(), &started);
-    let states = tool.states();
-    quote! {
-        __rt::collect! {
-            #start
-            __rt::inventory::submit! {
-                __rt::Collected {
-                    def: &__DEF,
-                    start: __rt::Start::On(__collected),
-                    needs: || ::std::vec![#(__rt::need::<#states>()),*],
-                }
-            }
-        }
-    }
-}
-
-fn function(name: &TokenStream, param: &TokenStream, bounds: &TokenStream, body: &TokenStream) -> TokenStream {
-    let (text, cx) = (hidden("text"), hidden("_cx"));
-    quote! {
-        #[allow(unused_variables)]
-        fn #name (#param, #text: &'a str, #cx: &'a __rt::Context)
-            -> ::core::result::Result<__rt::Started<'a>, __rt::Refused>
-        #bounds
-        {
-            #body
-        }
-    }
-}
-
-/// The accepted call of a tool that takes state.
-fn started(tool: &Tool, access: Access) -> TokenStream {
-    let [text, cx, input, refused] = ["text", "_cx", "_input", "refused"].map(hidden);
-    let marker = &tool.marker;
-    let begun = begun(tool, access);
-    quote! {
-        let #input = match <#marker as __rt::Tool>::decode(#text, #cx) {
-            ::core::result::Result::Ok(#input) => #input,
-            ::core::result::Result::Err(#refused) => return ::core::result::Result::Err(#refused),
-        };
-        ::core::result::Result::Ok(#begun)
-    }
-}
-
-/// The boxed work.
-fn done(tool: &Tool, access: Access) -> TokenStream {
-    let [state, cx, input] = ["state", "_cx", "_input"].map(hidden);
-    match &tool.body {
-        Body::Fn(function) if taken(tool).next().is_none() => called(tool, function),
-        Body::Fn(_) => {
-            let states = taken(tool).map(|ty| access.of(ty, &state));
-            quote!({ __work(#(#states,)* #input, #cx) })
-        }
-        Body::Struct if tool.options.external.is_some() => quote!({ __rt::outside() }),
-        Body::Struct => {
-            let given = tool.options.state.as_ref().map_or_else(|| quote!(&()), |ty| access.of(&ty.value, &state));
-            quote!({ __OUTPUT.start(#input, #given, #cx) })
-        }
-    }
-}
-
-/// What the state must provide.
-fn bounds(tool: &Tool) -> TokenStream {
-    let states = tool.states();
-    let provides = states.iter().map(|ty| quote_spanned!(ty.span()=> __S: __rt::Provide<#ty>));
-    quote!(where #(#provides),*)
 }
 
 /// `.answer(…)`, for an external tool.

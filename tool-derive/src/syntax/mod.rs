@@ -2,6 +2,7 @@
 
 pub(crate) mod borrow;
 pub(crate) mod doc;
+pub(crate) mod dynamic;
 pub(crate) mod grammar;
 pub(crate) mod item;
 pub(crate) mod options;

@@ -4,10 +4,11 @@ use proc_macro2::{Span, TokenStream};
 use syn::{Expr, Ident, Lit, LitStr, Path, Type, parse::ParseStream};
 
 use super::{
+    dynamic::{Validator, validator},
     grammar::{self, Keys, flag, or_stand_in, value},
     values::{Approval, Effect, Spanned, Ui, approval, count, duration, effect, meta, strings, ui},
 };
-use crate::diag::Errors;
+use crate::diag::{Errors, text};
 
 /// What `#[tool(…)]` says.
 #[derive(Default)]
@@ -31,6 +32,7 @@ pub(crate) struct Options {
     pub(crate) strict: Option<Span>,
     pub(crate) untrusted: Option<Span>,
     pub(crate) challenge: Option<LitStr>,
+    pub(crate) check: Option<Validator>,
     pub(crate) version: Option<LitStr>,
     pub(crate) migrate_from: Vec<LitStr>,
     pub(crate) examples: Vec<LitStr>,
@@ -61,6 +63,7 @@ const TOOL: Keys = Keys {
         "strict",
         "untrusted",
         "challenge",
+        "check",
         "version",
         "migrate_from",
         "examples",
@@ -92,6 +95,7 @@ impl Options {
             "title" => self.title = Some(value(key, input, "title = \"Search\"")?),
             "description" => self.description = Some(value(key, input, "description = \"…\"")?),
             "challenge" => self.challenge = Some(value(key, input, "challenge = \"delete {path}\"")?),
+            "check" => self.check = Some(validator(key, input, "check = prices", text::VALIDATOR)?),
             "version" => self.version = Some(value(key, input, "version = \"2\"")?),
             "crate" => self.krate = Some(value(key, input, CRATE_EXAMPLE)?),
             "output" => {

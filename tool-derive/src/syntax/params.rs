@@ -7,6 +7,7 @@ use syn::{
 };
 
 use super::{
+    dynamic::Dynamic,
     grammar::{Keys, flag, inside, options, value},
     range::{Range, Wrong},
     values::Spanned,
@@ -41,6 +42,7 @@ pub(crate) struct ParamAttrs {
     pub(crate) format: Option<LitStr>,
     pub(crate) examples: Vec<Expr>,
     pub(crate) secret: Option<Span>,
+    pub(crate) dynamic: Option<Dynamic>,
 }
 
 /// Every option of `#[arg]`.
@@ -66,12 +68,25 @@ impl ParamAttrs {
             if attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr") {
                 errors.over(attr, text::CFG);
             } else if attr.path().is_ident("dynamic") {
-                errors.over(attr, text::DYNAMIC);
+                params.dynamic(attr, errors);
             } else if is_ours(attr) {
                 params.attribute(attr, errors);
             }
         }
+        if let (Some(dynamic), Some(Role::State | Role::Context)) =
+            (&params.dynamic, params.role.as_ref().map(|role| role.value))
+        {
+            errors.at(dynamic.span, text::DYNAMIC_ROLE);
+        }
         params
+    }
+
+    fn dynamic(&mut self, attr: &Attribute, errors: &mut Errors) {
+        if self.dynamic.is_some() {
+            errors.over(attr.path(), text::twice("dynamic"));
+        } else {
+            self.dynamic = Some(Dynamic::parse(attr, errors));
+        }
     }
 
     fn attribute(&mut self, attr: &Attribute, errors: &mut Errors) {

@@ -145,7 +145,11 @@ fn parameter(param: &PatType, errors: &mut Errors) -> Option<Input> {
             if let Some(found) = borrowed(ty, true) {
                 errors.over(found, text::BORROWED_STATE);
             }
-            return Some(Input::State { ty: Box::new(ty.clone()), by_ref });
+            let ident = match &*param.pat {
+                Pat::Ident(pat) => Some(pat.ident.clone()),
+                _ => None,
+            };
+            return Some(Input::State { ident, ty: Box::new(ty.clone()), by_ref });
         }
         Role::Context => return Some(Input::Context { span: ty.span(), by_ref }),
         Role::Arg => {}

@@ -7,10 +7,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::AgentError;
-use crate::feedback::{Problem, ProblemKind, Rejection, excerpt, malformed};
-use crate::json::{self, Read};
+use crate::feedback::{Problem, ProblemKind, Rejection, excerpt};
 use crate::schema::{Schema, Validator};
-use crate::tool::{CallError, Context, DynTool, Effect, Output, Started, Starting, ToolSpec, Traits, duplicate};
+use crate::tool::{CallError, Context, DynTool, Effect, Output, Started, Starting, ToolSpec, Traits, fitting};
 use crate::toolset::Toolset;
 
 /// A place for an answer of type `T`, and the tool that puts it there.
@@ -74,15 +73,8 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> DynTool for FinalAnswer<
 impl<T: DeserializeOwned> FinalAnswer<T> {
     /// Reads the answer, which fits all of its schema.
     fn read(&self, arguments: &str) -> Result<T, Rejection> {
-        let Read { mut value, twice } =
-            json::read(arguments).map_err(|error| Rejection::one(malformed(arguments, &error)))?;
-        let mut problems: Vec<Problem> = twice.into_iter().map(duplicate).collect();
-        if let Ok(validator) = Validator::compile(self.spec.input.neutral()) {
-            problems.extend(validator.problems(&value, ""));
-        }
-        if !problems.is_empty() {
-            return Err(Rejection::new(problems));
-        }
+        let validator = Validator::compile(self.spec.input.neutral()).ok();
+        let mut value = fitting(arguments, validator.as_ref())?;
         if !self.whole {
             value = value.get_mut("answer").map(Value::take).unwrap_or_default();
         }

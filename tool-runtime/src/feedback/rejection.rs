@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Problem, ProblemKind, Reasons, Report, answer::View, words};
+use super::{Problem, ProblemKind, Report, answer::View, words};
 
 /// Why a call was refused: everything that is wrong with its arguments, in one answer, and what would be right.
 ///
@@ -59,9 +59,19 @@ impl Rejection {
         Self::one(Problem::new("", ProblemKind::Told, problem))
     }
 
-    /// A rejection for what is wrong with one parameter.
-    pub fn of(parameter: impl Into<String>, reasons: impl Into<Reasons>) -> Self {
-        Self::reported(Vec::new(), vec![(parameter.into(), Report::refused(reasons))])
+    /// A rejection for what is wrong with one parameter: a problem in plain words, or a whole report.
+    ///
+    /// ```
+    /// use tool_runtime::{Rejection, feedback::Report};
+    ///
+    /// let missing = Rejection::of("query", "say what to search for");
+    /// let refused = Report::refused("this word is not allowed").instruct("Try another word.");
+    /// let told = Rejection::of("query", refused).to_json_text();
+    /// # assert_eq!(missing.lines(), ["`query`: say what to search for"]);
+    /// # assert!(told.contains(r#""instructions":["Try another word."]"#));
+    /// ```
+    pub fn of(parameter: impl Into<String>, report: impl Into<Report>) -> Self {
+        Self::reported(Vec::new(), vec![(parameter.into(), report.into())])
     }
 
     /// A rejection for `problems`, with `reports` about parameters in the order in which they are told.
@@ -88,8 +98,8 @@ impl Rejection {
     }
 
     /// Says something about the parameter `name`, in place of what was said of it before.
-    pub fn field(mut self, name: impl Into<String>, report: Report) -> Self {
-        let name = name.into();
+    pub fn field(mut self, name: impl Into<String>, report: impl Into<Report>) -> Self {
+        let (name, report) = (name.into(), report.into());
         match self.reports.iter_mut().find(|(known, _)| *known == name) {
             Some((_, known)) => *known = report,
             None => self.reports.push((name, report)),

@@ -110,6 +110,18 @@ impl Report {
         Self { refused: Some(reasons.into()), ..Self::accepted() }
     }
 
+    /// Adds a remark.
+    pub fn remark(mut self, text: impl Into<String>) -> Self {
+        self.feedback.push(text.into());
+        self
+    }
+
+    /// Adds what the caller should do.
+    pub fn instruct(mut self, text: impl Into<String>) -> Self {
+        self.instructions.push(text.into());
+        self
+    }
+
     /// Adds a problem of the parameter or inside its value.
     pub(crate) fn add(&mut self, problem: &Problem) {
         let is_own = !problem.is_nested() && problem.kind != ProblemKind::Unknown;
@@ -126,6 +138,12 @@ impl Report {
     /// Whether the value is accepted.
     pub fn is_valid(&self) -> bool {
         self.refused.is_none()
+    }
+}
+
+impl<R: Into<Reasons>> From<R> for Report {
+    fn from(reasons: R) -> Self {
+        Self::refused(reasons)
     }
 }
 

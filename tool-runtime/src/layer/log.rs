@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::feedback::one_line;
 use crate::tool::{CallError, CallFuture, Output};
 use crate::toolset::{Invocation, Layer, Next};
 
@@ -30,6 +31,24 @@ impl<F: Fn(Entry<'_>) + Send + Sync + 'static> Log<F> {
     /// A log that goes to `sink`, which must not block.
     pub fn new(sink: F) -> Self {
         Self { sink }
+    }
+}
+
+impl<'a> Entry<'a> {
+    /// One line with arguments and output: not for logs that outsiders see.
+    pub fn in_full(&self) -> impl fmt::Display + 'a {
+        let Self { call, took, result } = *self;
+        fmt::from_fn(move |out| {
+            write!(out, "{} {} {} ", call.cx.call_id(), call.spec.name, one_line(call.arguments))?;
+            match result {
+                Ok(output) => match output.as_json() {
+                    Some(json) => write!(out, "ok: {}", one_line(json))?,
+                    None => write!(out, "ok: {}", one_line(&output.text()))?,
+                },
+                Err(error) => write!(out, "failed: {}", one_line(&error.for_log()))?,
+            }
+            write!(out, " ({} ms)", took.as_millis())
+        })
     }
 }
 

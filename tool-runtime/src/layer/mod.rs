@@ -1,4 +1,5 @@
-//! Layers that most applications need: a log, limits on time, number and rate, retries, idempotency.
+//! Layers that most applications need: a log, limits on time, number and rate, retries, idempotency, failures as problems, a
+//! filter for secrets, other types.
 //!
 //! A layer goes around every tool of a set with [`Toolset::layer`](crate::Toolset::layer). The one added last is the
 //! outermost. An order that makes sense, from the inside out:
@@ -6,7 +7,9 @@
 //! ```
 //! # #[cfg(feature = "derive")] {
 //! use std::time::Duration;
-//! use tool_runtime::{layer::{ConcurrencyLimit, Idempotency, Log, RateLimit, Retry, TimeLimit}, tool, toolset};
+//! use tool_runtime::{
+//!     layer::{ConcurrencyLimit, Idempotency, Log, Problems, RateLimit, Retry, Secrets, TimeLimit}, tool, toolset,
+//! };
 //!
 //! /// Adds two numbers.
 //! #[tool(effect = read_only)]
@@ -20,7 +23,9 @@
 //!     .layer(ConcurrencyLimit::new(4))                      // calls at a time, their tries included
 //!     .layer(RateLimit::new(100, Duration::from_secs(60)))  // calls a minute
 //!     .layer(Idempotency::new(1_000))                       // repeated calls stop here
-//!     .layer(Log::new(|entry| eprintln!("{entry}")));       // sees everything
+//!     .layer(Problems::new())                               // failures look like refusals
+//!     .layer(Secrets::new(["hunter2"]))                     // nobody further out is told them
+//!     .layer(Log::new(|entry| eprintln!("{entry}")));       // sees everything else
 //! # assert_eq!(tools.len(), 1);
 //! # }
 //! ```
@@ -28,13 +33,19 @@
 mod concurrency;
 mod idempotency;
 mod log;
+mod problems;
 mod rate;
 mod retry;
+mod secrets;
 mod time;
+mod typed;
 
 pub use concurrency::ConcurrencyLimit;
 pub use idempotency::Idempotency;
 pub use log::{Entry, Log};
+pub use problems::Problems;
 pub use rate::RateLimit;
 pub use retry::Retry;
+pub use secrets::{PatternError, Secrets};
 pub use time::TimeLimit;
+pub use typed::Typed;

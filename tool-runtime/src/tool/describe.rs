@@ -51,7 +51,7 @@ pub(super) fn input(fields: &[Field]) -> Input {
 }
 
 /// The schema of an output, if it has one.
-pub(super) fn output(describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>) -> Option<Schema> {
+pub(crate) fn output(describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>) -> Option<Schema> {
     whole(SchemaSettings::draft2020_12().for_serialize().into_generator(), describe)
 }
 

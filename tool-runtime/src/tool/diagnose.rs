@@ -64,12 +64,28 @@ pub(super) fn check(guard: &Validator, text: &str) -> Result<(), Rejection> {
 
 /// Checks the output that somebody outside gave against the schema that it was asked for with.
 pub(super) fn answer(text: &str, schema: fn(&mut SchemaGenerator) -> schemars::Schema) -> Result<(), Rejection> {
-    let Read { value, twice } = json::read(text).map_err(|error| Rejection::one(feedback::malformed(text, &error)))?;
     let schema = describe::answer(|generator| Some(schema(generator)));
     let validator = schema.and_then(|schema| Validator::compile(schema.neutral()).ok());
+    fitting(text, validator.as_ref()).map(drop)
+}
+
+/// The value that `text` is, which fits all that `validator` checks.
+pub(crate) fn fitting(text: &str, validator: Option<&Validator>) -> Result<Value, Rejection> {
+    let Read { value, twice } = json::read(text).map_err(|error| Rejection::one(feedback::malformed(text, &error)))?;
     let found = validator.map(|validator| validator.problems(&value, "")).unwrap_or_default();
     let problems: Vec<Problem> = twice.into_iter().map(duplicate).chain(found).collect();
-    if problems.is_empty() { Ok(()) } else { Err(Rejection::new(problems)) }
+    if problems.is_empty() { Ok(value) } else { Err(Rejection::new(problems)) }
+}
+
+/// Arguments as a `T`, which fit all that `validator` checks; blank text means `{}`.
+#[cfg(feature = "agent")]
+pub(crate) fn read_as<T: serde::de::DeserializeOwned>(
+    text: &str,
+    validator: Option<&Validator>,
+) -> Result<T, Rejection> {
+    let text = if json::is_blank(text) { "{}" } else { text };
+    fitting(text, validator)?;
+    serde_json::from_str(text).map_err(|error| refused(&error))
 }
 
 /// Explains why a type refused an answer that its schema allows.

@@ -1,5 +1,6 @@
 //! One tool: its declaration, its typed input and output, and what it may know about a call.
 
+mod answer;
 mod cancel;
 mod check;
 mod context;
@@ -35,7 +36,10 @@ pub use declare::{Bind, Execute, ExecuteWith, Free, Provide, Tool, start};
 pub use decode::Refused;
 use decode::decode;
 pub use def::{Def, Options};
+pub(crate) use describe::output as output_schema;
 pub(crate) use diagnose::duplicate;
+#[cfg(feature = "agent")]
+pub(crate) use diagnose::{fitting, read_as};
 pub use dynamic::{IntoVerdict, Verdict};
 pub use executor::{Alone, Executing, ExecutingWith, Executor, Idle, NotExecuting, With};
 pub use failure::{Failure, ToolError};

@@ -34,6 +34,18 @@ impl Output {
         Self { json: Some(json.into()), content: None }
     }
 
+    /// The value as JSON text, and the parts that a model sees in its place.
+    #[cfg(feature = "agent")]
+    pub(crate) fn into_parts(self) -> (Option<String>, Option<Vec<Part>>) {
+        (self.json, self.content)
+    }
+
+    /// What [`into_parts`](Self::into_parts) gave.
+    #[cfg(feature = "agent")]
+    pub(crate) fn from_parts(json: Option<String>, content: Option<Vec<Part>>) -> Self {
+        Self { json, content }
+    }
+
     /// An output of content parts, without a value for the application.
     pub fn content(parts: Vec<Part>) -> Self {
         Self { json: None, content: Some(parts) }
@@ -60,14 +72,23 @@ impl Output {
     /// The same output, told as the answer of a tool that can refuse: with `"ok": true`, the value where `form` says, and
     /// remarks. What the application gets stays as it is, and so does what the tool shows in place of its value.
     pub(crate) fn told(self, form: Form, remarks: Vec<String>) -> Self {
-        let (None, Some(json)) = (&self.content, &self.json) else { return self };
-        let value: Value = serde_json::from_str(json).unwrap_or_else(|_| Value::from(json.as_str()));
-        // A key that the answer has too: the value is told apart, and nothing is lost.
-        let success = Success::new(value.clone(), form).or_else(|_| Success::new(value, Form::Wrapped));
-        let Ok(success) = success else { return self };
-        let success = remarks.into_iter().fold(success, Success::remark);
+        if self.content.is_some() || self.json.is_none() {
+            return self;
+        }
+        let success = remarks.into_iter().fold(self.success(form), Success::remark);
         let json = serde_json::to_string(&success).unwrap_or_default();
         self.show(vec![Part::Json { json }])
+    }
+
+    /// The value, or the content's text, where `form` says. With a key that the answer has too, it is told apart, so that
+    /// nothing is lost.
+    pub(super) fn success(&self, form: Form) -> Success {
+        let value = match &self.json {
+            Some(json) => serde_json::from_str(json).unwrap_or_else(|_| Value::from(json.as_str())),
+            None => Value::from(self.text()),
+        };
+        let success = Success::new(value.clone(), form).or_else(|_| Success::new(value, Form::Wrapped));
+        success.unwrap_or_else(|collision| unreachable!("what is not merged has no keys to collide: {collision}"))
     }
 
     /// What the model sees, as one text; images are left out.

@@ -73,12 +73,21 @@ impl<'a> Starting<'a> {
         }
     }
 
-    /// The same call, with `change` made to what comes of it.
+    /// The same call, with `change` made to what comes of it where it is accepted.
     #[inline]
     pub fn then(self, change: impl FnOnce(Started<'a>) -> Result<Started<'a>, CallError> + Send + 'a) -> Self {
+        self.map(|started| started.and_then(change))
+    }
+
+    /// The same call, with `change` made to what comes of it.
+    #[inline]
+    pub fn map(
+        self,
+        change: impl FnOnce(Result<Started<'a>, CallError>) -> Result<Started<'a>, CallError> + Send + 'a,
+    ) -> Self {
         match self.0 {
-            How::Read(read) => Self::read(read.into_inner().and_then(change)),
-            How::Asking(work) => Self::asking(work.map(|started| started.and_then(change))),
+            How::Read(read) => Self::read(change(read.into_inner())),
+            How::Asking(work) => Self::asking(work.map(change)),
         }
     }
 }

@@ -62,13 +62,13 @@ impl<'a, T: Tool> Partial<'a, T> {
     /// enum or a struct with required fields, is there when enough of it is. `name` is what the model calls it.
     ///
     /// With debug assertions, a name that the tool does not have panics.
-    pub fn get<V: Deserialize<'a>>(&self, name: &str) -> Option<V> {
+    pub fn get<V: Deserialize<'a>>(self, name: &str) -> Option<V> {
         debug_assert!(Self::knows(name), "the tool `{}` has no parameter `{name}`", T::NAME);
         V::deserialize(Exact(self.argument(name)?)).ok()
     }
 
     /// Whether the parameter `name` is there and will not change any more.
-    pub fn is_complete(&self, name: &str) -> bool {
+    pub fn is_complete(self, name: &str) -> bool {
         let open = self.json.place().and_then(|place| place.segments().next());
         self.argument(name).is_some() && open != Some(Segment::Name(name))
     }
@@ -77,7 +77,7 @@ impl<'a, T: Tool> Partial<'a, T> {
     /// tuple of such tuples.
     ///
     /// Reads all that has arrived, so it costs as much as a call with these arguments.
-    pub fn all(&self) -> <T::Values as Values>::Places {
+    pub fn all(self) -> <T::Values as Values>::Places {
         let mut places = T::Values::empty();
         let mut each: Vec<&mut dyn Any> = Vec::new();
         T::Values::each(&mut places, &mut each);
@@ -93,11 +93,11 @@ impl<'a, T: Tool> Partial<'a, T> {
     }
 
     /// The arguments so far; `None` before they have begun.
-    pub fn value(&self) -> Option<&'a Value> {
+    pub fn value(self) -> Option<&'a Value> {
         self.json.value()
     }
 
-    fn argument(&self, name: &str) -> Option<&'a Value> {
+    fn argument(self, name: &str) -> Option<&'a Value> {
         self.json.value()?.as_object()?.get(name)
     }
 

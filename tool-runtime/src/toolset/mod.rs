@@ -30,7 +30,9 @@ pub use dispatch::run;
 #[cfg(feature = "agent")]
 pub(crate) use dispatch::{accepted, panicked};
 pub use dynamic::{DynamicError, DynamicField, DynamicTool, DynamicToolBuilder, Known, compat};
-pub use layer::{Invocation, Layer, Next};
+pub use layer::{Invocation, Layer, Next, Pipe};
+#[cfg(feature = "agent")]
+pub(crate) use layer::{carried_over, not_applied};
 pub use list::{ListFormat, ToolList};
 pub use name::{NameError, check_name};
 pub(crate) use policy::judge;
@@ -141,10 +143,14 @@ impl Toolset {
     /// Puts `layer` around every tool of the set.
     ///
     /// The layer added last is the outermost: it sees a call first and its outcome last. Tools that are added or merged
-    /// later are outside of it.
+    /// later are outside of it. Every tool keeps its name.
     pub fn layer(self, layer: impl Layer) -> Self {
-        let layer: Arc<dyn Layer> = Arc::new(layer);
-        let tools = self.iter().map(|tool| layer::wrap(tool, &layer)).collect();
+        let layer = Arc::new(layer);
+        let wrap = |tool: &Arc<dyn DynTool>| {
+            let wrapped = Arc::clone(&layer).apply(Arc::clone(tool));
+            if wrapped.name() == tool.name() { wrapped } else { adapt::rename(&wrapped, tool.name().to_owned()) }
+        };
+        let tools = self.iter().map(wrap).collect();
         Self::from_unique(tools, self.inner.argument_limit)
     }
 

@@ -1,6 +1,7 @@
 //! What the kinds share: how values are written in the files, and compared.
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use tool_runtime::{Context, Toolset};
 
 /// `value` without the keys that are there without a value, which a JSON text writes as `{"$undefined": true}`.
 pub(crate) fn without_undefined(mut value: Value) -> Value {
@@ -18,7 +19,8 @@ pub(crate) fn without_undefined(mut value: Value) -> Value {
     value
 }
 
-fn is_undefined(value: &Value) -> bool {
+/// Whether a key is there without a value.
+pub(crate) fn is_undefined(value: &Value) -> bool {
     value.as_object().is_some_and(|map| map.len() == 1 && map.get("$undefined") == Some(&Value::Bool(true)))
 }
 
@@ -28,10 +30,22 @@ pub(crate) fn same(expected: &Value, got: &Value) -> Result<(), String> {
     if expected == got { Ok(()) } else { Err(format!("expected {expected}, got {got}")) }
 }
 
+/// What the only tool of a set answers.
+pub(crate) async fn answer(tools: &Toolset, arguments: &Value) -> Value {
+    let Some(tool) = tools.iter().next() else { return Value::Null };
+    let result = tools.call(tool.name(), &arguments.to_string(), &Context::new("1")).await;
+    json!(tool.spec().told(&result))
+}
+
+/// Does asynchronous work to its end.
+pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(|error| error.to_string())?;
+    runtime.block_on(work)
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

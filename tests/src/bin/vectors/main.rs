@@ -8,7 +8,10 @@ mod airline;
 mod both;
 mod builder;
 mod case;
+mod example;
 mod graph;
+mod idempotency;
+mod middleware;
 mod wire;
 
 use std::{
@@ -39,6 +42,9 @@ const KINDS: &[(&str, Kind)] = &[
     ("graph", Kind::Both(graph::run)),
     ("toolBuilder", Kind::Both(builder::run)),
     ("wire", Kind::Run(wire::run)),
+    ("middleware", Kind::Run(middleware::run)),
+    ("idempotency", Kind::Both(idempotency::run)),
+    ("example", Kind::Run(example::run)),
     ("tool2agent", Kind::Skip("texts of exceptions of a JavaScript engine")),
     ("ai-sdk", Kind::Skip("what another library sends to a model")),
 ];

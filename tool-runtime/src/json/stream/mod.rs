@@ -238,8 +238,8 @@ impl Incremental {
         self.read += input.read();
         match result {
             Err(fault) => Err(self.fail(fault, input.character())),
-            Ok(_) if piece.len() > room => Err(self.fail(Fault::Bytes, None)),
-            Ok(_) => Ok(()),
+            Ok(()) if piece.len() > room => Err(self.fail(Fault::Bytes, None)),
+            Ok(()) => Ok(()),
         }
     }
 

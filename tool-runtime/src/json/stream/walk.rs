@@ -83,7 +83,8 @@ impl Walk {
     }
 
     /// Reads `input`.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call more is a tenth of what a short piece of a text costs")]
     pub(super) fn go_on<L: Listener>(
         &mut self,
         document: &mut Value,
@@ -93,7 +94,10 @@ impl Walk {
         // Most pieces lie inside a long text: straight to it.
         if self.next == Next::Text {
             let level = self.open - 1;
-            let innermost = self.levels[..level].iter().fold(&mut *document, |at, level| level.child(at));
+            let mut innermost = &mut *document;
+            for outer in &self.levels[..level] {
+                innermost = outer.child(innermost);
+            }
             if !self.text(innermost, level, input, listener)? {
                 return Ok(());
             }
@@ -102,6 +106,7 @@ impl Walk {
     }
 
     /// Reads `input`, inside the container `at`, which is at `level`, and in those inside it.
+    #[inline(never)]
     fn inside<L: Listener>(
         &mut self,
         at: &mut Value,

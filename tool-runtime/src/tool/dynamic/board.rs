@@ -1,6 +1,6 @@
 //! What is known so far about the parameters of one call.
 
-use std::{any::Any, fmt, marker::PhantomData, sync::OnceLock};
+use std::{any::Any, fmt, sync::OnceLock};
 
 use serde_json::Value;
 
@@ -95,39 +95,5 @@ impl Board {
     /// Takes what came of every parameter.
     pub(crate) fn into_settled(self) -> impl Iterator<Item = Option<Settled>> {
         self.0.into_iter().map(OnceLock::into_inner)
-    }
-}
-
-/// The code that moves a parameter's value between the place where it was decoded, an `Option` of its type, and a board.
-#[derive(Clone, Copy)]
-pub struct Keep {
-    pub(super) take: fn(&mut dyn Any) -> Option<Kept>,
-    pub(super) put: fn(&mut dyn Any, Kept) -> bool,
-}
-
-impl fmt::Debug for Keep {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Keep")
-    }
-}
-
-/// The evidence that validators can look at values of the type `T` while others run.
-#[derive(Debug)]
-pub struct Keeping<T>(PhantomData<fn() -> T>);
-
-impl<T: Send + Sync + 'static> Keeping<T> {
-    /// The evidence.
-    #[allow(clippy::new_ret_no_self, reason = "the evidence is typed, what it makes is not")]
-    pub const fn new() -> Keep {
-        Keep {
-            take: |place| place.downcast_mut::<Option<T>>()?.take().map(|value| Box::new(value) as Kept),
-            put: |place, value| match (place.downcast_mut::<Option<T>>(), value.downcast::<T>()) {
-                (Some(place), Ok(value)) => {
-                    *place = Some(*value);
-                    true
-                }
-                _ => false,
-            },
-        }
     }
 }

@@ -6,22 +6,26 @@
 
 mod board;
 mod call;
+mod check;
 mod engine;
+mod keep;
 mod plan;
 mod read;
 mod said;
 mod start;
 mod verdict;
 
-pub use board::{Board, Keep, Keeping, Kept, Settled};
+pub use board::{Board, Kept, Settled};
 pub(crate) use call::{Call, conclude, remarks};
+pub use check::{CheckCall, CheckFuture, CheckLater, CheckSaid, Checked, Checker, NoChecker};
 pub use engine::Asking;
 pub(crate) use engine::{Asked, UNCHECKED, ask_all};
+pub use keep::{Judged, Keep, Keepable, Keeping, NotKeeping, Seen, Unkeepable};
 pub use plan::Node;
 pub(crate) use plan::Shape;
 pub(crate) use read::Reading;
-pub use said::{Later, Said, Validate, given, validator};
-pub use start::{Known, Raw, Validators, settle};
+pub use said::{Later, NoValidator, Said, ToldLater, Unsaid, Validate, Validator};
+pub use start::{Known, NotSettling, Raw, Settling, Validators};
 pub use verdict::{IntoVerdict, Verdict};
 
 #[cfg(test)]

@@ -2,11 +2,10 @@
 
 use std::marker::PhantomData;
 
-use futures_util::FutureExt;
-use serde::Serialize;
+use futures_util::{FutureExt, future::BoxFuture};
 use serde_json::Value;
 
-use super::{Asking, IntoVerdict, Settled, board::Kept, engine::UNCHECKED};
+use super::{Asking, IntoVerdict, Judged, Settled, Verdict, board::Kept, engine::UNCHECKED};
 use crate::feedback::Report;
 use crate::tool::Failure;
 
@@ -35,53 +34,108 @@ where
     }
 }
 
-/// Asks a validator: the demand on it is made here, in one place.
-pub fn validator<F, T, C>(validator: F, value: Option<T>, known: C) -> Said<T, F::Said>
-where
-    F: Validate<T, C>,
-{
-    Said(validator.ask(value, known), PhantomData)
+/// Asks validators of a `T` that know a `C`.
+///
+/// A type that validators cannot look at is reported at its parameter, and state that threads cannot share where it is given
+/// to the tools; then [`NoValidator`] asks for nothing more.
+#[derive(Debug)]
+pub struct Validator<T, C>(PhantomData<fn() -> (T, C)>);
+
+impl<T: Judged, C: Send> Validator<T, C> {
+    /// Asks a validator: the demand on it is made here, in one place.
+    pub fn ask<F>(validator: F, given: Option<Kept>, known: C) -> Said<T, F::Said>
+    where
+        F: Validate<T, C>,
+    {
+        let value = given.and_then(|given| given.downcast::<T>().ok()).map(|value| *value);
+        // Written down, so that a change can be told.
+        let before = value.as_ref().and_then(|value| serde_json::to_vec(value).ok());
+        Said { said: validator.ask(value, known), before, judged: PhantomData }
+    }
+}
+
+/// The validator of a parameter that does not compile: an inherent function is found before a trait's.
+pub trait NoValidator {
+    /// See [`Validator::ask`].
+    fn ask<F, C>(_: F, _: Option<Kept>, _: C) -> Unsaid {
+        Unsaid
+    }
+}
+
+impl<T, C> NoValidator for Validator<T, C> {}
+
+/// What nobody says.
+#[derive(Debug)]
+pub struct Unsaid;
+
+impl Unsaid {
+    /// Nothing comes of it.
+    pub fn settle<'a>(self) -> Asking<'a> {
+        Asking::Told(Settled::refused(Report::refused(UNCHECKED)))
+    }
 }
 
 /// What a validator of a `T` returned: told later by a future, at once by anything else. An inherent method is found before
 /// a trait's.
 #[derive(Debug)]
-pub struct Said<T, R>(R, PhantomData<fn() -> T>);
+pub struct Said<T, R> {
+    said: R,
+    before: Option<Vec<u8>>,
+    judged: PhantomData<fn() -> T>,
+}
 
-impl<T: Serialize + Send + Sync + 'static, R: IntoVerdict<T>> Said<T, R> {
-    /// What came of the parameter that was given as `before`.
-    pub fn settle<'a>(self, before: Option<Vec<u8>>) -> Asking<'a> {
-        Asking::Told(settle(self.0.into_verdict(), before))
+impl<T: Judged, R: IntoVerdict<T>> Said<T, R> {
+    /// What came of the parameter.
+    pub fn settle<'a>(self) -> Asking<'a> {
+        Asking::Told(settle(self.said.into_verdict(), self.before))
     }
 }
 
 /// What is told later.
-pub trait Later<'a> {
-    /// What comes of the parameter that was given as `before`.
-    fn settle(self, before: Option<Vec<u8>>) -> Asking<'a>;
+pub trait Later<T, R> {
+    /// What comes of the parameter.
+    fn settle<'a>(self) -> Asking<'a>
+    where
+        R: ToldLater<T> + Send + 'a;
 }
 
-impl<'a, T, R> Later<'a> for Said<T, R>
-where
-    T: Serialize + Send + Sync + 'static,
-    R: Future<Output: IntoVerdict<T>> + Send + 'a,
-{
-    fn settle(self, before: Option<Vec<u8>>) -> Asking<'a> {
-        Asking::Later(self.0.map(move |said| settle(said.into_verdict(), before)).boxed())
+impl<T: Judged, R> Later<T, R> for Said<T, R> {
+    fn settle<'a>(self) -> Asking<'a>
+    where
+        R: ToldLater<T> + Send + 'a,
+    {
+        Asking::Later(self.said.settled(self.before))
     }
 }
 
-/// The value that was given, also written down, so that a change can be told.
-pub fn given<T: Serialize + 'static>(held: Option<Kept>) -> (Option<T>, Option<Vec<u8>>) {
-    let value = held.and_then(|held| held.downcast::<T>().ok()).map(|value| *value);
-    let before = value.as_ref().and_then(|value| serde_json::to_vec(value).ok());
-    (value, before)
+/// A future of what a validator of a `T` may return.
+#[diagnostic::on_unimplemented(
+    message = "a validator of a parameter of type `{T}` cannot return `{Self}`",
+    label = "does not return a `Verdict<{T}>`",
+    note = "return `Verdict<{T}>` or `Result<Verdict<{T}>, Failure>`, from a `fn` or an `async fn`"
+)]
+pub trait ToldLater<T> {
+    /// What comes of the parameter that was given as `before`.
+    fn settled<'a>(self, before: Option<Vec<u8>>) -> BoxFuture<'a, Settled>
+    where
+        Self: Send + 'a;
 }
 
-fn settle<T>(said: Result<super::Verdict<T>, Failure>, before: Option<Vec<u8>>) -> Settled
+#[diagnostic::do_not_recommend]
+impl<T, R> ToldLater<T> for R
 where
-    T: Serialize + Send + Sync + 'static,
+    T: Judged,
+    R: Future<Output: IntoVerdict<T>>,
 {
+    fn settled<'a>(self, before: Option<Vec<u8>>) -> BoxFuture<'a, Settled>
+    where
+        Self: Send + 'a,
+    {
+        self.map(move |said| settle(said.into_verdict(), before)).boxed()
+    }
+}
+
+fn settle<T: Judged>(said: Result<Verdict<T>, Failure>, before: Option<Vec<u8>>) -> Settled {
     let verdict = match said {
         Ok(verdict) => verdict,
         Err(failure) => return failed(&failure),

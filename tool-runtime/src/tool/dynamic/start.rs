@@ -1,12 +1,12 @@
 //! A call of a declared tool with dynamic parameters: read what is there, ask the validators, and put the input together.
 
-use std::{fmt, sync::OnceLock};
+use std::{fmt, marker::PhantomData, sync::OnceLock};
 
 use futures_util::{FutureExt, TryFutureExt, future::BoxFuture};
 use serde_json::{Map, Value};
 
 use super::{
-    Asking, Board, Call, Keep, Node, Settled, ask_all,
+    Asking, Board, Call, Checked, Keep, Node, Settled, ask_all,
     board::Kept,
     conclude,
     plan::Declared,
@@ -15,12 +15,12 @@ use super::{
 };
 use crate::feedback::Rejection;
 use crate::json;
-use crate::tool::{CallFuture, Context, Refused, Started, Tool, Values, slots::Slot};
+use crate::tool::{Context, Refused, Started, Tool, Values, slots::Slot};
 
 /// The validators of a tool with dynamic parameters. `#[tool]` implements it.
 pub trait Validators: Tool {
     /// What the tool takes of the application's state.
-    type States<'a>: Send + Sync;
+    type States<'a>;
 
     /// What moves the parameters' values, in the order of the declaration.
     const KEEPS: &'static [Keep];
@@ -32,18 +32,12 @@ pub trait Validators: Tool {
     fn ask<'a: 'b, 'b>(node: usize, given: Option<Kept>, known: Known<'b, Self::States<'a>>) -> Asking<'b>;
 
     /// What is wrong with parameters that are all accepted, taken together.
-    fn check<'a: 'b, 'b>(
-        _input: &'b Self::Input,
-        _known: Known<'b, Self::States<'a>>,
-    ) -> BoxFuture<'b, Result<(), Rejection>> {
+    fn check<'a: 'b, 'b>(_input: &'b Self::Input, _known: Known<'b, Self::States<'a>>) -> BoxFuture<'b, Checked> {
         std::future::ready(Ok(())).boxed()
     }
 
-    /// Whether a person must approve a call with this input first.
-    fn asks(input: &Self::Input) -> bool;
-
-    /// The work of the call.
-    fn work<'a>(input: Self::Input, states: Self::States<'a>, cx: &'a Context) -> CallFuture<'a>;
+    /// The call with this input.
+    fn begin<'a>(input: Self::Input, states: Self::States<'a>, cx: &'a Context) -> Started<'a>;
 }
 
 /// What the contexts of validators are made of.
@@ -112,35 +106,54 @@ impl<'t> Raw<'t> {
     }
 }
 
-/// Reads the arguments of a tool, asks its validators, and prepares the call.
-pub fn settle<'a, T: Validators + 'a>(
-    text: &'a str,
-    states: T::States<'a>,
-    cx: &'a Context,
-) -> BoxFuture<'a, Result<Started<'a>, Refused>>
+/// Starts calls of the tool `T`, which takes the states `X`.
+///
+/// A parameter or state that threads cannot share is reported elsewhere; then [`NotSettling`] asks for nothing more.
+#[derive(Debug)]
+pub struct Settling<T, X>(PhantomData<fn() -> (T, X)>);
+
+/// The start of a call that does not compile: an inherent function is found before a trait's.
+pub trait NotSettling {
+    /// See [`Settling::settle`].
+    fn settle<'a, X>(_: &'a str, _: X, _: &'a Context) -> BoxFuture<'a, Result<Started<'a>, Refused>> {
+        std::future::ready(Err(Refused::Arguments(Rejection::new(Vec::new())))).boxed()
+    }
+}
+
+impl<T, X> NotSettling for Settling<T, X> {}
+
+impl<T, X> Settling<T, X>
 where
-    T::Input: Send + Sync,
+    T: Validators<Input: Send + Sync>,
+    X: Send + Sync,
 {
-    Box::pin(async move {
-        let shape = Declared { def: T::def(), nodes: T::NODES };
-        let Given { values, reading } = take::<T>(shape, text, cx)?;
-        let board = Board::new(values.len());
-        let raw = Raw::new(text);
-        let known = Known { board: &board, raw: &raw, states: &states, call: cx };
-        let mut call = Call::new(&shape, values, reading.faults, |node, given| T::ask(node, given, known));
-        call.settle_static(&board);
-        ask_all(&mut call, &board).await;
-        let mut settled: Vec<_> = board.into_settled().collect();
-        let normalized = conclude(&shape, text, reading.problems, &mut settled).map_err(Refused::Arguments)?;
-        let remarks = remarks(&shape, &settled);
-        let input = put::<T>(settled);
-        let board = Board::new(0);
-        let known = Known { board: &board, raw: &raw, states: &states, call: cx };
-        T::check(&input, known).await.map_err(Refused::Arguments)?;
-        let needs_approval = T::asks(&input);
-        let work = T::work(input, states, cx).map_ok(|output| output.told(T::def().form(), remarks)).boxed();
-        Ok(Started { needs_approval, normalized, work })
-    })
+    /// Reads the arguments of a tool, asks its validators, and prepares the call.
+    pub fn settle<'a>(text: &'a str, states: X, cx: &'a Context) -> BoxFuture<'a, Result<Started<'a>, Refused>>
+    where
+        T: Validators<States<'a> = X> + 'a,
+        X: 'a,
+    {
+        Box::pin(async move {
+            let shape = Declared { def: T::def(), nodes: T::NODES };
+            let Given { values, reading } = take::<T>(shape, text, cx)?;
+            let board = Board::new(values.len());
+            let raw = Raw::new(text);
+            let known = Known { board: &board, raw: &raw, states: &states, call: cx };
+            let mut call = Call::new(&shape, values, reading.faults, |node, given| T::ask(node, given, known));
+            call.settle_static(&board);
+            ask_all(&mut call, &board).await;
+            let mut settled: Vec<_> = board.into_settled().collect();
+            let normalized = conclude(&shape, text, reading.problems, &mut settled).map_err(Refused::Arguments)?;
+            let remarks = remarks(&shape, &settled);
+            let input = put::<T>(settled);
+            let board = Board::new(0);
+            let known = Known { board: &board, raw: &raw, states: &states, call: cx };
+            T::check(&input, known).await.map_err(Refused::Arguments)?;
+            let Started { needs_approval, work, .. } = T::begin(input, states, cx);
+            let work = work.map_ok(|output| output.told(T::def().form(), remarks)).boxed();
+            Ok(Started { needs_approval, normalized, work })
+        })
+    }
 }
 
 /// The arguments as far as they can be read.

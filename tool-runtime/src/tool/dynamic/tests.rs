@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::tool::{Bind, CallFuture, Context, Def, Failure, Output, Part, Returned, Start, Tool, Typed};
+use crate::tool::{Bind, Context, Def, Failure, Output, Part, Returned, Start, Started, Tool, Typed};
 use crate::{CallError, Toolset};
 
 struct Trip {
@@ -89,43 +89,36 @@ impl Tool for Trip {
 
 impl Validators for Trip {
     type States<'a> = (&'a Flights,);
-    const KEEPS: &'static [Keep] = &[Keeping::<String>::new(), Keeping::<String>::new(), Keeping::<u8>::new()];
+    const KEEPS: &'static [Keep] =
+        &[Keeping::<String>::KIND.dynamic(), Keeping::<String>::KIND.dynamic(), Keeping::<u8>::KIND.dynamic()];
     const NODES: &'static [Node] = &[
         Node { field: 0, requires: &[], after: &[] },
         Node { field: 1, requires: &[0], after: &[] },
         Node { field: 2, requires: &[], after: &[1] },
     ];
 
-    fn ask<'a: 'b, 'b>(node: usize, given_: Option<Kept>, known: Known<'b, Self::States<'a>>) -> Asking<'b> {
+    fn ask<'a: 'b, 'b>(node: usize, given: Option<Kept>, known: Known<'b, Self::States<'a>>) -> Asking<'b> {
         match node {
-            0 => {
-                let (value, before) = given(given_);
-                validator(from, value, TripFrom { flights: known.states.0 }).settle(before)
-            }
+            0 => Validator::<String, TripFrom<'b>>::ask(from, given, TripFrom { flights: known.states.0 }).settle(),
             1 => {
-                let (value, before) = given(given_);
                 let context = TripTo { from: known.value(0), seats: known.raw.get("seats") };
-                validator(to, value, context).settle(before)
+                Validator::<String, TripTo<'b>>::ask(to, given, context).settle()
             }
-            _ => {
-                let (value, before) = given(given_);
-                validator(seats, value, TripSeats { to: known.maybe(1) }).settle(before)
-            }
+            _ => Validator::<u8, TripSeats<'b>>::ask(seats, given, TripSeats { to: known.maybe(1) }).settle(),
         }
     }
 
-    fn asks(_: &Self) -> bool {
-        false
-    }
-
-    fn work<'a>(input: Self, _: Self::States<'a>, _: &'a Context) -> CallFuture<'a> {
-        async move { Ok(Output::json(&format!("{} {} {}", input.from, input.to, input.seats))?) }.boxed()
+    fn begin<'a>(input: Self, _: Self::States<'a>, _: &'a Context) -> Started<'a> {
+        let work = async move { Ok(Output::json(&format!("{} {} {}", input.from, input.to, input.seats))?) };
+        Started::new(false, work.boxed())
     }
 }
 
 impl Bind<Flights> for Trip {
-    const PART: Part<Flights> =
-        Part { def: Self::def, start: Start::Asking(|state, text, cx| settle::<Self>(text, (state,), cx)) };
+    const PART: Part<Flights> = Part {
+        def: Self::def,
+        start: Start::Asking(|state, text, cx| Settling::<Self, (&Flights,)>::settle(text, (state,), cx)),
+    };
 }
 
 fn tools() -> Toolset {

@@ -7,11 +7,11 @@ use serde_json::Value;
 use super::Known;
 use crate::tool::{
     IntoVerdict,
-    dynamic::{Asking, Kept, Later, given, validator},
+    dynamic::{Asking, Kept, Later, Validator},
 };
 
 /// Asks a validator about a value that was given.
-pub(super) type Validator = dyn Fn(Option<Kept>, Known) -> Asking<'static> + Send + Sync;
+pub(super) type Ask = dyn Fn(Option<Kept>, Known) -> Asking<'static> + Send + Sync;
 
 /// A parameter that is judged by code of the application: what it depends on, and its validator.
 #[must_use = "add it to a tool"]
@@ -21,7 +21,7 @@ pub struct DynamicField {
     pub(super) requires: Vec<String>,
     pub(super) after: Vec<String>,
     pub(super) hints: Vec<String>,
-    pub(super) validator: Option<Box<Validator>>,
+    pub(super) validator: Option<Box<Ask>>,
 }
 
 impl DynamicField {
@@ -72,10 +72,8 @@ impl DynamicField {
         F: Fn(Option<Value>, Known) -> R + Send + Sync + 'static,
         R: IntoVerdict<Value>,
     {
-        self.validator = Some(Box::new(move |held, known| {
-            let (value, before) = given(held);
-            validator(&validate, value, known).settle(before)
-        }));
+        self.validator =
+            Some(Box::new(move |held, known| Validator::<Value, Known>::ask(&validate, held, known).settle()));
         self
     }
 
@@ -86,10 +84,8 @@ impl DynamicField {
         F: Fn(Option<Value>, Known) -> R + Send + Sync + 'static,
         R: Future<Output: IntoVerdict<Value>> + Send + 'static,
     {
-        self.validator = Some(Box::new(move |held, known| {
-            let (value, before) = given(held);
-            Later::settle(validator(&validate, value, known), before)
-        }));
+        self.validator =
+            Some(Box::new(move |held, known| Later::settle(Validator::<Value, Known>::ask(&validate, held, known))));
         self
     }
 }

@@ -73,7 +73,7 @@ pub struct DynamicTool {
     tool: RuntimeTool,
     parameters: Arc<Parameters>,
     /// In the order of the nodes.
-    validators: Vec<Box<field::Validator>>,
+    validators: Vec<Box<field::Ask>>,
     /// The values that stand in where none are given, by parameter.
     defaults: Vec<Option<Value>>,
     /// The schema with everything that is required.

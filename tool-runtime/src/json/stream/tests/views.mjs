@@ -4,7 +4,8 @@
 //
 // A line is `{"text", "views": [[bytes, view], ...]}`, with an entry where the view changes. Views with half a surrogate pair
 // are left out: `ai` shows such halves, and no Rust text can hold them. There is no `e+` in the texts: `ai` 7.0.173 does not
-// know the plus sign and shows less than it could until the number ends.
+// know the plus sign and shows less than it could until the number ends; nor an escaped quote in a name, which it takes
+// for the name's end.
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 

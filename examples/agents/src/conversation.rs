@@ -1,0 +1,67 @@
+//! How the embedded models read a conversation.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tool_runtime::message::{AssistantPart, Message, Part, ToolMessage};
+
+/// A call that was answered.
+pub(crate) struct Answered<'a> {
+    pub(crate) tool: &'a str,
+    pub(crate) arguments: Value,
+    answer: &'a ToolMessage,
+}
+
+impl Answered<'_> {
+    /// Whether the tool did what was asked.
+    pub(crate) fn is_done(&self) -> bool {
+        !self.answer.is_error
+    }
+
+    /// The argument `name`, if it is a `T`.
+    pub(crate) fn argument<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        serde_json::from_value(self.arguments.get(name)?.clone()).ok()
+    }
+
+    /// What the model was told, if it is a `T`.
+    pub(crate) fn told<T: DeserializeOwned>(&self) -> Option<T> {
+        serde_json::from_str(self.answer.content.first()?.as_text()?).ok()
+    }
+}
+
+/// The calls of a conversation with their answers, oldest first.
+pub(crate) fn answered(messages: &[Message]) -> Vec<Answered<'_>> {
+    let mut all = Vec::new();
+    let mut asked = Vec::new();
+    for message in messages {
+        match message {
+            Message::Assistant { content } => {
+                asked = content
+                    .iter()
+                    .filter_map(|part| match part {
+                        AssistantPart::Call(call) => Some(call),
+                        _ => None,
+                    })
+                    .collect();
+            }
+            Message::Tool(answer) => {
+                if let Some(call) = asked.iter().find(|call| call.id == answer.call_id) {
+                    let arguments = serde_json::from_str(&call.arguments).unwrap_or_default();
+                    all.push(Answered { tool: &call.name, arguments, answer });
+                }
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+/// What was said to the model, oldest first.
+pub(crate) fn prompts(messages: &[Message]) -> impl DoubleEndedIterator<Item = &str> {
+    messages
+        .iter()
+        .flat_map(|message| match message {
+            Message::User { content } => content.as_slice(),
+            _ => &[],
+        })
+        .filter_map(Part::as_text)
+}

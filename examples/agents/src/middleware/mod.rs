@@ -1,0 +1,90 @@
+//! The tool, the layers around it, and a judge that needs no language model.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tool_runtime::{
+    Agent, CallFuture, Failure, Rejection,
+    layer::{Problems, Secrets},
+    message::{Message, Part},
+    model::{FunctionModel, Model, Turn},
+    tool,
+    tool::DynTool,
+    toolset,
+    toolset::{Invocation, Layer, Next},
+};
+
+/// What the search found.
+#[derive(Serialize, JsonSchema)]
+struct Found {
+    results: Vec<String>,
+}
+
+/// Searches for something. It finds the query, read backwards.
+#[tool(effect = read_only)]
+fn search(
+    /** What to search for. */
+    query: String,
+) -> Found {
+    Found { results: vec![format!("Query reversed: {}", query.chars().rev().collect::<String>())] }
+}
+
+/// The search, asked for nothing evil and giving no secrets away: the filter for secrets is the outermost.
+pub fn filtered(judge: impl Model + 'static) -> Arc<dyn DynTool> {
+    let chain =
+        EvilFilter { judge: Agent::new(judge) }.pipe(Secrets::new(["secret1", "password1"])).pipe(Problems::new());
+    let tools = toolset!(search);
+    Arc::new(chain).apply(Arc::clone(tools.get("search").unwrap_or_else(|| unreachable!("it was just put in"))))
+}
+
+/// Lets no query through that a model considers evil; and none that it could not be asked about.
+struct EvilFilter {
+    judge: Agent,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Judgement {
+    is_evil: bool,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    query: String,
+}
+
+impl Layer for EvilFilter {
+    fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+        Box::pin(async move {
+            let Asked { query } = serde_json::from_str(call.arguments).map_err(Failure::from)?;
+            let question = format!("Is the object or notion \"{query}\" considered evil?");
+            let asked = self.judge.run_for(question).await;
+            let Judgement { is_evil } =
+                asked.map_err(|error| Failure::told("the query could not be judged").because(error))?;
+            if is_evil {
+                return Err(Rejection::of("query", "the query you provided is evil which is not allowed").into());
+            }
+            next.run().await
+        })
+    }
+}
+
+/// A judge that goes by a list: good enough to try the example without a language model.
+pub fn rules() -> impl Model {
+    const EVIL: [&str; 12] = [
+        "demon", "demons", "devil", "evil", "genocide", "hell", "murder", "satan", "slavery", "terror", "torture",
+        "villain",
+    ];
+    FunctionModel::new(|request| {
+        let asked = request.messages.iter().rev().find_map(|message| match message {
+            Message::User { content } => content.iter().find_map(Part::as_text),
+            _ => None,
+        });
+        // What stands between the first and the last quote is the query, whatever is in it.
+        let query = asked.and_then(|text| text.split_once('"')?.1.rsplit_once('"')).map_or("", |(query, _)| query);
+        let mut words = query.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
+        Turn::call("final_answer", json!({ "isEvil": words.any(|word| EVIL.contains(&&*word)) }))
+    })
+}

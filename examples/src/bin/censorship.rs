@@ -1,0 +1,60 @@
+//! A search under a policy that refuses some words, and says what to do instead.
+//!
+//! `cargo run -p examples --bin censorship [WORD]`
+//!
+//! Without a configured model, a small embedded one searches; it gets to the answer by what the tool tells it. The exit
+//! status says whether the answer is right.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use example_agents::censorship::{Library, agent, question, searcher};
+use examples::Transcript;
+
+/// Finds the number of the document that contains a word.
+#[derive(Parser)]
+struct Cli {
+    /// The word.
+    #[arg(default_value = "little")]
+    word: String,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let Cli { word } = Cli::parse();
+    let library = Library::default();
+    let Some(right) = library.id_of(&word).map(str::to_owned) else {
+        eprintln!("no document contains the word {word:?}");
+        return ExitCode::from(2);
+    };
+    let model = examples::model_or(searcher());
+    let transcript = Transcript::of("agent");
+    transcript.heard(&question(&word));
+    match agent(model, library).front(transcript).run(question(&word)).await {
+        Ok(reply) if reply.text.trim() == right => {
+            println!("Right.");
+            ExitCode::SUCCESS
+        }
+        Ok(_) => {
+            println!("Wrong: it is {right}.");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use example_agents::censorship::search;
+    use tool_runtime::toolset;
+
+    use super::*;
+
+    #[test]
+    fn decoder_and_schema_accept_the_same() {
+        tool_tests::agreement::check(&toolset!(Library::default(); search), 2000);
+    }
+}

@@ -1,0 +1,33 @@
+//! A search behind two filters: one that lets no evil query in, and one that lets no secret out. Each query is answered with
+//! the JSON that a model would get.
+//!
+//! `cargo run -p examples --bin middleware`, and for example: `hello`, `satan`, `1terces`, `secret1`.
+
+use std::{
+    io::{self, Write},
+    sync::Arc,
+};
+
+use example_agents::middleware;
+use serde_json::json;
+use tool_runtime::{Context, Toolset, feedback::escape};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> io::Result<()> {
+    let search = middleware::filtered(examples::model_or(middleware::rules()));
+    let tools = Toolset::of(vec![Arc::clone(&search)]).map_err(io::Error::other)?;
+    loop {
+        print!("Enter a query: ");
+        io::stdout().flush()?;
+        let mut query = String::new();
+        // Nothing else runs here that a blocking read could keep waiting.
+        if io::stdin().read_line(&mut query)? == 0 {
+            println!();
+            return Ok(());
+        }
+        let arguments = json!({ "query": query.trim_end_matches(['\r', '\n']) }).to_string();
+        let result = tools.call("search", &arguments, &Context::new("search")).await;
+        let answer = search.spec().told(&result);
+        println!("{}", escape(&serde_json::to_string_pretty(&answer)?));
+    }
+}

@@ -1,0 +1,108 @@
+//! Programs as a person starts them, and a model over HTTP that says what it was told to say.
+
+mod terminal;
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpListener,
+    process::{Command, Stdio},
+    thread::{self, JoinHandle},
+};
+
+/// A program that has ended.
+pub(crate) struct Run {
+    status: Option<i32>,
+    text: String,
+}
+
+impl Run {
+    /// Behind a pipe, without a model in the environment.
+    pub(crate) fn piped(program: &str, arguments: &[&str]) -> Self {
+        Self::with(&[], program, arguments)
+    }
+
+    /// The same with `vars` in the environment.
+    pub(crate) fn with(vars: &[(&str, &str)], program: &str, arguments: &[&str]) -> Self {
+        let mut command = command(program, arguments);
+        let output = command.envs(vars.iter().copied()).stdin(Stdio::null()).output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        Self { status: output.status.code(), text: String::from_utf8(text).unwrap() }
+    }
+
+    /// In a terminal, without a model in the environment.
+    pub(crate) fn in_terminal(program: &str, arguments: &[&str]) -> Self {
+        let (status, text) = terminal::run(command(program, arguments));
+        assert!(text.contains("\r\n"), "no terminal: {text}");
+        Self { status, text }
+    }
+
+    #[track_caller]
+    pub(crate) fn ends_with(&self, status: i32) {
+        assert_eq!(self.status, Some(status), "{}", self.text);
+    }
+
+    #[track_caller]
+    pub(crate) fn shows(&self, parts: &[&str]) {
+        for part in parts {
+            assert!(self.text.contains(part), "{part} is not in\n{}", self.text);
+        }
+    }
+}
+
+fn command(program: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(match program {
+        "censorship" => env!("CARGO_BIN_EXE_censorship"),
+        "consensus" => env!("CARGO_BIN_EXE_consensus"),
+        other => panic!("there is no {other}"),
+    });
+    for name in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "ANTHROPIC_API_KEY"] {
+        command.env_remove(name);
+    }
+    command.args(arguments);
+    command
+}
+
+/// A server of chat completions that gives `answers`, each the delta of one chunk, or none: an error. Its thread ends with
+/// the requests that it got.
+pub(crate) fn chat_server(answers: Vec<String>) -> (String, JoinHandle<Vec<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let asked = thread::spawn(move || {
+        let serve = |answer: String| {
+            let (stream, _) = listener.accept().unwrap();
+            let mut reader = BufReader::new(stream);
+            let mut length = 0;
+            loop {
+                let mut line = String::new();
+                reader.read_line(&mut line).unwrap();
+                if line.trim().is_empty() {
+                    break;
+                }
+                if let Some((name, value)) = line.split_once(':')
+                    && name.eq_ignore_ascii_case("content-length")
+                {
+                    length = value.trim().parse().unwrap();
+                }
+            }
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).unwrap();
+            reader.get_mut().write_all(response(&answer).as_bytes()).unwrap();
+            String::from_utf8(body).unwrap()
+        };
+        answers.into_iter().map(serve).collect()
+    });
+    (url, asked)
+}
+
+fn response(delta: &str) -> String {
+    if delta.is_empty() {
+        return "HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno".to_owned();
+    }
+    let reason = if delta.contains("tool_calls") { "tool_calls" } else { "stop" };
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n\
+         data: {{\"choices\":[{{\"index\":0,\"delta\":{delta}}}]}}\n\n\
+         data: {{\"choices\":[{{\"index\":0,\"delta\":{{}},\"finish_reason\":\"{reason}\"}}]}}\n\n\
+         data: [DONE]\n\n"
+    )
+}

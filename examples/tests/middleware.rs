@@ -1,0 +1,121 @@
+//! The example `middleware`, behind pipes and in a terminal.
+
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_middleware"));
+    for model in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY"] {
+        command.env_remove(model);
+    }
+    command
+}
+
+/// What the program says to `input`, which ends.
+fn says(input: &[u8]) -> (bool, String) {
+    let mut child = program().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    let output = child.wait_with_output().unwrap();
+    (output.status.success(), String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn queries_are_filtered_on_the_way_in_and_answers_on_the_way_out() {
+    let (fine, said) =
+        says("hello\nSatan!\n1terces\nsecret1\n\nx 1drowssap y\r\ntorch \"light\"\nis\u{1b}[2J".as_bytes());
+    let expected = r#"Enter a query: {
+  "ok": true,
+  "results": [
+    "Query reversed: olleh"
+  ]
+}
+Enter a query: {
+  "ok": false,
+  "validationResults": {
+    "query": {
+      "valid": false,
+      "problems": [
+        "the query you provided is evil which is not allowed"
+      ]
+    }
+  }
+}
+Enter a query: {
+  "ok": false,
+  "problems": [
+    "the output contains a secret which is not allowed"
+  ]
+}
+Enter a query: {
+  "ok": true,
+  "results": [
+    "Query reversed: 1terces"
+  ]
+}
+Enter a query: {
+  "ok": true,
+  "results": [
+    "Query reversed: "
+  ]
+}
+Enter a query: {
+  "ok": false,
+  "problems": [
+    "the output contains a secret which is not allowed"
+  ]
+}
+Enter a query: {
+  "ok": true,
+  "results": [
+    "Query reversed: \"thgil\" hcrot"
+  ]
+}
+Enter a query: {
+  "ok": true,
+  "results": [
+    "Query reversed: J2[\u001bsi"
+  ]
+}
+Enter a query: 
+"#;
+    assert_eq!(said, expected);
+    assert!(fine);
+    assert_eq!(says(b""), (true, "Enter a query: \n".to_owned()));
+    assert!(!says(b"\xff\n").0, "what is no text is an error and no panic");
+}
+
+#[test]
+fn it_works_in_a_terminal() {
+    let session = format!("middleware-{}", std::process::id());
+    let tmux = |arguments: &[&str]| Command::new("tmux").args(["-L", &session]).args(arguments).output();
+    if tmux(&["-V"]).is_err() {
+        eprintln!("skipped: there is no tmux");
+        return;
+    }
+    let binary = env!("CARGO_BIN_EXE_middleware");
+    let start = format!("env -u OPENAI_API_KEY -u OPENAI_BASE_URL -u ANTHROPIC_API_KEY {binary}");
+    assert!(tmux(&["new-session", "-d", "-x", "100", "-y", "40", &start]).unwrap().status.success());
+    let until = |wanted: &str| {
+        let begin = Instant::now();
+        loop {
+            let screen = String::from_utf8(tmux(&["capture-pane", "-p"]).unwrap().stdout).unwrap();
+            if screen.contains(wanted) || begin.elapsed() > Duration::from_secs(30) {
+                return screen;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    };
+    let asked = until("Enter a query:");
+    let _ = tmux(&["send-keys", "satan", "Enter"]);
+    let evil = until("evil which is not allowed");
+    let _ = tmux(&["send-keys", "olleh", "Enter"]);
+    let found = until("Query reversed: hello");
+    let _ = tmux(&["kill-server"]);
+    assert!(asked.contains("Enter a query:"), "{asked}");
+    assert!(evil.contains(r#""ok": false"#), "{evil}");
+    assert!(found.contains(r#""ok": true"#) && found.matches("Enter a query:").count() == 3, "{found}");
+}

@@ -1,0 +1,19 @@
+//! Dynamic parameters, as `#[dynamic]` declares them.
+
+mod checks;
+mod edges;
+mod shapes;
+
+use futures_util::FutureExt;
+use serde_json::Value;
+use tool_runtime::{CallError, Context, Toolset};
+
+/// The output of a call, or what the model is told.
+fn call(tools: &Toolset, name: &str, arguments: Value) -> Result<Value, Value> {
+    let cx = Context::new("c");
+    match tools.call(name, &arguments.to_string(), &cx).now_or_never().expect("nothing waits") {
+        Ok(output) => Ok(serde_json::from_str(output.as_json().unwrap()).unwrap()),
+        Err(CallError::Rejected(rejection)) => Err(rejection.to_json()),
+        Err(other) => panic!("{other:?}"),
+    }
+}

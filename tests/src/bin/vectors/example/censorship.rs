@@ -1,0 +1,15 @@
+//! The search that does not take some words.
+
+use example_agents::censorship::{Library, search};
+use serde_json::Value;
+use tool_runtime::toolset;
+
+use super::{answer, compare};
+
+pub(super) async fn run(calls: &[Value]) -> Result<(), String> {
+    let tools = toolset!(Library::default(); search);
+    for call in calls {
+        compare(call, &answer(&tools, "search", &call["input"], "").await?)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,63 @@
+//! Four agents who agree on a place and a time, without their models.
+
+use std::{future::ready, sync::Arc, time::Duration};
+
+use example_agents::consensus::{Knowledge, Meeting, Person, Seat, constraints, tools};
+use serde_json::{Value, json};
+use tool_runtime::{
+    CallFuture, Output, Toolset,
+    toolset::{Invocation, Layer, Next},
+};
+
+use super::{answer, compare};
+
+/// What their wrapper writes before the text of an error that was thrown, and the name of the error's class.
+const THROWN: &str = "Exception occured during tool call execution: AgentGaveUpError: ";
+
+/// With `as_is`, with the bug that the original has.
+pub(super) async fn run(calls: &[Value], as_is: bool) -> Result<(), String> {
+    let meeting = Arc::new(Meeting::default());
+    let seats: Vec<(Arc<Seat>, Toolset)> = Person::ALL
+        .into_iter()
+        .map(|me| {
+            let knowledge = Knowledge::of(me, |slot| constraints(me, slot));
+            let seat = Arc::new(Seat::new(me, knowledge, Arc::clone(&meeting), Duration::ZERO));
+            let tools = tools(Arc::clone(&seat));
+            (seat, if as_is { tools.layer(AsIs) } else { tools })
+        })
+        .collect();
+    let find = |name: &str| {
+        let found = seats.iter().find(|(seat, _)| seat.me.to_string() == name);
+        found.ok_or_else(|| format!("there is no {name}"))
+    };
+    for call in calls {
+        let op = call["op"].as_str().ok_or("no op")?;
+        let got = if op == "mail: all messages" {
+            json!(meeting.mail.sent())
+        } else if let Some(name) = op.strip_prefix("mail: unread messages of ") {
+            json!(meeting.mail.read(find(name)?.0.me))
+        } else if let Some(name) = op.strip_prefix("formatKnowledgeBase(").and_then(|rest| rest.strip_suffix(')')) {
+            json!(find(name)?.0.written())
+        } else {
+            let (name, tool) = op.split_once('.').ok_or_else(|| format!("no such operation: {op}"))?;
+            answer(&find(name)?.1, tool, &call["input"], THROWN).await?
+        };
+        compare(call, &got)?;
+    }
+    Ok(())
+}
+
+/// The bug of the original at 2e688f1: what looks whether place and time are given says yes, and that is what the tool
+/// answers, before it does anything.
+struct AsIs;
+
+impl Layer for AsIs {
+    fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+        let given: Value = serde_json::from_str(call.arguments).unwrap_or_default();
+        let has_both = ["place", "time"].iter().all(|name| given.get(name).is_some_and(|value| !value.is_null()));
+        if ["propose", "confirm", "reject"].contains(&&*call.spec.name) && has_both {
+            return Box::pin(ready(Ok(Output::default())));
+        }
+        next.run()
+    }
+}

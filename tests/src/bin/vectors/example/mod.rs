@@ -1,0 +1,41 @@
+//! `example`: calls of the tools of the examples, one after the other.
+
+mod censorship;
+mod consensus;
+mod middleware;
+
+use serde_json::{Value, json};
+use tool_runtime::{CallError, Context, Toolset};
+
+use crate::case::{block_on, same};
+
+pub(crate) fn run(case: &Value) -> Result<(), String> {
+    let name = case["name"].as_str().ok_or("no name")?;
+    let calls = case["calls"].as_array().ok_or("no calls")?;
+    match name {
+        _ if name.contains("middleware") => block_on(middleware::run(calls)),
+        _ if name.contains("censorship") => block_on(censorship::run(calls)),
+        _ if name.contains("consensus") => block_on(consensus::run(calls, name.contains("as is"))),
+        _ => Err(format!("no such example: {name}")),
+    }
+}
+
+/// Makes sure that `got` is what is recorded of `call`.
+fn compare(call: &Value, got: &Value) -> Result<(), String> {
+    same(&call["result"], got).map_err(|difference| format!("{} {}: {difference}", call["op"], call["input"]))
+}
+
+/// What the tool `name` answers to `input`, as it crosses the wire. `thrown` is what the original writes before the text of an
+/// error that is no refusal.
+async fn answer(tools: &Toolset, name: &str, input: &Value, thrown: &str) -> Result<Value, String> {
+    let spec = tools.get(name).ok_or_else(|| format!("no tool {name}"))?.spec();
+    let result = tools.call(name, &input.to_string(), &Context::new("call")).await;
+    Ok(match &result {
+        Err(CallError::Failed(failure)) if failure.feedback().is_none() => {
+            json!({ "ok": false, "problems": [format!("{thrown}{}", failure.for_model())] })
+        }
+        // A layer may give nothing at all in place of the declared output.
+        Ok(output) if output.as_json().is_none() => json!({ "ok": true }),
+        _ => json!(spec.told(&result)),
+    })
+}

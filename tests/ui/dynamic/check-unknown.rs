@@ -1,0 +1,9 @@
+use tool_runtime::tool;
+
+/// Book a flight.
+#[tool(check = whole)]
+fn book(seats: u8) -> u8 {
+    seats
+}
+
+fn main() {}

@@ -1,0 +1,13 @@
+use tool_runtime::tool;
+
+/// Book a flight.
+#[tool(check = whole)]
+fn book(seats: u8) -> u8 {
+    seats
+}
+
+fn whole(input: &book, _: BookCheck<'_>) -> bool {
+    input.seats > 0
+}
+
+fn main() {}

@@ -1,0 +1,24 @@
+use tool_runtime::{Verdict, tool};
+
+/// Book a flight.
+#[tool]
+struct Book {
+    #[dynamic(validate = any, requires(to))]
+    from: u8,
+    #[dynamic(validate = any, requires(date), after(back))]
+    to: u8,
+    #[dynamic(validate = any, requires(from))]
+    date: u8,
+    #[dynamic(validate = any, after(seats))]
+    back: u8,
+    #[dynamic(validate = any, after(back))]
+    seats: u8,
+}
+
+fn any<C>(value: Option<u8>, _: C) -> Verdict<u8> {
+    value.map_or(Verdict::reject("missing"), Verdict::accept)
+}
+
+fn main() {
+    drop(any::<BookFrom<'_>>);
+}

@@ -1,0 +1,54 @@
+//! Parameters that validators judge may have any name, also those that an expansion and its contexts use themselves.
+#![deny(warnings)]
+#![forbid(unsafe_code)]
+#![no_implicit_prelude]
+
+use ::std::option::Option::{self, None, Some};
+use ::tool_runtime::{Rejection, Verdict, tool, toolset};
+
+mod rules {
+    use ::std::option::Option;
+    use ::tool_runtime::Verdict;
+
+    pub fn any<T, C>(value: Option<T>, _: C) -> Verdict<T> {
+        value.map_or_else(|| Verdict::reject("missing"), Verdict::accept)
+    }
+}
+
+/// Takes everything.
+#[tool(check = whole)]
+pub fn everything(
+    #[dynamic(validate = rules::any)] value: u8,
+    #[dynamic(validate = rules::any, requires(value))] known: u8,
+    #[dynamic(validate = rules::any, after(known))] call: u8,
+    #[dynamic(validate = rules::any, hints(call))] given: u8,
+    #[dynamic(validate = rules::any, requires(r#type))] node: u8,
+    #[dynamic(validate = typed, requires(call, states, __call), hints(r#in))] r#type: u8,
+    #[dynamic(validate = rules::any)] states: u8,
+    #[dynamic(validate = rules::any)] input: u8,
+    #[dynamic(validate = rules::any)] __call: u8,
+    r#in: u8,
+    __state: u8,
+    #[state] state: &u8,
+) -> u8 {
+    value + known + call + given + node + r#type + states + input + __call + r#in + __state + state
+}
+
+fn typed(value: Option<u8>, known: EverythingType<'_>) -> Verdict<u8> {
+    let sum = known.call + known.states + known.__call + known.__state + known.state;
+    let hint: Option<&::tool_runtime::__private::Value> = known.r#in;
+    match (value, hint) {
+        (Some(value), Some(_)) => Verdict::accept(value + sum),
+        (_, None) | (None, _) => Verdict::reject(known.call().call_id()),
+    }
+}
+
+async fn whole(input: &everything, known: EverythingCheck<'_>) -> ::std::result::Result<(), Rejection> {
+    let _ = (input.r#type, known.state, known.call());
+    ::std::result::Result::Ok(())
+}
+
+fn main() {
+    let tools = toolset!(3_u8; everything);
+    ::std::assert_eq!(tools.len(), 1);
+}

@@ -1,0 +1,128 @@
+//! `impl Validators`: what a tool with dynamic parameters asks before its calls are accepted.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned as _;
+
+use super::{
+    context::{Context, context, of_check},
+    evidence, hidden,
+    start::executed,
+    work::{begun, called, taken},
+};
+use crate::{
+    graph::{Graph, same},
+    model::{Arg, Body, Tool},
+    syntax::dynamic::{Dynamic, Validator, last},
+};
+
+/// All of it.
+pub(super) fn validators(tool: &Tool) -> TokenStream {
+    let marker = &tool.marker;
+    let types = taken(tool);
+    let (keeps, order) = (tool.args().map(keep), Graph::of(tool).order());
+    let args: Vec<&Arg> = tool.args().collect();
+    let dynamic = || order.iter().filter_map(|&place| Some((place, args[place], args[place].attrs.dynamic.as_ref()?)));
+    let nodes = dynamic().map(|(place, _, dynamic)| node(&args, place, dynamic));
+    let asked = dynamic().filter_map(|(_, arg, dynamic)| {
+        let path = dynamic.validate.as_ref()?;
+        Some(asked(tool, path, arg, &context(tool, arg, dynamic)))
+    });
+    let [node, given, known] = ["node", "_given", "_known"].map(hidden);
+    let arms = asked.enumerate().map(|(index, asked)| quote!(#index => #asked,));
+    let check = tool.options.check.as_ref().map(|path| checked(tool, path));
+    let begin = begin(tool);
+    quote! {
+        #[automatically_derived]
+        impl __rt::Validators for #marker {
+            type States<'a> = (#(&'a #types,)*);
+
+            const KEEPS: &'static [__rt::Keep] = {
+                #[allow(unused_imports)]
+                use __rt::NotKeeping as _;
+                &[#(#keeps),*]
+            };
+
+            const NODES: &'static [__rt::Node] = &[#(#nodes),*];
+
+            fn ask<'a: 'b, 'b>(
+                #node: ::core::primitive::usize,
+                #given: ::core::option::Option<__rt::Kept>,
+                #known: __rt::Known<'b, Self::States<'a>>,
+            ) -> __rt::Asking<'b> {
+                #[allow(unused_imports)]
+                use __rt::{Later as _, NoValidator as _};
+                match #node {
+                    #(#arms)*
+                    _ => ::core::unreachable!("there are as many validators as nodes"),
+                }
+            }
+
+            #check
+            #begin
+        }
+    }
+}
+
+/// The evidence that validators can look at a parameter.
+fn keep(arg: &Arg) -> TokenStream {
+    let kind = evidence(&arg.ty, "Keeping");
+    let method = Ident::new(if arg.attrs.dynamic.is_some() { "dynamic" } else { "fixed" }, Span::call_site());
+    quote_spanned!(arg.ty.span()=> #kind::KIND.#method())
+}
+
+fn node(args: &[&Arg], field: usize, dynamic: &Dynamic) -> TokenStream {
+    let places = |names: &[Ident]| {
+        let places = names.iter().filter_map(|name| args.iter().position(|arg| same(&arg.ident, name)));
+        places.map(ToTokens::into_token_stream).collect::<Vec<_>>()
+    };
+    let (requires, after) = (places(&dynamic.requires), places(&dynamic.after));
+    quote!(__rt::Node { field: #field, requires: &[#(#requires),*], after: &[#(#after),*] })
+}
+
+/// What the validator at `path` says. What is wrong with it is said at its name.
+fn asked(tool: &Tool, path: &Validator, arg: &Arg, context: &Context<'_>) -> TokenStream {
+    let [given, known] = ["_given", "_known"].map(hidden);
+    let (ty, name, span) = (&arg.ty, &context.name, last(&path.path));
+    let value = context.value(tool, &known);
+    let said = quote_spanned!(span=> __rt::Validator::<#ty, #name<'b>>::ask(#path, #given, #value));
+    quote_spanned!(span=> #said.settle())
+}
+
+/// `Validators::check`.
+fn checked(tool: &Tool, path: &Validator) -> TokenStream {
+    let [input, known] = ["_input", "_known"].map(hidden);
+    let (marker, span) = (&tool.marker, last(&path.path));
+    let context = of_check(tool);
+    let (name, value) = (&context.name, context.value(tool, &known));
+    let said = quote_spanned!(span=> __rt::Checker::<#marker, #name<'b>>::ask(#path, #input, #value).told());
+    quote! {
+        fn check<'a: 'b, 'b>(
+            #input: &'b #marker,
+            #known: __rt::Known<'b, Self::States<'a>>,
+        ) -> __rt::BoxFuture<'b, __rt::Checked> {
+            #[allow(unused_imports)]
+            use __rt::{CheckLater as _, NoChecker as _};
+            #said
+        }
+    }
+}
+
+/// `Validators::begin`.
+fn begin(tool: &Tool) -> TokenStream {
+    let [input, states, cx] = ["_input", "_states", "_cx"].map(hidden);
+    let marker = &tool.marker;
+    let each: Vec<_> = (0..taken(tool).count()).map(|index| hidden(&format!("state{index}"))).collect();
+    let work = match &tool.body {
+        Body::Fn(function) => called(tool, function),
+        Body::Struct => executed(tool, each.first().map(ToTokens::into_token_stream)),
+    };
+    let begun = begun(tool, &work);
+    quote! {
+        #[allow(unused_variables)]
+        fn begin<'a>(#input: #marker, #states: Self::States<'a>, #cx: &'a __rt::Context) -> __rt::Started<'a> {
+            let (#(#each,)*) = #states;
+            #begun
+        }
+    }
+}

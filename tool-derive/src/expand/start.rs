@@ -1,0 +1,189 @@
+//! How a call is started, and where its state comes from.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::{Type, spanned::Spanned as _};
+
+use super::{
+    dynamic, fields, hidden,
+    work::{begun, called, taken},
+};
+use crate::model::{Body, Tool};
+
+/// How a call is started: with the state that it needs, or without.
+pub(crate) fn work(tool: &Tool) -> TokenStream {
+    let marker = &tool.marker;
+    if !tool.takes_state() && !tool.is_asking() {
+        let [input, cx] = ["_input", "_cx"].map(hidden);
+        let (values, value) = fields::given(tool);
+        let begun = begun(tool, &done(tool, Access::Provided));
+        return quote! {
+            #[automatically_derived]
+            impl __rt::Free for #marker {
+                #[inline]
+                fn begin<'a>(#values: <Self as __rt::Tool>::Values, #cx: &'a __rt::Context) -> __rt::Started<'a> {
+                    let #input = #value;
+                    #begun
+                }
+            }
+        };
+    }
+    let (prepared, state, bounds) = (prepared(tool), hidden("state"), bounds(tool));
+    let (variant, started) = started(tool, Access::Provided);
+    let start = function(tool, &quote!(__start<'a, __S>), &quote!(#state: &'a __S), &bounds, &started);
+    quote! {
+        #prepared
+        #start
+
+        #[automatically_derived]
+        impl<__S: 'static> __rt::Bind<__S> for #marker #bounds {
+            const PART: __rt::Part<__S> =
+                __rt::Part { def: <Self as __rt::Tool>::def, start: __rt::Start::#variant(__start::<__S>) };
+        }
+    }
+}
+
+/// What the start of a call rests on: validators, or `fn __work` of a function that takes something from the state, whose
+/// first parameters are what it takes.
+fn prepared(tool: &Tool) -> TokenStream {
+    if tool.is_asking() {
+        return dynamic::validators(tool);
+    }
+    let (Body::Fn(function), marker) = (&tool.body, &tool.marker) else { return TokenStream::new() };
+    let [cx, input] = ["_cx", "_input"].map(hidden);
+    let params = taken(tool).enumerate().map(|(index, ty)| {
+        let state = hidden(&format!("state{index}"));
+        quote!(#state: &'a #ty)
+    });
+    let work = called(tool, function);
+    quote! {
+        #[allow(unused_variables)]
+        fn __work<'a>(#(#params,)* #input: #marker, #cx: &'a __rt::Context) -> __rt::CallFuture<'a> {
+            #work
+        }
+    }
+}
+
+/// Where a function's state comes from.
+#[derive(Clone, Copy)]
+enum Access {
+    /// From an application's state, as the compiler checks.
+    Provided,
+    /// From the states of collected tools, as `Toolset::collect` checks.
+    Collected,
+}
+
+impl Access {
+    fn of(self, ty: &Type, state: &syn::Ident) -> TokenStream {
+        match self {
+            Self::Provided => quote!(__rt::Provide::<#ty>::provide(#state)),
+            Self::Collected => quote!(#state.get::<#ty>()),
+        }
+    }
+}
+
+/// What hands the tool to the linker; compiled only where tools are collected.
+pub(crate) fn collected(tool: &Tool) -> TokenStream {
+    if !cfg!(feature = "collect") {
+        return TokenStream::new();
+    }
+    let [state, text, cx] = ["state", "text", "_cx"].map(hidden);
+    let marker = &tool.marker;
+    let (variant, started) = if tool.takes_state() || tool.is_asking() {
+        started(tool, Access::Collected)
+    } else {
+        (quote!(On), quote!(__rt::start::<#marker>(#text, #cx)))
+    };
+    let param = quote!(#state: &'a __rt::States);
+    let start = function(tool, &quote!(__collected<'a>), &param, &TokenStream::new(), &started);
+    let states = tool.states();
+    quote! {
+        __rt::collect! {
+            #start
+            __rt::inventory::submit! {
+                __rt::Collected {
+                    def: &__DEF,
+                    start: __rt::Start::#variant(__collected),
+                    needs: || ::std::vec![#(__rt::need::<#states>()),*],
+                }
+            }
+        }
+    }
+}
+
+fn function(
+    tool: &Tool,
+    name: &TokenStream,
+    param: &TokenStream,
+    bounds: &TokenStream,
+    body: &TokenStream,
+) -> TokenStream {
+    let (text, cx) = (hidden("text"), hidden("_cx"));
+    let mut returns = quote!(::core::result::Result<__rt::Started<'a>, __rt::Refused>);
+    if tool.is_asking() {
+        returns = quote!(__rt::BoxFuture<'a, #returns>);
+    }
+    quote! {
+        #[allow(unused_variables)]
+        fn #name (#param, #text: &'a str, #cx: &'a __rt::Context) -> #returns
+        #bounds
+        {
+            #body
+        }
+    }
+}
+
+/// The accepted call of a tool that takes state or asks validators, and the variant of `Start` that it is for.
+fn started(tool: &Tool, access: Access) -> (TokenStream, TokenStream) {
+    let [state, text, cx, input, refused] = ["state", "text", "_cx", "_input", "refused"].map(hidden);
+    let marker = &tool.marker;
+    if tool.is_asking() {
+        let types = taken(tool);
+        let values = taken(tool).map(|ty| access.of(ty, &state));
+        let settled = quote! {
+            #[allow(unused_imports)]
+            use __rt::NotSettling as _;
+            __rt::Settling::<#marker, (#(&'a #types,)*)>::settle(#text, (#(#values,)*), #cx)
+        };
+        return (quote!(Asking), settled);
+    }
+    let begun = begun(tool, &done(tool, access));
+    let started = quote! {
+        let #input = match <#marker as __rt::Tool>::decode(#text, #cx) {
+            ::core::result::Result::Ok(#input) => #input,
+            ::core::result::Result::Err(#refused) => return ::core::result::Result::Err(#refused),
+        };
+        ::core::result::Result::Ok(#begun)
+    };
+    (quote!(On), started)
+}
+
+/// The boxed work.
+fn done(tool: &Tool, access: Access) -> TokenStream {
+    let [state, cx, input] = ["state", "_cx", "_input"].map(hidden);
+    match &tool.body {
+        Body::Fn(function) if taken(tool).next().is_none() => called(tool, function),
+        Body::Fn(_) => {
+            let states = taken(tool).map(|ty| access.of(ty, &state));
+            quote!({ __work(#(#states,)* #input, #cx) })
+        }
+        Body::Struct => executed(tool, taken(tool).next().map(|ty| access.of(ty, &state))),
+    }
+}
+
+/// The boxed work of a struct, with the state that it takes.
+pub(super) fn executed(tool: &Tool, state: Option<TokenStream>) -> TokenStream {
+    let [cx, input] = ["_cx", "_input"].map(hidden);
+    if tool.options.external.is_some() {
+        return quote!({ __rt::outside() });
+    }
+    let state = state.unwrap_or_else(|| quote!(&()));
+    quote!({ __OUTPUT.start(#input, #state, #cx) })
+}
+
+/// What the state must provide.
+fn bounds(tool: &Tool) -> TokenStream {
+    let states = tool.states();
+    let provides = states.iter().map(|ty| quote_spanned!(ty.span()=> __S: __rt::Provide<#ty>));
+    quote!(where #(#provides),*)
+}

@@ -1,0 +1,193 @@
+//! Layers that change the types of a tool.
+
+mod input;
+mod output;
+
+use std::{fmt, marker::PhantomData, sync::Arc};
+
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::feedback::Rejection;
+use crate::tool::{CallFuture, DynTool, Failure, ToolOutput};
+use crate::toolset::{Invocation, Layer, Next};
+use input::MapInput;
+use output::MapOutput;
+
+/// A chain of layers that makes of a tool from `In` to `Out` a tool from `NewIn` to `NewOut`: each step fits the one before,
+/// or it does not compile. The schemas are those of the types.
+///
+/// `In` is written as the JSON object that the tool reads, and `Out` read from the JSON that it gives; the tool itself checks
+/// the one, and an output that is no `Out` is a failure.
+///
+/// ```
+/// use schemars::JsonSchema;
+/// use serde::{Deserialize, Serialize};
+/// use tool_runtime::{Context, Rejection, layer::{Log, Typed}, tool, toolset};
+///
+/// /// Tells how warm it is, in degrees Celsius.
+/// #[tool(effect = read_only)]
+/// fn measure(/** North is positive. */ latitude: f64, /** East is positive. */ longitude: f64) -> f64 {
+///     60.0 - latitude.abs() + longitude * 0.0
+/// }
+///
+/// #[derive(Serialize)]
+/// struct Place { latitude: f64, longitude: f64 }
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct City {
+///     /// The city's English name.
+///     city: String,
+/// }
+///
+/// let fahrenheit = Typed::<Place, f64>::new()
+///     .map_input(|City { city }| match &*city {
+///         "Oslo" => Ok(Place { latitude: 59.9, longitude: 10.8 }),
+///         _ => Err(Rejection::of("city", "nobody knows where that is")),
+///     })
+///     .map_output(|celsius| Ok(celsius * 1.8 + 32.0))
+///     .around(Log::new(|entry| println!("{}", entry.in_full())));
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let tools = toolset!(measure).layer(fahrenheit);
+/// let warm: f64 = tools.call("measure", r#"{"city":"Oslo"}"#, &Context::new("1")).await.unwrap().decode().unwrap();
+/// assert!((32.0..33.0).contains(&warm));
+/// let refused = tools.call("measure", r#"{"city":"Atlantis"}"#, &Context::new("2")).await.unwrap_err();
+/// assert_eq!(refused.to_string(), "`city`: nobody knows where that is");
+/// # });
+/// ```
+///
+/// A step that does not fit does not compile:
+///
+/// ```compile_fail,E0308
+/// use tool_runtime::layer::Typed;
+///
+/// let counts = Typed::<String, String>::new().map_output(|text: String| Ok(text.len()));
+/// let texts = Typed::<String, String>::new().map_output(|text: String| Ok(text + "!"));
+/// let chain = counts.pipe(texts); // from a number, but a text is wanted
+/// ```
+///
+/// What the tool inside refuses is told in its parameters, as it cannot be known what they are outside; a
+/// [`Layer`] of one's own can change that in [`Layer::refused`]. The question of an approval
+/// ([`Traits::challenge`](crate::tool::Traits::challenge)) has places for the tool's parameters; one for a parameter that is
+/// not there any more stays empty.
+pub struct Typed<In, Out, NewIn = In, NewOut = Out> {
+    /// From the inside out.
+    layers: Vec<Arc<dyn Layer>>,
+    of: Types<In, Out, NewIn, NewOut>,
+}
+
+type Types<In, Out, NewIn, NewOut> = PhantomData<fn(In, Out) -> (NewIn, NewOut)>;
+
+impl<In, Out> Typed<In, Out> {
+    /// A chain without layers, for tools from `In` to `Out`.
+    pub fn new() -> Self {
+        Self { layers: Vec::new(), of: PhantomData }
+    }
+}
+
+impl<In, Out, NewIn, NewOut> Typed<In, Out, NewIn, NewOut>
+where
+    In: 'static,
+    Out: 'static,
+    NewIn: 'static,
+    NewOut: 'static,
+{
+    fn with<FurtherIn, FurtherOut>(self, layer: impl Layer) -> Typed<In, Out, FurtherIn, FurtherOut> {
+        let mut layers = self.layers;
+        layers.push(Arc::new(layer));
+        Typed { layers, of: PhantomData }
+    }
+
+    /// Takes a `New` in place of what was taken before. `New` is an object; `into` says what it means, and must say the same
+    /// each time (see [`Layer::arguments`]).
+    ///
+    /// What a tool's validators change is taken over where `New` has the same parameter with the same value; otherwise use
+    /// [`map_input_and_back`](Self::map_input_and_back).
+    pub fn map_input<New>(
+        self,
+        into: impl Fn(New) -> Result<NewIn, Rejection> + Send + Sync + 'static,
+    ) -> Typed<In, Out, New, NewOut>
+    where
+        New: DeserializeOwned + JsonSchema + 'static,
+        NewIn: Serialize,
+    {
+        self.with(MapInput::new(into, |_| None))
+    }
+
+    /// The same for a tool whose validators change arguments: `back` says which `New` means what they make of them.
+    pub fn map_input_and_back<New>(
+        self,
+        into: impl Fn(New) -> Result<NewIn, Rejection> + Send + Sync + 'static,
+        back: impl Fn(NewIn) -> New + Send + Sync + 'static,
+    ) -> Typed<In, Out, New, NewOut>
+    where
+        New: DeserializeOwned + JsonSchema + Serialize + 'static,
+        NewIn: DeserializeOwned + Serialize,
+    {
+        self.with(MapInput::new(into, move |changed| {
+            serde_json::to_string(&back(serde_json::from_str(changed).ok()?)).ok()
+        }))
+    }
+
+    /// Gives a `New` in place of what was given before. What somebody outside gives for an external tool stays as it is.
+    pub fn map_output<New: ToolOutput + 'static>(
+        self,
+        into: impl Fn(NewOut) -> Result<New, Failure> + Send + Sync + 'static,
+    ) -> Typed<In, Out, NewIn, New>
+    where
+        NewOut: DeserializeOwned,
+    {
+        self.with(MapOutput::new(into))
+    }
+
+    /// Puts a layer around that leaves the types alone.
+    pub fn around(self, layer: impl Layer) -> Self {
+        self.with(layer)
+    }
+
+    /// Puts the layers of `outer` around, which begin where these end.
+    pub fn pipe<FurtherIn, FurtherOut>(
+        self,
+        outer: Typed<NewIn, NewOut, FurtherIn, FurtherOut>,
+    ) -> Typed<In, Out, FurtherIn, FurtherOut> {
+        let mut layers = self.layers;
+        layers.extend(outer.layers);
+        Typed { layers, of: PhantomData }
+    }
+}
+
+impl<In, Out, NewIn, NewOut> Layer for Typed<In, Out, NewIn, NewOut>
+where
+    In: 'static,
+    Out: 'static,
+    NewIn: 'static,
+    NewOut: 'static,
+{
+    fn apply(self: Arc<Self>, tool: Arc<dyn DynTool>) -> Arc<dyn DynTool> {
+        self.layers.iter().fold(tool, |tool, layer| Arc::clone(layer).apply(tool))
+    }
+
+    /// Fails, like that of a [`Pipe`](crate::toolset::Pipe).
+    fn call<'a>(&'a self, call: Invocation<'a>, next: Next<'a>) -> CallFuture<'a> {
+        crate::toolset::not_applied(call, next)
+    }
+}
+
+impl<In, Out> Default for Typed<In, Out> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<In, Out, NewIn, NewOut> Clone for Typed<In, Out, NewIn, NewOut> {
+    fn clone(&self) -> Self {
+        Self { layers: self.layers.clone(), of: PhantomData }
+    }
+}
+
+impl<In, Out, NewIn, NewOut> fmt::Debug for Typed<In, Out, NewIn, NewOut> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Typed").field("layers", &self.layers.len()).finish_non_exhaustive()
+    }
+}

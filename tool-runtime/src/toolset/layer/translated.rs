@@ -1,0 +1,135 @@
+//! A call whose arguments mean something else to the tool than they say.
+
+use std::{
+    pin::Pin,
+    sync::{Arc, OnceLock},
+    task::{self, Poll},
+};
+
+use serde_json::{Map, Value};
+
+use super::{Layer, Next, around::Around};
+use crate::feedback::Rejection;
+use crate::schema::canonical_text;
+use crate::tool::{CallError, CallFuture, Context, Started, Starting};
+
+/// What is known of a call when it was read.
+struct Read {
+    needs_approval: bool,
+    normalized: Option<Box<str>>,
+}
+
+/// A call of `around` with `arguments`, which mean `meant` inside.
+///
+/// What the tool prepares borrows `meant`, so one future owns both. It stops when the arguments were read, which is where
+/// the call begins, and goes on as the call's work.
+pub(super) fn start<'a, L: Layer + ?Sized>(
+    around: &'a Around<L>,
+    arguments: &'a str,
+    meant: String,
+    cx: &'a Context,
+) -> Starting<'a> {
+    let read = Arc::new(OnceLock::new());
+    let noted = Arc::clone(&read);
+    let mut call: CallFuture<'a> = Box::pin(async move {
+        let started = match around.inner.start(&meant, cx).now() {
+            Ok(started) => started?,
+            Err(asking) => {
+                // Nobody is asked before somebody waits for the answer.
+                Pause(false).await;
+                asking.await?
+            }
+        };
+        let Started { needs_approval, normalized: changed, work } = started;
+        let normalized = match &changed {
+            Some(changed) => Some(restored(around, arguments, &meant, changed, cx)?),
+            None => None,
+        };
+        // Only this future sets it, and only here.
+        let _ = noted.set(Read { needs_approval, normalized: normalized.clone() });
+        Pause(false).await;
+        let call = around.invocation(normalized.as_deref().unwrap_or(arguments), cx);
+        let arguments = changed.as_deref().unwrap_or(&meant);
+        around.layer.call(call, Next { inner: &*around.inner, call, arguments, first: Some(work) }).await
+    });
+    match reading(&mut call, &read, &mut task::Context::from_waker(task::Waker::noop())) {
+        Poll::Ready(Err(error)) => Starting::read(Err(error)),
+        Poll::Ready(Ok(read)) => Starting::read(Ok(started(read, call))),
+        Poll::Pending => Starting::asking(async move {
+            let read = std::future::poll_fn(|task| reading(&mut call, &read, task)).await?;
+            Ok(started(read, call))
+        }),
+    }
+}
+
+/// Lets `call` go on until the arguments were read.
+fn reading(
+    call: &mut CallFuture<'_>,
+    read: &OnceLock<Read>,
+    task: &mut task::Context<'_>,
+) -> Poll<Result<Read, CallError>> {
+    let polled = call.as_mut().poll(task);
+    match (read.get(), polled) {
+        (Some(Read { needs_approval, normalized }), _) => {
+            Poll::Ready(Ok(Read { needs_approval: *needs_approval, normalized: normalized.clone() }))
+        }
+        (None, Poll::Ready(Err(error))) => Poll::Ready(Err(error)),
+        (None, Poll::Ready(Ok(_))) => unreachable!("a call does not end before it is read"),
+        (None, Poll::Pending) => Poll::Pending,
+    }
+}
+
+fn started(read: Read, work: CallFuture<'_>) -> Started<'_> {
+    Started { needs_approval: read.needs_approval, normalized: read.normalized, work }
+}
+
+/// A future that is not ready once. Whoever polls what it is in does so again, without being woken.
+struct Pause(bool);
+
+impl Future for Pause {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<()> {
+        if std::mem::replace(&mut self.0, true) { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+/// Arguments from outside that mean `changed` inside.
+fn restored<L: Layer + ?Sized>(
+    around: &Around<L>,
+    arguments: &str,
+    meant: &str,
+    changed: &str,
+    cx: &Context,
+) -> Result<Box<str>, CallError> {
+    let said = around.layer.restore(around.invocation(arguments, cx), meant, changed);
+    let said = said.filter(|said| {
+        let means = around.layer.arguments(around.invocation(said, cx), around.inner.spec());
+        means.is_ok_and(|means| canonical_text(&means) == canonical_text(changed))
+    });
+    said.map(String::into_boxed_str).ok_or_else(|| {
+        let told = format!("the arguments would be understood as {changed}, which cannot be said in the parameters");
+        let cause = "a layer that changes arguments around a tool that normalises them implements `Layer::restore`";
+        Rejection::told(told).because([cause.to_owned()]).into()
+    })
+}
+
+/// `given` with what `changed` says otherwise than `meant`, as far as those parameters mean what they say.
+pub(crate) fn carried_over(given: &str, meant: &str, changed: &str) -> Option<String> {
+    let read = |text| serde_json::from_str::<Map<String, Value>>(text).ok();
+    let (mut given, meant, changed) = (read(given)?, read(meant)?, read(changed)?);
+    if meant.keys().any(|name| !changed.contains_key(name)) {
+        return None;
+    }
+    for (name, value) in changed {
+        let before = meant.get(&name);
+        if before == Some(&value) {
+            continue;
+        }
+        if given.get(&name) != before {
+            return None;
+        }
+        given.insert(name, value);
+    }
+    serde_json::to_string(&given).ok()
+}
