@@ -138,7 +138,7 @@ async fn what_is_dropped_is_released_as_it_is_said() {
 #[tokio::test(start_paused = true)]
 async fn what_is_long_ago_is_forgotten_and_what_is_asked_for_is_not() {
     let (tools, _) = set();
-    let layer = Idempotency::new(100).forget_after(Duration::from_secs(60));
+    let layer = Idempotency::new(100).forget_after(Duration::from_mins(1));
     let timed = tools.clone().layer(layer.clone());
     for (wait, run) in [(0, "1"), (50, "1"), (9, "1"), (1, "2"), (59, "2")] {
         tokio::time::sleep(Duration::from_secs(wait)).await;

@@ -147,7 +147,8 @@ impl DynTool for Flaky {
                 assert!(text != "panic", "of {name}");
                 *value = text.trim().into();
             }
-            let normalized = (given.to_string() != arguments).then(|| given.to_string().into_boxed_str());
+            let settled = given.to_string();
+            let normalized = (settled != arguments).then(|| settled.into_boxed_str());
             let work = Box::pin(async move {
                 tokio::task::yield_now().await;
                 let run = self.runs.fetch_add(1, SeqCst) + 1;

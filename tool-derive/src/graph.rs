@@ -3,7 +3,10 @@
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
 
-use crate::model::{Arg, Tool};
+use crate::{
+    model::{Arg, Tool},
+    syntax::dynamic::Dynamic,
+};
 
 /// The parameters, and for each those that it waits for, as places among the tool's parameters.
 pub(crate) struct Graph<'t> {
@@ -32,7 +35,7 @@ impl<'t> Graph<'t> {
         let before = args
             .iter()
             .map(|arg| {
-                let names = arg.attrs.dynamic.iter().flat_map(|dynamic| dynamic.before());
+                let names = arg.attrs.dynamic.iter().flat_map(Dynamic::before);
                 names.filter_map(|name| Some((place(arg, name)?, name))).collect()
             })
             .collect();

@@ -24,7 +24,11 @@ use super::{Problem, ProblemKind, Report, answer::View, words};
 /// ));
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Rejection {
+pub struct Rejection(Box<Parts>);
+
+/// In a box, so that what can go wrong does not make everything large that goes well.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Parts {
     problems: Vec<Problem>,
     /// What is said about parameters beyond `problems`, in the order in which it is told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -35,10 +39,10 @@ pub struct Rejection {
     instructions: Vec<String>,
     /// What is told in place of all this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    verbatim: Option<Box<Value>>,
+    verbatim: Option<Value>,
     /// What nobody is told, for the log.
     #[serde(skip)]
-    causes: Box<[String]>,
+    causes: Vec<String>,
 }
 
 impl Rejection {
@@ -81,41 +85,35 @@ impl Rejection {
         if problems.is_empty() && reports.iter().all(|(_, report)| report.is_valid()) {
             problems.push(Problem::new("", ProblemKind::Invalid, "arguments that the tool accepts"));
         }
-        Self {
-            problems,
-            reports,
-            feedback: Vec::new(),
-            instructions: Vec::new(),
-            verbatim: None,
-            causes: Box::default(),
-        }
+        let (feedback, instructions, causes) = (Vec::new(), Vec::new(), Vec::new());
+        Self(Box::new(Parts { problems, reports, feedback, instructions, verbatim: None, causes }))
     }
 
     /// Adds a reason in plain words.
     pub fn and(mut self, problem: impl Into<String>) -> Self {
-        self.problems.push(Problem::new("", ProblemKind::Told, problem));
+        self.0.problems.push(Problem::new("", ProblemKind::Told, problem));
         self
     }
 
     /// Says something about the parameter `name`, in place of what was said of it before.
     pub fn field(mut self, name: impl Into<String>, report: impl Into<Report>) -> Self {
         let (name, report) = (name.into(), report.into());
-        match self.reports.iter_mut().find(|(known, _)| *known == name) {
+        match self.0.reports.iter_mut().find(|(known, _)| *known == name) {
             Some((_, known)) => *known = report,
-            None => self.reports.push((name, report)),
+            None => self.0.reports.push((name, report)),
         }
         self
     }
 
     /// Adds a remark.
     pub fn remark(mut self, text: impl Into<String>) -> Self {
-        self.feedback.push(text.into());
+        self.0.feedback.push(text.into());
         self
     }
 
     /// Adds what the caller should do.
     pub fn instruct(mut self, text: impl Into<String>) -> Self {
-        self.instructions.push(text.into());
+        self.0.instructions.push(text.into());
         self
     }
 
@@ -126,66 +124,63 @@ impl Rejection {
         let reports = json["validationResults"].as_object().into_iter().flatten();
         let read = |(name, report): (&String, &Value)| Some((name.clone(), Report::deserialize(report).ok()?));
         let mut told = Self::reported(problems, reports.filter_map(read).collect());
-        (told.feedback, told.instructions) = (texts("feedback").collect(), texts("instructions").collect());
-        told.verbatim = Some(Box::new(json));
+        (told.0.feedback, told.0.instructions) = (texts("feedback").collect(), texts("instructions").collect());
+        told.0.verbatim = Some(json);
         told
     }
 
     /// Adds what is for the log only.
     pub(crate) fn because(mut self, causes: impl IntoIterator<Item = String>) -> Self {
-        self.causes = self.causes.into_iter().chain(causes).collect();
+        self.0.causes.extend(causes);
         self
     }
 
     /// What happened that nobody is told, for the log: how validators failed. It is not kept with the run.
     pub fn causes(&self) -> &[String] {
-        &self.causes
+        &self.0.causes
     }
 
     /// The problems that were found when the arguments were read, and those of the call as a whole.
     pub fn problems(&self) -> &[Problem] {
-        &self.problems
+        &self.0.problems
     }
 
     /// What is said about parameters beyond [`problems`](Self::problems), in the order in which it is told.
     pub fn reports(&self) -> &[(String, Report)] {
-        &self.reports
+        &self.0.reports
     }
 
     /// Remarks.
     pub fn feedback(&self) -> &[String] {
-        &self.feedback
+        &self.0.feedback
     }
 
     /// What the caller should do.
     pub fn instructions(&self) -> &[String] {
-        &self.instructions
+        &self.0.instructions
     }
 
     /// What is wrong, a line for each problem, for a person to read.
     pub fn lines(&self) -> Vec<String> {
-        let mut lines: Vec<String> = self.problems.iter().map(Problem::to_string).collect();
-        for (name, report) in self.reports.iter().filter(|(_, report)| !report.is_valid()) {
+        let mut lines: Vec<String> = self.0.problems.iter().map(Problem::to_string).collect();
+        for (name, report) in self.0.reports.iter().filter(|(_, report)| !report.is_valid()) {
             let name = super::name(name);
             lines.extend(words::of_refused(report).into_iter().map(|phrase| format!("{name}: {phrase}")));
         }
-        lines.extend(self.feedback.iter().chain(&self.instructions).cloned());
+        lines.extend(self.0.feedback.iter().chain(&self.0.instructions).cloned());
         lines
     }
 
     /// The rejection as the JSON object that a model gets: `ok`, `problems` of the call as a whole, `validationResults` by
     /// parameter, `feedback` and `instructions`.
     pub fn to_json(&self) -> Value {
-        match &self.verbatim {
-            Some(json) => Value::clone(json),
-            None => serde_json::json!(View::of(self)),
-        }
+        self.0.verbatim.clone().unwrap_or_else(|| serde_json::json!(View::of(self)))
     }
 
     /// The text of [`to_json`](Self::to_json), made without the tree.
     pub fn to_json_text(&self) -> String {
         // Nothing in it can fail to be written: all keys are texts.
-        match &self.verbatim {
+        match &self.0.verbatim {
             Some(json) => json.to_string(),
             None => serde_json::to_string(&View::of(self)).unwrap_or_default(),
         }

@@ -48,7 +48,7 @@ mod tests {
         assert_eq!(told(gives(json!({ "a": 1 }))), r#"{"ok":true,"a":1}"#);
         assert_eq!(told(gives(json!(7))), r#"{"ok":true,"value":7}"#);
         assert_eq!(told(gives(json!({ "ok": 1 }))), r#"{"ok":true,"value":{"ok":1}}"#);
-        assert_eq!(told(Ok(Output::content(vec![crate::Part::text("hi")]))), r#"{"ok":true,"value":"hi"}"#);
+        assert_eq!(told(Ok(Output::content(vec![crate::message::Part::text("hi")]))), r#"{"ok":true,"value":"hi"}"#);
         assert_eq!(told(Err(Failure::told("no").into())), r#"{"ok":false,"problems":["no"]}"#);
         assert_eq!(told(Err(Rejection::told("no").into())), r#"{"ok":false,"problems":["no"]}"#);
         let of = |schema, value| json!(spec(Some(schema)).told(&gives(value))).to_string();

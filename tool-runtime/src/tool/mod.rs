@@ -36,6 +36,7 @@ pub use declare::{Bind, Execute, ExecuteWith, Free, Provide, Tool, start};
 pub use decode::Refused;
 use decode::decode;
 pub use def::{Def, Options};
+#[cfg(feature = "agent")]
 pub(crate) use describe::output as output_schema;
 pub(crate) use diagnose::duplicate;
 #[cfg(feature = "agent")]
