@@ -6,7 +6,7 @@ use std::hint::black_box;
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use tool_runtime::{
-    Context, Toolset, Verdict,
+    Context, Toolset, Verdict, tool, toolset,
     toolset::{DynamicField, RuntimeTool},
 };
 
@@ -17,33 +17,91 @@ const PARAMETERS: usize = 20;
 
 /// Prints the targets of feedback.
 pub(crate) fn measure(report: &mut Report) {
-    if report.wants("feedback/runtime") {
-        let (names, tools) = (names(), runtime());
-        let text = arguments(&names);
-        let cx = Context::new("call_1");
-        let floor = {
-            let names = names.clone();
-            move || {
-                for name in &names {
-                    let _ = black_box(judge(black_box(Some(Value::from(&**name)))));
-                }
-            }
-        };
-        let mut ours = || {
-            let started = tools.start("tool", black_box(&text), &cx).now_or_never().expect("nothing waits");
-            let error = started.expect_err("one parameter is refused");
-            black_box(error.feedback().map(tool_runtime::Rejection::to_json_text));
-        };
-        let made = allocations(&mut ours);
-        let times = clock::least(
-            &mut [&mut |rounds| (0..rounds).for_each(|_| ours()), &mut |rounds| (0..rounds).for_each(|_| floor())],
-            200,
-            400,
-        );
-        let [ours, floor] = times[..] else { return };
-        let how = format!("us; {ours:.0} ns with the validators, {floor:.0} ns for them alone; {made} allocations");
-        report.at_most("feedback/runtime", (ours - floor) / 1000.0, 5.0, &how);
+    let names = names();
+    let texts: Vec<String> = names.clone();
+    let typed = move || {
+        for name in &texts {
+            let _ = black_box(text(black_box(Some(name.clone())), ()));
+        }
+    };
+    tool(report, "feedback/declared", &toolset!(Declared), typed);
+    let values = move || {
+        for name in &names {
+            let _ = black_box(judge(black_box(Some(Value::from(&**name)))));
+        }
+    };
+    tool(report, "feedback/runtime", &runtime(), values);
+}
+
+/// Measures the one tool of `tools`; `floor` asks its validators and does nothing else.
+fn tool(report: &mut Report, target: &str, tools: &Toolset, mut floor: impl FnMut()) {
+    if !report.wants(target) {
+        return;
     }
+    let (text, cx) = (arguments(&names()), Context::new("call_1"));
+    let mut ours = || {
+        let started = tools.start("Declared", black_box(&text), &cx).now_or_never().expect("nothing waits");
+        let error = started.expect_err("one parameter is refused");
+        black_box(error.feedback().map(tool_runtime::Rejection::to_json_text));
+    };
+    let made = allocations(&mut ours);
+    let times = clock::least(
+        &mut [&mut |rounds| (0..rounds).for_each(|_| ours()), &mut |rounds| (0..rounds).for_each(|_| floor())],
+        200,
+        400,
+    );
+    let [ours, floor] = times[..] else { return };
+    let how = format!("us; {ours:.0} ns with the validators, {floor:.0} ns for them alone; {made} allocations");
+    report.at_most(target, (ours - floor) / 1000.0, 5.0, &how);
+}
+
+/// A tool that is known at compile time. Each fourth parameter requires the one before it.
+#[tool(external, output = String)]
+struct Declared {
+    #[dynamic(validate = text)]
+    field_00: String,
+    #[dynamic(validate = text)]
+    field_01: String,
+    #[dynamic(validate = text)]
+    field_02: String,
+    #[dynamic(validate = text, requires(field_02))]
+    field_03: String,
+    #[dynamic(validate = text)]
+    field_04: String,
+    #[dynamic(validate = text)]
+    field_05: String,
+    #[dynamic(validate = text)]
+    field_06: String,
+    #[dynamic(validate = text, requires(field_06))]
+    field_07: String,
+    #[dynamic(validate = text)]
+    field_08: String,
+    #[dynamic(validate = text)]
+    field_09: String,
+    #[dynamic(validate = text)]
+    field_10: String,
+    #[dynamic(validate = text, requires(field_10))]
+    field_11: String,
+    #[dynamic(validate = text)]
+    field_12: String,
+    #[dynamic(validate = text)]
+    field_13: String,
+    #[dynamic(validate = text)]
+    field_14: String,
+    #[dynamic(validate = text, requires(field_14))]
+    field_15: String,
+    #[dynamic(validate = text)]
+    field_16: String,
+    #[dynamic(validate = text)]
+    field_17: String,
+    #[dynamic(validate = text)]
+    field_18: String,
+    #[dynamic(validate = text, requires(field_18))]
+    field_19: String,
+}
+
+fn text<C>(value: Option<String>, _: C) -> Verdict<String> {
+    value.map_or_else(|| Verdict::reject("a value is needed"), Verdict::accept)
 }
 
 fn names() -> Vec<String> {
@@ -60,11 +118,11 @@ fn judge(value: Option<Value>) -> Verdict<Value> {
     value.map_or_else(|| Verdict::reject("a value is needed"), Verdict::accept)
 }
 
-/// A tool of which nothing is known at compile time. Each fourth parameter requires the one before it.
+/// The same tool, of which nothing is known at compile time.
 fn runtime() -> Toolset {
     let names = names();
     let properties: Map<String, Value> = names.iter().map(|name| (name.clone(), json!({ "type": "string" }))).collect();
-    let mut tool = RuntimeTool::new("tool", "").input(json!({ "properties": properties })).dynamic();
+    let mut tool = RuntimeTool::new("Declared", "").input(json!({ "properties": properties })).dynamic();
     for (index, name) in names.iter().enumerate() {
         let requires = (index % 4 == 3).then(|| &names[index - 1]);
         tool = tool.field(DynamicField::new(name).requires(requires).validate(|value, _| judge(value)));
