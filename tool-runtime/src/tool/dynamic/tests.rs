@@ -99,12 +99,12 @@ impl Validators for Trip {
 
     fn ask<'a: 'b, 'b>(node: usize, given: Option<Kept>, known: Known<'b, Self::States<'a>>) -> Asking<'b> {
         match node {
-            0 => Validator::<String, TripFrom<'b>>::ask(from, given, TripFrom { flights: known.states.0 }).settle(),
+            0 => Validator::<String, TripFrom<'b>>::of(from).ask(given, TripFrom { flights: known.states.0 }).settle(),
             1 => {
                 let context = TripTo { from: known.value(0), seats: known.raw.get("seats") };
-                Validator::<String, TripTo<'b>>::ask(to, given, context).settle()
+                Validator::<String, TripTo<'b>>::of(to).ask(given, context).settle()
             }
-            _ => Validator::<u8, TripSeats<'b>>::ask(seats, given, TripSeats { to: known.maybe(1) }).settle(),
+            _ => Validator::<u8, TripSeats<'b>>::of(seats).ask(given, TripSeats { to: known.maybe(1) }).settle(),
         }
     }
 
