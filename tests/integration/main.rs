@@ -15,8 +15,6 @@ mod declare;
 mod decode;
 mod duplicates;
 mod dynamic;
-mod dynamic_random;
-mod dynamic_tools;
 mod explain;
 mod guards;
 mod idempotency;
