@@ -26,7 +26,7 @@ pub(super) fn records(size: usize) -> String {
         let price = f64::from(u32::try_from(id).unwrap_or_default()) + 0.25;
         json!({
             "id": 100_000 + id, "name": format!("article {id}"), "price": price, "tags": ["red", "wide"],
-            "stocked": id % 2 == 0, "note": null,
+            "stocked": id.is_multiple_of(2), "note": null,
         })
     };
     let records: Vec<Value> = (0..size / 107).map(record).collect();

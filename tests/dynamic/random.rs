@@ -44,7 +44,7 @@ type See<'a> = &'a dyn Fn(&str) -> Option<Value>;
 fn gathered(field: &Field, value: Option<&Value>, get: See<'_>, hint: See<'_>) -> String {
     let all = field.requires.iter().chain(&field.after).map(|name| json!(get(name)));
     let hints = field.hints.iter().map(|name| json!(hint(name)));
-    format!("{} {}", json!(value), Value::from_iter(all.chain(hints).chain([json!(get("fixed"))])))
+    format!("{} {}", json!(value), all.chain(hints).chain([json!(get("fixed"))]).collect::<Value>())
 }
 
 fn validate(field: &Field, value: Option<Value>, known: &Known) -> Result<Verdict<Value>, Failure> {
@@ -180,7 +180,9 @@ fn fields() -> impl Strategy<Value = Vec<Field>> {
             let count = all.len();
             let mut fields: Vec<Field> = all.into_iter().enumerate().map(field).collect();
             let known: Vec<String> = (0..count).map(name).collect();
-            fields.iter_mut().for_each(|field| field.hints.retain(|hint| known.contains(hint)));
+            for field in &mut fields {
+                field.hints.retain(|hint| known.contains(hint));
+            }
             fields
         },
     )

@@ -59,7 +59,7 @@ fn right(schema: &Value) -> Map<String, Value> {
     let value = |place: usize, schema: &Value| {
         let kind = schema["type"].as_str().or_else(|| schema["type"][0].as_str()).expect("a type");
         match kind {
-            "boolean" => json!(place % 2 == 0),
+            "boolean" => json!(place.is_multiple_of(2)),
             "integer" => json!(place),
             "number" => json!(0.5 + f64::from(u32::try_from(place).expect("few parameters"))),
             "string" if schema["maxLength"] == 1 => {

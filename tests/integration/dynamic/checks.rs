@@ -75,7 +75,11 @@ impl Limit {
     }
 
     fn in_notes(input: &LimitDraw, known: LimitDrawCheck<'_>) -> Result<(), Rejection> {
-        if input.cash % 10 == 0 && input.cash <= known.state().0 { Ok(()) } else { Err(Rejection::told("in notes")) }
+        if input.cash.is_multiple_of(10) && input.cash <= known.state().0 {
+            Ok(())
+        } else {
+            Err(Rejection::told("in notes"))
+        }
     }
 }
 

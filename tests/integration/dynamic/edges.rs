@@ -48,6 +48,7 @@ async fn unlock(
     format!("{code} {class} {hint:?} {tries} {key}")
 }
 
+#[allow(clippy::unused_async, reason = "a validator may be async without waiting")]
 async fn code(value: Option<u8>, known: UnlockCode<'_>) -> Verdict<u8> {
     let (class, hint): (Option<&String>, Option<&Value>) = (known.class, known.hint);
     let verdict = value.map_or_else(|| Verdict::reject("missing"), Verdict::accept);
@@ -65,7 +66,7 @@ fn defaults_limits_hints_and_secrets() {
     let told = told.to_json();
     let code = &told["validationResults"]["code"];
     assert_eq!(code["feedback"][0], r#"None Some(String("h")) Some(Number(2))"#);
-    assert!(code["problems"][0].as_str().unwrap().contains("9"), "{told}");
+    assert!(code["problems"][0].as_str().unwrap().contains('9'), "{told}");
 }
 
 /// Asks somebody.

@@ -9,6 +9,7 @@ use serde_json::Value;
 use tool_runtime::{CallError, Context, Toolset};
 
 /// The output of a call, or what the model is told.
+#[allow(clippy::needless_pass_by_value, reason = "arguments are written where they are used")]
 fn call(tools: &Toolset, name: &str, arguments: Value) -> Result<Value, Value> {
     let cx = Context::new("c");
     match tools.call(name, &arguments.to_string(), &cx).now_or_never().expect("nothing waits") {

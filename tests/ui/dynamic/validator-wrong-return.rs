@@ -1,4 +1,4 @@
-use tool_runtime::{Verdict, tool};
+use tool_runtime::tool;
 
 /// Book a flight.
 #[tool]

@@ -171,6 +171,7 @@ pub(crate) fn no_parameter(name: &str, known: &[String]) -> String {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     match (nearest(name, &known), &known[..]) {
         (Some(near), _) => format!("`{name}` is no parameter of this tool; did you mean `{near}`?"),
+        (None, [only]) => format!("`{name}` is no parameter of this tool: expected `{only}`"),
         (None, []) => format!("`{name}` is no parameter of this tool, and there is no other that can be named here"),
         (None, _) => format!("`{name}` is no parameter of this tool: expected one of {}", list(&known)),
     }

@@ -51,7 +51,7 @@ pub(super) fn validators(tool: &Tool) -> TokenStream {
                 #known: __rt::Known<'b, Self::States<'a>>,
             ) -> __rt::Asking<'b> {
                 #[allow(unused_imports)]
-                use __rt::{Later as _, NoValidator as _};
+                use __rt::{Later as _, NoAsk as _, NoValidator as _};
                 match #node {
                     #(#arms)*
                     _ => ::core::unreachable!("there are as many validators as nodes"),
@@ -85,8 +85,7 @@ fn asked(tool: &Tool, path: &Validator, arg: &Arg, context: &Context<'_>) -> Tok
     let [given, known] = ["_given", "_known"].map(hidden);
     let (ty, name, span) = (&arg.ty, &context.name, last(&path.path));
     let value = context.value(tool, &known);
-    let said = quote_spanned!(span=> __rt::Validator::<#ty, #name<'b>>::ask(#path, #given, #value));
-    quote_spanned!(span=> #said.settle())
+    quote_spanned!(span=> __rt::Validator::<#ty, #name<'b>>::of(#path).ask(#given, #value).settle())
 }
 
 /// `Validators::check`.
@@ -95,14 +94,14 @@ fn checked(tool: &Tool, path: &Validator) -> TokenStream {
     let (marker, span) = (&tool.marker, last(&path.path));
     let context = of_check(tool);
     let (name, value) = (&context.name, context.value(tool, &known));
-    let said = quote_spanned!(span=> __rt::Checker::<#marker, #name<'b>>::ask(#path, #input, #value).told());
+    let said = quote_spanned!(span=> __rt::Checker::<#marker, #name<'b>>::of(#path).ask(#input, #value).told());
     quote! {
         fn check<'a: 'b, 'b>(
             #input: &'b #marker,
             #known: __rt::Known<'b, Self::States<'a>>,
         ) -> __rt::BoxFuture<'b, __rt::Checked> {
             #[allow(unused_imports)]
-            use __rt::{CheckLater as _, NoChecker as _};
+            use __rt::{CheckLater as _, NoCheck as _, NoChecker as _};
             #said
         }
     }

@@ -2,7 +2,7 @@
 
 use proc_macro2::Span;
 use syn::{
-    Attribute, ExprPath, Ident, Meta, Path, Token, ext::IdentExt, parse::ParseStream, parse::Parser,
+    Attribute, Expr, ExprPath, Ident, Meta, Path, Token, ext::IdentExt, parse::ParseStream, parse::Parser,
     punctuated::Punctuated, spanned::Spanned as _,
 };
 
@@ -65,7 +65,10 @@ pub(crate) type Validator = ExprPath;
 
 /// Reads `= path`; `wrong` is what is said about anything else.
 pub(crate) fn validator(key: &Ident, input: ParseStream<'_>, example: &str, wrong: &str) -> syn::Result<Validator> {
-    value_or(key, input, example, wrong)
+    match value_or(key, input, example, wrong)? {
+        Expr::Path(path) => Ok(path),
+        other => Err(syn::Error::new_spanned(other, wrong)),
+    }
 }
 
 /// Where a path ends: what is wrong with the function is said at its own name.

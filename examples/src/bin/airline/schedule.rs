@@ -17,7 +17,10 @@ pub(crate) struct Flight {
     pub(crate) price: u32,
 }
 
-const ROWS: [(&str, &str, &str, (i32, u32, u32), u32, u32); 12] = [
+/// Number, departure, arrival, day, seats, price.
+type Row = (&'static str, &'static str, &'static str, (i32, u32, u32), u32, u32);
+
+const ROWS: [Row; 12] = [
     ("TA101", "London", "New York", (2026, 12, 1), 100, 340),
     ("TA103", "London", "New York", (2026, 12, 2), 2, 290),
     ("TA110", "London", "Paris", (2026, 12, 1), 7, 60),

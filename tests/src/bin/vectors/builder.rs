@@ -165,7 +165,7 @@ fn read(tool: &Value) -> Result<Both, String> {
     let judge =
         move |name: &str, value: Option<&Value>, _: &dyn Fn(&str) -> Option<Value>| judge(&validators[name], value);
     let how = tool["execute"].clone();
-    Ok(Both::new(all, Arc::new(judge), Arc::new(move |arguments| execute(&how, arguments))))
+    Ok(Both::new(all, Arc::new(judge), Arc::new(move |arguments| execute(&how, &arguments))))
 }
 
 fn schema(name: &Value) -> Value {
@@ -214,7 +214,7 @@ fn trimmed(text: &str) -> &str {
     text.trim_matches(|c: char| c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}'))
 }
 
-fn execute(how: &Value, arguments: Map<String, Value>) -> Result<Value, String> {
+fn execute(how: &Value, arguments: &Map<String, Value>) -> Result<Value, String> {
     match how["kind"].as_str() {
         Some("echo") => Ok(json!({ "ok": true, "executedWith": arguments })),
         Some("const") => Ok(how["result"].clone()),

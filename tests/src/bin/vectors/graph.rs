@@ -22,7 +22,7 @@ pub(crate) fn run(case: &Value) -> Result<Vec<&'static str>, String> {
     let order = compat::order(&graph).map(|order| order.into_iter().map(|place| graph[place].0).collect::<Vec<_>>());
     match (case.get("toposort"), case["toposortError"].as_str(), &order) {
         (Some(expected), None, Some(order)) => {
-            same(expected, &json!(order)).map_err(|error| format!("order: {error}"))?
+            same(expected, &json!(order)).map_err(|error| format!("order: {error}"))?;
         }
         (None, Some(compat::NO_ORDER), None) | (None, None, _) => {}
         (expected, error, order) => return Err(format!("expected {expected:?} or {error:?}, got {order:?}")),

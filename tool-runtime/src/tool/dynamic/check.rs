@@ -10,30 +10,13 @@ use crate::feedback::Rejection;
 pub type Checked = Result<(), Rejection>;
 
 /// A function that can check a call with the input `I`, given what is known in `C`: `fn(&I, C) -> Result<(), Rejection>`, or
-/// async.
+/// async. Nothing implements it: see [`Validate`](super::Validate).
 #[diagnostic::on_unimplemented(
     message = "this is not a check of a call of `{I}`",
     label = "expected a function of `(&{I}, {C})`",
     note = "write `fn name(input: &{I}, known: {C}) -> Result<(), Rejection>`, or the same as an `async fn`"
 )]
-pub trait CheckCall<'b, I: 'b, C> {
-    /// What comes back.
-    type Said;
-    /// Asks.
-    fn ask(self, input: &'b I, known: C) -> Self::Said;
-}
-
-#[diagnostic::do_not_recommend]
-impl<'b, F, I: 'b, C, R> CheckCall<'b, I, C> for F
-where
-    F: FnOnce(&'b I, C) -> R,
-{
-    type Said = R;
-
-    fn ask(self, input: &'b I, known: C) -> R {
-        self(input, known)
-    }
-}
+pub trait CheckCall<I, C> {}
 
 /// Asks the check of a call with the input `I`, which knows a `C`. What cannot be shared between threads is reported
 /// elsewhere; then [`NoChecker`] asks for nothing more.
@@ -41,24 +24,66 @@ where
 pub struct Checker<I, C>(PhantomData<fn() -> (I, C)>);
 
 impl<I: Sync, C: Send> Checker<I, C> {
-    /// Asks a check: the demand on it is made here, in one place.
-    pub fn ask<'b, F>(check: F, input: &'b I, known: C) -> CheckSaid<F::Said>
-    where
-        F: CheckCall<'b, I, C>,
-    {
-        CheckSaid(check.ask(input, known))
+    /// A check.
+    pub fn of<'b, F>(check: F) -> Checks<F, &'b I, C> {
+        Checks { check, of: PhantomData }
     }
 }
 
 /// The check of a call that does not compile: an inherent function is found before a trait's.
 pub trait NoChecker {
-    /// See [`Checker::ask`].
-    fn ask<F, I, C>(_: F, _: &I, _: C) -> CheckSaid<Checked> {
-        CheckSaid(Ok(()))
+    /// See [`Checker::of`].
+    fn of<F>(_: F) -> Unchecked {
+        Unchecked
     }
 }
 
 impl<I, C> NoChecker for Checker<I, C> {}
+
+/// A check of a call with the input `I`, a reference, that knows a `C`, if it is one.
+#[derive(Debug)]
+pub struct Checks<F, I, C> {
+    check: F,
+    of: PhantomData<fn() -> (I, C)>,
+}
+
+impl<'b, F, I: 'b, C, R> Checks<F, &'b I, C>
+where
+    F: FnOnce(&'b I, C) -> R,
+{
+    /// Asks it.
+    pub fn ask(self, input: &'b I, known: C) -> CheckSaid<R> {
+        CheckSaid((self.check)(input, known))
+    }
+}
+
+/// What is no check: an inherent method is found before a trait's.
+pub trait NoCheck<F, I, C> {
+    /// See [`Checks::ask`].
+    fn ask(self, input: &I, known: C) -> CheckSaid<Checked>
+    where
+        F: CheckCall<I, C>;
+}
+
+impl<F, I, C> NoCheck<F, I, C> for Checks<F, &I, C> {
+    fn ask(self, _: &I, _: C) -> CheckSaid<Checked>
+    where
+        F: CheckCall<I, C>,
+    {
+        CheckSaid(Ok(()))
+    }
+}
+
+/// Who is not asked.
+#[derive(Debug)]
+pub struct Unchecked;
+
+impl Unchecked {
+    /// Nobody says anything.
+    pub fn ask<I, C>(self, _: &I, _: C) -> CheckSaid<Checked> {
+        CheckSaid(Ok(()))
+    }
+}
 
 /// What a check returned: told later by a future, at once by anything else. An inherent method is found before a trait's.
 #[derive(Debug)]

@@ -17,13 +17,15 @@ mod verdict;
 
 pub use board::{Board, Kept, Settled};
 pub(crate) use call::{Call, conclude, remarks};
-pub use check::{CheckCall, CheckFuture, CheckLater, CheckSaid, Checked, Checker, NoChecker};
+pub use check::{
+    CheckCall, CheckFuture, CheckLater, CheckSaid, Checked, Checker, Checks, NoCheck, NoChecker, Unchecked,
+};
 pub use engine::Asking;
 pub(crate) use engine::{Asked, UNCHECKED, ask_all};
 pub use keep::{Judged, Keep, Keepable, Keeping, NotKeeping, Seen, Unkeepable};
 pub use plan::Node;
 pub(crate) use plan::Shape;
 pub(crate) use read::Reading;
-pub use said::{Later, NoValidator, Said, ToldLater, Unsaid, Validate, Validator};
+pub use said::{Asks, Later, NoAsk, NoValidator, Said, ToldLater, Unasked, Unsaid, Validate, Validator};
 pub use start::{Known, NotSettling, Raw, Settling, Validators};
 pub use verdict::{IntoVerdict, Verdict};

@@ -10,29 +10,15 @@ use crate::feedback::Report;
 use crate::tool::Failure;
 
 /// A function that can judge a `T`, given what is known in `C`: `fn(Option<T>, C) -> Verdict<T>`, or async.
+///
+/// Nothing implements it: what is such a function is asked by [`Asks::ask`], and anything else must be this. So what is wrong
+/// is said in these words, and not in the compiler's about signatures.
 #[diagnostic::on_unimplemented(
     message = "this is not a validator of a `{T}`",
     label = "expected a function of `(Option<{T}>, {C})`",
     note = "write `fn name(value: Option<{T}>, known: {C}) -> Verdict<{T}>`, or the same as an `async fn`"
 )]
-pub trait Validate<T, C> {
-    /// What comes back.
-    type Said;
-    /// Asks.
-    fn ask(self, value: Option<T>, known: C) -> Self::Said;
-}
-
-#[diagnostic::do_not_recommend]
-impl<F, T, C, R> Validate<T, C> for F
-where
-    F: FnOnce(Option<T>, C) -> R,
-{
-    type Said = R;
-
-    fn ask(self, value: Option<T>, known: C) -> R {
-        self(value, known)
-    }
-}
+pub trait Validate<T, C> {}
 
 /// Asks validators of a `T` that know a `C`.
 ///
@@ -42,27 +28,70 @@ where
 pub struct Validator<T, C>(PhantomData<fn() -> (T, C)>);
 
 impl<T: Judged, C: Send> Validator<T, C> {
-    /// Asks a validator: the demand on it is made here, in one place.
-    pub fn ask<F>(validator: F, given: Option<Kept>, known: C) -> Said<T, F::Said>
-    where
-        F: Validate<T, C>,
-    {
-        let value = given.and_then(|given| given.downcast::<T>().ok()).map(|value| *value);
-        // Written down, so that a change can be told.
-        let before = value.as_ref().and_then(|value| serde_json::to_vec(value).ok());
-        Said { answer: validator.ask(value, known), before, judged: PhantomData }
+    /// A validator.
+    pub fn of<F>(validator: F) -> Asks<F, T, C> {
+        Asks { validator, of: PhantomData }
     }
 }
 
 /// The validator of a parameter that does not compile: an inherent function is found before a trait's.
 pub trait NoValidator {
-    /// See [`Validator::ask`].
-    fn ask<F, C>(_: F, _: Option<Kept>, _: C) -> Unsaid {
-        Unsaid
+    /// See [`Validator::of`].
+    fn of<F>(_: F) -> Unasked {
+        Unasked
     }
 }
 
 impl<T, C> NoValidator for Validator<T, C> {}
+
+/// A validator of a `T` that knows a `C`, if it is one.
+#[derive(Debug)]
+pub struct Asks<F, T, C> {
+    validator: F,
+    of: PhantomData<fn() -> (T, C)>,
+}
+
+impl<F, T, C, R> Asks<F, T, C>
+where
+    F: FnOnce(Option<T>, C) -> R,
+    T: Judged,
+{
+    /// Asks it.
+    pub fn ask(self, given: Option<Kept>, known: C) -> Said<T, R> {
+        let value = given.and_then(|given| given.downcast::<T>().ok()).map(|value| *value);
+        // Written down, so that a change can be told.
+        let before = value.as_ref().and_then(|value| serde_json::to_vec(value).ok());
+        Said { answer: (self.validator)(value, known), before, judged: PhantomData }
+    }
+}
+
+/// What is no validator: an inherent method is found before a trait's.
+pub trait NoAsk<F, T, C> {
+    /// See [`Asks::ask`].
+    fn ask(self, given: Option<Kept>, known: C) -> Unsaid
+    where
+        F: Validate<T, C>;
+}
+
+impl<F, T, C> NoAsk<F, T, C> for Asks<F, T, C> {
+    fn ask(self, _: Option<Kept>, _: C) -> Unsaid
+    where
+        F: Validate<T, C>,
+    {
+        Unsaid
+    }
+}
+
+/// Who is not asked.
+#[derive(Debug)]
+pub struct Unasked;
+
+impl Unasked {
+    /// Nobody says anything.
+    pub fn ask<C>(self, _: Option<Kept>, _: C) -> Unsaid {
+        Unsaid
+    }
+}
 
 /// What nobody says.
 #[derive(Debug)]

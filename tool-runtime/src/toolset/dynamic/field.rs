@@ -73,7 +73,7 @@ impl DynamicField {
         R: IntoVerdict<Value>,
     {
         self.validator =
-            Some(Box::new(move |held, known| Validator::<Value, Known>::ask(&validate, held, known).settle()));
+            Some(Box::new(move |held, known| Validator::<Value, Known>::of(&validate).ask(held, known).settle()));
         self
     }
 
@@ -85,7 +85,7 @@ impl DynamicField {
         R: Future<Output: IntoVerdict<Value>> + Send + 'static,
     {
         self.validator =
-            Some(Box::new(move |held, known| Later::settle(Validator::<Value, Known>::ask(&validate, held, known))));
+            Some(Box::new(move |held, known| Later::settle(Validator::<Value, Known>::of(&validate).ask(held, known))));
         self
     }
 }
