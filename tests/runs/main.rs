@@ -3,6 +3,7 @@
 
 mod breaks;
 mod decisions;
+mod dynamic;
 mod expiry;
 mod granted;
 mod kit;

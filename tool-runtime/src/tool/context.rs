@@ -109,7 +109,7 @@ impl Context {
         &self.shared.taint
     }
 
-    pub(super) fn journal(&self) -> Option<&Arc<dyn Journal>> {
+    pub(crate) fn journal(&self) -> Option<&Arc<dyn Journal>> {
         self.call.journal.as_ref()
     }
 

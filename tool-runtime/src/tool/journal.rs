@@ -58,6 +58,11 @@ pub trait Journal: Send + Sync {
     /// The tool has come further; must not block.
     fn report(&self, progress: Progress);
 
+    /// The arguments as the caller wrote them, where validators have understood them otherwise since.
+    fn given(&self) -> Option<&str> {
+        None
+    }
+
     /// Asks somebody, and waits. A question that was answered when the call ran before is not asked again.
     fn ask(&self, question: Question) -> BoxFuture<'static, Result<Answer, Failure>>;
 

@@ -36,7 +36,7 @@ pub(super) struct CallJournal {
     pub(super) attempt: AtomicU32,
     asked: AtomicU32,
     pub(super) ties: Arc<Ties>,
-    /// What was done and answered when the call ran before.
+    /// How it was written, and what was done and answered when the call ran before.
     before: Option<Box<Before>>,
     /// The steps that were taken since it started, and how often. Made at the first.
     taken: OnceLock<Box<Taken>>,
@@ -45,14 +45,16 @@ pub(super) struct CallJournal {
 type Taken = Mutex<Vec<(String, usize)>>;
 
 struct Before {
+    given: Option<Arc<str>>,
     answers: Vec<Answered>,
     steps: Vec<StepRecord>,
 }
 
 impl CallJournal {
     pub(super) fn new(call: &Call, attempt: u32, ties: Arc<Ties>) -> Self {
-        let before = Before { answers: call.answers().to_vec(), steps: call.steps().to_vec() };
-        let is_first = before.answers.is_empty() && before.steps.is_empty();
+        let given = call.revisions().last().filter(|_| call.arguments().by.is_none()).map(|given| given.text.clone());
+        let before = Before { given, answers: call.answers().to_vec(), steps: call.steps().to_vec() };
+        let is_first = before.given.is_none() && before.answers.is_empty() && before.steps.is_empty();
         Self {
             call: call.id.clone(),
             attempt: AtomicU32::new(attempt),
@@ -71,6 +73,10 @@ impl CallJournal {
 impl Journal for CallJournal {
     fn report(&self, progress: Progress) {
         tell(&*self.ties.front, Told::CallProgress(&progress));
+    }
+
+    fn given(&self) -> Option<&str> {
+        self.before.as_ref()?.given.as_deref()
     }
 
     fn ask(&self, question: Question) -> BoxFuture<'static, Result<Answer, Failure>> {

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::{Asked, Asking, Board, Settled, Shape, board::Kept, engine::contained};
 use crate::feedback::{Problem, Reasons, Rejection, Report};
 use crate::json;
+use crate::tool::Context;
 
 /// The parameters of a call while their validators are asked.
 pub(crate) struct Call<'c, S, F> {
@@ -75,12 +76,24 @@ impl<'b, S: Shape, F: FnMut(usize, Option<Kept>) -> Asking<'b>> Asked<'b> for Ca
 }
 
 /// What the caller should know of parameters that were accepted: what was changed, and what validators remark.
-pub(crate) fn remarks(shape: &impl Shape, settled: &[Option<Settled>]) -> Vec<String> {
+///
+/// The change may have been made when the call was looked at, before it was started: then `text` has it already, and the
+/// context what it was made of.
+pub(crate) fn remarks(shape: &impl Shape, settled: &[Option<Settled>], text: &str, cx: &Context) -> Vec<String> {
     let mut remarks = Vec::new();
+    let [before, now] = match cx.journal().and_then(|journal| journal.given()) {
+        Some(given) => [given, text].map(json::entries),
+        None => Default::default(),
+    };
+    let value = |entries: &[(String, String)], name: &str| {
+        entries.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    };
     for field in (0..shape.nodes()).map(|node| shape.field(node)) {
         let Some(Settled { report, changed, .. }) = &settled[field] else { continue };
         let name = shape.name(field);
-        remarks.extend(changed.as_ref().map(|value| format!("`{name}` is understood as {value}")));
+        let changed = changed.as_ref().map(Value::to_string);
+        let understood = changed.or_else(|| value(&now, name).filter(|now| value(&before, name).as_ref() != Some(now)));
+        remarks.extend(understood.map(|value| format!("`{name}` is understood as {value}")));
         remarks.extend(report.feedback.iter().cloned());
     }
     remarks

@@ -144,7 +144,7 @@ where
             ask_all(&mut call, &board).await;
             let mut settled: Vec<_> = board.into_settled().collect();
             let normalized = conclude(&shape, text, reading.problems, &mut settled).map_err(Refused::Arguments)?;
-            let remarks = remarks(&shape, &settled);
+            let remarks = remarks(&shape, &settled, text, cx);
             let input = put::<T>(settled);
             let board = Board::new(0);
             let known = Known { board: &board, raw: &raw, states: &states, call: cx };

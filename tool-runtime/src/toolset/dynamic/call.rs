@@ -27,7 +27,7 @@ impl DynamicTool {
         drop(call);
         let mut settled: Vec<_> = board.into_settled().collect();
         let normalized = conclude(shape, text, reading.problems, &mut settled)?;
-        let remarks = remarks(shape, &settled);
+        let remarks = remarks(shape, &settled, text, cx);
         let arguments = self.accepted(Arc::unwrap_or_clone(given), settled);
         if normalized.is_some() {
             self.check_accepted(&arguments)?;
