@@ -18,7 +18,7 @@ use tool_runtime::{
     tool, toolset,
 };
 
-use crate::kit::{World, agent, ends, millis, open, refusal, resumed, stores, told, until, waiting};
+use crate::kit::{World, agent, ends, open, refusal, resumed, stores, told, until, waiting};
 
 /// What the validators go by, and what they do.
 #[derive(Default)]
@@ -97,7 +97,7 @@ async fn what_was_normalised_is_shown_approved_run_and_told() {
         let shop = shop();
         let (agent, id, waits) = waiting(&store, tools(&shop), Turn::call("Order", ORDER)).await;
         assert_eq!(waits[0].shown.arguments, json!({ "thing": "APPLES", "count": 2 }));
-        agent.decide(&id, &waits[0].id, Decision::Approve, "user").await.unwrap();
+        agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
         let session = resumed(&agent, &id).await;
         assert_eq!(shop.world.seen().last().unwrap(), "2 APPLES");
         let said = r#"{"ok":true,"value":"ordered","feedback":["`thing` is understood as \"APPLES\""]}"#;
@@ -134,11 +134,11 @@ async fn an_edit_is_validated_and_the_person_learns_what_is_wrong() {
         let (agent, id, waits) = waiting(&store, tools(&shop), Turn::call("Order", ORDER)).await;
         let edit = |arguments| Decision::Edit { arguments };
         let wrong = edit(json!({ "thing": "pears", "count": 9 }));
-        let refused = refusal(agent.decide(&id, &waits[0].id, wrong, "user").await);
+        let refused = refusal(agent.decide(&id, &waits[0].id, wrong, "").await);
         let Refusal::Invalid { feedback } = refused else { panic!("{refused:?}") };
         assert!(feedback.lines().contains(&"`count`: only 5 are left".to_owned()), "{feedback}");
         assert_eq!(open(&agent, &id).await, waits, "nothing is used up");
-        agent.decide(&id, &waits[0].id, edit(json!({ "thing": "pears", "count": 3 })), "user").await.unwrap();
+        agent.decide(&id, &waits[0].id, edit(json!({ "thing": "pears", "count": 3 })), "").await.unwrap();
         resumed(&agent, &id).await;
         assert_eq!(shop.world.seen().last().unwrap(), "3 PEARS");
     }
@@ -150,7 +150,7 @@ async fn a_validator_is_asked_again_before_the_start() {
         let shop = shop();
         let (agent, id, waits) = waiting(&store, tools(&shop), Turn::call("Order", ORDER)).await;
         shop.stock.store(1, SeqCst);
-        agent.decide(&id, &waits[0].id, Decision::Approve, "user").await.unwrap();
+        agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
         let session = resumed(&agent, &id).await;
         assert!(told(&session)[0].contains("only 1 are left"), "{:?}", told(&session));
         assert!(shop.world.seen().iter().all(|seen| seen == "asked"), "{:?}", shop.world.seen());
@@ -162,7 +162,7 @@ async fn what_is_understood_otherwise_than_approved_does_not_run() {
     for store in stores().await {
         let shop = shop();
         let (agent, id, waits) = waiting(&store, tools(&shop), Turn::call("Order", ORDER)).await;
-        agent.decide(&id, &waits[0].id, Decision::Approve, "user").await.unwrap();
+        agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
         shop.suffix.store(7, SeqCst);
         let session = resumed(&agent, &id).await;
         let by = SupersededBy::ArgumentsChanged;
@@ -172,11 +172,11 @@ async fn what_is_understood_otherwise_than_approved_does_not_run() {
 }
 
 #[tokio::test]
-async fn other_calls_do_not_wait_for_a_validator() {
+async fn calls_before_it_do_not_wait_for_a_validator() {
     for store in stores().await {
         let shop = shop();
         shop.slow.store(400, SeqCst);
-        let turn = Turn::call("Order", ORDER).then_call("shout", "{}");
+        let turn = Turn::call("shout", "{}").then_call("Order", ORDER);
         let agent = agent(&store, tools(&shop), [turn, Turn::say("done")]);
         let world = Arc::clone(&shop.world);
         let sent = tokio::spawn(async move {
@@ -199,5 +199,4 @@ async fn a_validator_that_never_answers_holds_no_run() {
     session.send("go").await.unwrap();
     let late = Rejection::told("the arguments could not be checked within 2 s").instruct("Try again later.");
     assert_eq!(ends(&session), [CallResult::Rejected { feedback: late }]);
-    millis(1).await;
 }
