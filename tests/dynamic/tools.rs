@@ -276,3 +276,11 @@ async fn time_is_not_used_twice() {
         assert_eq!(began.elapsed(), Duration::from_millis(expected));
     }
 }
+
+#[test]
+fn an_output_that_hides_the_answer_is_refused() {
+    let output = json!({ "type": "object", "properties": { "feedback": {}, "code": {} } });
+    let tool = RuntimeTool::new("book", "Books.").input(json!({ "type": "object", "properties": {} })).output(output);
+    let error = tool.dynamic().handler(|_, _| async { Ok(json!({})) }).unwrap_err();
+    assert_eq!(error.to_string(), "the answer of a tool has keys `feedback` of its own: rename them in the output");
+}

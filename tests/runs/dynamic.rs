@@ -110,7 +110,8 @@ async fn what_was_normalised_is_shown_approved_run_and_told() {
 async fn nobody_is_asked_about_what_a_validator_refuses() {
     for store in stores().await {
         let shop = shop();
-        let turns = [Turn::call("Order", "{}"), Turn::call("Order", r#"{"thing":"pears","count":6}"#), Turn::say("done")];
+        let turns =
+            [Turn::call("Order", "{}"), Turn::call("Order", r#"{"thing":"pears","count":6}"#), Turn::say("done")];
         let mut session = agent(&store, tools(&shop), turns).session();
         session.send("go").await.unwrap();
         assert_eq!(session.obligations().count(), 0);

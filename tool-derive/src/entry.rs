@@ -152,6 +152,16 @@ pub(crate) fn toolset_list(tokens: TokenStream) -> TokenStream {
     }
 }
 
+/// `#[derive(ToolOutput)]`.
+pub(crate) fn output(item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    match syn::parse2::<DeriveInput>(item) {
+        Ok(item) => check::output::collisions(&item, &mut errors),
+        Err(error) => errors.push(error),
+    }
+    errors.finish()
+}
+
 /// A derive that is all in `expand`.
 ///
 /// `own` is the derive's attribute, which can say where the runtime is: `#[own(crate = path)]`.

@@ -36,6 +36,12 @@ pub fn provide(item: TokenStream) -> TokenStream {
     entry::derive(item.into(), "provide", expand::provide::provide).into()
 }
 
+#[doc = include_str!("docs/output.md")]
+#[proc_macro_derive(ToolOutput, attributes(serde))]
+pub fn output(item: TokenStream) -> TokenStream {
+    entry::output(item.into()).into()
+}
+
 #[doc = include_str!("docs/calls.md")]
 #[proc_macro_derive(Calls, attributes(calls))]
 pub fn calls(item: TokenStream) -> TokenStream {

@@ -29,7 +29,7 @@ pub use tool::{
     Measured, Output, Provide, Ranged, Shown, Text, Textual, Tool, ToolSpec, Verdict,
 };
 #[cfg(feature = "derive")]
-pub use tool_derive::{Calls, Provide, tool, tools};
+pub use tool_derive::{Calls, Provide, ToolOutput, tool, tools};
 pub use toolset::{Call, Calls, Toolset};
 
 #[doc = include_str!("docs/toolset.md")]

@@ -3,6 +3,7 @@
 mod dynamic;
 mod json;
 pub(crate) mod limits;
+pub(crate) mod output;
 
 use std::collections::HashSet;
 

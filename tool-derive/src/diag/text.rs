@@ -193,6 +193,10 @@ pub(crate) fn cycle(path: &[String]) -> String {
     format!("these parameters wait for each other: `{}`", path.join(" -> "))
 }
 
+pub(crate) fn collision(key: &str) -> String {
+    format!("the answer of a tool has a key `{key}` of its own: rename this field")
+}
+
 pub(crate) fn same_context(name: &str) -> String {
     format!("what validators know has types of its own, and an earlier one is called `{name}`: rename this parameter")
 }

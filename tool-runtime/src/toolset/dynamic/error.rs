@@ -16,6 +16,11 @@ pub enum DynamicError {
         /// Why.
         reason: String,
     },
+    /// The output has fields that the tool's answer has too.
+    Output {
+        /// Their names.
+        keys: Vec<&'static str>,
+    },
     /// A parameter was added that the schema of the arguments does not have.
     NoProperty {
         /// The parameter.
@@ -77,6 +82,10 @@ impl fmt::Display for DynamicError {
         };
         match self {
             Self::Name(error) => error.fmt(out),
+            Self::Output { keys } => {
+                let keys = feedback::names(keys.iter().copied(), "and");
+                write!(out, "the answer of a tool has keys {keys} of its own: rename them in the output")
+            }
             Self::Schema { reason } => write!(out, "the schema of the arguments cannot be used: {reason}"),
             Self::NoProperty { name, suggestion } => {
                 write!(out, "the schema of the arguments has no property {}{}", quoted(name), near(suggestion))

@@ -21,7 +21,10 @@ use shape::Parameters;
 
 use super::{RuntimeTool, RuntimeToolBuilder};
 use crate::feedback::Rejection;
-use crate::schema::{Validator, answer::Form};
+use crate::schema::{
+    Validator,
+    answer::{Form, collisions},
+};
 use crate::tool::{CallError, Context, DynTool, Failure, Output, Starting, ToolSpec};
 
 type Check = dyn Fn(Value, Context) -> BoxFuture<'static, Result<(), Rejection>> + Send + Sync;
@@ -147,6 +150,10 @@ impl DynamicToolBuilder {
         let compiled = Validator::compile(&Value::Object(complete));
         let complete = compiled.map_err(|error| DynamicError::Schema { reason: error.to_string() })?;
         let tool = finish(self.tool.input(partial))?;
+        let keys = tool.spec().output.as_ref().map(|schema| collisions(schema.neutral())).unwrap_or_default();
+        if !keys.is_empty() {
+            return Err(DynamicError::Output { keys });
+        }
         Ok(DynamicTool {
             // Of an output without a schema nothing is known, so nothing of it may be taken for a part of the answer.
             form: tool.spec().output.as_ref().map_or(Form::Wrapped, |schema| Form::of(Some(schema.neutral()))),
