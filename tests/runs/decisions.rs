@@ -182,3 +182,29 @@ async fn s06_a_decision_by_another_is_forbidden_and_consumes_nothing() {
         assert_eq!(refusal(theirs.open(&id).await.unwrap().send("hello").await), Refusal::Forbidden);
     }
 }
+
+#[tokio::test]
+async fn s06_others_than_the_owner_may_be_the_ones_to_decide() {
+    let world = World::new();
+    for store in stores().await {
+        let agent = agent(&store, tools(&world), [pays(&[5, 90]), Turn::say("done")]).deciders(|spec, arguments| {
+            let is_large = spec.name == "pay" && arguments["amount"].as_i64() > Some(50);
+            if is_large { vec!["boss".into()] } else { Vec::new() }
+        });
+        let mut session = agent.session();
+        session.send("go").await.unwrap();
+        let id = session.id().clone();
+        let waits = open(&agent, &id).await;
+        let of_boss = agent.waiting(&Waiting::new().of(id.clone()).by("boss")).await.unwrap();
+        assert_eq!(of_boss.len(), 1);
+        let large = of_boss[0].obligation.id.clone();
+        assert_eq!(waits.iter().filter(|open| open.id == large).count(), 1);
+        assert_eq!(refusal(agent.decide(&id, &large, Decision::Approve, "").await), Refusal::Forbidden);
+        agent.decide(&id, &large, Decision::Approve, "boss").await.unwrap();
+        let small = waits.iter().find(|open| open.id != large).unwrap();
+        assert_eq!(refusal(agent.decide(&id, &small.id, Decision::Approve, "boss").await), Refusal::Forbidden);
+        agent.decide(&id, &small.id, Decision::Approve, "").await.unwrap();
+        let session = resumed(&agent, &id).await;
+        assert!(ends(&session).iter().all(CallResult::is_success), "{:?}", ends(&session));
+    }
+}

@@ -173,6 +173,17 @@ impl Agent {
         self
     }
 
+    /// Sets who may approve or execute a call in place of the run's owner: from the tool and the arguments. Where nobody is
+    /// named, it is the owner. A front that attends is asked only about what the owner may decide; the others use
+    /// [`Agent::decide`], and [`Waiting`](crate::store::Waiting) lists what waits for them.
+    pub fn deciders(
+        mut self,
+        deciders: impl Fn(&ToolSpec, &serde_json::Value) -> Vec<crate::run::Principal> + Send + Sync + 'static,
+    ) -> Self {
+        self.inspector = self.inspector.deciders(Arc::new(deciders));
+        self
+    }
+
     /// Keeps the runs in `store`, so that they survive the process. Without one they live in their [`Session`].
     pub fn store(mut self, store: impl Store + 'static) -> Self {
         self.store = Some(Arc::new(store));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{CallId, CallResult, Decision, ObligationId, Pattern, Shown, ToolRef};
+use super::{CallId, CallResult, Decision, ObligationId, Pattern, Principal, Shown, ToolRef};
 use crate::digest::Digest;
 use crate::tool::{Fingerprint, Output};
 use crate::toolset::Verdict;
@@ -52,10 +52,18 @@ pub(super) enum Finding {
 pub(super) struct Accepted {
     pub(super) tool: Arc<ToolRef>,
     pub(super) verdict: Verdict,
-    /// What a person would see of it; there where somebody may have to.
-    pub(super) shown: Option<Shown>,
+    /// There where somebody may have to decide.
+    pub(super) view: Option<View>,
+}
+
+/// What a person would see of a call, and who that is.
+#[derive(Debug)]
+pub(super) struct View {
+    pub(super) shown: Shown,
     /// Which calls like this one can be allowed for the rest of the run.
     pub(super) offer: Option<Pattern>,
+    /// Who may decide; the run's owner if it is empty.
+    pub(super) deciders: Vec<Principal>,
 }
 
 /// A decision, with the evidence that it fits: for [`Event::Decide`](super::Event::Decide). Only

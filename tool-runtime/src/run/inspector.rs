@@ -7,10 +7,11 @@ use std::{
 
 use serde_json::Value;
 
-use super::inspection::{Accepted, Finding, Inspection, Ruling};
+use super::inspection::{Accepted, Finding, Inspection, Ruling, View};
 use super::reading::{Read, Reading, Taken};
 use super::{
-    Call, CallResult, Decision, ObligationId, ObligationKind, Pattern, Question, Refusal, Run, Shown, ToolRef,
+    Call, CallResult, Decision, ObligationId, ObligationKind, Pattern, Principal, Question, Refusal, Run, Shown,
+    ToolRef,
 };
 use crate::digest::Digest;
 use crate::feedback::{Problem, ProblemKind, Rejection};
@@ -21,6 +22,7 @@ use crate::toolset::{Policy, Proposal, Toolset, Verdict, judge};
 /// A tool, and what a run goes by of it.
 type Known<'a> = (&'a Arc<ToolRef>, &'a Arc<dyn DynTool>);
 type Offer = dyn Fn(&ToolSpec, &Value) -> Option<Pattern> + Send + Sync;
+type Deciders = dyn Fn(&ToolSpec, &Value) -> Vec<Principal> + Send + Sync;
 
 /// Looks at calls and decisions: with the tools' own decoders, validators and predicates, and with the policies of the
 /// application. What it finds is the evidence that the run's state machine goes by.
@@ -29,6 +31,7 @@ pub struct Inspector {
     tools: Toolset,
     policies: Vec<Arc<dyn Policy>>,
     offer: Option<Arc<Offer>>,
+    deciders: Option<Arc<Deciders>>,
     refs: Arc<[OnceLock<Arc<ToolRef>>]>,
 }
 
@@ -36,7 +39,7 @@ impl Inspector {
     /// An inspector without policies of its own.
     pub fn new(tools: Toolset) -> Self {
         let refs = tools.iter().map(|_| OnceLock::new()).collect();
-        Self { tools, policies: Vec::new(), offer: None, refs }
+        Self { tools, policies: Vec::new(), offer: None, deciders: None, refs }
     }
 
     /// Adds a policy. Policies can only tighten.
@@ -51,10 +54,17 @@ impl Inspector {
         self
     }
 
-    /// The same tools under the policies and with the offer of `other`.
+    /// Sets who may decide about a call in place of the run's owner, where anybody is named.
+    pub fn deciders(mut self, deciders: Arc<Deciders>) -> Self {
+        self.deciders = Some(deciders);
+        self
+    }
+
+    /// The same tools under the policies and with the offer and the deciders of `other`.
     pub fn rules_of(mut self, other: &Self) -> Self {
         self.policies = other.policies.clone();
         self.offer = other.offer.clone();
+        self.deciders = other.deciders.clone();
         self
     }
 
@@ -183,17 +193,18 @@ impl Inspector {
             verdict = verdict.and(judge(&**policy, &Proposal { spec, arguments, cx }));
         }
         verdict = run.tighten(tool, verdict);
-        let (mut shown, mut offer) = (None, None);
+        let mut view = None;
         if verdict == Verdict::Ask || tool.external {
             match Shown::new(spec, arguments, &run.taint) {
-                Ok(view) => {
-                    offer = self.offer.as_ref().and_then(|offer| offer(spec, &view.arguments));
-                    shown = Some(view);
+                Ok(shown) => {
+                    let offer = self.offer.as_ref().and_then(|offer| offer(spec, &shown.arguments));
+                    let deciders = self.deciders.as_ref().map(|deciders| deciders(spec, &shown.arguments));
+                    view = Some(View { shown, offer, deciders: deciders.unwrap_or_default() });
                 }
                 Err(feedback) => return Finding::Ended(CallResult::Rejected { feedback }),
             }
         }
-        Finding::Accepted(Box::new(Accepted { tool: Arc::clone(tool), verdict, shown, offer }))
+        Finding::Accepted(Box::new(Accepted { tool: Arc::clone(tool), verdict, view }))
     }
 
     /// Reads an output that a person or a client gave.

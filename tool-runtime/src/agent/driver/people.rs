@@ -46,7 +46,9 @@ impl Person {
 impl Driver<'_> {
     /// Something waits for a decision.
     pub(super) fn announce(&mut self, obligation: ObligationId) {
-        if self.agent.front.attends() {
+        let run = &self.kept.run;
+        let is_ours = run.obligation(&obligation).is_some_and(|open| run.may_decide(open, run.owner()));
+        if is_ours && self.agent.front.attends() {
             self.people.push_back(obligation);
         }
     }

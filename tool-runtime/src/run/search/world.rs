@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::digest::Digest;
 use crate::feedback::{Problem, ProblemKind, Rejection};
-use crate::run::inspection::{Accepted, Finding, Inspection, Ruling};
+use crate::run::inspection::{Accepted, Finding, Inspection, Ruling, View};
 use crate::run::{CallId, CallResult, Decision, ObligationId, Shown, Time, ToolRef};
 use crate::tool::{Effect, Fingerprint, Output};
 use crate::toolset::Verdict;
@@ -217,8 +217,8 @@ pub(super) fn accepted(call: &CallId, tool: Arc<ToolRef>, text: &Arc<str>, says:
         Says::Ask => Verdict::Ask,
         Says::Deny => Verdict::Deny { reason: None },
     };
-    let shown = Some(shown(&tool, text));
-    let finding = Finding::Accepted(Box::new(Accepted { tool, verdict, shown, offer: None }));
+    let view = View { shown: shown(&tool, text), offer: None, deciders: Vec::new() };
+    let finding = Finding::Accepted(Box::new(Accepted { tool, verdict, view: Some(view) }));
     Inspection {
         call: call.clone(),
         text: Arc::clone(text),

@@ -9,7 +9,7 @@ use crate::run::inspection::{Accepted, Finding};
 use crate::run::search::mutants::{Mutant, on};
 use crate::run::{
     Allowance, Answer, CallResult, Decision, GrantedBy, InterruptedBy, LogEvent, Obligation, ObligationId,
-    ObligationKind, Principal, Refusal, Ruling, Shown, Stage, Time,
+    ObligationKind, Principal, Refusal, Ruling, Stage, Time,
 };
 use crate::toolset::Verdict;
 
@@ -98,7 +98,7 @@ impl Draft<'_> {
                 self.grant(at, GrantedBy::Person(by), Some(open.shown.digest()), time);
             }
             (Decision::Edit { .. }, Some(inspection), _) => {
-                let Accepted { tool: now, shown, verdict, .. } = match inspection.finding {
+                let Accepted { tool: now, verdict, view } = match inspection.finding {
                     Finding::Accepted(accepted) => *accepted,
                     Finding::Ended(CallResult::Rejected { feedback }) => return Err(Refusal::Invalid { feedback }),
                     Finding::Ended(CallResult::PolicyDenied { reason }) => {
@@ -122,8 +122,8 @@ impl Draft<'_> {
                 let call = self.call(at).id.clone();
                 self.decided(open, decision, by.clone(), time);
                 self.log.push(LogEvent::Edited { call, arguments, by: by.clone() });
-                let seen = shown.as_ref().map(Shown::digest);
-                handed_out = shown.unwrap_or(handed_out);
+                let seen = view.as_ref().map(|view| view.shown.digest());
+                handed_out = view.map_or(handed_out, |view| view.shown);
                 #[cfg(test)]
                 if on(Mutant::EditKeepsGrant) {
                     self.grant(at, GrantedBy::Person(by), seen, time);
@@ -152,7 +152,7 @@ impl Draft<'_> {
         }
         if tool.external && self.stage(at) == Stage::Ready {
             // Approved is not executed: only now is the call announced to whoever executes it.
-            self.hand_out(at, handed_out, time);
+            self.hand_out(at, handed_out, open.deciders.clone(), time);
         }
         Ok(())
     }

@@ -7,8 +7,8 @@ use crate::run::call::Call;
 use crate::run::search::mutants::{Mutant, on};
 use crate::run::state::{Activity, STAGES, TurnEnd};
 use crate::run::{
-    CallResult, Effect, Grant, GrantedBy, InterruptedBy, LogEvent, Obligation, ObligationKind, Run, Shown, Stage,
-    SupersededBy, Time,
+    CallResult, Effect, Grant, GrantedBy, InterruptedBy, LogEvent, Obligation, ObligationKind, Principal, Run, Shown,
+    Stage, SupersededBy, Time,
 };
 
 /// A run with the events that are about to be logged, and what follows from them.
@@ -130,10 +130,18 @@ impl<'a> Draft<'a> {
         }
     }
 
-    pub(super) fn open(&mut self, at: usize, kind: ObligationKind, shown: Shown, expiry: Option<u64>, time: Time) {
+    pub(super) fn open(
+        &mut self,
+        at: usize,
+        kind: ObligationKind,
+        shown: Shown,
+        deciders: Vec<Principal>,
+        expiry: Option<u64>,
+        time: Time,
+    ) {
         let id = self.call(at).next_obligation();
         let expires = expiry.map(|millis| time.plus(millis));
-        let obligation = Obligation { id: id.clone(), kind, shown, since: time, expires, deciders: Vec::new() };
+        let obligation = Obligation { id: id.clone(), kind, shown, since: time, expires, deciders };
         let call = id.call.clone();
         self.log.push(LogEvent::Opened { call, obligation: Box::new(obligation) });
         self.enter(at, Stage::Open);

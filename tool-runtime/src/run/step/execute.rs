@@ -42,7 +42,7 @@ impl Draft<'_> {
         }
         let expiry = self.run.options.approval_expiry;
         let shown = Shown::of_running(self.call(at));
-        self.open(at, ObligationKind::Answer { question }, shown, expiry, time);
+        self.open(at, ObligationKind::Answer { question }, shown, Vec::new(), expiry, time);
         self.schedule(time);
         Ok(())
     }

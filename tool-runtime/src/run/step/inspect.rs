@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::Draft;
 use crate::digest::Digest;
-use crate::run::inspection::{Accepted, Finding, Inspection};
+use crate::run::inspection::{Accepted, Finding, Inspection, View};
 use crate::run::{
-    Allowance, CallId, CallResult, Effect, GrantedBy, InterruptedBy, LogEvent, ObligationKind, Pattern, Shown, Stage,
+    Allowance, CallId, CallResult, Effect, GrantedBy, InterruptedBy, LogEvent, ObligationKind, Principal, Shown, Stage,
     SupersededBy, Time, ToolRef,
 };
 use crate::tool::Fingerprint;
@@ -35,7 +35,7 @@ impl Draft<'_> {
 
     /// The arguments are complete: accepted or not, allowed or not.
     fn first_look(&mut self, at: usize, finding: Finding, normalized: Option<Arc<str>>, time: Time) {
-        let Accepted { tool, shown, verdict, offer } = match finding {
+        let Accepted { tool, verdict, view } = match finding {
             Finding::Accepted(accepted) => *accepted,
             Finding::Ended(result) => return self.end_unstarted(at, result, InterruptedBy::NotAllowed, time),
         };
@@ -57,17 +57,17 @@ impl Draft<'_> {
         self.alone = tool.sequential.then_some(at);
         match self.run.tighten(&tool, verdict) {
             Verdict::Deny { reason } => self.end(at, CallResult::PolicyDenied { reason }, time),
-            Verdict::Allow => self.allow(at, &tool, arguments, GrantedBy::Policy, shown, time),
+            Verdict::Allow => self.allow(at, &tool, arguments, GrantedBy::Policy, view, time),
             Verdict::Ask => {
                 let covers = |allowance: &&Allowance| {
                     allowance.tool == tool.fingerprint
-                        && shown.as_ref().is_some_and(|shown| allowance.pattern.covers(&shown.arguments))
+                        && view.as_ref().is_some_and(|view| allowance.pattern.covers(&view.shown.arguments))
                 };
                 match self.run.allowances.iter().find(covers) {
                     Some(allowance) => {
-                        self.allow(at, &tool, arguments, GrantedBy::Allowance(allowance.by.clone()), shown, time);
+                        self.allow(at, &tool, arguments, GrantedBy::Allowance(allowance.by.clone()), view, time);
                     }
-                    None => self.ask(at, offer, shown, time),
+                    None => self.ask(at, view, time),
                 }
             }
         }
@@ -79,7 +79,7 @@ impl Draft<'_> {
         if grant.expires.is_some_and(|expires| expires <= time) {
             return self.end_unstarted(at, CallResult::Expired, InterruptedBy::NoAnswer, time);
         }
-        let Accepted { tool, shown, verdict, offer } = match finding {
+        let Accepted { tool, verdict, view } = match finding {
             Finding::Accepted(accepted) => *accepted,
             Finding::Ended(result) => return self.end_unstarted(at, result, InterruptedBy::NotAllowed, time),
         };
@@ -95,11 +95,11 @@ impl Draft<'_> {
                 self.end_unstarted(at, CallResult::PolicyDenied { reason }, InterruptedBy::NotAllowed, time);
             }
             // A policy alone had allowed it, and would ask now. What a person decided stands.
-            Verdict::Ask if grant.by == GrantedBy::Policy => self.ask(at, offer, shown, time),
+            Verdict::Ask if grant.by == GrantedBy::Policy => self.ask(at, view, time),
             // The log ended between its grant and its announcement.
-            _ if tool.external => match shown {
-                Some(shown) => self.hand_out(at, shown, time),
-                None => self.ask(at, None, None, time),
+            _ if tool.external => match view {
+                Some(view) => self.hand_out(at, view.shown, view.deciders, time),
+                None => self.ask(at, None, time),
             },
             _ => self.fresh = Some(at),
         }
@@ -139,8 +139,8 @@ impl Draft<'_> {
         }
     }
 
-    fn ask(&mut self, at: usize, offer: Option<Pattern>, shown: Option<Shown>, time: Time) {
-        let Some(shown) = shown else {
+    fn ask(&mut self, at: usize, view: Option<View>, time: Time) {
+        let Some(View { shown, offer, deciders }) = view else {
             let reason = Some("nobody can be asked about a call that cannot be shown".to_owned());
             return self.end_unstarted(at, CallResult::PolicyDenied { reason }, InterruptedBy::NotAllowed, time);
         };
@@ -148,7 +148,7 @@ impl Draft<'_> {
             return self.end_unstarted(at, self.too_many_open(), InterruptedBy::NotAllowed, time);
         }
         let expiry = self.run.options.approval_expiry;
-        self.open(at, ObligationKind::Approval { offer }, shown, expiry, time);
+        self.open(at, ObligationKind::Approval { offer }, shown, deciders, expiry, time);
     }
 
     /// Nobody has to be asked (any more): the call may start, here or outside.
@@ -158,24 +158,24 @@ impl Draft<'_> {
         tool: &Arc<ToolRef>,
         arguments: Digest,
         by: GrantedBy,
-        shown: Option<Shown>,
+        view: Option<View>,
         time: Time,
     ) {
         if tool.external && self.is_full() {
             return self.end(at, self.too_many_open(), time);
         }
         self.grant_for(at, tool.fingerprint, arguments, by, None, time);
-        match (tool.external, shown) {
-            (true, Some(shown)) => self.hand_out(at, shown, time),
-            (true, None) => self.ask(at, None, None, time),
+        match (tool.external, view) {
+            (true, Some(view)) => self.hand_out(at, view.shown, view.deciders, time),
+            (true, None) => self.ask(at, None, time),
             (false, _) => self.fresh = Some(at),
         }
     }
 
     /// Announces a granted call to whoever executes it outside.
-    pub(super) fn hand_out(&mut self, at: usize, shown: Shown, time: Time) {
+    pub(super) fn hand_out(&mut self, at: usize, shown: Shown, deciders: Vec<Principal>, time: Time) {
         let expiry = self.run.options.external_expiry;
-        self.open(at, ObligationKind::External, shown, expiry, time);
+        self.open(at, ObligationKind::External, shown, deciders, expiry, time);
     }
 
     pub(super) fn is_full(&self) -> bool {

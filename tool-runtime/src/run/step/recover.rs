@@ -39,7 +39,7 @@ impl Draft<'_> {
             if call.tool.as_ref().is_some_and(|tool| tool.is_repeatable()) {
                 self.grant(at, GrantedBy::Rerun, None, time);
             } else {
-                self.open(at, ObligationKind::Reconcile, Shown::of_running(call), None, time);
+                self.open(at, ObligationKind::Reconcile, Shown::of_running(call), Vec::new(), None, time);
             }
         }
         self.schedule(time);
