@@ -219,6 +219,10 @@ pub(super) fn accepted(call: &CallId, tool: Arc<ToolRef>, text: &Arc<str>, says:
     };
     let view = View { shown: shown(&tool, text), offer: None, deciders: Vec::new() };
     let finding = Finding::Accepted(Box::new(Accepted { tool, verdict, view: Some(view) }));
+    found(call, text, finding)
+}
+
+fn found(call: &CallId, text: &Arc<str>, finding: Finding) -> Inspection {
     Inspection {
         call: call.clone(),
         text: Arc::clone(text),
@@ -231,14 +235,7 @@ pub(super) fn accepted(call: &CallId, tool: Arc<ToolRef>, text: &Arc<str>, says:
 
 pub(super) fn rejected(call: &CallId, text: &Arc<str>) -> Inspection {
     let finding = Finding::Ended(CallResult::Rejected { feedback: feedback() });
-    Inspection {
-        call: call.clone(),
-        text: Arc::clone(text),
-        arguments: digest(text),
-        normalized: None,
-        tool: None,
-        finding,
-    }
+    found(call, text, finding)
 }
 
 pub(super) fn feedback() -> Rejection {
