@@ -178,6 +178,21 @@ pub(crate) fn derive(
     }
 }
 
+/// `#[derive(DynamicInput)]`.
+pub(crate) fn dynamic_input(item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let item = match syn::parse2::<DeriveInput>(item) {
+        Ok(item) => item,
+        Err(error) => return error.into_compile_error(),
+    };
+    let Some(input) = signature::input(&item, &mut errors) else { return errors.finish() };
+    check::input(&input, &mut errors);
+    let mut out: TokenStream = expand::contexts(&input).into_iter().collect();
+    out.extend(if errors.count() == 0 { expand::input::expand(&input) } else { expand::input::stub(&input) });
+    out.extend(errors.finish());
+    out
+}
+
 /// Checks, and either expands or stands in and complains.
 fn finish(tool: &Tool, mut errors: Errors, stub: bool) -> TokenStream {
     check::check(tool, &mut errors);

@@ -63,6 +63,13 @@ pub(crate) struct Arg {
     pub(crate) attrs: ParamAttrs,
 }
 
+impl Arg {
+    /// Whether its own fields are judged.
+    pub(crate) fn is_nested(&self) -> bool {
+        self.attrs.dynamic.as_ref().is_some_and(|dynamic| dynamic.nested.is_some())
+    }
+}
+
 impl Tool {
     /// The parameters that are decoded.
     pub(crate) fn args(&self) -> impl Iterator<Item = &Arg> {
@@ -105,6 +112,11 @@ impl Tool {
     /// Whether validators, or a check, are asked before a call is accepted.
     pub(crate) fn is_asking(&self) -> bool {
         self.options.check.is_some() || self.args().any(|arg| arg.attrs.dynamic.is_some())
+    }
+
+    /// The types of the parameters whose own fields are judged, in order.
+    pub(crate) fn nested(&self) -> impl Iterator<Item = &Type> {
+        self.args().filter(|arg| arg.is_nested()).map(|arg| &arg.ty)
     }
 
     /// The type of what the validator of the parameter `ident` knows: `BookFlightArrival` for `arrival` of `book_flight`.

@@ -2,6 +2,7 @@
 
 mod checks;
 mod edges;
+mod nested;
 mod shapes;
 
 use futures_util::FutureExt;

@@ -28,6 +28,15 @@ pub(crate) fn check(tool: &Tool, errors: &mut Errors) {
     }
 }
 
+/// The same of a struct that is nested.
+pub(crate) fn input(input: &Tool, errors: &mut Errors) {
+    parameters(input, errors);
+    dynamic::check(input, errors);
+    for arg in input.args() {
+        limits::check(arg, errors);
+    }
+}
+
 /// A name is what every provider accepts: `[A-Za-z0-9_-]{1,64}`.
 fn name(tool: &Tool, errors: &mut Errors) {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';

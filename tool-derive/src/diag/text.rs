@@ -53,6 +53,15 @@ pub(crate) const DYNAMIC_SECRET: &str =
 pub(crate) const NO_VALIDATOR: &str =
     "a dynamic parameter needs a validator: name its function with `#[dynamic(validate = path)]`";
 pub(crate) const VALIDATOR: &str = "expected the path of a function, such as `departure` or `rules::departure`";
+pub(crate) const NESTED_VALIDATE: &str =
+    "the fields of a nested parameter have validators of their own: leave out `validate`, or `nested`";
+pub(crate) const NESTED_HINTS: &str =
+    "a nested parameter has no validator that could see them: hints go on the fields of its type";
+pub(crate) const NESTED_ARG: &str =
+    "a nested parameter is an object whose fields say what they can be: only `rename` goes with `nested`";
+pub(crate) const INPUT: &str = "`DynamicInput` can be derived for a struct with named fields";
+pub(crate) const INPUT_GENERIC: &str = "a nested input has one type, so it cannot be generic: write out the types";
+pub(crate) const INPUT_OPTIONS: &str = "expected options in parentheses, such as `#[dynamic_input(state = Workspace)]`";
 pub(crate) const ROLE_ARGS: &str = "this attribute takes no options";
 pub(crate) const ARG_LIST: &str = "expected options in parentheses, such as `#[arg(default = 3)]`";
 pub(crate) const CFG: &str =

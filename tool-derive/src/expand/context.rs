@@ -87,7 +87,8 @@ fn usable(ty: &Type) -> bool {
 /// Every context, each name once.
 fn all(tool: &Tool) -> Vec<Context<'_>> {
     let mut names = HashSet::new();
-    let fields = tool.args().filter_map(|arg| Some(context(tool, arg, arg.attrs.dynamic.as_ref()?)));
+    let judged = tool.args().filter(|arg| !arg.is_nested());
+    let fields = judged.filter_map(|arg| Some(context(tool, arg, arg.attrs.dynamic.as_ref()?)));
     let check = tool.options.check.iter().map(|_| of_check(tool));
     fields.chain(check).filter(|context| names.insert(context.name.clone())).collect()
 }
@@ -132,7 +133,7 @@ pub(crate) fn contexts(tool: &Tool) -> Vec<TokenStream> {
             };
             quote!(#[doc = #doc] pub #ident: #ty)
         });
-        let doc = format!("What {of} of the tool `{}` knows.", tool.name);
+        let doc = format!("What {of} of `{}` knows.", tool.name);
         quote! {
             #[doc = #doc]
             #[derive(::core::clone::Clone, ::core::marker::Copy)]

@@ -6,7 +6,7 @@ use syn::spanned::Spanned as _;
 
 use super::{
     context::{Context, context, of_check},
-    evidence, hidden,
+    as_input, evidence, hidden,
     start::executed,
     work::{begun, called, taken},
 };
@@ -19,24 +19,53 @@ use crate::{
 /// All of it.
 pub(super) fn validators(tool: &Tool) -> TokenStream {
     let marker = &tool.marker;
-    let types = taken(tool);
-    let (keeps, order) = (tool.args().map(keep), Graph::of(tool).order());
-    let args: Vec<&Arg> = tool.args().collect();
-    let dynamic = || order.iter().filter_map(|&place| Some((place, args[place], args[place].attrs.dynamic.as_ref()?)));
-    let nodes = dynamic().map(|(place, _, dynamic)| node(&args, place, dynamic));
-    let asked = dynamic().filter_map(|(_, arg, dynamic)| {
-        let path = dynamic.validate.as_ref()?;
-        Some(asked(tool, path, arg, &context(tool, arg, dynamic)))
+    let types = states(tool);
+    let first = taken(tool).count();
+    let asking = asking(tool, &quote!(Self::States<'a>), |nested| {
+        let index = syn::Index::from(first + nested);
+        quote!(#index)
     });
-    let [node, given, known] = ["node", "_given", "_known"].map(hidden);
-    let arms = asked.enumerate().map(|(index, asked)| quote!(#index => #asked,));
     let check = tool.options.check.as_ref().map(|path| checked(tool, path));
     let begin = begin(tool);
     quote! {
         #[automatically_derived]
         impl __rt::Validators for #marker {
-            type States<'a> = (#(&'a #types,)*);
+            type States<'a> = (#(#types,)*);
 
+            #asking
+            #check
+            #begin
+        }
+    }
+}
+
+/// The types of what a tool takes of the state, for itself and then for its nested parameters.
+pub(super) fn states(tool: &Tool) -> impl Iterator<Item = TokenStream> {
+    let nested = tool.nested().map(|ty| {
+        let input = as_input(ty);
+        quote_spanned!(ty.span()=> <#input::Wants as __rt::Wanted>::Given<'a>)
+    });
+    taken(tool).map(|ty| quote!(&'a #ty)).chain(nested)
+}
+
+/// `KEEPS`, `NODES` and `ask`, which knows `states`; `lent` is the place in these of what a nested parameter takes.
+pub(super) fn asking(tool: &Tool, states: &TokenStream, lent: impl Fn(usize) -> TokenStream) -> TokenStream {
+    let (keeps, order) = (tool.args().map(keep), Graph::of(tool).order());
+    let args: Vec<&Arg> = tool.args().collect();
+    let dynamic = || order.iter().filter_map(|&place| Some((place, args[place], args[place].attrs.dynamic.as_ref()?)));
+    let nodes = dynamic().map(|(place, _, dynamic)| node(&args, place, dynamic));
+    let [node, given, known] = ["node", "_given", "_known"].map(hidden);
+    let asked = dynamic().filter_map(|(place, arg, dynamic)| {
+        if arg.is_nested() {
+            let lent = lent(args[..place].iter().filter(|arg| arg.is_nested()).count());
+            let (name, input) = (&arg.name, as_input(&arg.ty));
+            return Some(quote_spanned!(arg.ty.span()=> #input::judge(#name, #known, &#known.states.#lent)));
+        }
+        let path = dynamic.validate.as_ref()?;
+        Some(asked(tool, path, arg, &context(tool, arg, dynamic)))
+    });
+    let arms = asked.enumerate().map(|(index, asked)| quote!(#index => #asked,));
+    quote! {
             const KEEPS: &'static [__rt::Keep] = {
                 #[allow(unused_imports)]
                 use __rt::NotKeeping as _;
@@ -48,7 +77,7 @@ pub(super) fn validators(tool: &Tool) -> TokenStream {
             fn ask<'a: 'b, 'b>(
                 #node: ::core::primitive::usize,
                 #given: ::core::option::Option<__rt::Kept>,
-                #known: __rt::Known<'b, Self::States<'a>>,
+                #known: __rt::Known<'b, #states>,
             ) -> __rt::Asking<'b> {
                 #[allow(unused_imports)]
                 use __rt::{Later as _, NoAsk as _, NoValidator as _};
@@ -57,15 +86,15 @@ pub(super) fn validators(tool: &Tool) -> TokenStream {
                     _ => ::core::unreachable!("there are as many validators as nodes"),
                 }
             }
-
-            #check
-            #begin
-        }
     }
 }
 
 /// The evidence that validators can look at a parameter.
 fn keep(arg: &Arg) -> TokenStream {
+    if arg.is_nested() {
+        let input = as_input(&arg.ty);
+        return quote_spanned!(arg.ty.span()=> #input::KEEP);
+    }
     let kind = evidence(&arg.ty, "Keeping");
     let method = Ident::new(if arg.attrs.dynamic.is_some() { "dynamic" } else { "fixed" }, Span::call_site());
     quote_spanned!(arg.ty.span()=> #kind::KIND.#method())
@@ -112,6 +141,7 @@ fn begin(tool: &Tool) -> TokenStream {
     let [input, states, cx] = ["_input", "_states", "_cx"].map(hidden);
     let marker = &tool.marker;
     let each: Vec<_> = (0..taken(tool).count()).map(|index| hidden(&format!("state{index}"))).collect();
+    let rest = tool.nested().next().map(|_| quote!(..));
     let work = match &tool.body {
         Body::Fn(function) => called(tool, function),
         Body::Struct => executed(tool, each.first().map(ToTokens::into_token_stream)),
@@ -120,7 +150,7 @@ fn begin(tool: &Tool) -> TokenStream {
     quote! {
         #[allow(unused_variables)]
         fn begin<'a>(#input: #marker, #states: Self::States<'a>, #cx: &'a __rt::Context) -> __rt::Started<'a> {
-            let (#(#each,)*) = #states;
+            let (#(#each,)* #rest) = #states;
             #begun
         }
     }

@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Lit, spanned::Spanned as _};
 
-use super::{evidence, hidden};
+use super::{as_input, evidence, hidden};
 use crate::{
     check::limits::literal,
     model::{Arg, Tool},
@@ -60,6 +60,10 @@ fn field(index: usize, arg: &Arg) -> (TokenStream, TokenStream) {
         Some(doc) => doc.into_token_stream(),
         None => quote!(""),
     };
+    if arg.is_nested() {
+        let input = as_input(ty);
+        return (TokenStream::new(), quote_spanned!(ty.span()=> #input::FIELD.named(#name, #doc)));
+    }
     let typed = evidence(ty, "Typed");
     let constructor = match arg.attrs.secret {
         Some(_) => quote_spanned!(ty.span()=> #typed::secret(#name, #doc)),

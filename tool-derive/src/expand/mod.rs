@@ -4,6 +4,7 @@
 mod context;
 mod dynamic;
 pub(crate) mod fields;
+pub(crate) mod input;
 pub(crate) mod options;
 pub(crate) mod provide;
 mod start;
@@ -136,6 +137,12 @@ pub(crate) fn stub(tool: &Tool) -> TokenStream {
             #accessors
         };
     }
+}
+
+/// A type as one whose fields are judged. That it is not is said at the type, in the same words by all that ask, so it is one
+/// error.
+pub(crate) fn as_input(ty: &syn::Type) -> TokenStream {
+    quote_spanned!(ty.span()=> <#ty as __rt::DynamicInput>)
 }
 
 /// `tokens` as an expression whose errors point at `ty`.

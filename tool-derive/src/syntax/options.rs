@@ -1,7 +1,7 @@
 //! `#[tool(…)]`: what it says.
 
 use proc_macro2::{Span, TokenStream};
-use syn::{Expr, Ident, Lit, LitStr, Path, Type, parse::ParseStream};
+use syn::{Attribute, Expr, Ident, Lit, LitStr, Meta, Path, Type, parse::ParseStream};
 
 use super::{
     dynamic::{Validator, validator},
@@ -128,6 +128,30 @@ impl Options {
             _ => self.meta = meta(key, input, errors)?,
         }
         Ok(())
+    }
+}
+
+/// Every option of `#[dynamic_input]`.
+const INPUT: Keys = Keys { of: " of `dynamic_input`", known: &["state", "crate"], many: "" };
+
+impl Options {
+    /// Reads `#[dynamic_input(…)]` among `attrs`.
+    pub(crate) fn of_input(attrs: &[Attribute], errors: &mut Errors) -> Self {
+        let mut options = Self::default();
+        let mut own = attrs.iter().filter(|attr| attr.path().is_ident("dynamic_input"));
+        match own.next().map(|attr| (attr, &attr.meta)) {
+            Some((_, Meta::List(list))) => {
+                grammar::options(list.tokens.clone(), &INPUT, errors, |word, key, input, errors| {
+                    options.option(word, key, input, errors)
+                });
+            }
+            Some((attr, _)) => errors.over(attr, text::INPUT_OPTIONS),
+            None => {}
+        }
+        for again in own {
+            errors.over(again.path(), text::twice("dynamic_input"));
+        }
+        options
     }
 }
 

@@ -2,7 +2,7 @@
 
 use quote::quote;
 use syn::{
-    Attribute, Fields, FnArg, GenericParam, Generics, Ident, ItemStruct, Pat, PatType, ReceiverKind, ReturnType,
+    Attribute, Data, DeriveInput, Fields, FnArg, GenericParam, Generics, Ident, ItemStruct, Pat, PatType, ReceiverKind, ReturnType,
     Safety, Type, ext::IdentExt, spanned::Spanned as _,
 };
 
@@ -97,25 +97,8 @@ pub(crate) fn structure(item: &ItemStruct, options: Options, errors: &mut Errors
     if !item.generics.params.is_empty() {
         errors.over(&item.generics.params, text::GENERIC);
     }
-    let mut inputs = Vec::new();
-    match &item.fields {
-        Fields::Named(fields) => {
-            for field in &fields.named {
-                let Some(ident) = &field.ident else { continue };
-                let attrs = ParamAttrs::parse(&field.attrs, errors);
-                if let Some(role) = attrs.role.as_ref().filter(|role| role.value != Role::Arg) {
-                    errors.at(role.span, text::FIELD_ROLE);
-                    continue;
-                }
-                if item.generics.params.is_empty() {
-                    owned(&field.ty, errors);
-                }
-                inputs.push(arg(ident, &field.ty, &field.attrs, attrs));
-            }
-        }
-        Fields::Unit => {}
-        Fields::Unnamed(fields) => errors.over(fields, text::TUPLE_STRUCT),
-    }
+    let is_generic = !item.generics.params.is_empty();
+    let inputs = fields(&item.fields, is_generic, text::TUPLE_STRUCT, errors);
     Tool {
         name: name(&options, &item.ident),
         description: description(&options, &item.attrs),
@@ -126,6 +109,57 @@ pub(crate) fn structure(item: &ItemStruct, options: Options, errors: &mut Errors
         inputs,
         body: Body::Struct,
     }
+}
+
+/// A struct that is nested, as far as it is like a tool; `None` when it is none.
+pub(crate) fn input(item: &DeriveInput, errors: &mut Errors) -> Option<Tool> {
+    let options = Options::of_input(&item.attrs, errors);
+    let Data::Struct(data) = &item.data else {
+        errors.over(&item.ident, text::INPUT);
+        return None;
+    };
+    if !item.generics.params.is_empty() {
+        errors.over(&item.generics.params, text::INPUT_GENERIC);
+        return None;
+    }
+    let before = errors.count();
+    let inputs = fields(&data.fields, false, text::INPUT, errors);
+    Some(Tool {
+        name: name(&options, &item.ident),
+        description: None,
+        sound: errors.count() == before,
+        marker: item.ident.clone(),
+        vis: item.vis.clone(),
+        options,
+        inputs,
+        body: Body::Struct,
+    })
+}
+
+/// The fields of a struct; `tuple` is said of fields without names.
+fn fields(fields: &Fields, is_generic: bool, tuple: &str, errors: &mut Errors) -> Vec<Input> {
+    let named = match fields {
+        Fields::Named(fields) => &fields.named,
+        Fields::Unit => return Vec::new(),
+        Fields::Unnamed(fields) => {
+            errors.over(fields, tuple);
+            return Vec::new();
+        }
+    };
+    let mut inputs = Vec::new();
+    for field in named {
+        let Some(ident) = &field.ident else { continue };
+        let attrs = ParamAttrs::parse(&field.attrs, errors);
+        if let Some(role) = attrs.role.as_ref().filter(|role| role.value != Role::Arg) {
+            errors.at(role.span, text::FIELD_ROLE);
+            continue;
+        }
+        if !is_generic {
+            owned(&field.ty, errors);
+        }
+        inputs.push(arg(ident, &field.ty, &field.attrs, attrs));
+    }
+    inputs
 }
 
 fn parameter(param: &PatType, errors: &mut Errors) -> Option<Input> {

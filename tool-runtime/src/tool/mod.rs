@@ -41,7 +41,7 @@ pub(crate) use describe::output as output_schema;
 pub(crate) use diagnose::duplicate;
 #[cfg(feature = "agent")]
 pub(crate) use diagnose::{fitting, read_as};
-pub use dynamic::{IntoVerdict, Verdict};
+pub use dynamic::{DynamicInput, IntoVerdict, Verdict};
 pub use executor::{Alone, Executing, ExecutingWith, Executor, Idle, NotExecuting, With};
 pub use failure::{Failure, ToolError};
 pub use field::{AnyGiven, Field, Given, Param, Typed};

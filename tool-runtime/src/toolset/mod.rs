@@ -25,7 +25,7 @@ pub use calls::{CallOf, Held, not_available};
 pub use collect::{CollectError, States};
 #[cfg(feature = "collect")]
 #[doc(hidden)]
-pub use collect::{Collected, need};
+pub use collect::{Collect, Collected, need};
 pub use dispatch::run;
 #[cfg(feature = "agent")]
 pub(crate) use dispatch::{accepted, panicked};

@@ -98,6 +98,24 @@ impl Unkeepable {
     }
 }
 
+/// Tells a struct that can be an input of its own from one that holds something it cannot, which is reported at its field: an
+/// inherent constant is found before a trait's.
+#[derive(Debug)]
+pub struct Whole<T>(PhantomData<fn() -> T>);
+
+impl<T: Send + Sync + 'static> Whole<T> {
+    /// The evidence.
+    pub const KEEP: Keep = keep::<T>();
+}
+
+/// What stands in for a struct that cannot be an input.
+pub trait NotWhole {
+    /// Nothing.
+    const KEEP: Keep = Unkeepable.fixed();
+}
+
+impl<T> NotWhole for Whole<T> {}
+
 const fn keep<T: Send + Sync + 'static>() -> Keep {
     Keep {
         take: |place| place.downcast_mut::<Option<T>>()?.take().map(|value| Box::new(value) as Kept),
