@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use tool_runtime::{Context, DynamicInput, Provide, Verdict, tool, toolset};
+use tool_runtime::{Context, DynamicInput, Provide, Tool as _, Verdict, tool, tool::Refused, toolset};
 
 use super::call;
 
@@ -149,6 +149,19 @@ fn a_wrong_object_is_its_own_mistake() {
     assert!(told["problems"].is_array(), "{told:#}");
 }
 
+#[test]
+fn accepted_arguments_are_read_as_one_input() {
+    let read = |arguments: &str| journey::decode(arguments, &Context::new("c"));
+    let seat = r#""seat": { "row": 3 }"#;
+    let input = read(&format!(r#"{{ "nights": 1, "there": {{ "class": 1, "from": "a", "to": "b", {seat} }} }}"#));
+    let journey { outbound, nights, .. } = input.unwrap();
+    assert_eq!((&*outbound.to, outbound.seat.row, nights), ("b", 3, 1));
+    let Err(Refused::Arguments(told)) = read(&format!(r#"{{ "nights": 1, "there": {{ "class": 1, {seat} }} }}"#)) else {
+        panic!()
+    };
+    assert!(told.to_json()["validationResults"]["there"]["problems"][0].as_str().unwrap().contains("from"), "{told}");
+}
+
 #[tokio::test]
 async fn what_is_normalised_is_written_back() {
     let tools = toolset!(app(); journey);
@@ -158,7 +171,7 @@ async fn what_is_normalised_is_written_back() {
     let expected = r#"{"there":{"class":2,"seat":{"window":true,"row":2},"from":"Rome","to":"x"},"note":"n","nights":1}"#;
     assert_eq!(started.normalized.as_deref(), Some(expected));
     let output = started.work.await.unwrap();
-    let told = output.told_json_for_test();
+    let told = format!("{:?}", output.for_model());
     assert!(told.contains("`there.from` is understood as"), "{told}");
 }
 

@@ -33,6 +33,9 @@ pub(crate) fn input(input: &Tool, errors: &mut Errors) {
     parameters(input, errors);
     dynamic::check(input, errors);
     for arg in input.args() {
+        if let Some(span) = arg.attrs.secret {
+            errors.at(span, text::INPUT_SECRET);
+        }
         limits::check(arg, errors);
     }
 }

@@ -60,6 +60,8 @@ pub(crate) const NESTED_HINTS: &str =
 pub(crate) const NESTED_ARG: &str =
     "a nested parameter is an object whose fields say what they can be: only `rename` goes with `nested`";
 pub(crate) const INPUT: &str = "`DynamicInput` can be derived for a struct with named fields";
+pub(crate) const INPUT_SECRET: &str =
+    "the application gives secrets to a tool, not to what is nested in it: make it a parameter of the tool";
 pub(crate) const INPUT_GENERIC: &str = "a nested input has one type, so it cannot be generic: write out the types";
 pub(crate) const INPUT_OPTIONS: &str = "expected options in parentheses, such as `#[dynamic_input(state = Workspace)]`";
 pub(crate) const ROLE_ARGS: &str = "this attribute takes no options";

@@ -134,11 +134,14 @@ impl Field {
         self
     }
 
-    /// A parameter that is an object whose own fields are judged: nothing of it is read here but its length.
-    pub(super) const fn nested(schema: fn(&mut SchemaGenerator) -> schemars::Schema) -> Self {
+    /// A parameter that is an object whose own fields are judged.
+    pub(super) const fn nested(
+        read: fn(&mut dyn Any, &str) -> Result<usize, serde_json::Error>,
+        schema: fn(&mut SchemaGenerator) -> schemars::Schema,
+    ) -> Self {
         Self {
             param: Param::new("", ""),
-            read: |_, text| length(text),
+            read,
             absent: |_| false,
             schema,
             optional: || false,
@@ -207,6 +210,23 @@ impl<T: 'static> AnyGiven for Given<T> {
 fn read<T: ToolInput + 'static>(place: &mut dyn Any, text: &str) -> Result<usize, serde_json::Error> {
     let (value, length) = T::read(text)?;
     put(place, Some(value));
+    Ok(length)
+}
+
+/// The place of a value that somebody else will read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Skipped;
+
+/// Reads the object at the start of `text` with `whole`, unless it is to be skipped; returns its length.
+pub(super) fn read_nested<T: 'static>(
+    place: &mut dyn Any,
+    text: &str,
+    whole: impl FnOnce(&str) -> Result<T, serde_json::Error>,
+) -> Result<usize, serde_json::Error> {
+    let length = length(text)?;
+    if !place.is::<Skipped>() {
+        put(place, Some(whole(&text[..length])?));
+    }
     Ok(length)
 }
 

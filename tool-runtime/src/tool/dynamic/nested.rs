@@ -1,6 +1,7 @@
 //! An object among the parameters, whose own fields are judged each by itself.
 
 use futures_util::FutureExt;
+use serde::de::Error as _;
 
 use super::{
     Asking, Board, Keep, Known, Node, Raw, Settled, Shape as _, Wanted,
@@ -12,7 +13,7 @@ use super::{
 };
 use crate::feedback::{Problem, Report};
 use crate::json;
-use crate::tool::{Context, Def, Field, Refused, Values, describe};
+use crate::tool::{Context, Def, Field, Refused, Values, describe, field::read_nested};
 
 /// A struct whose fields are judged one by one, as parameters are. `#[derive(DynamicInput)]` implements it.
 #[diagnostic::on_unimplemented(
@@ -38,8 +39,10 @@ pub trait DynamicInput: Sized + 'static {
     const NODES: &'static [Node];
     /// A parameter of this type.
     #[doc(hidden)]
-    const FIELD: Field =
-        Field::nested(|generator| describe::object(Self::def().fields, generator, |_, _| {}).into());
+    const FIELD: Field = Field::nested(
+        |place, text| read_nested(place, text, whole::<Self>),
+        |generator| describe::object(Self::def().fields, generator, |_, _| {}).into(),
+    );
 
     /// The declaration.
     #[doc(hidden)]
@@ -64,6 +67,15 @@ pub trait DynamicInput: Sized + 'static {
 
 /// What an input takes of the application's state.
 pub type Lent<'a, T> = <<T as DynamicInput>::Wants as Wanted>::Given<'a>;
+
+/// Reads an object that needs nobody's judgement any more.
+fn whole<T: DynamicInput>(text: &str) -> Result<T, serde_json::Error> {
+    match T::Values::read(T::def(), text, &Context::new("")) {
+        Ok(values) => Ok(T::input(values)),
+        Err(Refused::Arguments(rejection)) => Err(serde_json::Error::custom(rejection.lines().join("; "))),
+        Err(Refused::Failed(failure)) => Err(serde_json::Error::custom(failure.for_log())),
+    }
+}
 
 async fn settle<T: DynamicInput>(text: &str, place: String, states: &Lent<'_, T>, cx: &Context) -> Settled {
     match attempt::<T>(text, &place, states, cx).await {

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::feedback::{Problem, Rejection};
 use crate::json;
-use crate::tool::{Context, Refused, Started, Tool, Values, slots::Slot};
+use crate::tool::{Context, Refused, Started, Tool, Values, field::Skipped, slots::Slot};
 
 /// The validators of a tool with dynamic parameters. `#[tool]` implements it.
 pub trait Validators: Tool {
@@ -194,7 +194,11 @@ fn take<V: Values>(
     let mut each = Vec::with_capacity(fields.len());
     V::each(&mut places, &mut each);
     let reading = {
-        let slots = fields.iter().zip(&mut each).map(|(field, place)| Slot::new(field, &mut **place));
+        let mut skipped = vec![Skipped; fields.len()];
+        let slots = fields.iter().zip(&mut each).zip(&mut skipped).map(|((field, place), skipped)| {
+            // Who judges the fields of a nested object reads them, too.
+            Slot::new(field, if field.nested { skipped } else { &mut **place })
+        });
         read(shape, at, text, cx, &mut slots.collect::<Vec<_>>())?
     };
     let values = each.into_iter().zip(keeps).map(|(place, keep)| (keep.take)(place)).collect();
