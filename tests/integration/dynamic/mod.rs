@@ -2,6 +2,7 @@
 
 mod checks;
 mod edges;
+mod enums;
 mod nested;
 mod shapes;
 

@@ -56,7 +56,8 @@ pub(super) fn context<'t>(tool: &'t Tool, own: &'t Arg, dynamic: &'t Dynamic) ->
     dynamic.requires.iter().for_each(|name| add(name, Source::Value));
     dynamic.after.iter().for_each(|name| add(name, Source::Maybe));
     dynamic.hints.iter().for_each(|name| add(name, |_, arg| Source::Raw(arg)));
-    let fixed = tool.args().filter(|arg| arg.attrs.dynamic.is_none() && arg.attrs.secret.is_none());
+    let shown = |arg: &&Arg| arg.attrs.dynamic.is_none() && arg.attrs.secret.is_none() && arg.tag.is_none();
+    let fixed = tool.args().filter(shown);
     fixed.for_each(|arg| add(&arg.ident, Source::Value));
     known.extend(states(tool));
     Context { name: tool.context(&own.ident), of: format!("the validator of `{}`", own.name), known }
@@ -111,6 +112,11 @@ pub(super) fn private(tool: &Tool, name: &str) -> Ident {
 
 /// The structs.
 pub(crate) fn contexts(tool: &Tool) -> Vec<TokenStream> {
+    let variants = tool.variants().flat_map(|(_, variant)| contexts_of(variant));
+    contexts_of(tool).into_iter().chain(variants).collect()
+}
+
+fn contexts_of(tool: &Tool) -> Vec<TokenStream> {
     let (vis, runtime) = (&tool.vis, tool.runtime());
     let [call, state] = ["call", "state"].map(|name| private(tool, name));
     let owner: Vec<_> = tool.owner().filter(|ty| borrowed(ty, true).is_none()).into_iter().collect();
@@ -178,7 +184,8 @@ pub(super) fn accessors(tool: &Tool) -> TokenStream {
             }
         }
     });
-    each.collect()
+    let variants = tool.variants().map(|(_, variant)| accessors(variant));
+    each.chain(variants).collect()
 }
 
 impl Context<'_> {

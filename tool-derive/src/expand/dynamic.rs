@@ -8,6 +8,7 @@ use super::{
     context::{Context, context, of_check},
     as_input, evidence, hidden,
     start::executed,
+    union,
     work::{begun, called, taken},
 };
 use crate::{
@@ -18,6 +19,9 @@ use crate::{
 
 /// All of it.
 pub(super) fn validators(tool: &Tool) -> TokenStream {
+    if tool.union.is_some() {
+        return union::implementation(tool);
+    }
     let marker = &tool.marker;
     let types = states(tool);
     let first = taken(tool).count();
@@ -39,13 +43,14 @@ pub(super) fn validators(tool: &Tool) -> TokenStream {
     }
 }
 
-/// The types of what a tool takes of the state, for itself and then for its nested parameters.
+/// The types of what a tool takes of the state, for itself and then for its nested parameters, or its variants.
 pub(super) fn states(tool: &Tool) -> impl Iterator<Item = TokenStream> {
-    let nested = tool.nested().map(|ty| {
+    let variants = union::variants(tool).map(|ident| quote!(__rt::Lent<'a, #ident>));
+    let nested = tool.nested().filter(|_| tool.union.is_none()).map(|ty| {
         let input = as_input(ty);
         quote_spanned!(ty.span()=> <#input::Wants as __rt::Wanted>::Given<'a>)
     });
-    taken(tool).map(|ty| quote!(&'a #ty)).chain(nested)
+    taken(tool).map(|ty| quote!(&'a #ty)).chain(nested).chain(variants)
 }
 
 /// `KEEPS`, `NODES` and `ask`, which knows `states`; `lent` is the place in these of what a nested parameter takes.
@@ -91,6 +96,9 @@ pub(super) fn asking(tool: &Tool, states: &TokenStream, lent: impl Fn(usize) -> 
 
 /// The evidence that validators can look at a parameter.
 fn keep(arg: &Arg) -> TokenStream {
+    if arg.tag.is_some() {
+        return quote!(__rt::Tag::KEEP);
+    }
     if arg.is_nested() {
         let input = as_input(&arg.ty);
         return quote_spanned!(arg.ty.span()=> #input::KEEP);
@@ -118,7 +126,7 @@ fn asked(tool: &Tool, path: &Validator, arg: &Arg, context: &Context<'_>) -> Tok
 }
 
 /// `Validators::check`.
-fn checked(tool: &Tool, path: &Validator) -> TokenStream {
+pub(super) fn checked(tool: &Tool, path: &Validator) -> TokenStream {
     let [input, known] = ["_input", "_known"].map(hidden);
     let (marker, span) = (&tool.marker, last(&path.path));
     let context = of_check(tool);
@@ -137,11 +145,11 @@ fn checked(tool: &Tool, path: &Validator) -> TokenStream {
 }
 
 /// `Validators::begin`.
-fn begin(tool: &Tool) -> TokenStream {
+pub(super) fn begin(tool: &Tool) -> TokenStream {
     let [input, states, cx] = ["_input", "_states", "_cx"].map(hidden);
     let marker = &tool.marker;
     let each: Vec<_> = (0..taken(tool).count()).map(|index| hidden(&format!("state{index}"))).collect();
-    let rest = tool.nested().next().map(|_| quote!(..));
+    let rest = (tool.union.is_some() || tool.nested().next().is_some()).then(|| quote!(..));
     let work = match &tool.body {
         Body::Fn(function) => called(tool, function),
         Body::Struct => executed(tool, each.first().map(ToTokens::into_token_stream)),

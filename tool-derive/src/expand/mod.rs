@@ -9,6 +9,7 @@ pub(crate) mod options;
 pub(crate) mod provide;
 mod start;
 pub(crate) mod toolset;
+mod union;
 pub(crate) mod work;
 
 pub(crate) use context::contexts;
@@ -55,7 +56,8 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
     let Tool { marker, name, .. } = tool;
     let (statics, fields) = fields::fields(tool);
     let (executor, returned) = work::output(tool);
-    let input = fields::input(tool);
+    let (structs, declared) = (union::structs(tool), union::declared(tool));
+    let input = if tool.union.is_some() { union::values(tool) } else { fields::input(tool, |value| value) };
     let output = work::output_type(tool);
     let when = work::when(tool);
     let work = start::work(tool);
@@ -74,7 +76,7 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
             #statics
             #executor
             #when
-            static __DEF: __rt::Def = __rt::Def::new(#name, #description, #fields, #returned) #options #answer;
+            static __DEF: __rt::Def = __rt::Def::new(#name, #description, #fields, #returned) #declared #options #answer;
 
             #[automatically_derived]
             impl __rt::Tool for #marker {
@@ -90,6 +92,7 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
                 #input
             }
 
+            #structs
             #work
             #collected
             #accessors

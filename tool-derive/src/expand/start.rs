@@ -157,12 +157,26 @@ fn started(tool: &Tool, access: Access) -> (TokenStream, TokenStream) {
     let marker = &tool.marker;
     if tool.is_asking() {
         let types = dynamic::states(tool);
-        let nested = tool.nested().map(|ty| access.lent(ty, &state));
-        let values = taken(tool).map(|ty| access.of(ty, &state)).chain(nested);
+        let lent = |tool: &Tool| tool.nested().map(|ty| access.lent(ty, &state)).collect::<Vec<_>>();
+        let own = || taken(tool).map(|ty| access.of(ty, &state));
+        let inside: Vec<_> = match &tool.union {
+            Some(union) => {
+                // As `Wanted` puts them.
+                let own = own().next().unwrap_or_else(|| quote!(()));
+                let all = |(_, variant): &(_, Tool)| {
+                    let rest = lent(variant).into_iter().rev().fold(quote!(()), |rest, lent| quote!((#lent, #rest)));
+                    quote!((#own, #rest))
+                };
+                union.variants.iter().map(all).collect()
+            }
+            None => lent(tool),
+        };
+        let values = own().chain(inside);
+        let settling = quote::format_ident!("{}", if tool.union.is_some() { "Choosing" } else { "Settling" });
         let settled = quote! {
             #[allow(unused_imports)]
             use __rt::NotSettling as _;
-            __rt::Settling::<#marker, (#(#types,)*)>::settle(#text, (#(#values,)*), #cx)
+            __rt::#settling::<#marker, (#(#types,)*)>::settle(#text, (#(#values,)*), #cx)
         };
         return (quote!(Asking), settled);
     }

@@ -1,6 +1,6 @@
 //! From a function's signature, or a struct's fields, to a [`Tool`].
 
-use quote::quote;
+use quote::{ToTokens as _, quote};
 use syn::{
     Attribute, Data, DeriveInput, Fields, FnArg, GenericParam, Generics, Ident, ItemStruct, Pat, PatType, ReceiverKind, ReturnType,
     Safety, Type, ext::IdentExt, spanned::Spanned as _,
@@ -84,6 +84,8 @@ pub(crate) fn function(
         description: description(&options, &item.attrs),
         sound: errors.count() == before,
         vis: item.vis.clone(),
+        path: quote!(#marker),
+        union: None,
         marker,
         options,
         inputs,
@@ -105,6 +107,8 @@ pub(crate) fn structure(item: &ItemStruct, options: Options, errors: &mut Errors
         sound: errors.count() == before,
         marker: item.ident.clone(),
         vis: item.vis.clone(),
+        path: item.ident.to_token_stream(),
+        union: None,
         options,
         inputs,
         body: Body::Struct,
@@ -126,10 +130,12 @@ pub(crate) fn input(item: &DeriveInput, errors: &mut Errors) -> Option<Tool> {
     let inputs = fields(&data.fields, false, text::INPUT, errors);
     Some(Tool {
         name: name(&options, &item.ident),
-        description: None,
+        description: description(&options, &item.attrs),
         sound: errors.count() == before,
         marker: item.ident.clone(),
         vis: item.vis.clone(),
+        path: item.ident.to_token_stream(),
+        union: None,
         options,
         inputs,
         body: Body::Struct,
@@ -137,7 +143,7 @@ pub(crate) fn input(item: &DeriveInput, errors: &mut Errors) -> Option<Tool> {
 }
 
 /// The fields of a struct; `tuple` is said of fields without names.
-fn fields(fields: &Fields, is_generic: bool, tuple: &str, errors: &mut Errors) -> Vec<Input> {
+pub(super) fn fields(fields: &Fields, is_generic: bool, tuple: &str, errors: &mut Errors) -> Vec<Input> {
     let named = match fields {
         Fields::Named(fields) => &fields.named,
         Fields::Unit => return Vec::new(),
@@ -203,7 +209,7 @@ fn parameter(param: &PatType, errors: &mut Errors) -> Option<Input> {
 
 fn arg(ident: &Ident, ty: &Type, docs: &[Attribute], attrs: ParamAttrs) -> Input {
     let name = attrs.rename.as_ref().map_or_else(|| ident.unraw().to_string(), syn::LitStr::value);
-    Input::Arg(Box::new(Arg { ident: ident.clone(), ty: ty.clone(), name, doc: Doc::of(docs), attrs }))
+    Input::Arg(Box::new(Arg { ident: ident.clone(), ty: ty.clone(), name, doc: Doc::of(docs), attrs, tag: None }))
 }
 
 fn owned(ty: &Type, errors: &mut Errors) {
@@ -221,14 +227,14 @@ fn generics(generics: &Generics, errors: &mut Errors) {
     }
 }
 
-fn name(options: &Options, ident: &Ident) -> String {
+pub(super) fn name(options: &Options, ident: &Ident) -> String {
     match &options.name {
         Some(name) => name.value(),
         None => ident.unraw().to_string(),
     }
 }
 
-fn description(options: &Options, attrs: &[Attribute]) -> Option<Doc> {
+pub(super) fn description(options: &Options, attrs: &[Attribute]) -> Option<Doc> {
     match &options.description {
         Some(expr) => Doc::given(expr),
         None => Doc::of(attrs),

@@ -3,7 +3,7 @@
 use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::{Field, Param, Rule, def, field::Described, rule::Unit};
+use super::{Def, Field, Param, Rule, Union, def, field::Described, rule::Unit};
 use crate::schema::{Schema, needs_check};
 
 /// The schema of the arguments.
@@ -33,6 +33,43 @@ pub(super) fn input(fields: &[Field]) -> Input {
         schema.insert("$defs".to_owned(), Value::Object(definitions));
     }
     Input { schema: Schema::from_schemars(schema), guarded }
+}
+
+/// The schema of an input that is one of several.
+pub(super) fn union(union: &Union) -> Input {
+    let mut generator = generator();
+    let branches = union.variants.iter().map(|(_, def)| Value::Object(whole_object(def(), &mut generator)));
+    let branches: Vec<Value> = branches.collect();
+    let tags: Vec<&str> = union.variants.iter().map(|(tag, _)| *tag).collect();
+    let mut schema = tagged(union.tag, &tags);
+    schema.insert("oneOf".to_owned(), Value::Array(branches));
+    let definitions = generator.take_definitions(true);
+    if !definitions.is_empty() {
+        schema.insert("$defs".to_owned(), Value::Object(definitions));
+    }
+    // The variants are checked each by itself.
+    Input { schema: Schema::from_schemars(schema), guarded: false }
+}
+
+/// The schema of what `def` declares, as part of another.
+pub(super) fn whole_object(def: &Def, generator: &mut SchemaGenerator) -> Map<String, Value> {
+    let mut schema = object(def.fields, generator, |_, _| {});
+    if !def.description.is_empty() {
+        schema.insert("description".to_owned(), def.description.into());
+    }
+    schema
+}
+
+/// The schema of an object with the entry `tag`, which is one of `values`.
+pub(super) fn tagged(tag: &str, values: &[&str]) -> Map<String, Value> {
+    let Value::Object(schema) = json!({
+        "type": "object",
+        "properties": { tag: { "type": "string", "enum": values } },
+        "required": [tag],
+    }) else {
+        unreachable!("an object is written")
+    };
+    schema
 }
 
 /// The schema of an object with `fields`, whose definitions are those of `generator`; `each` sees those of the types.

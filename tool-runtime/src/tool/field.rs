@@ -154,6 +154,26 @@ impl Field {
         }
     }
 
+    /// The tag of a variant, whose value is known when the variant is.
+    pub(super) const fn tag(name: &'static str, schema: fn(&mut SchemaGenerator) -> schemars::Schema) -> Self {
+        Self {
+            param: Param::new(name, ""),
+            read: |place, text| {
+                put(place, Some(Tag));
+                length(text)
+            },
+            absent: |_| false,
+            schema,
+            optional: || false,
+            default: None,
+            default_json: None,
+            limits: &[],
+            secret: None,
+            dynamic: false,
+            nested: false,
+        }
+    }
+
     /// Gives it a name and a description.
     pub const fn named(mut self, name: &'static str, description: &'static str) -> Self {
         (self.param.name, self.param.description) = (name, description);
@@ -211,6 +231,22 @@ fn read<T: ToolInput + 'static>(place: &mut dyn Any, text: &str) -> Result<usize
     let (value, length) = T::read(text)?;
     put(place, Some(value));
     Ok(length)
+}
+
+/// The value of a tag, which says no more than that the variant is this one.
+#[derive(Clone, Copy, Debug)]
+pub struct Tag;
+
+impl Tag {
+    /// The tag as a field.
+    pub const fn field(name: &'static str, schema: fn(&mut SchemaGenerator) -> schemars::Schema) -> Field {
+        Field::tag(name, schema)
+    }
+
+    /// The schema of a tag with this value.
+    pub fn schema(value: &'static str) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "enum": [value] })
+    }
 }
 
 /// The place of a value that somebody else will read.

@@ -84,7 +84,7 @@ impl Collect<()> for States {
     fn needs(_: &mut Vec<(TypeId, &'static str)>) {}
 }
 
-impl<T: Sync + 'static> Collect<One<T>> for States {
+impl<T: 'static> Collect<One<T>> for States {
     fn taken(&self) -> &T {
         self.get()
     }

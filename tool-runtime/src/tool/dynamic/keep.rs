@@ -5,7 +5,7 @@ use std::{any::Any, fmt, marker::PhantomData};
 use serde::Serialize;
 
 use super::Kept;
-use crate::tool::ToolSecret;
+use crate::tool::{Tag, ToolSecret};
 
 /// The code that moves a parameter's value between the place where it was decoded, an `Option` of its type, and a board.
 #[derive(Clone, Copy)]
@@ -115,6 +115,11 @@ pub trait NotWhole {
 }
 
 impl<T> NotWhole for Whole<T> {}
+
+impl Tag {
+    /// The evidence.
+    pub const KEEP: Keep = keep::<Self>();
+}
 
 const fn keep<T: Send + Sync + 'static>() -> Keep {
     Keep {

@@ -7,7 +7,7 @@ use crate::tool::Provide;
 /// What is taken of a state: nothing (`()`), one type ([`One`]), or two such things (a pair).
 pub trait Wanted: 'static {
     /// It.
-    type Given<'a>: Send + Sync + Copy + 'a;
+    type Given<'a>: Copy + 'a;
 }
 
 /// A state of type `T`.
@@ -18,7 +18,7 @@ impl Wanted for () {
     type Given<'a> = ();
 }
 
-impl<T: Sync + 'static> Wanted for One<T> {
+impl<T: 'static> Wanted for One<T> {
     type Given<'a> = &'a T;
 }
 
@@ -32,18 +32,16 @@ pub trait Lend<W: Wanted> {
     fn lend(&self) -> W::Given<'_>;
 }
 
-#[diagnostic::do_not_recommend]
 impl<S> Lend<()> for S {
     fn lend(&self) {}
 }
 
-impl<S: Provide<T>, T: Sync + 'static> Lend<One<T>> for S {
+impl<S: Provide<T>, T: 'static> Lend<One<T>> for S {
     fn lend(&self) -> &T {
         self.provide()
     }
 }
 
-#[diagnostic::do_not_recommend]
 impl<S: Lend<A> + Lend<B>, A: Wanted, B: Wanted> Lend<(A, B)> for S {
     fn lend(&self) -> (A::Given<'_>, B::Given<'_>) {
         (Lend::<A>::lend(self), Lend::<B>::lend(self))

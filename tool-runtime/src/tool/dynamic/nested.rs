@@ -1,6 +1,8 @@
 //! An object among the parameters, whose own fields are judged each by itself.
 
-use futures_util::FutureExt;
+use std::marker::PhantomData;
+
+use futures_util::{FutureExt, future::BoxFuture};
 use serde::de::Error as _;
 
 use super::{
@@ -8,10 +10,12 @@ use super::{
     board::Kept,
     call::{rewritten, take_reports},
     plan::Declared,
+    engine::UNCHECKED,
     said::failed,
     start::{judge, put},
+    union::{Understood, understand},
 };
-use crate::feedback::{Problem, Report};
+use crate::feedback::{Problem, Rejection, Report};
 use crate::json;
 use crate::tool::{Context, Def, Field, Refused, Values, describe, field::read_nested};
 
@@ -40,8 +44,8 @@ pub trait DynamicInput: Sized + 'static {
     /// A parameter of this type.
     #[doc(hidden)]
     const FIELD: Field = Field::nested(
-        |place, text| read_nested(place, text, whole::<Self>),
-        |generator| describe::object(Self::def().fields, generator, |_, _| {}).into(),
+        |place, text| read_nested(place, text, read::<Self>),
+        |generator| describe::whole_object(Self::def(), generator).into(),
     );
 
     /// The declaration.
@@ -58,34 +62,88 @@ pub trait DynamicInput: Sized + 'static {
 
     /// Judges the object that `known` says was given as `name`.
     #[doc(hidden)]
-    fn judge<'a: 'b, 'b, X>(name: &str, known: Known<'b, X>, states: &'b Lent<'a, Self>) -> Asking<'b> {
-        let place = format!("{}/{}", known.at, json::segment(name));
-        let text = known.raw.text(name).unwrap_or("{}");
-        Asking::Later(settle::<Self>(text, place, states, known.call).boxed())
-    }
+    fn judge<'a: 'b, 'b, X>(name: &str, known: Known<'b, X>, states: &'b Lent<'a, Self>) -> Asking<'b>;
 }
 
 /// What an input takes of the application's state.
 pub type Lent<'a, T> = <<T as DynamicInput>::Wants as Wanted>::Given<'a>;
 
 /// Reads an object that needs nobody's judgement any more.
-fn whole<T: DynamicInput>(text: &str) -> Result<T, serde_json::Error> {
-    match T::Values::read(T::def(), text, &Context::new("")) {
-        Ok(values) => Ok(T::input(values)),
-        Err(Refused::Arguments(rejection)) => Err(serde_json::Error::custom(rejection.lines().join("; "))),
-        Err(Refused::Failed(failure)) => Err(serde_json::Error::custom(failure.for_log())),
+pub fn whole<T: DynamicInput>(text: &str, cx: &Context) -> Result<T, Refused> {
+    T::Values::read(T::def(), text, cx).map(T::input)
+}
+
+/// The same of a value whose length was found.
+fn read<T: DynamicInput>(text: &str) -> Result<T, serde_json::Error> {
+    whole(text, &Context::new("")).map_err(|refused| match refused {
+        Refused::Arguments(rejection) => {
+            let wrong = rejection.lines().join("; ").replace("expected ", "");
+            serde_json::Error::custom(format!("expected an object whose fields are all right ({wrong})"))
+        }
+        Refused::Failed(failure) => serde_json::Error::custom(failure.for_log()),
+    })
+}
+
+/// Judges objects that are read as a `T`, which takes `X` of the state.
+///
+/// State that threads cannot share is reported where it is given to the tools; then [`NotJudging`] asks for nothing more.
+#[derive(Debug)]
+pub struct Judging<T, X>(PhantomData<fn() -> (T, X)>);
+
+/// What is judged where it does not compile: an inherent function is found before a trait's.
+pub trait NotJudging {
+    /// See [`Judging::judge`].
+    fn judge<'b, K, X>(_: &str, _: Known<'b, K>, _: &'b X) -> Asking<'b> {
+        Asking::Told(Settled::refused(Report::refused(UNCHECKED)))
+    }
+
+    /// See [`Judging::understand`].
+    fn understand<'b, T: 'b, X>(_: &'b str, _: X, _: &'b Context) -> BoxFuture<'b, Result<Understood<T>, Refused>> {
+        Box::pin(async { Err(Refused::Arguments(Rejection::new(Vec::new()))) })
     }
 }
 
-async fn settle<T: DynamicInput>(text: &str, place: String, states: &Lent<'_, T>, cx: &Context) -> Settled {
-    match attempt::<T>(text, &place, states, cx).await {
+impl<T, X> NotJudging for Judging<T, X> {}
+
+impl<T, X: Send + Sync> Judging<T, X> {
+    /// Judges the object that `known` says was given as `name`.
+    pub fn judge<'a: 'b, 'b, K>(name: &str, known: Known<'b, K>, states: &'b X) -> Asking<'b>
+    where
+        T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
+        X: 'a,
+    {
+        let place = format!("{}/{}", known.at, json::segment(name));
+        let text = known.raw.text(name).unwrap_or("{}");
+        Asking::Later(settle::<T, X>(text, place, states, known.call).boxed())
+    }
+
+    /// Judges arguments whose fields are those of `T`.
+    pub fn understand<'a: 'b, 'b>(
+        text: &'b str,
+        states: X,
+        cx: &'b Context,
+    ) -> BoxFuture<'b, Result<Understood<T>, Refused>>
+    where
+        T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
+        X: 'a,
+    {
+        understand(text, states, cx).boxed()
+    }
+}
+
+async fn settle<'a, T, X>(text: &str, place: String, states: &X, cx: &Context) -> Settled
+where
+    T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
+    X: Send + Sync + 'a,
+{
+    match attempt::<T, X>(text, &place, states, cx).await {
         Ok(settled) => settled,
         Err(Refused::Failed(failure)) => failed(&failure),
         // No object: what there is to choose from is told all the same.
         Err(Refused::Arguments(rejection)) => {
             let mut fault = Report::accepted();
             rejection.problems().iter().for_each(|problem| tell(&mut fault, &place, problem));
-            match attempt::<T>("{}", &place, states, cx).await {
+            match attempt::<T, X>("{}", &place, states, cx).await {
                 Ok(settled) => settled.with_fault(Some(fault)),
                 Err(_) => Settled::refused(fault),
             }
@@ -93,18 +151,12 @@ async fn settle<T: DynamicInput>(text: &str, place: String, states: &Lent<'_, T>
     }
 }
 
-async fn attempt<T: DynamicInput>(
-    text: &str,
-    place: &str,
-    states: &Lent<'_, T>,
-    cx: &Context,
-) -> Result<Settled, Refused> {
-    let shape = Declared { def: T::def(), nodes: T::NODES };
-    let board = Board::new(shape.fields());
-    let raw = Raw::new(text);
-    let known = Known { board: &board, raw: &raw, at: place, states, call: cx };
-    let problems = judge::<T::Values>(shape, T::KEEPS, known, |node, given| T::ask(node, given, known)).await?;
-    let mut settled: Vec<_> = board.into_settled().collect();
+async fn attempt<'a, T, X>(text: &str, place: &str, states: &X, cx: &Context) -> Result<Settled, Refused>
+where
+    T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
+    X: Send + Sync + 'a,
+{
+    let (shape, problems, mut settled) = fields::<T, X>(text, place, states, cx).await?;
     let mut whole = Report::accepted();
     // Those of static fields are told with these.
     let is_own = |problem: &&Problem| problem.about().is_none_or(|name| shape.find(&name).is_none());
@@ -121,6 +173,25 @@ async fn attempt<T: DynamicInput>(
     let mut value = is_accepted.then(|| T::input(put(T::KEEPS, settled)));
     let value = (T::KEEP.take)(&mut value);
     Ok(Settled { value, report: whole, changed, parts: Some(parts), causes })
+}
+
+/// What is wrong with the object `text`, which stands at `place`, and what came of its fields.
+pub(super) async fn fields<'a, T, X>(
+    text: &str,
+    place: &str,
+    states: &X,
+    cx: &Context,
+) -> Result<(Declared, Vec<Problem>, Vec<Option<Settled>>), Refused>
+where
+    T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
+    X: Send + Sync + 'a,
+{
+    let shape = Declared { def: T::def(), nodes: T::NODES };
+    let board = Board::new(shape.fields());
+    let raw = Raw::new(text);
+    let known = Known { board: &board, raw: &raw, at: place, states, call: cx };
+    let problems = judge::<T::Values>(shape, T::KEEPS, known, |node, given| T::ask(node, given, known)).await?;
+    Ok((shape, problems, board.into_settled().collect()))
 }
 
 /// Adds what is wrong with the object at `place`, or is not known there, to what is told of it.
