@@ -25,8 +25,8 @@ pub use agent::{Agent, AgentError};
 pub use feedback::Rejection;
 pub use message::{Message, Part};
 pub use tool::{
-    Approval, CallError, CallFuture, Cancellation, Content, Context, DynamicInput, Effect, Execute, ExecuteWith, Failure, Image,
-    Measured, Output, Provide, Ranged, Shown, Text, Textual, Tool, ToolSpec, Verdict,
+    Approval, CallError, CallFuture, Cancellation, Content, Context, DynamicInput, Effect, Execute, ExecuteWith,
+    Failure, Image, Measured, Output, Provide, Ranged, Shown, Text, Textual, Tool, ToolSpec, Verdict,
 };
 #[cfg(feature = "derive")]
 pub use tool_derive::{Calls, DynamicInput, Provide, tool, tools};

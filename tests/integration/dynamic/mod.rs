@@ -1,5 +1,6 @@
 //! Dynamic parameters, as `#[dynamic]` declares them.
 
+mod alike;
 mod checks;
 mod edges;
 mod enums;

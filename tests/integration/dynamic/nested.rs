@@ -156,7 +156,8 @@ fn accepted_arguments_are_read_as_one_input() {
     let input = read(&format!(r#"{{ "nights": 1, "there": {{ "class": 1, "from": "a", "to": "b", {seat} }} }}"#));
     let journey { outbound, nights, .. } = input.unwrap();
     assert_eq!((&*outbound.to, outbound.seat.row, nights), ("b", 3, 1));
-    let Err(Refused::Arguments(told)) = read(&format!(r#"{{ "nights": 1, "there": {{ "class": 1, {seat} }} }}"#)) else {
+    let Err(Refused::Arguments(told)) = read(&format!(r#"{{ "nights": 1, "there": {{ "class": 1, {seat} }} }}"#))
+    else {
         panic!()
     };
     assert!(told.to_json()["validationResults"]["there"]["problems"][0].as_str().unwrap().contains("from"), "{told}");
@@ -168,7 +169,8 @@ async fn what_is_normalised_is_written_back() {
     let cx = Context::new("c");
     let given = r#"{"there": {"class": 2, "seat": {"window":true,"row": 2}, "from": "ROME", "to": "x"}, "note": "n"}"#;
     let started = tools.start("journey", given, &cx).await.unwrap();
-    let expected = r#"{"there":{"class":2,"seat":{"window":true,"row":2},"from":"Rome","to":"x"},"note":"n","nights":1}"#;
+    let expected =
+        r#"{"there":{"class":2,"seat":{"window":true,"row":2},"from":"Rome","to":"x"},"note":"n","nights":1}"#;
     assert_eq!(started.normalized.as_deref(), Some(expected));
     let output = started.work.await.unwrap();
     let told = format!("{:?}", output.for_model());

@@ -42,7 +42,7 @@ fn variants(union: &Union, errors: &mut Errors) {
         errors.at(span, text::like_the_tag(&union.tag.0));
     }
     if !is_name(&union.tag.0) {
-        errors.at(union.tag.1, text::parameter(&union.tag.0));
+        errors.at(union.tag.1, text::tag(&union.tag.0));
     }
     let mut values = HashSet::new();
     for (value, variant) in &union.variants {

@@ -4,7 +4,8 @@ use super::suggest::nearest;
 
 pub(crate) const NO_DESCRIPTION: &str =
     "a tool needs a description for the model: write a doc comment above it, or `#[tool(description = \"…\")]`";
-pub(crate) const NOT_AN_ITEM: &str = "`#[tool]` goes on an `async fn`, a `fn`, a struct with named fields or an enum of such";
+pub(crate) const NOT_AN_ITEM: &str =
+    "`#[tool]` goes on an `async fn`, a `fn`, a struct with named fields or an enum of such";
 pub(crate) const METHOD_OUTSIDE: &str =
     "a method is a tool only inside a marked impl: put `#[tools]` on the `impl` block";
 pub(crate) const FUNCTION_IN_IMPL: &str = "a function without `self` is a tool of its own: move it out of the `impl`; or give it `&self`, and put `#[tools]` on the `impl` block";
@@ -29,9 +30,11 @@ pub(crate) const OWNED_SELF: &str = "a tool is called more than once, so a tool 
 pub(crate) const NO_SELF: &str =
     "a tool method takes `&self`; a function without state can be a tool of its own, outside the impl";
 pub(crate) const TUPLE_STRUCT: &str = "the model needs a name for each parameter: use named fields";
-pub(crate) const TUPLE_VARIANT: &str = "the model needs a name for each parameter: give the variant named fields, or none";
+pub(crate) const TUPLE_VARIANT: &str =
+    "the model needs a name for each parameter: give the variant named fields, or none";
 pub(crate) const NO_VARIANTS: &str = "a tool whose input is an enum needs a variant that can be called";
-pub(crate) const VARIANT_ARG: &str = "a variant says nothing of a value: only `#[arg(rename = \"…\")]` goes on it, for what its tag says";
+pub(crate) const VARIANT_ARG: &str =
+    "a variant says nothing of a value: only `#[arg(rename = \"…\")]` goes on it, for what its tag says";
 pub(crate) const TAG_HERE: &str = "`tag` is for an enum: it names the entry that says which variant is meant";
 pub(crate) const DESTRUCTIVE: &str = "a destructive tool says who approves it: add `approval = always` or `approval = when(…)`, or `approval = never` if it really needs none";
 pub(crate) const EAGER: &str = "an eager tool may start before the model has finished: that is safe only with `effect = read_only` or `idempotent`";
@@ -166,6 +169,10 @@ pub(crate) fn needs_value(key: &str, example: &str) -> String {
 
 pub(crate) fn takes_no_value(key: &str) -> String {
     format!("`{key}` is a flag: write it without a value")
+}
+
+pub(crate) fn tag(name: &str) -> String {
+    format!("`{name}` is no name for a tag: use 1 to 64 of A-Z, a-z, 0-9, `_`, `-` and `.` only")
 }
 
 pub(crate) fn like_the_tag(name: &str) -> String {

@@ -85,13 +85,16 @@ fn usable(ty: &Type) -> bool {
     borrowed(ty, false).is_none() && unnamed(ty).is_none()
 }
 
-/// Every context, each name once.
-fn all(tool: &Tool) -> Vec<Context<'_>> {
+/// Every context, each name once, and the tool or variant that it belongs to.
+fn all(tool: &Tool) -> Vec<(&Tool, Context<'_>)> {
     let mut names = HashSet::new();
-    let judged = tool.args().filter(|arg| !arg.is_nested());
-    let fields = judged.filter_map(|arg| Some(context(tool, arg, arg.attrs.dynamic.as_ref()?)));
-    let check = tool.options.check.iter().map(|_| of_check(tool));
-    fields.chain(check).filter(|context| names.insert(context.name.clone())).collect()
+    let each = |tool| {
+        let judged = Tool::args(tool).filter(|arg| !arg.is_nested());
+        let fields = judged.filter_map(move |arg| Some((tool, context(tool, arg, arg.attrs.dynamic.as_ref()?))));
+        fields.chain(tool.options.check.iter().map(move |_| (tool, of_check(tool))))
+    };
+    let variants = tool.variants().flat_map(|(_, variant)| each(variant));
+    each(tool).chain(variants).filter(|(_, context)| names.insert(context.name.clone())).collect()
 }
 
 /// A name for a private field, that no parameter has.
@@ -112,15 +115,10 @@ pub(super) fn private(tool: &Tool, name: &str) -> Ident {
 
 /// The structs.
 pub(crate) fn contexts(tool: &Tool) -> Vec<TokenStream> {
-    let variants = tool.variants().flat_map(|(_, variant)| contexts_of(variant));
-    contexts_of(tool).into_iter().chain(variants).collect()
-}
-
-fn contexts_of(tool: &Tool) -> Vec<TokenStream> {
-    let (vis, runtime) = (&tool.vis, tool.runtime());
-    let [call, state] = ["call", "state"].map(|name| private(tool, name));
-    let owner: Vec<_> = tool.owner().filter(|ty| borrowed(ty, true).is_none()).into_iter().collect();
-    let each = |Context { name, of, known }: Context<'_>| {
+    let each = |(tool, Context { name, of, known }): (&Tool, Context<'_>)| {
+        let (vis, runtime) = (&tool.vis, tool.runtime());
+        let [call, state] = ["call", "state"].map(|name| private(tool, name));
+        let owner = tool.owner().filter(|ty| borrowed(ty, true).is_none()).into_iter();
         let fields = known.iter().map(|Known { ident, source }| {
             let word = ident.unraw().to_string();
             let (doc, ty) = match source {
@@ -161,17 +159,17 @@ fn contexts_of(tool: &Tool) -> Vec<TokenStream> {
 
 /// The structs' methods.
 pub(super) fn accessors(tool: &Tool) -> TokenStream {
-    let vis = &tool.vis;
-    let [call, state] = ["call", "state"].map(|name| private(tool, name));
-    let owner = tool.owner().filter(|ty| borrowed(ty, true).is_none()).map(|ty| {
-        quote! {
-            /// The state.
-            #vis fn state(&self) -> &'a #ty {
-                self.#state
+    let each = all(tool).into_iter().map(|(tool, Context { name, .. })| {
+        let vis = &tool.vis;
+        let [call, state] = ["call", "state"].map(|name| private(tool, name));
+        let owner = tool.owner().filter(|ty| borrowed(ty, true).is_none()).map(|ty| {
+            quote! {
+                /// The state.
+                #vis fn state(&self) -> &'a #ty {
+                    self.#state
+                }
             }
-        }
-    });
-    let each = all(tool).into_iter().map(|Context { name, .. }| {
+        });
         quote! {
             #[automatically_derived]
             #[allow(dead_code, unreachable_pub)]
@@ -184,8 +182,7 @@ pub(super) fn accessors(tool: &Tool) -> TokenStream {
             }
         }
     });
-    let variants = tool.variants().map(|(_, variant)| accessors(variant));
-    each.chain(variants).collect()
+    each.collect()
 }
 
 impl Context<'_> {

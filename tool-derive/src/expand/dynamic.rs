@@ -5,8 +5,9 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
 use super::{
+    as_input,
     context::{Context, context, of_check},
-    as_input, evidence, hidden,
+    evidence, hidden,
     start::executed,
     union,
     work::{begun, called, taken},

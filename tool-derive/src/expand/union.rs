@@ -45,23 +45,24 @@ pub(super) fn values(tool: &Tool) -> TokenStream {
 /// `.union(…)`, for an enum.
 pub(super) fn declared(tool: &Tool) -> Option<TokenStream> {
     let tag = &tool.union.as_ref()?.tag.0;
-    let each = tool.variants().zip(variants(tool)).map(|((value, _), ident)| {
-        quote!((#value, <#ident as __rt::DynamicInput>::def))
-    });
+    let each = tool
+        .variants()
+        .zip(variants(tool))
+        .map(|((value, _), ident)| quote!((#value, <#ident as __rt::DynamicInput>::def)));
     Some(quote!(.union(__rt::Union { tag: #tag, variants: &[#(#each),*] })))
 }
 
 /// `impl Variants`.
 pub(super) fn implementation(tool: &Tool) -> TokenStream {
     let marker = &tool.marker;
-    let [variant, text, states_, cx, work, input] =
-        ["variant", "text", "states", "_cx", "work", "_input"].map(hidden);
+    let [variant, text, states_, cx, work, input] = ["variant", "text", "states", "_cx", "work", "_input"].map(hidden);
     let first = taken(tool).count();
     let types = states(tool);
     let idents: Vec<_> = variants(tool).collect();
-    let read = idents.iter().enumerate().map(|(index, ident)| {
-        quote!(#index => __rt::whole::<#ident>(#text, #cx).map(|#ident(#input)| #input),)
-    });
+    let read = idents
+        .iter()
+        .enumerate()
+        .map(|(index, ident)| quote!(#index => __rt::whole::<#ident>(#text, #cx).map(|#ident(#input)| #input),));
     let judge = idents.iter().enumerate().map(|(index, ident)| {
         let place = syn::Index::from(first + index);
         quote! {

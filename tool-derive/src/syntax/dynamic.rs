@@ -25,13 +25,15 @@ pub(crate) struct Dynamic {
 }
 
 /// Every option of `#[dynamic]`.
-const DYNAMIC: Keys = Keys { of: " of `dynamic`", known: &["validate", "nested", "requires", "after", "hints"], many: "" };
+const DYNAMIC: Keys =
+    Keys { of: " of `dynamic`", known: &["validate", "nested", "requires", "after", "hints"], many: "" };
 
 impl Dynamic {
     /// Reads an attribute `dynamic`.
     pub(crate) fn parse(attr: &Attribute, errors: &mut Errors) -> Self {
         let span = attr.path().span();
-        let mut dynamic = Self { span, validate: None, nested: None, requires: Vec::new(), after: Vec::new(), hints: Vec::new() };
+        let mut dynamic =
+            Self { span, validate: None, nested: None, requires: Vec::new(), after: Vec::new(), hints: Vec::new() };
         let before = errors.count();
         match &attr.meta {
             Meta::List(list) => {

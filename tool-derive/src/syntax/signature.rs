@@ -2,8 +2,8 @@
 
 use quote::{ToTokens as _, quote};
 use syn::{
-    Attribute, Data, DeriveInput, Fields, FnArg, GenericParam, Generics, Ident, ItemStruct, Pat, PatType, ReceiverKind, ReturnType,
-    Safety, Type, ext::IdentExt, spanned::Spanned as _,
+    Attribute, Data, DeriveInput, Fields, FnArg, GenericParam, Generics, Ident, ItemStruct, Pat, PatType, ReceiverKind,
+    ReturnType, Safety, Type, ext::IdentExt, spanned::Spanned as _,
 };
 
 use super::{

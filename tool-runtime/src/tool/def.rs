@@ -196,7 +196,8 @@ impl Def {
     /// Whether a parameter, of whichever variant, is called `name`.
     pub(super) fn knows(&self, name: &str) -> bool {
         let variants = self.union.iter().flat_map(|union| union.variants);
-        self.fields.iter().any(|field| field.param.is_called(name)) || variants.into_iter().any(|(_, def)| def().knows(name))
+        self.fields.iter().any(|field| field.param.is_called(name))
+            || variants.into_iter().any(|(_, def)| def().knows(name))
     }
 
     /// Sets the code that reads the output that somebody outside gives.

@@ -33,5 +33,5 @@ pub(crate) use plan::Shape;
 pub(crate) use read::Reading;
 pub use said::{Asks, Later, NoAsk, NoValidator, Said, ToldLater, Unasked, Unsaid, Validate, Validator};
 pub use start::{Known, NotSettling, Raw, Settling, Validators};
-pub use union::{Chosen, Choosing, Understood, Variants};
+pub use union::{Choosing, Chosen, Understood, Variants};
 pub use verdict::{IntoVerdict, Verdict};

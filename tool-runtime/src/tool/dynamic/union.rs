@@ -5,7 +5,9 @@ use std::{any::Any, fmt, marker::PhantomData};
 use futures_util::{FutureExt, TryFutureExt, future::BoxFuture};
 use serde_json::Value;
 
-use super::{Checked, DynamicInput, Known, NotSettling, Raw, Wanted, board::Board, conclude, nested::fields, remarks, start::put};
+use super::{
+    Checked, DynamicInput, Known, NotSettling, Raw, Wanted, board::Board, conclude, nested::fields, remarks, start::put,
+};
 use crate::feedback::Rejection;
 use crate::json;
 use crate::schema::Validator;
