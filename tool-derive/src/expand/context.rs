@@ -45,7 +45,7 @@ pub(super) enum Source<'t> {
 pub(super) fn context<'t>(tool: &'t Tool, own: &'t Arg, dynamic: &'t Dynamic) -> Context<'t> {
     let mut known: Vec<Known<'t>> = Vec::new();
     let mut add = |name: &Ident, source: fn(usize, &'t Arg) -> Source<'t>| {
-        let arg = tool.args().enumerate().find(|(_, arg)| same(&arg.ident, name));
+        let arg = tool.args().enumerate().find(|(_, arg)| arg.tag.is_none() && same(&arg.ident, name));
         // What is named otherwise has been told.
         if let Some((place, arg)) = arg.filter(|(_, arg)| usable(&arg.ty))
             && !known.iter().any(|earlier| same(earlier.ident, name))

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
-use super::{as_input, context, dynamic::asking, fields};
+use super::{as_input, context, dynamic::asking, fields, hidden};
 use crate::model::Tool;
 
 /// What `#[derive(DynamicInput)]` makes of a struct.
@@ -31,15 +31,16 @@ fn body(input: &Tool, ident: &Ident, wrapped: impl FnOnce(TokenStream) -> TokenS
         let ones = std::iter::repeat_n(quote!(1), nested + 1);
         quote!(#(#ones.)* 0)
     });
+    let [given, known, states] = ["given", "known", "states"].map(hidden);
     let judge = quote! {
         fn judge<'a: 'b, 'b, __X>(
-            name: &::core::primitive::str,
-            known: __rt::Known<'b, __X>,
-            states: &'b __rt::Lent<'a, Self>,
+            #given: &::core::primitive::str,
+            #known: __rt::Known<'b, __X>,
+            #states: &'b __rt::Lent<'a, Self>,
         ) -> __rt::Asking<'b> {
             #[allow(unused_imports)]
             use __rt::NotJudging as _;
-            __rt::Judging::<Self, __rt::Lent<'a, Self>>::judge(name, known, states)
+            __rt::Judging::<Self, __rt::Lent<'a, Self>>::judge(#given, #known, #states)
         }
     };
     quote! {

@@ -109,10 +109,11 @@ pub(crate) fn collected(tool: &Tool) -> TokenStream {
     let mut needs = quote!(::std::vec![#(__rt::need::<#states>()),*]);
     let nested: Vec<_> = tool.nested().map(wants).collect();
     if !nested.is_empty() {
+        let all = hidden("all");
         needs = quote!({
-            let mut all = #needs;
-            #(<__rt::States as __rt::Collect<#nested>>::needs(&mut all);)*
-            all
+            let mut #all = #needs;
+            #(<__rt::States as __rt::Collect<#nested>>::needs(&mut #all);)*
+            #all
         });
     }
     quote! {
