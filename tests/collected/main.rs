@@ -9,7 +9,7 @@ use std::sync::{
 
 use serde_json::{Value, json};
 use tool_runtime::{
-    CallError, Context, Execute, Output, Toolset, Verdict, tool,
+    CallError, Context, DynamicInput, Execute, Output, Toolset, Verdict, tool,
     toolset::{CollectError, States},
 };
 
@@ -50,6 +50,43 @@ fn title(value: Option<String>, known: LendTitle<'_>) -> Verdict<String> {
     }
 }
 
+/// What is reserved.
+#[derive(DynamicInput)]
+#[dynamic_input(state = Shelf)]
+struct Wish {
+    #[dynamic(validate = wished)]
+    title: String,
+}
+
+fn wished(value: Option<String>, known: WishTitle<'_>) -> Verdict<String> {
+    match value.filter(|title| known.state().books.contains(&title.as_str())) {
+        Some(title) => Verdict::accept(title),
+        None => Verdict::reject("no such book"),
+    }
+}
+
+/// Reserves a book.
+#[tool(name = "reserve")]
+enum Reserve {
+    One {
+        #[dynamic(nested)]
+        wish: Wish,
+    },
+    Any,
+}
+
+impl Execute for Reserve {
+    type Output = String;
+    type Error = std::convert::Infallible;
+
+    async fn execute(self, _cx: &Context) -> Result<String, Self::Error> {
+        Ok(match self {
+            Self::One { wish } => wish.title,
+            Self::Any => "any".to_owned(),
+        })
+    }
+}
+
 /// Adds two numbers.
 #[tool(name = "add")]
 struct Sum {
@@ -82,7 +119,7 @@ fn missing(states: States) -> String {
 #[test]
 fn all_are_found_in_the_order_of_their_names() {
     let tools = Toolset::collect(states()).unwrap();
-    assert_eq!(tools.names().collect::<Vec<_>>(), ["add", "confirm", "find", "lend", "roar", "zebra"]);
+    assert_eq!(tools.names().collect::<Vec<_>>(), ["add", "confirm", "find", "lend", "reserve", "roar", "zebra"]);
     let again = Toolset::collect(states()).unwrap();
     assert!(tools.names().eq(again.names()));
 }
@@ -114,6 +151,9 @@ async fn they_are_called_with_their_state() {
     assert_eq!(call("add", json!({"a": 1, "b": 2})).await.unwrap().as_json(), Some("3"));
     assert_eq!(call("lend", json!({"title": "Emma"})).await.unwrap().as_json(), Some(r#""Emma, of 2""#));
     assert!(matches!(call("lend", json!({"title": "Ulysses"})).await, Err(CallError::Rejected(_))));
+    let wish = |title: &str| json!({"kind": "one", "wish": {"title": title}});
+    assert_eq!(call("reserve", wish("Emma")).await.unwrap().as_json(), Some(r#""Emma""#));
+    assert!(matches!(call("reserve", wish("Ulysses")).await, Err(CallError::Rejected(_))));
     assert_eq!(call("roar", json!({})).await.unwrap().as_json(), Some("\"roar\""));
     assert!(matches!(call("add", json!({"a": 1})).await, Err(CallError::Rejected(_))));
     assert!(matches!(call("fnd", json!({})).await, Err(CallError::NotAvailable { suggestion: Some(_), .. })));
@@ -125,6 +165,6 @@ async fn they_are_called_with_their_state() {
 #[test]
 fn they_agree_with_their_schemas() {
     // What a validator refuses is in no schema.
-    let tools = Toolset::collect(states()).unwrap().filter(|spec| spec.name != "lend");
+    let tools = Toolset::collect(states()).unwrap().filter(|spec| !["lend", "reserve"].contains(&&*spec.name));
     tool_tests::agreement::check(&tools, 500);
 }

@@ -3,9 +3,8 @@
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{
-    Attribute, DeriveInput, ImplItem, ItemImpl, ItemStruct, Visibility,
+    Attribute, DeriveInput, ImplItem, ItemEnum, ItemImpl, ItemStruct, Visibility,
     parse::{ParseStream, Parser},
-    parse_quote,
 };
 
 use crate::{
@@ -20,6 +19,7 @@ use crate::{
         params::is_ours,
         place::is_in_impl,
         signature,
+        union::enumeration,
     },
 };
 
@@ -43,28 +43,24 @@ pub(crate) fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
         out.extend(finish(&tool, errors, !is_method));
         return out;
     }
+    if let Ok(mut union) = syn::parse2::<ItemEnum>(item.clone()) {
+        let tool = enumeration(&union, options, &mut errors);
+        for variant in &mut union.variants {
+            variant.attrs.retain(|attr| !is_ours(attr));
+            variant.fields.iter_mut().for_each(|field| field.attrs.retain(|attr| !is_ours(attr)));
+        }
+        return data(union.generics.params.is_empty(), &tool, union.to_token_stream(), errors);
+    }
     match syn::parse2::<ItemStruct>(item.clone()) {
         Ok(mut structure) => {
             let tool = signature::structure(&structure, options, &mut errors);
             for field in &mut structure.fields {
                 field.attrs.retain(|attr| !is_ours(attr));
             }
-            // What a generic struct stands for is not known, so nothing can stand in for it.
-            let stub = structure.generics.params.is_empty();
-            if tool.options.external.is_some() {
-                // Whoever executes the call reads the fields; here nobody has to.
-                structure.attrs.push(parse_quote!(#[allow(dead_code)]));
-            }
-            let mut out = structure.into_token_stream();
-            if stub {
-                out.extend(expand::contexts(&tool));
-            }
-            out.extend(finish(&tool, errors, stub));
-            out
+            data(structure.generics.params.is_empty(), &tool, structure.to_token_stream(), errors)
         }
         Err(error) => {
             match syn::parse2::<syn::Item>(item.clone()) {
-                Ok(syn::Item::Enum(_)) => errors.over(head(&item), text::NOT_A_STRUCT),
                 Ok(_) => errors.over(head(&item), text::NOT_AN_ITEM),
                 Err(_) => errors.push(error),
             }
@@ -73,6 +69,18 @@ pub(crate) fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
             out
         }
     }
+}
+
+/// A struct or an enum, and all that hangs on it. What a generic one stands for is not known, so nothing can `stub` it.
+fn data(stub: bool, tool: &Tool, item: TokenStream, errors: Errors) -> TokenStream {
+    // Whoever executes an external call reads the fields; here nobody has to.
+    let external = tool.options.external.is_some().then(|| quote!(#[allow(dead_code)]));
+    let mut out = quote!(#external #item);
+    if stub {
+        out.extend(expand::contexts(tool));
+    }
+    out.extend(finish(tool, errors, stub));
+    out
 }
 
 /// `#[tools] impl Type { … }`.
@@ -186,6 +194,21 @@ pub(crate) fn derive(
         }
         Err(error) => error.into_compile_error(),
     }
+}
+
+/// `#[derive(DynamicInput)]`.
+pub(crate) fn dynamic_input(item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let item = match syn::parse2::<DeriveInput>(item) {
+        Ok(item) => item,
+        Err(error) => return error.into_compile_error(),
+    };
+    let Some(input) = signature::input(&item, &mut errors) else { return errors.finish() };
+    check::input(&input, &mut errors);
+    let mut out: TokenStream = expand::contexts(&input).into_iter().collect();
+    out.extend(if errors.count() == 0 { expand::input::expand(&input) } else { expand::input::stub(&input) });
+    out.extend(errors.finish());
+    out
 }
 
 /// Checks, and either expands or stands in and complains.

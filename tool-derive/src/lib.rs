@@ -42,6 +42,12 @@ pub fn output(item: TokenStream) -> TokenStream {
     entry::output(item.into()).into()
 }
 
+#[doc = include_str!("docs/input.md")]
+#[proc_macro_derive(DynamicInput, attributes(dynamic_input, dynamic, arg))]
+pub fn dynamic_input(item: TokenStream) -> TokenStream {
+    entry::dynamic_input(item.into()).into()
+}
+
 #[doc = include_str!("docs/calls.md")]
 #[proc_macro_derive(Calls, attributes(calls))]
 pub fn calls(item: TokenStream) -> TokenStream {

@@ -20,9 +20,21 @@ pub(crate) struct Tool {
     pub(crate) description: Option<Doc>,
     pub(crate) options: Options,
     pub(crate) inputs: Vec<Input>,
+    /// How an input is written, before its fields in braces.
+    pub(crate) path: TokenStream,
+    /// What an enum has in place of inputs.
+    pub(crate) union: Option<Union>,
     pub(crate) body: Body,
     /// Whether the types of the signature can be used.
     pub(crate) sound: bool,
+}
+
+/// The variants of an enum, told apart by a tag.
+pub(crate) struct Union {
+    /// The name of the tag, and where it was given.
+    pub(crate) tag: (String, Span),
+    /// What the tag says of each, and the variant as far as it is like a tool.
+    pub(crate) variants: Vec<(String, Tool)>,
 }
 
 /// What runs when the tool is called.
@@ -61,6 +73,15 @@ pub(crate) struct Arg {
     pub(crate) name: String,
     pub(crate) doc: Option<Doc>,
     pub(crate) attrs: ParamAttrs,
+    /// Of the tag of a variant, what it says.
+    pub(crate) tag: Option<String>,
+}
+
+impl Arg {
+    /// Whether its own fields are judged.
+    pub(crate) fn is_nested(&self) -> bool {
+        self.attrs.dynamic.as_ref().is_some_and(|dynamic| dynamic.nested.is_some())
+    }
 }
 
 impl Tool {
@@ -104,7 +125,18 @@ impl Tool {
 
     /// Whether validators, or a check, are asked before a call is accepted.
     pub(crate) fn is_asking(&self) -> bool {
-        self.options.check.is_some() || self.args().any(|arg| arg.attrs.dynamic.is_some())
+        self.options.check.is_some() || self.union.is_some() || self.args().any(|arg| arg.attrs.dynamic.is_some())
+    }
+
+    /// The types of the parameters whose own fields are judged, in order.
+    pub(crate) fn nested(&self) -> impl Iterator<Item = &Type> {
+        let inside = self.variants().flat_map(|(_, variant)| variant.args());
+        self.args().chain(inside).filter(|arg| arg.is_nested()).map(|arg| &arg.ty)
+    }
+
+    /// The variants of an enum: what the tag says of each, and the variant as far as it is like a tool.
+    pub(crate) fn variants(&self) -> impl Iterator<Item = &(String, Self)> {
+        self.union.iter().flat_map(|union| &union.variants)
     }
 
     /// The type of what the validator of the parameter `ident` knows: `BookFlightArrival` for `arrival` of `book_flight`.

@@ -25,11 +25,11 @@ pub use agent::{Agent, AgentError};
 pub use feedback::Rejection;
 pub use message::{Message, Part};
 pub use tool::{
-    Approval, CallError, CallFuture, Cancellation, Content, Context, Effect, Execute, ExecuteWith, Failure, Image,
-    Measured, Output, Provide, Ranged, Shown, Text, Textual, Tool, ToolSpec, Verdict,
+    Approval, CallError, CallFuture, Cancellation, Content, Context, DynamicInput, Effect, Execute, ExecuteWith,
+    Failure, Image, Measured, Output, Provide, Ranged, Shown, Text, Textual, Tool, ToolSpec, Verdict,
 };
 #[cfg(feature = "derive")]
-pub use tool_derive::{Calls, Provide, ToolOutput, tool, tools};
+pub use tool_derive::{Calls, DynamicInput, Provide, ToolOutput, tool, tools};
 pub use toolset::{Call, Calls, Toolset};
 
 #[doc = include_str!("docs/toolset.md")]
@@ -73,7 +73,7 @@ pub mod __private {
     pub use crate::tool::*;
     pub use crate::toolset::{CallOf, Calls, Held, Toolset, not_available};
     #[cfg(feature = "collect")]
-    pub use crate::toolset::{Collected, States, need};
+    pub use crate::toolset::{Collect, Collected, States, need};
     #[cfg(feature = "collect")]
     pub use inventory;
     #[cfg(feature = "derive")]

@@ -1,7 +1,10 @@
 //! Dynamic parameters, as `#[dynamic]` declares them.
 
+mod alike;
 mod checks;
 mod edges;
+mod enums;
+mod nested;
 mod shapes;
 
 use futures_util::FutureExt;

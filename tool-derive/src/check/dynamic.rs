@@ -14,17 +14,37 @@ use crate::{
 
 /// Runs every rule.
 pub(super) fn check(tool: &Tool, errors: &mut Errors) {
+    variant(tool, errors);
+    contexts(std::iter::once(tool), errors);
+}
+
+/// Runs every rule that looks at one variant.
+pub(super) fn variant(tool: &Tool, errors: &mut Errors) {
     for arg in tool.args() {
         let Some(dynamic) = &arg.attrs.dynamic else { continue };
         if arg.attrs.secret.is_some() {
             errors.at(dynamic.span, text::DYNAMIC_SECRET);
         }
+        nested(arg, dynamic, errors);
         names(tool, arg, dynamic, errors);
     }
-    contexts(tool, errors);
     for cycle in Graph::of(tool).cycles() {
         let path: Vec<String> = cycle.path.iter().map(|name| name.unraw().to_string()).collect();
         errors.at(cycle.at.span(), text::cycle(&path));
+    }
+}
+
+/// A nested parameter says nothing that its fields have to say.
+fn nested(arg: &Arg, dynamic: &Dynamic, errors: &mut Errors) {
+    let Some(span) = dynamic.nested else { return };
+    if dynamic.validate.is_some() {
+        errors.at(span, text::NESTED_VALIDATE);
+    }
+    if let Some(name) = dynamic.hints.first() {
+        errors.at(name.span(), text::NESTED_HINTS);
+    }
+    if arg.attrs.says_something() {
+        errors.at(span, text::NESTED_ARG);
     }
 }
 
@@ -57,14 +77,16 @@ fn names(tool: &Tool, own: &Arg, dynamic: &Dynamic, errors: &mut Errors) {
 }
 
 /// What validators know has a type of its own for each, so these have different names.
-fn contexts(tool: &Tool, errors: &mut Errors) {
+pub(super) fn contexts<'t>(tools: impl Iterator<Item = &'t Tool>, errors: &mut Errors) {
     let mut names = HashSet::new();
-    let validated = tool.args().filter(|arg| arg.attrs.dynamic.is_some());
-    let fields = validated.map(|arg| (tool.context(&arg.ident), arg.ident.span()));
-    let check = tool.options.check.iter().map(|path| (tool.check_context(), last(&path.path)));
-    for (name, span) in fields.chain(check) {
-        if !names.insert(name.clone()) {
-            errors.at(span, text::same_context(&name.to_string()));
+    for tool in tools {
+        let validated = tool.args().filter(|arg| arg.attrs.dynamic.is_some() && !arg.is_nested());
+        let fields = validated.map(|arg| (tool.context(&arg.ident), arg.ident.span()));
+        let check = tool.options.check.iter().map(|path| (tool.check_context(), last(&path.path)));
+        for (name, span) in fields.chain(check) {
+            if !names.insert(name.clone()) {
+                errors.at(span, text::same_context(&name.to_string()));
+            }
         }
     }
 }

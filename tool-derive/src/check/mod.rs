@@ -9,8 +9,8 @@ use std::collections::HashSet;
 
 use crate::{
     diag::{Errors, text},
-    model::{Body, Tool},
-    syntax::values::Effect,
+    model::{Body, Tool, Union},
+    syntax::{union::like_the_tag, values::Effect},
 };
 
 /// Runs every rule; each adds what it finds.
@@ -25,6 +25,46 @@ pub(crate) fn check(tool: &Tool, errors: &mut Errors) {
     challenge(tool, errors);
     dynamic::check(tool, errors);
     for arg in tool.args() {
+        limits::check(arg, errors);
+    }
+    match &tool.union {
+        Some(union) => variants(union, errors),
+        None => {
+            if let Some(tag) = &tool.options.tag {
+                errors.at(tag.span(), text::TAG_HERE);
+            }
+        }
+    }
+}
+
+/// Variants have different tags, and each is like a tool of its own.
+fn variants(union: &Union, errors: &mut Errors) {
+    for span in like_the_tag(union) {
+        errors.at(span, text::like_the_tag(&union.tag.0));
+    }
+    if !is_name(&union.tag.0) {
+        errors.at(union.tag.1, text::tag(&union.tag.0));
+    }
+    let mut values = HashSet::new();
+    for (value, variant) in &union.variants {
+        if !values.insert(value) {
+            errors.at(variant.marker.span(), text::same_tag(value));
+        }
+        parameters(variant, errors);
+        dynamic::variant(variant, errors);
+        variant.args().for_each(|arg| limits::check(arg, errors));
+    }
+    dynamic::contexts(union.variants.iter().map(|(_, variant)| variant), errors);
+}
+
+/// The same of a struct that is nested.
+pub(crate) fn input(input: &Tool, errors: &mut Errors) {
+    parameters(input, errors);
+    dynamic::check(input, errors);
+    for arg in input.args() {
+        if let Some(span) = arg.attrs.secret {
+            errors.at(span, text::INPUT_SECRET);
+        }
         limits::check(arg, errors);
     }
 }
@@ -57,11 +97,11 @@ fn examples(tool: &Tool, errors: &mut Errors) {
 
 /// Parameters have different names that every provider accepts, `[A-Za-z0-9_.-]{1,64}`, and are not too many.
 fn parameters(tool: &Tool, errors: &mut Errors) {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let mut names = HashSet::new();
-    for arg in tool.args() {
+    // The tag of a variant is looked at once for all.
+    for arg in tool.args().filter(|arg| arg.tag.is_none()) {
         let span = arg.attrs.rename.as_ref().map_or_else(|| arg.ident.span(), syn::LitStr::span);
-        if arg.name.is_empty() || arg.name.len() > 64 || !arg.name.chars().all(fits) {
+        if !is_name(&arg.name) {
             errors.at(span, text::parameter(&arg.name));
         } else if !names.insert(arg.name.as_str()) {
             errors.at(span, text::same_parameter(&arg.name));
@@ -70,6 +110,11 @@ fn parameters(tool: &Tool, errors: &mut Errors) {
     if let Some(arg) = tool.args().nth(64) {
         errors.at(arg.ident.span(), text::TOO_MANY);
     }
+}
+
+fn is_name(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    !name.is_empty() && name.len() <= 64 && name.chars().all(fits)
 }
 
 /// What may happen twice, early or without a person must be harmless, or say so.
@@ -107,7 +152,9 @@ fn external(tool: &Tool, errors: &mut Errors) {
 fn challenge(tool: &Tool, errors: &mut Errors) {
     let Some(challenge) = &tool.options.challenge else { return };
     let text = challenge.value();
-    let known: Vec<&str> = tool.args().filter(|arg| arg.attrs.secret.is_none()).map(|arg| arg.name.as_str()).collect();
+    let inside = tool.variants().flat_map(|(_, variant)| variant.args());
+    let shown = tool.args().chain(inside).filter(|arg| arg.attrs.secret.is_none());
+    let known: Vec<&str> = shown.map(|arg| arg.name.as_str()).collect();
     for place in text.split('{').skip(1) {
         match place.split_once('}') {
             Some((name, _)) if known.contains(&name) => {}

@@ -4,7 +4,8 @@ use super::suggest::nearest;
 
 pub(crate) const NO_DESCRIPTION: &str =
     "a tool needs a description for the model: write a doc comment above it, or `#[tool(description = \"…\")]`";
-pub(crate) const NOT_AN_ITEM: &str = "`#[tool]` goes on an `async fn`, a `fn` or a struct with named fields";
+pub(crate) const NOT_AN_ITEM: &str =
+    "`#[tool]` goes on an `async fn`, a `fn`, a struct with named fields or an enum of such";
 pub(crate) const METHOD_OUTSIDE: &str =
     "a method is a tool only inside a marked impl: put `#[tools]` on the `impl` block";
 pub(crate) const FUNCTION_IN_IMPL: &str = "a function without `self` is a tool of its own: move it out of the `impl`; or give it `&self`, and put `#[tools]` on the `impl` block";
@@ -29,8 +30,12 @@ pub(crate) const OWNED_SELF: &str = "a tool is called more than once, so a tool 
 pub(crate) const NO_SELF: &str =
     "a tool method takes `&self`; a function without state can be a tool of its own, outside the impl";
 pub(crate) const TUPLE_STRUCT: &str = "the model needs a name for each parameter: use named fields";
-pub(crate) const NOT_A_STRUCT: &str =
-    "a tool with state of its own is a struct with named fields; an enum can be the type of a field";
+pub(crate) const TUPLE_VARIANT: &str =
+    "the model needs a name for each parameter: give the variant named fields, or none";
+pub(crate) const NO_VARIANTS: &str = "a tool whose input is an enum needs a variant that can be called";
+pub(crate) const VARIANT_ARG: &str =
+    "a variant says nothing of a value: only `#[arg(rename = \"…\")]` goes on it, for what its tag says";
+pub(crate) const TAG_HERE: &str = "`tag` is for an enum: it names the entry that says which variant is meant";
 pub(crate) const DESTRUCTIVE: &str = "a destructive tool says who approves it: add `approval = always` or `approval = when(…)`, or `approval = never` if it really needs none";
 pub(crate) const EAGER: &str = "an eager tool may start before the model has finished: that is safe only with `effect = read_only` or `idempotent`";
 pub(crate) const EXTERNAL_OUTPUT: &str =
@@ -53,6 +58,17 @@ pub(crate) const DYNAMIC_SECRET: &str =
 pub(crate) const NO_VALIDATOR: &str =
     "a dynamic parameter needs a validator: name its function with `#[dynamic(validate = path)]`";
 pub(crate) const VALIDATOR: &str = "expected the path of a function, such as `departure` or `rules::departure`";
+pub(crate) const NESTED_VALIDATE: &str =
+    "the fields of a nested parameter have validators of their own: leave out `validate`, or `nested`";
+pub(crate) const NESTED_HINTS: &str =
+    "a nested parameter has no validator that could see them: hints go on the fields of its type";
+pub(crate) const NESTED_ARG: &str =
+    "a nested parameter is an object whose fields say what they can be: only `rename` goes with `nested`";
+pub(crate) const INPUT: &str = "`DynamicInput` can be derived for a struct with named fields";
+pub(crate) const INPUT_SECRET: &str =
+    "the application gives secrets to a tool, not to what is nested in it: make it a parameter of the tool";
+pub(crate) const INPUT_GENERIC: &str = "a nested input has one type, so it cannot be generic: write out the types";
+pub(crate) const INPUT_OPTIONS: &str = "expected options in parentheses, such as `#[dynamic_input(state = Workspace)]`";
 pub(crate) const ROLE_ARGS: &str = "this attribute takes no options";
 pub(crate) const ARG_LIST: &str = "expected options in parentheses, such as `#[arg(default = 3)]`";
 pub(crate) const CFG: &str =
@@ -153,6 +169,18 @@ pub(crate) fn needs_value(key: &str, example: &str) -> String {
 
 pub(crate) fn takes_no_value(key: &str) -> String {
     format!("`{key}` is a flag: write it without a value")
+}
+
+pub(crate) fn tag(name: &str) -> String {
+    format!("`{name}` is no name for a tag: use 1 to 64 of A-Z, a-z, 0-9, `_`, `-` and `.` only")
+}
+
+pub(crate) fn like_the_tag(name: &str) -> String {
+    format!("`{name}` says which variant is meant: rename this field, or say `#[tool(tag = \"…\")]`")
+}
+
+pub(crate) fn same_tag(value: &str) -> String {
+    format!("an earlier variant is called `{value}` too: the model tells them apart by name")
 }
 
 pub(crate) fn same_parameter(name: &str) -> String {

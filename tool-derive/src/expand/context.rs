@@ -45,7 +45,7 @@ pub(super) enum Source<'t> {
 pub(super) fn context<'t>(tool: &'t Tool, own: &'t Arg, dynamic: &'t Dynamic) -> Context<'t> {
     let mut known: Vec<Known<'t>> = Vec::new();
     let mut add = |name: &Ident, source: fn(usize, &'t Arg) -> Source<'t>| {
-        let arg = tool.args().enumerate().find(|(_, arg)| same(&arg.ident, name));
+        let arg = tool.args().enumerate().find(|(_, arg)| arg.tag.is_none() && same(&arg.ident, name));
         // What is named otherwise has been told.
         if let Some((place, arg)) = arg.filter(|(_, arg)| usable(&arg.ty))
             && !known.iter().any(|earlier| same(earlier.ident, name))
@@ -56,7 +56,8 @@ pub(super) fn context<'t>(tool: &'t Tool, own: &'t Arg, dynamic: &'t Dynamic) ->
     dynamic.requires.iter().for_each(|name| add(name, Source::Value));
     dynamic.after.iter().for_each(|name| add(name, Source::Maybe));
     dynamic.hints.iter().for_each(|name| add(name, |_, arg| Source::Raw(arg)));
-    let fixed = tool.args().filter(|arg| arg.attrs.dynamic.is_none() && arg.attrs.secret.is_none());
+    let shown = |arg: &&Arg| arg.attrs.dynamic.is_none() && arg.attrs.secret.is_none() && arg.tag.is_none();
+    let fixed = tool.args().filter(shown);
     fixed.for_each(|arg| add(&arg.ident, Source::Value));
     known.extend(states(tool));
     Context { name: tool.context(&own.ident), of: format!("the validator of `{}`", own.name), known }
@@ -84,12 +85,16 @@ fn usable(ty: &Type) -> bool {
     borrowed(ty, false).is_none() && unnamed(ty).is_none()
 }
 
-/// Every context, each name once.
-fn all(tool: &Tool) -> Vec<Context<'_>> {
+/// Every context, each name once, and the tool or variant that it belongs to.
+fn all(tool: &Tool) -> Vec<(&Tool, Context<'_>)> {
     let mut names = HashSet::new();
-    let fields = tool.args().filter_map(|arg| Some(context(tool, arg, arg.attrs.dynamic.as_ref()?)));
-    let check = tool.options.check.iter().map(|_| of_check(tool));
-    fields.chain(check).filter(|context| names.insert(context.name.clone())).collect()
+    let each = |tool| {
+        let judged = Tool::args(tool).filter(|arg| !arg.is_nested());
+        let fields = judged.filter_map(move |arg| Some((tool, context(tool, arg, arg.attrs.dynamic.as_ref()?))));
+        fields.chain(tool.options.check.iter().map(move |_| (tool, of_check(tool))))
+    };
+    let variants = tool.variants().flat_map(|(_, variant)| each(variant));
+    each(tool).chain(variants).filter(|(_, context)| names.insert(context.name.clone())).collect()
 }
 
 /// A name for a private field, that no parameter has.
@@ -110,10 +115,10 @@ pub(super) fn private(tool: &Tool, name: &str) -> Ident {
 
 /// The structs.
 pub(crate) fn contexts(tool: &Tool) -> Vec<TokenStream> {
-    let (vis, runtime) = (&tool.vis, tool.runtime());
-    let [call, state] = ["call", "state"].map(|name| private(tool, name));
-    let owner: Vec<_> = tool.owner().filter(|ty| borrowed(ty, true).is_none()).into_iter().collect();
-    let each = |Context { name, of, known }: Context<'_>| {
+    let each = |(tool, Context { name, of, known }): (&Tool, Context<'_>)| {
+        let (vis, runtime) = (&tool.vis, tool.runtime());
+        let [call, state] = ["call", "state"].map(|name| private(tool, name));
+        let owner = tool.owner().filter(|ty| borrowed(ty, true).is_none()).into_iter();
         let fields = known.iter().map(|Known { ident, source }| {
             let word = ident.unraw().to_string();
             let (doc, ty) = match source {
@@ -132,7 +137,7 @@ pub(crate) fn contexts(tool: &Tool) -> Vec<TokenStream> {
             };
             quote!(#[doc = #doc] pub #ident: #ty)
         });
-        let doc = format!("What {of} of the tool `{}` knows.", tool.name);
+        let doc = format!("What {of} of `{}` knows.", tool.name);
         quote! {
             #[doc = #doc]
             #[derive(::core::clone::Clone, ::core::marker::Copy)]
@@ -154,17 +159,17 @@ pub(crate) fn contexts(tool: &Tool) -> Vec<TokenStream> {
 
 /// The structs' methods.
 pub(super) fn accessors(tool: &Tool) -> TokenStream {
-    let vis = &tool.vis;
-    let [call, state] = ["call", "state"].map(|name| private(tool, name));
-    let owner = tool.owner().filter(|ty| borrowed(ty, true).is_none()).map(|ty| {
-        quote! {
-            /// The state.
-            #vis fn state(&self) -> &'a #ty {
-                self.#state
+    let each = all(tool).into_iter().map(|(tool, Context { name, .. })| {
+        let vis = &tool.vis;
+        let [call, state] = ["call", "state"].map(|name| private(tool, name));
+        let owner = tool.owner().filter(|ty| borrowed(ty, true).is_none()).map(|ty| {
+            quote! {
+                /// The state.
+                #vis fn state(&self) -> &'a #ty {
+                    self.#state
+                }
             }
-        }
-    });
-    let each = all(tool).into_iter().map(|Context { name, .. }| {
+        });
         quote! {
             #[automatically_derived]
             #[allow(dead_code, unreachable_pub)]

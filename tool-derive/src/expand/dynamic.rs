@@ -5,9 +5,11 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
 use super::{
+    as_input,
     context::{Context, context, of_check},
     evidence, hidden,
     start::executed,
+    union,
     work::{begun, called, taken},
 };
 use crate::{
@@ -18,25 +20,58 @@ use crate::{
 
 /// All of it.
 pub(super) fn validators(tool: &Tool) -> TokenStream {
+    if tool.union.is_some() {
+        return union::implementation(tool);
+    }
     let marker = &tool.marker;
-    let types = taken(tool);
-    let (keeps, order) = (tool.args().map(keep), Graph::of(tool).order());
-    let args: Vec<&Arg> = tool.args().collect();
-    let dynamic = || order.iter().filter_map(|&place| Some((place, args[place], args[place].attrs.dynamic.as_ref()?)));
-    let nodes = dynamic().map(|(place, _, dynamic)| node(&args, place, dynamic));
-    let asked = dynamic().filter_map(|(_, arg, dynamic)| {
-        let path = dynamic.validate.as_ref()?;
-        Some(asked(tool, path, arg, &context(tool, arg, dynamic)))
+    let types = states(tool);
+    let first = taken(tool).count();
+    let asking = asking(tool, &quote!(Self::States<'a>), |nested| {
+        let index = syn::Index::from(first + nested);
+        quote!(#index)
     });
-    let [node, given, known] = ["node", "_given", "_known"].map(hidden);
-    let arms = asked.enumerate().map(|(index, asked)| quote!(#index => #asked,));
     let check = tool.options.check.as_ref().map(|path| checked(tool, path));
     let begin = begin(tool);
     quote! {
         #[automatically_derived]
         impl __rt::Validators for #marker {
-            type States<'a> = (#(&'a #types,)*);
+            type States<'a> = (#(#types,)*);
 
+            #asking
+            #check
+            #begin
+        }
+    }
+}
+
+/// The types of what a tool takes of the state, for itself and then for its nested parameters, or its variants.
+pub(super) fn states(tool: &Tool) -> impl Iterator<Item = TokenStream> {
+    let variants = union::variants(tool).map(|ident| quote!(__rt::Lent<'a, #ident>));
+    let nested = tool.nested().filter(|_| tool.union.is_none()).map(|ty| {
+        let input = as_input(ty);
+        quote_spanned!(ty.span()=> <#input::Wants as __rt::Wanted>::Given<'a>)
+    });
+    taken(tool).map(|ty| quote!(&'a #ty)).chain(nested).chain(variants)
+}
+
+/// `KEEPS`, `NODES` and `ask`, which knows `states`; `lent` is the place in these of what a nested parameter takes.
+pub(super) fn asking(tool: &Tool, states: &TokenStream, lent: impl Fn(usize) -> TokenStream) -> TokenStream {
+    let (keeps, order) = (tool.args().map(keep), Graph::of(tool).order());
+    let args: Vec<&Arg> = tool.args().collect();
+    let dynamic = || order.iter().filter_map(|&place| Some((place, args[place], args[place].attrs.dynamic.as_ref()?)));
+    let nodes = dynamic().map(|(place, _, dynamic)| node(&args, place, dynamic));
+    let [node, given, known] = ["node", "_given", "_known"].map(hidden);
+    let asked = dynamic().filter_map(|(place, arg, dynamic)| {
+        if arg.is_nested() {
+            let lent = lent(args[..place].iter().filter(|arg| arg.is_nested()).count());
+            let (name, input) = (&arg.name, as_input(&arg.ty));
+            return Some(quote_spanned!(arg.ty.span()=> #input::judge(#name, #known, &#known.states.#lent)));
+        }
+        let path = dynamic.validate.as_ref()?;
+        Some(asked(tool, path, arg, &context(tool, arg, dynamic)))
+    });
+    let arms = asked.enumerate().map(|(index, asked)| quote!(#index => #asked,));
+    quote! {
             const KEEPS: &'static [__rt::Keep] = {
                 #[allow(unused_imports)]
                 use __rt::NotKeeping as _;
@@ -48,7 +83,7 @@ pub(super) fn validators(tool: &Tool) -> TokenStream {
             fn ask<'a: 'b, 'b>(
                 #node: ::core::primitive::usize,
                 #given: ::core::option::Option<__rt::Kept>,
-                #known: __rt::Known<'b, Self::States<'a>>,
+                #known: __rt::Known<'b, #states>,
             ) -> __rt::Asking<'b> {
                 #[allow(unused_imports)]
                 use __rt::{Later as _, NoAsk as _, NoValidator as _};
@@ -57,15 +92,18 @@ pub(super) fn validators(tool: &Tool) -> TokenStream {
                     _ => ::core::unreachable!("there are as many validators as nodes"),
                 }
             }
-
-            #check
-            #begin
-        }
     }
 }
 
 /// The evidence that validators can look at a parameter.
 fn keep(arg: &Arg) -> TokenStream {
+    if arg.tag.is_some() {
+        return quote!(__rt::Tag::KEEP);
+    }
+    if arg.is_nested() {
+        let input = as_input(&arg.ty);
+        return quote_spanned!(arg.ty.span()=> #input::KEEP);
+    }
     let kind = evidence(&arg.ty, "Keeping");
     let method = Ident::new(if arg.attrs.dynamic.is_some() { "dynamic" } else { "fixed" }, Span::call_site());
     quote_spanned!(arg.ty.span()=> #kind::KIND.#method())
@@ -89,7 +127,7 @@ fn asked(tool: &Tool, path: &Validator, arg: &Arg, context: &Context<'_>) -> Tok
 }
 
 /// `Validators::check`.
-fn checked(tool: &Tool, path: &Validator) -> TokenStream {
+pub(super) fn checked(tool: &Tool, path: &Validator) -> TokenStream {
     let [input, known] = ["_input", "_known"].map(hidden);
     let (marker, span) = (&tool.marker, last(&path.path));
     let context = of_check(tool);
@@ -108,10 +146,11 @@ fn checked(tool: &Tool, path: &Validator) -> TokenStream {
 }
 
 /// `Validators::begin`.
-fn begin(tool: &Tool) -> TokenStream {
+pub(super) fn begin(tool: &Tool) -> TokenStream {
     let [input, states, cx] = ["_input", "_states", "_cx"].map(hidden);
     let marker = &tool.marker;
     let each: Vec<_> = (0..taken(tool).count()).map(|index| hidden(&format!("state{index}"))).collect();
+    let rest = (tool.union.is_some() || tool.nested().next().is_some()).then(|| quote!(..));
     let work = match &tool.body {
         Body::Fn(function) => called(tool, function),
         Body::Struct => executed(tool, each.first().map(ToTokens::into_token_stream)),
@@ -120,7 +159,7 @@ fn begin(tool: &Tool) -> TokenStream {
     quote! {
         #[allow(unused_variables)]
         fn begin<'a>(#input: #marker, #states: Self::States<'a>, #cx: &'a __rt::Context) -> __rt::Started<'a> {
-            let (#(#each,)*) = #states;
+            let (#(#each,)* #rest) = #states;
             #begun
         }
     }

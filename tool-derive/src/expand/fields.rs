@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Lit, spanned::Spanned as _};
 
-use super::{evidence, hidden};
+use super::{as_input, evidence, hidden};
 use crate::{
     check::limits::literal,
     model::{Arg, Tool},
@@ -60,6 +60,13 @@ fn field(index: usize, arg: &Arg) -> (TokenStream, TokenStream) {
         Some(doc) => doc.into_token_stream(),
         None => quote!(""),
     };
+    if let Some(value) = &arg.tag {
+        return (TokenStream::new(), quote!(__rt::Tag::field(#name, |_| __rt::Tag::schema(#value))));
+    }
+    if arg.is_nested() {
+        let input = as_input(ty);
+        return (TokenStream::new(), quote_spanned!(ty.span()=> #input::FIELD.named(#name, #doc)));
+    }
     let typed = evidence(ty, "Typed");
     let constructor = match arg.attrs.secret {
         Some(_) => quote_spanned!(ty.span()=> #typed::secret(#name, #doc)),
@@ -131,17 +138,17 @@ fn checks(index: usize, arg: &Arg) -> (TokenStream, Vec<TokenStream>) {
     (statics, checks)
 }
 
-/// `Tool::Values` and `Tool::input`.
-pub(crate) fn input(tool: &Tool) -> TokenStream {
-    let marker = &tool.marker;
+/// `Values` and `input`, which makes a `Self`, or what `wrapped` makes that of.
+pub(crate) fn input(tool: &Tool, wrapped: impl FnOnce(TokenStream) -> TokenStream) -> TokenStream {
     let types: Vec<_> = tool.args().map(|arg| &arg.ty).collect();
     let types = values(&types, |first, rest| quote!(__rt::Many<#first, #rest>));
     let (values, value) = given(tool);
+    let value = wrapped(value);
     quote! {
         type Values = #types;
 
         #[inline]
-        fn input(#values: Self::Values) -> #marker {
+        fn input(#values: Self::Values) -> Self {
             #value
         }
     }
@@ -149,13 +156,17 @@ pub(crate) fn input(tool: &Tool) -> TokenStream {
 
 /// A pattern for the values of the parameters, and the input made of them.
 pub(crate) fn given(tool: &Tool) -> (TokenStream, TokenStream) {
-    let marker = &tool.marker;
-    let slots: Vec<_> = (0..tool.args().count()).map(|index| hidden(&format!("slot{index}"))).collect();
-    let fields = tool.args().zip(&slots).map(|(arg, slot)| {
+    let path = &tool.path;
+    let slot = |(index, arg): (usize, &Arg)| match arg.tag {
+        Some(_) => quote!(_),
+        None => hidden(&format!("slot{index}")).into_token_stream(),
+    };
+    let slots: Vec<_> = tool.args().enumerate().map(slot).collect();
+    let fields = tool.args().zip(&slots).filter(|(arg, _)| arg.tag.is_none()).map(|(arg, slot)| {
         let ident = &arg.ident;
         quote!(#ident: #slot)
     });
-    (values(&slots, |first, rest| quote!(__rt::Many(#first, #rest))), quote!(#marker { #(#fields),* }))
+    (values(&slots, |first, rest| quote!(__rt::Many(#first, #rest))), quote!(#path { #(#fields),* }))
 }
 
 /// A tuple, or of more than eight a tuple and the rest.

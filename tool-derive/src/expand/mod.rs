@@ -4,10 +4,12 @@
 mod context;
 mod dynamic;
 pub(crate) mod fields;
+pub(crate) mod input;
 pub(crate) mod options;
 pub(crate) mod provide;
 mod start;
 pub(crate) mod toolset;
+mod union;
 pub(crate) mod work;
 
 pub(crate) use context::contexts;
@@ -54,7 +56,8 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
     let Tool { marker, name, .. } = tool;
     let (statics, fields) = fields::fields(tool);
     let (executor, returned) = work::output(tool);
-    let input = fields::input(tool);
+    let (structs, declared) = (union::structs(tool), union::declared(tool));
+    let input = if tool.union.is_some() { union::values(tool) } else { fields::input(tool, |value| value) };
     let output = work::output_type(tool);
     let when = work::when(tool);
     let work = start::work(tool);
@@ -73,7 +76,7 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
             #statics
             #executor
             #when
-            static __DEF: __rt::Def = __rt::Def::new(#name, #description, #fields, #returned) #options #answer;
+            static __DEF: __rt::Def = __rt::Def::new(#name, #description, #fields, #returned) #declared #options #answer;
 
             #[automatically_derived]
             impl __rt::Tool for #marker {
@@ -89,6 +92,7 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
                 #input
             }
 
+            #structs
             #work
             #collected
             #accessors
@@ -136,6 +140,12 @@ pub(crate) fn stub(tool: &Tool) -> TokenStream {
             #accessors
         };
     }
+}
+
+/// A type as one whose fields are judged. That it is not is said at the type, in the same words by all that ask, so it is one
+/// error.
+pub(crate) fn as_input(ty: &syn::Type) -> TokenStream {
+    quote_spanned!(ty.span()=> <#ty as __rt::DynamicInput>)
 }
 
 /// `tokens` as an expression whose errors point at `ty`.

@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::{Type, spanned::Spanned as _};
 
 use super::{
-    dynamic, fields, hidden,
+    as_input, dynamic, fields, hidden,
     work::{begun, called, taken},
 };
 use crate::model::{Body, Tool};
@@ -80,6 +80,15 @@ impl Access {
             Self::Collected => quote!(#state.get::<#ty>()),
         }
     }
+
+    /// What a nested parameter takes.
+    fn lent(self, ty: &Type, state: &syn::Ident) -> TokenStream {
+        let wants = wants(ty);
+        match self {
+            Self::Provided => quote_spanned!(ty.span()=> __rt::Lend::<#wants>::lend(#state)),
+            Self::Collected => quote_spanned!(ty.span()=> __rt::Collect::<#wants>::taken(#state)),
+        }
+    }
 }
 
 /// What hands the tool to the linker; compiled only where tools are collected.
@@ -97,6 +106,16 @@ pub(crate) fn collected(tool: &Tool) -> TokenStream {
     let param = quote!(#state: &'a __rt::States);
     let start = function(tool, &quote!(__collected<'a>), &param, &TokenStream::new(), &started);
     let states = tool.states();
+    let mut needs = quote!(::std::vec![#(__rt::need::<#states>()),*]);
+    let nested: Vec<_> = tool.nested().map(wants).collect();
+    if !nested.is_empty() {
+        let all = hidden("all");
+        needs = quote!({
+            let mut #all = #needs;
+            #(<__rt::States as __rt::Collect<#nested>>::needs(&mut #all);)*
+            #all
+        });
+    }
     quote! {
         __rt::collect! {
             #start
@@ -104,7 +123,7 @@ pub(crate) fn collected(tool: &Tool) -> TokenStream {
                 __rt::Collected {
                     def: &__DEF,
                     start: __rt::Start::#variant(__collected),
-                    needs: || ::std::vec![#(__rt::need::<#states>()),*],
+                    needs: || #needs,
                 }
             }
         }
@@ -138,12 +157,27 @@ fn started(tool: &Tool, access: Access) -> (TokenStream, TokenStream) {
     let [state, text, cx, input, refused] = ["state", "text", "_cx", "_input", "refused"].map(hidden);
     let marker = &tool.marker;
     if tool.is_asking() {
-        let types = taken(tool);
-        let values = taken(tool).map(|ty| access.of(ty, &state));
+        let types = dynamic::states(tool);
+        let lent = |tool: &Tool| tool.nested().map(|ty| access.lent(ty, &state)).collect::<Vec<_>>();
+        let own = || taken(tool).map(|ty| access.of(ty, &state));
+        let inside: Vec<_> = match &tool.union {
+            Some(union) => {
+                // As `Wanted` puts them.
+                let own = own().next().unwrap_or_else(|| quote!(()));
+                let all = |(_, variant): &(_, Tool)| {
+                    let rest = lent(variant).into_iter().rev().fold(quote!(()), |rest, lent| quote!((#lent, #rest)));
+                    quote!((#own, #rest))
+                };
+                union.variants.iter().map(all).collect()
+            }
+            None => lent(tool),
+        };
+        let values = own().chain(inside);
+        let settling = quote::format_ident!("{}", if tool.union.is_some() { "Choosing" } else { "Settling" });
         let settled = quote! {
             #[allow(unused_imports)]
             use __rt::NotSettling as _;
-            __rt::Settling::<#marker, (#(&'a #types,)*)>::settle(#text, (#(#values,)*), #cx)
+            __rt::#settling::<#marker, (#(#types,)*)>::settle(#text, (#(#values,)*), #cx)
         };
         return (quote!(Asking), settled);
     }
@@ -185,5 +219,16 @@ pub(super) fn executed(tool: &Tool, state: Option<TokenStream>) -> TokenStream {
 fn bounds(tool: &Tool) -> TokenStream {
     let states = tool.states();
     let provides = states.iter().map(|ty| quote_spanned!(ty.span()=> __S: __rt::Provide<#ty>));
-    quote!(where #(#provides),*)
+    let lends = tool.nested().map(|ty| {
+        let wants = wants(ty);
+        quote_spanned!(ty.span()=> __S: __rt::Lend<#wants>)
+    });
+    let all = provides.chain(lends);
+    quote!(where #(#all),*)
+}
+
+/// What a nested parameter takes of the state.
+fn wants(ty: &Type) -> TokenStream {
+    let input = as_input(ty);
+    quote_spanned!(ty.span()=> #input::Wants)
 }

@@ -6,14 +6,16 @@ use syn::{
     punctuated::Punctuated, spanned::Spanned as _,
 };
 
-use super::grammar::{Keys, inside, options, value_or};
+use super::grammar::{Keys, flag, inside, options, value_or};
 use crate::diag::{Errors, text};
 
 /// What `#[dynamic(…)]` says of a parameter.
 pub(crate) struct Dynamic {
     pub(crate) span: Span,
-    /// `None` only after a mistake that has been told.
+    /// Without it the parameter is nested, or a mistake has been told.
     pub(crate) validate: Option<Validator>,
+    /// Whether its own fields are judged.
+    pub(crate) nested: Option<Span>,
     /// The parameters that must be accepted before.
     pub(crate) requires: Vec<Ident>,
     /// The parameters that are judged before.
@@ -23,13 +25,15 @@ pub(crate) struct Dynamic {
 }
 
 /// Every option of `#[dynamic]`.
-const DYNAMIC: Keys = Keys { of: " of `dynamic`", known: &["validate", "requires", "after", "hints"], many: "" };
+const DYNAMIC: Keys =
+    Keys { of: " of `dynamic`", known: &["validate", "nested", "requires", "after", "hints"], many: "" };
 
 impl Dynamic {
     /// Reads an attribute `dynamic`.
     pub(crate) fn parse(attr: &Attribute, errors: &mut Errors) -> Self {
         let span = attr.path().span();
-        let mut dynamic = Self { span, validate: None, requires: Vec::new(), after: Vec::new(), hints: Vec::new() };
+        let mut dynamic =
+            Self { span, validate: None, nested: None, requires: Vec::new(), after: Vec::new(), hints: Vec::new() };
         let before = errors.count();
         match &attr.meta {
             Meta::List(list) => {
@@ -38,7 +42,7 @@ impl Dynamic {
             Meta::Path(_) => {}
             Meta::NameValue(_) => errors.over(attr, text::DYNAMIC_LIST),
         }
-        if dynamic.validate.is_none() && errors.count() == before {
+        if dynamic.validate.is_none() && dynamic.nested.is_none() && errors.count() == before {
             errors.at(span, text::NO_VALIDATOR);
         }
         dynamic
@@ -47,6 +51,7 @@ impl Dynamic {
     fn option(&mut self, word: &str, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
         match word {
             "validate" => self.validate = Some(validator(key, input, "validate = departure", text::VALIDATOR)?),
+            "nested" => self.nested = Some(flag(key, input)?),
             "requires" => self.requires = names(key, input)?,
             "after" => self.after = names(key, input)?,
             _ => self.hints = names(key, input)?,

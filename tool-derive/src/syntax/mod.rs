@@ -9,5 +9,7 @@ pub(crate) mod options;
 pub(crate) mod params;
 pub(crate) mod place;
 pub(crate) mod range;
+pub(crate) mod rename;
 pub(crate) mod signature;
+pub(crate) mod union;
 pub(crate) mod values;

@@ -1,7 +1,7 @@
 //! `#[tool(…)]`: what it says.
 
 use proc_macro2::{Span, TokenStream};
-use syn::{Expr, Ident, Lit, LitStr, Path, Type, parse::ParseStream};
+use syn::{Attribute, Expr, Ident, Lit, LitStr, Meta, Path, Type, parse::ParseStream};
 
 use super::{
     dynamic::{Validator, validator},
@@ -32,6 +32,7 @@ pub(crate) struct Options {
     pub(crate) strict: Option<Span>,
     pub(crate) untrusted: Option<Span>,
     pub(crate) challenge: Option<LitStr>,
+    pub(crate) tag: Option<LitStr>,
     pub(crate) check: Option<Validator>,
     pub(crate) version: Option<LitStr>,
     pub(crate) migrate_from: Vec<LitStr>,
@@ -63,6 +64,7 @@ const TOOL: Keys = Keys {
         "strict",
         "untrusted",
         "challenge",
+        "tag",
         "check",
         "version",
         "migrate_from",
@@ -95,6 +97,7 @@ impl Options {
             "title" => self.title = Some(value(key, input, "title = \"Search\"")?),
             "description" => self.description = Some(value(key, input, "description = \"…\"")?),
             "challenge" => self.challenge = Some(value(key, input, "challenge = \"delete {path}\"")?),
+            "tag" => self.tag = Some(value(key, input, "tag = \"kind\"")?),
             "check" => self.check = Some(validator(key, input, "check = prices", text::VALIDATOR)?),
             "version" => self.version = Some(value(key, input, "version = \"2\"")?),
             "crate" => self.krate = Some(value(key, input, CRATE_EXAMPLE)?),
@@ -128,6 +131,30 @@ impl Options {
             _ => self.meta = meta(key, input, errors)?,
         }
         Ok(())
+    }
+}
+
+/// Every option of `#[dynamic_input]`.
+const INPUT: Keys = Keys { of: " of `dynamic_input`", known: &["state", "crate"], many: "" };
+
+impl Options {
+    /// Reads `#[dynamic_input(…)]` among `attrs`.
+    pub(crate) fn of_input(attrs: &[Attribute], errors: &mut Errors) -> Self {
+        let mut options = Self::default();
+        let mut own = attrs.iter().filter(|attr| attr.path().is_ident("dynamic_input"));
+        match own.next().map(|attr| (attr, &attr.meta)) {
+            Some((_, Meta::List(list))) => {
+                grammar::options(list.tokens.clone(), &INPUT, errors, |word, key, input, errors| {
+                    options.option(word, key, input, errors)
+                });
+            }
+            Some((attr, _)) => errors.over(attr, text::INPUT_OPTIONS),
+            None => {}
+        }
+        for again in own {
+            errors.over(again.path(), text::twice("dynamic_input"));
+        }
+        options
     }
 }
 

@@ -1,9 +1,9 @@
 //! From a function's signature, or a struct's fields, to a [`Tool`].
 
-use quote::quote;
+use quote::{ToTokens as _, quote};
 use syn::{
-    Attribute, Fields, FnArg, GenericParam, Generics, Ident, ItemStruct, Pat, PatType, ReceiverKind, ReturnType,
-    Safety, Type, ext::IdentExt, spanned::Spanned as _,
+    Attribute, Data, DeriveInput, Fields, FnArg, GenericParam, Generics, Ident, ItemStruct, Pat, PatType, ReceiverKind,
+    ReturnType, Safety, Type, ext::IdentExt, spanned::Spanned as _,
 };
 
 use super::{
@@ -84,6 +84,8 @@ pub(crate) fn function(
         description: description(&options, &item.attrs),
         sound: errors.count() == before,
         vis: item.vis.clone(),
+        path: quote!(#marker),
+        union: None,
         marker,
         options,
         inputs,
@@ -97,35 +99,73 @@ pub(crate) fn structure(item: &ItemStruct, options: Options, errors: &mut Errors
     if !item.generics.params.is_empty() {
         errors.over(&item.generics.params, text::GENERIC);
     }
-    let mut inputs = Vec::new();
-    match &item.fields {
-        Fields::Named(fields) => {
-            for field in &fields.named {
-                let Some(ident) = &field.ident else { continue };
-                let attrs = ParamAttrs::parse(&field.attrs, errors);
-                if let Some(role) = attrs.role.as_ref().filter(|role| role.value != Role::Arg) {
-                    errors.at(role.span, text::FIELD_ROLE);
-                    continue;
-                }
-                if item.generics.params.is_empty() {
-                    owned(&field.ty, errors);
-                }
-                inputs.push(arg(ident, &field.ty, &field.attrs, attrs));
-            }
-        }
-        Fields::Unit => {}
-        Fields::Unnamed(fields) => errors.over(fields, text::TUPLE_STRUCT),
-    }
+    let is_generic = !item.generics.params.is_empty();
+    let inputs = fields(&item.fields, is_generic, text::TUPLE_STRUCT, errors);
     Tool {
         name: name(&options, &item.ident),
         description: description(&options, &item.attrs),
         sound: errors.count() == before,
         marker: item.ident.clone(),
         vis: item.vis.clone(),
+        path: item.ident.to_token_stream(),
+        union: None,
         options,
         inputs,
         body: Body::Struct,
     }
+}
+
+/// A struct that is nested, as far as it is like a tool; `None` when it is none.
+pub(crate) fn input(item: &DeriveInput, errors: &mut Errors) -> Option<Tool> {
+    let options = Options::of_input(&item.attrs, errors);
+    let Data::Struct(data) = &item.data else {
+        errors.over(&item.ident, text::INPUT);
+        return None;
+    };
+    if !item.generics.params.is_empty() {
+        errors.over(&item.generics.params, text::INPUT_GENERIC);
+        return None;
+    }
+    let before = errors.count();
+    let inputs = fields(&data.fields, false, text::INPUT, errors);
+    Some(Tool {
+        name: name(&options, &item.ident),
+        description: description(&options, &item.attrs),
+        sound: errors.count() == before,
+        marker: item.ident.clone(),
+        vis: item.vis.clone(),
+        path: item.ident.to_token_stream(),
+        union: None,
+        options,
+        inputs,
+        body: Body::Struct,
+    })
+}
+
+/// The fields of a struct; `tuple` is said of fields without names.
+pub(super) fn fields(fields: &Fields, is_generic: bool, tuple: &str, errors: &mut Errors) -> Vec<Input> {
+    let named = match fields {
+        Fields::Named(fields) => &fields.named,
+        Fields::Unit => return Vec::new(),
+        Fields::Unnamed(fields) => {
+            errors.over(fields, tuple);
+            return Vec::new();
+        }
+    };
+    let mut inputs = Vec::new();
+    for field in named {
+        let Some(ident) = &field.ident else { continue };
+        let attrs = ParamAttrs::parse(&field.attrs, errors);
+        if let Some(role) = attrs.role.as_ref().filter(|role| role.value != Role::Arg) {
+            errors.at(role.span, text::FIELD_ROLE);
+            continue;
+        }
+        if !is_generic {
+            owned(&field.ty, errors);
+        }
+        inputs.push(arg(ident, &field.ty, &field.attrs, attrs));
+    }
+    inputs
 }
 
 fn parameter(param: &PatType, errors: &mut Errors) -> Option<Input> {
@@ -169,7 +209,7 @@ fn parameter(param: &PatType, errors: &mut Errors) -> Option<Input> {
 
 fn arg(ident: &Ident, ty: &Type, docs: &[Attribute], attrs: ParamAttrs) -> Input {
     let name = attrs.rename.as_ref().map_or_else(|| ident.unraw().to_string(), syn::LitStr::value);
-    Input::Arg(Box::new(Arg { ident: ident.clone(), ty: ty.clone(), name, doc: Doc::of(docs), attrs }))
+    Input::Arg(Box::new(Arg { ident: ident.clone(), ty: ty.clone(), name, doc: Doc::of(docs), attrs, tag: None }))
 }
 
 fn owned(ty: &Type, errors: &mut Errors) {
@@ -187,14 +227,14 @@ fn generics(generics: &Generics, errors: &mut Errors) {
     }
 }
 
-fn name(options: &Options, ident: &Ident) -> String {
+pub(super) fn name(options: &Options, ident: &Ident) -> String {
     match &options.name {
         Some(name) => name.value(),
         None => ident.unraw().to_string(),
     }
 }
 
-fn description(options: &Options, attrs: &[Attribute]) -> Option<Doc> {
+pub(super) fn description(options: &Options, attrs: &[Attribute]) -> Option<Doc> {
     match &options.description {
         Some(expr) => Doc::given(expr),
         None => Doc::of(attrs),

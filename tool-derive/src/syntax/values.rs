@@ -9,6 +9,7 @@ use super::grammar::{Keys, each, inside, options, value, value_or};
 use crate::diag::{Errors, text};
 
 /// A value, and where it was written.
+#[derive(Clone)]
 pub(crate) struct Spanned<T> {
     pub(crate) value: T,
     pub(crate) span: Span,

@@ -1,6 +1,6 @@
 //! One thing that is wrong with the arguments of a call.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -99,8 +99,16 @@ impl Problem {
     }
 
     /// Whether the problem is inside the parameter's value.
-    pub(super) fn is_nested(&self) -> bool {
+    pub(crate) fn is_nested(&self) -> bool {
         self.path.matches('/').count() > 1
+    }
+
+    /// The same problem of what stands at `place`, a JSON Pointer.
+    pub(crate) fn below(&self, place: &str) -> Cow<'_, Self> {
+        if place.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        Cow::Owned(Self { path: format!("{place}{}", self.path), ..self.clone() })
     }
 
     /// The problem without its place, as one sentence.

@@ -124,8 +124,13 @@ impl Report {
 
     /// Adds a problem of the parameter or inside its value.
     pub(crate) fn add(&mut self, problem: &Problem) {
+        self.add_below("", problem);
+    }
+
+    /// The same of a parameter of the object at `place`, a JSON Pointer into the arguments.
+    pub(crate) fn add_below(&mut self, place: &str, problem: &Problem) {
         let is_own = !problem.is_nested() && problem.kind != ProblemKind::Unknown;
-        let text = if is_own { problem.sentence() } else { problem.to_string() };
+        let text = if is_own { problem.sentence() } else { problem.below(place).to_string() };
         self.refused = Some(match self.refused.take() {
             Some(reasons) => reasons.and_problem(text),
             None => text.into(),
@@ -133,6 +138,14 @@ impl Report {
         if is_own && !problem.allowed.is_empty() {
             self.choices = Choices::Allowed(problem.allowed.clone());
         }
+    }
+
+    /// The same of a part of the parameter `name`: what it names are other parts.
+    pub(crate) fn inside(mut self, name: &str) -> Self {
+        for part in self.refused.iter_mut().flat_map(|reasons| &mut reasons.requires) {
+            part.insert_str(0, &format!("{name}."));
+        }
+        self
     }
 
     /// Whether the value is accepted.

@@ -9,7 +9,7 @@ mod written;
 pub(crate) use object::Object;
 pub use stream::{Change, Incremental, Limits, Malformed, Path, Segment};
 pub(crate) use value::{Read, read, segment};
-pub(crate) use written::entries;
+pub(crate) use written::{entries, entry};
 
 /// Whether `text` has nothing but JSON's white space. Arguments without any text mean `{}`.
 pub(crate) fn is_blank(text: &str) -> bool {

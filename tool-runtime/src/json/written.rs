@@ -1,5 +1,7 @@
 //! JSON as it was written: digits that no number type of ours holds are still there.
 
+use std::borrow::Cow;
+
 use serde::de::IgnoredAny;
 use serde_json::{Deserializer, Value};
 
@@ -7,17 +9,30 @@ use super::Object;
 
 /// The entries of the object that `text` consists of, each value on one line; up to the first that is no JSON.
 pub(crate) fn entries(text: &str) -> Vec<(String, String)> {
-    let mut all = Vec::new();
-    let Ok(mut object) = Object::enter(text) else { return all };
-    while let Ok(true) = object.more() {
-        let (Ok(name), Ok(value)) = (object.key(), object.value()) else { break };
+    parts(text).map(|(name, value)| (name.into_owned(), one_line(value))).collect()
+}
+
+/// The value of the first entry `name` of the object that `text` consists of, as it is written.
+pub(crate) fn entry<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    parts(text).find(|(known, _)| known == name).map(|(_, value)| value)
+}
+
+/// The entries as they are written; up to the first that is no JSON.
+fn parts(text: &str) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
+    let mut object = Object::enter(text).ok();
+    std::iter::from_fn(move || {
+        let object = object.as_mut()?;
+        if !object.more().ok()? {
+            return None;
+        }
+        let (name, value) = (object.key().ok()?, object.value().ok()?);
         let mut values = Deserializer::from_str(value).into_iter::<IgnoredAny>();
-        let Some(Ok(_)) = values.next() else { break };
+        let Some(Ok(_)) = values.next() else { return None };
         let length = values.byte_offset();
-        all.push((name.into_owned(), one_line(&value[..length])));
         object.advance(length);
-    }
-    all
+        Some((name, &value[..length]))
+    })
+    .fuse()
 }
 
 /// A JSON value without the white space between its parts. Numbers keep their digits; texts are written the way

@@ -25,8 +25,19 @@ pub struct Def {
     pub options: &'static Options,
     /// Reads the output that somebody outside gave; for external tools.
     pub answer: Option<ReadAnswer>,
+    /// The variants, in place of `fields`, of a tool whose input is one of several.
+    pub(super) union: Option<Union>,
     /// What is derived from the above, when it is first needed.
     cache: Cache,
+}
+
+/// The variants of an input that is one of several, told apart by the value of one entry, the tag.
+#[derive(Clone, Copy, Debug)]
+pub struct Union {
+    /// The name of the tag.
+    pub tag: &'static str,
+    /// What the tag says of each variant, and its declaration, which has the tag among its fields.
+    pub variants: &'static [(&'static str, fn() -> &'static Def)],
 }
 
 /// The options of a tool's declaration, as constants.
@@ -158,13 +169,35 @@ impl Def {
         fields: &'static [Field],
         output: Returned,
     ) -> Self {
-        Self { name, description, fields, output, options: &Options::NEW, answer: None, cache: Cache::new() }
+        Self {
+            name,
+            description,
+            fields,
+            output,
+            options: &Options::NEW,
+            answer: None,
+            union: None,
+            cache: Cache::new(),
+        }
     }
 
     /// Sets the options.
     pub const fn options(mut self, options: &'static Options) -> Self {
         self.options = options;
         self
+    }
+
+    /// Says that the input is one of several.
+    pub const fn union(mut self, union: Union) -> Self {
+        self.union = Some(union);
+        self
+    }
+
+    /// Whether a parameter, of whichever variant, is called `name`.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        let variants = self.union.iter().flat_map(|union| union.variants);
+        self.fields.iter().any(|field| field.param.is_called(name))
+            || variants.into_iter().any(|(_, def)| def().knows(name))
     }
 
     /// Sets the code that reads the output that somebody outside gives.
@@ -210,7 +243,10 @@ impl Def {
 
     fn derived(&'static self) -> &'static Derived {
         self.cache.0.get_or_init(|| {
-            let input = describe::input(self.fields);
+            let input = match &self.union {
+                Some(union) => describe::union(union),
+                None => describe::input(self.fields),
+            };
             let describe_output = if self.options.external { describe::answer } else { describe::output };
             let spec = ToolSpec {
                 name: self.name.to_owned(),

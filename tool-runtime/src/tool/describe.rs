@@ -3,7 +3,7 @@
 use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::{Field, Param, Rule, def, field::Described, rule::Unit};
+use super::{Def, Field, Param, Rule, Union, def, field::Described, rule::Unit};
 use crate::schema::{Schema, needs_check};
 
 /// The schema of the arguments.
@@ -16,22 +16,74 @@ pub(super) struct Input {
 /// The schema of an object with `fields`.
 pub(super) fn input(fields: &[Field]) -> Input {
     let mut generator = generator();
-    let (mut types, mut rest) = (Vec::with_capacity(fields.len()), Vec::with_capacity(fields.len()));
-    for field in fields.iter().filter(|field| !field.param.secret) {
-        let mut described = field.describe(&mut generator);
-        types.push(Value::from(std::mem::take(&mut described.schema)));
-        rest.push((&field.param, described));
-    }
-    // What the types promise is asked before the declarations add to it.
+    let mut types = Vec::with_capacity(fields.len());
+    let mut schema = object(fields, &mut generator, |field, schema| {
+        // What the type promises, before the declaration adds to it. A nested object is checked by itself.
+        if !field.nested {
+            types.push(schema.clone());
+        }
+    });
     let definitions = generator.take_definitions(true);
     let guarded = if definitions.is_empty() {
         types.iter().any(needs_check)
     } else {
         needs_check(&json!({ "allOf": types, "$defs": definitions }))
     };
-    let mut properties = Map::with_capacity(types.len());
+    if !definitions.is_empty() {
+        schema.insert("$defs".to_owned(), Value::Object(definitions));
+    }
+    Input { schema: Schema::from_schemars(schema), guarded }
+}
+
+/// The schema of an input that is one of several.
+pub(super) fn union(union: &Union) -> Input {
+    let mut generator = generator();
+    let branches = union.variants.iter().map(|(_, def)| Value::Object(whole_object(def(), &mut generator)));
+    let branches: Vec<Value> = branches.collect();
+    let tags: Vec<&str> = union.variants.iter().map(|(tag, _)| *tag).collect();
+    let mut schema = tagged(union.tag, &tags);
+    schema.insert("oneOf".to_owned(), Value::Array(branches));
+    let definitions = generator.take_definitions(true);
+    if !definitions.is_empty() {
+        schema.insert("$defs".to_owned(), Value::Object(definitions));
+    }
+    // The variants are checked each by itself.
+    Input { schema: Schema::from_schemars(schema), guarded: false }
+}
+
+/// The schema of what `def` declares, as part of another.
+pub(super) fn whole_object(def: &Def, generator: &mut SchemaGenerator) -> Map<String, Value> {
+    let mut schema = object(def.fields, generator, |_, _| {});
+    if !def.description.is_empty() {
+        schema.insert("description".to_owned(), def.description.into());
+    }
+    schema
+}
+
+/// The schema of an object with the entry `tag`, which is one of `values`.
+pub(super) fn tagged(tag: &str, values: &[&str]) -> Map<String, Value> {
+    let Value::Object(schema) = json!({
+        "type": "object",
+        "properties": { tag: { "type": "string", "enum": values } },
+        "required": [tag],
+    }) else {
+        unreachable!("an object is written")
+    };
+    schema
+}
+
+/// The schema of an object with `fields`, whose definitions are those of `generator`; `each` sees those of the types.
+pub(super) fn object(
+    fields: &[Field],
+    generator: &mut SchemaGenerator,
+    mut each: impl FnMut(&Field, &Value),
+) -> Map<String, Value> {
+    let mut properties = Map::with_capacity(fields.len());
     let mut required = Vec::new();
-    for (schema, (param, described)) in types.into_iter().zip(rest) {
+    for field in fields.iter().filter(|field| !field.param.secret) {
+        let (param, mut described) = (&field.param, field.describe(generator));
+        let schema = Value::from(std::mem::take(&mut described.schema));
+        each(field, &schema);
         if described.required {
             required.push(Value::from(param.name));
         }
@@ -44,10 +96,7 @@ pub(super) fn input(fields: &[Field]) -> Input {
         schema.insert("required".to_owned(), Value::Array(required));
     }
     schema.insert("additionalProperties".to_owned(), Value::Bool(false));
-    if !definitions.is_empty() {
-        schema.insert("$defs".to_owned(), Value::Object(definitions));
-    }
-    Input { schema: Schema::from_schemars(schema), guarded }
+    schema
 }
 
 /// The schema of an output, if it has one.

@@ -3,6 +3,7 @@
 use std::{any::Any, fmt, marker::PhantomData};
 
 use schemars::SchemaGenerator;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::{
@@ -50,6 +51,8 @@ pub struct Field {
     pub(super) secret: Option<fn(&mut dyn Any, &str) -> bool>,
     /// Whether a validator is asked, so that it may be missing.
     pub(super) dynamic: bool,
+    /// Whether its own fields are judged, each by itself.
+    pub(super) nested: bool,
 }
 
 /// The evidence that a `T` can be a parameter.
@@ -77,6 +80,7 @@ impl<T: 'static> Typed<T> {
             limits: &[],
             secret: None,
             dynamic: false,
+            nested: false,
         }
     }
 
@@ -99,6 +103,7 @@ impl<T: 'static> Typed<T> {
             limits: &[],
             secret: Some(|place, text| put(place, read_secret::<T>(text))),
             dynamic: false,
+            nested: false,
         }
     }
 }
@@ -126,6 +131,52 @@ impl Field {
     /// Says that a validator is asked about it.
     pub const fn dynamic(mut self) -> Self {
         self.dynamic = true;
+        self
+    }
+
+    /// A parameter that is an object whose own fields are judged.
+    pub(super) const fn nested(
+        read: fn(&mut dyn Any, &str) -> Result<usize, serde_json::Error>,
+        schema: fn(&mut SchemaGenerator) -> schemars::Schema,
+    ) -> Self {
+        Self {
+            param: Param::new("", ""),
+            read,
+            absent: |_| false,
+            schema,
+            optional: || false,
+            default: None,
+            default_json: None,
+            limits: &[],
+            secret: None,
+            dynamic: true,
+            nested: true,
+        }
+    }
+
+    /// The tag of a variant, whose value is known when the variant is.
+    pub(super) const fn tag(name: &'static str, schema: fn(&mut SchemaGenerator) -> schemars::Schema) -> Self {
+        Self {
+            param: Param::new(name, ""),
+            read: |place, text| {
+                put(place, Some(Tag));
+                length(text)
+            },
+            absent: |_| false,
+            schema,
+            optional: || false,
+            default: None,
+            default_json: None,
+            limits: &[],
+            secret: None,
+            dynamic: false,
+            nested: false,
+        }
+    }
+
+    /// Gives it a name and a description.
+    pub const fn named(mut self, name: &'static str, description: &'static str) -> Self {
+        (self.param.name, self.param.description) = (name, description);
         self
     }
 
@@ -180,6 +231,48 @@ fn read<T: ToolInput + 'static>(place: &mut dyn Any, text: &str) -> Result<usize
     let (value, length) = T::read(text)?;
     put(place, Some(value));
     Ok(length)
+}
+
+/// The value of a tag, which says no more than that the variant is this one.
+#[derive(Clone, Copy, Debug)]
+pub struct Tag;
+
+impl Tag {
+    /// The tag as a field.
+    pub const fn field(name: &'static str, schema: fn(&mut SchemaGenerator) -> schemars::Schema) -> Field {
+        Field::tag(name, schema)
+    }
+
+    /// The schema of a tag with this value.
+    pub fn schema(value: &'static str) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "enum": [value] })
+    }
+}
+
+/// The place of a value that somebody else will read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Skipped;
+
+/// Reads the object at the start of `text` with `whole`, unless it is to be skipped; returns its length.
+pub(super) fn read_nested<T: 'static>(
+    place: &mut dyn Any,
+    text: &str,
+    whole: impl FnOnce(&str) -> Result<T, serde_json::Error>,
+) -> Result<usize, serde_json::Error> {
+    let length = length(text)?;
+    if !place.is::<Skipped>() {
+        put(place, Some(whole(&text[..length])?));
+    }
+    Ok(length)
+}
+
+/// The length of the value at the start of `text`.
+fn length(text: &str) -> Result<usize, serde_json::Error> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    match values.next() {
+        Some(Err(error)) => Err(error),
+        _ => Ok(values.byte_offset()),
+    }
 }
 
 /// Puts `value` in its place; whether there is one now.

@@ -35,16 +35,16 @@ pub use context::{Context, Progress};
 pub use declare::{Bind, Execute, ExecuteWith, Free, Provide, Tool, start};
 pub use decode::Refused;
 use decode::decode;
-pub use def::{Def, Options};
+pub use def::{Def, Options, Union};
 #[cfg(feature = "agent")]
 pub(crate) use describe::output as output_schema;
 pub(crate) use diagnose::duplicate;
 #[cfg(feature = "agent")]
 pub(crate) use diagnose::{fitting, read_as};
-pub use dynamic::{IntoVerdict, Verdict};
+pub use dynamic::{DynamicInput, IntoVerdict, Verdict};
 pub use executor::{Alone, Executing, ExecutingWith, Executor, Idle, NotExecuting, With};
 pub use failure::{Failure, ToolError};
-pub use field::{AnyGiven, Field, Given, Param, Typed};
+pub use field::{AnyGiven, Field, Given, Param, Tag, Typed};
 pub use fingerprint::Fingerprint;
 pub use input::{ToolAnswer, ToolInput, ToolSecret};
 pub use journal::{Journal, Question};

@@ -102,7 +102,7 @@ impl<'a, T: Tool> Partial<'a, T> {
     }
 
     fn knows(name: &str) -> bool {
-        T::def().fields.iter().any(|field| field.param.is_called(name))
+        T::def().knows(name)
     }
 }
 

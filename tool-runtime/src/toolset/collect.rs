@@ -8,6 +8,7 @@ use std::{
 };
 
 use super::{NameError, Toolset};
+use crate::tool::dynamic::{One, Wanted};
 use crate::tool::{CallError, Context, Def, DynTool, Output, Start, Starting, ToolSpec};
 
 /// A declared tool, as the linker collects it.
@@ -67,6 +68,44 @@ impl fmt::Debug for States {
 /// The name and id of a type, for [`Collected::needs`].
 pub fn need<T: 'static>() -> (TypeId, &'static str) {
     (TypeId::of::<T>(), type_name::<T>())
+}
+
+/// States that hold what a nested input takes of them, as [`Toolset::collect`] checks.
+pub trait Collect<W: Wanted> {
+    /// What it takes.
+    fn taken(&self) -> W::Given<'_>;
+    /// Adds the types of it.
+    fn needs(all: &mut Vec<(TypeId, &'static str)>);
+}
+
+impl Collect<()> for States {
+    fn taken(&self) {}
+
+    fn needs(_: &mut Vec<(TypeId, &'static str)>) {}
+}
+
+impl<T: 'static> Collect<One<T>> for States {
+    fn taken(&self) -> &T {
+        self.get()
+    }
+
+    fn needs(all: &mut Vec<(TypeId, &'static str)>) {
+        all.push(need::<T>());
+    }
+}
+
+impl<A: Wanted, B: Wanted> Collect<(A, B)> for States
+where
+    Self: Collect<A> + Collect<B>,
+{
+    fn taken(&self) -> (A::Given<'_>, B::Given<'_>) {
+        (Collect::<A>::taken(self), Collect::<B>::taken(self))
+    }
+
+    fn needs(all: &mut Vec<(TypeId, &'static str)>) {
+        <Self as Collect<A>>::needs(all);
+        <Self as Collect<B>>::needs(all);
+    }
 }
 
 /// Why the tools of a program could not be put together.

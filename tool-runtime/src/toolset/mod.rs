@@ -22,10 +22,10 @@ pub use calls::{Call, Calls};
 #[doc(hidden)]
 pub use calls::{CallOf, Held, not_available};
 #[cfg(feature = "collect")]
-pub use collect::{CollectError, States};
-#[cfg(feature = "collect")]
 #[doc(hidden)]
-pub use collect::{Collected, need};
+pub use collect::{Collect, Collected, need};
+#[cfg(feature = "collect")]
+pub use collect::{CollectError, States};
 pub use dispatch::run;
 #[cfg(feature = "agent")]
 pub(crate) use dispatch::{accepted, panicked};

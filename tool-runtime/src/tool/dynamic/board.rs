@@ -2,8 +2,6 @@
 
 use std::{any::Any, fmt, sync::OnceLock};
 
-use serde_json::Value;
-
 use crate::feedback::{Choices, Report};
 
 /// A value whose type is not known here.
@@ -14,23 +12,23 @@ pub struct Settled {
     /// The value, if it is accepted.
     pub(crate) value: Option<Kept>,
     pub(crate) report: Report,
-    /// The accepted value as JSON, where it is another than was given.
-    pub(crate) changed: Option<Value>,
-    /// What is told of the parts of the value instead of the value as a whole.
-    pub(crate) parts: Vec<(String, Report)>,
+    /// The JSON text of the accepted value, where it is another than was given.
+    pub(crate) changed: Option<Box<str>>,
+    /// What is told of the parts of the value, beside what is wrong with it as a whole.
+    pub(crate) parts: Option<Vec<(String, Report)>>,
     /// What is not told, for the log.
-    pub(crate) cause: Option<String>,
+    pub(crate) causes: Vec<String>,
 }
 
 impl Settled {
     /// A parameter whose value was accepted without a word.
     pub(crate) fn accepted(value: Kept) -> Self {
-        Self { value: Some(value), report: Report::accepted(), changed: None, parts: Vec::new(), cause: None }
+        Self { value: Some(value), report: Report::accepted(), changed: None, parts: None, causes: Vec::new() }
     }
 
     /// A parameter whose value was refused.
     pub(crate) fn refused(report: Report) -> Self {
-        Self { value: None, report, changed: None, parts: Vec::new(), cause: None }
+        Self { value: None, report, changed: None, parts: None, causes: Vec::new() }
     }
 
     /// The same of a parameter whose value could not be read: what the validator says of its absence counts for nothing, but
@@ -41,19 +39,45 @@ impl Settled {
         if self.report.choices == Choices::Open {
             self.report.choices = fault.choices;
         }
-        self.report.refused = fault.refused;
+        self.report.refused = match (self.report.refused.take().filter(|_| self.parts.is_some()), fault.refused) {
+            (Some(own), Some(fault)) => Some(fault.and(own)),
+            (own, fault) => fault.or(own),
+        };
         self
     }
 
-    /// Takes what is told of it, under its name or those of its parts.
+    /// Takes what is told of it, under its name and those of its parts.
     pub(super) fn take_reports(&mut self, name: &str) -> impl Iterator<Item = (String, Report)> {
-        let own = self.parts.is_empty().then(|| {
+        let parts = self.parts.take();
+        let own = (parts.is_none() || !self.report.is_valid()).then(|| {
             let report = std::mem::replace(&mut self.report, Report::accepted());
             (name.to_owned(), report)
         });
-        let parts = std::mem::take(&mut self.parts).into_iter();
-        own.into_iter().chain(parts.map(move |(part, report)| (format!("{name}.{part}"), report)))
+        let parts = parts.into_iter().flatten();
+        own.into_iter().chain(parts.map(move |(part, report)| (dotted(name, &part), report.inside(name))))
     }
+
+    /// What is told of it, each with the name that it is told under.
+    pub(super) fn reports(&self, name: &str) -> impl Iterator<Item = (String, &Report)> {
+        let own = self.parts.is_none().then(|| (name.to_owned(), &self.report));
+        let parts = self.parts.iter().flatten();
+        own.into_iter().chain(parts.map(move |(part, report)| (dotted(name, part), report)))
+    }
+
+    /// What must be mended before it is accepted, each by its name.
+    pub(super) fn refused_names(&self, name: &str) -> Vec<String> {
+        let parts = self.parts.iter().flatten().filter(|(_, report)| !report.is_valid());
+        let mut names: Vec<String> = parts.map(|(part, _)| dotted(name, part)).collect();
+        if names.is_empty() || !self.report.is_valid() {
+            names.push(name.to_owned());
+        }
+        names
+    }
+}
+
+/// The name of a part of `name`.
+fn dotted(name: &str, part: &str) -> String {
+    format!("{name}.{part}")
 }
 
 impl fmt::Debug for Settled {

@@ -81,22 +81,23 @@ impl<'b, S: Shape, F: FnMut(usize, Option<Kept>) -> Asking<'b>> Asked<'b> for Ca
 /// context what it was made of.
 pub(crate) fn remarks(shape: &impl Shape, settled: &[Option<Settled>], text: &str, cx: &Context) -> Vec<String> {
     let mut remarks = Vec::new();
-    let [before, now] = match cx.journal().and_then(|journal| journal.given()) {
-        Some(given) => [given, text].map(json::entries),
-        None => Default::default(),
-    };
-    let value = |entries: &[(String, String)], name: &str| {
-        entries.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
-    };
+    let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+    let given = cx.journal().and_then(|journal| journal.given());
+    let [before, now] = given.map(|given| [given, text].map(read)).unwrap_or_default();
     for field in (0..shape.nodes()).map(|node| shape.field(node)) {
-        let Some(Settled { report, changed, .. }) = &settled[field] else { continue };
-        let name = shape.name(field);
-        let changed = changed.as_ref().map(Value::to_string);
-        let understood = changed.or_else(|| value(&now, name).filter(|now| value(&before, name).as_ref() != Some(now)));
-        remarks.extend(understood.map(|value| format!("`{name}` is understood as {value}")));
-        remarks.extend(report.feedback.iter().cloned());
+        for (name, report) in settled[field].iter().flat_map(|settled| settled.reports(shape.name(field))) {
+            let now = || at(&now, &name).filter(|now| at(&before, &name) != Some(now));
+            let understood = report.normalized.as_ref().or_else(now);
+            remarks.extend(understood.map(|value| format!("`{name}` is understood as {value}")));
+            remarks.extend(report.feedback.iter().cloned());
+        }
     }
     remarks
+}
+
+/// The value of the parameter `name`, or of a part of one, whose names stand with dots between them.
+fn at<'v>(arguments: &'v Value, name: &str) -> Option<&'v Value> {
+    arguments.get(name).or_else(|| name.split('.').try_fold(arguments, |value, part| value.get(part)))
 }
 
 /// The arguments with what validators changed in them, if they changed anything; or why the call is refused. What is told is
@@ -107,29 +108,39 @@ pub(crate) fn conclude(
     problems: Vec<Problem>,
     settled: &mut [Option<Settled>],
 ) -> Result<Option<Box<str>>, Rejection> {
-    let fields = (0..shape.nodes()).map(|node| shape.field(node));
     if !problems.is_empty() || settled.iter().flatten().any(|settled| settled.value.is_none()) {
-        let mut reports = Vec::with_capacity(shape.nodes());
-        for field in fields {
-            reports.extend(settled[field].iter_mut().flat_map(|settled| settled.take_reports(shape.name(field))));
-        }
-        let causes = settled.iter_mut().flatten().filter_map(|settled| settled.cause.take());
+        let reports = take_reports(shape, settled);
+        let causes = settled.iter_mut().flatten().flat_map(|settled| std::mem::take(&mut settled.causes));
         return Err(Rejection::reported(problems, reports).because(causes));
     }
-    let changed = |field: usize| Some((shape.name(field), settled[field].as_ref()?.changed.as_ref()?));
-    let changes: Vec<(&str, &Value)> = fields.filter_map(changed).collect();
+    Ok(rewritten(shape, text, settled))
+}
+
+/// Takes what is told of the dynamic parameters, in the order in which they are asked.
+pub(super) fn take_reports(shape: &impl Shape, settled: &mut [Option<Settled>]) -> Vec<(String, Report)> {
+    let mut reports = Vec::with_capacity(shape.nodes());
+    for field in (0..shape.nodes()).map(|node| shape.field(node)) {
+        reports.extend(settled[field].iter_mut().flat_map(|settled| settled.take_reports(shape.name(field))));
+    }
+    reports
+}
+
+/// The object `text` with what validators changed in it, if they changed anything.
+pub(super) fn rewritten(shape: &impl Shape, text: &str, settled: &[Option<Settled>]) -> Option<Box<str>> {
+    let fields = (0..shape.nodes()).map(|node| shape.field(node));
+    let changed = |field: usize| Some((shape.name(field), settled[field].as_ref()?.changed.as_deref()?));
+    let changes: Vec<(&str, &str)> = fields.filter_map(changed).collect();
     if changes.is_empty() {
-        return Ok(None);
+        return None;
     }
     let mut entries = json::entries(text);
     for (name, value) in changes {
-        let value = value.to_string();
         match entries.iter_mut().find(|(known, _)| known == name) {
-            Some((_, known)) => *known = value,
-            None => entries.push((name.to_owned(), value)),
+            Some((_, known)) => value.clone_into(known),
+            None => entries.push((name.to_owned(), value.to_owned())),
         }
     }
     let entries: Vec<String> =
         entries.iter().map(|(name, value)| format!("{}:{value}", Value::from(name.as_str()))).collect();
-    Ok(Some(format!("{{{}}}", entries.join(",")).into()))
+    Some(format!("{{{}}}", entries.join(",")).into())
 }

@@ -72,7 +72,11 @@ pub(crate) async fn ask_all<'b>(asked: &mut impl Asked<'b>, board: &'b Board) {
 
 fn begin<'b>(asked: &mut impl Asked<'b>, node: usize, board: &'b Board) -> Asking<'b> {
     let shape = asked.shape();
-    let mut missing = shape.requires(node).iter().filter(|field| !board.has(**field)).map(|field| shape.name(*field));
+    let missing = shape.requires(node).iter().filter(|field| !board.has(**field));
+    let mut missing = missing.flat_map(|field| {
+        let name = shape.name(*field);
+        board.settled(*field).map_or_else(|| vec![name.to_owned()], |settled| settled.refused_names(name))
+    });
     if let Some(first) = missing.next() {
         let reasons = missing.fold(Reasons::requires(first), Reasons::and_requires);
         return Asking::Told(asked.wait(node, reasons));
@@ -95,6 +99,6 @@ pub(super) fn contained<'b>(ask: impl FnOnce() -> Asking<'b>) -> Asking<'b> {
 fn panicked(panic: Box<dyn Any + Send>) -> Settled {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     let mut settled = Settled::refused(Report::refused(UNCHECKED));
-    settled.cause = Some(format!("a validator panicked: {}", text.unwrap_or("without a text")));
+    settled.causes.push(format!("a validator panicked: {}", text.unwrap_or("without a text")));
     settled
 }

@@ -5,7 +5,7 @@ use std::{any::Any, fmt, marker::PhantomData};
 use serde::Serialize;
 
 use super::Kept;
-use crate::tool::ToolSecret;
+use crate::tool::{Tag, ToolSecret};
 
 /// The code that moves a parameter's value between the place where it was decoded, an `Option` of its type, and a board.
 #[derive(Clone, Copy)]
@@ -96,6 +96,29 @@ impl Unkeepable {
     pub const fn fixed(self) -> Keep {
         self.dynamic()
     }
+}
+
+/// Tells a struct that can be an input of its own from one that holds something it cannot, which is reported at its field: an
+/// inherent constant is found before a trait's.
+#[derive(Debug)]
+pub struct Whole<T>(PhantomData<fn() -> T>);
+
+impl<T: Send + Sync + 'static> Whole<T> {
+    /// The evidence.
+    pub const KEEP: Keep = keep::<T>();
+}
+
+/// What stands in for a struct that cannot be an input.
+pub trait NotWhole {
+    /// Nothing.
+    const KEEP: Keep = Unkeepable.fixed();
+}
+
+impl<T> NotWhole for Whole<T> {}
+
+impl Tag {
+    /// The evidence.
+    pub const KEEP: Keep = keep::<Self>();
 }
 
 const fn keep<T: Send + Sync + 'static>() -> Keep {

@@ -9,10 +9,13 @@ mod call;
 mod check;
 mod engine;
 mod keep;
+mod lend;
+mod nested;
 mod plan;
 mod read;
 mod said;
 mod start;
+mod union;
 mod verdict;
 
 pub use board::{Board, Kept, Settled};
@@ -22,10 +25,13 @@ pub use check::{
 };
 pub use engine::Asking;
 pub(crate) use engine::{Asked, UNCHECKED, ask_all};
-pub use keep::{Judged, Keep, Keepable, Keeping, NotKeeping, Seen, Unkeepable};
+pub use keep::{Judged, Keep, Keepable, Keeping, NotKeeping, NotWhole, Seen, Unkeepable, Whole};
+pub use lend::{Lend, One, Wanted};
+pub use nested::{DynamicInput, Judging, Lent, NotJudging, whole};
 pub use plan::Node;
 pub(crate) use plan::Shape;
 pub(crate) use read::Reading;
 pub use said::{Asks, Later, NoAsk, NoValidator, Said, ToldLater, Unasked, Unsaid, Validate, Validator};
 pub use start::{Known, NotSettling, Raw, Settling, Validators};
+pub use union::{Choosing, Chosen, Understood, Variants};
 pub use verdict::{IntoVerdict, Verdict};

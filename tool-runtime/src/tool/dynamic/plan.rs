@@ -24,6 +24,10 @@ pub(crate) trait Shape {
     fn fields(&self) -> usize;
     /// Whether a validator is asked about a parameter.
     fn is_dynamic(&self, field: usize) -> bool;
+    /// Whether the parameter is an object whose own fields are judged.
+    fn is_nested(&self, _field: usize) -> bool {
+        false
+    }
     /// How many dynamic parameters there are.
     fn nodes(&self) -> usize;
     /// Which parameter the dynamic one at `node` is.
@@ -56,6 +60,10 @@ impl Shape for Declared {
 
     fn is_dynamic(&self, field: usize) -> bool {
         self.def.fields[field].dynamic
+    }
+
+    fn is_nested(&self, field: usize) -> bool {
+        self.def.fields[field].nested
     }
 
     fn nodes(&self) -> usize {

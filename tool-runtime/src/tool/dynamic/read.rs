@@ -6,18 +6,26 @@ use crate::tool::{Context, Refused, decode, diagnose, slots::Slot};
 
 /// What is wrong with arguments as they stand. The slots of all other parameters that were given are filled.
 pub(crate) struct Reading {
+    /// Where the parameters stand in the arguments of the call, as a JSON Pointer.
+    at: String,
     /// With static parameters, and with the call as a whole.
     pub(crate) problems: Vec<Problem>,
     /// With each parameter.
     pub(crate) faults: Vec<Option<Report>>,
 }
 
-/// Reads `text` into `slots`, which belong to the parameters of the tool in order.
+/// Reads `text`, which stands at the place `at` of a call's arguments, into `slots`, which belong to its parameters in order.
 ///
 /// Fails when it is no object at all, or the application did not provide what the tool needs.
-pub(super) fn read(shape: Declared, text: &str, cx: &Context, slots: &mut [Slot<'_>]) -> Result<Reading, Refused> {
+pub(super) fn read(
+    shape: Declared,
+    at: &str,
+    text: &str,
+    cx: &Context,
+    slots: &mut [Slot<'_>],
+) -> Result<Reading, Refused> {
     let def = shape.def;
-    let mut reading = Reading::new(slots.len());
+    let mut reading = Reading { at: at.to_owned(), ..Reading::new(slots.len()) };
     let read = decode::read(text, slots).is_some();
     let checked = read.then(|| def.guard().map_or(Ok(()), |guard| diagnose::check(guard, text)));
     let rejection = match checked {
@@ -41,7 +49,7 @@ pub(super) fn read(shape: Declared, text: &str, cx: &Context, slots: &mut [Slot<
 impl Reading {
     /// Nothing is wrong, with so many parameters.
     pub(crate) fn new(parameters: usize) -> Self {
-        Self { problems: Vec::new(), faults: vec![None; parameters] }
+        Self { at: String::new(), problems: Vec::new(), faults: vec![None; parameters] }
     }
 
     /// Puts `problem` where it is told.
@@ -66,7 +74,12 @@ impl Reading {
         if is_dynamic && problem.kind == ProblemKind::Missing {
             return Ok(());
         }
-        self.faults[field].get_or_insert_with(Report::accepted).add(problem);
+        // What is wrong with a nested object is found again when it is read by itself.
+        let is_whole = meant.is_some() || (problem.kind == ProblemKind::Duplicate && !problem.is_nested());
+        if shape.is_nested(field) && !is_whole {
+            return Ok(());
+        }
+        self.faults[field].get_or_insert_with(Report::accepted).add_below(&self.at, problem);
         if !is_dynamic && meant.is_none() {
             self.problems.push(problem.clone());
         }

@@ -177,16 +177,16 @@ fn settle<T: Judged>(said: Result<Verdict<T>, Failure>, before: Option<&[u8]>) -
         Ok(after) => serde_json::from_slice::<Value>(&after).ok(),
         Err(error) => return failed(&Failure::from(error)),
     };
-    report.normalized.clone_from(&changed);
     let mut settled = Settled::accepted(Box::new(value));
+    settled.changed = changed.as_ref().map(|value| value.to_string().into());
+    report.normalized = changed;
     settled.report = report;
-    settled.changed = changed;
     settled
 }
 
 /// A validator that failed refuses the value, and tells no more than it was made for.
-fn failed(failure: &Failure) -> Settled {
+pub(super) fn failed(failure: &Failure) -> Settled {
     let mut settled = Settled::refused(Report::refused(failure.told_text().unwrap_or(UNCHECKED)));
-    settled.cause = Some(failure.for_log());
+    settled.causes.push(failure.for_log());
     settled
 }

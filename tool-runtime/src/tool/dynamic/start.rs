@@ -6,16 +6,16 @@ use futures_util::{FutureExt, TryFutureExt, future::BoxFuture};
 use serde_json::{Map, Value};
 
 use super::{
-    Asking, Board, Call, Checked, Keep, Node, Settled, ask_all,
+    Asking, Board, Call, Checked, Keep, Node, Settled, Shape as _, ask_all,
     board::Kept,
     conclude,
     plan::Declared,
     read::{Reading, read},
     remarks,
 };
-use crate::feedback::Rejection;
+use crate::feedback::{Problem, Rejection};
 use crate::json;
-use crate::tool::{Context, Refused, Started, Tool, Values, slots::Slot};
+use crate::tool::{Context, Refused, Started, Tool, Values, field::Skipped, slots::Slot};
 
 /// The validators of a tool with dynamic parameters. `#[tool]` implements it.
 pub trait Validators: Tool {
@@ -46,6 +46,8 @@ pub struct Known<'b, X> {
     pub board: &'b Board,
     /// What was given, not validated.
     pub raw: &'b Raw<'b>,
+    /// Where the parameters stand in the arguments of the call, as a JSON Pointer.
+    pub at: &'b str,
     /// The application's state.
     pub states: &'b X,
     /// The call.
@@ -90,8 +92,13 @@ pub struct Raw<'t> {
 }
 
 impl<'t> Raw<'t> {
-    fn new(text: &'t str) -> Self {
+    pub(super) fn new(text: &'t str) -> Self {
         Self { text, entries: OnceLock::new() }
+    }
+
+    /// The same as it is written.
+    pub(super) fn text(&self, name: &str) -> Option<&'t str> {
+        json::entry(self.text, name)
     }
 
     /// What was given for the parameter `name`, right or wrong.
@@ -135,19 +142,17 @@ where
     {
         Box::pin(async move {
             let shape = Declared { def: T::def(), nodes: T::NODES };
-            let Given { values, reading } = take::<T>(shape, text, cx)?;
-            let board = Board::new(values.len());
+            let board = Board::new(shape.fields());
             let raw = Raw::new(text);
-            let known = Known { board: &board, raw: &raw, states: &states, call: cx };
-            let mut call = Call::new(&shape, values, reading.faults, |node, given| T::ask(node, given, known));
-            call.settle_static(&board);
-            ask_all(&mut call, &board).await;
+            let known = Known { board: &board, raw: &raw, at: "", states: &states, call: cx };
+            let ask = |node, given| T::ask(node, given, known);
+            let problems = judge::<T::Values>(shape, T::KEEPS, known, ask).await?;
             let mut settled: Vec<_> = board.into_settled().collect();
-            let normalized = conclude(&shape, text, reading.problems, &mut settled).map_err(Refused::Arguments)?;
+            let normalized = conclude(&shape, text, problems, &mut settled).map_err(Refused::Arguments)?;
             let remarks = remarks(&shape, &settled, text, cx);
-            let input = put::<T>(settled);
+            let input = T::input(put(T::KEEPS, settled));
             let board = Board::new(0);
-            let known = Known { board: &board, raw: &raw, states: &states, call: cx };
+            let known = Known { board: &board, raw: &raw, at: "", states: &states, call: cx };
             T::check(&input, known).await.map_err(Refused::Arguments)?;
             let Started { needs_approval, work, .. } = T::begin(input, states, cx);
             let work = work.map_ok(|output| output.told(T::def().form(), remarks)).boxed();
@@ -156,34 +161,59 @@ where
     }
 }
 
+/// Reads what `known` says was given, and asks the validators. The board is full then; what comes back is wrong with the
+/// call as a whole, and with static parameters.
+pub(super) async fn judge<'b, V: Values>(
+    shape: Declared,
+    keeps: &'static [Keep],
+    Known { board, raw, at, call, .. }: Known<'b, impl Sync>,
+    ask: impl FnMut(usize, Option<Kept>) -> Asking<'b> + Send,
+) -> Result<Vec<Problem>, Refused> {
+    let Given { values, reading } = take::<V>(shape, keeps, at, raw.text, call)?;
+    let mut asked = Call::new(&shape, values, reading.faults, ask);
+    asked.settle_static(board);
+    ask_all(&mut asked, board).await;
+    Ok(reading.problems)
+}
+
 /// The arguments as far as they can be read.
 struct Given {
     values: Vec<Option<Kept>>,
     reading: Reading,
 }
 
-fn take<T: Validators>(shape: Declared, text: &str, cx: &Context) -> Result<Given, Refused> {
-    let def = shape.def;
-    let mut places = T::Values::empty();
-    let mut each = Vec::with_capacity(def.fields.len());
-    T::Values::each(&mut places, &mut each);
+fn take<V: Values>(
+    shape: Declared,
+    keeps: &'static [Keep],
+    at: &str,
+    text: &str,
+    cx: &Context,
+) -> Result<Given, Refused> {
+    let fields = shape.def.fields;
+    let mut places = V::empty();
+    let mut each = Vec::with_capacity(fields.len());
+    V::each(&mut places, &mut each);
     let reading = {
-        let slots = def.fields.iter().zip(&mut each).map(|(field, place)| Slot::new(field, &mut **place));
-        read(shape, text, cx, &mut slots.collect::<Vec<_>>())?
+        let mut skipped = vec![Skipped; fields.len()];
+        let slots = fields.iter().zip(&mut each).zip(&mut skipped).map(|((field, place), skipped)| {
+            // Who judges the fields of a nested object reads them, too.
+            Slot::new(field, if field.nested { skipped } else { &mut **place })
+        });
+        read(shape, at, text, cx, &mut slots.collect::<Vec<_>>())?
     };
-    let values = each.into_iter().zip(T::KEEPS).map(|(place, keep)| (keep.take)(place)).collect();
+    let values = each.into_iter().zip(keeps).map(|(place, keep)| (keep.take)(place)).collect();
     Ok(Given { values, reading })
 }
 
-/// The input of values that are all there.
-fn put<T: Validators>(settled: Vec<Option<Settled>>) -> T::Input {
-    let mut places = T::Values::empty();
+/// The values, which are all there.
+pub(super) fn put<V: Values>(keeps: &'static [Keep], settled: Vec<Option<Settled>>) -> V {
+    let mut places = V::empty();
     let mut each = Vec::with_capacity(settled.len());
-    T::Values::each(&mut places, &mut each);
-    for ((place, keep), settled) in each.into_iter().zip(T::KEEPS).zip(settled) {
+    V::each(&mut places, &mut each);
+    for ((place, keep), settled) in each.into_iter().zip(keeps).zip(settled) {
         let value = settled.and_then(|settled| settled.value);
         let is_there = value.is_some_and(|value| (keep.put)(place, value));
         debug_assert!(is_there, "a call is refused when a value is missing");
     }
-    T::input(T::Values::take(places))
+    V::take(places)
 }

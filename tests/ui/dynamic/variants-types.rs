@@ -1,0 +1,42 @@
+use std::convert::Infallible;
+
+use tool_runtime::{Context, ExecuteWith, Verdict, tool, toolset};
+
+struct Flights;
+
+struct Seat;
+
+/// Travel.
+#[tool(state = Flights)]
+enum Travel {
+    Flight {
+        #[dynamic(validate = to)]
+        to: String,
+        seat: Seat,
+    },
+    Train {
+        #[dynamic(validate = station)]
+        station: String,
+    },
+}
+
+fn to(value: Option<String>, _: TravelFlightTo<'_>) -> Verdict<u8> {
+    Verdict::reject(value.unwrap_or_default())
+}
+
+fn station(value: Option<String>, _: TravelFlightTo<'_>) -> Verdict<String> {
+    Verdict::reject(value.unwrap_or_default())
+}
+
+impl ExecuteWith<Flights> for Travel {
+    type Output = u8;
+    type Error = Infallible;
+
+    async fn execute(self, _: &Flights, _: &Context) -> Result<u8, Infallible> {
+        Ok(1)
+    }
+}
+
+fn main() {
+    toolset!("something else"; Travel);
+}

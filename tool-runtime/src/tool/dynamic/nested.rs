@@ -1,0 +1,200 @@
+//! An object among the parameters, whose own fields are judged each by itself.
+
+use std::marker::PhantomData;
+
+use futures_util::{FutureExt, future::BoxFuture};
+use serde::de::Error as _;
+
+use super::{
+    Asking, Board, Keep, Known, Node, Raw, Settled, Shape as _, Wanted,
+    board::Kept,
+    call::{rewritten, take_reports},
+    engine::UNCHECKED,
+    plan::Declared,
+    said::failed,
+    start::{judge, put},
+    union::{Understood, understand},
+};
+use crate::feedback::{Problem, Rejection, Report};
+use crate::json;
+use crate::tool::{Context, Def, Field, Refused, Values, describe, field::read_nested};
+
+/// A struct whose fields are judged one by one, as parameters are. `#[derive(DynamicInput)]` implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be nested: nothing says how its fields are judged",
+    label = "does not derive `DynamicInput`",
+    note = "a struct can with `#[derive(tool_runtime::DynamicInput)]`; a list or an `Option` of one cannot"
+)]
+pub trait DynamicInput: Sized + 'static {
+    /// What it takes of the application's state.
+    #[doc(hidden)]
+    type Wants: Wanted;
+    /// The types of the fields, in order.
+    #[doc(hidden)]
+    type Values: Values;
+    /// What moves a value.
+    #[doc(hidden)]
+    const KEEP: Keep;
+    /// What moves the fields' values, in the order of the declaration.
+    #[doc(hidden)]
+    const KEEPS: &'static [Keep];
+    /// The dynamic fields, in the order in which they are asked.
+    #[doc(hidden)]
+    const NODES: &'static [Node];
+    /// A parameter of this type.
+    #[doc(hidden)]
+    const FIELD: Field = Field::nested(
+        |place, text| read_nested(place, text, read::<Self>),
+        |generator| describe::whole_object(Self::def(), generator).into(),
+    );
+
+    /// The declaration.
+    #[doc(hidden)]
+    fn def() -> &'static Def;
+
+    /// The fields as a struct.
+    #[doc(hidden)]
+    fn input(values: Self::Values) -> Self;
+
+    /// Asks the validator of the node about what was given.
+    #[doc(hidden)]
+    fn ask<'a: 'b, 'b>(node: usize, given: Option<Kept>, known: Known<'b, Lent<'a, Self>>) -> Asking<'b>;
+
+    /// Judges the object that `known` says was given as `name`.
+    #[doc(hidden)]
+    fn judge<'a: 'b, 'b, X>(name: &str, known: Known<'b, X>, states: &'b Lent<'a, Self>) -> Asking<'b>;
+}
+
+/// What an input takes of the application's state.
+pub type Lent<'a, T> = <<T as DynamicInput>::Wants as Wanted>::Given<'a>;
+
+/// Reads an object that needs nobody's judgement any more.
+pub fn whole<T: DynamicInput>(text: &str, cx: &Context) -> Result<T, Refused> {
+    T::Values::read(T::def(), text, cx).map(T::input)
+}
+
+/// The same of a value whose length was found.
+fn read<T: DynamicInput>(text: &str) -> Result<T, serde_json::Error> {
+    whole(text, &Context::new("")).map_err(|refused| match refused {
+        Refused::Arguments(rejection) => {
+            let wrong = rejection.lines().join("; ").replace("expected ", "");
+            serde_json::Error::custom(format!("expected an object whose fields are all right ({wrong})"))
+        }
+        Refused::Failed(failure) => serde_json::Error::custom(failure.for_log()),
+    })
+}
+
+/// Judges objects that are read as a `T`, which takes `X` of the state.
+///
+/// State that threads cannot share is reported where it is given to the tools; then [`NotJudging`] asks for nothing more.
+#[derive(Debug)]
+pub struct Judging<T, X>(PhantomData<fn() -> (T, X)>);
+
+/// What is judged where it does not compile: an inherent function is found before a trait's.
+pub trait NotJudging {
+    /// See [`Judging::judge`].
+    fn judge<'b, K, X>(_: &str, _: Known<'b, K>, _: &'b X) -> Asking<'b> {
+        Asking::Told(Settled::refused(Report::refused(UNCHECKED)))
+    }
+
+    /// See [`Judging::understand`].
+    fn understand<'b, T: 'b, X>(_: &'b str, _: X, _: &'b Context) -> BoxFuture<'b, Result<Understood<T>, Refused>> {
+        Box::pin(async { Err(Refused::Arguments(Rejection::new(Vec::new()))) })
+    }
+}
+
+impl<T, X> NotJudging for Judging<T, X> {}
+
+impl<T, X: Send + Sync> Judging<T, X> {
+    /// Judges the object that `known` says was given as `name`.
+    pub fn judge<'a: 'b, 'b, K>(name: &str, known: Known<'b, K>, states: &'b X) -> Asking<'b>
+    where
+        T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
+        X: 'a,
+    {
+        let place = format!("{}/{}", known.at, json::segment(name));
+        let text = known.raw.text(name).unwrap_or("{}");
+        Asking::Later(settle::<T, X>(text, place, states, known.call).boxed())
+    }
+
+    /// Judges arguments whose fields are those of `T`.
+    pub fn understand<'a: 'b, 'b>(
+        text: &'b str,
+        states: X,
+        cx: &'b Context,
+    ) -> BoxFuture<'b, Result<Understood<T>, Refused>>
+    where
+        T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
+        X: 'a,
+    {
+        understand(text, states, cx).boxed()
+    }
+}
+
+async fn settle<'a, T, X>(text: &str, place: String, states: &X, cx: &Context) -> Settled
+where
+    T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
+    X: Send + Sync + 'a,
+{
+    match attempt::<T, X>(text, &place, states, cx).await {
+        Ok(settled) => settled,
+        Err(Refused::Failed(failure)) => failed(&failure),
+        // No object: what there is to choose from is told all the same.
+        Err(Refused::Arguments(rejection)) => {
+            let mut fault = Report::accepted();
+            rejection.problems().iter().for_each(|problem| tell(&mut fault, &place, problem));
+            match attempt::<T, X>("{}", &place, states, cx).await {
+                Ok(settled) => settled.with_fault(Some(fault)),
+                Err(_) => Settled::refused(fault),
+            }
+        }
+    }
+}
+
+async fn attempt<'a, T, X>(text: &str, place: &str, states: &X, cx: &Context) -> Result<Settled, Refused>
+where
+    T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
+    X: Send + Sync + 'a,
+{
+    let (shape, problems, mut settled) = fields::<T, X>(text, place, states, cx).await?;
+    let mut whole = Report::accepted();
+    // Those of static fields are told with these.
+    let is_own = |problem: &&Problem| problem.about().is_none_or(|name| shape.find(&name).is_none());
+    problems.iter().filter(is_own).for_each(|problem| tell(&mut whole, place, problem));
+    let is_accepted = whole.is_valid() && settled.iter().flatten().all(|settled| settled.value.is_some());
+    let changed = if is_accepted { rewritten(&shape, text, &settled) } else { None };
+    let causes = settled.iter_mut().flatten().flat_map(|settled| std::mem::take(&mut settled.causes)).collect();
+    let mut parts = Vec::with_capacity(settled.len());
+    for field in (0..shape.fields()).filter(|field| !shape.is_dynamic(*field)) {
+        let refused = settled[field].iter_mut().filter(|settled| settled.value.is_none());
+        parts.extend(refused.flat_map(|settled| settled.take_reports(shape.name(field))));
+    }
+    parts.extend(take_reports(&shape, &mut settled));
+    let mut value = is_accepted.then(|| T::input(put(T::KEEPS, settled)));
+    let value = (T::KEEP.take)(&mut value);
+    Ok(Settled { value, report: whole, changed, parts: Some(parts), causes })
+}
+
+/// What is wrong with the object `text`, which stands at `place`, and what came of its fields.
+pub(super) async fn fields<'a, T, X>(
+    text: &str,
+    place: &str,
+    states: &X,
+    cx: &Context,
+) -> Result<(Declared, Vec<Problem>, Vec<Option<Settled>>), Refused>
+where
+    T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
+    X: Send + Sync + 'a,
+{
+    let shape = Declared { def: T::def(), nodes: T::NODES };
+    let board = Board::new(shape.fields());
+    let raw = Raw::new(text);
+    let known = Known { board: &board, raw: &raw, at: place, states, call: cx };
+    let problems = judge::<T::Values>(shape, T::KEEPS, known, |node, given| T::ask(node, given, known)).await?;
+    Ok((shape, problems, board.into_settled().collect()))
+}
+
+/// Adds what is wrong with the object at `place`, or is not known there, to what is told of it.
+fn tell(report: &mut Report, place: &str, problem: &Problem) {
+    if problem.path.is_empty() { report.add(problem) } else { report.add(&problem.below(place)) }
+}
