@@ -35,7 +35,8 @@ pub(super) fn parse(ask: &Ask, text: &str) -> Answer {
     }
     if !ask.choices.is_empty() {
         let said = unquoted(text).unwrap_or(text);
-        let day = calendar::date(said).filter(|_| matches!(&shape.kind, Kind::Text(t) if t.format.as_deref() == Some("date")));
+        let day = calendar::date(said)
+            .filter(|_| matches!(&shape.kind, Kind::Text(t) if t.format.as_deref() == Some("date")));
         let chosen = choose::choose(&ask.choices, ask.numbered(), day.as_deref().unwrap_or(said));
         match chosen {
             Chosen::One(value) => return Answer::Value(value),

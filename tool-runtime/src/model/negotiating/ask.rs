@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::{calendar, scalar};
 use super::shape::{Choice, Kind, Shape};
 use super::words;
+use super::{calendar, scalar};
 
 /// One thing to ask for.
 #[derive(Clone, Debug)]
@@ -42,9 +42,13 @@ impl Ask {
     pub(super) fn offering(mut self, values: &[Value], strict: bool) -> Self {
         let labels = std::mem::take(&mut self.choices);
         let known = |value: &Value| labels.iter().find(|choice| choice.value == *value).cloned();
-        let day = |value: &Value| Choice { label: value.as_str().and_then(calendar::day).unwrap_or_default(), ..Choice::plain(value) };
+        let day = |value: &Value| Choice {
+            label: value.as_str().and_then(calendar::day).unwrap_or_default(),
+            ..Choice::plain(value)
+        };
         let is_day = matches!(&self.shape.kind, Kind::Text(text) if text.format.as_deref() == Some("date"));
-        let choice = |value: &Value| known(value).unwrap_or_else(|| if is_day { day(value) } else { Choice::plain(value) });
+        let choice =
+            |value: &Value| known(value).unwrap_or_else(|| if is_day { day(value) } else { Choice::plain(value) });
         self.choices = values.iter().map(choice).collect();
         self.strict = strict;
         self

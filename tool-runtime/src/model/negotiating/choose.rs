@@ -106,9 +106,21 @@ fn within(label: &str, said: &str) -> bool {
 /// What was said, folded, without the words of politeness around it.
 fn bare(text: &str) -> String {
     let mut said = words::fold(text);
-    for lead in
-        ["i'd like", "i would like", "i want", "make it", "it's", "it is", "use", "take", "on", "the", "in", "to", "from"]
-    {
+    for lead in [
+        "i'd like",
+        "i would like",
+        "i want",
+        "make it",
+        "it's",
+        "it is",
+        "use",
+        "take",
+        "on",
+        "the",
+        "in",
+        "to",
+        "from",
+    ] {
         if let Some(rest) = said.strip_prefix(lead).and_then(|rest| rest.strip_prefix(' ')) {
             said = rest.to_owned();
         }

@@ -180,13 +180,12 @@ impl<'a> Dialogue<'a> {
             match tool {
                 Some(tool) => {
                     let root = self.shape(tool).clone();
-                    let dead_end = refusal.is_dead_end();
-                    let told = refusal::learn(&mut form, &root, refusal);
+                    let (told, hope) = refusal::learn(&mut form, &root, refusal);
                     let asks = form.doubt.is_some() || form.next(&root).is_some();
-                    let stage = match (asks, dead_end) {
-                        (true, _) => Stage::Filling(form),
-                        (false, true) => Stage::Idle,
-                        (false, false) => Stage::Parked { form, why: Pause::Failed },
+                    let stage = match (hope, asks) {
+                        (false, _) => Stage::Idle,
+                        (true, true) => Stage::Filling(form),
+                        (true, false) => Stage::Parked { form, why: Pause::Failed },
                     };
                     (told, stage)
                 }

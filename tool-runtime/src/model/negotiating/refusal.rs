@@ -63,15 +63,9 @@ pub(super) fn read(text: &str) -> Option<Refusal> {
     Some(Refusal { problems: texts(map, "problems"), notes: notes(map), fields: fields.collect() })
 }
 
-impl Refusal {
-    /// Whether there is nothing to choose from for a parameter that waits for no other.
-    pub(super) fn is_dead_end(&self) -> bool {
-        self.fields.iter().any(|verdict| !verdict.valid && verdict.is_dead_end())
-    }
-}
-
-/// Takes a refusal into the form, so that only what was refused is asked again. Returns what to tell the person.
-pub(super) fn learn(form: &mut Form, root: &Shape, mut refusal: Refusal) -> String {
+/// Takes a refusal into the form, so that only what was refused is asked again. Returns what to tell the person,
+/// and whether there is hope: there is none where nothing is possible, and nothing that was said is why.
+pub(super) fn learn(form: &mut Form, root: &Shape, mut refusal: Refusal) -> (String, bool) {
     form.wanted.clear();
     form.open = None;
     form.doubt = None;
@@ -109,15 +103,21 @@ pub(super) fn learn(form: &mut Form, root: &Shape, mut refusal: Refusal) -> Stri
             ..if silent { before } else { said }
         };
     }
+    let mut hope = true;
     for verdict in fields.iter().filter(|verdict| !verdict.valid && verdict.requires.is_empty()) {
         if verdict.is_dead_end() {
-            told.push(dead_end(form, fields, verdict));
+            let (why, causes) = dead_end(form, fields, verdict);
+            told.push(why);
+            hope &= !causes.is_empty();
+            if !causes.is_empty() {
+                form.doubt.get_or_insert(Doubt::Change { pointers: causes });
+            }
         } else {
             told.extend(objection(form, root, verdict));
         }
         told.extend(verdict.notes.iter().cloned());
     }
-    if form.wanted.is_empty() && form.doubt.is_none() && form.next(root).is_none() {
+    if hope && form.wanted.is_empty() && form.doubt.is_none() && form.next(root).is_none() {
         // Everything that is refused waits for something else: that is what has to be asked.
         let held = fields.iter().filter(|verdict| !verdict.valid);
         let held = held.flat_map(|verdict| verdict.requires.iter().map(|need| (&verdict.pointer, need)));
@@ -129,11 +129,8 @@ pub(super) fn learn(form: &mut Form, root: &Shape, mut refusal: Refusal) -> Stri
         form.wanted = lacking;
     }
     told.extend(refusal.notes);
-    told.iter()
-        .map(|text| words::shorten(text.trim(), 600))
-        .filter(|text| !text.is_empty())
-        .collect::<Vec<_>>()
-        .join("\n")
+    let told = told.iter().map(|text| words::shorten(text.trim(), 600)).filter(|text| !text.is_empty());
+    (told.collect::<Vec<_>>().join("\n"), hope)
 }
 
 /// Where the parameter stands that feedback calls `name`: `leg.from` is inside `leg`, where no parameter is called so.
@@ -186,8 +183,8 @@ fn objection(form: &mut Form, root: &Shape, verdict: &Verdict) -> Option<String>
     (!silent).then(|| format!("{}: {reasons}.", words::capital(&label)))
 }
 
-/// Nothing is possible for a parameter: something that was said before has to change.
-fn dead_end(form: &mut Form, fields: &[Verdict], verdict: &Verdict) -> String {
+/// Nothing is possible for a parameter: what to tell, and what was said before that can be changed.
+fn dead_end(form: &mut Form, fields: &[Verdict], verdict: &Verdict) -> (String, Vec<String>) {
     let pointer = &verdict.pointer;
     let needs = form.offers.get(pointer).map(|offer| offer.needs.clone()).unwrap_or_default();
     let earlier = fields.iter().take_while(|other| other.pointer != *pointer).filter(|other| other.valid);
@@ -204,16 +201,15 @@ fn dead_end(form: &mut Form, fields: &[Verdict], verdict: &Verdict) -> String {
     if causes.is_empty() {
         form.unset(pointer);
         let why = if reasons.is_empty() { " at the moment".to_owned() } else { format!(": {reasons}") };
-        return format!("There is no {label} to choose from{why}.");
+        return (format!("There is no {label} to choose from{why}."), causes);
     }
     let known = causes.iter().map(|cause| {
         let value = form.values.pointer(cause).map(scalar::plain).unwrap_or_default();
         format!("{}: {}", ask::label(cause), words::shorten(&value, 60))
     });
     let known = known.collect::<Vec<_>>().join(", ");
-    form.doubt.get_or_insert(Doubt::Change { pointers: causes });
     let why = if reasons.is_empty() { reasons } else { format!(": {reasons}") };
-    format!("Nothing is possible for {label} with {known}{why}.")
+    (format!("Nothing is possible for {label} with {known}{why}."), causes)
 }
 
 /// The place inside a parameter that a problem is about: it begins with its path in backticks.

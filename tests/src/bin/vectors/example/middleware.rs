@@ -16,7 +16,8 @@ use crate::case;
 /// The search behind two filters, with a judge for whom two words are evil.
 pub(super) async fn run(calls: &[Value]) -> Result<(), String> {
     let prompts = Arc::new(Mutex::new(Vec::new()));
-    let tools = Toolset::of(vec![middleware::filtered(judge(Arc::clone(&prompts)))]).map_err(|error| error.to_string())?;
+    let tools =
+        Toolset::of(vec![middleware::filtered(judge(Arc::clone(&prompts)))]).map_err(|error| error.to_string())?;
     for call in calls {
         if call["op"].as_str().is_some_and(|op| op.starts_with("prompts")) {
             let prompts = prompts.lock().map_err(|error| error.to_string())?.clone();

@@ -4,12 +4,12 @@ use futures_util::FutureExt;
 use serde_json::{Value, json};
 
 use super::super::fold::Reply;
-use super::{answer, assistant, reply};
+use super::{answer, assistant, check as scripted, reply, tool};
+use crate::Verdict;
 use crate::feedback::Rejection;
 use crate::message::{Message, ToolCall};
 use crate::tool::{CallError, Context};
-use crate::toolset::{DynamicField, RuntimeTool, Toolset};
-use crate::Verdict;
+use crate::toolset::{DynamicField, RuntimeTool, ToolList, Toolset};
 
 const FLIGHTS: [(&str, &str, &str, u64); 6] = [
     ("London", "New York", "2026-10-01", 100),
@@ -64,13 +64,14 @@ fn airline() -> Toolset {
             let most = FLIGHTS.iter().filter(goes).map(|flight| flight.3).max().unwrap_or(0);
             match value.as_ref().and_then(Value::as_u64) {
                 Some(count) if count <= most => Verdict::accept(json!(count)),
-                Some(count) => {
-                    Verdict::reject(format!("not enough seats ({count} passengers, max is {most})")).allowed((1..=most).map(Value::from))
-                }
+                Some(count) => Verdict::reject(format!("not enough seats ({count} passengers, max is {most})"))
+                    .allowed((1..=most).map(Value::from)),
                 None => Verdict::reject("value required"),
             }
         }));
-    set(book.handler(|arguments, _| async move { Ok(json!({"booked": arguments["date"]})) }).expect("it fits its schema"))
+    set(book
+        .handler(|arguments, _| async move { Ok(json!({"booked": arguments["date"]})) })
+        .expect("it fits its schema"))
 }
 
 fn set(tool: impl crate::tool::DynTool + 'static) -> Toolset {
@@ -137,6 +138,82 @@ fn a_booking_goes_as_it_went_there() {
         How many passengers? (1 or more)
         > 3
         ! {"departure":"London","arrival":"New York","date":"2026-10-02","passengers":3}
-        X"#,
+        “3” does not work for passengers: not enough seats (3 passengers, max is 2).
+        Which passengers?
+        - 1
+        - 2
+        > 2
+        ! {"departure":"London","arrival":"New York","date":"2026-10-02","passengers":2}
+        booked: 2026-10-02
+
+        Anything else?"#,
+    );
+}
+
+#[test]
+fn an_empty_list_is_a_reason_to_go_back() {
+    check(
+        &airline(),
+        r#"
+        > fly from berlin to london with 3 passengers
+        ! {"departure":"berlin","arrival":"london","passengers":3}
+        “berlin” is understood as Berlin.
+        “london” is understood as London.
+        Nothing is possible for date with departure: Berlin, arrival: London, passengers: 3: no matching options.
+        What would you like to change?
+        1. departure: Berlin
+        2. arrival: London
+        3. passengers: 3
+        Or say “cancel”.
+        > from London to New York
+        ! {"departure":"London","arrival":"New York","passengers":3}
+        Which day of the flight?
+        1. 2026-10-01 – Thursday, 1 October
+        > 2
+        “2” is not on the list.
+        Which day of the flight?
+        1. 2026-10-01 – Thursday, 1 October
+        > the 1st of October
+        ! {"departure":"London","arrival":"New York","date":"2026-10-01","passengers":3}
+        booked: 2026-10-01
+
+        Anything else?"#,
+    );
+}
+
+#[test]
+fn nested_names_are_places() {
+    let leg = json!({"type": "object", "properties": {"from": {"type": "string"}, "to": {"type": "string"}}});
+    let input = json!({"type": "object", "properties": {"leg": leg}});
+    let tools = ToolList::new(vec![tool("plan", "Plan a trip.", input)]);
+    scripted(
+        &tools,
+        r#"
+        > plan
+        ! plan {}
+        < {"ok":false,"validationResults":{"leg.from":{"valid":false,"problems":["where from?"],"allowedValues":["A","B"]},"leg.to":{"valid":false,"requiresValidParameters":["leg.from"]}}}
+        Leg: which from?
+        1. A
+        2. B
+        > 2
+        ! plan {"leg":{"from":"B"}}
+        < {"ok":false,"validationResults":{"leg.from":{"valid":true},"leg.to":{"valid":false,"problems":["full"],"allowedValues":[]}}}
+        Nothing is possible for leg to with leg from: B: full.
+        What would you like to change?
+        1. leg from: B
+        Or say “cancel”.
+        > 1
+        Leg: which from?
+        1. A
+        2. B
+        > a
+        ! plan {"leg":{"from":"A"}}
+        < {"ok":true,"leg":{"from":"A","to":"C"},"feedback":["Only C goes there."]}
+        leg:
+        from: A
+        to:   C
+        Only C goes there.
+
+        Anything else?"#,
     );
 }

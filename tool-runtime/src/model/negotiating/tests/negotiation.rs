@@ -38,7 +38,9 @@ impl Field {
 
     fn judge(&self, value: Option<&Value>, known: &dyn Fn(&str) -> Value) -> Verdict<Value> {
         let possible = self.possible(known);
-        let same = |one: &&Value| value.is_some_and(|said| one.as_str().map(str::to_lowercase) == said.as_str().map(str::to_lowercase));
+        let same = |one: &&Value| {
+            value.is_some_and(|said| one.as_str().map(str::to_lowercase) == said.as_str().map(str::to_lowercase))
+        };
         match possible.iter().find(same) {
             Some(one) => Verdict::accept(one.clone()),
             None if self.suggests && !possible.is_empty() => Verdict::reject("not this").suggested(&possible),
@@ -74,9 +76,9 @@ fn tool(fields: &[Field]) -> Toolset {
     for (at, field) in fields.iter().cloned().enumerate() {
         let waits = field.requires.iter().map(|field| name(*field));
         tool = tool.field(
-            DynamicField::new(name(at)).requires(waits).validate(move |value, known| {
-                field.judge(value.as_ref(), &|name| known[name].clone())
-            }),
+            DynamicField::new(name(at))
+                .requires(waits)
+                .validate(move |value, known| field.judge(value.as_ref(), &|name| known[name].clone())),
         );
     }
     let tool = tool.handler(|arguments, _| async { Ok(arguments) }).expect("its parameters wait for those before");
@@ -149,6 +151,7 @@ impl Person {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 60, ..ProptestConfig::default() })]
     #[test]
     fn comes_to_an_end(fields in fields(), dice in prop::collection::vec(any::<u8>(), 5..40)) {
         let tools = tool(&fields);
