@@ -188,8 +188,9 @@ fn dead_end(form: &mut Form, fields: &[Verdict], verdict: &Verdict) -> (String, 
     let pointer = &verdict.pointer;
     let needs = form.offers.get(pointer).map(|offer| offer.needs.clone()).unwrap_or_default();
     let earlier = fields.iter().take_while(|other| other.pointer != *pointer).filter(|other| other.valid);
-    let mut causes: Vec<String> =
-        if needs.is_empty() { earlier.map(|other| other.pointer.clone()).collect() } else { needs };
+    // What was accepted at first is not named among what it needs.
+    let mut causes: Vec<String> = earlier.map(|other| other.pointer.clone()).collect();
+    causes.extend(needs.into_iter().filter(|need| !causes.contains(need)).collect::<Vec<_>>());
     // What waits for it may be why: three passengers, and no day on which three seats are free.
     causes.extend(fields.iter().filter(|other| other.requires.contains(pointer)).map(|other| other.pointer.clone()));
     causes.retain(|at| form.values.pointer(at).is_some());

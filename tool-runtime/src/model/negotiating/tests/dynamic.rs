@@ -192,7 +192,7 @@ fn nested_names_are_places() {
         > plan
         ! plan {}
         < {"ok":false,"validationResults":{"leg.from":{"valid":false,"problems":["where from?"],"allowedValues":["A","B"]},"leg.to":{"valid":false,"requiresValidParameters":["leg.from"]}}}
-        Leg: which from?
+        Leg: from?
         1. A
         2. B
         > 2
@@ -203,7 +203,7 @@ fn nested_names_are_places() {
         1. leg from: B
         Or say “cancel”.
         > 1
-        Leg: which from?
+        Leg: from?
         1. A
         2. B
         > a
