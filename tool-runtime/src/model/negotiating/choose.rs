@@ -53,7 +53,7 @@ pub(super) fn choose(choices: &[Choice], numbered: bool, text: &str) -> Chosen {
         &|at| mentions(&known[at], &said),
         &|at| mentions(&said, &known[at]) && !known[at].is_empty(),
         &|at| said.len() > 2 && labels[at].starts_with(&said),
-        &|at| within(&labels[at], &said),
+        &|at| !labels[at].is_empty() && within(&labels[at], &said),
     ];
     for (rank, test) in tests.iter().enumerate() {
         let mut found: Vec<usize> = (0..choices.len()).filter(|at| test(*at)).collect();
@@ -96,7 +96,7 @@ pub(super) fn is_name(choices: &[Choice], text: &str) -> bool {
 
 /// Whether each word of `said` begins one of `label`: "dec 1st" and "tuesday, 1 december"; both folded.
 fn within(label: &str, said: &str) -> bool {
-    said.split(' ').all(|word| {
+    said.split(' ').filter(|word| !matches!(*word, "of" | "the")).all(|word| {
         let count = word.trim_end_matches(|c: char| c.is_alphabetic());
         let word = if count.is_empty() { word } else { count };
         label.split(' ').any(|known| known == word || (word.len() > 2 && known.starts_with(word)))
