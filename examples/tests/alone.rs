@@ -1,4 +1,4 @@
-//! The examples that run without a person, as they are started: behind a pipe, in a terminal, with a model over HTTP.
+//! The examples as they are started: behind a pipe, in a terminal, with a model over HTTP.
 
 #![cfg(unix)]
 mod kit;
@@ -19,6 +19,22 @@ fn censorship_learns_and_is_right() {
             "Right.",
         ]);
     }
+}
+
+#[test]
+fn the_airline_books_what_there_is() {
+    let lines = "book a flight from berlin for 4 people\nnew york\n3\n2\n1\ny\nmy bookings\ncancel a booking\n1\ny\n";
+    let run = Run::typed("airline", lines);
+    run.ends_with(0);
+    run.shows(&[
+        r#"book_flight {"departure":"berlin","passengers":4} asks for arrival, date"#,
+        "“berlin” is understood as Berlin.",
+        "Nothing is possible for date with departure: Berlin, arrival: New York, passengers: 4: no flight has 4 free seats.",
+        "1. 2026-12-03 – Thursday, 3 December",
+        r#"Book 2 seat(s) from "Berlin" to "New York" on "2026-12-03"?"#,
+        "TA201-1",
+        "Booking TA201-1 is cancelled, 820 euros are paid back.",
+    ]);
 }
 
 #[test]

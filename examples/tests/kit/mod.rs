@@ -29,6 +29,17 @@ impl Run {
         Self { status: output.status.code(), text: String::from_utf8(text).unwrap() }
     }
 
+    /// Behind a pipe, with `lines` typed in advance.
+    pub(crate) fn typed(program: &str, lines: &str) -> Self {
+        let mut command = command(program, &[]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        Self { status: output.status.code(), text: String::from_utf8(text).unwrap() }
+    }
+
     /// In a terminal, without a model in the environment.
     pub(crate) fn in_terminal(program: &str, arguments: &[&str]) -> Self {
         let (status, text) = terminal::run(command(program, arguments));
@@ -51,6 +62,7 @@ impl Run {
 
 fn command(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(match program {
+        "airline" => env!("CARGO_BIN_EXE_airline"),
         "censorship" => env!("CARGO_BIN_EXE_censorship"),
         "consensus" => env!("CARGO_BIN_EXE_consensus"),
         other => panic!("there is no {other}"),

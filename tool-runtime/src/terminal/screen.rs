@@ -5,8 +5,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use serde_json::Value;
+
 use crate::agent::Event;
-use crate::feedback::{escape, one_line};
+use crate::feedback::{Rejection, Report, escape, one_line};
+use crate::run::CallResult;
 
 /// Where text goes. A terminal that has gone away is no reason to stop a run, so errors of writing are ignored.
 pub(super) struct Screen {
@@ -60,11 +63,14 @@ impl Screen {
                 self.line(&format!("  {}{total} {}", progress.done, one_line(message)));
             }
             Event::CallFinished { call, result, .. } if !result.is_success() => {
-                let mut start = one_line(&call.name);
-                let told = result.for_people(&call.name, call.attempts > 0);
+                let told = match result {
+                    CallResult::Rejected { feedback } => refused(feedback, &call.arguments().text),
+                    other => format!(": {}", other.for_people(&call.name, call.attempts > 0)),
+                };
+                let mut start = format!("· {}", one_line(&call.name));
                 for line in told.lines() {
-                    self.line(&format!("· {start}: {}", one_line(line)));
-                    start.clear();
+                    self.line(&format!("{start}{}", one_line(line)));
+                    start = "  ".to_owned();
                 }
             }
             _ => {}
@@ -89,6 +95,28 @@ impl State {
         if self.open {
             self.write("\n");
         }
+    }
+}
+
+/// What a person sees of a refusal: what is wrong with what was given, or else what the tool asks for. The model is told
+/// the rest, and says it in its own words.
+fn refused(feedback: &Rejection, arguments: &str) -> String {
+    let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+    let given = |name: &str| {
+        let inside = || name.split('.').try_fold(&arguments, |value, step| value.get(step));
+        arguments.get(name).or_else(inside).is_some()
+    };
+    let refused: Vec<_> = feedback.reports().iter().filter(|(_, report)| !report.is_valid()).collect();
+    let judged = |report: &Report| report.refused.as_ref().is_some_and(|reasons| reasons.required().is_empty());
+    let wrong = refused.iter().filter(|(name, report)| given(name) && judged(report));
+    let wrong: Vec<_> = wrong.map(|report| (*report).clone()).collect();
+    match (feedback.problems().is_empty() && !refused.is_empty(), wrong.is_empty()) {
+        (true, true) => {
+            let asked = refused.iter().map(|(name, _)| &**name).filter(|name| !given(name));
+            format!(" {arguments} asks for {}", asked.collect::<Vec<_>>().join(", "))
+        }
+        (_, false) => format!(": {}", Rejection::reported(feedback.problems().to_vec(), wrong)),
+        (false, true) => format!(": {feedback}"),
     }
 }
 

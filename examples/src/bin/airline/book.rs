@@ -20,8 +20,8 @@ pub(crate) struct BookFlight {
     /// The city of arrival.
     #[dynamic(validate = arrival, requires(departure))]
     arrival: String,
-    /// The day.
-    #[dynamic(validate = date, requires(departure, arrival))]
+    /// The day of the flight.
+    #[dynamic(validate = date, requires(departure, arrival), hints(passengers))]
     date: NaiveDate,
     /// How many people fly.
     #[arg(range(1..=9))]
@@ -49,12 +49,19 @@ fn city(value: Option<String>, cities: Vec<String>) -> Verdict<String> {
 
 fn date(value: Option<NaiveDate>, known: BookFlightDate<'_>) -> Verdict<NaiveDate> {
     let wish = Wish { departure: Some(known.departure), arrival: Some(known.arrival), date: None };
-    let days = known.state().days(wish);
-    match value {
-        Some(day) if days.contains(&day) => Verdict::accept(day),
-        Some(day) => Verdict::reject(format!("no flight with free seats on {day}")).allowed(days),
-        None => Verdict::reject("which day?").allowed(days),
+    if let Some(day) = value.filter(|day| known.state().days(wish, 1).contains(day)) {
+        return Verdict::accept(day);
     }
+    // How many fly is not judged yet, but there is no use in offering a day on which so many cannot.
+    let seats = known.passengers.and_then(serde_json::Value::as_u64).unwrap_or(1);
+    let days = known.state().days(wish, seats);
+    let seats = if seats == 1 { "a free seat".to_owned() } else { format!("{seats} free seats") };
+    let reason = match value {
+        _ if days.is_empty() => format!("no flight has {seats}"),
+        Some(day) => format!("no flight with {seats} on {day}"),
+        None => "which day?".to_owned(),
+    };
+    Verdict::reject(reason).allowed(days)
 }
 
 fn passengers(value: Option<u32>, known: BookFlightPassengers<'_>) -> Verdict<u32> {

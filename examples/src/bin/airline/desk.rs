@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use chrono::NaiveDate;
 use schemars::JsonSchema;
 use serde::Serialize;
-use tool_runtime::{Failure, tool};
+use tool_runtime::{Failure, Verdict, tool};
 
 use crate::schedule::{Flight, timetable};
 
@@ -76,8 +76,12 @@ impl Desk {
         self.possible(wish, look).into_iter().map(str::to_owned).collect()
     }
 
-    pub(crate) fn days(&self, wish: Wish<'_>) -> Vec<NaiveDate> {
-        self.possible(wish, |flight| flight.date)
+    /// The days on which so many people can fly together.
+    pub(crate) fn days(&self, wish: Wish<'_>, seats: u64) -> Vec<NaiveDate> {
+        let days = self.possible(wish, |flight| (flight.seats, flight.date)).into_iter();
+        let mut days: Vec<_> = days.filter(|(free, _)| u64::from(*free) >= seats).map(|(_, date)| date).collect();
+        days.dedup();
+        days
     }
 
     /// How many people can fly together.
@@ -109,16 +113,29 @@ pub(crate) async fn my_bookings(#[state] desk: &Desk) -> Vec<Booking> {
 #[tool(effect = destructive, approval = always, title = "Cancel a booking")]
 pub(crate) async fn cancel_booking(
     /// The code of the booking.
+    #[dynamic(validate = booked)]
     code: String,
     #[state] desk: &Desk,
 ) -> Result<String, Failure> {
     let mut books = desk.books();
-    let Some(place) = books.bookings.iter().position(|booking| booking.code.eq_ignore_ascii_case(code.trim())) else {
+    let Some(place) = books.bookings.iter().position(|booking| booking.code == code) else {
         return Err(Failure::told(format!("there is no booking `{code}`")));
     };
     let booking = books.bookings.remove(place);
     if let Some(flight) = books.flights.iter_mut().find(|flight| flight.number == booking.flight) {
         flight.seats += booking.passengers;
     }
-    Ok(format!("booking {} is cancelled, {} euros are paid back", booking.code, booking.total))
+    Ok(format!("Booking {} is cancelled, {} euros are paid back.", booking.code, booking.total))
+}
+
+fn booked(value: Option<String>, known: CancelBookingCode<'_>) -> Verdict<String> {
+    let codes: Vec<String> = known.desk.books().bookings.iter().map(|booking| booking.code.clone()).collect();
+    if codes.is_empty() {
+        return Verdict::reject("you have no bookings").allowed(codes);
+    }
+    let Some(value) = value else { return Verdict::reject("which booking?").allowed(codes) };
+    match codes.iter().find(|code| code.eq_ignore_ascii_case(value.trim())) {
+        Some(code) => Verdict::accept(code.clone()),
+        None => Verdict::reject("there is no such booking").allowed(codes),
+    }
 }

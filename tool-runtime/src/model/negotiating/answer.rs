@@ -6,7 +6,7 @@ use super::ask::Ask;
 use super::check;
 use super::choose::{self, Chosen};
 use super::shape::{Choice, Field, Kind, Shape, Text};
-use super::{list, scalar, words};
+use super::{calendar, list, scalar, words};
 
 /// What an answer amounts to.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,18 +34,24 @@ pub(super) fn parse(ask: &Ask, text: &str) -> Answer {
         return list::parse(ask, item, text);
     }
     if !ask.choices.is_empty() {
-        let chosen = choose::choose(&ask.choices, ask.numbered(), unquoted(text).unwrap_or(text));
+        let said = unquoted(text).unwrap_or(text);
+        let day = calendar::date(said)
+            .filter(|_| matches!(&shape.kind, Kind::Text(t) if t.format.as_deref() == Some("date")));
+        let chosen = choose::choose(&ask.choices, ask.numbered(), day.as_deref().unwrap_or(said));
         match chosen {
             Chosen::One(value) => return Answer::Value(value),
             Chosen::Several(values) if ask.strict => return Answer::Several(values),
             Chosen::Near(value) if ask.strict => return Answer::Near(value),
-            Chosen::Unknown if ask.strict => return Answer::Wrong(unknown(text)),
+            Chosen::Unknown if ask.strict => {
+                let span = ask.span().map(|(first, last)| format!("I need a number from {first} to {last}."));
+                return Answer::Wrong(span.unwrap_or_else(|| unknown(text)));
+            }
             // Suggestions are not all there is, so what is only like them is taken as it was said.
             _ => {}
         }
     }
     if shape.is_month(&ask.pointer)
-        && let Some(month) = words::words(text).iter().find_map(|word| scalar::month(&text[word.clone()]))
+        && let Some(month) = words::words(text).iter().find_map(|word| calendar::month(&text[word.clone()]))
         && shape.check(&month.into()).is_ok()
     {
         return Answer::Value(month.into());
@@ -113,8 +119,8 @@ fn text(shape: &Shape, limits: &Text, text: &str) -> Result<String, Wrong> {
     }
     let fits = |text: &str| shape.check(&Value::String(text.to_owned()));
     let formed = match limits.format.as_deref() {
-        Some("date") => scalar::date(literal),
-        Some("date-time") => scalar::date_time(literal),
+        Some("date") => calendar::date(literal),
+        Some("date-time") => calendar::date_time(literal),
         _ => None,
     };
     let Err(reason) = formed.as_deref().map_or_else(|| fits(literal), fits) else {

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::scalar;
 use super::shape::{Choice, Kind, Shape};
 use super::words;
+use super::{calendar, scalar};
 
 /// One thing to ask for.
 #[derive(Clone, Debug)]
@@ -42,7 +42,14 @@ impl Ask {
     pub(super) fn offering(mut self, values: &[Value], strict: bool) -> Self {
         let labels = std::mem::take(&mut self.choices);
         let known = |value: &Value| labels.iter().find(|choice| choice.value == *value).cloned();
-        self.choices = values.iter().map(|value| known(value).unwrap_or_else(|| Choice::plain(value))).collect();
+        let day = |value: &Value| Choice {
+            label: value.as_str().and_then(calendar::day).unwrap_or_default(),
+            ..Choice::plain(value)
+        };
+        let is_day = matches!(&self.shape.kind, Kind::Text(text) if text.format.as_deref() == Some("date"));
+        let choice =
+            |value: &Value| known(value).unwrap_or_else(|| if is_day { day(value) } else { Choice::plain(value) });
+        self.choices = values.iter().map(choice).collect();
         self.strict = strict;
         self
     }
@@ -51,6 +58,14 @@ impl Ask {
     pub(super) fn names(&self, text: &str) -> bool {
         let said = words::fold(text);
         self.choices.iter().any(|choice| words::fold(&scalar::plain(&choice.value)) == said)
+    }
+
+    /// The first and the last of the choices, where they are all the whole numbers between, and too many to list.
+    pub(super) fn span(&self) -> Option<(i64, i64)> {
+        let numbers: Option<Vec<i64>> = self.choices.iter().map(|choice| choice.value.as_i64()).collect();
+        let numbers = numbers.filter(|numbers| self.strict && numbers.len() > 3)?;
+        let in_turn = numbers.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
+        in_turn.then(|| (numbers[0], numbers[numbers.len() - 1]))
     }
 
     /// Whether the choices are numbered when they are listed: a number must not be mistaken for a value.

@@ -4,7 +4,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::shape::{Kind, Number, Shape, Text};
-use super::{scalar, words};
+use super::{calendar, scalar, words};
 
 /// What is wrong with `value`, as a phrase that follows the name of what it was given for.
 pub(super) fn check(shape: &Shape, value: &Value) -> Result<(), String> {
@@ -110,9 +110,9 @@ fn check_text(limits: &Text, text: &str, example: Option<&Value>) -> Result<(), 
         });
     }
     let fits = match limits.format.as_deref() {
-        Some("date") => scalar::is_date(text),
-        Some("date-time") => scalar::is_date_time(text),
-        Some("time") => scalar::is_time(text),
+        Some("date") => calendar::is_date(text),
+        Some("date-time") => calendar::is_date_time(text),
+        Some("time") => calendar::is_time(text),
         Some("email") => scalar::is_email(text),
         Some("uri" | "url") => scalar::is_uri(text),
         Some("uuid") => scalar::is_uuid(text),

@@ -30,6 +30,10 @@ pub(super) fn choose(choices: &[Choice], numbered: bool, text: &str) -> Chosen {
         if let Some(choice) = scalar::place(text).and_then(|at| choices.get(at)) {
             return Chosen::One(choice.value.clone());
         }
+        if text.len() < 3 && text.chars().all(|c| c.is_ascii_digit()) {
+            // A number beyond the list, not the beginning of 2026.
+            return Chosen::Unknown;
+        }
     } else if let Some(number) = scalar::number(text).or_else(|| scalar::only_number(text)) {
         let number = number.to_string();
         if let Some(at) = written.iter().position(|known| *known == number) {
@@ -42,13 +46,14 @@ pub(super) fn choose(choices: &[Choice], numbered: bool, text: &str) -> Chosen {
     }
     let known: Vec<String> = written.iter().map(|known| words::fold(known)).collect();
     let labels: Vec<String> = choices.iter().map(|choice| words::fold(words::first_sentence(&choice.label))).collect();
-    let tests: [&dyn Fn(usize) -> bool; 6] = [
+    let tests: [&dyn Fn(usize) -> bool; 7] = [
         &|at| known[at] == said,
         &|at| !labels[at].is_empty() && labels[at] == said,
         &|at| known[at].starts_with(&said),
         &|at| mentions(&known[at], &said),
         &|at| mentions(&said, &known[at]) && !known[at].is_empty(),
         &|at| said.len() > 2 && labels[at].starts_with(&said),
+        &|at| !labels[at].is_empty() && within(&labels[at], &said),
     ];
     for (rank, test) in tests.iter().enumerate() {
         let mut found: Vec<usize> = (0..choices.len()).filter(|at| test(*at)).collect();
@@ -65,6 +70,10 @@ pub(super) fn choose(choices: &[Choice], numbered: bool, text: &str) -> Chosen {
             _ => return Chosen::Several(found.into_iter().map(|at| choices[at].value.clone()).collect()),
         }
     }
+    if said.contains(|c: char| c.is_ascii_digit()) {
+        // Another day or number is not a slip of the finger.
+        return Chosen::Unknown;
+    }
     match suggest::nearest(&said, known.iter().map(String::as_str))
         .and_then(|near| known.iter().position(|k| k == near))
     {
@@ -78,12 +87,40 @@ pub(super) fn mentions(whole: &str, part: &str) -> bool {
     !part.is_empty() && format!(" {whole} ").contains(&format!(" {part} "))
 }
 
+/// Whether a text does nothing but name one of the choices, so that there is nothing else to be found in it.
+pub(super) fn is_name(choices: &[Choice], text: &str) -> bool {
+    let said = bare(text);
+    let names = |choice: &Choice| [words::fold(&scalar::plain(&choice.value)), words::fold(&choice.label)];
+    !said.is_empty() && choices.iter().any(|choice| names(choice).iter().any(|name| within(name, &said)))
+}
+
+/// Whether each word of `said` begins one of `label`: "dec 1st" and "tuesday, 1 december"; both folded.
+fn within(label: &str, said: &str) -> bool {
+    said.split(' ').filter(|word| !matches!(*word, "of" | "the")).all(|word| {
+        let count = word.trim_end_matches(|c: char| c.is_alphabetic());
+        let word = if count.is_empty() { word } else { count };
+        label.split(' ').any(|known| known == word || (word.len() > 2 && known.starts_with(word)))
+    })
+}
+
 /// What was said, folded, without the words of politeness around it.
 fn bare(text: &str) -> String {
     let mut said = words::fold(text);
-    for lead in
-        ["i'd like", "i would like", "i want", "make it", "it's", "it is", "use", "take", "the", "in", "to", "from"]
-    {
+    for lead in [
+        "i'd like",
+        "i would like",
+        "i want",
+        "make it",
+        "it's",
+        "it is",
+        "use",
+        "take",
+        "on",
+        "the",
+        "in",
+        "to",
+        "from",
+    ] {
         if let Some(rest) = said.strip_prefix(lead).and_then(|rest| rest.strip_prefix(' ')) {
             said = rest.to_owned();
         }

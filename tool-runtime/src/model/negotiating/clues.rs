@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::hunt::{Hunt, Slot};
 use super::shape::{Kind, Text};
-use super::{scalar, words};
+use super::{calendar, scalar, words};
 
 /// Words of every kind of sentence; a pattern that accepts one of them tells nothing.
 const COMMON: [&str; 6] = ["the", "Please", "flight-1", "a", "2", "book"];
@@ -74,9 +74,9 @@ fn clue(slot: &Slot<'_>) -> Option<Clue> {
             "email" => scalar::is_email,
             "uri" | "url" => is_link,
             "uuid" => scalar::is_uuid,
-            "date" => scalar::is_date,
-            "date-time" => scalar::is_date_time,
-            "time" => scalar::is_time,
+            "date" => calendar::is_date,
+            "date-time" => calendar::is_date_time,
+            "time" => calendar::is_time,
             _ => return None,
         };
         return Some(Box::new(test));
@@ -91,11 +91,11 @@ fn clue(slot: &Slot<'_>) -> Option<Clue> {
     } else if slot.is_named(&["url", "uri", "link", "websit"]) {
         Some(is_link)
     } else if slot.is_named(&["date", "day", "birthday", "deadlin"]) {
-        Some(scalar::is_date)
+        Some(calendar::is_date)
     } else if slot.is_named(&["path", "fil", "filename", "filepath", "folder", "directory"]) {
         Some(is_path)
     } else if slot.is_named(&["tim"]) && shape.examples.is_empty() {
-        Some(scalar::is_time)
+        Some(calendar::is_time)
     } else {
         None
     };
@@ -123,7 +123,7 @@ fn is_path(word: &str) -> bool {
             && ending.chars().all(|c| c.is_ascii_alphanumeric())
             && ending.contains(|c: char| c.is_ascii_alphabetic())
     });
-    let folder = word.contains('/') && word.len() > 1 && scalar::date(word).is_none() && word != "and/or";
+    let folder = word.contains('/') && word.len() > 1 && calendar::date(word).is_none() && word != "and/or";
     (file || folder) && !word.contains("://") && !word.contains('@')
 }
 

@@ -7,6 +7,8 @@ use super::choose::{self, Chosen};
 use super::fill::said_back;
 use super::fold::{Dialogue, Stage};
 use super::form::{Doubt, Form};
+use super::hunt::Found;
+use super::said::SENTENCE;
 use super::shape::{Choice, Shape};
 use super::{ask, extract, scalar, words};
 
@@ -55,7 +57,11 @@ impl Dialogue<'_> {
                     form.wanted.insert(0, pointers[place].clone());
                     return true;
                 }
-                let found = extract::explicit(root, text);
+                let mut found = extract::explicit(root, text);
+                if found == Found::default() && text.contains(char::is_whitespace) && text.len() <= SENTENCE {
+                    // "from Berlin", "for 2 people".
+                    found = extract::extract(root, &Value::Null, &[], text);
+                }
                 if found.values.is_empty() && found.named.is_empty() {
                     self.note = found.complaints.join("\n");
                     form.doubt = Some(Doubt::Change { pointers });

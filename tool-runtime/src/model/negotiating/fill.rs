@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use super::answer::{self, Answer};
 use super::ask::Ask;
-use super::fold::{Dialogue, Stage};
+use super::fold::{Dialogue, Pause, Stage};
 use super::form::{Doubt, Form};
 use super::hunt::Found;
 use super::intent::{self, Command};
 use super::said::SENTENCE;
 use super::shape::{Kind, Shape};
-use super::{ask, extract, phrase, question, scalar, words};
+use super::{ask, calendar, choose, extract, phrase, question, scalar, words};
 
 impl Dialogue<'_> {
     /// Takes in what was said to the question of a form.
@@ -25,7 +25,6 @@ impl Dialogue<'_> {
                 return;
             }
             Some(Command::Back) => {
-                form.doubt = None;
                 if !form.back() {
                     self.tell("This is the first question; say “cancel” to drop it.");
                 }
@@ -45,7 +44,7 @@ impl Dialogue<'_> {
             return self.resume(form);
         }
         let Some(ask) = form.next(&root) else {
-            self.stage = Stage::Parked { form, failed: false };
+            self.stage = Stage::Parked { form, why: Pause::Whole };
             return;
         };
         let short = text.len() <= SENTENCE;
@@ -92,7 +91,7 @@ impl Dialogue<'_> {
                 });
                 text = if also.is_empty() { text } else { head };
             }
-        } else {
+        } else if !choose::is_name(&ask.choices, text) && calendar::date(text).is_none() {
             also = found.values.iter().filter(|(pointer, _)| *pointer != ask.pointer).cloned().collect();
         }
         let parsed = answer::parse(ask, text);

@@ -43,7 +43,18 @@ pub(super) enum Stage {
     /// A form is being filled; when nothing is missing any more, the call is made.
     Filling(Form),
     /// A form is filled, and the person has to say whether to go on.
-    Parked { form: Form, failed: bool },
+    Parked { form: Form, why: Pause },
+}
+
+/// Why a form that is filled does not become a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pause {
+    /// The call could not be made when it was due.
+    Whole,
+    /// The call failed.
+    Failed,
+    /// Somebody did not allow the call.
+    Denied,
 }
 
 /// What comes of a turn.
@@ -169,17 +180,22 @@ impl<'a> Dialogue<'a> {
             match tool {
                 Some(tool) => {
                     let root = self.shape(tool).clone();
-                    let told = refusal::learn(&mut form, &root, refusal);
+                    let (told, hope) = refusal::learn(&mut form, &root, refusal);
                     let asks = form.doubt.is_some() || form.next(&root).is_some();
-                    (told, if asks { Stage::Filling(form) } else { Stage::Parked { form, failed: true } })
+                    let stage = match (hope, asks) {
+                        (false, _) => Stage::Idle,
+                        (true, true) => Stage::Filling(form),
+                        (true, false) => Stage::Parked { form, why: Pause::Failed },
+                    };
+                    (told, stage)
                 }
                 None => (refusal::reason(&text), Stage::Idle),
             }
         } else if let Some(told) = refusal::denial(&text).filter(|_| answer.is_error) {
-            (told, Stage::Idle)
+            (told, if tool.is_some() { Stage::Parked { form, why: Pause::Denied } } else { Stage::Idle })
         } else if answer.is_error {
             let told = format!("That did not work: {}.", refusal::reason(&text).trim_end_matches('.'));
-            (told, if tool.is_some() { Stage::Parked { form, failed: true } } else { Stage::Idle })
+            (told, if tool.is_some() { Stage::Parked { form, why: Pause::Failed } } else { Stage::Idle })
         } else {
             self.last = tool.map(|_| form);
             let told = if shown { render::content(&answer.content) } else { String::new() };

@@ -39,9 +39,11 @@ pub(super) struct Offer {
     pub(super) suggested: Vec<Value>,
     /// What the parameter looks like now.
     pub(super) shape: Option<Shape>,
+    /// Whether the tool accepted its value.
+    pub(super) accepted: bool,
     /// Whether the tool needs it: it refused a call without it, or others depend on it.
     pub(super) must: bool,
-    /// The parameters that it depends on.
+    /// The parameters that it depends on, by pointer.
     pub(super) needs: Vec<String>,
 }
 
@@ -121,8 +123,29 @@ impl Form {
         true
     }
 
-    /// Settles a value.
+    /// Takes a value of the person's.
     pub(super) fn set(&mut self, pointer: &str, value: Value) {
+        let accepted = self.offers.get(pointer).is_some_and(|offer| offer.accepted);
+        self.settle(pointer, value);
+        self.wanted.retain(|wanted| wanted != pointer);
+        self.open = self.open.take().filter(|open| open != pointer);
+        self.doubt = None;
+        self.forget_dependents(pointer);
+        // The tool looks at the change first: what it needs besides may not be the same any more, and it will say so. Only
+        // what waited says on what it depends, so after a change of what was accepted it may be anything.
+        let offers = &self.offers;
+        let depends = |offer: &Offer| accepted || offer.needs.iter().any(|need| related(need, pointer));
+        self.wanted.retain(|wanted| offers.get(wanted).is_none_or(|offer| !offer.must || !depends(offer)));
+    }
+
+    /// What has to be known before a parameter can be asked for.
+    pub(super) fn lacks(&self, pointer: &str) -> Option<&str> {
+        let needs = &self.offers.get(pointer)?.needs;
+        needs.iter().find(|need| self.values.pointer(need).is_none()).map(String::as_str)
+    }
+
+    /// Puts a value in its place.
+    pub(super) fn settle(&mut self, pointer: &str, value: Value) {
         let mut place = &mut self.values;
         for step in pointer.split('/').skip(1) {
             let index = step.parse::<usize>().unwrap_or(usize::MAX);
@@ -137,10 +160,6 @@ impl Form {
             };
         }
         *place = value;
-        self.wanted.retain(|wanted| wanted != pointer);
-        self.open = self.open.take().filter(|open| open != pointer);
-        self.doubt = None;
-        self.forget_dependents(pointer);
     }
 
     /// Takes a value out, so that it is asked for again.
@@ -154,8 +173,8 @@ impl Form {
 
     /// What the tool said about a parameter no longer holds once something that it depends on changes.
     fn forget_dependents(&mut self, pointer: &str) {
-        let parameter = ask::parameter(pointer);
-        for offer in self.offers.values_mut().filter(|offer| offer.needs.contains(&parameter)) {
+        let depends = |offer: &&mut Offer| offer.needs.iter().any(|need| related(need, pointer));
+        for offer in self.offers.values_mut().filter(depends) {
             *offer = Offer { needs: std::mem::take(&mut offer.needs), must: offer.must, ..Offer::default() };
         }
     }
@@ -164,6 +183,14 @@ impl Form {
     pub(super) fn arguments(&self, root: &Shape) -> Value {
         gaps::filled(root, &self.values)
     }
+}
+
+/// Whether two pointers point to the same, or one into what the other points to.
+fn related(one: &str, other: &str) -> bool {
+    let within = |inner: &str, outer: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    within(one, other) || within(other, one)
 }
 
 /// Whether what a pointer points to must be given once what holds it is there.
@@ -230,7 +257,7 @@ mod tests {
         let mut form = Form::new("plan");
         form.wanted.push("/note".into());
         assert!(form.next(&shape()).is_some_and(|ask| ask.pointer == "/note" && ask.optional));
-        let offer = Offer { allowed: Some(vec![json!("x")]), needs: vec!["who".into()], ..Offer::default() };
+        let offer = Offer { allowed: Some(vec![json!("x")]), needs: vec!["/who".into()], ..Offer::default() };
         form.offers.insert("/note".into(), offer);
         assert!(form.next(&shape()).is_some_and(|ask| ask.strict && ask.choices.len() == 1));
         form.set("/who/first", json!("Ada"));

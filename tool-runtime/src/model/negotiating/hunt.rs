@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::answer::{self, Answer};
 use super::ask::{self, Ask};
 use super::shape::{Choice, Field, Kind, Shape};
-use super::{scalar, words};
+use super::{calendar, scalar, words};
 
 /// What was found in a sentence.
 #[derive(Debug, Default, PartialEq)]
@@ -171,7 +171,7 @@ impl Slot<'_> {
             }
             Kind::Number(_) => Value::Number(scalar::number(text)?),
             Kind::Bool => Value::Bool(scalar::yes_or_no(text)?),
-            Kind::Text(limits) if limits.format.as_deref() == Some("date") => Value::String(scalar::date(text)?),
+            Kind::Text(limits) if limits.format.as_deref() == Some("date") => Value::String(calendar::date(text)?),
             Kind::Text(limits) if limits.format.is_some() || limits.pattern.is_some() => Value::from(text),
             _ => return None,
         };

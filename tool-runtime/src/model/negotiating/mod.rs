@@ -10,6 +10,7 @@
 
 mod answer;
 mod ask;
+mod calendar;
 mod check;
 mod choose;
 mod clues;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::extract;
 use super::hunt::{Hunt, Slot};
 use super::shape::{Kind, Shape};
-use super::{answer, scalar, words};
+use super::{answer, calendar, scalar, words};
 
 const FROM: &[&str] = &["from", "origin", "departur", "depart", "sourc", "start"];
 const TO: &[&str] = &["to", "destination", "arrival", "arriv", "target", "end"];
@@ -41,7 +41,7 @@ pub(super) fn from_to(hunt: &mut Hunt<'_>) {
             let written = hunt.word(span.start).starts_with(char::is_uppercase);
             let exact = hunt.slots[slot].exact(hunt.span(span.clone())).is_some();
             let after_from = word == "from" || hunt.folded[..at].iter().any(|known| known == "from");
-            if !(written || exact || (both && after_from)) {
+            if !(written || exact || (both && after_from) || is_spoken(hunt, slot, &span)) {
                 continue;
             }
             if let Ok(value) = hunt.slots[slot].read(hunt.span(span.clone())) {
@@ -52,6 +52,15 @@ pub(super) fn from_to(hunt: &mut Hunt<'_>) {
     }
 }
 
+/// Whether small letters can be meant for one end of a way: "fly from london", and not "I want to fly".
+fn is_spoken(hunt: &Hunt<'_>, slot: usize, span: &Range<usize>) -> bool {
+    const GOING: &[&str] = &["fly", "go", "travel", "get", "leave", "be", "see", "visit", "start", "come", "pay"];
+    let first = hunt.folded[span.start].as_str();
+    let verb = words::is_verb(&words::stem(first)) || GOING.contains(&first);
+    let slot = &hunt.slots[slot];
+    slot.is_like(PLACE) && slot.is_named(&[&FROM[1..], &TO[1..]].concat()) && !verb && !NO_PLACE.contains(&first)
+}
+
 /// The name of a month, where one parameter is the number of a month.
 pub(super) fn months(hunt: &mut Hunt<'_>) {
     let Some(slot) = hunt.sole(|slot| slot.shape.is_month(&slot.pointer)) else { return };
@@ -59,9 +68,9 @@ pub(super) fn months(hunt: &mut Hunt<'_>) {
     let named =
         |at: &usize| !hunt.taken[*at] && hunt.word(*at).starts_with(char::is_uppercase) || hunt.folded[*at].len() > 3;
     let found: Vec<usize> =
-        (0..hunt.words.len()).filter(named).filter(|at| scalar::month(hunt.word(*at)).is_some()).collect();
+        (0..hunt.words.len()).filter(named).filter(|at| calendar::month(hunt.word(*at)).is_some()).collect();
     if let [at] = found[..]
-        && let Some(month) = scalar::month(hunt.word(at)).map(Value::from)
+        && let Some(month) = calendar::month(hunt.word(at)).map(Value::from)
         && hunt.slots[slot].shape.check(&month).is_ok()
     {
         let from = at - usize::from(at > 0 && hunt.folded[at - 1] == "in");
@@ -116,7 +125,7 @@ pub(super) fn lone_name(hunt: &mut Hunt<'_>) {
 
 /// Whether a word (in lower case) names a month or a day.
 fn is_time(word: &str) -> bool {
-    (word.len() > 3 && scalar::month(word).is_some()) || (word.ends_with("day") && word.len() > 5)
+    (word.len() > 3 && calendar::month(word).is_some()) || (word.ends_with("day") && word.len() > 5)
 }
 
 /// `message "Fix it"`, `with label Work`: a text right after the name of its parameter.
@@ -224,7 +233,7 @@ fn name(hunt: &Hunt<'_>, from: usize) -> Option<Range<usize>> {
     if from >= hunt.words.len() || hunt.taken[from] || !hunt.joined(from - 1) {
         return None;
     }
-    let is_date = scalar::is_date(hunt.word(from));
+    let is_date = calendar::is_date(hunt.word(from));
     let named = hunt.word(from).starts_with(char::is_uppercase);
     let mut to = from;
     while to < hunt.words.len() && to - from < if named { 5 } else { 3 } && !hunt.taken[to] {

@@ -16,7 +16,7 @@ pub(super) fn question(ask: &Ask) -> String {
     if !hints.is_empty() {
         out.extend([" (", &hints.join("; "), ")"]);
     }
-    let list = choices(&ask.choices, ask.numbered());
+    let list = if ask.span().is_some() { String::new() } else { choices(&ask.choices, ask.numbered()) };
     if !list.is_empty() {
         if !ask.strict {
             out.push_str(" For example:");
@@ -110,6 +110,7 @@ fn hints(ask: &Ask) -> Vec<String> {
         Kind::Anything => out.push("as JSON".to_owned()),
         _ => {}
     }
+    out.extend(ask.span().map(|(first, last)| format!("from {first} to {last}")));
     if let Some(default) = &shape.default {
         let default = words::shorten(&scalar::plain(default), 40);
         out.push(if default.is_empty() {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::fold::{Dialogue, Stage};
+use super::fold::{Dialogue, Pause, Stage};
 use super::form::Form;
 use super::hunt::Found;
 use super::intent::{self, Command, Guess};
@@ -25,11 +25,11 @@ impl Dialogue<'_> {
                 match self.shape_of(&form).map(|shape| form.doubt.is_none() && form.next(shape).is_none()) {
                     Some(false) => self.fill(form, text),
                     // The call could not be made when it was due, so it is not made unasked now.
-                    Some(true) => self.decide(form, false, text),
+                    Some(true) => self.decide(form, Pause::Whole, text),
                     None => self.request(text),
                 }
             }
-            Stage::Parked { form, failed } => self.decide(form, failed, text),
+            Stage::Parked { form, why } => self.decide(form, why, text),
         }
     }
 
@@ -176,12 +176,19 @@ impl Dialogue<'_> {
         for (pointer, value) in found.values {
             form.set(&pointer, value);
         }
-        for pointer in found.named {
+        let mut complaints = found.complaints;
+        for (at, pointer) in found.named.into_iter().enumerate() {
+            if let Some(need) = form.lacks(&pointer) {
+                let (later, first) = (ask::label(&pointer), ask::label(need));
+                complaints.push(format!("{} comes after {first}.", words::capital(&later)));
+                continue;
+            }
             form.unset(&pointer);
-            form.wanted.push(pointer);
+            form.wanted.retain(|wanted| *wanted != pointer);
+            form.wanted.insert(at.min(form.wanted.len()), pointer);
         }
-        if !found.complaints.is_empty() {
-            self.note = found.complaints.join("\n");
+        if !complaints.is_empty() {
+            self.note = complaints.join("\n");
         }
     }
 
@@ -226,9 +233,15 @@ impl Dialogue<'_> {
     }
 
     /// Whether to go on with a form that is full.
-    fn decide(&mut self, mut form: Form, failed: bool, text: &str) {
+    fn decide(&mut self, mut form: Form, why: Pause, text: &str) {
         let command = intent::command(text);
-        if scalar::yes_or_no(text) == Some(true) || command == Some(Command::Again) {
+        let agreed = scalar::yes_or_no(text) == Some(true);
+        if agreed && why == Pause::Denied {
+            self.tell("Tell me what to change, or what else you need.");
+            self.stage = Stage::Parked { form, why };
+            return;
+        }
+        if agreed || command == Some(Command::Again) {
             form.mark();
             self.stage = Stage::Filling(form);
             return;
@@ -243,7 +256,7 @@ impl Dialogue<'_> {
         if command == Some(Command::Back) {
             let back = form.back();
             self.note = if back { String::new() } else { "There is nothing to take back.".to_owned() };
-            self.stage = if back { Stage::Filling(form) } else { Stage::Parked { form, failed } };
+            self.stage = if back { Stage::Filling(form) } else { Stage::Parked { form, why } };
             return;
         }
         let said = words::fold(text);
@@ -261,14 +274,14 @@ impl Dialogue<'_> {
         }
         if found == Found::default() {
             return match command {
-                Some(Command::Help) => self.stage = Stage::Parked { form, failed },
+                Some(Command::Help) => self.stage = Stage::Parked { form, why },
                 _ => self.request(text),
             };
         }
         form.mark();
         let complains = !found.complaints.is_empty();
         self.take_in(&mut form, found);
-        self.stage = if complains { Stage::Parked { form, failed } } else { Stage::Filling(form) };
+        self.stage = if complains { Stage::Parked { form, why } } else { Stage::Filling(form) };
     }
 }
 

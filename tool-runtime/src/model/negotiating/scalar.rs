@@ -1,4 +1,4 @@
-//! Single values in the words of a person: numbers, yes and no, dates, times, addresses.
+//! Single values in the words of a person: numbers, yes and no, addresses.
 
 use serde_json::{Number, Value};
 
@@ -8,20 +8,6 @@ const NUMBERS: [&str; 13] =
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 const PLACES: [&str; 10] =
     ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
 
 /// A value as a person reads it: texts without quotes, yes and no, everything else as JSON.
 pub(super) fn plain(value: &Value) -> String {
@@ -108,98 +94,6 @@ pub(super) fn yes_or_no(text: &str) -> Option<bool> {
     }
 }
 
-/// The number of a month that is named in full or by its first letters.
-pub(super) fn month(word: &str) -> Option<usize> {
-    let word = word.trim_end_matches('.').to_lowercase();
-    let at = MONTHS.iter().position(|month| word.len() >= 3 && month.starts_with(&word))?;
-    Some(at + 1)
-}
-
-/// A date as `YYYY-MM-DD`, from any form that can only mean one day.
-pub(super) fn date(text: &str) -> Option<String> {
-    let text = text.trim().trim_end_matches('.').to_lowercase();
-    let pieces: Vec<&str> = text
-        .split([' ', ',', '-', '/', '.'])
-        .filter(|piece| !piece.is_empty() && *piece != "of" && *piece != "the")
-        .collect();
-    let [a, b, c] = pieces[..] else { return None };
-    let count = |word: &str| {
-        let word = ["st", "nd", "rd", "th"].iter().find_map(|tail| word.strip_suffix(tail)).unwrap_or(word);
-        word.parse::<usize>().ok()
-    };
-    let (year, month, day) = if a.len() == 4 {
-        (count(a)?, month(b).or_else(|| count(b))?, count(c)?)
-    } else if let Some(month) = month(a) {
-        (count(c)?, month, count(b)?)
-    } else if let Some(month) = month(b) {
-        (count(c)?, month, count(a)?)
-    } else if text.contains('.') {
-        (count(c)?, count(b)?, count(a)?)
-    } else {
-        return None;
-    };
-    let written = format!("{year:04}-{month:02}-{day:02}");
-    is_date(&written).then_some(written)
-}
-
-/// Whether the text is a day as `YYYY-MM-DD` that exists.
-pub(super) fn is_date(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    if bytes.len() != 10 || bytes[4] != b'-' || bytes[7] != b'-' || !text.is_ascii() {
-        return false;
-    }
-    let count = |from: usize, to: usize| {
-        text[from..to].bytes().all(|b| b.is_ascii_digit()).then(|| text[from..to].parse().ok()).flatten()
-    };
-    let (Some(year), Some(month), Some(day)) = (count(0, 4), count(5, 7), count(8, 10)) else { return false };
-    let leap = |year: u32| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let days = match month {
-        2 => 28 + u32::from(leap(year)),
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => return false,
-    };
-    (1..=days).contains(&day)
-}
-
-/// Whether the text is a time of day: `14:30`, with or without seconds and an offset.
-pub(super) fn is_time(text: &str) -> bool {
-    let clock = text.trim_end_matches(['Z', 'z']);
-    let clock = match clock.rfind(['+', '-']) {
-        Some(at) if clock.is_char_boundary(at) && is_clock(&clock[at + 1..]) => &clock[..at],
-        _ => clock,
-    };
-    is_clock(clock)
-}
-
-fn is_clock(text: &str) -> bool {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let parts: Vec<&str> = whole.split(':').collect();
-    let limits = ["23", "59", "60"];
-    (2..=3).contains(&parts.len())
-        && !fraction.is_empty()
-        && fraction.bytes().all(|b| b.is_ascii_digit())
-        && parts
-            .iter()
-            .zip(limits)
-            .all(|(part, limit)| part.len() == 2 && part.bytes().all(|b| b.is_ascii_digit()) && *part <= limit)
-}
-
-/// A date and time as RFC 3339 has it, from a text that may have a space between the two.
-pub(super) fn date_time(text: &str) -> Option<String> {
-    let text = text.trim();
-    let (day, time) = text.split_once([' ', 'T', 't'])?;
-    let written = format!("{day}T{}", time.trim().to_uppercase().replace(' ', ""));
-    is_date_time(&written).then_some(written)
-}
-
-/// Whether the text is a date and time with an offset, as RFC 3339 has it.
-pub(super) fn is_date_time(text: &str) -> bool {
-    let Some((day, time)) = text.split_once(['T', 't']) else { return false };
-    let offset = time.ends_with(['Z', 'z']) || time.get(8..).is_some_and(|rest| rest.contains(['+', '-']));
-    is_date(day) && offset && is_time(time) && time.matches(':').count() >= 2
-}
-
 /// Whether the text is an email address.
 pub(super) fn is_email(text: &str) -> bool {
     let Some((name, host)) = text.split_once('@') else { return false };
@@ -255,30 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_that_mean_one_day() {
-        for text in [
-            "2026-10-01",
-            "2026-10-1",
-            "2026/10/01",
-            "1 October 2026",
-            "Oct 1st, 2026",
-            "1.10.2026",
-            "the 1st of Oct 2026",
-        ] {
-            assert_eq!(date(text).as_deref(), Some("2026-10-01"), "{text}");
-        }
-        for text in ["10/01/2026", "2026-02-30", "tomorrow", "", "2026", "1 Foo 2026", "31.4.2026"] {
-            assert_eq!(date(text), None, "{text}");
-        }
-        assert!(is_date("2028-02-29") && !is_date("2027-02-29"));
-    }
-
-    #[test]
     fn formats() {
-        assert!(is_time("14:30") && is_time("14:30:15Z") && is_time("14:30+02:00"));
-        assert!(!is_time("25:00") && !is_time("14") && !is_time("ä:30"));
-        assert_eq!(date_time("2026-10-01 14:30:00z").as_deref(), Some("2026-10-01T14:30:00Z"));
-        assert!(!is_date_time("2026-10-01T14:30:00"));
         assert!(is_email("a.b@x.org") && !is_email("a@b") && !is_email("a b@x.org"));
         assert!(is_uri("https://x.org/a") && !is_uri("x.org") && !is_uri("http://"));
         assert!(is_uuid("67e55044-10b1-426f-9247-bb680e5fe0c8") && !is_uuid("67e55044"));

@@ -1,7 +1,7 @@
 //! The words of a turn: what there is to tell, and the next question.
 
 use super::ask::{self, Ask};
-use super::fold::{Dialogue, Reply, Stage};
+use super::fold::{Dialogue, Pause, Reply, Stage};
 use super::form::{Doubt, Form};
 use super::shape::{Choice, Shape};
 use super::{question, render, scalar, words};
@@ -18,12 +18,12 @@ impl Dialogue<'_> {
                 Some(root) if form.doubt.is_none() => match form.next(root) {
                     Some(ask) => next_question(form, &ask),
                     None if may_call => return Reply::Call(self.call(&form.tool, &form.arguments(root))),
-                    None => self.go_on(form, false),
+                    None => self.go_on(form, Pause::Whole),
                 },
                 Some(root) => self.doubt(form, root),
                 None => String::new(),
             },
-            Stage::Parked { form, failed } => self.go_on(form, *failed),
+            Stage::Parked { form, why } => self.go_on(form, *why),
             Stage::Choosing { quiet: true, .. } if !self.note.is_empty() => String::new(),
             Stage::Choosing { offered, .. } => self.list(offered),
             Stage::Idle if self.note.is_empty() => self.list(&self.all()),
@@ -70,11 +70,15 @@ impl Dialogue<'_> {
     }
 
     /// Whether to go on with a form that is full.
-    fn go_on(&self, form: &Form, failed: bool) -> String {
+    fn go_on(&self, form: &Form, why: Pause) -> String {
         let example =
             self.shape_of(form).and_then(|root| root.fields().first()).map(|field| format!("“{}: …”", field.name));
-        let change = example.map(|example| format!(", or change something, such as {example}")).unwrap_or_default();
-        if failed {
+        let change = example.map(|example| format!("or change something, such as {example}")).unwrap_or_default();
+        if why == Pause::Denied {
+            return if self.told { format!("Anything else? ({change})") } else { String::new() };
+        }
+        let change = if change.is_empty() { change } else { format!(", {change}") };
+        if why == Pause::Failed {
             return format!("Shall I try again? (yes or no{change})");
         }
         let known = question::settled(&form.values);

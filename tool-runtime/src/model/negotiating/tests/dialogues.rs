@@ -158,8 +158,7 @@ fn forms_can_be_dropped_and_changed_for_another() {
         ! delete_file {"path":"weather in Oslo"}
         <! the call was denied, and did not run
         All right, I have left that undone.
-
-        Anything else?
+        Anything else? (or change something, such as “path: …”)
         > delete a file
         Delete file. What is the path relative to the root?
         > never mind

@@ -73,8 +73,9 @@ fn a_booking_is_led_by_what_the_tool_allows() {
         > 2
         ! book_flight {"departure":"london","arrival":"NEW_YORK"}
         < $2
+        “NEW_YORK” is understood as New York.
         What is the day of the flight? For example:
-        1. 2026-10-02
+        1. 2026-10-02 – Friday, 2 October
         > 1
         ! book_flight {"departure":"london","arrival":"New York","date":"2026-10-02"}
         < $3
@@ -107,7 +108,7 @@ fn where_nothing_is_possible_something_else_can_change() {
         > book a flight from Paris to Tokyo on 2026-10-01
         ! book_flight {"departure":"Paris","arrival":"Tokyo","date":"2026-10-01"}
         < $0
-        Nothing is possible for date with departure: Paris, arrival: Tokyo.
+        Nothing is possible for date with departure: Paris, arrival: Tokyo: no matching options.
         What would you like to change?
         1. departure: Paris
         2. arrival: Tokyo

@@ -4,8 +4,10 @@
 //! every other line is what the model answers, a call as `! name arguments`. Running it must give the same text again.
 
 mod dialogues;
+mod dynamic;
 mod feedback;
 mod first;
+mod negotiation;
 mod nested;
 mod never;
 mod single;

@@ -131,8 +131,14 @@ fn nothing_to_answer_and_nothing_to_offer() {
 fn a_denial_is_no_failure_of_the_tool() {
     let made = call("a", "{}");
     for (text, told) in [
-        ("the call was denied, and did not run: too cold", "I have left that undone: too cold.\n\nAnything else?"),
-        ("Declined by the user.", "All right, I have left that undone.\n\nAnything else?"),
+        (
+            "the call was denied, and did not run: too cold",
+            "I have left that undone: too cold.\nAnything else? (or change something, such as “city: …”)",
+        ),
+        (
+            "Declined by the user.",
+            "All right, I have left that undone.\nAnything else? (or change something, such as “city: …”)",
+        ),
     ] {
         let messages = [calls(std::slice::from_ref(&made)), answer(&made, text, true)];
         assert_eq!(reply(&tools(), &messages), Reply::Say(told.into()));

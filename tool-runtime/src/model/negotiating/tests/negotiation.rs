@@ -1,0 +1,193 @@
+//! Whatever a tool allows, a person who answers what is asked comes to an end, and is never asked again for what was
+//! accepted.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::super::fold::{self, Reply, Stage};
+use super::super::form::Doubt;
+use super::dynamic::ask as answer_call;
+use super::{assistant, reply};
+use crate::Verdict;
+use crate::message::Message;
+use crate::model::Request;
+use crate::toolset::{DynamicField, RuntimeTool, Toolset};
+
+const ANIMALS: [&str; 4] = ["Ant", "Bee", "Crow", "Dog"];
+/// So many dead ends, and the person gives up.
+const PATIENCE: usize = 12;
+
+/// One dynamic parameter: what it waits for, and what it allows then.
+#[derive(Clone, Debug)]
+struct Field {
+    requires: Vec<usize>,
+    /// Bits of the animals that are possible, one row for each sum of what it waits for.
+    rows: Vec<u8>,
+    suggests: bool,
+}
+
+impl Field {
+    fn possible(&self, known: &dyn Fn(&str) -> Value) -> Vec<Value> {
+        let place = |value: Value| ANIMALS.iter().position(|animal| value == *animal).expect("it was accepted");
+        let sum: usize = self.requires.iter().map(|field| place(known(&name(*field)))).sum();
+        let row = self.rows[sum % self.rows.len()];
+        (0..4).filter(|bit| row & (1 << bit) != 0).map(|bit| json!(ANIMALS[bit])).collect()
+    }
+
+    fn judge(&self, value: Option<&Value>, known: &dyn Fn(&str) -> Value) -> Verdict<Value> {
+        let possible = self.possible(known);
+        let same = |one: &&Value| {
+            value.is_some_and(|said| one.as_str().map(str::to_lowercase) == said.as_str().map(str::to_lowercase))
+        };
+        match possible.iter().find(same) {
+            Some(one) => Verdict::accept(one.clone()),
+            None if self.suggests && !possible.is_empty() => Verdict::reject("not this").suggested(&possible),
+            None => Verdict::reject("not this").allowed(&possible),
+        }
+    }
+}
+
+fn name(field: usize) -> String {
+    format!("p{field}")
+}
+
+fn fields() -> impl Strategy<Value = Vec<Field>> {
+    let field = |at: usize| {
+        let rows = prop::collection::vec(prop_oneof![1 => Just(0_u8), 4 => 1_u8..16], 1..4);
+        (prop::collection::vec(any::<bool>(), at), rows, any::<bool>()).prop_map(|(edges, rows, suggests)| Field {
+            requires: (0..edges.len()).filter(|edge| edges[*edge]).collect(),
+            rows,
+            suggests,
+        })
+    };
+    (1_usize..6).prop_flat_map(move |count| (0..count).map(field).collect::<Vec<_>>())
+}
+
+/// The tool: its dynamic parameters, and one that must be given from the beginning.
+fn tool(fields: &[Field]) -> Toolset {
+    let mut properties: Map<String, Value> =
+        (0..fields.len()).map(|field| (name(field), json!({"type": "string"}))).collect();
+    properties.insert("fixed".into(), json!({"type": "integer", "minimum": 1, "maximum": 3}));
+    let required: Vec<_> = properties.keys().cloned().collect();
+    let input = json!({"type": "object", "properties": properties, "required": required});
+    let mut tool = RuntimeTool::new("fill", "Fill it in.").input(input).dynamic();
+    for (at, field) in fields.iter().cloned().enumerate() {
+        let waits = field.requires.iter().map(|field| name(*field));
+        tool = tool.field(
+            DynamicField::new(name(at))
+                .requires(waits)
+                .validate(move |value, known| field.judge(value.as_ref(), &|name| known[name].clone())),
+        );
+    }
+    let tool = tool.handler(|arguments, _| async { Ok(arguments) }).expect("its parameters wait for those before");
+    Toolset::new().with(tool).expect("its name is its own")
+}
+
+/// A person who answers what is asked, now and then in other ways.
+struct Person {
+    dice: Vec<u8>,
+    rolled: usize,
+    dead_ends: usize,
+    backs: usize,
+}
+
+impl Person {
+    fn roll(&mut self, sides: usize) -> usize {
+        let roll = self.dice[self.rolled % self.dice.len()];
+        self.rolled += 1;
+        // The dice are few: on the next round they fall otherwise.
+        (usize::from(roll) + self.rolled / self.dice.len()) % sides.max(1)
+    }
+
+    /// What the person says, and which parameters that is a change of; `None` for all of them.
+    fn say(&mut self, dialogue: &fold::Dialogue<'_>, accepted: &BTreeSet<String>) -> (String, Option<Vec<String>>) {
+        let Stage::Filling(form) = &dialogue.stage else { return ("fill".into(), Some(Vec::new())) };
+        let nothing = || Some(Vec::new());
+        match &form.doubt {
+            Some(Doubt::Change { pointers }) => {
+                self.dead_ends += 1;
+                if self.dead_ends > PATIENCE {
+                    return ("cancel".into(), nothing());
+                }
+                let place = self.roll(pointers.len());
+                return (format!("{}", place + 1), Some(vec![pointers[place].clone()]));
+            }
+            Some(doubt) => panic!("{doubt:?} to a clear answer"),
+            None => {}
+        }
+        let ask = form.next(dialogue.shape(0)).expect("there is a question");
+        assert!(!accepted.contains(&ask.pointer), "{} is accepted, and asked again", ask.pointer);
+        match self.roll(8) {
+            0 if self.backs < 5 => {
+                self.backs += 1;
+                return ("back".into(), None);
+            }
+            1 if !accepted.is_empty() && self.backs < 5 => {
+                self.backs += 1;
+                let all: Vec<&String> = accepted.iter().collect();
+                let pointer = all[self.roll(all.len())].clone();
+                return (format!("change {}", &pointer[1..]), Some(vec![pointer]));
+            }
+            _ => {}
+        }
+        if ask.pointer == "/fixed" {
+            return ("2".into(), nothing());
+        }
+        if ask.choices.is_empty() {
+            // It was accepted as soon as it was given, and is to be changed.
+            return (ANIMALS[self.roll(4)].to_owned(), nothing());
+        }
+        let place = self.roll(ask.choices.len());
+        let value = ask.choices[place].value.as_str().expect("an animal").to_owned();
+        let said = match self.roll(3) {
+            0 => (place + 1).to_string(),
+            1 => value.to_lowercase(),
+            _ => value,
+        };
+        (said, nothing())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 60, ..ProptestConfig::default() })]
+    #[test]
+    fn comes_to_an_end(fields in fields(), dice in prop::collection::vec(any::<u8>(), 5..40)) {
+        let tools = tool(&fields);
+        let mut person = Person { dice, rolled: 0, dead_ends: 0, backs: 0 };
+        let mut messages = vec![Message::user("fill")];
+        let mut accepted = BTreeSet::new();
+        for _ in 0..150 {
+            let next = reply(tools.list(), &messages);
+            messages.push(assistant(&next));
+            if let Reply::Call(call) = &next {
+                let (told, refusal) = answer_call(&tools, call);
+                messages.push(told);
+                let Some(refusal) = refusal else {
+                    let arguments: Value = serde_json::from_str(&call.arguments).expect("a call has JSON");
+                    prop_assert_eq!(arguments.as_object().map(Map::len), Some(fields.len() + 1));
+                    return Ok(());
+                };
+                let valid = refusal.reports().iter().filter(|(_, report)| report.is_valid());
+                accepted = valid.map(|(name, _)| format!("/{name}")).collect();
+                continue;
+            }
+            let dialogue = fold::standing(Request::new(&messages[..messages.len() - 1], tools.list()));
+            let dialogue = dialogue.expect("nothing is forced");
+            if matches!(dialogue.stage, Stage::Idle) {
+                // Told that it is impossible, at once or after too many dead ends.
+                let hopeless = fields.iter().any(|field| field.requires.is_empty() && field.rows[0] == 0);
+                prop_assert!(hopeless || person.dead_ends > PATIENCE, "gave up: {:?}", messages.last());
+                return Ok(());
+            }
+            let (said, changed) = person.say(&dialogue, &accepted);
+            match changed {
+                Some(changed) => accepted.retain(|pointer| !changed.contains(pointer)),
+                None => accepted.clear(),
+            }
+            messages.push(Message::user(said));
+        }
+        prop_assert!(false, "no end: {:?}", messages.last_chunk::<8>());
+    }
+}
