@@ -49,7 +49,7 @@ pub(crate) fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
             variant.attrs.retain(|attr| !is_ours(attr));
             variant.fields.iter_mut().for_each(|field| field.attrs.retain(|attr| !is_ours(attr)));
         }
-        return data(union.generics.params.is_empty(), &tool, union.to_token_stream(), errors);
+        return data(union.generics.params.is_empty(), &tool, &union.to_token_stream(), errors);
     }
     match syn::parse2::<ItemStruct>(item.clone()) {
         Ok(mut structure) => {
@@ -57,7 +57,7 @@ pub(crate) fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
             for field in &mut structure.fields {
                 field.attrs.retain(|attr| !is_ours(attr));
             }
-            data(structure.generics.params.is_empty(), &tool, structure.to_token_stream(), errors)
+            data(structure.generics.params.is_empty(), &tool, &structure.to_token_stream(), errors)
         }
         Err(error) => {
             match syn::parse2::<syn::Item>(item.clone()) {
@@ -72,7 +72,7 @@ pub(crate) fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 /// A struct or an enum, and all that hangs on it. What a generic one stands for is not known, so nothing can `stub` it.
-fn data(stub: bool, tool: &Tool, item: TokenStream, errors: Errors) -> TokenStream {
+fn data(stub: bool, tool: &Tool, item: &TokenStream, errors: Errors) -> TokenStream {
     // Whoever executes an external call reads the fields; here nobody has to.
     let external = tool.options.external.is_some().then(|| quote!(#[allow(dead_code)]));
     let mut out = quote!(#external #item);

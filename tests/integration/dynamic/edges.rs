@@ -48,7 +48,6 @@ async fn unlock(
     format!("{code} {class} {hint:?} {tries} {key}")
 }
 
-#[allow(clippy::unused_async, reason = "a validator may be async without waiting")]
 async fn code(value: Option<u8>, known: UnlockCode<'_>) -> Verdict<u8> {
     let (class, hint): (Option<&String>, Option<&Value>) = (known.class, known.hint);
     let verdict = value.map_or_else(|| Verdict::reject("missing"), Verdict::accept);

@@ -1,5 +1,7 @@
 //! Dynamic parameters, as `#[dynamic]` declares them.
 
+#![allow(clippy::unused_async, reason = "a validator may be async without waiting")]
+
 mod alike;
 mod checks;
 mod edges;

@@ -116,7 +116,6 @@ struct Train {
     station: String,
 }
 
-#[allow(clippy::unused_async, reason = "a validator may be async without waiting")]
 async fn station(value: Option<String>, known: TrainStation<'_>) -> Verdict<String> {
     match value.filter(|stop| known.state().cities.contains(&stop.as_str())) {
         Some(stop) => Verdict::accept(stop),
@@ -165,7 +164,6 @@ impl Desk {
     }
 }
 
-#[allow(clippy::unused_async, reason = "a validator may be async without waiting")]
 async fn nights(value: Option<u8>, known: DeskBookRoomNights<'_>) -> Verdict<u8> {
     value.map_or_else(|| Verdict::reject(format!("how many in {:?}?", known.state().rooms)), Verdict::accept)
 }

@@ -96,7 +96,7 @@ fn serde(attrs: &[Attribute], key: &str) -> Option<LitStr> {
         // What cannot be read is serde's to report.
         let _ = attr.parse_nested_meta(|meta| {
             if meta.path.is_ident(key)
-                && let Ok(text) = meta.value().and_then(|value| value.parse::<LitStr>())
+                && let Ok(text) = meta.value().and_then(syn::parse::ParseBuffer::parse::<LitStr>)
             {
                 found = Some(text);
             } else if meta.input.peek(syn::Token![=]) {

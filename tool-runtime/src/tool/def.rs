@@ -37,8 +37,11 @@ pub struct Union {
     /// The name of the tag.
     pub tag: &'static str,
     /// What the tag says of each variant, and its declaration, which has the tag among its fields.
-    pub variants: &'static [(&'static str, fn() -> &'static Def)],
+    pub variants: &'static [Variant],
 }
+
+/// A variant of an input that is an enum: its tag, and its fields.
+pub type Variant = (&'static str, fn() -> &'static Def);
 
 /// The options of a tool's declaration, as constants.
 #[derive(Clone, Copy, Debug)]

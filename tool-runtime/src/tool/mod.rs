@@ -35,7 +35,7 @@ pub use context::{Context, Progress};
 pub use declare::{Bind, Execute, ExecuteWith, Free, Provide, Tool, start};
 pub use decode::Refused;
 use decode::decode;
-pub use def::{Def, Options, Union};
+pub use def::{Def, Options, Union, Variant};
 #[cfg(feature = "agent")]
 pub(crate) use describe::output as output_schema;
 pub(crate) use diagnose::duplicate;

@@ -125,7 +125,9 @@ pub(super) fn learn(form: &mut Form, root: &Shape, mut refusal: Refusal) -> (Str
         let mut lacking: Vec<String> =
             held.map(|(waits, need)| if lacks(need) { need.clone() } else { waits.clone() }).collect();
         lacking.dedup();
-        lacking.iter().for_each(|pointer| form.unset(pointer));
+        for pointer in &lacking {
+            form.unset(pointer);
+        }
         form.wanted = lacking;
     }
     told.extend(refusal.notes);
