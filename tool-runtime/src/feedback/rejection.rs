@@ -1,8 +1,8 @@
 //! Everything that is wrong with the arguments of one call.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::{Problem, ProblemKind, Report, answer::View, words};
@@ -30,9 +30,9 @@ pub struct Rejection(Box<Parts>);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Parts {
     problems: Vec<Problem>,
-    /// What is said about parameters beyond `problems`, in the order in which it is told.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    reports: Vec<(String, Report)>,
+    /// What is said about parameters beyond `problems`, in the order in which it is told: once of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "reports")]
+    reports: Vec<(Cow<'static, str>, Report)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     feedback: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -80,8 +80,15 @@ impl Rejection {
 
     /// A rejection for `problems`, with `reports` about parameters in the order in which they are told.
     ///
-    /// If nothing is wrong by either, a problem says so: a rejection always has a reason.
-    pub fn reported(mut problems: Vec<Problem>, reports: Vec<(String, Report)>) -> Self {
+    /// If nothing is wrong by either, a problem says so: a rejection always has a reason. Of a parameter that is reported
+    /// twice, the last counts.
+    pub fn reported(problems: Vec<Problem>, reports: Vec<(String, Report)>) -> Self {
+        let owned = reports.into_iter().map(|(name, report)| (Cow::Owned(name), report));
+        Self::distinct(problems, distinct(owned))
+    }
+
+    /// The same with reports that are known to be about different parameters.
+    pub(crate) fn distinct(mut problems: Vec<Problem>, reports: Vec<(Cow<'static, str>, Report)>) -> Self {
         if problems.is_empty() && reports.iter().all(|(_, report)| report.is_valid()) {
             problems.push(Problem::new("", ProblemKind::Invalid, "arguments that the tool accepts"));
         }
@@ -97,11 +104,7 @@ impl Rejection {
 
     /// Says something about the parameter `name`, in place of what was said of it before.
     pub fn field(mut self, name: impl Into<String>, report: impl Into<Report>) -> Self {
-        let (name, report) = (name.into(), report.into());
-        match self.0.reports.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, known)) => *known = report,
-            None => self.0.reports.push((name, report)),
-        }
+        put(&mut self.0.reports, Cow::Owned(name.into()), report.into());
         self
     }
 
@@ -146,7 +149,7 @@ impl Rejection {
     }
 
     /// What is said about parameters beyond [`problems`](Self::problems), in the order in which it is told.
-    pub fn reports(&self) -> &[(String, Report)] {
+    pub fn reports(&self) -> &[(Cow<'static, str>, Report)] {
         &self.0.reports
     }
 
@@ -206,6 +209,24 @@ impl Rejection {
     pub fn to_text(&self) -> String {
         words::of_view(&View::of(self))
     }
+}
+
+fn put(reports: &mut Vec<(Cow<'static, str>, Report)>, name: Cow<'static, str>, report: Report) {
+    match reports.iter_mut().find(|(known, _)| *known == name) {
+        Some((_, known)) => *known = report,
+        None => reports.push((name, report)),
+    }
+}
+
+fn distinct(reports: impl ExactSizeIterator<Item = (Cow<'static, str>, Report)>) -> Vec<(Cow<'static, str>, Report)> {
+    let mut told = Vec::with_capacity(reports.len());
+    reports.for_each(|(name, report)| put(&mut told, name, report));
+    told
+}
+
+/// Reads reports of a record that somebody may have made.
+fn reports<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(Cow<'static, str>, Report)>, D::Error> {
+    Vec::deserialize(from).map(|reports| distinct(reports.into_iter()))
 }
 
 impl fmt::Display for Rejection {

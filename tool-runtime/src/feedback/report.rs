@@ -94,7 +94,7 @@ pub enum Choices {
 
 impl Report {
     /// The value is accepted.
-    pub fn accepted() -> Self {
+    pub const fn accepted() -> Self {
         Self {
             refused: None,
             normalized: None,

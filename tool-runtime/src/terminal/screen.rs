@@ -115,7 +115,7 @@ fn refused(feedback: &Rejection, arguments: &str) -> String {
             let asked = refused.iter().map(|(name, _)| &**name).filter(|name| !given(name));
             format!(" {arguments} asks for {}", asked.collect::<Vec<_>>().join(", "))
         }
-        (_, false) => format!(": {}", Rejection::reported(feedback.problems().to_vec(), wrong)),
+        (_, false) => format!(": {}", Rejection::distinct(feedback.problems().to_vec(), wrong)),
         (false, true) => format!(": {feedback}"),
     }
 }

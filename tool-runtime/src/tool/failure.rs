@@ -21,63 +21,67 @@ use crate::feedback::Rejection;
 /// assert_eq!(failure.for_model(), "there is no file `/none`");
 /// assert!(failure.for_log().contains("No such file"));
 /// ```
-pub struct Failure {
+pub struct Failure(Box<Parts>);
+
+/// In a box, so that what can go wrong does not make everything large that goes well.
+#[derive(Default)]
+struct Parts {
     told: Option<String>,
     cause: Option<String>,
     retryable: bool,
-    feedback: Option<Box<Rejection>>,
+    feedback: Option<Rejection>,
 }
 
 impl Failure {
     /// A failure of which the model is told `text`.
     pub fn told(text: impl Into<String>) -> Self {
-        Self { told: Some(text.into()), cause: None, retryable: false, feedback: None }
+        Self(Box::new(Parts { told: Some(text.into()), ..Parts::default() }))
     }
 
     /// A failure of which the model learns only that there was one.
     pub fn hidden(cause: impl fmt::Debug) -> Self {
-        Self { told: None, cause: Some(format!("{cause:?}")), retryable: false, feedback: None }
+        Self(Box::new(Parts { cause: Some(format!("{cause:?}")), ..Parts::default() }))
     }
 
     fn refused(feedback: Rejection) -> Self {
-        Self { told: Some(feedback.to_string()), cause: None, retryable: false, feedback: Some(Box::new(feedback)) }
+        Self(Box::new(Parts { told: Some(feedback.to_string()), feedback: Some(feedback), ..Parts::default() }))
     }
 
     /// Adds the cause, for the log.
     pub fn because(mut self, cause: impl fmt::Debug) -> Self {
-        self.cause = Some(format!("{cause:?}"));
+        self.0.cause = Some(format!("{cause:?}"));
         self
     }
 
     /// Says that the same call may succeed when it is tried again.
     pub fn retryable(mut self) -> Self {
-        self.retryable = true;
+        self.0.retryable = true;
         self
     }
 
     /// What the model is told, if its author said anything.
     pub(crate) fn told_text(&self) -> Option<&str> {
-        self.told.as_deref()
+        self.0.told.as_deref()
     }
 
     /// What is wrong with the arguments, where the tool says that it is they: the model gets it in the form of a refusal.
     pub fn feedback(&self) -> Option<&Rejection> {
-        self.feedback.as_deref()
+        self.0.feedback.as_ref()
     }
 
     /// Whether the same call may succeed when it is tried again.
     pub fn is_retryable(&self) -> bool {
-        self.retryable
+        self.0.retryable
     }
 
     /// What the model is told.
     pub fn for_model(&self) -> &str {
-        self.told.as_deref().unwrap_or("the tool failed")
+        self.0.told.as_deref().unwrap_or("the tool failed")
     }
 
     /// What goes into the log: everything.
     pub fn for_log(&self) -> String {
-        match (&self.told, &self.cause) {
+        match (&self.0.told, &self.0.cause) {
             (Some(told), Some(cause)) => format!("{told}: {cause}"),
             (Some(text), None) | (None, Some(text)) => text.clone(),
             (None, None) => self.for_model().to_owned(),
@@ -105,7 +109,7 @@ impl<E: Error + 'static> From<E> for Failure {
             cause.push_str(&error.to_string());
             source = error.source();
         }
-        Self { told: None, cause: Some(cause), retryable: false, feedback: None }
+        Self(Box::new(Parts { cause: Some(cause), ..Parts::default() }))
     }
 }
 
@@ -141,7 +145,7 @@ impl<E: fmt::Display + fmt::Debug + 'static> ToolError for E {
             Err(error) => error,
         };
         let told = error.to_string();
-        Failure { cause: Some(format!("{error:?}")), told: Some(told), retryable: false, feedback: None }
+        Failure(Box::new(Parts { cause: Some(format!("{error:?}")), told: Some(told), ..Parts::default() }))
     }
 }
 

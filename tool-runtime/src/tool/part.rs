@@ -73,6 +73,18 @@ impl<'a> Starting<'a> {
         }
     }
 
+    /// The same call; where somebody has to be asked, by way of what `wrap` makes of it.
+    #[inline]
+    pub(crate) fn wrap<F>(self, wrap: impl FnOnce(BoxFuture<'a, Result<Started<'a>, CallError>>) -> F) -> Self
+    where
+        F: Future<Output = Result<Started<'a>, CallError>> + Send + 'a,
+    {
+        match self.0 {
+            How::Read(_) => self,
+            How::Asking(work) => Self::asking(wrap(work)),
+        }
+    }
+
     /// The same call, with `change` made to what comes of it where it is accepted.
     #[inline]
     pub fn then(self, change: impl FnOnce(Started<'a>) -> Result<Started<'a>, CallError> + Send + 'a) -> Self {

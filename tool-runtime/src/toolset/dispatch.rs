@@ -28,11 +28,9 @@ impl Toolset {
 
     /// Looks up the tool `name` and lets it read `arguments`. Nothing runs before [`Started::work`] is polled; [`run`]
     /// polls it with panics kept inside.
+    #[inline]
     pub fn start<'a>(&'a self, name: &str, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
-        let Some(tool) = self.get(name) else {
-            let suggestion = self.nearest(name);
-            return Starting::read(Err(CallError::NotAvailable { name: name.to_owned(), suggestion }));
-        };
+        let Some(tool) = self.get(name) else { return Starting::read(Err(self.not_available(name))) };
         if let Err(rejection) = self.admit(arguments, "of arguments") {
             return Starting::read(Err(rejection.into()));
         }
@@ -44,11 +42,14 @@ impl Toolset {
     ///
     /// Fails when there is no such tool, it is not external, or the output is too large or not of its type.
     pub fn answer(&self, name: &str, output: &str) -> Result<Output, CallError> {
-        let Some(tool) = self.get(name) else {
-            return Err(CallError::NotAvailable { name: name.to_owned(), suggestion: self.nearest(name) });
-        };
+        let tool = self.get(name).ok_or_else(|| self.not_available(name))?;
         self.admit(output, "of output")?;
         contain(|| tool.answer(output))?
+    }
+
+    #[cold]
+    fn not_available(&self, name: &str) -> CallError {
+        CallError::NotAvailable { name: name.to_owned(), suggestion: self.nearest(name) }
     }
 
     #[inline]
@@ -61,13 +62,10 @@ impl Toolset {
 /// Lets `tool` read arguments; a panic in it becomes [`CallError::Panicked`].
 #[inline]
 pub(crate) fn begin<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
-    match contain(|| tool.start(arguments, cx)).map(Starting::now) {
-        Ok(Ok(started)) => Starting::read(started),
-        Ok(Err(asking)) => Starting::asking(
-            AssertUnwindSafe(asking)
-                .catch_unwind()
-                .map(|started| started.map_err(panicked).and_then(|started| started)),
-        ),
+    match contain(|| tool.start(arguments, cx)) {
+        Ok(starting) => starting.wrap(|asking| {
+            AssertUnwindSafe(asking).catch_unwind().map(|started| started.map_err(panicked).and_then(|started| started))
+        }),
         Err(panicked) => Starting::read(Err(panicked)),
     }
 }

@@ -1,6 +1,6 @@
 //! The answer to a call that was refused.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Deref};
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
@@ -88,11 +88,7 @@ impl Refusal {
     fn view(&self) -> View<'_> {
         View {
             problems: self.problems.iter().map(|problem| Cow::Borrowed(&**problem)).collect(),
-            reports: self
-                .reports
-                .iter()
-                .map(|(name, report)| (Cow::Borrowed(&**name), Cow::Borrowed(report)))
-                .collect(),
+            reports: self.reports.iter().map(|(name, report)| (Cow::Borrowed(&**name), Told::Kept(report))).collect(),
             value: (self.normalized.as_ref(), self.schema.as_ref(), &self.choices),
             feedback: &self.feedback,
             instructions: &self.instructions,
@@ -119,35 +115,69 @@ impl From<&Rejection> for Refusal {
 #[derive(Debug)]
 pub(in crate::feedback) struct View<'a> {
     pub(in crate::feedback) problems: Vec<Cow<'a, str>>,
-    pub(in crate::feedback) reports: Vec<(Cow<'a, str>, Cow<'a, Report>)>,
+    pub(in crate::feedback) reports: Vec<(Cow<'a, str>, Told<'a>)>,
     pub(in crate::feedback) value: (Option<&'a Value>, Option<&'a Value>, &'a Choices),
     pub(in crate::feedback) feedback: &'a [String],
     pub(in crate::feedback) instructions: &'a [String],
 }
 
+/// What is said of a parameter: kept with the refusal, or put together for the view.
+#[derive(Debug)]
+pub(in crate::feedback) enum Told<'a> {
+    Kept(&'a Report),
+    Made(Box<Report>),
+}
+
+impl Told<'_> {
+    fn add(&mut self, problem: &Problem) {
+        match self {
+            Self::Kept(report) => *self = Self::Made(Box::new((*report).clone())),
+            Self::Made(report) => return report.add(problem),
+        }
+        self.add(problem);
+    }
+
+    fn into_owned(self) -> Report {
+        match self {
+            Self::Kept(report) => report.clone(),
+            Self::Made(report) => *report,
+        }
+    }
+}
+
+impl Deref for Told<'_> {
+    type Target = Report;
+
+    fn deref(&self) -> &Report {
+        match self {
+            Self::Kept(report) => report,
+            Self::Made(report) => report,
+        }
+    }
+}
+
 impl<'a> View<'a> {
     /// What `rejection` says, by parameter.
     pub(in crate::feedback) fn of(rejection: &'a Rejection) -> Self {
-        let (mut call, mut reports) = (Vec::new(), Vec::<(Cow<'a, str>, Cow<'a, Report>)>::new());
+        let (mut call, mut reports) = (Vec::new(), Vec::<(Cow<'a, str>, Told<'a>)>::new());
         for problem in rejection.problems() {
             match problem.about() {
                 None => call.push(Cow::Owned(problem.to_string())),
                 Some(name) => {
                     let at = reports.iter().position(|(known, _)| *known == name).unwrap_or(reports.len());
                     if at == reports.len() {
-                        reports.push((name.into(), Cow::Owned(Report::accepted())));
+                        reports.push((name.into(), Told::Made(Report::accepted().into())));
                     }
-                    reports[at].1.to_mut().add(problem);
+                    reports[at].1.add(problem);
                 }
             }
         }
         let read = reports.len();
+        reports.reserve(rejection.reports().len());
         for (name, report) in rejection.reports() {
-            match reports.iter().position(|(known, _)| *known == **name) {
-                None => reports.push((Cow::Borrowed(name), Cow::Borrowed(report))),
-                Some(at) if at < read => reports[at].1 = Cow::Owned(merged(&reports[at].1, report)),
-                // Told twice: the last counts.
-                Some(at) => reports[at].1 = Cow::Borrowed(report),
+            match reports[..read].iter().position(|(known, _)| known == name) {
+                None => reports.push((Cow::Borrowed(&**name), Told::Kept(report))),
+                Some(at) => reports[at].1 = Told::Made(merged(&reports[at].1, report).into()),
             }
         }
         if call.is_empty() && reports.is_empty() {
@@ -187,11 +217,11 @@ impl Serialize for Refusal {
 
 impl Serialize for View<'_> {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        struct Reports<'a>(&'a [(Cow<'a, str>, Cow<'a, Report>)]);
+        struct Reports<'a>(&'a [(Cow<'a, str>, Told<'a>)]);
 
         impl Serialize for Reports<'_> {
             fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-                out.collect_map(self.0.iter().map(|(name, report)| (name, report)))
+                out.collect_map(self.0.iter().map(|(name, report)| (name, &**report)))
             }
         }
 

@@ -1,21 +1,25 @@
 //! What is known so far about the parameters of one call.
 
-use std::{any::Any, fmt, sync::OnceLock};
+use std::{any::Any, borrow::Cow, fmt, sync::OnceLock};
 
 use crate::feedback::{Choices, Report};
 
-/// A value whose type is not known here.
+/// A value whose type is not known here: an `Option` of it, which a validator empties and fills again without another box.
 pub type Kept = Box<dyn Any + Send + Sync>;
+
+/// What is told of parameters, in order, each under its name.
+pub(crate) type Reports = Vec<(Cow<'static, str>, Report)>;
 
 /// What came of one parameter.
 pub struct Settled {
     /// The value, if it is accepted.
     pub(crate) value: Option<Kept>,
-    pub(crate) report: Report,
+    /// What is told of it; of most that are accepted, nothing.
+    pub(crate) report: Option<Box<Report>>,
     /// The JSON text of the accepted value, where it is another than was given.
     pub(crate) changed: Option<Box<str>>,
     /// What is told of the parts of the value, beside what is wrong with it as a whole.
-    pub(crate) parts: Option<Vec<(String, Report)>>,
+    pub(crate) parts: Option<Reports>,
     /// What is not told, for the log.
     pub(crate) causes: Vec<String>,
 }
@@ -23,23 +27,25 @@ pub struct Settled {
 impl Settled {
     /// A parameter whose value was accepted without a word.
     pub(crate) fn accepted(value: Kept) -> Self {
-        Self { value: Some(value), report: Report::accepted(), changed: None, parts: None, causes: Vec::new() }
+        Self { value: Some(value), report: None, changed: None, parts: None, causes: Vec::new() }
     }
 
     /// A parameter whose value was refused.
-    pub(crate) fn refused(report: Report) -> Self {
-        Self { value: None, report, changed: None, parts: None, causes: Vec::new() }
+    pub(crate) fn refused(report: impl Into<Box<Report>>) -> Self {
+        Self { value: None, report: Some(report.into()), changed: None, parts: None, causes: Vec::new() }
     }
 
     /// The same of a parameter whose value could not be read: what the validator says of its absence counts for nothing, but
     /// what there is to choose from does.
-    pub(super) fn with_fault(mut self, fault: Option<Report>) -> Self {
+    pub(super) fn with_fault(mut self, fault: Option<Box<Report>>) -> Self {
         let Some(fault) = fault else { return self };
-        (self.value, self.changed, self.report.normalized) = (None, None, None);
-        if self.report.choices == Choices::Open {
-            self.report.choices = fault.choices;
+        (self.value, self.changed) = (None, None);
+        let report = self.report.get_or_insert_with(|| Report::accepted().into());
+        report.normalized = None;
+        if report.choices == Choices::Open {
+            report.choices = fault.choices;
         }
-        self.report.refused = match (self.report.refused.take().filter(|_| self.parts.is_some()), fault.refused) {
+        report.refused = match (report.refused.take().filter(|_| self.parts.is_some()), fault.refused) {
             (Some(own), Some(fault)) => Some(fault.and(own)),
             (own, fault) => fault.or(own),
         };
@@ -47,19 +53,23 @@ impl Settled {
     }
 
     /// Takes what is told of it, under its name and those of its parts.
-    pub(super) fn take_reports(&mut self, name: &str) -> impl Iterator<Item = (String, Report)> {
-        let parts = self.parts.take();
-        let own = (parts.is_none() || !self.report.is_valid()).then(|| {
-            let report = std::mem::replace(&mut self.report, Report::accepted());
-            (name.to_owned(), report)
-        });
-        let parts = parts.into_iter().flatten();
-        own.into_iter().chain(parts.map(move |(part, report)| (dotted(name, &part), report.inside(name))))
+    pub(super) fn take_reports(&mut self, name: Cow<'static, str>, told: &mut Reports) {
+        let Some(parts) = self.parts.take() else {
+            match self.report.take() {
+                Some(report) => told.push((name, *report)),
+                None => told.push((name, Report::accepted())),
+            }
+            return;
+        };
+        let whole = self.report.take().filter(|report| !report.is_valid());
+        told.extend(whole.map(|report| (name.clone(), *report)));
+        told.extend(parts.into_iter().map(|(part, report)| (dotted(&name, &part).into(), report.inside(&name))));
     }
 
     /// What is told of it, each with the name that it is told under.
     pub(super) fn reports(&self, name: &str) -> impl Iterator<Item = (String, &Report)> {
-        let own = self.parts.is_none().then(|| (name.to_owned(), &self.report));
+        static SILENT: Report = Report::accepted();
+        let own = self.parts.is_none().then(|| (name.to_owned(), self.report.as_deref().unwrap_or(&SILENT)));
         let parts = self.parts.iter().flatten();
         own.into_iter().chain(parts.map(move |(part, report)| (dotted(name, part), report)))
     }
@@ -68,7 +78,7 @@ impl Settled {
     pub(super) fn refused_names(&self, name: &str) -> Vec<String> {
         let parts = self.parts.iter().flatten().filter(|(_, report)| !report.is_valid());
         let mut names: Vec<String> = parts.map(|(part, _)| dotted(name, part)).collect();
-        if names.is_empty() || !self.report.is_valid() {
+        if names.is_empty() || self.report.iter().any(|report| !report.is_valid()) {
             names.push(name.to_owned());
         }
         names
@@ -98,7 +108,7 @@ impl Board {
 
     /// The accepted value of a parameter.
     pub fn get<T: 'static>(&self, field: usize) -> Option<&T> {
-        self.0[field].get()?.value.as_deref()?.downcast_ref()
+        self.0[field].get()?.value.as_deref()?.downcast_ref::<Option<T>>()?.as_ref()
     }
 
     /// What came of a parameter.

@@ -3,7 +3,11 @@
 use futures_util::FutureExt;
 use serde_json::Value;
 
-use super::{Asked, Asking, Board, Settled, Shape, board::Kept, engine::contained};
+use super::{
+    Asked, Asking, Board, Settled, Shape,
+    board::{Kept, Reports},
+    engine::contained,
+};
 use crate::feedback::{Problem, Reasons, Rejection, Report};
 use crate::json;
 use crate::tool::Context;
@@ -12,7 +16,7 @@ use crate::tool::Context;
 pub(crate) struct Call<'c, S, F> {
     shape: &'c S,
     values: Vec<Option<Kept>>,
-    faults: Vec<Option<Report>>,
+    faults: Vec<Option<Box<Report>>>,
     /// The static parameters that are wrong: validators need them all.
     bad: Option<Reasons>,
     ask: F,
@@ -20,7 +24,7 @@ pub(crate) struct Call<'c, S, F> {
 
 impl<'c, S: Shape, F> Call<'c, S, F> {
     /// A call of a tool of this shape, with what could be read of each parameter, and what is wrong with it.
-    pub(crate) fn new<'b>(shape: &'c S, values: Vec<Option<Kept>>, faults: Vec<Option<Report>>, ask: F) -> Self
+    pub(crate) fn new<'b>(shape: &'c S, values: Vec<Option<Kept>>, faults: Vec<Option<Box<Report>>>, ask: F) -> Self
     where
         F: FnMut(usize, Option<Kept>) -> Asking<'b>,
     {
@@ -38,7 +42,7 @@ impl<'c, S: Shape, F> Call<'c, S, F> {
                         Some(bad) => bad.and_requires(name),
                         None => Reasons::requires(name),
                     });
-                    Settled::refused(fault.unwrap_or_else(Report::accepted))
+                    Settled::refused(fault.unwrap_or_else(|| Report::accepted().into()))
                 }
             };
             board.settle(index, settled);
@@ -66,8 +70,8 @@ impl<'b, S: Shape, F: FnMut(usize, Option<Kept>) -> Asking<'b>> Asked<'b> for Ca
     }
 
     fn wait(&mut self, node: usize, reasons: Reasons) -> Settled {
-        let mut report = self.faults[self.shape.field(node)].take().unwrap_or_else(Report::accepted);
-        report.refused = Some(match report.refused {
+        let mut report = self.faults[self.shape.field(node)].take().unwrap_or_else(|| Report::accepted().into());
+        report.refused = Some(match report.refused.take() {
             Some(first) => first.and(reasons),
             None => reasons,
         });
@@ -111,16 +115,18 @@ pub(crate) fn conclude(
     if !problems.is_empty() || settled.iter().flatten().any(|settled| settled.value.is_none()) {
         let reports = take_reports(shape, settled);
         let causes = settled.iter_mut().flatten().flat_map(|settled| std::mem::take(&mut settled.causes));
-        return Err(Rejection::reported(problems, reports).because(causes));
+        return Err(Rejection::distinct(problems, reports).because(causes));
     }
     Ok(rewritten(shape, text, settled))
 }
 
 /// Takes what is told of the dynamic parameters, in the order in which they are asked.
-pub(super) fn take_reports(shape: &impl Shape, settled: &mut [Option<Settled>]) -> Vec<(String, Report)> {
+pub(super) fn take_reports(shape: &impl Shape, settled: &mut [Option<Settled>]) -> Reports {
     let mut reports = Vec::with_capacity(shape.nodes());
     for field in (0..shape.nodes()).map(|node| shape.field(node)) {
-        reports.extend(settled[field].iter_mut().flat_map(|settled| settled.take_reports(shape.name(field))));
+        if let Some(settled) = &mut settled[field] {
+            settled.take_reports(shape.kept_name(field), &mut reports);
+        }
     }
     reports
 }

@@ -123,11 +123,14 @@ impl Tag {
 
 const fn keep<T: Send + Sync + 'static>() -> Keep {
     Keep {
-        take: |place| place.downcast_mut::<Option<T>>()?.take().map(|value| Box::new(value) as Kept),
-        put: |place, value| match (place.downcast_mut::<Option<T>>(), value.downcast::<T>()) {
+        take: |place| {
+            let value = place.downcast_mut::<Option<T>>()?.take()?;
+            Some(Box::new(Some(value)))
+        },
+        put: |place, value| match (place.downcast_mut::<Option<T>>(), value.downcast::<Option<T>>()) {
             (Some(place), Ok(value)) => {
-                *place = Some(*value);
-                true
+                *place = *value;
+                place.is_some()
             }
             _ => false,
         },

@@ -144,7 +144,7 @@ where
             let mut fault = Report::accepted();
             rejection.problems().iter().for_each(|problem| tell(&mut fault, &place, problem));
             match attempt::<T, X>("{}", &place, states, cx).await {
-                Ok(settled) => settled.with_fault(Some(fault)),
+                Ok(settled) => settled.with_fault(Some(fault.into())),
                 Err(_) => Settled::refused(fault),
             }
         }
@@ -167,12 +167,12 @@ where
     let mut parts = Vec::with_capacity(settled.len());
     for field in (0..shape.fields()).filter(|field| !shape.is_dynamic(*field)) {
         let refused = settled[field].iter_mut().filter(|settled| settled.value.is_none());
-        parts.extend(refused.flat_map(|settled| settled.take_reports(shape.name(field))));
+        refused.for_each(|settled| settled.take_reports(shape.kept_name(field), &mut parts));
     }
     parts.extend(take_reports(&shape, &mut settled));
     let mut value = is_accepted.then(|| T::input(put(T::KEEPS, settled)));
     let value = (T::KEEP.take)(&mut value);
-    Ok(Settled { value, report: whole, changed, parts: Some(parts), causes })
+    Ok(Settled { value, report: Some(whole.into()), changed, parts: Some(parts), causes })
 }
 
 /// What is wrong with the object `text`, which stands at `place`, and what came of its fields.

@@ -1,5 +1,7 @@
 //! How dynamic parameters depend on each other.
 
+use std::borrow::Cow;
+
 use crate::tool::Def;
 
 /// A dynamic parameter among the others. The nodes of a tool stand in the order in which their validators are asked, and
@@ -18,6 +20,10 @@ pub struct Node {
 pub(crate) trait Shape {
     /// The name of a parameter.
     fn name(&self, field: usize) -> &str;
+    /// The same, to be kept.
+    fn kept_name(&self, field: usize) -> Cow<'static, str> {
+        Cow::Owned(self.name(field).to_owned())
+    }
     /// Which parameter a name in the arguments means.
     fn find(&self, name: &str) -> Option<usize>;
     /// How many parameters there are.
@@ -48,6 +54,10 @@ pub(super) struct Declared {
 impl Shape for Declared {
     fn name(&self, field: usize) -> &str {
         self.def.fields[field].param.name
+    }
+
+    fn kept_name(&self, field: usize) -> Cow<'static, str> {
+        Cow::Borrowed(self.def.fields[field].param.name)
     }
 
     fn find(&self, name: &str) -> Option<usize> {

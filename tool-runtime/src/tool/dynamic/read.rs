@@ -11,7 +11,7 @@ pub(crate) struct Reading {
     /// With static parameters, and with the call as a whole.
     pub(crate) problems: Vec<Problem>,
     /// With each parameter.
-    pub(crate) faults: Vec<Option<Report>>,
+    pub(crate) faults: Vec<Option<Box<Report>>>,
 }
 
 /// Reads `text`, which stands at the place `at` of a call's arguments, into `slots`, which belong to its parameters in order.
@@ -79,7 +79,7 @@ impl Reading {
         if shape.is_nested(field) && !is_whole {
             return Ok(());
         }
-        self.faults[field].get_or_insert_with(Report::accepted).add_below(&self.at, problem);
+        self.faults[field].get_or_insert_with(|| Report::accepted().into()).add_below(&self.at, problem);
         if !is_dynamic && meant.is_none() {
             self.problems.push(problem.clone());
         }

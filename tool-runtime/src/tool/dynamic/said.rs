@@ -1,8 +1,12 @@
 //! What stands between a validator of a user's, typed, and the engine.
 
-use std::marker::PhantomData;
+use std::{
+    io::{self, Write},
+    marker::PhantomData,
+};
 
 use futures_util::{FutureExt, future::BoxFuture};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{Asking, IntoVerdict, Judged, Settled, Verdict, board::Kept, engine::UNCHECKED};
@@ -58,10 +62,11 @@ where
 {
     /// Asks it.
     pub fn ask(self, given: Option<Kept>, known: C) -> Said<T, R> {
-        let value = given.and_then(|given| given.downcast::<T>().ok()).map(|value| *value);
+        let mut place = given.and_then(|given| given.downcast::<Option<T>>().ok());
+        let value = place.as_deref_mut().and_then(Option::take);
         // Written down, so that a change can be told.
-        let before = value.as_ref().and_then(|value| serde_json::to_vec(value).ok());
-        Said { answer: (self.validator)(value, known), before, judged: PhantomData }
+        let text = value.as_ref().and_then(|value| serde_json::to_vec(value).ok());
+        Said { answer: (self.validator)(value, known), before: Before { place, text } }
     }
 }
 
@@ -109,14 +114,21 @@ impl Unsaid {
 #[derive(Debug)]
 pub struct Said<T, R> {
     answer: R,
-    before: Option<Vec<u8>>,
-    judged: PhantomData<fn() -> T>,
+    before: Before<T>,
+}
+
+/// What was given.
+#[derive(Debug)]
+pub struct Before<T> {
+    /// Where it stood.
+    place: Option<Box<Option<T>>>,
+    text: Option<Vec<u8>>,
 }
 
 impl<T: Judged, R: IntoVerdict<T>> Said<T, R> {
     /// What came of the parameter.
     pub fn settle<'a>(self) -> Asking<'a> {
-        Asking::Told(settle(self.answer.into_verdict(), self.before.as_deref()))
+        Asking::Told(settle(self.answer.into_verdict(), self.before))
     }
 }
 
@@ -145,7 +157,7 @@ impl<T: Judged, R> Later<T, R> for Said<T, R> {
 )]
 pub trait ToldLater<T> {
     /// What comes of the parameter that was given as `before`.
-    fn settled<'a>(self, before: Option<Vec<u8>>) -> BoxFuture<'a, Settled>
+    fn settled<'a>(self, before: Before<T>) -> BoxFuture<'a, Settled>
     where
         Self: Send + 'a;
 }
@@ -156,32 +168,68 @@ where
     T: Judged,
     R: Future<Output: IntoVerdict<T>>,
 {
-    fn settled<'a>(self, before: Option<Vec<u8>>) -> BoxFuture<'a, Settled>
+    fn settled<'a>(self, before: Before<T>) -> BoxFuture<'a, Settled>
     where
         Self: Send + 'a,
     {
-        self.map(move |said| settle(said.into_verdict(), before.as_deref())).boxed()
+        self.map(move |said| settle(said.into_verdict(), before)).boxed()
     }
 }
 
-fn settle<T: Judged>(said: Result<Verdict<T>, Failure>, before: Option<&[u8]>) -> Settled {
+fn settle<T: Judged>(said: Result<Verdict<T>, Failure>, before: Before<T>) -> Settled {
     let verdict = match said {
         Ok(verdict) => verdict,
         Err(failure) => return failed(&failure),
     };
-    let write = |value: &T| serde_json::to_value(value).ok();
-    let (value, mut report) = verdict.into_parts(write);
-    let Some(value) = value else { return Settled::refused(report) };
-    let changed = match serde_json::to_vec(&value) {
-        Ok(after) if before == Some(&*after) => None,
-        Ok(after) => serde_json::from_slice::<Value>(&after).ok(),
-        Err(error) => return failed(&Failure::from(error)),
+    let (value, report) = verdict.into_parts(|value| serde_json::to_value(value).ok());
+    let Some(value) = value else {
+        return Settled::refused(report.unwrap_or_else(|| Report::refused(UNCHECKED).into()));
     };
-    let mut settled = Settled::accepted(Box::new(value));
-    settled.changed = changed.as_ref().map(|value| value.to_string().into());
-    report.normalized = changed;
-    settled.report = report;
+    let changed = match changed(&value, before.text.as_deref()) {
+        Ok(changed) => changed,
+        Err(error) => return failed(&error.into()),
+    };
+    let mut place = before.place.unwrap_or_default();
+    *place = Some(value);
+    let mut settled = Settled { report, ..Settled::accepted(place) };
+    if let Some(changed) = changed {
+        settled.changed = Some(changed.to_string().into());
+        settled.report.get_or_insert_with(|| Report::accepted().into()).normalized = Some(changed);
+    }
     settled
+}
+
+/// The value as JSON, where it is not written as `before`.
+fn changed<T: Serialize>(value: &T, before: Option<&[u8]>) -> Result<Option<Value>, serde_json::Error> {
+    if let Some(before) = before {
+        let mut same = Same(before);
+        if serde_json::to_writer(&mut same, value).is_ok() && same.0.is_empty() {
+            return Ok(None);
+        }
+    }
+    let after = serde_json::to_vec(value)?;
+    Ok(serde_json::from_slice(&after).ok())
+}
+
+/// Takes what was written before, again, and nothing else.
+struct Same<'a>(&'a [u8]);
+
+impl Write for Same<'_> {
+    #[inline]
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        self.write_all(text)?;
+        Ok(text.len())
+    }
+
+    #[inline]
+    fn write_all(&mut self, text: &[u8]) -> io::Result<()> {
+        self.0 = self.0.strip_prefix(text).ok_or(io::ErrorKind::InvalidData)?;
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A validator that failed refuses the value, and tells no more than it was made for.

@@ -32,31 +32,29 @@ use crate::tool::Failure;
 #[must_use = "it is what the validator says"]
 pub struct Verdict<T> {
     outcome: Outcome<T>,
-    choices: Choices,
-    schema: Option<Value>,
-    feedback: Vec<String>,
-    instructions: Vec<String>,
+    /// What is told. Most values are accepted without a word.
+    report: Option<Box<Report>>,
 }
 
 #[derive(Clone, Debug)]
 enum Outcome<T> {
     Accepted(T),
-    Refused { reasons: Reasons, understood: Option<T> },
+    Refused { understood: Option<T> },
 }
 
 impl<T> Verdict<T> {
     /// The value is accepted, and `value` is what the tool gets.
     pub fn accept(value: T) -> Self {
-        Self::new(Outcome::Accepted(value))
+        Self { outcome: Outcome::Accepted(value), report: None }
     }
 
     /// The value is refused, or there is none: for a problem in plain words, or for [`Reasons`].
     pub fn reject(reasons: impl Into<Reasons>) -> Self {
-        Self::new(Outcome::Refused { reasons: reasons.into(), understood: None })
+        Self { outcome: Outcome::Refused { understood: None }, report: Some(Report::refused(reasons).into()) }
     }
 
-    fn new(outcome: Outcome<T>) -> Self {
-        Self { outcome, choices: Choices::Open, schema: None, feedback: Vec::new(), instructions: Vec::new() }
+    fn report(&mut self) -> &mut Report {
+        self.report.get_or_insert_with(|| Report::accepted().into())
     }
 
     /// Whether the value is accepted.
@@ -66,7 +64,7 @@ impl<T> Verdict<T> {
 
     /// Says how a refused value was understood. It changes nothing about a value that is accepted.
     pub fn understood(mut self, value: T) -> Self {
-        if let Outcome::Refused { understood, .. } = &mut self.outcome {
+        if let Outcome::Refused { understood } = &mut self.outcome {
             *understood = Some(value);
         }
         self
@@ -77,7 +75,7 @@ impl<T> Verdict<T> {
     where
         T: Serialize,
     {
-        self.choices = Choices::Allowed(json(values));
+        self.report().choices = Choices::Allowed(json(values));
         self
     }
 
@@ -87,36 +85,40 @@ impl<T> Verdict<T> {
         T: Serialize,
     {
         let values: Vec<Value> = json(values);
-        self.choices = if values.is_empty() { Choices::Open } else { Choices::Suggested(values) };
+        self.report().choices = if values.is_empty() { Choices::Open } else { Choices::Suggested(values) };
         self
     }
 
     /// Gives a JSON Schema that is narrower than the declared one, such as a range that depends on other parameters.
     pub fn narrowed(mut self, schema: Value) -> Self {
-        self.schema = Some(schema);
+        self.report().schema = Some(schema);
         self
     }
 
     /// Adds a remark.
     pub fn remark(mut self, text: impl Into<String>) -> Self {
-        self.feedback.push(text.into());
+        self.report().feedback.push(text.into());
         self
     }
 
     /// Adds what the caller should do.
     pub fn instruct(mut self, text: impl Into<String>) -> Self {
-        self.instructions.push(text.into());
+        self.report().instructions.push(text.into());
         self
     }
 
     /// The accepted value if there is one, and what is told; `write` writes a value as JSON.
-    pub(crate) fn into_parts(self, write: impl FnOnce(&T) -> Option<Value>) -> (Option<T>, Report) {
-        let (value, refused, normalized) = match self.outcome {
-            Outcome::Accepted(value) => (Some(value), None, None),
-            Outcome::Refused { reasons, understood } => (None, Some(reasons), understood.as_ref().and_then(write)),
+    pub(crate) fn into_parts(mut self, write: impl FnOnce(&T) -> Option<Value>) -> (Option<T>, Option<Box<Report>>) {
+        let value = match self.outcome {
+            Outcome::Accepted(value) => Some(value),
+            Outcome::Refused { understood } => {
+                if let Some(report) = &mut self.report {
+                    report.normalized = understood.as_ref().and_then(write);
+                }
+                None
+            }
         };
-        let Self { choices, schema, feedback, instructions, .. } = self;
-        (value, Report { refused, normalized, schema, choices, feedback, instructions })
+        (value, self.report)
     }
 }
 

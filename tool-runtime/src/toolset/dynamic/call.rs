@@ -57,7 +57,7 @@ impl DynamicTool {
     fn values(&self, arguments: &mut Map<String, Value>, reading: &Reading) -> Vec<Option<Kept>> {
         let absent = |field: usize| {
             let is_static = !self.parameters.is_dynamic(field) && reading.faults[field].is_none();
-            is_static.then(|| Box::new(()) as Kept)
+            is_static.then(|| Box::new(Some(())) as Kept)
         };
         let mut values = Vec::with_capacity(self.parameters.fields());
         for (field, default) in self.defaults.iter().enumerate() {
@@ -66,7 +66,7 @@ impl DynamicTool {
                 arguments.insert(name.to_owned(), default.clone());
             }
             values.push(match arguments.get(name) {
-                Some(value) => Some(Box::new(value.clone()) as Kept),
+                Some(value) => Some(Box::new(Some(value.clone())) as Kept),
                 None => absent(field),
             });
         }
@@ -77,8 +77,8 @@ impl DynamicTool {
     fn accepted(&self, mut arguments: Map<String, Value>, mut settled: Vec<Option<Settled>>) -> Value {
         for field in (0..self.parameters.nodes()).map(|node| self.parameters.field(node)) {
             let value = settled[field].take().and_then(|settled| settled.value);
-            if let Some(Ok(value)) = value.map(Kept::downcast::<Value>) {
-                arguments.insert(self.parameters.name(field).to_owned(), *value);
+            if let Some(value) = value.and_then(|value| *value.downcast::<Option<Value>>().ok()?) {
+                arguments.insert(self.parameters.name(field).to_owned(), value);
             }
         }
         Value::Object(arguments)
