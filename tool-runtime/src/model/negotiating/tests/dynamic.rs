@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::super::fold::Reply;
 use super::{answer, assistant, check as scripted, reply, tool};
-use crate::Verdict;
 use crate::feedback::Rejection;
 use crate::message::{Message, ToolCall};
+use crate::tool::Verdict;
 use crate::tool::{CallError, Context};
 use crate::toolset::{DynamicField, RuntimeTool, ToolList, Toolset};
 

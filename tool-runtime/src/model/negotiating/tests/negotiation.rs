@@ -10,9 +10,9 @@ use super::super::fold::{self, Reply, Stage};
 use super::super::form::Doubt;
 use super::dynamic::ask as answer_call;
 use super::{assistant, reply};
-use crate::Verdict;
 use crate::message::Message;
 use crate::model::Request;
+use crate::tool::Verdict;
 use crate::toolset::{DynamicField, RuntimeTool, Toolset};
 
 const ANIMALS: [&str; 4] = ["Ant", "Bee", "Crow", "Dog"];
