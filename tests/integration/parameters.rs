@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tool_runtime::{
     CallError, CallFuture, Context, Output, Rejection, ToolSpec, Toolset,
-    layer::{Retry, TimeLimit, Typed},
+    layer::{Mapped, Retry, TimeLimit},
     tool,
     tool::{DynTool, Started, Starting},
     toolset,
@@ -216,17 +216,17 @@ async fn a_typed_chain_says_what_validators_change() {
     let there = |Quoted { quoted }: Quoted| Ok(Number { n: quoted.replace('\'', "") });
     let back = |Number { n }| Quoted { quoted: format!("'{n}'") };
     let tools =
-        |layer: Typed<Number, String, Quoted, String>| Toolset::new().with(Flaky::default()).unwrap().layer(layer);
+        |layer: Mapped<Number, String, Quoted, String>| Toolset::new().with(Flaky::default()).unwrap().layer(layer);
     let cx = Context::new("c");
     let arguments = r#"{"quoted":"' 7'"}"#;
-    let both = tools(Typed::new().map_input_and_back(there, back));
+    let both = tools(Mapped::new().map_input_and_back(there, back));
     let started = both.start("flaky", arguments, &cx).await.unwrap();
     assert_eq!(started.normalized.as_deref(), Some(r#"{"quoted":"'7'"}"#));
-    let one = tools(Typed::new().map_input(there));
+    let one = tools(Mapped::new().map_input(there));
     assert!(one.start("flaky", arguments, &cx).await.unwrap_err().to_string().contains("cannot be said"));
-    let lying = tools(Typed::new().map_input_and_back(there, |_| Quoted { quoted: "8".into() }));
+    let lying = tools(Mapped::new().map_input_and_back(there, |_| Quoted { quoted: "8".into() }));
     assert!(lying.start("flaky", arguments, &cx).await.unwrap_err().to_string().contains("cannot be said"));
-    let same = Typed::<Number, String>::new().map_input(|number: Number| Ok(Number { n: number.n }));
+    let same = Mapped::<Number, String>::new().map_input(|number: Number| Ok(Number { n: number.n }));
     let same = Toolset::new().with(Flaky::default()).unwrap().layer(same);
     let started = same.start("flaky", r#"{"n":"7 "}"#, &cx).await.unwrap();
     assert_eq!(started.normalized.as_deref(), Some(r#"{"n":"7"}"#), "the same parameter with the same value");

@@ -53,13 +53,13 @@ pub struct Empty {}
 /// Takes everything.
 #[tool]
 pub fn everything(
-    #[dynamic(nested)] known: Outer,
+    #[dynamic(nested)] journey: Outer,
     #[dynamic(nested, after(known))] r#in: Inner,
     #[dynamic(nested)] empty: Empty,
     #[state] state: &u8,
 ) -> u8 {
     let Empty {} = empty;
-    known.given + known.first.name + known.second.known + r#in.r#type + state
+    journey.given + journey.first.name + journey.second.known + r#in.r#type + state
 }
 
 /// Takes one of these.

@@ -60,7 +60,7 @@ pub(super) fn asking(tool: &Tool, states: &TokenStream, lent: impl Fn(usize) -> 
     let args: Vec<&Arg> = tool.args().collect();
     let dynamic = || order.iter().filter_map(|&place| Some((place, args[place], args[place].attrs.dynamic.as_ref()?)));
     let nodes = dynamic().map(|(place, _, dynamic)| node(&args, place, dynamic));
-    let [node, given, known] = ["node", "_given", "_known"].map(hidden);
+    let [node, given, known] = ["_node", "_given", "_known"].map(hidden);
     let asked = dynamic().filter_map(|(place, arg, dynamic)| {
         if arg.is_nested() {
             let lent = lent(args[..place].iter().filter(|arg| arg.is_nested()).count());

@@ -31,7 +31,7 @@ fn body(input: &Tool, ident: &Ident, wrapped: impl FnOnce(TokenStream) -> TokenS
         let ones = std::iter::repeat_n(quote!(1), nested + 1);
         quote!(#(#ones.)* 0)
     });
-    let [given, known, states] = ["given", "known", "states"].map(hidden);
+    let [given, known, states] = ["_given", "_known", "_states"].map(hidden);
     let judge = quote! {
         fn judge<'a: 'b, 'b, __X>(
             #given: &::core::primitive::str,

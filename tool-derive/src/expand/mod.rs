@@ -19,9 +19,11 @@ use syn::spanned::Spanned as _;
 
 use crate::model::{Body, Tool};
 
-/// An identifier that users can neither see nor shadow.
+/// An identifier that users can neither see nor shadow: a constant of theirs would stand where a pattern binds it, so it begins
+/// with a line as no constant does.
 pub(crate) fn hidden(name: &str) -> Ident {
-    Ident::new(name, Span::mixed_site())
+    let line = if name.starts_with('_') { "" } else { "_" };
+    Ident::new(&format!("{line}{name}"), Span::mixed_site())
 }
 
 /// The type that stands for a function's tool, and for its input: its fields are the parameters. A braced struct has no

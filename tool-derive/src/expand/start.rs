@@ -109,7 +109,7 @@ pub(crate) fn collected(tool: &Tool) -> TokenStream {
     let mut needs = quote!(::std::vec![#(__rt::need::<#states>()),*]);
     let nested: Vec<_> = tool.nested().map(wants).collect();
     if !nested.is_empty() {
-        let all = hidden("all");
+        let all = hidden("_all");
         needs = quote!({
             let mut #all = #needs;
             #(<__rt::States as __rt::Collect<#nested>>::needs(&mut #all);)*

@@ -48,4 +48,4 @@ pub use rate::RateLimit;
 pub use retry::Retry;
 pub use secrets::{PatternError, Secrets};
 pub use time::TimeLimit;
-pub use typed::Typed;
+pub use typed::Mapped;

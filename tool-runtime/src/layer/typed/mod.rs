@@ -23,7 +23,7 @@ use output::MapOutput;
 /// ```
 /// use schemars::JsonSchema;
 /// use serde::{Deserialize, Serialize};
-/// use tool_runtime::{Context, Rejection, layer::{Log, Typed}, tool, toolset};
+/// use tool_runtime::{Context, Rejection, layer::{Log, Mapped}, tool, toolset};
 ///
 /// /// Tells how warm it is, in degrees Celsius.
 /// #[tool(effect = read_only)]
@@ -40,7 +40,7 @@ use output::MapOutput;
 ///     city: String,
 /// }
 ///
-/// let fahrenheit = Typed::<Place, f64>::new()
+/// let fahrenheit = Mapped::<Place, f64>::new()
 ///     .map_input(|City { city }| match &*city {
 ///         "Oslo" => Ok(Place { latitude: 59.9, longitude: 10.8 }),
 ///         _ => Err(Rejection::of("city", "nobody knows where that is")),
@@ -60,10 +60,10 @@ use output::MapOutput;
 /// A step that does not fit does not compile:
 ///
 /// ```compile_fail,E0308
-/// use tool_runtime::layer::Typed;
+/// use tool_runtime::layer::Mapped;
 ///
-/// let counts = Typed::<String, String>::new().map_output(|text: String| Ok(text.len()));
-/// let texts = Typed::<String, String>::new().map_output(|text: String| Ok(text + "!"));
+/// let counts = Mapped::<String, String>::new().map_output(|text: String| Ok(text.len()));
+/// let texts = Mapped::<String, String>::new().map_output(|text: String| Ok(text + "!"));
 /// let chain = counts.pipe(texts); // from a number, but a text is wanted
 /// ```
 ///
@@ -71,7 +71,7 @@ use output::MapOutput;
 /// [`Layer`] of one's own can change that in [`Layer::refused`]. The question of an approval
 /// ([`Traits::challenge`](crate::tool::Traits::challenge)) has places for the tool's parameters; one for a parameter that is
 /// not there any more stays empty.
-pub struct Typed<In, Out, NewIn = In, NewOut = Out> {
+pub struct Mapped<In, Out, NewIn = In, NewOut = Out> {
     /// From the inside out.
     layers: Vec<Arc<dyn Layer>>,
     of: Types<In, Out, NewIn, NewOut>,
@@ -79,24 +79,24 @@ pub struct Typed<In, Out, NewIn = In, NewOut = Out> {
 
 type Types<In, Out, NewIn, NewOut> = PhantomData<fn(In, Out) -> (NewIn, NewOut)>;
 
-impl<In, Out> Typed<In, Out> {
+impl<In, Out> Mapped<In, Out> {
     /// A chain without layers, for tools from `In` to `Out`.
     pub fn new() -> Self {
         Self { layers: Vec::new(), of: PhantomData }
     }
 }
 
-impl<In, Out, NewIn, NewOut> Typed<In, Out, NewIn, NewOut>
+impl<In, Out, NewIn, NewOut> Mapped<In, Out, NewIn, NewOut>
 where
     In: 'static,
     Out: 'static,
     NewIn: 'static,
     NewOut: 'static,
 {
-    fn with<FurtherIn, FurtherOut>(self, layer: impl Layer) -> Typed<In, Out, FurtherIn, FurtherOut> {
+    fn with<FurtherIn, FurtherOut>(self, layer: impl Layer) -> Mapped<In, Out, FurtherIn, FurtherOut> {
         let mut layers = self.layers;
         layers.push(Arc::new(layer));
-        Typed { layers, of: PhantomData }
+        Mapped { layers, of: PhantomData }
     }
 
     /// Takes a `New` in place of what was taken before. `New` is an object; `into` says what it means, and must say the same
@@ -107,7 +107,7 @@ where
     pub fn map_input<New>(
         self,
         into: impl Fn(New) -> Result<NewIn, Rejection> + Send + Sync + 'static,
-    ) -> Typed<In, Out, New, NewOut>
+    ) -> Mapped<In, Out, New, NewOut>
     where
         New: DeserializeOwned + JsonSchema + 'static,
         NewIn: Serialize,
@@ -120,7 +120,7 @@ where
         self,
         into: impl Fn(New) -> Result<NewIn, Rejection> + Send + Sync + 'static,
         back: impl Fn(NewIn) -> New + Send + Sync + 'static,
-    ) -> Typed<In, Out, New, NewOut>
+    ) -> Mapped<In, Out, New, NewOut>
     where
         New: DeserializeOwned + JsonSchema + Serialize + 'static,
         NewIn: DeserializeOwned + Serialize,
@@ -134,7 +134,7 @@ where
     pub fn map_output<New: ToolOutput + 'static>(
         self,
         into: impl Fn(NewOut) -> Result<New, Failure> + Send + Sync + 'static,
-    ) -> Typed<In, Out, NewIn, New>
+    ) -> Mapped<In, Out, NewIn, New>
     where
         NewOut: DeserializeOwned,
     {
@@ -149,15 +149,15 @@ where
     /// Puts the layers of `outer` around, which begin where these end.
     pub fn pipe<FurtherIn, FurtherOut>(
         self,
-        outer: Typed<NewIn, NewOut, FurtherIn, FurtherOut>,
-    ) -> Typed<In, Out, FurtherIn, FurtherOut> {
+        outer: Mapped<NewIn, NewOut, FurtherIn, FurtherOut>,
+    ) -> Mapped<In, Out, FurtherIn, FurtherOut> {
         let mut layers = self.layers;
         layers.extend(outer.layers);
-        Typed { layers, of: PhantomData }
+        Mapped { layers, of: PhantomData }
     }
 }
 
-impl<In, Out, NewIn, NewOut> Layer for Typed<In, Out, NewIn, NewOut>
+impl<In, Out, NewIn, NewOut> Layer for Mapped<In, Out, NewIn, NewOut>
 where
     In: 'static,
     Out: 'static,
@@ -174,20 +174,20 @@ where
     }
 }
 
-impl<In, Out> Default for Typed<In, Out> {
+impl<In, Out> Default for Mapped<In, Out> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<In, Out, NewIn, NewOut> Clone for Typed<In, Out, NewIn, NewOut> {
+impl<In, Out, NewIn, NewOut> Clone for Mapped<In, Out, NewIn, NewOut> {
     fn clone(&self) -> Self {
         Self { layers: self.layers.clone(), of: PhantomData }
     }
 }
 
-impl<In, Out, NewIn, NewOut> fmt::Debug for Typed<In, Out, NewIn, NewOut> {
+impl<In, Out, NewIn, NewOut> fmt::Debug for Mapped<In, Out, NewIn, NewOut> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Typed").field("layers", &self.layers.len()).finish_non_exhaustive()
+        out.debug_struct("Mapped").field("layers", &self.layers.len()).finish_non_exhaustive()
     }
 }
