@@ -54,7 +54,7 @@ pub struct Empty {}
 #[tool]
 pub fn everything(
     #[dynamic(nested)] journey: Outer,
-    #[dynamic(nested, after(known))] r#in: Inner,
+    #[dynamic(nested, after(journey))] r#in: Inner,
     #[dynamic(nested)] empty: Empty,
     #[state] state: &u8,
 ) -> u8 {

@@ -25,7 +25,7 @@ pub(super) fn structs(tool: &Tool) -> TokenStream {
     let marker = &tool.marker;
     let each = tool.variants().zip(variants(tool)).map(|((_, own), ident)| {
         let implementation = input::implementation(own, &ident, |value| quote!(#ident(#value)));
-        quote!(struct #ident(#marker); #implementation)
+        quote!(#[allow(unreachable_pub)] pub struct #ident(#marker); #implementation)
     });
     each.collect()
 }
