@@ -22,10 +22,10 @@ pub(super) fn variants(tool: &Tool) -> impl Iterator<Item = Ident> {
 
 /// The structs.
 pub(super) fn structs(tool: &Tool) -> TokenStream {
-    let marker = &tool.marker;
+    let (vis, marker) = (&tool.vis, &tool.marker);
     let each = tool.variants().zip(variants(tool)).map(|((_, own), ident)| {
         let implementation = input::implementation(own, &ident, |value| quote!(#ident(#value)));
-        quote!(#[allow(unreachable_pub)] pub struct #ident(#marker); #implementation)
+        quote!(#[allow(unreachable_pub)] #vis struct #ident(#marker); #implementation)
     });
     each.collect()
 }
