@@ -75,7 +75,7 @@ impl Malformed {
     /// let text = r#"{"metric": True}"#;
     /// let mut json = Incremental::new();
     /// let error = json.feed_str(text).unwrap_err();
-    /// assert_eq!(error.to_string(), "expected one of the words true, false and null, got `T` at byte 11");
+    /// assert_eq!(error.to_string(), "expected a value, got `T` at byte 11");
     /// assert_eq!(error.explain(text).suggestion.as_deref(), Some("true"));
     /// ```
     pub fn explain(&self, text: &str) -> Problem {
