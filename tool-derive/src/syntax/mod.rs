@@ -10,6 +10,7 @@ pub(crate) mod params;
 pub(crate) mod place;
 pub(crate) mod range;
 pub(crate) mod rename;
+pub(crate) mod serde;
 pub(crate) mod signature;
 pub(crate) mod union;
 pub(crate) mod values;

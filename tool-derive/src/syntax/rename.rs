@@ -1,4 +1,4 @@
-//! The rules by which serde renames variants.
+//! The rules by which serde renames fields and variants.
 
 /// A value of `#[serde(rename_all = "…")]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +55,25 @@ impl Rule {
             Self::ScreamingKebab => Self::ScreamingSnake.apply(variant).replace('_', "-"),
         }
     }
+
+    /// The name of a field, which is written `like_this`.
+    pub(crate) fn apply_to_field(self, field: &str) -> String {
+        match self {
+            Self::Lower | Self::Snake => field.to_owned(),
+            Self::Upper | Self::ScreamingSnake => field.to_ascii_uppercase(),
+            Self::Kebab => field.replace('_', "-"),
+            Self::ScreamingKebab => field.to_ascii_uppercase().replace('_', "-"),
+            Self::Pascal | Self::Camel => {
+                let words = field.split('_').map(|word| {
+                    let mut chars = word.chars();
+                    let first = chars.next().map(|first| first.to_ascii_uppercase());
+                    first.into_iter().chain(chars).collect::<String>()
+                });
+                let pascal: String = words.collect();
+                if self == Self::Pascal { pascal } else { self.apply(&pascal) }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -77,5 +96,22 @@ mod tests {
             assert_eq!(Rule::of(rule).map(|rule| rule.apply("NightBus")).as_deref(), Some(expected));
         }
         assert_eq!(Rule::of("Snake"), None);
+    }
+
+    #[test]
+    fn of_fields_too() {
+        let all = [
+            ("lowercase", "night_bus"),
+            ("UPPERCASE", "NIGHT_BUS"),
+            ("PascalCase", "NightBus"),
+            ("camelCase", "nightBus"),
+            ("snake_case", "night_bus"),
+            ("SCREAMING_SNAKE_CASE", "NIGHT_BUS"),
+            ("kebab-case", "night-bus"),
+            ("SCREAMING-KEBAB-CASE", "NIGHT-BUS"),
+        ];
+        for (rule, expected) in all {
+            assert_eq!(Rule::of(rule).map(|rule| rule.apply_to_field("night_bus")).as_deref(), Some(expected));
+        }
     }
 }

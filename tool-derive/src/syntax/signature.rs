@@ -3,7 +3,7 @@
 use quote::{ToTokens as _, quote};
 use syn::{
     Attribute, Data, DeriveInput, Fields, FnArg, GenericParam, Generics, Ident, ItemStruct, Pat, PatType, ReceiverKind,
-    ReturnType, Safety, Type, ext::IdentExt, spanned::Spanned as _,
+    ReturnType, Safety, Type, Visibility, ext::IdentExt, spanned::Spanned as _,
 };
 
 use super::{
@@ -101,18 +101,7 @@ pub(crate) fn structure(item: &ItemStruct, options: Options, errors: &mut Errors
     }
     let is_generic = !item.generics.params.is_empty();
     let inputs = fields(&item.fields, is_generic, text::TUPLE_STRUCT, errors);
-    Tool {
-        name: name(&options, &item.ident),
-        description: description(&options, &item.attrs),
-        sound: errors.count() == before,
-        marker: item.ident.clone(),
-        vis: item.vis.clone(),
-        path: item.ident.to_token_stream(),
-        union: None,
-        options,
-        inputs,
-        body: Body::Struct,
-    }
+    of_type((&item.ident, &item.vis, &item.attrs), options, errors.count() == before, inputs)
 }
 
 /// A struct that is nested, as far as it is like a tool; `None` when it is none.
@@ -128,18 +117,28 @@ pub(crate) fn input(item: &DeriveInput, errors: &mut Errors) -> Option<Tool> {
     }
     let before = errors.count();
     let inputs = fields(&data.fields, false, text::INPUT, errors);
-    Some(Tool {
-        name: name(&options, &item.ident),
-        description: description(&options, &item.attrs),
-        sound: errors.count() == before,
-        marker: item.ident.clone(),
-        vis: item.vis.clone(),
-        path: item.ident.to_token_stream(),
+    Some(of_type((&item.ident, &item.vis, &item.attrs), options, errors.count() == before, inputs))
+}
+
+/// A type, by its name, visibility and attributes, as a tool.
+pub(super) fn of_type(
+    (ident, vis, attrs): (&Ident, &Visibility, &[Attribute]),
+    options: Options,
+    sound: bool,
+    inputs: Vec<Input>,
+) -> Tool {
+    Tool {
+        name: name(&options, ident),
+        description: description(&options, attrs),
+        sound,
+        marker: ident.clone(),
+        vis: vis.clone(),
+        path: ident.to_token_stream(),
         union: None,
         options,
         inputs,
         body: Body::Struct,
-    })
+    }
 }
 
 /// The fields of a struct; `tuple` is said of fields without names.
@@ -227,14 +226,14 @@ fn generics(generics: &Generics, errors: &mut Errors) {
     }
 }
 
-pub(super) fn name(options: &Options, ident: &Ident) -> String {
+fn name(options: &Options, ident: &Ident) -> String {
     match &options.name {
         Some(name) => name.value(),
         None => ident.unraw().to_string(),
     }
 }
 
-pub(super) fn description(options: &Options, attrs: &[Attribute]) -> Option<Doc> {
+fn description(options: &Options, attrs: &[Attribute]) -> Option<Doc> {
     match &options.description {
         Some(expr) => Doc::given(expr),
         None => Doc::of(attrs),

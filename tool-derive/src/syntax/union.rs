@@ -1,15 +1,16 @@
 //! From an enum to a [`Tool`] whose input is one of several.
 
 use proc_macro2::Span;
-use quote::{ToTokens as _, format_ident, quote};
-use syn::{Attribute, Fields, ItemEnum, LitStr, Variant, ext::IdentExt};
+use quote::{format_ident, quote};
+use syn::{Fields, ItemEnum, LitStr, Variant, ext::IdentExt};
 
 use super::{
     doc::Doc,
     options::Options,
     params::ParamAttrs,
     rename::Rule,
-    signature::{description, fields, name},
+    serde::{self, Way},
+    signature::{fields, of_type},
 };
 use crate::{
     diag::{Errors, text},
@@ -28,22 +29,15 @@ pub(crate) fn enumeration(item: &ItemEnum, options: Options, errors: &mut Errors
     if item.variants.is_empty() {
         errors.over(&item.ident, text::NO_VARIANTS);
     }
-    let tag = options.tag.clone().or_else(|| serde(&item.attrs, "tag"));
+    let tag = options.tag.clone().or_else(|| serde::text(&item.attrs, "tag", Way::Deserialize));
     let tag = tag.map_or_else(|| (TAG.to_owned(), item.ident.span()), |tag| (tag.value(), tag.span()));
-    let rule = serde(&item.attrs, "rename_all").and_then(|rule| Rule::of(&rule.value())).unwrap_or(Rule::Snake);
+    let rule = serde::text(&item.attrs, "rename_all", Way::Deserialize)
+        .and_then(|rule| Rule::of(&rule.value()))
+        .unwrap_or(Rule::Snake);
     let variants = item.variants.iter().map(|variant| one(item, &options, variant, &tag.0, rule, errors)).collect();
-    Tool {
-        name: name(&options, &item.ident),
-        description: description(&options, &item.attrs),
-        sound: errors.count() == before,
-        marker: item.ident.clone(),
-        vis: item.vis.clone(),
-        path: item.ident.to_token_stream(),
-        union: Some(Union { tag, variants }),
-        options,
-        inputs: Vec::new(),
-        body: Body::Struct,
-    }
+    let sound = errors.count() == before;
+    let tool = of_type((&item.ident, &item.vis, &item.attrs), options, sound, Vec::new());
+    Tool { union: Some(Union { tag, variants }), ..tool }
 }
 
 /// A variant: what the tag says of it, and the variant as far as it is like a tool.
@@ -60,7 +54,7 @@ fn one(
     if attrs.says_something() || attrs.secret.is_some() || attrs.dynamic.is_some() {
         errors.over(own, text::VARIANT_ARG);
     }
-    let renamed = attrs.rename.or_else(|| serde(&variant.attrs, "rename"));
+    let renamed = attrs.rename.or_else(|| serde::text(&variant.attrs, "rename", Way::Deserialize));
     let value = renamed.map_or_else(|| rule.apply(&own.unraw().to_string()), |name| name.value());
     let before = errors.count();
     let is_generic = !item.generics.params.is_empty();
@@ -87,34 +81,6 @@ fn one(
         body: Body::Struct,
     };
     (value, tool)
-}
-
-/// What serde is told by `#[serde(key = "…")]`.
-fn serde(attrs: &[Attribute], key: &str) -> Option<LitStr> {
-    let mut found = None;
-    for attr in attrs.iter().filter(|attr| attr.path().is_ident("serde")) {
-        // What cannot be read is serde's to report.
-        let _ = attr.parse_nested_meta(|meta| {
-            if meta.path.is_ident(key)
-                && let Ok(text) = meta.value().and_then(syn::parse::ParseBuffer::parse::<LitStr>)
-            {
-                found = Some(text);
-            } else if meta.input.peek(syn::Token![=]) {
-                meta.value()?.parse::<syn::Expr>()?;
-            } else if meta.input.peek(syn::token::Paren) {
-                // `rename(deserialize = "…")`: what is read counts.
-                meta.parse_nested_meta(|inner| {
-                    let text = inner.value()?.parse::<LitStr>()?;
-                    if meta.path.is_ident(key) && inner.path.is_ident("deserialize") {
-                        found = Some(text);
-                    }
-                    Ok(())
-                })?;
-            }
-            Ok(())
-        });
-    }
-    found
 }
 
 /// Where a field has the name of the tag.
