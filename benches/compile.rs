@@ -20,7 +20,7 @@ pub(crate) struct Mode {
 
 /// Type checking, a build for development, and an optimised one.
 pub(crate) const MODES: [Mode; 3] = [
-    Mode { name: "check", args: &["check"], runs: 3 },
+    Mode { name: "check", args: &["check"], runs: 7 },
     Mode { name: "build", args: &["build"], runs: 2 },
     Mode { name: "release", args: &["build", "--release"], runs: 1 },
 ];

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p tool-benches              # all but the slow ones: dispatch, validate, feedback, list,
-//!                                                  # partial, startup, run, store
+//!                                                  # partial, startup, run, loop, store, mcp
 //! cargo run --release -p tool-benches -- dispatch  # those whose name starts so
 //! cargo run --release -p tool-benches -- compile   # minutes: builds generated crates of 200 tools
 //! cargo run --release -p tool-benches -- peers     # minutes, and crates.io: the same tools with rmcp's and rig's macros
@@ -21,12 +21,14 @@ mod dispatch;
 mod feedback;
 mod list;
 mod many;
+mod mcp;
 mod memory;
 mod partial;
 mod peers;
 mod report;
 mod run;
 mod startup;
+mod steps;
 mod store;
 mod validate;
 
@@ -40,7 +42,7 @@ static ALLOCATOR: memory::Counting = memory::Counting;
 /// A group of targets: its name, whether it takes minutes, and its code.
 type Group = (&'static str, bool, fn(&mut Report));
 
-const GROUPS: [Group; 10] = [
+const GROUPS: [Group; 12] = [
     ("dispatch", false, dispatch::measure),
     ("validate", false, validate::measure),
     ("feedback", false, feedback::measure),
@@ -48,7 +50,9 @@ const GROUPS: [Group; 10] = [
     ("partial", false, partial::measure),
     ("startup", false, startup::measure),
     ("run", false, run::measure),
+    ("loop", false, steps::measure),
     ("store", false, store::measure),
+    ("mcp", false, mcp::measure),
     ("compile", true, compile::measure),
     ("peers", true, peers::measure),
 ];

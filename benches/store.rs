@@ -148,7 +148,13 @@ impl<'a> Kept<'a> {
     fn answer(&mut self) -> Duration {
         let text = "\"It said:\n\t\\o/ – and then 'no'.\"\r\n".repeat(31);
         let parts = vec![AssistantPart::Text { text }];
-        self.send(Event::TurnEnded { parts, finish: FinishReason::Stop, usage: Usage::default(), at: Time(3) })
+        self.send(Event::TurnEnded {
+            parts,
+            finish: FinishReason::Stop,
+            usage: Usage::default(),
+            model: None,
+            at: Time(3),
+        })
     }
 
     /// How long it took to keep what followed from the event.

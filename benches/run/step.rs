@@ -91,7 +91,7 @@ impl Bench {
             AssistantPart::Call(ToolCall { id: String::new(), name: "double".to_owned(), arguments })
         };
         let (parts, finish) = ((0..4).map(call).collect(), FinishReason::ToolCalls);
-        self.feed(Event::TurnEnded { parts, finish, usage: Usage::default(), at: Time(2) });
+        self.feed(Event::TurnEnded { parts, finish, usage: Usage::default(), model: None, at: Time(2) });
     }
 
     /// Looks at the first `count` calls of the turn; gives those that started.

@@ -1,6 +1,7 @@
 //! What the examples share.
 
 mod transcript;
+pub mod workspace;
 
 pub use transcript::Transcript;
 

@@ -3,6 +3,8 @@
 #![cfg(unix)]
 mod kit;
 
+use std::net::TcpListener;
+
 use kit::{Run, chat_server};
 
 #[test]
@@ -35,6 +37,75 @@ fn the_airline_books_what_there_is() {
         "TA201-1",
         "Booking TA201-1 is cancelled, 820 euros are paid back.",
     ]);
+}
+
+/// An approval at the airline's desk.
+fn at_an_approval() -> kit::Sitting {
+    let mut desk = Run::sitting(&[], "airline", &[]);
+    for line in ["book a flight from berlin for 2 people", "new york", "1"] {
+        desk.sees("\n> ");
+        desk.types(line);
+    }
+    desk
+}
+
+#[test]
+fn ctrl_c_stops_what_runs_and_the_conversation_goes_on() {
+    let mut desk = at_an_approval();
+    desk.sees("Allow it? [y]es, [n]o, [e]dit: ");
+    desk.interrupts();
+    desk.sees("(stopped; Ctrl-C again ends the conversation)");
+    desk.sees("\n> ");
+    desk.types("my bookings");
+    desk.sees("my_bookings {}");
+    desk.sees("\n> ");
+    desk.interrupts();
+    desk.sees("(Ctrl-C again ends the conversation)");
+    desk.interrupts();
+    let (status, screen) = desk.ends();
+    assert_eq!(status, Some(0), "{screen}");
+    assert!(!screen.contains("TA201-1"), "nothing was booked: {screen}");
+}
+
+#[test]
+fn ctrl_c_stops_a_model_that_does_not_answer() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let mut desk = Run::sitting(&[("OPENAI_BASE_URL", &url), ("OPENAI_MODEL", "mute")], "airline", &[]);
+    desk.sees("\n> ");
+    desk.types("hello?");
+    // Once the model is asked, somebody connects.
+    let asked = listener.accept().unwrap();
+    desk.interrupts();
+    desk.sees("(stopped;");
+    desk.sees("\n> ");
+    desk.interrupts();
+    let (status, screen) = desk.ends();
+    assert_eq!(status, Some(0), "{screen}");
+    drop(asked);
+}
+
+#[test]
+fn a_trace_is_a_tree_behind_bars_that_are_gone() {
+    let run = Run::piped("trace", &[]);
+    run.ends_with(0);
+    run.shows(&[
+        "\n  0 of 70 tart\n",
+        "· cook: ",
+        "└─ invoke_agent cook  ",
+        "\n   ├─ execute_tool choose_wine  ",
+        "\n   │  └─ invoke_agent sommelier  ",
+        "\n   │     └─ chat scripted  ",
+        "· message = did not run: rejected",
+        "gen_ai.usage.input_tokens = 610",
+    ]);
+    run.lacks(&["\u{1b}", "Riesling.\"", "gen_ai.input.messages"]);
+    Run::piped("trace", &["--content"]).shows(&["gen_ai.tool.call.arguments = {\"dish\":\"soup\",\"minutes\":40}"]);
+
+    let run = Run::in_terminal("trace", &[]);
+    run.ends_with(0);
+    run.shows(&["  cook ━━━━━━━━━━", "\u{1b}[1A\u{1b}[J", "Dinner is served", "└─ invoke_agent cook  "]);
+    run.lacks(&["0 of 70"]);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Stored and sealed runs, changed at random: whatever is read, nothing panics, and what is accepted is a run. So with JSON
-//! in pieces.
+//! in pieces, and with requests of frontends.
 //!
 //! `FUZZ_SECONDS=60 cargo test -p tool-tests --test fuzz` goes on for a minute; `FUZZ_SEED` repeats a run. Texts that once
 //! broke something are kept in `corpus/`, beside good ones; `FUZZ_CORPUS=write` writes those anew.
@@ -7,6 +7,7 @@
 mod corpus;
 mod mutate;
 mod pieces;
+mod requests;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -47,6 +48,7 @@ fn read(name: &str, text: &str, sealed: &[String]) {
             }
         }
         Some("json") => {}
+        Some("agui") => requests::ag_ui(text),
         _ => {
             let opened = sealer().open(text, &Principal::from("anna"), Time(5)).now_or_never();
             if let Some(Ok(run)) = opened {

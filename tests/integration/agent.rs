@@ -8,15 +8,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use tool_runtime::{
     Agent, AgentError, Cancellation, Context, Failure, Message,
-    agent::{ApprovalRequest, Decision, Event, Front, Stopped},
+    agent::{Decision, Stopped},
     message::ToolMessage,
-    model::{FinishReason, ScriptedModel, Turn},
+    model::{FinishReason, Model, ScriptedModel, Turn},
+    test::{Events, Person},
     tool, toolset,
 };
 
@@ -68,25 +68,9 @@ fn flaky(#[state] tries: &AtomicUsize) -> Result<usize, Failure> {
     }
 }
 
-#[derive(Default)]
-struct Judge {
-    decisions: Mutex<Vec<Decision>>,
-    asked: Mutex<Vec<ApprovalRequest>>,
-    text: Mutex<String>,
-}
-
-impl Front for Judge {
-    fn event(&self, event: Event<'_>) {
-        if let Event::Text(text) = event {
-            self.text.lock().unwrap().push_str(text);
-        }
-    }
-
-    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
-        self.asked.lock().unwrap().push(request.clone());
-        let decision = self.decisions.lock().unwrap().remove(0);
-        Box::pin(async move { decision })
-    }
+/// An agent whose events are checked for their order.
+pub(crate) fn watched(model: impl Model + 'static) -> Agent {
+    Agent::new(model).front(Events::new())
 }
 
 fn results(messages: &[Message]) -> Vec<(String, bool)> {
@@ -105,13 +89,12 @@ async fn goes_on_until_the_model_is_done() {
         Turn::call("double", json!({"n": 4})).then_call("double", json!({"n": 5000})).then_call("duble", json!({})),
         Turn::say("Eight."),
     ]));
-    let judge = Arc::new(Judge::default());
-    let agent =
-        Agent::new(Arc::clone(&model)).tools(toolset!(double)).front(Arc::clone(&judge)).instructions("Calculate.");
+    let events = Events::new();
+    let agent = Agent::new(Arc::clone(&model)).tools(toolset!(double)).front(events.clone()).instructions("Calculate.");
     let mut session = agent.session();
     let reply = session.send("Double 4.").await.unwrap();
     assert_eq!((reply.text.as_str(), reply.steps, reply.stopped), ("Eight.", 2, Stopped::Done));
-    assert_eq!(*judge.text.lock().unwrap(), "Eight.");
+    assert_eq!(events.text(), "Eight.");
     let results = results(session.messages());
     assert_eq!(results[0], ("8".to_owned(), false));
     assert!(results[1].1 && results[1].0.contains("validationResults"), "{results:?}");
@@ -119,22 +102,22 @@ async fn goes_on_until_the_model_is_done() {
     assert_eq!(model.asked()[1].messages[0], Message::system("Calculate."));
 }
 
-async fn judged(decisions: Vec<Decision>) -> (Vec<String>, Vec<(String, bool)>, Arc<Judge>) {
-    let judge = Arc::new(Judge { decisions: Mutex::new(decisions), ..Judge::default() });
+async fn judged(decisions: Vec<Decision>) -> (Vec<String>, Vec<(String, bool)>, Person) {
+    let person = Person::deciding(decisions);
     let deleted = Arc::new(Mutex::new(Vec::new()));
     let model = ScriptedModel::new([Turn::call("delete", json!({"path": "a"})), Turn::say("ok")]);
-    let agent = Agent::new(model).tools(toolset!(Arc::clone(&deleted); delete)).front(Arc::clone(&judge));
+    let agent = watched(model).tools(toolset!(Arc::clone(&deleted); delete)).front(person.clone());
     let mut session = agent.session();
     session.send("Delete a.").await.unwrap();
     let deleted = deleted.lock().unwrap().clone();
-    (deleted, results(session.messages()), judge)
+    (deleted, results(session.messages()), person)
 }
 
 #[tokio::test]
 async fn runs_what_was_approved() {
-    let (deleted, results, judge) = judged(vec![Decision::Approve]).await;
+    let (deleted, results, person) = judged(vec![Decision::Approve]).await;
     assert_eq!((deleted, results), (vec!["a".to_owned()], vec![("deleted a".to_owned(), false)]));
-    assert_eq!(judge.asked.lock().unwrap()[0].arguments, json!({"path": "a"}));
+    assert_eq!(person.approvals()[0].arguments, json!({"path": "a"}));
 }
 
 #[tokio::test]
@@ -148,16 +131,16 @@ async fn does_not_run_what_was_denied() {
 async fn runs_the_edit_and_not_the_original() {
     let edits =
         vec![Decision::Edit { arguments: json!({"path": 1}) }, Decision::Edit { arguments: json!({"path": "b"}) }];
-    let (deleted, _, judge) = judged(edits).await;
+    let (deleted, _, person) = judged(edits).await;
     assert_eq!(deleted, ["b"]);
-    assert!(judge.asked.lock().unwrap()[1].feedback.is_some(), "a wrong edit comes back with what is wrong");
+    assert!(person.approvals()[1].feedback.is_some(), "a wrong edit comes back with what is wrong");
 }
 
 #[tokio::test]
 async fn nobody_to_ask_means_no() {
     let deleted = Arc::new(Mutex::new(Vec::new()));
     let model = ScriptedModel::new([Turn::call("delete", json!({"path": "a"})), Turn::say("ok")]);
-    Agent::new(model).tools(toolset!(Arc::clone(&deleted); delete)).run("x").await.unwrap();
+    watched(model).tools(toolset!(Arc::clone(&deleted); delete)).run("x").await.unwrap();
     assert!(deleted.lock().unwrap().is_empty());
 }
 
@@ -166,7 +149,7 @@ async fn no_tool_holds_the_run() {
     let started = Instant::now();
     let calls = Turn::call("hang", json!({})).then_call("block", json!({})).then_call("panics", json!({}));
     let model = ScriptedModel::new([calls, Turn::say("ok")]);
-    let mut session = Agent::new(model).tools(toolset!(hang, block, panics)).session();
+    let mut session = watched(model).tools(toolset!(hang, block, panics)).session();
     session.send("x").await.unwrap();
     assert!(started.elapsed() < Duration::from_millis(500), "{:?}", started.elapsed());
     let results = results(session.messages());
@@ -178,7 +161,7 @@ async fn no_tool_holds_the_run() {
 #[tokio::test]
 async fn tries_again_what_may_pass() {
     let model = ScriptedModel::new([Turn::call("flaky", json!({})), Turn::say("ok")]);
-    let mut session = Agent::new(model).tools(toolset!(AtomicUsize::new(0); flaky)).session();
+    let mut session = watched(model).tools(toolset!(AtomicUsize::new(0); flaky)).session();
     session.send("x").await.unwrap();
     assert_eq!(results(session.messages()), [("2".to_owned(), false)]);
 }
@@ -186,7 +169,7 @@ async fn tries_again_what_may_pass() {
 #[tokio::test]
 async fn runs_nothing_of_a_cut_turn() {
     let model = ScriptedModel::new([Turn::call("double", json!({"n": 4})).with_finish(FinishReason::Length)]);
-    let mut session = Agent::new(model).tools(toolset!(double)).session();
+    let mut session = watched(model).tools(toolset!(double)).session();
     let reply = session.send("x").await.unwrap();
     assert_eq!(reply.stopped, Stopped::Cut(FinishReason::Length));
     assert_eq!(results(session.messages()).len(), 1, "and it is answered all the same");
@@ -195,12 +178,12 @@ async fn runs_nothing_of_a_cut_turn() {
 #[tokio::test]
 async fn stops_at_the_step_limit_and_at_cancellation() {
     let endless = || ScriptedModel::new((0..9).map(|_| Turn::call("double", json!({"n": 1}))));
-    let agent = Agent::new(endless()).tools(toolset!(double)).max_steps(3);
+    let agent = watched(endless()).tools(toolset!(double)).max_steps(3);
     let reply = agent.run("x").await.unwrap();
     assert_eq!((reply.steps, reply.stopped), (3, Stopped::StepLimit));
 
     let stop = Cancellation::new();
-    let agent = Agent::new(ScriptedModel::new([Turn::call("hang", json!({}))]))
+    let agent = watched(ScriptedModel::new([Turn::call("hang", json!({}))]))
         .tools(toolset!(hang))
         .context(Context::new("").with_cancellation(stop.clone()));
     let run = tokio::spawn(async move { agent.run("x").await });
@@ -221,11 +204,11 @@ async fn gives_a_typed_answer() {
         Turn::call("final_answer", json!({"total": "8"})),
         Turn::call("final_answer", json!({"total": 8})),
     ]);
-    let mut session = Agent::new(model).tools(toolset!(double)).session();
+    let mut session = watched(model).tools(toolset!(double)).session();
     assert_eq!(session.send_for::<Sum>("x").await.unwrap(), Sum { total: 8 });
 
     let model = ScriptedModel::new([Turn::say("five"), Turn::call("final_answer", json!({"answer": 5}))]);
-    assert_eq!(Agent::new(model).run_for::<i64>("x").await.unwrap(), 5);
+    assert_eq!(watched(model).run_for::<i64>("x").await.unwrap(), 5);
 }
 
 #[tokio::test]
@@ -236,7 +219,7 @@ async fn gives_duplicate_ids_their_own() {
             call.id = "same".to_owned();
         }
     }
-    let mut session = Agent::new(ScriptedModel::new([turn, Turn::say("ok")])).tools(toolset!(double)).session();
+    let mut session = watched(ScriptedModel::new([turn, Turn::say("ok")])).tools(toolset!(double)).session();
     session.send("x").await.unwrap();
     let ids: Vec<&str> = session
         .messages()

@@ -2,22 +2,21 @@
 
 use std::{
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
 
-use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tool_runtime::{
     Agent, CallError, Context, Output, Toolset,
-    agent::{ApprovalRequest, Decision, Front},
     layer::{Idempotency, RateLimit, TimeLimit},
     model::{ScriptedModel, Turn},
     schema::Dialect,
+    test::Person,
     tool,
     tool::DynTool,
     toolset,
@@ -69,17 +68,6 @@ fn a_predicate_that_panics_asks() {
     assert!(asks(r#"{"amount":3}"#) && !asks(r#"{"amount":90}"#));
 }
 
-/// Notes what it is asked, and approves it.
-#[derive(Clone, Default)]
-struct Noting(Arc<Mutex<Vec<ApprovalRequest>>>);
-
-impl Front for Noting {
-    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
-        self.0.lock().unwrap().push(request.clone());
-        Box::pin(async { Decision::Approve })
-    }
-}
-
 #[tokio::test]
 async fn an_approval_shows_every_digit() {
     const AMOUNT: &str = "123456789012345678901234567890";
@@ -87,13 +75,13 @@ async fn an_approval_shows_every_digit() {
     let written = tools.get("pay").unwrap().spec().written(&format!("{{ \"amount\" :\n {AMOUNT} }}")).unwrap();
     assert_eq!(written, [("amount".to_owned(), AMOUNT.to_owned())]);
 
-    let front = Noting::default();
+    let front = Person::approving();
     // A model's own text, not a `Value`, which would have rounded it.
     let turn = Turn::call("wire", format!(r#"{{"amount":{AMOUNT}}}"#));
     let agent =
         Agent::new(ScriptedModel::new(vec![turn, Turn::say("done")])).tools(toolset!(wire)).front(front.clone());
     agent.session().send("pay").await.unwrap();
-    let asked = front.0.lock().unwrap();
+    let asked = front.approvals();
     assert_eq!(asked[0].written, [("amount".to_owned(), AMOUNT.to_owned())]);
     assert_eq!(asked[0].spec.challenge(&asked[0].written), Some(format!("Pay {AMOUNT}?")));
 }

@@ -157,7 +157,7 @@ impl DynTool for Flaky {
                 }
                 Ok(Output::json(&format!("{} on try {run}", given["n"].as_str().unwrap()))?)
             });
-            Ok(Started { needs_approval: true, normalized, work })
+            Ok(Started { needs_approval: true, normalized, touches: None, work })
         })
     }
 

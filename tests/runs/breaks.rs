@@ -133,18 +133,18 @@ async fn after_a_break_what_may_be_run_again_is_and_about_the_rest_a_person_is_a
         for (decision, runs, says) in decisions {
             let world = World::new();
             let person = Person::deciding([]);
-            let agent = breaking(&store, &world).front(Arc::clone(&person));
+            let agent = breaking(&store, &world).front(person.clone());
             let mut session = agent.session();
             break_off(&mut session, &world).await;
             assert_eq!((world.count("once"), world.count("again")), (1, 1));
             // The same session goes on at once: it need not wait for its own lease to be over.
-            person.decisions.lock().unwrap().extend([decision.clone(), Decision::Approve]);
+            let _ = person.clone().then([decision.clone(), Decision::Approve]);
             let resumed = tokio::time::timeout(Duration::from_secs(5), session.resume()).await;
             let reply = resumed.expect("it hangs").unwrap();
             assert_eq!(reply.stopped, Stopped::Done, "{decision:?}");
             assert_eq!((world.count("once"), world.count("again")), (runs, 2), "{decision:?}");
             assert!(told(&session)[0].ends_with(says), "{:?}", told(&session));
-            let asked = person.reconciled.lock().unwrap();
+            let asked = person.reconciled();
             assert_eq!((asked.len(), asked[0].spec.name.as_str()), (1, "once"));
             assert_eq!(world.count("pay 5 to Ann"), 1);
         }

@@ -1,6 +1,6 @@
 //! What waits too long ends: by a timer where somebody is there, and by sweeping where nobody is.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 use tool_runtime::{
@@ -8,10 +8,11 @@ use tool_runtime::{
     agent::{Decision, Stopped},
     model::Turn,
     run::{CallResult, InterruptedBy, Refusal},
+    test::Clock,
     tool, toolset,
 };
 
-use crate::kit::{Person, World, agent, ends, memory, millis, open, pays, refusal, resumed, stores, told, tools};
+use crate::kit::{Person, World, agent, ends, memory, open, pays, refusal, resumed, stores, told, tools};
 
 /// Asks.
 #[tool]
@@ -21,16 +22,20 @@ async fn ask(#[state] world: &World, #[context] cx: &Context) -> Result<String, 
     answer
 }
 
-#[tokio::test]
+/// In milliseconds.
+const DAY: u64 = 24 * 60 * 60 * 1000;
+const A_DAY: Duration = Duration::from_millis(DAY);
+
+#[tokio::test(start_paused = true)]
 async fn a_timer_ends_what_a_person_who_is_there_does_not_decide() {
     let (store, world) = (memory(), World::new());
     // The first is never answered; the second is asked about when the first is over.
-    let person = Person::deciding([]);
     let all = tools(&world).merge(toolset!(Arc::clone(&world); ask)).unwrap();
     let turn = pays(&[5]).then_call("ask", json!({}));
     let agent = agent(&store, all, [turn, Turn::say("ok")])
-        .front(Arc::clone(&person))
-        .options(|options| options.approval_expiry = Some(100));
+        .clock(&Clock::new())
+        .front(Person::default())
+        .options(|options| options.approval_expiry = Some(60_000));
     let mut session = agent.session();
     assert_eq!(session.send("go").await.unwrap().stopped, Stopped::Done);
     assert_eq!(ends(&session), [CallResult::Expired, CallResult::Interrupted { by: InterruptedBy::NoAnswer }]);
@@ -42,13 +47,15 @@ async fn a_timer_ends_what_a_person_who_is_there_does_not_decide() {
 async fn sweeping_ends_what_was_over_when_nobody_was_there() {
     for store in stores().await {
         let world = World::new();
+        let clock = Clock::new();
         let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("a pity")])
-            .options(|options| options.approval_expiry = Some(60));
+            .clock(&clock)
+            .options(|options| options.approval_expiry = Some(DAY));
         let mut session = agent.session();
         assert_eq!(session.send("go").await.unwrap().stopped, Stopped::Suspended);
         let (id, waits) = (session.id().clone(), session.obligations().next().unwrap().id.clone());
         assert_eq!(agent.sweep().await.unwrap(), 0, "not yet");
-        millis(80).await;
+        clock.advance(A_DAY);
         // Too late for a decision, even before it was swept.
         let late = agent.decide(&id, &waits, Decision::Approve, "").await;
         assert!(matches!(refusal(late), Refusal::Closed { .. }));
@@ -66,13 +73,15 @@ async fn sweeping_ends_what_was_over_when_nobody_was_there() {
 async fn an_approval_that_is_not_used_in_time_is_not_used() {
     for store in stores().await {
         let world = World::new();
+        let clock = Clock::new();
         let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("ok")])
-            .options(|options| options.grant_expiry = Some(40));
+            .clock(&clock)
+            .options(|options| options.grant_expiry = Some(DAY));
         let mut session = agent.session();
         session.send("go").await.unwrap();
         let waits = session.obligations().next().unwrap().id.clone();
         session.decide(&waits, Decision::Approve, "").await.unwrap();
-        millis(60).await;
+        clock.advance(A_DAY);
         let session = resumed(&agent, session.id()).await;
         assert_eq!((ends(&session), world.seen().len()), (vec![CallResult::Expired], 0));
     }
@@ -86,10 +95,12 @@ struct Tab {}
 async fn external_calls_have_a_time_of_their_own() {
     for store in stores().await {
         let turns = [Turn::call("Tab", json!({})), Turn::say("ok")];
-        let agent = agent(&store, toolset!(Tab), turns).options(|options| options.external_expiry = Some(30));
+        let clock = Clock::new();
+        let agent =
+            agent(&store, toolset!(Tab), turns).clock(&clock).options(|options| options.external_expiry = Some(DAY));
         let mut session = agent.session();
         session.send("go").await.unwrap();
-        millis(50).await;
+        clock.advance(A_DAY);
         assert_eq!(agent.sweep().await.unwrap(), 1);
         assert_eq!(ends(&agent.open(session.id()).await.unwrap()), [CallResult::Expired]);
     }

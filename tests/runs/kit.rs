@@ -1,21 +1,21 @@
 //! What the tests share: tools that leave a trace, a front that can be told what to decide, and short ways.
 
 use std::{
-    collections::VecDeque,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
-use futures_util::future::BoxFuture;
 use tool_runtime::{
     Agent, AgentError, Failure, Message, Toolset,
-    agent::{ApprovalRequest, Decision, Event, ExternalCall, Front, Later, QuestionRequest, Session},
+    agent::{Event, Front, Session},
     message::AssistantPart,
     model::{Answer, ScriptedModel, Turn},
     run::{CallResult, Obligation, Refusal, RunId},
     store::{MemoryStore, SqliteStore, Store, Waiting},
     tool, toolset,
 };
+
+pub(crate) use tool_runtime::test::{Events, Person};
 
 use crate::{
     place::{File, Schema},
@@ -126,7 +126,27 @@ pub(crate) fn agent<A: Into<Answer>>(
     tools: Toolset,
     turns: impl IntoIterator<Item = A>,
 ) -> Agent {
-    Agent::new(ScriptedModel::new(turns)).tools(tools).store(Arc::clone(store)).front(Later)
+    Agent::new(ScriptedModel::new(turns)).tools(tools).store(Arc::clone(store)).front(Absent::new())
+}
+
+/// Nobody now, somebody later; and the order of events is checked.
+#[derive(Clone)]
+pub(crate) struct Absent(pub(crate) Events);
+
+impl Absent {
+    pub(crate) fn new() -> Self {
+        Self(Events::new())
+    }
+}
+
+impl Front for Absent {
+    fn event(&self, event: Event<'_>) {
+        self.0.event(event);
+    }
+
+    fn attends(&self) -> bool {
+        false
+    }
 }
 
 /// A turn of several calls of one tool.
@@ -201,72 +221,4 @@ pub(crate) async fn until(is_so: impl Fn() -> bool) {
         millis(10).await;
     }
     panic!("it did not happen within five seconds");
-}
-
-/// Somebody who is there, with the answers that they will give. Without one left they never answer.
-#[derive(Default)]
-pub(crate) struct Person {
-    pub(crate) decisions: Mutex<VecDeque<Decision>>,
-    pub(crate) outputs: Mutex<VecDeque<String>>,
-    pub(crate) approvals: Mutex<Vec<ApprovalRequest>>,
-    pub(crate) reconciled: Mutex<Vec<ApprovalRequest>>,
-    pub(crate) questions: Mutex<Vec<QuestionRequest>>,
-    pub(crate) executed: Mutex<Vec<ExternalCall>>,
-    pub(crate) events: Mutex<Vec<String>>,
-}
-
-impl Person {
-    pub(crate) fn deciding(decisions: impl IntoIterator<Item = Decision>) -> Arc<Self> {
-        Arc::new(Self { decisions: Mutex::new(decisions.into_iter().collect()), ..Self::default() })
-    }
-
-    fn decide(&self) -> BoxFuture<'static, Decision> {
-        match self.decisions.lock().unwrap().pop_front() {
-            Some(decision) => Box::pin(async { decision }),
-            None => Box::pin(std::future::pending()),
-        }
-    }
-
-    pub(crate) fn events(&self) -> Vec<String> {
-        self.events.lock().unwrap().clone()
-    }
-}
-
-impl Front for Person {
-    fn event(&self, event: Event<'_>) {
-        let line = match event {
-            Event::CallStarted(call) => format!("started {}", call.name),
-            Event::CallFinished { call, result, detail, .. } => {
-                format!("finished {}: {} ({})", call.name, result.for_people(&call.name, true), detail.unwrap_or("-"))
-            }
-            Event::CallOpened { call, .. } => format!("opened {}", call.name),
-            Event::CallDecided { call, by, .. } => format!("decided {} by {by}", call.name),
-            Event::StepFinished { .. } => "turn ended".to_owned(),
-            _ => return,
-        };
-        self.events.lock().unwrap().push(line);
-    }
-
-    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
-        self.approvals.lock().unwrap().push(request.clone());
-        self.decide()
-    }
-
-    fn execute<'a>(&'a self, call: &'a ExternalCall) -> BoxFuture<'a, Option<String>> {
-        self.executed.lock().unwrap().push(call.clone());
-        match self.outputs.lock().unwrap().pop_front() {
-            Some(output) => Box::pin(async { Some(output) }),
-            None => Box::pin(std::future::pending()),
-        }
-    }
-
-    fn answer<'a>(&'a self, request: &'a QuestionRequest) -> BoxFuture<'a, Decision> {
-        self.questions.lock().unwrap().push(request.clone());
-        self.decide()
-    }
-
-    fn reconcile<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
-        self.reconciled.lock().unwrap().push(request.clone());
-        self.decide()
-    }
 }

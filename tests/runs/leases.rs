@@ -11,14 +11,14 @@ use std::{
 use serde_json::json;
 use tool_runtime::{
     Agent, AgentError,
-    agent::{Later, Stopped},
+    agent::Stopped,
     model::Turn,
     store::{Store, StoreError},
     tool, toolset,
 };
 
 use crate::{
-    kit::{World, agent, memory, millis, open, tools, until},
+    kit::{Absent, World, agent, memory, millis, open, tools, until},
     workers::slow,
     wrapped::Wrapped,
 };
@@ -91,7 +91,7 @@ async fn a_lease_is_prolonged_while_a_model_never_pauses() {
             Some((Ok(delta), count + 1))
         })
     });
-    let agent = Agent::new(model).store(Arc::clone(&store)).lease(Duration::from_millis(100)).front(Later);
+    let agent = Agent::new(model).store(Arc::clone(&store)).lease(Duration::from_millis(100)).front(Absent::new());
     let mut session = agent.session();
     let id = session.id().clone();
     let run = tokio::spawn(async move { session.send("go").await });

@@ -6,14 +6,19 @@ mod decisions;
 mod dynamic;
 mod expiry;
 mod granted;
+mod hooks;
 mod kit;
 mod leases;
 mod limits;
+mod mended;
 #[path = "../stores/place.rs"]
 #[allow(dead_code, reason = "shared with the tests of the stores")]
 mod place;
 mod questions;
 mod random;
+mod stops;
+mod subagents;
+mod touches;
 mod turns;
 mod waits;
 mod workers;

@@ -61,11 +61,11 @@ async fn a_person_who_is_there_answers_and_the_tool_goes_on() {
     let person =
         Person::deciding([Decision::Answer { value: json!(5) }, Decision::Approve, answer("soup"), Decision::Approve]);
     let model = ScriptedModel::new([Turn::call("book", json!({})), Turn::say("booked")]);
-    let agent = Agent::new(model).tools(toolset!(Arc::clone(&world); book)).front(Arc::clone(&person));
+    let agent = Agent::new(model).tools(toolset!(Arc::clone(&world); book)).front(person.clone());
     let mut session = agent.session();
     session.send("go").await.unwrap();
     assert_eq!(world.seen(), ["hold a seat", "booked 17 with soup"]);
-    let questions = person.questions.lock().unwrap();
+    let questions = person.questions();
     let texts: Vec<&str> = questions.iter().map(|asked| asked.question.text.as_str()).collect();
     let meal = "What will you eat?";
     assert_eq!(texts, [meal, meal, meal, "Pay for seat 17 with soup?"], "what does not fit is asked again");
@@ -143,7 +143,7 @@ async fn two_challenges_in_a_row_are_two_decisions() {
         let turns = [Turn::call("twice", json!({})), Turn::say("ok")];
         let later = agent(&store, toolset!(Arc::clone(&world); book, twice), turns);
         let person = Person::deciding([Decision::Approve, Decision::Approve]);
-        let agent = if is_there { later.front(Arc::clone(&person)) } else { later };
+        let agent = if is_there { later.front(person.clone()) } else { later };
         let mut session = agent.session();
         session.send("go").await.unwrap();
         if !is_there {
@@ -186,4 +186,50 @@ async fn the_time_of_a_tool_stands_still_while_it_waits_for_a_person() {
     let mut session = Agent::new(model).tools(toolset!(patient)).front(Slow(AtomicBool::new(false))).session();
     session.send("go").await.unwrap();
     assert_eq!(told(&session), ["long"]);
+}
+
+/// Asks two things at once, and works beside.
+#[tool]
+async fn several(#[state] world: &World, #[context] cx: &Context) -> Result<String, Failure> {
+    let step = async {
+        world.did("step");
+        Ok::<_, Failure>(7)
+    };
+    let (meal, drink, step) = tokio::try_join!(
+        cx.ask::<String>("What will you eat?"),
+        cx.ask::<String>("And drink?"),
+        cx.step("work", step)
+    )?;
+    Ok(format!("{meal}, {drink}, {step}"))
+}
+
+#[tokio::test]
+async fn questions_at_once_are_asked_one_after_the_other_and_a_step_is_kept_meanwhile() {
+    for is_there in [false, true] {
+        for store in stores().await {
+            let world = World::new();
+            let turns = [Turn::call("several", json!({})), Turn::say("ok")];
+            let tools = || toolset!(Arc::clone(&world); several);
+            let mut first = agent(&store, tools(), turns);
+            if is_there {
+                first = first.front(Person::deciding([answer("soup"), answer("tea")]));
+            }
+            let mut session = first.session();
+            session.send("go").await.unwrap();
+            let id = session.id().clone();
+            for (question, said) in [("What will you eat?", "soup"), ("And drink?", "tea")].iter().filter(|_| !is_there)
+            {
+                assert_eq!(session.run().calls()[0].steps().len(), 1, "kept while the question is open");
+                let again = agent(&store, tools(), [Turn::say("ok")]);
+                let waits = open(&again, &id).await;
+                assert!(matches!(&waits[..], [one] if one.innermost() == one));
+                assert!(
+                    matches!(&waits[0].kind, ObligationKind::Answer { question: asked } if asked.text == *question)
+                );
+                again.decide(&id, &waits[0].id, answer(said), "").await.unwrap();
+                session = resumed(&again, &id).await;
+            }
+            assert_eq!((told(&session), world.count("step")), (vec!["soup, tea, 7".to_owned()], 1));
+        }
+    }
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::task::yield_now;
 use tool_runtime::{
     Agent, AgentError, Context, Failure, Message,
-    agent::{Decision, Later, Reply, Stopped},
+    agent::{Decision, Reply, Stopped},
     message::AssistantPart,
     model::{FunctionModel, Turn},
     run::{CallId, CallResult, GrantedBy, LogEvent, Obligation, ObligationKind, Phase, Run, RunId, record},
@@ -18,7 +18,7 @@ use tool_runtime::{
 };
 
 use crate::{
-    kit::{World, memory, open},
+    kit::{Absent, World, memory, open},
     wrapped::Wrapped,
 };
 
@@ -151,7 +151,8 @@ fn slow(store: &Arc<dyn Store>) -> Arc<dyn Store> {
 /// Plays a script until its end, through all that `choices` bring.
 async fn play(script: Script, choices: Vec<u8>, store: &Arc<dyn Store>, world: &Arc<World>) -> Run {
     let tools = toolset!(Arc::clone(world); safe, write, destroy, single, ask, Elsewhere);
-    let agent = Agent::new(model(script)).tools(tools).store(slow(store)).front(Later);
+    let front = Absent::new();
+    let agent = Agent::new(model(script)).tools(tools).store(slow(store)).front(front.clone());
     let mut session = agent.session();
     let id = session.id().clone();
     let mut choices = choices.into_iter();
@@ -183,7 +184,7 @@ async fn play(script: Script, choices: Vec<u8>, store: &Arc<dyn Store>, world: &
         match ended {
             Some(Ok(reply)) if reply.stopped == Stopped::Done && session.run().phase() == Phase::Finished => break,
             Some(Ok(_)) => decide(&agent, &id, choices.next().unwrap_or(3)).await,
-            None | Some(Err(AgentError::Store(StoreError::Leased { .. } | StoreError::Fenced))) => {}
+            None | Some(Err(AgentError::Store(StoreError::Leased { .. } | StoreError::Fenced))) => front.0.broke_off(),
             Some(Err(error)) => panic!("{error}"),
         }
         if choices.next().unwrap_or(0).is_multiple_of(2)

@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use serde_json::json;
 use tool_runtime::{
     Agent, AgentError, Cancellation, Context, Toolset,
-    agent::{Later, Session, Stopped},
+    agent::{Session, Stopped},
     model::{Delta, FinishReason, FunctionModel, ScriptedModel, Turn},
     run::{Execution, OnTaint, StopReason},
     store::{Store, Waiting},
@@ -17,7 +17,7 @@ use tool_runtime::{
     toolset::RuntimeTool,
 };
 
-use crate::kit::{World, agent, ends, memory, millis, told, tools, until};
+use crate::kit::{Absent, World, agent, ends, memory, millis, told, tools, until};
 
 macro_rules! timed {
     ($(#[$attribute:meta])* $name:ident) => {
@@ -84,7 +84,7 @@ fn all(world: &Arc<World>) -> Toolset {
 }
 
 fn session(turns: impl IntoIterator<Item = Turn>, world: &Arc<World>) -> Session {
-    Agent::new(ScriptedModel::new(turns)).tools(all(world)).front(Later).session()
+    Agent::new(ScriptedModel::new(turns)).tools(all(world)).front(Absent::new()).session()
 }
 
 fn takes(time: u64) -> serde_json::Value {

@@ -155,11 +155,10 @@ async fn an_external_call_is_announced_after_its_approval_with_the_arguments_tha
         assert!(matches!(again[0].kind, ObligationKind::External));
         assert_eq!(again[0].shown.arguments, json!({"text": "kind"}), "who executes it must not see what was replaced");
         assert_eq!(again[0].shown.lines[0].1, "\"kind\"");
-        let person = Person::deciding([]);
-        person.outputs.lock().unwrap().push_back("{\"yes\":true}".into());
-        let there = agent.front(Arc::clone(&person));
+        let person = Person::default().executing(["{\"yes\":true}"]);
+        let there = agent.front(person.clone());
         let session = resumed(&there, &id).await;
-        assert_eq!(person.executed.lock().unwrap()[0].arguments, json!({"text": "kind"}));
+        assert_eq!(person.executed()[0].arguments, json!({"text": "kind"}));
         assert!(ends(&session)[0].is_success());
     }
 }

@@ -59,8 +59,24 @@ fn snapshots_of_version_1_are_read() {
     let runs = runs("v1.jsonl");
     assert_eq!(snapshots.len(), runs.len());
     for (snapshot, run) in snapshots.iter().zip(runs) {
-        assert_eq!(Run::thaw(snapshot).unwrap().freeze(), run.freeze());
+        assert_eq!(known_then(&Run::thaw(snapshot).unwrap()), known_then(&run));
     }
+}
+
+/// A run without what its log has always told, and its first snapshots did not keep.
+fn known_then(run: &Run) -> serde_json::Value {
+    let mut frozen: serde_json::Value = serde_json::from_str(&run.freeze()).unwrap();
+    let data = frozen["data"].as_object_mut().unwrap();
+    data.retain(|name, _| !["prompts", "turns"].contains(&name.as_str()));
+    // Who wrote arguments besides the model and people.
+    for call in data.get_mut("calls").and_then(|calls| calls.as_array_mut()).into_iter().flatten() {
+        call["arguments"].as_object_mut().unwrap().remove("author");
+        let revisions = call.pointer_mut("/past/revisions").and_then(|past| past.as_array_mut());
+        for revision in revisions.into_iter().flatten() {
+            revision.as_object_mut().unwrap().remove("author");
+        }
+    }
+    frozen
 }
 
 /// Every kind of entry that version 1 knows is in its file.

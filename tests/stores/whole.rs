@@ -88,7 +88,7 @@ impl Process {
                     } else {
                         (AssistantPart::Text { text: "It is paid.".into() }, FinishReason::Stop)
                     };
-                    Event::TurnEnded { parts: vec![part], finish, usage: Usage::default(), at }
+                    Event::TurnEnded { parts: vec![part], finish, usage: Usage::default(), model: None, at }
                 }
                 Effect::Inspect(call) => {
                     let found = self.run.call(&call).unwrap();

@@ -54,6 +54,9 @@ pub(crate) struct Function {
     /// Its name's.
     pub(crate) span: Span,
     pub(crate) is_async: bool,
+    /// Whether it gives several values, one after the other.
+    pub(crate) is_stream: bool,
+    /// The type of what it returns; of a stream, of each of its items.
     pub(crate) returns: Type,
     pub(crate) returns_span: Span,
 }

@@ -10,6 +10,8 @@ pub mod json;
 pub mod layer;
 pub mod message;
 pub mod model;
+#[cfg(any(feature = "ag-ui", feature = "ui-stream"))]
+pub mod protocol;
 pub mod run;
 pub mod schema;
 #[cfg(feature = "sealed")]
@@ -17,8 +19,14 @@ pub mod sealed;
 pub mod store;
 #[cfg(feature = "terminal")]
 pub mod terminal;
+#[cfg(feature = "test-util")]
+pub mod test;
 pub mod tool;
 pub mod toolset;
+
+#[doc = include_str!("docs/observability.md")]
+#[cfg(feature = "tracing")]
+pub mod observability {}
 
 #[cfg(feature = "agent")]
 pub use agent::{Agent, AgentError};

@@ -84,10 +84,12 @@ const CLIMATE: [(&str, [f64; 12]); 8] = [
     ("Tokyo", [5.0, 6.0, 9.0, 14.0, 19.0, 22.0, 26.0, 27.0, 23.0, 18.0, 13.0, 8.0]),
 ];
 
+const INSTRUCTIONS: &str = "You tell how warm cities are. You do not know it yourself: call `get_climate` for each question, \
+    and answer with what it says.";
+
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
-    let agent =
-        Agent::new(examples::model()).tools(toolset!(get_climate)).instructions("You know the climate of cities.");
+    let agent = Agent::new(examples::model()).tools(toolset!(get_climate)).instructions(INSTRUCTIONS);
     Terminal::new().chat(agent, "Ask me how warm a city is, for example: How warm is Oslo in July?").await
 }
 

@@ -1,6 +1,9 @@
 //! Programs as a person starts them, and a model over HTTP that says what it was told to say.
 
+mod real_model;
 mod terminal;
+
+pub(crate) use terminal::Sitting;
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -42,9 +45,16 @@ impl Run {
 
     /// In a terminal, without a model in the environment.
     pub(crate) fn in_terminal(program: &str, arguments: &[&str]) -> Self {
-        let (status, text) = terminal::run(command(program, arguments));
+        let (status, text) = Sitting::new(command(program, arguments)).ends();
         assert!(text.contains("\r\n"), "no terminal: {text}");
         Self { status, text }
+    }
+
+    /// In a terminal at which somebody sits.
+    pub(crate) fn sitting(vars: &[(&str, &str)], program: &str, arguments: &[&str]) -> Sitting {
+        let mut command = command(program, arguments);
+        command.envs(vars.iter().copied());
+        Sitting::new(command)
     }
 
     #[track_caller]
@@ -60,11 +70,22 @@ impl Run {
     }
 }
 
+impl Run {
+    #[track_caller]
+    pub(crate) fn lacks(&self, parts: &[&str]) {
+        for part in parts {
+            assert!(!self.text.contains(part), "{part:?} is in\n{}", self.text);
+        }
+    }
+}
+
 fn command(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(match program {
         "airline" => env!("CARGO_BIN_EXE_airline"),
         "censorship" => env!("CARGO_BIN_EXE_censorship"),
         "consensus" => env!("CARGO_BIN_EXE_consensus"),
+        "weather" => env!("CARGO_BIN_EXE_weather"),
+        "trace" => env!("CARGO_BIN_EXE_trace"),
         other => panic!("there is no {other}"),
     });
     for name in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "ANTHROPIC_API_KEY"] {

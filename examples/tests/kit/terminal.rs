@@ -3,29 +3,98 @@
 use std::{
     ffi::OsString,
     fs::{File, OpenOptions},
-    io::Read as _,
+    io::{Read as _, Write as _},
     os::unix::ffi::OsStringExt as _,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
+    sync::{Arc, Mutex},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::{
+    process::{Pid, Signal, kill_process},
+    pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+};
 
-/// Runs `command` in a terminal: how it ended, and all that was to be seen.
-pub(super) fn run(mut command: Command) -> (Option<i32>, String) {
-    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&ours).unwrap();
-    unlockpt(&ours).unwrap();
-    let name = OsString::from_vec(ptsname(&ours, Vec::new()).unwrap().into_bytes());
-    let theirs = OpenOptions::new().read(true).write(true).open(name).unwrap();
-    let end = || Stdio::from(theirs.try_clone().unwrap());
-    let mut child = command.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
-    // The program's ends are the last: when they are closed, there is nothing more to read.
-    drop((command, theirs));
-    let (mut screen, mut piece) = (Vec::new(), [0; 4096]);
-    let mut ours = File::from(ours);
-    // On Linux the end is an error.
-    while let Ok(length @ 1..) = ours.read(&mut piece) {
-        screen.extend_from_slice(&piece[..length]);
+/// How long a program may take to show something.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A program in a terminal, at which a test sits.
+pub(crate) struct Sitting {
+    child: Child,
+    keyboard: File,
+    screen: Arc<Mutex<Vec<u8>>>,
+    watching: JoinHandle<()>,
+    /// How much of the screen was looked at.
+    seen: usize,
+}
+
+impl Sitting {
+    pub(super) fn new(mut command: Command) -> Self {
+        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&ours).unwrap();
+        unlockpt(&ours).unwrap();
+        let name = OsString::from_vec(ptsname(&ours, Vec::new()).unwrap().into_bytes());
+        let theirs = OpenOptions::new().read(true).write(true).open(name).unwrap();
+        let end = || Stdio::from(theirs.try_clone().unwrap());
+        let child = command.env("TERM", "xterm").stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
+        // The program's ends are the last: when they are closed, there is nothing more to read.
+        drop((command, theirs));
+        let keyboard = File::from(ours);
+        let (screen, mut shown) = (Arc::new(Mutex::new(Vec::new())), keyboard.try_clone().unwrap());
+        let seen = Arc::clone(&screen);
+        let watching = thread::spawn(move || {
+            let mut piece = [0; 4096];
+            // On Linux the end is an error.
+            while let Ok(length @ 1..) = shown.read(&mut piece) {
+                seen.lock().unwrap().extend_from_slice(&piece[..length]);
+            }
+        });
+        Self { child, keyboard, screen, watching, seen: 0 }
     }
-    (child.wait().unwrap().code(), String::from_utf8(screen).unwrap())
+
+    /// Waits until `text` is shown, after what was waited for before.
+    #[track_caller]
+    pub(crate) fn sees(&mut self, text: &str) {
+        self.first(&[text], PATIENCE);
+    }
+
+    /// Waits for what is shown first of `texts`, after what was waited for before: which it is, and what came until then.
+    #[track_caller]
+    pub(crate) fn first(&mut self, texts: &[&str], patience: Duration) -> (usize, String) {
+        let since = Instant::now();
+        loop {
+            let screen = self.shown().replace("\r\n", "\n");
+            let new = &screen[self.seen.min(screen.len())..];
+            let found = texts.iter().enumerate().filter_map(|(number, text)| Some((new.find(text)?, number)));
+            if let Some((at, number)) = found.min() {
+                self.seen += at + texts[number].len();
+                return (number, new[..at].to_owned());
+            }
+            assert!(since.elapsed() < patience, "{texts:?} is not in\n{new}");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Types a line.
+    pub(crate) fn types(&mut self, line: &str) {
+        self.keyboard.write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    /// Presses Ctrl-C: the signal that a terminal makes of it.
+    pub(crate) fn interrupts(&self) {
+        kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
+    }
+
+    /// Waits for the end: how it ended, and all that was to be seen.
+    pub(crate) fn ends(mut self) -> (Option<i32>, String) {
+        let status = self.child.wait().unwrap().code();
+        self.watching.join().unwrap();
+        let screen = self.screen.lock().unwrap();
+        (status, String::from_utf8(screen.clone()).unwrap())
+    }
+
+    fn shown(&self) -> String {
+        String::from_utf8_lossy(&self.screen.lock().unwrap()).into_owned()
+    }
 }

@@ -22,6 +22,7 @@ pub(crate) fn check(tool: &Tool, errors: &mut Errors) {
     effect(tool, errors);
     external(tool, errors);
     placement(tool, errors);
+    touches(tool, errors);
     challenge(tool, errors);
     dynamic::check(tool, errors);
     for arg in tool.args() {
@@ -161,6 +162,13 @@ fn challenge(tool: &Tool, errors: &mut Errors) {
             Some((name, _)) => errors.at(challenge.span(), text::place(name, &known)),
             None => errors.at(challenge.span(), text::CHALLENGE),
         }
+    }
+}
+
+/// A tool that runs alone waits for all others anyway.
+fn touches(tool: &Tool, errors: &mut Errors) {
+    if let (Some(touches), Some(_)) = (&tool.options.touches, tool.options.sequential) {
+        errors.at(touches.span, text::TOUCHES_ALONE);
     }
 }
 

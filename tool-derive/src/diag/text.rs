@@ -16,10 +16,14 @@ pub(crate) const GENERIC_IMPL: &str =
     "a toolset has one state type, so an impl with tools cannot be generic: write out the types";
 pub(crate) const UNSAFE: &str = "a model calls a tool with any arguments it likes, so a tool cannot be `unsafe`: check the arguments in a safe function around this one";
 pub(crate) const NO_BODY: &str = "a tool function needs a body; a tool that a client executes is declared `#[tool(external, output = …)]` on a struct";
+pub(crate) const TOUCHES_ALONE: &str = "a `sequential` tool runs alone, whatever it touches: leave one of the two out";
 pub(crate) const REFERENCE: &str = "a parameter that the model gives is owned: write `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`; application state is marked `#[state]`, the call's context `#[context]`";
 pub(crate) const PATTERN: &str = "the model needs one name for each parameter: take it apart inside the function";
 pub(crate) const IMPL_TRAIT: &str = "the model's input needs one concrete type: write it out";
 pub(crate) const IMPL_OUTPUT: &str = "the output needs one concrete type, so that its schema is known: write it out";
+pub(crate) const STREAM_ITEM: &str = "a stream of outputs says of what, so that the schema is known: write `impl Stream<Item = T>`, or `Item = Result<T, E>`";
+pub(crate) const STREAM_IN_RESULT: &str =
+    "each item of a stream can be an error, the first one too: write `impl Stream<Item = Result<T, E>>`";
 pub(crate) const BORROWED_OUTPUT: &str =
     "an output is owned, because it outlives the call: write `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`";
 pub(crate) const BORROWED_STATE: &str =
@@ -58,6 +62,7 @@ pub(crate) const DYNAMIC_SECRET: &str =
 pub(crate) const NO_VALIDATOR: &str =
     "a dynamic parameter needs a validator: name its function with `#[dynamic(validate = path)]`";
 pub(crate) const VALIDATOR: &str = "expected the path of a function, such as `departure` or `rules::departure`";
+pub(crate) const HOOK: &str = "expected the path of a function, such as `typed` or `hooks::typed`";
 pub(crate) const NESTED_VALIDATE: &str =
     "the fields of a nested parameter have validators of their own: leave out `validate`, or `nested`";
 pub(crate) const NESTED_HINTS: &str =

@@ -4,6 +4,7 @@
 mod context;
 mod dynamic;
 pub(crate) mod fields;
+mod hooks;
 pub(crate) mod input;
 pub(crate) mod options;
 pub(crate) mod provide;
@@ -61,7 +62,7 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
     let (structs, declared) = (union::structs(tool), union::declared(tool));
     let input = if tool.union.is_some() { union::values(tool) } else { fields::input(tool, |value| value) };
     let output = work::output_type(tool);
-    let when = work::when(tool);
+    let (when, touches) = (work::when(tool), work::touches(tool));
     let work = start::work(tool);
     let collected = start::collected(tool);
     let accessors = context::accessors(tool);
@@ -71,6 +72,7 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
     };
     let options = options::expand(tool);
     let answer = work::answer(tool);
+    let (hooks, hooked) = hooks::hooks(tool);
     quote! {
         #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
         const _: () = {
@@ -78,7 +80,9 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
             #statics
             #executor
             #when
-            static __DEF: __rt::Def = __rt::Def::new(#name, #description, #fields, #returned) #declared #options #answer;
+            #touches
+            #hooks
+            static __DEF: __rt::Def = __rt::Def::new(#name, #description, #fields, #returned) #declared #options #answer #hooked;
 
             #[automatically_derived]
             impl __rt::Tool for #marker {

@@ -91,6 +91,12 @@ pub(crate) fn when(tool: &Tool) -> Option<TokenStream> {
     Some(quote!(static __WHEN: fn(&#marker) -> ::core::primitive::bool = #predicate;))
 }
 
+/// What is asked what a call touches, if the tool says so.
+pub(crate) fn touches(tool: &Tool) -> Option<TokenStream> {
+    let (marker, touches) = (&tool.marker, &tool.options.touches.as_ref()?.value);
+    Some(quote!(static __TOUCHES: fn(&#marker) -> __rt::Touches = #touches;))
+}
+
 /// The call with its input, ready to run.
 pub(super) fn begun(tool: &Tool, work: &TokenStream) -> TokenStream {
     let input = hidden("_input");
@@ -99,13 +105,17 @@ pub(super) fn begun(tool: &Tool, work: &TokenStream) -> TokenStream {
         Some(Approval::Always) => quote!(true),
         Some(Approval::When(_)) => quote!(__rt::asks(__WHEN, &#input)),
     };
-    let unchanged = quote!(::core::option::Option::None);
-    quote!(__rt::Started { needs_approval: #needs_approval, normalized: #unchanged, work: #work })
+    let none = quote!(::core::option::Option::None);
+    let touches = match &tool.options.touches {
+        Some(_) => quote!(__rt::touched(__TOUCHES, &#input)),
+        None => none.clone(),
+    };
+    quote!(__rt::Started { needs_approval: #needs_approval, normalized: #none, touches: #touches, work: #work })
 }
 
 /// The boxed call of a function.
 pub(super) fn called(tool: &Tool, function: &Function) -> TokenStream {
-    let Function { path, span, is_async, .. } = function;
+    let Function { path, span, is_async, is_stream, .. } = function;
     let (marker, input) = (&tool.marker, hidden("_input"));
     let states: Vec<_> = taken(tool).collect();
     let values = if states.is_empty() { quote!(#marker) } else { quote!((#marker, #(&'a #states),*)) };
@@ -131,10 +141,12 @@ pub(super) fn called(tool: &Tool, function: &Function) -> TokenStream {
         });
     }
     let call = quote_spanned!(*span=> #path(#(#args),*));
-    let work = if *is_async {
-        quote_spanned!(*span=> __rt::Work::<#values>::wait(&__DEF, #call))
-    } else {
-        quote_spanned!(*span=> __rt::Work::<#values>::call(&__DEF, move || #call))
+    let cx = hidden("_cx");
+    let work = match (is_async, is_stream) {
+        (true, false) => quote_spanned!(*span=> __rt::Work::<#values>::wait(&__DEF, #call)),
+        (false, false) => quote_spanned!(*span=> __rt::Work::<#values>::call(&__DEF, move || #call)),
+        (true, true) => quote_spanned!(*span=> __rt::Work::<#values>::wait_for_stream(&__DEF, #cx, #call)),
+        (false, true) => quote_spanned!(*span=> __rt::Work::<#values>::stream(&__DEF, #cx, move || #call)),
     };
     quote! {{
         #[allow(unused_imports)]

@@ -12,5 +12,6 @@ pub(crate) mod range;
 pub(crate) mod rename;
 pub(crate) mod serde;
 pub(crate) mod signature;
+pub(crate) mod stream;
 pub(crate) mod union;
 pub(crate) mod values;

@@ -34,6 +34,10 @@ pub(crate) struct Options {
     pub(crate) challenge: Option<LitStr>,
     pub(crate) tag: Option<LitStr>,
     pub(crate) check: Option<Validator>,
+    pub(crate) touches: Option<Spanned<Expr>>,
+    pub(crate) on_input_start: Option<Validator>,
+    pub(crate) on_input_delta: Option<Validator>,
+    pub(crate) on_input_available: Option<Validator>,
     pub(crate) version: Option<LitStr>,
     pub(crate) migrate_from: Vec<LitStr>,
     pub(crate) examples: Vec<LitStr>,
@@ -66,6 +70,10 @@ const TOOL: Keys = Keys {
         "challenge",
         "tag",
         "check",
+        "touches",
+        "on_input_start",
+        "on_input_delta",
+        "on_input_available",
         "version",
         "migrate_from",
         "examples",
@@ -99,6 +107,16 @@ impl Options {
             "challenge" => self.challenge = Some(value(key, input, "challenge = \"delete {path}\"")?),
             "tag" => self.tag = Some(value(key, input, "tag = \"kind\"")?),
             "check" => self.check = Some(validator(key, input, "check = prices", text::VALIDATOR)?),
+            "touches" => self.touches = Some(Spanned { value: value(key, input, "touches = files")?, span }),
+            "on_input_start" => {
+                self.on_input_start = Some(validator(key, input, "on_input_start = begun", text::HOOK)?);
+            }
+            "on_input_delta" => {
+                self.on_input_delta = Some(validator(key, input, "on_input_delta = typed", text::HOOK)?);
+            }
+            "on_input_available" => {
+                self.on_input_available = Some(validator(key, input, "on_input_available = known", text::HOOK)?);
+            }
             "version" => self.version = Some(value(key, input, "version = \"2\"")?),
             "crate" => self.krate = Some(value(key, input, CRATE_EXAMPLE)?),
             "output" => {

@@ -12,6 +12,7 @@ use super::{
     item::ToolFn,
     options::Options,
     params::{ParamAttrs, Role},
+    stream::{Returns, returns},
 };
 use crate::{
     diag::{Errors, text},
@@ -54,15 +55,29 @@ pub(crate) fn function(
     if owner.is_some() && !has_self {
         errors.over(&sig.ident, text::NO_SELF);
     }
-    let (returns, returns_span) = match &sig.output {
+    let mut is_stream = false;
+    let (value, returns_span) = match &sig.output {
         ReturnType::Default => (syn::parse_quote!(()), sig.ident.span()),
         ReturnType::Type(_, ty) => {
-            if let Some(found) = unnamed(ty) {
+            let value = match returns(ty) {
+                Returns::Stream(item) => {
+                    is_stream = true;
+                    item
+                }
+                Returns::Value => &**ty,
+                Returns::Unsaid | Returns::InResult => {
+                    let said =
+                        if matches!(returns(ty), Returns::Unsaid) { text::STREAM_ITEM } else { text::STREAM_IN_RESULT };
+                    errors.over(ty, said);
+                    &syn::parse_quote!(())
+                }
+            };
+            if let Some(found) = unnamed(value) {
                 errors.over(found, text::IMPL_OUTPUT);
-            } else if let Some(found) = borrowed(ty, true) {
+            } else if let Some(found) = borrowed(value, true) {
                 errors.over(found, text::BORROWED_OUTPUT);
             }
-            (Type::clone(ty), ty.span())
+            (Type::clone(value), value.span())
         }
     };
     let ident = &sig.ident;
@@ -76,7 +91,8 @@ pub(crate) fn function(
         owner: owner.cloned(),
         span: ident.span(),
         is_async,
-        returns,
+        is_stream,
+        returns: value,
         returns_span,
     }));
     Tool {

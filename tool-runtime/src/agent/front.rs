@@ -5,9 +5,9 @@ use std::sync::Arc;
 use futures_util::future::{BoxFuture, ready};
 use serde_json::Value;
 
-use super::Event;
+use super::{Event, check::Check};
 use crate::feedback::Rejection;
-use crate::run::{Decision, Obligation, Question};
+use crate::run::{CallId, Decision, Obligation, Question};
 use crate::tool::ToolSpec;
 
 /// Who watches a run, decides about calls and executes external ones. [`Terminal`](crate::terminal::Terminal) is one.
@@ -19,10 +19,33 @@ pub trait Front: Send + Sync {
         let _ = event;
     }
 
+    /// Waits until there is room for more preliminary outputs of a call; `None` where there is.
+    ///
+    /// A tool whose output is a stream is asked for the next item when this has come, and one that waits for
+    /// [`Context::room`](crate::Context::room) goes on. So a front that hands on to somebody slower holds up the tool, and
+    /// nobody has to keep what comes in between. The call's time goes on.
+    fn room<'a>(&'a self, call: &'a CallId) -> Option<BoxFuture<'a, ()>> {
+        let _ = call;
+        None
+    }
+
     /// Whether somebody is there to decide. If not, nothing is asked: calls wait, and a run that cannot go on without a
     /// decision is suspended.
     fn attends(&self) -> bool {
         true
+    }
+
+    /// Decides about what a call of the tool `tool` waits for, in place of the methods below. For the runs of agents that
+    /// are tools.
+    #[doc(hidden)]
+    fn decide(
+        &self,
+        tool: &str,
+        open: &Obligation,
+        feedback: Option<&Rejection>,
+    ) -> Option<BoxFuture<'static, Decision>> {
+        let _ = (tool, open, feedback);
+        None
     }
 
     /// Decides about a call. Not called for two calls at a time, as are the methods below.
@@ -56,8 +79,21 @@ impl<F: Front + ?Sized> Front for Arc<F> {
         (**self).event(event);
     }
 
+    fn room<'a>(&'a self, call: &'a CallId) -> Option<BoxFuture<'a, ()>> {
+        (**self).room(call)
+    }
+
     fn attends(&self) -> bool {
         (**self).attends()
+    }
+
+    fn decide(
+        &self,
+        tool: &str,
+        open: &Obligation,
+        feedback: Option<&Rejection>,
+    ) -> Option<BoxFuture<'static, Decision>> {
+        (**self).decide(tool, open, feedback)
     }
 
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
@@ -109,6 +145,7 @@ pub struct ApprovalRequest {
     pub feedback: Option<Rejection>,
     /// What the call waits for: what to show, since when, until when.
     pub obligation: Obligation,
+    pub(super) check: Check,
 }
 
 /// A call that is executed outside this program.

@@ -22,12 +22,28 @@
 //! # }
 //! ```
 
+mod about;
+mod check;
+mod clock;
+mod direct;
 mod driver;
 mod error;
 mod event;
 mod front;
+mod handle;
+mod hooks;
+mod inputs;
+mod knobs;
+mod observed;
+mod repair;
+mod reply;
+mod rules;
 mod session;
+mod so_far;
+mod steering;
+mod stop;
 mod stored;
+mod subagent;
 mod typed;
 
 use std::{fmt, sync::Arc, time::Duration};
@@ -35,19 +51,31 @@ use std::{fmt, sync::Arc, time::Duration};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
+#[cfg(feature = "test-util")]
+pub use clock::Clock;
 pub use error::AgentError;
 pub use event::Event;
 pub use front::{ApprovalRequest, ExternalCall, Front, Later, QuestionRequest, Unattended};
-pub use session::{Reply, Session, Stopped};
+pub use handle::Handle;
+pub use hooks::{HookError, Hooked, Hooks};
+pub use knobs::{DEFAULT_WAIT, NextStep, StopWhen, Timeouts};
+use repair::Repair;
+pub use repair::{BadCall, MendedCall};
+pub use reply::{Reply, Stopped};
+pub use session::Session;
+pub use so_far::SoFar;
+pub use steering::Steering;
+pub use subagent::AgentTool;
 
 pub use crate::run::Decision;
+use knobs::Knobs;
 
 use crate::message::Message;
 use crate::model::{Model, Settings, ToolChoice};
-use crate::run::{Inspector, Pattern, Principal, Run, RunOptions};
+use crate::run::{Inspector, Principal, Run, RunId, RunOptions};
 use crate::store::Store;
-use crate::tool::{Context, ToolSpec};
-use crate::toolset::{Policy, Toolset};
+use crate::tool::{Context, InputHooks};
+use crate::toolset::Toolset;
 
 /// How long a worker that does not report is waited for before another may take its run over, unless [`Agent::lease`] says
 /// otherwise.
@@ -67,6 +95,12 @@ pub struct Agent {
     inspector: Inspector,
     store: Option<Arc<dyn Store>>,
     lease: Duration,
+    hooks: Vec<Arc<dyn Hooks>>,
+    repair: Option<Repair>,
+    clock: clock::Source,
+    observed: observed::Observed,
+    knobs: Knobs,
+    input_hooks: Option<Arc<dyn InputHooks>>,
 }
 
 impl Agent {
@@ -84,6 +118,12 @@ impl Agent {
             inspector: Inspector::new(Toolset::new()),
             store: None,
             lease: DEFAULT_LEASE,
+            hooks: Vec::new(),
+            repair: None,
+            clock: clock::Source::default(),
+            observed: observed::Observed::default(),
+            knobs: Knobs::default(),
+            input_hooks: None,
         }
     }
 
@@ -100,6 +140,15 @@ impl Agent {
         self
     }
 
+    /// Adds to what the model is told to be and to do, behind what was said before.
+    pub fn more_instructions(self, text: impl Into<String>) -> Self {
+        let text = text.into();
+        match self.instructions.clone() {
+            Some(before) => self.instructions(format!("{before}\n\n{text}")),
+            None => self.instructions(text),
+        }
+    }
+
     /// Sets who sees what happens, approves calls and executes external ones.
     pub fn front(mut self, front: impl Front + 'static) -> Self {
         self.front = Arc::new(front);
@@ -112,15 +161,9 @@ impl Agent {
         self
     }
 
-    /// Sets sampling and size of the model's turns.
-    pub fn settings(mut self, settings: Settings) -> Self {
-        self.settings = settings;
-        self
-    }
-
-    /// Sets whether the model may, must or must not call a tool.
-    pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
-        self.tool_choice = choice;
+    /// Changes what every call gets to know, for example for one request: its principal, its cancellation.
+    pub fn with_context(mut self, change: impl FnOnce(Context) -> Context) -> Self {
+        self.context = change(self.context);
         self
     }
 
@@ -157,36 +200,15 @@ impl Agent {
         self
     }
 
-    /// Puts the calls under `policy`, beside what the tools say themselves and other policies: none can weaken another.
-    pub fn policy(mut self, policy: impl Policy) -> Self {
-        self.inspector = self.inspector.policy(Arc::new(policy));
-        self
-    }
-
-    /// Sets which calls a person may allow for the rest of a run, and which others are like them: those with the same
-    /// values for the parameters of the pattern.
-    pub fn offer(
-        mut self,
-        offer: impl Fn(&ToolSpec, &serde_json::Value) -> Option<Pattern> + Send + Sync + 'static,
-    ) -> Self {
-        self.inspector = self.inspector.offer(Arc::new(offer));
-        self
-    }
-
-    /// Sets who may approve or execute a call in place of the run's owner: from the tool and the arguments. Where nobody is
-    /// named, it is the owner. A front that attends is asked only about what the owner may decide; the others use
-    /// [`Agent::decide`], and [`Waiting`](crate::store::Waiting) lists what waits for them.
-    pub fn deciders(
-        mut self,
-        deciders: impl Fn(&ToolSpec, &serde_json::Value) -> Vec<crate::run::Principal> + Send + Sync + 'static,
-    ) -> Self {
-        self.inspector = self.inspector.deciders(Arc::new(deciders));
-        self
-    }
-
     /// Keeps the runs in `store`, so that they survive the process. Without one they live in their [`Session`].
     pub fn store(mut self, store: impl Store + 'static) -> Self {
         self.store = Some(Arc::new(store));
+        self
+    }
+
+    /// Keeps the runs in their [`Session`]s only.
+    pub fn without_store(mut self) -> Self {
+        self.store = None;
         self
     }
 
@@ -202,9 +224,22 @@ impl Agent {
         Session::new(self.clone(), Vec::new())
     }
 
-    /// A conversation that goes on from `messages`, such as those of another program.
+    /// A conversation that goes on from `messages`, such as those of another program. They are made into a history that
+    /// providers accept, as [`mend`](crate::message::mend) does: see [`Session::mended`].
     pub fn session_after(&self, messages: Vec<Message>) -> Session {
         Session::new(self.clone(), messages)
+    }
+
+    /// A conversation under an id that the application chose, such as that of a chat. With a store nobody else may have a
+    /// run of that id: [`Agent::open`] continues it.
+    pub fn session_named(&self, id: impl Into<RunId>, messages: Vec<Message>) -> Session {
+        Session::named(self.clone(), id.into(), messages)
+    }
+
+    /// A conversation that goes on from `run` as it was before its prompt number `prompt`, from 0
+    /// ([`Run::prompts`]): how a message is edited, or answered anew. `run` stays as it is.
+    pub fn branch(&self, id: impl Into<RunId>, run: &Run, prompt: usize) -> Session {
+        Session::branch(self.clone(), id.into(), run, prompt)
     }
 
     /// A conversation that goes on from a run that comes from elsewhere, such as a sealed one.
@@ -225,18 +260,18 @@ impl Agent {
         self.session().send(prompt).await
     }
 
+    /// Whether runs are kept in a store, so that others can take them up.
+    pub fn is_stored(&self) -> bool {
+        self.store.is_some()
+    }
+
     /// On whose behalf the agent acts.
-    fn principal(&self) -> Principal {
+    pub fn principal(&self) -> Principal {
         self.context.principal().map_or_else(Principal::anonymous, Principal::from)
     }
 
     fn inspector(&self) -> Inspector {
         self.inspector.clone()
-    }
-
-    /// `inspector` with the policies of this agent.
-    fn inspect_with(&self, inspector: Inspector) -> Inspector {
-        inspector.rules_of(&self.inspector)
     }
 }
 
@@ -246,6 +281,10 @@ fn count(count: usize) -> u32 {
 
 impl fmt::Debug for Agent {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Agent").field("model", &self.model.name()).field("tools", &self.tools).finish_non_exhaustive()
+        out.debug_struct("Agent")
+            .field("name", &self.observed.name)
+            .field("model", &self.model.name())
+            .field("tools", &self.tools)
+            .finish_non_exhaustive()
     }
 }

@@ -3,9 +3,13 @@
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::driver::{Driver, Kept, now};
-use super::{Agent, AgentError, typed::Wanted};
-use crate::message::{FinishReason, Message, Part, Usage};
+use super::driver::{Driver, Kept, tell};
+use super::{
+    Agent, AgentError, Event as Told, Handle, Reply, Stopped,
+    hooks::hooked,
+    typed::{Wanted, with_answer},
+};
+use crate::message::{Mended, Message, Part, ToolCall, mend};
 use crate::run::{
     Decision, Event, Inspector, Obligation, ObligationId, Phase, Principal, Prompt, Run, RunId, StopReason, step,
 };
@@ -13,51 +17,40 @@ use crate::run::{
 /// A conversation with an agent, continued prompt by prompt: a [`Run`], and an agent to drive it.
 #[derive(Debug)]
 pub struct Session {
-    agent: Agent,
-    kept: Kept,
-}
-
-/// What came of a prompt.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Reply {
-    /// What the model said in its last turn.
-    pub text: String,
-    /// How many turns it took.
-    pub steps: usize,
-    /// Tokens used by all of them.
-    pub usage: Usage,
-    /// Why the run ended.
-    pub stopped: Stopped,
-}
-
-/// Why a run ended, or rests.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Stopped {
-    /// The model had no more calls to make.
-    Done,
-    /// The run waits for somebody who is not there; see [`Session::obligations`].
-    Suspended,
-    /// The model wanted to go on, and had used all its steps.
-    StepLimit,
-    /// The model's last turn was cut; none of its calls ran.
-    Cut(FinishReason),
-    /// Somebody denied a call, and the run was to stop then.
-    Denied,
-    /// A limit on the whole run was reached.
-    OverBudget(String),
+    pub(super) agent: Agent,
+    pub(super) kept: Kept,
+    mended: Vec<Mended>,
 }
 
 impl Session {
     pub(super) fn new(agent: Agent, messages: Vec<Message>) -> Self {
-        let id = RunId::from(uuid::Uuid::new_v4().to_string());
-        let (run, created) = Run::new(id, agent.principal(), agent.options, messages, now());
-        Self { agent, kept: Kept::new(run, vec![created]) }
+        Self::named(agent, RunId::from(uuid::Uuid::new_v4().to_string()), messages)
+    }
+
+    pub(super) fn named(agent: Agent, id: RunId, messages: Vec<Message>) -> Self {
+        let (messages, mended) = mend(messages);
+        let (run, created) = Run::new(id, agent.principal(), agent.options, messages, agent.now());
+        Self { agent, kept: Kept::new(run, vec![created]), mended }
+    }
+
+    /// The run of an agent that is a tool, for `owner`.
+    pub(super) fn called(agent: Agent, id: RunId, owner: Principal) -> Self {
+        let (run, created) = Run::new(id, owner, agent.options, Vec::new(), agent.now());
+        Self { agent, kept: Kept::new(run, vec![created]), mended: Vec::new() }
+    }
+
+    pub(super) fn branch(agent: Agent, id: RunId, run: &Run, prompt: usize) -> Self {
+        let (run, log) = run.branch(id, agent.options, prompt, agent.now());
+        Self { agent, kept: Kept::new(run, log), mended: Vec::new() }
     }
 
     pub(super) fn of(agent: Agent, run: Run) -> Self {
-        Self { agent, kept: Kept::new(run, Vec::new()) }
+        Self { agent, kept: Kept::new(run, Vec::new()), mended: Vec::new() }
+    }
+
+    /// What had to be mended in the history that the conversation goes on from.
+    pub fn mended(&self) -> &[Mended] {
+        &self.mended
     }
 
     /// The id of the run: what [`Agent::open`] finds it by.
@@ -73,6 +66,11 @@ impl Session {
     /// The conversation so far, without the instructions.
     pub fn messages(&self) -> &[Message] {
         self.kept.run.messages()
+    }
+
+    /// What stops this session from elsewhere.
+    pub fn handle(&self) -> Handle {
+        self.kept.handle.clone()
     }
 
     /// What waits for somebody, in the model's order.
@@ -96,24 +94,46 @@ impl Session {
 
     /// Says something in text and images, and waits for what comes of it.
     pub async fn send_parts(&mut self, content: Vec<Part>) -> Result<Reply, AgentError> {
-        let prompt = Prompt::new(content, self.agent.principal(), now());
+        self.send_named(None, content).await
+    }
+
+    /// The same under the id that whoever says it has for it ([`Prompt::id`]), such as a frontend's id of the message.
+    pub async fn send_named(&mut self, id: Option<String>, content: Vec<Part>) -> Result<Reply, AgentError> {
+        let mut prompt = Prompt::new(content, self.agent.principal(), self.agent.now());
+        prompt.id = id;
         let inspector = self.agent.inspector();
         self.drive(inspector, Some(Event::Prompt(prompt))).await
     }
 
-    /// Goes on where the run stands: after decisions, in another process, after a failure of the model.
+    /// Runs the calls that may run, and stops where the model would be asked: what was approved happens before the next
+    /// prompt supersedes what still waits.
+    pub async fn settle(&mut self) -> Result<Reply, AgentError> {
+        let driver = Driver::new(&self.agent, self.agent.inspector(), &mut self.kept).without_model();
+        let phase = driver.drive(None).await?;
+        Ok(self.reply(phase))
+    }
+
+    /// Goes on where the run stands: after decisions, in another process, after a failure of the model, or with the answer
+    /// to the conversation that it was created with.
     ///
     /// A call that ran when its process was stopped is started again if that does no harm; about others the front is asked
     /// what came of them ([`Front::reconcile`](super::Front::reconcile)).
     pub async fn resume(&mut self) -> Result<Reply, AgentError> {
-        let event = match self.kept.run.phase() {
-            Phase::Stopped(StopReason::ModelFailed(_) | StopReason::Cancelled | StopReason::StepLimit) => {
-                Some(Event::Continue { by: self.agent.principal(), at: now() })
-            }
-            _ => None,
+        let event = self.go_on();
+        let inspector = match with_answer(&self.agent.tools, &self.kept.run) {
+            Some(tools) => self.agent.inspect_with(Inspector::new(tools)),
+            None => self.agent.inspector(),
         };
-        let inspector = self.agent.inspector();
         self.drive(inspector, event).await
+    }
+
+    /// Calls off what goes on or waits. The run can be prompted again.
+    pub async fn cancel(&mut self) -> Result<(), AgentError> {
+        let by = self.agent.principal();
+        match self.drive(self.agent.inspector(), Some(Event::Cancel { by, at: self.agent.now() })).await {
+            Ok(_) | Err(AgentError::Cancelled) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Decides about something that waits, on behalf of `by`. [`Session::resume`] then goes on.
@@ -132,7 +152,8 @@ impl Session {
             return Ok(());
         }
         let ruling = self.agent.rule(&self.kept.run, obligation, decision, &by).await?;
-        let (log, _) = step(&self.kept.run, Event::Decide { obligation: obligation.clone(), ruling, by, at: now() })?;
+        let (log, _) =
+            step(&self.kept.run, Event::Decide { obligation: obligation.clone(), ruling, by, at: self.agent.now() })?;
         self.kept.add(log);
         Ok(())
     }
@@ -140,41 +161,99 @@ impl Session {
     /// Says something and waits for an answer of type `T`.
     ///
     /// The model gives it by calling a tool called `final_answer` whose schema is that of `T`; a wrong answer is told to
-    /// it like any wrong call, so that it can mend it.
+    /// it like any wrong call, so that it can mend it. Where the run stops or waits before, [`Session::resume_for`] goes on,
+    /// in this process or in another.
     pub async fn send_for<T: DeserializeOwned + JsonSchema + Send + 'static>(
         &mut self,
         prompt: impl Into<String>,
     ) -> Result<T, AgentError> {
+        let event = self.ask_for::<T>(prompt.into());
+        self.drive_for(Some(event)).await
+    }
+
+    /// Goes on where the run stands, as [`Session::resume`] does, and waits for the answer of type `T` that it was prompted
+    /// for with [`Session::send_for`]. An answer that was given already is given again.
+    pub async fn resume_for<T: DeserializeOwned + JsonSchema + Send + 'static>(&mut self) -> Result<T, AgentError> {
+        if self.kept.run.until().is_none_or(|(name, _)| name != Wanted::<T>::NAME) {
+            let reason = "the run was not prompted for a typed answer; use `send_for`".to_owned();
+            return Err(AgentError::NoAnswer { reason });
+        }
+        let event = self.go_on();
+        self.drive_for(event).await
+    }
+
+    async fn drive_for<T: DeserializeOwned + JsonSchema + Send + 'static>(
+        &mut self,
+        event: Option<Event>,
+    ) -> Result<T, AgentError> {
         let wanted = Wanted::<T>::new();
         let tools = wanted.offer(&self.agent.tools)?;
         let inspector = self.agent.inspect_with(Inspector::new(tools));
-        let ask = |text: String, by| {
-            let prompt = Prompt::new(vec![Part::text(text)], by, now()).until(Wanted::<T>::NAME);
-            Some(Event::Prompt(prompt))
-        };
-        let reply = self.drive(inspector.clone(), ask(prompt.into(), self.agent.principal())).await?;
-        if let Some(answer) = wanted.take() {
+        let reply = self.drive(inspector.clone(), event).await?;
+        if let Some(answer) = wanted.of(&self.kept.run) {
             return Ok(answer);
         }
+        if reply.stopped != Stopped::Done {
+            return Err(AgentError::NoAnswer {
+                reason: format!("the run has not come to its end: {:?}", reply.stopped),
+            });
+        }
         // Some models answer in words although a tool is there for it; ask once more.
-        let reminder = Wanted::<T>::REMINDER.to_owned();
-        let reminded = self.drive(inspector, ask(reminder, self.agent.principal())).await?;
-        wanted.take().ok_or_else(|| AgentError::NoAnswer {
+        let reminder = self.ask_for::<T>(Wanted::<T>::REMINDER.to_owned());
+        let reminded = self.drive(inspector, Some(reminder)).await?;
+        wanted.of(&self.kept.run).ok_or_else(|| AgentError::NoAnswer {
             reason: format!("it said: {}", if reminded.text.is_empty() { reply.text } else { reminded.text }),
         })
     }
 
-    async fn drive(&mut self, inspector: Inspector, event: Option<Event>) -> Result<Reply, AgentError> {
-        let phase = Driver::new(&self.agent, inspector, &mut self.kept).drive(event).await?;
-        let run = &self.kept.run;
-        let stopped = match phase {
-            Phase::Suspended | Phase::Generating | Phase::Acting => Stopped::Suspended,
-            Phase::Stopped(StopReason::StepLimit) => Stopped::StepLimit,
-            Phase::Stopped(StopReason::Cut(finish)) => Stopped::Cut(finish),
-            Phase::Stopped(StopReason::Denied) => Stopped::Denied,
-            Phase::Stopped(StopReason::OverBudget(limit)) => Stopped::OverBudget(limit),
-            _ => Stopped::Done,
+    fn ask_for<T: DeserializeOwned + JsonSchema + Send + 'static>(&self, prompt: String) -> Event {
+        let prompt = Prompt::new(vec![Part::text(prompt)], self.agent.principal(), self.agent.now());
+        Event::Prompt(prompt.until(Wanted::<T>::NAME).answered_as(Wanted::<T>::schema()))
+    }
+
+    /// How a run that was stopped goes on.
+    fn go_on(&self) -> Option<Event> {
+        let is_left = match self.kept.run.phase() {
+            Phase::Stopped(
+                StopReason::ModelFailed(_)
+                | StopReason::Cancelled
+                | StopReason::Requested
+                | StopReason::StepLimit
+                | StopReason::OverBudget(_)
+                | StopReason::TimedOut(_)
+                | StopReason::Condition(_),
+            ) => true,
+            // A conversation that came from elsewhere may end with a prompt that nobody answered.
+            Phase::Idle => !self.messages().is_empty(),
+            _ => false,
         };
-        Ok(Reply { text: run.last_text(), steps: run.steps() as usize, usage: run.usage(), stopped })
+        is_left.then(|| Event::Continue { by: self.agent.principal(), at: self.agent.now() })
+    }
+
+    pub(super) async fn drive(&mut self, inspector: Inspector, event: Option<Event>) -> Result<Reply, AgentError> {
+        self.drive_from(inspector, event, None).await
+    }
+
+    /// The same, where the first turn is `given` in place of the model's.
+    pub(super) async fn drive_from(
+        &mut self,
+        inspector: Inspector,
+        event: Option<Event>,
+        given: Option<ToolCall>,
+    ) -> Result<Reply, AgentError> {
+        let mut agent = self.agent.clone();
+        let begun = hooked(&mut agent);
+        tell(&*agent.front, Told::RunStarted(&self.kept.run));
+        let driven = Driver::new(&agent, inspector, &mut self.kept).saying(given).drive(event).await;
+        if let Err(error) = &driven {
+            tell(&*agent.front, Told::RunFailed(error));
+        }
+        drop(agent);
+        begun.done().await;
+        Ok(self.reply(driven?))
+    }
+
+    fn reply(&self, phase: Phase) -> Reply {
+        Reply::of(&self.kept.run, phase)
     }
 }

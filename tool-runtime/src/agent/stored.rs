@@ -1,6 +1,6 @@
 //! Runs that are kept in a store.
 
-use super::driver::{conversation, now};
+use super::driver::conversation;
 use super::{Agent, AgentError, Session};
 use crate::run::{Decision, Event, ObligationId, Principal, Refusal, Ruling, Run, RunId, step};
 use crate::store::{Append, Store, StoreError, Waiting, WaitingItem};
@@ -30,24 +30,59 @@ impl Agent {
     ) -> Result<Run, AgentError> {
         let by = by.into();
         for _ in 0..TRIES {
-            let mut run = self.load(id).await?;
+            let run = self.load(id).await?;
             let ruling = self.rule(&run, obligation, decision.clone(), &by).await?;
-            let event = Event::Decide { obligation: obligation.clone(), ruling, by: by.clone(), at: now() };
-            let (log, _) = step(&run, event)?;
-            if log.is_empty() {
+            let event = Event::Decide { obligation: obligation.clone(), ruling, by: by.clone(), at: self.now() };
+            if let Some(run) = self.add(run, event).await? {
                 return Ok(run);
-            }
-            let before = run.rev();
-            for entry in log.iter().cloned() {
-                run.apply(entry).map_err(crate::run::RecordError::from).map_err(StoreError::from)?;
-            }
-            match self.kept_in()?.append(id, Append::new(before, &log, &run, None)).await {
-                Ok(()) => return Ok(run),
-                Err(StoreError::Conflict) => {}
-                Err(error) => return Err(error.into()),
             }
         }
         Err(StoreError::Conflict.into())
+    }
+
+    /// Calls the run `id` off, on behalf of `by`, in whatever process it goes on: what is under way is dropped, as with
+    /// [`Handle::cancel`](super::Handle::cancel). Whoever drives it notices within about a second. The run as it is then.
+    ///
+    /// Fails when there is no such run, or `by` is not its owner.
+    pub async fn cancel(&self, id: &RunId, by: impl Into<Principal>) -> Result<Run, AgentError> {
+        let by = by.into();
+        self.change(id, || Event::Cancel { by: by.clone(), at: self.now() }).await
+    }
+
+    /// Lets the run `id` stop when its step has ended, as with [`Handle::stop`](super::Handle::stop).
+    ///
+    /// Fails when there is no such run, or `by` is not its owner.
+    pub async fn stop(&self, id: &RunId, by: impl Into<Principal>) -> Result<Run, AgentError> {
+        let by = by.into();
+        self.change(id, || Event::StopRequested { by: by.clone(), at: self.now() }).await
+    }
+
+    /// Adds what follows from `event` to the run `id`, whoever drives it.
+    pub(super) async fn change(&self, id: &RunId, event: impl Fn() -> Event) -> Result<Run, AgentError> {
+        for _ in 0..TRIES {
+            let run = self.load(id).await?;
+            if let Some(run) = self.add(run, event()).await? {
+                return Ok(run);
+            }
+        }
+        Err(StoreError::Conflict.into())
+    }
+
+    /// Adds what follows from `event` to the log of `run`; nothing, when somebody else was faster.
+    async fn add(&self, mut run: Run, event: Event) -> Result<Option<Run>, AgentError> {
+        let (log, _) = step(&run, event)?;
+        if log.is_empty() {
+            return Ok(Some(run));
+        }
+        let before = run.rev();
+        for entry in log.iter().cloned() {
+            run.apply(entry).map_err(crate::run::RecordError::from).map_err(StoreError::from)?;
+        }
+        match self.kept_in()?.append(run.id(), Append::new(before, &log, &run, None)).await {
+            Ok(()) => Ok(Some(run)),
+            Err(StoreError::Conflict) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Checks a decision, of somebody who may decide: others do not learn what would fit.
@@ -62,7 +97,7 @@ impl Agent {
             return Err(Refusal::Forbidden);
         }
         let cx = self.context.clone().for_call(obligation.call().as_str());
-        let cx = cx.with_taint(run.taint()).with_messages(conversation(self, run));
+        let cx = cx.with_taint(run.taint()).with_shared_messages(conversation(self, run));
         self.inspector.rule(run, obligation, decision, &cx).await
     }
 
@@ -76,7 +111,7 @@ impl Agent {
     ///
     /// Fails with the first failure when all were tried.
     pub async fn sweep(&self) -> Result<usize, AgentError> {
-        let due = self.kept_in()?.due(now(), 64).await?;
+        let due = self.kept_in()?.due(self.now(), 64).await?;
         let (mut count, mut failure) = (0, None);
         for id in due {
             let resumed = match self.open(&id).await {

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::AgentError;
 use crate::feedback::{Problem, ProblemKind, Rejection, excerpt};
+use crate::run::{Call, CallResult, Run};
 use crate::schema::{Schema, Validator};
 use crate::tool::{CallError, Context, DynTool, Effect, Output, Started, Starting, ToolSpec, Traits, fitting};
 use crate::toolset::Toolset;
@@ -32,8 +33,67 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Wanted<T> {
         tools.clone().with(answer).map_err(|error| AgentError::NoAnswer { reason: error.to_string() })
     }
 
-    pub(super) fn take(&self) -> Option<T> {
-        lock(&self.place).take()
+    /// The answer that was given in the last turn of `run`, in this process or another.
+    pub(super) fn of(&self, run: &Run) -> Option<T> {
+        if let Some(answer) = lock(&self.place).take() {
+            return Some(answer);
+        }
+        let is_it = |call: &&Call| call.name == Self::NAME && call.result().is_some_and(CallResult::is_success);
+        let text = &run.current().iter().rev().find(is_it)?.arguments().text;
+        let (spec, whole) = spec::<T>();
+        FinalAnswer { place: Arc::clone(&self.place), spec: Arc::new(spec), whole }.read(text).ok()
+    }
+
+    /// The schema of the tool's arguments: what a run keeps of it.
+    pub(super) fn schema() -> Value {
+        spec::<T>().0.input.neutral().clone()
+    }
+}
+
+/// `tools` and the one that takes the answer which `run` waits for, of whatever type: for a process that does not know it.
+pub(super) fn with_answer(tools: &Toolset, run: &Run) -> Option<Toolset> {
+    let (name, schema) = run.until()?;
+    if tools.get(name).is_some() {
+        return None;
+    }
+    let spec = answer_spec(Schema::new(schema?.as_ref().clone()));
+    let answer = FinalAnswer::<Value> { place: Arc::default(), spec: Arc::new(spec), whole: true };
+    tools.clone().with(answer).ok()
+}
+
+/// How an agent that is a tool gives a typed answer: told from its run, so in any process.
+#[derive(Clone, Debug)]
+pub(super) struct Answering {
+    whole: bool,
+    output: Value,
+}
+
+impl Answering {
+    /// That of a `T`, and the tool that takes it.
+    pub(super) fn of<T: DeserializeOwned + JsonSchema + Send + 'static>() -> (Self, impl DynTool) {
+        let (spec, whole) = spec::<T>();
+        let output = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().into();
+        let place = Wanted::<T>::new().place;
+        (Self { whole, output }, FinalAnswer { place, spec: Arc::new(spec), whole })
+    }
+
+    pub(super) const NAME: &'static str = Wanted::<Value>::NAME;
+    pub(super) const REMINDER: &'static str = Wanted::<Value>::REMINDER;
+
+    /// The schema of the answer.
+    pub(super) fn output(&self) -> &Value {
+        &self.output
+    }
+
+    /// The answer that was given in the last turn of `run`, as JSON.
+    pub(super) fn given(&self, run: &Run) -> Option<String> {
+        let is_it = |call: &&Call| call.name == Self::NAME && call.result().is_some_and(CallResult::is_success);
+        let text = &run.current().iter().rev().find(is_it)?.arguments().text;
+        if self.whole {
+            return Some(text.to_string());
+        }
+        let mut given: Value = serde_json::from_str(text).ok()?;
+        given.get_mut("answer").map(|answer| answer.take().to_string())
     }
 }
 
@@ -57,6 +117,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> DynTool for FinalAnswer<
         let started = self.read(arguments).map_err(CallError::from).map(|answer| Started {
             needs_approval: false,
             normalized: None,
+            touches: None,
             work: Box::pin(async move {
                 *lock(&self.place) = Some(answer);
                 Ok(Output::json(&"accepted")?)
@@ -102,15 +163,18 @@ fn spec<T: JsonSchema>() -> (ToolSpec, bool) {
             schema["$defs"] = definitions;
         }
     }
-    let spec = ToolSpec {
+    (answer_spec(Schema::from_schemars(schema)), whole)
+}
+
+fn answer_spec(input: Schema) -> ToolSpec {
+    ToolSpec {
         name: "final_answer".to_owned(),
         title: None,
         description: "Gives the final answer. Call it once, when everything else is done.".to_owned(),
-        input: Arc::new(Schema::from_schemars(schema)),
+        input: Arc::new(input),
         output: None,
         traits: Traits { effect: Effect::ReadOnly, ..Traits::default() },
-    };
-    (spec, whole)
+    }
 }
 
 fn lock<T>(place: &Mutex<Option<T>>) -> std::sync::MutexGuard<'_, Option<T>> {

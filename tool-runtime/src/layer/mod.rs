@@ -1,4 +1,4 @@
-//! Layers that most applications need: a log, limits on time, number and rate, retries, idempotency, failures as problems, a
+//! Layers that most applications need: a log, limits on time, number and rate, circuit breakers, retries, idempotency, failures as problems, a
 //! filter for secrets, other types.
 //!
 //! A layer goes around every tool of a set with [`Toolset::layer`](crate::Toolset::layer). The one added last is the
@@ -8,7 +8,7 @@
 //! # #[cfg(feature = "derive")] {
 //! use std::time::Duration;
 //! use tool_runtime::{
-//!     layer::{ConcurrencyLimit, Idempotency, Log, Problems, RateLimit, Retry, Secrets, TimeLimit}, tool, toolset,
+//!     layer::{CircuitBreaker, ConcurrencyLimit, Idempotency, Log, Problems, RateLimit, Retry, Secrets, TimeLimit}, tool, toolset,
 //! };
 //!
 //! /// Adds two numbers.
@@ -20,6 +20,7 @@
 //! let tools = toolset!(add)
 //!     .layer(TimeLimit::new(Duration::from_secs(10)))       // each try
 //!     .layer(Retry::new(2))                                 // tries of one call
+//!     .layer(CircuitBreaker::new(5, Duration::from_secs(30))) // a tool that fails again and again is left alone
 //!     .layer(ConcurrencyLimit::new(4))                      // calls at a time, their tries included
 //!     .layer(RateLimit::new(100, Duration::from_secs(60)))  // calls a minute
 //!     .layer(Idempotency::new(1_000))                       // repeated calls stop here
@@ -30,6 +31,7 @@
 //! # }
 //! ```
 
+mod breaker;
 mod concurrency;
 mod idempotency;
 mod log;
@@ -40,6 +42,7 @@ mod secrets;
 mod time;
 mod typed;
 
+pub use breaker::CircuitBreaker;
 pub use concurrency::ConcurrencyLimit;
 pub use idempotency::Idempotency;
 pub use log::{Entry, Log};

@@ -121,6 +121,12 @@ impl Calls {
         text.starts_with('{') && text.ends_with('}') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
     }
 
+    /// Whether `text` is all that a call has already, said once more.
+    pub(super) fn repeats(&self, index: usize, text: &str) -> bool {
+        let (text, known) = (text.trim_ascii(), self.open[index].text.trim_ascii());
+        !text.is_empty() && text == known && self.is_whole(index)
+    }
+
     /// Whether a call was ended.
     pub(super) fn is_ended(&self, index: usize) -> bool {
         self.open[index].ended

@@ -1,9 +1,12 @@
 //! What a model streams back, and the turn it adds up to.
 
-use crate::message::{AssistantPart, FinishReason, ToolCall, Usage};
+use serde::{Deserialize, Serialize};
+
+use crate::message::{AssistantPart, FinishReason, ProviderPart, ToolCall, Usage};
 
 /// One piece of a model's turn.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Delta {
     /// More text for the person.
@@ -33,6 +36,8 @@ pub enum Delta {
         /// Which call of this turn.
         index: usize,
     },
+    /// What a tool did that the provider executes.
+    Provider(ProviderPart),
     /// Tokens used by this turn so far; a later one replaces an earlier one.
     Usage(Usage),
     /// The turn ended, and why. The last delta.
@@ -78,6 +83,7 @@ impl Turn {
                 }
             }
             Delta::CallEnd { .. } => {}
+            Delta::Provider(part) => self.content.push(AssistantPart::Provider(part)),
             Delta::Usage(usage) => self.usage = usage,
             Delta::Finish(reason) => self.finish = Some(reason),
         }

@@ -2,6 +2,8 @@
 
 use std::{error, fmt, time::Duration};
 
+use serde::{Deserialize, Serialize};
+
 /// A turn that failed.
 #[derive(Debug)]
 pub struct ModelError {
@@ -12,7 +14,8 @@ pub struct ModelError {
 }
 
 /// The kind of a [`ModelError`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ModelErrorKind {
     /// The model is not configured: a missing key, a wrong address.

@@ -49,6 +49,11 @@ pub trait Model: Send + Sync {
     /// The model's name, for logs.
     fn name(&self) -> &str;
 
+    /// Whose model it is, for traces: a well-known value of OpenTelemetry's `gen_ai.provider.name`, where there is one.
+    fn provider(&self) -> Option<&str> {
+        None
+    }
+
     /// Produces one turn. The stream ends after [`Delta::Finish`] or after the first error; a stream that ends without
     /// either was cut off, and nothing of its calls is executed.
     ///
@@ -61,6 +66,10 @@ impl<M: Model + ?Sized> Model for Arc<M> {
         (**self).name()
     }
 
+    fn provider(&self) -> Option<&str> {
+        (**self).provider()
+    }
+
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
         (**self).stream(request)
     }
@@ -69,6 +78,10 @@ impl<M: Model + ?Sized> Model for Arc<M> {
 impl<M: Model + ?Sized> Model for Box<M> {
     fn name(&self) -> &str {
         (**self).name()
+    }
+
+    fn provider(&self) -> Option<&str> {
+        (**self).provider()
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {

@@ -1,5 +1,7 @@
 //! What a model is asked.
 
+use serde::Serialize;
+
 use crate::message::Message;
 use crate::toolset::ToolList;
 
@@ -39,7 +41,8 @@ impl<'a> Request<'a> {
 }
 
 /// Whether a model may, must or must not call a tool.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolChoice {
     /// The model decides.
@@ -54,7 +57,7 @@ pub enum ToolChoice {
 }
 
 /// Sampling and size of one turn; `None` leaves it to the provider.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Settings {
     /// The most tokens that the model may produce.
     pub max_tokens: Option<u32>,

@@ -73,6 +73,7 @@ impl Turn {
                     deltas.push(Delta::Reasoning(text));
                     deltas.extend(signature.map(Delta::ReasoningSignature));
                 }
+                AssistantPart::Provider(part) => deltas.push(Delta::Provider(part)),
                 AssistantPart::Call(call) => {
                     let index = calls.next().unwrap_or_default();
                     deltas.push(Delta::CallStart { index, id: call.id, name: call.name });

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::{Answer, CallId, CallResult, Decision, Grant, Obligation, ObligationId, Principal, Time};
-use crate::digest::Digest;
-use crate::tool::{Effect, Fingerprint, ToolSpec};
+use super::past::{Answered, ArgsRev, Decided, Past, StepRecord};
+use super::{CallId, CallResult, Grant, Obligation, ObligationId, Time};
+use crate::tool::{Effect, Fingerprint, ToolSpec, Touches};
 
 /// One call of a run: what the model asked for, what became of it, and why.
 #[derive(Debug)]
@@ -32,75 +31,8 @@ pub struct Call {
     /// What became of it so far.
     pub state: CallState,
     pub(super) arguments: ArgsRev,
+    pub(super) touches: Option<Arc<Touches>>,
     pub(super) past: Option<Box<Past>>,
-}
-
-/// What most calls do not have.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Past {
-    /// Arguments that were replaced.
-    pub(super) revisions: Vec<ArgsRev>,
-    /// How many obligations there were.
-    pub(super) obligations: u32,
-    /// The last of them whose decision replaced the arguments; none has the number 0.
-    #[serde(default)]
-    pub(super) edited: u32,
-    /// Whether the call was announced to whoever executes it outside.
-    #[serde(default)]
-    pub(super) handed_out: bool,
-    /// What was decided about them.
-    pub(super) decided: Vec<Decided>,
-    /// Questions of the tool, and their answers, in order.
-    pub(super) answers: Vec<Answered>,
-    /// Results of steps, in order.
-    pub(super) steps: Vec<StepRecord>,
-}
-
-/// A decision that was taken.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Decided {
-    pub(super) obligation: u32,
-    pub(super) decision: Decision,
-    pub(super) by: Principal,
-}
-
-/// A question that a tool asked, and what was answered.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Answered {
-    /// The digest of the question.
-    pub question: Digest,
-    /// The answer.
-    pub answer: Answer,
-}
-
-/// A step of a tool that is not taken twice: its name and its result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct StepRecord {
-    /// The name that the tool gave it.
-    pub name: String,
-    /// What came of it.
-    pub value: Value,
-}
-
-/// Arguments of a call, and who wrote them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ArgsRev {
-    /// The JSON text.
-    pub text: Arc<str>,
-    /// Its digest.
-    pub digest: Digest,
-    /// The person who wrote them in place of the model's; `None` for the model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<Principal>,
-}
-
-impl ArgsRev {
-    pub(super) fn new(text: Arc<str>, by: Option<Principal>) -> Self {
-        Self { digest: Digest::of(text.as_bytes()), text, by }
-    }
 }
 
 /// What a call's tool was when its arguments were accepted.
@@ -134,6 +66,9 @@ pub struct ToolRef {
     /// Whether its output may hold text of strangers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untrusted: bool,
+    /// Whether a start goes on where the one before was left.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resumable: bool,
     /// How often a failed call may be tried again.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retries: u32,
@@ -148,7 +83,7 @@ impl ToolRef {
         let traits = &spec.traits;
         Self {
             name: spec.name.clone(),
-            origin: None,
+            origin: traits.origin.clone(),
             fingerprint,
             version: traits.version.clone(),
             effect: traits.effect,
@@ -157,6 +92,7 @@ impl ToolRef {
             sequential: traits.sequential,
             eager: traits.eager,
             untrusted: traits.untrusted || traits.open_world,
+            resumable: traits.resumable,
             retries: traits.retries,
             migrate_from: traits.migrate_from.clone(),
         }
@@ -165,6 +101,11 @@ impl ToolRef {
     /// Whether a second start of one call does no harm.
     pub fn is_repeatable(&self) -> bool {
         self.idempotent || self.effect == Effect::ReadOnly
+    }
+
+    /// Whether a call that was lost with its process may start again by itself.
+    pub fn may_start_again(&self) -> bool {
+        self.resumable || self.is_repeatable()
     }
 
     /// Whether a call may start before the model's turn ends.

@@ -1,8 +1,13 @@
 //! What may happen to a run: the inputs of its state machine.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
-use super::{CallId, Inspection, ObligationId, Principal, Prompt, Question, Ruling, Time};
+use super::{
+    Author, CallId, Inspection, Obligation, ObligationId, Principal, Prompt, Question, Ruling, Spent, StopReason, Time,
+};
+use crate::feedback::Rejection;
 use crate::message::{AssistantPart, FinishReason, Usage};
 use crate::tool::{CallError, Output};
 
@@ -12,12 +17,18 @@ use crate::tool::{CallError, Output};
 pub enum Event {
     /// Somebody says something.
     Prompt(Prompt),
-    /// A run that stopped is to go on without a new prompt: the model is asked again.
+    /// A run that stopped, or was created with a conversation, is to go on without a new prompt: the model is asked.
     Continue {
         /// Who wants it.
         by: Principal,
         /// When.
         at: Time,
+    },
+    /// The model gets to see only these tools in the turn that it is asked for. Calls of others are answered as those of
+    /// tools that do not exist, whoever offers them later. To be told before the first of them.
+    Offered {
+        /// The names of the tools.
+        tools: Vec<String>,
     },
     /// A call of the turn that the model is still at is complete. Only calls of tools that may be early are told so.
     Called {
@@ -38,6 +49,8 @@ pub enum Event {
         finish: FinishReason,
         /// Tokens used.
         usage: Usage,
+        /// The model, where it is known.
+        model: Option<Arc<str>>,
         /// When.
         at: Time,
     },
@@ -45,6 +58,12 @@ pub enum Event {
     TurnFailed {
         /// How.
         error: String,
+        /// Whether it is worth asking again. The run does as long as it has retries left ([`Limits`](super::Limits)).
+        again: bool,
+        /// Tokens used, as far as the model had told.
+        usage: Usage,
+        /// The model, where it is known.
+        model: Option<Arc<str>>,
         /// When.
         at: Time,
     },
@@ -90,6 +109,21 @@ pub enum Event {
         /// When.
         at: Time,
     },
+    /// A started call is a run of its own, in which something waits for somebody.
+    AskedInside {
+        /// The call.
+        call: CallId,
+        /// Which start of it.
+        attempt: u32,
+        /// The tool of the call in there that waits.
+        tool: String,
+        /// What waits in there.
+        obligation: Box<Obligation>,
+        /// What was wrong with the decision that was given before.
+        feedback: Option<Box<Rejection>>,
+        /// When.
+        at: Time,
+    },
     /// A started call took a step that must not be taken twice.
     Stepped {
         /// The call.
@@ -100,6 +134,8 @@ pub enum Event {
         name: String,
         /// What came of it.
         value: Value,
+        /// What it used of the run's limits.
+        spent: Spent,
     },
     /// Time passed: whatever is over ends.
     Tick {
@@ -108,6 +144,34 @@ pub enum Event {
     },
     /// The process that drove the run is gone, and another takes over.
     Recover {
+        /// When.
+        at: Time,
+    },
+    /// A refused call was mended.
+    Repaired {
+        /// The call.
+        call: CallId,
+        /// The tool that it calls now, if that is another.
+        name: Option<String>,
+        /// All of the arguments.
+        arguments: String,
+        /// Who mended it.
+        by: Author,
+        /// Tokens that were used for it.
+        usage: Usage,
+    },
+    /// Somebody wants the run to stop when its step has ended.
+    StopRequested {
+        /// Who says so.
+        by: Principal,
+        /// When.
+        at: Time,
+    },
+    /// The driver does not want the run to go on: its time is over, or what it was to come to is reached. What goes on
+    /// ends, as when it is cancelled, and the run stops for this reason; a prompt that waits is taken then.
+    Stop {
+        /// Why.
+        reason: StopReason,
         /// When.
         at: Time,
     },

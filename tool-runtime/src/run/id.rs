@@ -1,8 +1,10 @@
 //! The names of things in a run.
 
-use std::{borrow::Borrow, fmt, str::FromStr, sync::Arc};
+use std::{borrow::Borrow, collections::HashSet, fmt, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
+
+use super::Run;
 
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident) => {
@@ -64,6 +66,52 @@ impl CallId {
     #[cfg(feature = "agent")]
     pub(crate) fn shared(&self) -> Arc<str> {
         Arc::clone(&self.0)
+    }
+}
+
+/// Ids of calls that are not in their run yet: [`Run::mint`](super::Run::mint) gives none of them again.
+#[derive(Debug, Default)]
+pub struct Minted(HashSet<CallId, foldhash::fast::RandomState>);
+
+impl Minted {
+    /// Adds one.
+    pub fn insert(&mut self, id: CallId) {
+        self.0.insert(id);
+    }
+
+    /// Takes one away, because the run knows it now.
+    pub fn remove(&mut self, id: &CallId) {
+        self.0.remove(id);
+    }
+
+    pub(super) fn contains(&self, id: &str) -> bool {
+        self.0.contains(id)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl Run {
+    /// The id of a call that is not in the run yet, if the provider calls it `provider_id`: that, where it is usable and
+    /// new in this run. `others` are the ids of calls of the turn that come before it, and are not in the run either.
+    pub fn mint(&self, provider_id: &str, others: &Minted) -> CallId {
+        let is_taken = |id: &str| self.index.contains_key(id) || others.contains(id);
+        let usable = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let is_usable = (1..=64).contains(&provider_id.len()) && provider_id.chars().all(usable);
+        if is_usable && !is_taken(provider_id) {
+            return provider_id.into();
+        }
+        let base = if is_usable { &provider_id[..provider_id.len().min(50)] } else { "call" };
+        let mut number = self.calls.len() + others.len() + 1;
+        loop {
+            let id = format!("{base}_{number}");
+            if !is_taken(&id) {
+                return id.into();
+            }
+            number += 1;
+        }
     }
 }
 

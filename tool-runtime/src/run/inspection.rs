@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{CallId, CallResult, Decision, ObligationId, Pattern, Principal, Shown, ToolRef};
+use super::{Author, CallId, CallResult, Decision, ObligationId, Pattern, Principal, Shown, ToolRef};
 use crate::digest::Digest;
-use crate::tool::{Fingerprint, Output};
+use crate::tool::{Fingerprint, Output, Touches};
 use crate::toolset::Verdict;
+#[cfg(feature = "agent")]
+use crate::{feedback::Rejection, message::Part};
 
 /// What was found when a call's arguments were looked at, for [`Event::Inspected`](super::Event::Inspected).
 ///
@@ -21,6 +23,8 @@ pub struct Inspection {
     pub(super) arguments: Digest,
     /// The arguments as the tool's validators changed them, where they did.
     pub(super) normalized: Option<Arc<str>>,
+    /// Who changed them last.
+    pub(super) author: Author,
     /// The tool that looked.
     pub(super) tool: Option<Fingerprint>,
     pub(super) finding: Finding,
@@ -28,6 +32,25 @@ pub struct Inspection {
 
 #[cfg(feature = "agent")]
 impl Inspection {
+    /// What the model would be told, where the call is refused because there is no such tool, or it does not take the
+    /// arguments.
+    pub(crate) fn refused(&self, name: &str) -> Option<Vec<Part>> {
+        match &self.finding {
+            Finding::Ended(result @ (CallResult::Rejected { .. } | CallResult::NotAvailable { .. })) => {
+                Some(result.for_model(name, false))
+            }
+            _ => None,
+        }
+    }
+
+    /// What is wrong with the arguments, where that is why the call is refused.
+    pub(crate) fn rejection(&self) -> Option<&Rejection> {
+        match &self.finding {
+            Finding::Ended(CallResult::Rejected { feedback }) => Some(feedback),
+            _ => None,
+        }
+    }
+
     /// What nobody is told of why the call is refused, for the log.
     pub(crate) fn cause(&self) -> Option<String> {
         match &self.finding {
@@ -52,6 +75,8 @@ pub(super) enum Finding {
 pub(super) struct Accepted {
     pub(super) tool: Arc<ToolRef>,
     pub(super) verdict: Verdict,
+    /// What the call reads and writes, where the tool says so.
+    pub(super) touches: Option<Arc<Touches>>,
     /// There where somebody may have to decide.
     pub(super) view: Option<View>,
 }

@@ -1,22 +1,24 @@
 //! Looking at calls and decisions with the tools at hand.
 
 use std::{
+    collections::HashMap,
     fmt,
     sync::{Arc, OnceLock},
 };
 
 use serde_json::Value;
 
+use super::inside;
 use super::inspection::{Accepted, Finding, Inspection, Ruling, View};
-use super::reading::{Read, Reading, Taken};
+use super::reading::{Read, Reading, Refine, Taken};
 use super::{
-    Call, CallResult, Decision, ObligationId, ObligationKind, Pattern, Principal, Question, Refusal, Run, Shown,
-    ToolRef,
+    ArgsRev, Author, Call, CallResult, Decision, Obligation, ObligationId, ObligationKind, Pattern, Principal,
+    Question, Refusal, Run, Shown, Stage, ToolRef,
 };
 use crate::digest::Digest;
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::schema::Validator;
-use crate::tool::{CallError, Context, DynTool, Output, ToolSpec};
+use crate::tool::{CallError, Context, DynTool, ToolSpec};
 use crate::toolset::{Policy, Proposal, Toolset, Verdict, judge};
 
 /// A tool, and what a run goes by of it.
@@ -32,6 +34,7 @@ pub struct Inspector {
     policies: Vec<Arc<dyn Policy>>,
     offer: Option<Arc<Offer>>,
     deciders: Option<Arc<Deciders>>,
+    refine: Arc<HashMap<String, Arc<Refine>>>,
     refs: Arc<[OnceLock<Arc<ToolRef>>]>,
 }
 
@@ -39,13 +42,18 @@ impl Inspector {
     /// An inspector without policies of its own.
     pub fn new(tools: Toolset) -> Self {
         let refs = tools.iter().map(|_| OnceLock::new()).collect();
-        Self { tools, policies: Vec::new(), offer: None, deciders: None, refs }
+        Self { tools, policies: Vec::new(), offer: None, deciders: None, refine: Arc::default(), refs }
     }
 
     /// Adds a policy. Policies can only tighten.
     pub fn policy(mut self, policy: Arc<dyn Policy>) -> Self {
         self.policies.push(policy);
         self
+    }
+
+    /// Whether it has policies of its own.
+    pub fn has_policies(&self) -> bool {
+        !self.policies.is_empty()
     }
 
     /// Sets which calls may be allowed for the rest of a run, and which are like one another.
@@ -60,11 +68,19 @@ impl Inspector {
         self
     }
 
+    /// Refines arguments of the tool `name` that it has accepted.
+    #[cfg(feature = "agent")]
+    pub(crate) fn refine(mut self, name: String, refine: Arc<Refine>) -> Self {
+        Arc::make_mut(&mut self.refine).insert(name, refine);
+        self
+    }
+
     /// The same tools under the policies and with the offer and the deciders of `other`.
     pub fn rules_of(mut self, other: &Self) -> Self {
         self.policies = other.policies.clone();
         self.offer = other.offer.clone();
         self.deciders = other.deciders.clone();
+        self.refine = Arc::clone(&other.refine);
         self
     }
 
@@ -93,7 +109,10 @@ impl Inspector {
 
     /// Lets the tool of a call read its arguments.
     pub(crate) fn read(&self, call: &Call, cx: &Context) -> Reading {
-        Reading::begin(&self.tools, &call.name, &call.arguments().text, cx)
+        let refined = |revision: &ArgsRev| revision.author == Author::Refinement;
+        let is_new = call.stage() == Stage::Proposed && !call.revisions().iter().any(refined);
+        let refine = self.refine.get(&call.name).filter(|_| is_new && !refined(call.arguments()));
+        Reading::refined(&self.tools, &call.name, &call.arguments().text, cx, refine)
     }
 
     /// Looks at a call whose arguments were read.
@@ -117,7 +136,8 @@ impl Inspector {
         decision: Decision,
         cx: &Context,
     ) -> Result<Ruling, Refusal> {
-        let read = match run.call(&obligation.call).and_then(|call| self.read_edit(&call.name, &decision, cx)) {
+        let call = run.call(&obligation.call);
+        let read = match call.and_then(|call| self.read_edit(&call.name, call.obligation()?, &decision, cx)) {
             Some(reading) => Some(reading.done().await),
             None => None,
         };
@@ -125,9 +145,21 @@ impl Inspector {
     }
 
     /// Lets the tool of a call read the arguments that a decision gives it, if it gives any.
-    pub(crate) fn read_edit(&self, name: &str, decision: &Decision, cx: &Context) -> Option<Reading> {
+    pub(crate) fn read_edit(
+        &self,
+        name: &str,
+        open: &Obligation,
+        decision: &Decision,
+        cx: &Context,
+    ) -> Option<Reading> {
         let Decision::Edit { arguments } = decision else { return None };
-        Some(Reading::begin(&self.tools, name, &arguments.to_string().into(), cx))
+        let arguments = arguments.to_string().into();
+        if matches!(open.kind, ObligationKind::Inner { .. }) {
+            let tool = open.tool(&self.tools, name)?;
+            let own = Toolset::of(vec![Arc::clone(tool)]).ok()?;
+            return Some(Reading::begin(&own, tool.name(), &arguments, cx));
+        }
+        Some(Reading::begin(&self.tools, name, &arguments, cx))
     }
 
     /// Checks a decision; `read` is what the tool says of edited arguments.
@@ -143,13 +175,18 @@ impl Inspector {
         let call = run.call(&obligation.call);
         if let (Some(open), Some(call)) = (run.obligation(obligation), call) {
             match &decision {
+                decision if matches!(open.kind, ObligationKind::Inner { .. }) => {
+                    inside::judge(open, open.tool(&self.tools, &call.name), decision, read)?;
+                }
                 Decision::Edit { .. } => {
                     inspection = read.map(|read| {
                         let digest = Digest::of(read.text.as_bytes());
                         self.look(run, call, read, digest, cx)
                     });
                 }
-                Decision::Respond { output: given } => output = Some(self.output(&call.name, given)?),
+                Decision::Respond { output: given } => {
+                    output = Some(inside::output_of(&self.tools, &call.name, given)?);
+                }
                 Decision::Answer { value } => {
                     if let ObligationKind::Answer { question } = &open.kind {
                         fits(question, value).map_err(|feedback| Refusal::Invalid { feedback })?;
@@ -165,29 +202,23 @@ impl Inspector {
         let Read { text, outcome } = read;
         let known = self.known(&call.name);
         let tool = known.map(|(tool, _)| tool.fingerprint);
-        let (mut normalized, finding) = match outcome {
-            Ok(Taken { needs_approval, normalized }) => {
-                let arguments = normalized.as_deref().unwrap_or(&text);
-                (normalized.clone(), self.find(run, known, arguments, needs_approval, cx))
+        let (mut normalized, author, finding) = match outcome {
+            Ok(taken) => {
+                let arguments = taken.normalized.as_deref().unwrap_or(&text);
+                let finding = self.find(run, known, arguments, &taken, cx);
+                (taken.normalized, taken.author, finding)
             }
-            Err(error) => (None, Finding::Ended(refused(error))),
+            Err(error) => (None, Author::Validators, Finding::Ended(refused(error))),
         };
         normalized = normalized.filter(|_| matches!(finding, Finding::Accepted(_)));
-        Inspection { call: call.id.clone(), text, arguments: digest, normalized, tool, finding }
+        Inspection { call: call.id.clone(), text, arguments: digest, normalized, author, tool, finding }
     }
 
-    fn find(
-        &self,
-        run: &Run,
-        known: Option<Known<'_>>,
-        arguments: &str,
-        needs_approval: bool,
-        cx: &Context,
-    ) -> Finding {
+    fn find(&self, run: &Run, known: Option<Known<'_>>, arguments: &str, taken: &Taken, cx: &Context) -> Finding {
         let Some((tool, known)) = known else {
             return Finding::Ended(CallResult::NotAvailable { suggestion: None });
         };
-        let mut verdict = if needs_approval { Verdict::Ask } else { Verdict::Allow };
+        let mut verdict = if taken.needs_approval { Verdict::Ask } else { Verdict::Allow };
         let spec = known.spec();
         for policy in &self.policies {
             verdict = verdict.and(judge(&**policy, &Proposal { spec, arguments, cx }));
@@ -204,21 +235,7 @@ impl Inspector {
                 Err(feedback) => return Finding::Ended(CallResult::Rejected { feedback }),
             }
         }
-        Finding::Accepted(Box::new(Accepted { tool: Arc::clone(tool), verdict, view }))
-    }
-
-    /// Reads an output that a person or a client gave.
-    fn output(&self, name: &str, given: &Value) -> Result<Output, Refusal> {
-        let Some(tool) = self.tools.get(name) else { return Err(Refusal::ToolChanged) };
-        if tool.spec().traits.external {
-            return self.tools.answer(name, &given.to_string()).map_err(|error| match error {
-                CallError::Rejected(feedback) => Refusal::Invalid { feedback },
-                _ => Refusal::ToolChanged,
-            });
-        }
-        let wrong = |feedback| Refusal::Invalid { feedback };
-        check_output(tool, given).map_err(wrong)?;
-        Output::json(given).map_err(|failure| wrong(invalid(failure.for_log())))
+        Finding::Accepted(Box::new(Accepted { tool: Arc::clone(tool), verdict, touches: taken.touches.clone(), view }))
     }
 }
 
@@ -233,13 +250,13 @@ fn refused(error: CallError) -> CallResult {
     }
 }
 
-fn check_output(tool: &Arc<dyn DynTool>, given: &Value) -> Result<(), Rejection> {
+pub(super) fn check_output(tool: &Arc<dyn DynTool>, given: &Value) -> Result<(), Rejection> {
     let Some(schema) = &tool.spec().output else { return Ok(()) };
     let Ok(validator) = Validator::compile(schema.neutral()) else { return Ok(()) };
     check(&validator, given)
 }
 
-fn fits(question: &Question, value: &Value) -> Result<(), Rejection> {
+pub(super) fn fits(question: &Question, value: &Value) -> Result<(), Rejection> {
     let Some(schema) = &question.schema else { return Ok(()) };
     check(&Validator::compile(schema).map_err(|error| invalid(error.to_string()))?, value)
 }
@@ -249,7 +266,7 @@ fn check(validator: &Validator, value: &Value) -> Result<(), Rejection> {
     if problems.is_empty() { Ok(()) } else { Err(Rejection::new(problems)) }
 }
 
-fn invalid(reason: impl Into<String>) -> Rejection {
+pub(super) fn invalid(reason: impl Into<String>) -> Rejection {
     Rejection::one(Problem::new("", ProblemKind::Invalid, reason))
 }
 

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Allowance, Answer, CallId, CallResult, Decision, GrantedBy, Obligation, ObligationId, Principal, RunId, RunOptions,
-    StopReason, Time, ToolRef,
+    Allowance, Answer, Author, CallId, CallResult, Decision, GrantedBy, Obligation, ObligationId, Principal, Prompt,
+    RunId, RunOptions, Said, Spent, StopReason, Time, ToolRef, TurnPart,
 };
 use crate::digest::Digest;
-use crate::message::{AssistantPart, FinishReason, Message, Part, Usage};
-use crate::tool::Fingerprint;
+use crate::message::{FinishReason, Message, Usage};
+use crate::tool::{Fingerprint, Touches};
 
 /// One thing that happened in a run. The log of a run is all there is to it: [`Run::fold`](super::Run::fold) makes the
 /// run of it, in any process.
@@ -33,6 +33,15 @@ pub enum LogEvent {
         /// When.
         at: Time,
     },
+    /// The conversation before the run is that of another, up to one of its prompts. Only behind the creation.
+    Branched {
+        /// The other.
+        of: RunId,
+        /// Where the prompts of that conversation are.
+        prompts: Vec<Said>,
+        /// Tools whose outputs hold text of strangers, and may be in it.
+        taint: Vec<String>,
+    },
     /// Somebody said something while the run was busy; it waits.
     Queued {
         /// The prompt.
@@ -50,6 +59,11 @@ pub enum LogEvent {
     TurnStarted {
         /// When.
         at: Time,
+    },
+    /// In this turn the model gets to see no other tools than these.
+    Offered {
+        /// Their names.
+        tools: Vec<String>,
     },
     /// The model asked for a call, whose arguments are complete.
     Called {
@@ -71,6 +85,9 @@ pub enum LogEvent {
         /// Tokens used.
         #[serde(default)]
         usage: Usage,
+        /// The model, where it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<Arc<str>>,
         /// When.
         at: Time,
     },
@@ -80,15 +97,46 @@ pub enum LogEvent {
         error: String,
         /// Whether the model is asked again when the calls have ended.
         again: bool,
+        /// Tokens used, as far as they are known.
+        #[serde(default, skip_serializing_if = "is_unused")]
+        usage: Usage,
+        /// The model, where it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<Arc<str>>,
         /// When.
         at: Time,
     },
-    /// The validators of a call's tool understood its arguments otherwise than they were written. Comes before `Checked`.
+    /// The validators of a call's tool understood its arguments otherwise than they were written, or the application refined
+    /// them. Comes before `Checked`.
     Normalized {
         /// The call.
         call: CallId,
         /// All of the arguments, as they are understood.
         arguments: Arc<str>,
+        /// Who changed them last.
+        #[serde(default = "Author::validators", skip_serializing_if = "Author::is_validators")]
+        by: Author,
+    },
+    /// A call that could not run as it was written was mended; it is looked at anew.
+    Repaired {
+        /// The call.
+        call: CallId,
+        /// The tool that it calls now.
+        name: String,
+        /// All of the arguments.
+        arguments: Arc<str>,
+        /// Who mended it.
+        by: Author,
+        /// Tokens that were used for it.
+        #[serde(default)]
+        usage: Usage,
+    },
+    /// Somebody wants the run to stop when its step has ended.
+    StopRequested {
+        /// Who.
+        by: Principal,
+        /// When.
+        at: Time,
     },
     /// A call's tool accepted its arguments.
     Checked {
@@ -98,6 +146,9 @@ pub enum LogEvent {
         tool: Arc<ToolRef>,
         /// The digest of the arguments.
         arguments: Digest,
+        /// What the call reads and writes, where its tool says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        touches: Option<Arc<Touches>>,
     },
     /// A call waits for somebody.
     Opened {
@@ -125,6 +176,9 @@ pub enum LogEvent {
         arguments: Arc<str>,
         /// Who.
         by: Principal,
+        /// What the call reads and writes with them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        touches: Option<Arc<Touches>>,
     },
     /// A question of a tool was answered.
     Answered {
@@ -172,6 +226,9 @@ pub enum LogEvent {
         name: String,
         /// What came of it.
         value: Value,
+        /// What it used of the run's limits.
+        #[serde(default, skip_serializing_if = "Spent::is_nothing")]
+        spent: Spent,
     },
     /// The process that ran a call is gone.
     Lost {
@@ -208,46 +265,8 @@ pub enum LogEvent {
     },
 }
 
-/// Something that somebody said to a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Prompt {
-    /// Text and images.
-    pub content: Vec<Part>,
-    /// Who said it.
-    pub by: Principal,
-    /// When.
-    pub at: Time,
-    /// The tool that ends the run when a call of it succeeds: how a typed answer is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<String>,
-}
-
-impl Prompt {
-    /// A prompt of `content`.
-    pub fn new(content: Vec<Part>, by: Principal, at: Time) -> Self {
-        Self { content, by, at, until: None }
-    }
-
-    /// The same, answered by a successful call of the tool `name`.
-    pub fn until(mut self, name: impl Into<String>) -> Self {
-        self.until = Some(name.into());
-        self
-    }
-}
-
-/// A piece of a model's turn in the log.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-#[non_exhaustive]
-pub enum TurnPart {
-    /// A call, logged before.
-    Call {
-        /// Its id.
-        call: CallId,
-    },
-    /// Text or reasoning.
-    Said(AssistantPart),
+fn is_unused(usage: &Usage) -> bool {
+    *usage == Usage::default()
 }
 
 /// An event that an earlier one of the log contradicts, or whose run it is not.

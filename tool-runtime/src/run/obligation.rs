@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{ObligationId, Principal, Question, Shown, Time};
+use crate::digest::Digest;
+use crate::feedback::Rejection;
 use crate::tool::{Fingerprint, Tool};
 
 /// What a call waits for.
@@ -47,6 +49,58 @@ pub enum ObligationKind {
     /// The call was started, and nobody knows what came of it. Decisions: approve (start it again), respond (it was done,
     /// this came of it), fail (it was not, or went wrong), deny (leave it).
     Reconcile,
+    /// The call is a run of its own, of an agent that is a tool, and something in there waits for somebody. Decisions: those
+    /// that the inner obligation takes.
+    Inner {
+        /// The tool of the inner call that waits.
+        tool: String,
+        /// What waits in there. Its id is one of the inner run.
+        obligation: Box<Obligation>,
+        /// What was wrong with the decision that was given before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        feedback: Option<Box<Rejection>>,
+    },
+}
+
+impl Obligation {
+    /// What an answer to something inside of a call is bound to.
+    pub(crate) fn digest(&self) -> Digest {
+        Digest::of(serde_json::to_vec(&(&self.id, &self.kind, &self.shown)).unwrap_or_default())
+    }
+}
+
+impl ObligationKind {
+    /// The kind's name, as it is stored.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Approval { .. } => "approval",
+            Self::Answer { .. } => "answer",
+            Self::External => "external",
+            Self::Reconcile => "reconcile",
+            Self::Inner { .. } => "inner",
+        }
+    }
+
+    /// What can be decided about it; of something inside of a call, what can be decided there.
+    pub(super) fn possible(&self) -> &'static str {
+        match self {
+            Self::Approval { .. } => "approve, edit, deny, respond",
+            Self::Answer { question } if question.schema.is_none() => "approve, deny",
+            Self::Answer { .. } => "answer, deny",
+            Self::External => "respond, fail, deny",
+            Self::Reconcile => "approve, respond, fail, deny",
+            Self::Inner { obligation, .. } => obligation.kind.possible(),
+        }
+    }
+
+    /// Whether it takes such a decision.
+    pub(super) fn takes(&self, decision: &Decision) -> bool {
+        match self {
+            Self::Inner { obligation, .. } => obligation.kind.takes(decision),
+            Self::Approval { offer: Some(_) } if *decision == Decision::ApproveForRun => true,
+            kind => kind.possible().split(", ").any(|verb| verb == decision.verb()),
+        }
+    }
 }
 
 /// What somebody decides about an obligation. `I` is the tool's input, `O` its output.
@@ -122,7 +176,8 @@ impl<I, O> Decision<I, O> {
         Self::Deny { reason: Some(reason.into()) }
     }
 
-    pub(super) fn verb(&self) -> &'static str {
+    /// What is decided, as a word or two.
+    pub fn verb(&self) -> &'static str {
         match self {
             Self::Approve => "approve",
             Self::ApproveForRun => "approve for this run",

@@ -17,8 +17,15 @@ pub struct Limits {
     pub calls: u32,
     /// Calls that wait for somebody at one time.
     pub open: u32,
-    /// Tries again of failed calls, in the whole run.
+    /// Tries again of failed calls and of failed turns of the model, in the whole run.
     pub retries: u32,
+    /// Tokens that the model may use after one prompt, or after somebody lets a stopped run go on, asked and answered
+    /// together; `None` for any number. Looked at between turns, so the last turn may be over it.
+    pub tokens: Option<u64>,
+    /// Milliseconds that the run may work after one prompt, or after somebody lets it go on; `None` for any time. The time
+    /// in which it waits for somebody is not counted. Whoever drives the run keeps it ([`Event::Stop`](super::Event::Stop)),
+    /// and begins anew in another process.
+    pub time: Option<u64>,
     /// Bytes of the arguments of one call.
     pub argument_bytes: usize,
     /// How deep arguments may be nested.
@@ -38,6 +45,8 @@ impl Default for Limits {
             calls: 4096,
             open: 256,
             retries: 64,
+            tokens: None,
+            time: None,
             argument_bytes: 4 * 1024 * 1024,
             depth: 127,
             bytes: 256 * 1024 * 1024,

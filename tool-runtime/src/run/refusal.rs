@@ -11,6 +11,8 @@ use crate::feedback::Rejection;
 pub enum Refusal {
     /// The run is busy, and takes no prompt.
     Busy,
+    /// Nothing goes on in the run that could be steered.
+    Idle,
     /// The run has nothing to go on with: it was not stopped.
     NotStopped,
     /// This principal may not do that in this run.
@@ -67,6 +69,7 @@ impl fmt::Display for Refusal {
             Self::Busy => {
                 out.write_str("the run is busy; decide about what waits, or cancel it, before the next prompt")
             }
+            Self::Idle => out.write_str("nothing goes on in the run; prompt it"),
             Self::NotStopped => out.write_str("the run was not stopped; prompt it"),
             Self::Forbidden => out.write_str("this principal may not decide here"),
             Self::Unknown { obligation } => {

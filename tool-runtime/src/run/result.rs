@@ -134,6 +134,25 @@ impl CallResult {
         matches!(self, Self::Succeeded { .. } | Self::Responded { .. })
     }
 
+    /// How it ended, as a word: what the serde form calls it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Succeeded { .. } => "succeeded",
+            Self::Failed { .. } => "failed",
+            Self::Rejected { .. } => "rejected",
+            Self::PolicyDenied { .. } => "policy_denied",
+            Self::Denied { .. } => "denied",
+            Self::Responded { .. } => "responded",
+            Self::Expired => "expired",
+            Self::Superseded { .. } => "superseded",
+            Self::Cancelled => "cancelled",
+            Self::TimedOut { .. } => "timed_out",
+            Self::Interrupted { .. } => "interrupted",
+            Self::NotAvailable { .. } => "not_available",
+            Self::OverBudget { .. } => "over_budget",
+        }
+    }
+
     /// The output, where there is one.
     pub fn output(&self) -> Option<&Output> {
         match self {

@@ -20,6 +20,9 @@ pub struct Shown {
     /// The tool's name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// Where the tool comes from, if not from this program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
     /// What the tool does to the world.
     pub effect: Effect,
     /// The question of the declaration, with the arguments in their places.
@@ -43,6 +46,7 @@ impl Shown {
         Ok(Self {
             tool: one_line(&spec.name),
             title: spec.title.as_deref().map(one_line),
+            origin: spec.traits.origin.as_deref().map(one_line),
             effect: spec.traits.effect,
             challenge: spec.challenge(&written).as_deref().map(one_line),
             arguments: spec.with_defaults(arguments)?,
@@ -58,6 +62,7 @@ impl Shown {
         Self {
             tool: one_line(&call.name),
             title: None,
+            origin: call.tool.as_ref().and_then(|tool| tool.origin.as_deref()).map(one_line),
             effect: call.tool.as_ref().map_or(Effect::default(), |tool| tool.effect),
             challenge: None,
             lines: arguments.as_object().into_iter().flatten().map(line).collect(),

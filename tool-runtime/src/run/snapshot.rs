@@ -3,18 +3,19 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::call::Past;
 use super::fold::as_u32;
+use super::past::Past;
 use super::record::{self, RecordError};
 use super::state::{Activity, STAGES};
 use super::{
     Allowance, ArgsRev, Call, CallId, CallResult, CallState, Corrupt, Grant, GrantedBy, Obligation, Principal, Prompt,
-    Run, RunId, RunOptions, Time, ToolRef,
+    Run, RunId, RunOptions, Said, Time, ToolRef, TurnUsage,
 };
 use crate::digest::Digest;
 use crate::message::{Message, Usage};
-use crate::tool::Fingerprint;
+use crate::tool::{Fingerprint, Touches};
 
 /// More than this, no call has waited for: its limits are far below.
 const MOST_OBLIGATIONS: u32 = 1 << 20;
@@ -26,6 +27,8 @@ struct Frozen<M> {
     options: RunOptions,
     rev: u64,
     messages: M,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    prompts: Vec<Said>,
     bytes: u64,
     calls: Vec<FrozenCall>,
     /// Ids of calls of the conversation before the run.
@@ -34,10 +37,20 @@ struct Frozen<M> {
     turn: u32,
     steps: u32,
     usage: Usage,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    turns: Vec<TurnUsage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    offered: Option<Vec<String>>,
     activity: Activity,
     first: u32,
     retries: u32,
+    #[serde(default)]
+    inner_calls: u32,
     until: Option<String>,
+    #[serde(default)]
+    stopping: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    answer: Option<Arc<Value>>,
     queue: Vec<Prompt>,
     allowances: Vec<Allowance>,
     taint: Vec<String>,
@@ -55,6 +68,8 @@ struct FrozenCall {
     retries: u32,
     state: FrozenState,
     arguments: ArgsRev,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    touches: Option<Arc<Touches>>,
     past: Option<Past>,
 }
 
@@ -78,16 +93,22 @@ impl Run {
             options: self.options,
             rev: self.rev,
             messages: &self.messages,
+            prompts: self.prompts.clone(),
             bytes: self.bytes,
             calls: self.calls.iter().map(freeze).collect(),
             reserved: self.index.iter().filter(|(_, at)| **at == u32::MAX).map(|(id, _)| id.clone()).collect(),
             turn: self.turn,
             steps: self.steps,
             usage: self.usage,
+            turns: self.turns.clone(),
+            offered: self.offered.clone(),
             activity: self.activity.clone(),
             first: self.first,
             retries: self.retries,
+            inner_calls: self.inner_calls,
             until: self.until.clone(),
+            stopping: self.stopping,
+            answer: self.answer.clone(),
             queue: self.queue.clone(),
             allowances: self.allowances.clone(),
             taint: self.taint.clone(),
@@ -107,19 +128,25 @@ impl Run {
             options: frozen.options,
             rev,
             messages: frozen.messages,
+            prompts: frozen.prompts,
             bytes: frozen.bytes,
             calls: Vec::with_capacity(frozen.calls.len()),
             index: frozen.reserved.into_iter().map(|id| (id, u32::MAX)).collect(),
             turn: frozen.turn,
             steps: frozen.steps,
             usage: frozen.usage,
+            turns: frozen.turns,
+            offered: frozen.offered,
             activity: frozen.activity,
             first: frozen.first,
             passed: frozen.first,
             recent: frozen.first,
             stages: [0; STAGES],
             retries: frozen.retries,
+            inner_calls: frozen.inner_calls,
             until: frozen.until,
+            stopping: frozen.stopping,
+            answer: frozen.answer,
             queue: frozen.queue,
             allowances: frozen.allowances,
             taint: frozen.taint,
@@ -193,6 +220,7 @@ fn freeze(call: &Call) -> FrozenCall {
         retries: call.retries,
         state,
         arguments: call.arguments.clone(),
+        touches: call.touches.clone(),
         past,
     }
 }
@@ -220,6 +248,7 @@ fn thaw(frozen: FrozenCall, run: &RunId) -> Call {
         retries: frozen.retries,
         state,
         arguments: frozen.arguments,
+        touches: frozen.touches,
         past: frozen.past.map(Box::new),
     }
 }

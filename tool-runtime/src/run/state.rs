@@ -1,14 +1,16 @@
 //! A run: what its log adds up to.
 
-use std::{collections::HashMap, ops::Range};
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
-use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+pub(super) use super::phase::{Activity, TurnEnd};
 use super::{
-    Allowance, Call, CallId, CallState, Obligation, ObligationId, OnTaint, Principal, Prompt, RunId, RunOptions, Stage,
-    Time, ToolRef,
+    Allowance, Call, CallId, CallState, Obligation, ObligationId, OnTaint, Principal, Prompt, RunId, RunOptions, Said,
+    Stage, Time, ToolRef,
 };
-use crate::message::{AssistantPart, FinishReason, Message, Usage};
+use super::{Phase, TurnUsage};
+use crate::message::{AssistantPart, Message, Usage};
 use crate::tool::Effect;
 use crate::toolset::Verdict;
 
@@ -20,12 +22,17 @@ pub struct Run {
     pub(super) options: RunOptions,
     pub(super) rev: u64,
     pub(super) messages: Vec<Message>,
+    pub(super) prompts: Vec<Said>,
     pub(super) bytes: u64,
     pub(super) calls: Vec<Call>,
     pub(super) index: HashMap<CallId, u32, foldhash::fast::RandomState>,
     pub(super) turn: u32,
     pub(super) steps: u32,
     pub(super) usage: Usage,
+    /// What each turn used since the run was last prompted or continued.
+    pub(super) turns: Vec<TurnUsage>,
+    /// The tools on offer in the turn at hand; all, if it is not said.
+    pub(super) offered: Option<Vec<String>>,
     pub(super) activity: Activity,
     /// The calls of the turn at hand begin here.
     pub(super) first: u32,
@@ -35,79 +42,18 @@ pub struct Run {
     pub(super) recent: u32,
     pub(super) stages: [u32; STAGES],
     pub(super) retries: u32,
+    /// Calls of runs inside of calls.
+    pub(super) inner_calls: u32,
     pub(super) until: Option<String>,
+    /// Whether it is to stop when its step has ended.
+    pub(super) stopping: bool,
+    pub(super) answer: Option<Arc<Value>>,
     pub(super) queue: Vec<Prompt>,
     pub(super) allowances: Vec<Allowance>,
     pub(super) taint: Vec<String>,
 }
 
 pub(super) const STAGES: usize = 6;
-
-/// What the run is at.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Activity {
-    /// Nothing was asked yet.
-    Idle,
-    /// The next event starts a turn: a prompt was taken.
-    Prompted,
-    /// The model is asked.
-    Generating,
-    /// The turn's calls are dealt with.
-    Acting(TurnEnd),
-    Finished,
-    Stopped(StopReason),
-}
-
-/// How the turn at hand ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum TurnEnd {
-    Safe,
-    /// The run stops when the calls have ended.
-    Cut(FinishReason),
-    /// The same, because the model failed.
-    Failed(String),
-    /// The model is asked again when the calls have ended.
-    Again,
-}
-
-/// What a run is at.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Phase {
-    /// It waits for its first prompt.
-    Idle,
-    /// The model is asked.
-    Generating,
-    /// Calls are looked at, or run.
-    Acting,
-    /// Nothing can go on before somebody decides.
-    Suspended,
-    /// The model had no more calls to make. It can be prompted again.
-    Finished,
-    /// It was stopped. It can be prompted again.
-    Stopped(StopReason),
-}
-
-/// Why a run was stopped.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum StopReason {
-    /// The model wanted to go on, and had used all its steps.
-    StepLimit,
-    /// The model's turn was cut.
-    Cut(FinishReason),
-    /// The model failed.
-    ModelFailed(String),
-    /// Somebody denied a call, and [`OnDeny::StopTurn`](super::OnDeny::StopTurn) holds.
-    Denied,
-    /// Somebody cancelled it.
-    Cancelled,
-    /// A limit on the whole run was reached.
-    OverBudget(String),
-}
 
 impl Run {
     /// The id.
@@ -133,6 +79,11 @@ impl Run {
     /// The conversation so far. The calls of the turn at hand are answered in it when all have ended.
     pub fn messages(&self) -> &[Message] {
         &self.messages
+    }
+
+    /// Where the prompts are among the messages, oldest first.
+    pub fn prompts(&self) -> &[Said] {
+        &self.prompts
     }
 
     /// All calls, oldest first.
@@ -193,6 +144,26 @@ impl Run {
         self.usage
     }
 
+    /// What each turn used since the run was last prompted or continued.
+    pub fn turns(&self) -> &[TurnUsage] {
+        &self.turns
+    }
+
+    /// Tries again of failed calls and turns, in the whole run.
+    pub fn retries(&self) -> u32 {
+        self.retries
+    }
+
+    /// Whether the model gets to see the tool `name` in the turn at hand, if the application has it.
+    pub fn offers(&self, name: &str) -> bool {
+        self.offered.as_ref().is_none_or(|offered| offered.iter().any(|tool| tool == name))
+    }
+
+    /// The tool that ends the run when a call of it succeeds, and the schema of its arguments if the run brings it along.
+    pub fn until(&self) -> Option<(&str, Option<&Arc<Value>>)> {
+        Some((self.until.as_deref()?, self.answer.as_ref()))
+    }
+
     /// Tools whose outputs hold text of strangers, and are in the conversation.
     pub fn taint(&self) -> &[String] {
         &self.taint
@@ -221,54 +192,8 @@ impl Run {
         last.into_iter().flatten().filter_map(text).collect()
     }
 
-    /// The id of a call that is not in the run yet, if the provider calls it `provider_id`: that, where it is usable and
-    /// new in this run. `others` are the ids of calls of the turn that come before it, and are not in the run either.
-    pub fn mint(&self, provider_id: &str, others: &[CallId]) -> CallId {
-        let is_taken = |id: &str| self.index.contains_key(id) || others.iter().any(|other| other.as_str() == id);
-        let usable = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        let is_usable = (1..=64).contains(&provider_id.len()) && provider_id.chars().all(usable);
-        if is_usable && !is_taken(provider_id) {
-            return provider_id.into();
-        }
-        let base = if is_usable { &provider_id[..provider_id.len().min(50)] } else { "call" };
-        let mut number = self.calls.len() + others.len() + 1;
-        loop {
-            let id = format!("{base}_{number}");
-            if !is_taken(&id) {
-                return id.into();
-            }
-            number += 1;
-        }
-    }
-
     pub(super) fn count(&self, stage: Stage) -> u32 {
         self.stages[stage as usize]
-    }
-
-    fn is_waiting(&self) -> bool {
-        let moving = [Stage::Proposed, Stage::Running, Stage::Unknown];
-        self.count(Stage::Open) > 0
-            && moving.iter().all(|stage| self.count(*stage) == 0)
-            && (self.count(Stage::Ready) == 0 || self.is_barred())
-    }
-
-    /// Whether every call that is ready has to wait for one that is open.
-    fn is_barred(&self) -> bool {
-        let mut is_first_unfinished = true;
-        for call in self.current().iter().filter(|call| call.stage() != Stage::Done) {
-            let alone = self.runs_alone(call);
-            match call.stage() {
-                Stage::Ready => return alone && !is_first_unfinished,
-                _ if alone => return true,
-                _ => is_first_unfinished = false,
-            }
-        }
-        true
-    }
-
-    /// Whether a call runs when those before it have ended, and those behind it wait.
-    pub(super) fn runs_alone(&self, call: &Call) -> bool {
-        self.options.execution == super::Execution::Sequential || call.tool.as_ref().is_some_and(|tool| tool.sequential)
     }
 
     /// The verdict about a call of `tool`, with what the run itself adds to it.

@@ -1,66 +1,69 @@
 //! Approvals, edits and external calls, by a person at a terminal.
 
-use serde_json::Value;
-
 use super::{Terminal, edit};
 use crate::agent::{ApprovalRequest, Decision, ExternalCall};
 use crate::feedback::{Rejection, one_line};
-use crate::run::{ObligationKind, Shown};
-use crate::schema::Validator;
+use crate::run::{ObligationKind, Pattern, Shown};
 use crate::tool::{Effect, ToolSpec};
 
 /// Shows the call and asks: yes, no with a reason, edit, or, where that is offered, yes for the rest of the run.
 pub(super) async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> Decision {
+    let nobody = || Decision::deny("nobody answered");
+    let id = &request.obligation.id;
+    // What the person would allow: the call as it waits, or as it was edited.
     let mut arguments = request.arguments.clone();
+    let mut fits = true;
     if let Some(feedback) = &request.feedback {
         tell(terminal, feedback);
+        if let Some(refused) = terminal.last(id) {
+            (arguments, fits) = (refused, false);
+        }
     }
     show(terminal, &request.spec, &request.obligation.shown);
-    let mut fits = true;
-    let nobody = || Decision::deny("nobody answered");
-    let offer = match &request.obligation.kind {
-        ObligationKind::Approval { offer } => offer.as_ref(),
-        _ => None,
-    };
-    let question = match offer {
-        None => "Allow it? [y]es, [n]o, [e]dit: ".to_owned(),
-        Some(pattern) => {
-            let same =
-                pattern.0.iter().map(|(name, value)| format!("{} {}", one_line(name), one_line(&value.to_string())));
-            let same = same.collect::<Vec<_>>().join(", ");
-            let same = if same.is_empty() { String::new() } else { format!(" with {same}") };
-            format!("Allow it? [y]es, [a]lways in this run{same}, [n]o, [e]dit: ")
-        }
-    };
+    let question = question(request);
     loop {
         let Ok(Some(answer)) = terminal.ask(&question).await else { return nobody() };
+        let is_edited = arguments != request.arguments;
         match answer.trim().to_lowercase().as_str() {
-            "a" | "always" if offer.is_some() && arguments == request.arguments => return Decision::ApproveForRun,
-            "y" | "yes" if arguments == request.arguments => return Decision::Approve,
+            "a" | "always" if offer(request).is_some() && !is_edited => return Decision::ApproveForRun,
+            "y" | "yes" if !is_edited => return Decision::Approve,
             "y" | "yes" if !fits => terminal.say("Not with these arguments: please edit them again, or say no."),
-            "y" | "yes" => return Decision::Edit { arguments },
+            "y" | "yes" => return Decision::Edit { arguments: terminal.given(id, arguments) },
             "n" | "no" => return Decision::Deny { reason: reason(terminal).await },
-            "e" | "edit" => match edit::edit(terminal, &request.spec, &arguments).await {
-                Some(edited) => {
-                    arguments = edited;
-                    fits = match misfit(&request.spec, &arguments) {
-                        Some(rejection) => {
-                            tell(terminal, &rejection);
-                            false
+            "e" | "edit" => {
+                let Some(edited) = edit::edit(terminal, &request.spec, &arguments).await else { return nobody() };
+                fits = false;
+                arguments = edited;
+                match request.check(&arguments).await {
+                    Err(feedback) => tell(terminal, &feedback),
+                    Ok(shown) => {
+                        fits = true;
+                        if shown.arguments != arguments {
+                            terminal.say("  The tool makes this of it:");
                         }
-                        None => true,
-                    };
-                    if arguments == request.arguments {
-                        show(terminal, &request.spec, &request.obligation.shown);
-                    } else {
-                        lines(terminal, &request.spec, &written(&arguments));
+                        arguments = shown.arguments.clone();
+                        show(terminal, &request.spec, &shown);
                     }
                 }
-                None => return nobody(),
-            },
+            }
             _ => terminal.say("Please answer y, n or e."),
         }
     }
+}
+
+fn offer(request: &ApprovalRequest) -> Option<&Pattern> {
+    match &request.obligation.innermost().kind {
+        ObligationKind::Approval { offer } => offer.as_ref(),
+        _ => None,
+    }
+}
+
+fn question(request: &ApprovalRequest) -> String {
+    let Some(pattern) = offer(request) else { return "Allow it? [y]es, [n]o, [e]dit: ".to_owned() };
+    let same = pattern.0.iter().map(|(name, value)| format!("{} {}", one_line(name), one_line(&value.to_string())));
+    let same = same.collect::<Vec<_>>().join(", ");
+    let same = if same.is_empty() { String::new() } else { format!(" with {same}") };
+    format!("Allow it? [y]es, [a]lways in this run{same}, [n]o, [e]dit: ")
 }
 
 /// Asks why not.
@@ -76,26 +79,15 @@ pub(super) async fn execute(terminal: &Terminal, call: &ExternalCall) -> Option<
         None => lines(terminal, &call.spec, &call.written),
     }
     let schema = call.spec.output.as_ref().map(|schema| schema.neutral().clone()).unwrap_or_default();
-    edit::value(terminal, "answer", &schema).await.map(|value| value.to_string())
+    let last = call.feedback.as_ref().and_then(|_| terminal.last(&call.call_id));
+    let value = edit::value(terminal, "answer", &schema, last).await?;
+    Some(terminal.given(&call.call_id, value).to_string())
 }
 
 pub(super) fn tell(terminal: &Terminal, feedback: &Rejection) {
     for line in feedback.lines() {
         terminal.say(&format!("  ! {}", one_line(&line)));
     }
-}
-
-/// What is wrong with edited arguments as far as the schema tells. The tool itself is asked when they are approved; then
-/// they would have to be typed again.
-fn misfit(spec: &ToolSpec, arguments: &Value) -> Option<Rejection> {
-    let problems = Validator::compile(spec.input.neutral()).ok()?.problems(arguments, "");
-    (!problems.is_empty()).then(|| Rejection::new(problems))
-}
-
-/// Edited arguments as texts. They are used as they are, so there are no digits to be lost.
-fn written(arguments: &Value) -> Vec<(String, String)> {
-    let entries = arguments.as_object().into_iter().flatten();
-    entries.map(|(name, value)| (name.clone(), value.to_string())).collect()
 }
 
 /// The call as it waits, and what makes it doubtful.
@@ -118,6 +110,9 @@ fn lines(terminal: &Terminal, spec: &ToolSpec, written: &[(String, String)]) {
         Some(title) => format!("\n{} ({name}; {effect})", one_line(title)),
         None => format!("\n{name} ({effect})"),
     });
+    if let Some(origin) = &spec.traits.origin {
+        terminal.say(&format!("  from {}", one_line(origin)));
+    }
     if let Some(challenge) = spec.challenge(written) {
         terminal.say(&format!("  {}", one_line(&challenge)));
     }

@@ -14,10 +14,11 @@ pub(super) async fn answer(terminal: &Terminal, request: &QuestionRequest) -> De
         }
     }
     let Some(schema) = &request.question.schema else { return permit(terminal).await };
-    match edit::value(terminal, "answer", schema).await {
+    let last = request.feedback.as_ref().and_then(|_| terminal.last(&request.call_id));
+    match edit::value(terminal, "answer", schema, last).await {
         // Nothing was typed.
         Some(value) if value.is_null() => Decision::Deny { reason: None },
-        Some(value) => Decision::Answer { value },
+        Some(value) => Decision::Answer { value: terminal.given(&request.call_id, value) },
         None => Decision::deny("nobody answered"),
     }
 }
@@ -48,7 +49,7 @@ pub(super) async fn reconcile(terminal: &Terminal, request: &ApprovalRequest) ->
         match answer.trim().to_lowercase().as_str() {
             "d" | "done" => {
                 let schema = request.spec.output.as_ref().map(|schema| schema.neutral().clone()).unwrap_or_default();
-                match edit::value(terminal, "its output", &schema).await {
+                match edit::value(terminal, "its output", &schema, None).await {
                     Some(output) => return Decision::Respond { output },
                     None => return Decision::Deny { reason: None },
                 }

@@ -19,9 +19,16 @@ pub(super) async fn edit(terminal: &Terminal, spec: &ToolSpec, arguments: &Value
     Some(Value::Object(edited))
 }
 
-/// Asks for a value that `schema` describes. `None` when the input has ended.
-pub(super) async fn value(terminal: &Terminal, name: &str, schema: &Value) -> Option<Value> {
-    Questions { terminal, root: schema }.value(name, schema, None, 0).await
+/// Asks for a value that `schema` describes; an empty answer keeps what is in `current`. `None` when the input has ended.
+pub(super) async fn value(terminal: &Terminal, name: &str, schema: &Value, current: Option<Value>) -> Option<Value> {
+    let (questions, resolved) = (Questions { terminal, root: schema }, resolve(schema, schema));
+    match current {
+        Some(Value::Object(mut object)) if resolved["properties"].is_object() => {
+            entries(&questions, resolved, &mut object, 1).await?;
+            Some(Value::Object(object))
+        }
+        current => questions.value(name, schema, current.as_ref(), 0).await,
+    }
 }
 
 /// Who is asked, and where references lead.

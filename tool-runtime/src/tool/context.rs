@@ -8,9 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::Value;
-
-use super::{Cancellation, Journal, journal::Journals};
+use super::{Cancellation, Journal, Progress, journal::Journals};
 use crate::message::Message;
 
 /// What a tool may know about the call it works on. Cheap to clone.
@@ -44,24 +42,8 @@ struct Shared {
     principal: Option<String>,
     extensions: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     secrets: HashMap<String, Secret>,
-    messages: Arc<[Message]>,
+    messages: Arc<Vec<Message>>,
     taint: Arc<[String]>,
-}
-
-/// How far a tool has come.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Progress {
-    /// The call that reports.
-    pub call_id: String,
-    /// What is done, in the same unit as `total`.
-    pub done: f64,
-    /// What there is to do, where that is known.
-    pub total: Option<f64>,
-    /// What is being done, for a person.
-    pub message: Option<String>,
-    /// A preliminary output, for a user interface.
-    pub preliminary: Option<Value>,
 }
 
 /// A text that is not shown by `Debug`.
@@ -104,6 +86,12 @@ impl Context {
         &self.shared.messages
     }
 
+    /// The same, shared.
+    #[cfg(feature = "agent")]
+    pub(crate) fn shared_messages(&self) -> Arc<Vec<Message>> {
+        Arc::clone(&self.shared.messages)
+    }
+
     /// Tools whose outputs hold text of strangers, and are in the conversation.
     pub fn taint(&self) -> &[String] {
         &self.shared.taint
@@ -118,24 +106,9 @@ impl Context {
         self.shared.extensions.get(&TypeId::of::<T>())?.downcast_ref()
     }
 
-    /// Reports how far the tool has come; lost when nobody listens.
-    pub fn progress(&self, done: f64, total: Option<f64>, message: impl Into<String>) {
-        self.report(done, total, Some(message.into()), None);
-    }
-
-    /// Shows a preliminary output; lost when nobody listens.
-    pub fn preliminary(&self, output: Value) {
-        self.report(0.0, None, None, Some(output));
-    }
-
-    fn report(&self, done: f64, total: Option<f64>, message: Option<String>, preliminary: Option<Value>) {
-        let progress = || Progress { call_id: self.call.id.to_string(), done, total, message, preliminary };
-        let listener = self.call.rare.as_ref().and_then(|rare| rare.progress.as_ref());
-        match (listener, &self.call.journal) {
-            (Some(listener), _) => listener(progress()),
-            (None, Some(journal)) => journal.report(progress()),
-            (None, None) => {}
-        }
+    /// Who hears how far the tool has come, in place of the journal.
+    pub(super) fn listener(&self) -> Option<&(dyn Fn(Progress) + Send + Sync)> {
+        self.call.rare.as_ref()?.progress.as_deref()
     }
 
     /// The secret called `name`, for a parameter marked `#[arg(secret)]`.
@@ -199,8 +172,13 @@ impl Context {
     }
 
     /// Adds the conversation so far.
-    pub fn with_messages(mut self, messages: impl Into<Arc<[Message]>>) -> Self {
-        self.share().messages = messages.into();
+    pub fn with_messages(self, messages: impl Into<Vec<Message>>) -> Self {
+        self.with_shared_messages(Arc::new(messages.into()))
+    }
+
+    /// The same, without a copy.
+    pub(crate) fn with_shared_messages(mut self, messages: Arc<Vec<Message>>) -> Self {
+        self.share().messages = messages;
         self
     }
 

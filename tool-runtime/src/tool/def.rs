@@ -8,7 +8,9 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use super::{Approval, CallError, Effect, Field, Output, ReadAnswer, Returned, ToolSpec, Traits, Ui, describe};
+use super::{
+    Approval, CallError, Effect, Field, InputHooks, Output, ReadAnswer, Returned, ToolSpec, Traits, Ui, describe,
+};
 use crate::schema::{Validator, answer::Form};
 
 /// The declaration of a tool, as constants.
@@ -25,6 +27,8 @@ pub struct Def {
     pub options: &'static Options,
     /// Reads the output that somebody outside gave; for external tools.
     pub answer: Option<ReadAnswer>,
+    /// Told of the arguments of a call while they arrive.
+    pub(crate) hooks: Option<&'static dyn InputHooks>,
     /// The variants, in place of `fields`, of a tool whose input is one of several.
     pub(super) union: Option<Union>,
     /// What is derived from the above, when it is first needed.
@@ -120,6 +124,7 @@ impl Options {
             external: self.external,
             timeout: self.timeout,
             retries: self.retries,
+            resumable: false,
             sequential: self.sequential,
             eager: self.eager,
             blocking: self.blocking,
@@ -136,7 +141,9 @@ impl Options {
                 tooltip: owned(tooltip),
             }),
             unvalidated: false,
+            origin: None,
             meta: self.meta.iter().map(|(key, text)| ((*key).to_owned(), json(text))).collect::<Map<_, _>>(),
+            provider: Map::new(),
         }
     }
 }
@@ -179,6 +186,7 @@ impl Def {
             output,
             options: &Options::NEW,
             answer: None,
+            hooks: None,
             union: None,
             cache: Cache::new(),
         }
@@ -201,6 +209,12 @@ impl Def {
         let variants = self.union.iter().flat_map(|union| union.variants);
         self.fields.iter().any(|field| field.param.is_called(name))
             || variants.into_iter().any(|(_, def)| def().knows(name))
+    }
+
+    /// Sets who is told of the arguments of a call while they arrive.
+    pub const fn hooks(mut self, hooks: &'static dyn InputHooks) -> Self {
+        self.hooks = Some(hooks);
+        self
     }
 
     /// Sets the code that reads the output that somebody outside gives.

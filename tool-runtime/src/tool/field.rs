@@ -3,11 +3,11 @@
 use std::{any::Any, fmt, marker::PhantomData};
 
 use schemars::SchemaGenerator;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::{
-    Limit, Rule, ToolInput, ToolSecret,
+    Code, Limit, Rule, ToolInput, ToolSecret,
+    code::{SchemaOf, length, put, read},
     input::{absent, read_secret},
 };
 
@@ -41,14 +41,12 @@ impl Param {
 #[derive(Clone, Copy)]
 pub struct Field {
     pub(crate) param: Param,
-    pub(super) read: fn(&mut dyn Any, &str) -> Result<usize, serde_json::Error>,
-    pub(super) absent: fn(&mut dyn Any) -> bool,
-    schema: fn(&mut SchemaGenerator) -> schemars::Schema,
-    optional: fn() -> bool,
+    pub(super) code: &'static Code,
+    /// What describes it in place of its code.
+    schema: Option<SchemaOf>,
     pub(super) default: Option<&'static dyn AnyGiven>,
     default_json: Option<fn() -> Option<Value>>,
     pub(super) limits: &'static [Limit],
-    pub(super) secret: Option<fn(&mut dyn Any, &str) -> bool>,
     /// Whether a validator is asked, so that it may be missing.
     pub(super) dynamic: bool,
     /// Whether its own fields are judged, each by itself.
@@ -62,6 +60,26 @@ pub struct Field {
 #[derive(Debug)]
 pub struct Typed<T>(PhantomData<fn() -> T>);
 
+impl<T: ToolInput + 'static> Typed<T> {
+    const GIVEN: &'static Code = &Code {
+        read: read::<T>,
+        absent: |place| put(place, T::absent()),
+        schema: T::schema,
+        optional: || T::absent().is_some(),
+        secret: None,
+    };
+}
+
+impl<T: ToolSecret + 'static> Typed<T> {
+    const SECRET: &'static Code = &Code {
+        read: |_, _| Err(serde::de::Error::custom("a secret is not an argument")),
+        absent: |place| put(place, absent::<T>()),
+        schema: |_| schemars::Schema::default(),
+        optional: || false,
+        secret: Some(|place, text| put(place, read_secret::<T>(text))),
+    };
+}
+
 impl<T: 'static> Typed<T> {
     /// A parameter that the model gives, with its name and description.
     #[allow(clippy::new_ret_no_self, reason = "the evidence is typed, what it makes is not")]
@@ -69,19 +87,7 @@ impl<T: 'static> Typed<T> {
     where
         T: ToolInput,
     {
-        Field {
-            param: Param::new(name, description),
-            read: read::<T>,
-            absent: |place| put(place, T::absent()),
-            schema: T::schema,
-            optional: || T::absent().is_some(),
-            default: None,
-            default_json: None,
-            limits: &[],
-            secret: None,
-            dynamic: false,
-            nested: false,
-        }
+        Field::of(Param::new(name, description), Self::GIVEN)
     }
 
     /// A parameter that the application gives and the model never sees.
@@ -92,23 +98,24 @@ impl<T: 'static> Typed<T> {
         let mut param = Param::new(name, description);
         param.secret = true;
         param.plain = false;
-        Field {
-            param,
-            read: |_, _| Err(serde::de::Error::custom("a secret is not an argument")),
-            absent: |place| put(place, absent::<T>()),
-            schema: |_| schemars::Schema::default(),
-            optional: || false,
-            default: None,
-            default_json: None,
-            limits: &[],
-            secret: Some(|place, text| put(place, read_secret::<T>(text))),
-            dynamic: false,
-            nested: false,
-        }
+        Field::of(param, Self::SECRET)
     }
 }
 
 impl Field {
+    const fn of(param: Param, code: &'static Code) -> Self {
+        Self {
+            param,
+            code,
+            schema: None,
+            default: None,
+            default_json: None,
+            limits: &[],
+            dynamic: false,
+            nested: false,
+        }
+    }
+
     /// Says that JSON escapes something of the name.
     pub const fn escaped(mut self) -> Self {
         self.param.plain = false;
@@ -135,43 +142,18 @@ impl Field {
     }
 
     /// A parameter that is an object whose own fields are judged.
-    pub(super) const fn nested(
-        read: fn(&mut dyn Any, &str) -> Result<usize, serde_json::Error>,
-        schema: fn(&mut SchemaGenerator) -> schemars::Schema,
-    ) -> Self {
-        Self {
-            param: Param::new("", ""),
-            read,
-            absent: |_| false,
-            schema,
-            optional: || false,
-            default: None,
-            default_json: None,
-            limits: &[],
-            secret: None,
-            dynamic: true,
-            nested: true,
-        }
+    pub(super) const fn nested(code: &'static Code) -> Self {
+        let mut field = Self::of(Param::new("", ""), code);
+        field.dynamic = true;
+        field.nested = true;
+        field
     }
 
     /// The tag of a variant, whose value is known when the variant is.
-    pub(super) const fn tag(name: &'static str, schema: fn(&mut SchemaGenerator) -> schemars::Schema) -> Self {
-        Self {
-            param: Param::new(name, ""),
-            read: |place, text| {
-                put(place, Some(Tag));
-                length(text)
-            },
-            absent: |_| false,
-            schema,
-            optional: || false,
-            default: None,
-            default_json: None,
-            limits: &[],
-            secret: None,
-            dynamic: false,
-            nested: false,
-        }
+    pub(super) const fn tag(name: &'static str, schema: SchemaOf) -> Self {
+        let mut field = Self::of(Param::new(name, ""), Tag::CODE);
+        field.schema = Some(schema);
+        field
     }
 
     /// Gives it a name and a description.
@@ -188,8 +170,8 @@ impl Field {
 
     pub(crate) fn describe(&self, generator: &mut SchemaGenerator) -> Described {
         Described {
-            schema: (self.schema)(generator),
-            required: self.default.is_none() && !self.dynamic && !(self.optional)(),
+            schema: self.schema.unwrap_or(self.code.schema)(generator),
+            required: self.default.is_none() && !self.dynamic && !(self.code.optional)(),
             default: self.default_json.and_then(|json| json()),
             rules: self.limits.iter().map(|limit| limit.rule).collect(),
         }
@@ -226,18 +208,22 @@ impl<T: 'static> AnyGiven for Given<T> {
     }
 }
 
-/// Reads the value at the start of `text` into `place`; returns its length.
-fn read<T: ToolInput + 'static>(place: &mut dyn Any, text: &str) -> Result<usize, serde_json::Error> {
-    let (value, length) = T::read(text)?;
-    put(place, Some(value));
-    Ok(length)
-}
-
 /// The value of a tag, which says no more than that the variant is this one.
 #[derive(Clone, Copy, Debug)]
 pub struct Tag;
 
 impl Tag {
+    const CODE: &'static Code = &Code {
+        read: |place, text| {
+            put(place, Some(Self));
+            length(text)
+        },
+        absent: |_| false,
+        schema: |_| schemars::Schema::default(),
+        optional: || false,
+        secret: None,
+    };
+
     /// The tag as a field.
     pub const fn field(name: &'static str, schema: fn(&mut SchemaGenerator) -> schemars::Schema) -> Field {
         Field::tag(name, schema)
@@ -246,42 +232,5 @@ impl Tag {
     /// The schema of a tag with this value.
     pub fn schema(value: &'static str) -> schemars::Schema {
         schemars::json_schema!({ "type": "string", "enum": [value] })
-    }
-}
-
-/// The place of a value that somebody else will read.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Skipped;
-
-/// Reads the object at the start of `text` with `whole`, unless it is to be skipped; returns its length.
-pub(super) fn read_nested<T: 'static>(
-    place: &mut dyn Any,
-    text: &str,
-    whole: impl FnOnce(&str) -> Result<T, serde_json::Error>,
-) -> Result<usize, serde_json::Error> {
-    let length = length(text)?;
-    if !place.is::<Skipped>() {
-        put(place, Some(whole(&text[..length])?));
-    }
-    Ok(length)
-}
-
-/// The length of the value at the start of `text`.
-fn length(text: &str) -> Result<usize, serde_json::Error> {
-    let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
-    match values.next() {
-        Some(Err(error)) => Err(error),
-        _ => Ok(values.byte_offset()),
-    }
-}
-
-/// Puts `value` in its place; whether there is one now.
-fn put<T: 'static>(place: &mut dyn Any, value: Option<T>) -> bool {
-    match place.downcast_mut::<Option<T>>() {
-        Some(place) => {
-            *place = value;
-            place.is_some()
-        }
-        None => unreachable!("a field's place is made of the field's type"),
     }
 }

@@ -9,7 +9,7 @@ use super::ToolSpec;
 use crate::digest::Digest;
 use crate::schema::canonical;
 
-/// A digest of a tool's definition: its name, version, input and output schema, effect and approval. The same in every
+/// A digest of a tool's definition: its name, origin, version, input and output schema, effect and approval. The same in every
 /// process and on every machine; another as soon as any of these changes. Descriptions count, as part of the schema: they
 /// are what a model goes by.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub struct Fingerprint(Digest);
 impl Fingerprint {
     pub(super) fn of(spec: &ToolSpec) -> Self {
         let traits = &spec.traits;
-        let definition = json!({
+        let mut definition = json!({
             "name": spec.name,
             "description": spec.description,
             "version": traits.version,
@@ -30,6 +30,10 @@ impl Fingerprint {
             "idempotent": traits.idempotent,
             "external": traits.external,
         });
+        // Not where there is none, so that digests that were kept before there were origins still hold.
+        if let Some(origin) = &traits.origin {
+            definition["origin"] = origin.as_str().into();
+        }
         Self(Digest::of(canonical(&definition)))
     }
 }

@@ -58,8 +58,19 @@ pub trait Journal: Send + Sync {
     /// The tool has come further; must not block.
     fn report(&self, progress: Progress);
 
+    /// Waits until whoever is told has room for more; `None` where there is room.
+    fn room(&self) -> Option<BoxFuture<'_, ()>> {
+        None
+    }
+
     /// The arguments as the caller wrote them, where validators have understood them otherwise since.
     fn given(&self) -> Option<&str> {
+        None
+    }
+
+    /// The journal as it is, for whoever made it.
+    #[doc(hidden)]
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
         None
     }
 
@@ -125,7 +136,11 @@ impl Context {
         Ok(result)
     }
 
-    async fn put(&self, question: Question) -> Result<Answer, Failure> {
+    /// Asks the person behind the run what `question` says, and waits, as [`Context::ask`] does. For questions whose schema is
+    /// only known at run time.
+    ///
+    /// Fails when nobody can be asked, or too much is asked.
+    pub async fn put(&self, question: Question) -> Result<Answer, Failure> {
         match self.journal() {
             Some(journal) => journal.ask(question).await,
             None => Err(Failure::told("nobody can be asked")),

@@ -83,12 +83,17 @@ impl Output {
     /// The value, or the content's text, where `form` says. With a key that the answer has too, it is told apart, so that
     /// nothing is lost.
     pub(super) fn success(&self, form: Form) -> Success {
-        let value = match &self.json {
-            Some(json) => serde_json::from_str(json).unwrap_or_else(|_| Value::from(json.as_str())),
-            None => Value::from(self.text()),
-        };
+        let value = self.value();
         let success = Success::new(value.clone(), form).or_else(|_| Success::new(value, Form::Wrapped));
         success.unwrap_or_else(|collision| unreachable!("what is not merged has no keys to collide: {collision}"))
+    }
+
+    /// The value, or the content's text.
+    pub(super) fn value(&self) -> Value {
+        match &self.json {
+            Some(json) => serde_json::from_str(json).unwrap_or_else(|_| Value::from(json.as_str())),
+            None => Value::from(self.text()),
+        }
     }
 
     /// What the model sees, as one text; images are left out.

@@ -12,7 +12,7 @@ use futures_util::{
     future::{BoxFuture, Ready, ready},
 };
 
-use super::{CallError, Context, Def, Output, Refused, ToolSpec};
+use super::{CallError, Context, Def, InputHooks, Output, Refused, ToolSpec, Touches};
 use crate::feedback::Rejection;
 
 /// The work of a call. Nothing happens until it is polled.
@@ -24,6 +24,8 @@ pub struct Started<'a> {
     pub needs_approval: bool,
     /// The arguments as validators changed them, where they did: what is shown, approved and run.
     pub normalized: Option<Box<str>>,
+    /// What the call reads and writes, where its tool says so.
+    pub touches: Option<Arc<Touches>>,
     /// The work.
     pub work: CallFuture<'a>,
 }
@@ -32,7 +34,7 @@ impl<'a> Started<'a> {
     /// A call whose arguments were accepted as they are.
     #[inline]
     pub fn new(needs_approval: bool, work: CallFuture<'a>) -> Self {
-        Self { needs_approval, normalized: None, work }
+        Self { needs_approval, normalized: None, touches: None, work }
     }
 }
 
@@ -207,6 +209,16 @@ pub trait DynTool: Send + Sync {
     /// Fails when the tool is not external, or the output is not of its type. An answer from outside the program goes
     /// through [`Toolset::answer`](crate::Toolset::answer), which also limits its size.
     fn answer(&self, output: &str) -> Result<Output, CallError>;
+
+    /// The tools that a call of this one may call itself, where it is an agent. A tool around another hands this on.
+    fn inside(&self) -> &[Arc<dyn DynTool>] {
+        &[]
+    }
+
+    /// Who is told of the arguments of a call while they arrive; `None` for nobody, which costs nothing.
+    fn hooks(&self) -> Option<&dyn InputHooks> {
+        None
+    }
 }
 
 /// A tool bound to its state.
@@ -232,5 +244,9 @@ impl<S: Send + Sync> DynTool for Bound<S> {
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {
         self.def.read_answer(output)
+    }
+
+    fn hooks(&self) -> Option<&dyn InputHooks> {
+        self.def.hooks
     }
 }

@@ -86,7 +86,7 @@ impl<'a, T: Tool> Partial<'a, T> {
                 && let Some(value) = self.argument(field.param.name)
             {
                 // What does not read as its type yet is not there yet.
-                let _ = (field.read)(place, &value.to_string());
+                let _ = (field.code.read)(place, &value.to_string());
             }
         }
         places

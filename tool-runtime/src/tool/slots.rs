@@ -31,7 +31,7 @@ impl<'a> Slot<'a> {
         if self.filled {
             return None;
         }
-        let length = (self.field.read)(self.place, text).ok()?;
+        let length = (self.field.code.read)(self.place, text).ok()?;
         self.filled = true;
         self.field.limits.iter().all(|limit| (limit.holds)(self.place, &limit.rule)).then_some(length)
     }
@@ -42,7 +42,7 @@ impl<'a> Slot<'a> {
         if self.filled {
             return Ok(true);
         }
-        match self.field.secret {
+        match self.field.code.secret {
             Some(read) => self.read_secret(read, cx).map(|()| true),
             None => Ok(self.read_absent()),
         }
@@ -73,7 +73,7 @@ impl<'a> Slot<'a> {
 
     /// Reads the value at the start of `text`; returns its length.
     pub(super) fn read(&mut self, text: &str) -> Result<usize, serde_json::Error> {
-        let length = (self.field.read)(self.place, text)?;
+        let length = (self.field.code.read)(self.place, text)?;
         self.filled = true;
         Ok(length)
     }
@@ -82,7 +82,7 @@ impl<'a> Slot<'a> {
     pub(super) fn read_absent(&mut self) -> bool {
         self.filled = match self.field.default {
             Some(default) => default.put(self.place),
-            None => (self.field.absent)(self.place),
+            None => (self.field.code.absent)(self.place),
         };
         self.filled
     }

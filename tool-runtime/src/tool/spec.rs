@@ -96,6 +96,9 @@ pub struct Traits {
     pub timeout: Option<Duration>,
     /// How often a call that failed may be tried again.
     pub retries: u32,
+    /// Whether a start of a call goes on where the one before was left, because it keeps all that it does: as steps
+    /// ([`Context::step`](super::Context::step)), or because it is an agent.
+    pub resumable: bool,
     /// Whether the call runs alone, in the model's order.
     pub sequential: bool,
     /// Whether the call may start before the model's turn ends.
@@ -118,8 +121,12 @@ pub struct Traits {
     pub ui: Option<Ui>,
     /// Whether the arguments cannot be checked against the schema, because it could not be compiled.
     pub unvalidated: bool,
+    /// Where the tool comes from, if not from this program.
+    pub origin: Option<String>,
     /// Anything else, for the application.
     pub meta: Map<String, Value>,
+    /// What is added to the definition for one provider or another: under the name of its list format, an object.
+    pub provider: Map<String, Value>,
 }
 
 /// What a tool does to the world.

@@ -2,7 +2,9 @@
 
 use std::marker::PhantomData;
 
-use super::{CallError, CallFuture, Def, Output, expansion};
+use futures_core::Stream;
+
+use super::{CallError, CallFuture, Context, Def, Output, expansion, streamed};
 
 /// The work of a function that gets the values `V`: its input, and what it takes from the state.
 ///
@@ -21,6 +23,24 @@ impl<V: Send> Work<V> {
     pub fn call<'a, R: 'static>(def: &'static Def, call: impl FnOnce() -> R + Send + 'a) -> CallFuture<'a> {
         boxed(Box::new(async move { def.output.encode(call()) }))
     }
+
+    /// The work of an `async fn` that returns a stream of outputs.
+    pub fn wait_for_stream<'a, R: 'static, S: Stream<Item = R> + Send + 'a>(
+        def: &'static Def,
+        cx: &'a Context,
+        future: impl Future<Output = S> + Send + 'a,
+    ) -> CallFuture<'a> {
+        boxed(Box::new(async move { streamed(future.await, cx, |item| def.output.encode(item)).await }))
+    }
+
+    /// The work of a `fn` that returns a stream of outputs.
+    pub fn stream<'a, R: 'static, S: Stream<Item = R> + Send + 'a>(
+        def: &'static Def,
+        cx: &'a Context,
+        call: impl FnOnce() -> S + Send + 'a,
+    ) -> CallFuture<'a> {
+        boxed(Box::new(async move { streamed(call(), cx, |item| def.output.encode(item)).await }))
+    }
 }
 
 /// `Box::pin`, but not one more function for each tool.
@@ -37,6 +57,16 @@ pub trait NoWork {
 
     /// See [`Work::call`].
     fn call<'a, R>(_: &'static Def, _: impl FnOnce() -> R) -> CallFuture<'a> {
+        expansion::outside()
+    }
+
+    /// See [`Work::wait_for_stream`].
+    fn wait_for_stream<'a, S>(_: &'static Def, _: &'a Context, _: impl Future<Output = S>) -> CallFuture<'a> {
+        expansion::outside()
+    }
+
+    /// See [`Work::stream`].
+    fn stream<'a, S>(_: &'static Def, _: &'a Context, _: impl FnOnce() -> S) -> CallFuture<'a> {
         expansion::outside()
     }
 }

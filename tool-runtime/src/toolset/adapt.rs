@@ -2,11 +2,23 @@
 
 use std::sync::Arc;
 
-use crate::tool::{CallError, Context, DynTool, Output, Starting, ToolSpec};
+use serde_json::{Map, Value};
+
+use crate::tool::{CallError, Context, DynTool, InputHooks, Output, Starting, ToolSpec};
 
 /// `tool` under the name `name`.
 pub(super) fn rename(tool: &Arc<dyn DynTool>, name: String) -> Arc<dyn DynTool> {
     let spec = ToolSpec { name, ..ToolSpec::clone(tool.spec()) };
+    Arc::new(Adapted { inner: Arc::clone(tool), spec: Arc::new(spec) })
+}
+
+/// `tool` with more in its definition for one provider.
+pub(super) fn for_provider(tool: &Arc<dyn DynTool>, provider: &str, member: &str, value: &Value) -> Arc<dyn DynTool> {
+    let mut spec = ToolSpec::clone(tool.spec());
+    let members = spec.traits.provider.entry(provider).or_insert_with(|| Value::Object(Map::new()));
+    if let Some(members) = members.as_object_mut() {
+        members.insert(member.to_owned(), value.clone());
+    }
     Arc::new(Adapted { inner: Arc::clone(tool), spec: Arc::new(spec) })
 }
 
@@ -30,5 +42,13 @@ impl DynTool for Adapted {
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {
         self.inner.answer(output)
+    }
+
+    fn inside(&self) -> &[Arc<dyn DynTool>] {
+        self.inner.inside()
+    }
+
+    fn hooks(&self) -> Option<&dyn InputHooks> {
+        self.inner.hooks()
     }
 }

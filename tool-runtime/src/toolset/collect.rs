@@ -9,7 +9,7 @@ use std::{
 
 use super::{NameError, Toolset};
 use crate::tool::dynamic::{One, Wanted};
-use crate::tool::{CallError, Context, Def, DynTool, Output, Start, Starting, ToolSpec};
+use crate::tool::{CallError, Context, Def, DynTool, InputHooks, Output, Start, Starting, ToolSpec};
 
 /// A declared tool, as the linker collects it.
 pub struct Collected {
@@ -175,5 +175,9 @@ impl DynTool for Linked {
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {
         self.tool.def.read_answer(output)
+    }
+
+    fn hooks(&self) -> Option<&dyn InputHooks> {
+        self.tool.def.hooks
     }
 }

@@ -3,8 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::{Map, Value, value::RawValue};
 
+use super::ProviderTool;
 use crate::schema::{Dialect, Severity};
 use crate::tool::ToolSpec;
 
@@ -17,6 +18,7 @@ pub struct ToolList {
 #[derive(Debug, Default)]
 struct Shared {
     specs: Vec<Arc<ToolSpec>>,
+    provided: Vec<ProviderTool>,
     rendered: [OnceLock<Box<RawValue>>; ListFormat::ALL.len()],
 }
 
@@ -36,6 +38,15 @@ impl ListFormat {
     /// Every format, in the order of their discriminants.
     pub const ALL: [Self; 3] = [Self::OpenAi, Self::Anthropic, Self::Gemini];
 
+    /// The name under which a tool keeps what this format adds to it ([`Traits::provider`](crate::tool::Traits::provider)).
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+        }
+    }
+
     /// The dialect in which this format carries the schema of `spec`, and whether the provider is asked to keep to it.
     ///
     /// A schema that the provider's strict dialect cannot express is sent whole and without strictness, whatever the
@@ -54,7 +65,12 @@ impl ListFormat {
 impl ToolList {
     /// A list of `specs`, in their order.
     pub fn new(specs: Vec<Arc<ToolSpec>>) -> Self {
-        Self { shared: Arc::new(Shared { specs, rendered: Default::default() }) }
+        Self::with_provided(specs, Vec::new())
+    }
+
+    /// The same, and behind them tools that providers execute.
+    pub fn with_provided(specs: Vec<Arc<ToolSpec>>, provided: Vec<ProviderTool>) -> Self {
+        Self { shared: Arc::new(Shared { specs, provided, rendered: Default::default() }) }
     }
 
     /// The specs, in order.
@@ -67,7 +83,17 @@ impl ToolList {
         self.shared.specs.iter().find(|spec| spec.name == name)
     }
 
-    /// Whether nothing is on offer.
+    /// The tools of providers whose lists have the form `format`.
+    pub fn provided(&self, format: ListFormat) -> impl Iterator<Item = &ProviderTool> {
+        self.shared.provided.iter().filter(move |tool| tool.format() == format)
+    }
+
+    /// Whether the list has nothing to say in `format`: no tools, and none that its provider executes.
+    pub fn is_empty_in(&self, format: ListFormat) -> bool {
+        self.is_empty() && self.provided(format).next().is_none()
+    }
+
+    /// Whether no tools are on offer, besides those that a provider executes.
     pub fn is_empty(&self) -> bool {
         self.shared.specs.is_empty()
     }
@@ -76,7 +102,9 @@ impl ToolList {
     #[allow(clippy::missing_panics_doc, reason = "specs hold nothing that is not JSON")]
     pub fn json(&self, format: ListFormat) -> &RawValue {
         self.shared.rendered[format as usize].get_or_init(|| {
-            let entries: Vec<Entry<'_>> = self.shared.specs.iter().map(|spec| Entry::new(spec, format)).collect();
+            let ours = self.shared.specs.iter().map(|spec| Entry::new(spec, format));
+            let provided = self.provided(format).map(|tool| Entry::Provided(tool.definition()));
+            let entries: Vec<Entry<'_>> = ours.chain(provided).collect();
             serde_json::value::to_raw_value(&entries).expect("specs hold nothing that is not JSON")
         })
     }
@@ -88,6 +116,8 @@ enum Entry<'a> {
     OpenAi {
         r#type: &'static str,
         function: Function<'a>,
+        #[serde(flatten)]
+        more: Map<String, Value>,
     },
     Anthropic {
         name: &'a str,
@@ -95,13 +125,18 @@ enum Entry<'a> {
         input_schema: &'a RawValue,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         strict: bool,
+        #[serde(flatten)]
+        more: Map<String, Value>,
     },
     Gemini {
         name: &'a str,
         description: &'a str,
         #[serde(rename = "parametersJsonSchema")]
         parameters: &'a RawValue,
+        #[serde(flatten)]
+        more: Map<String, Value>,
     },
+    Provided(&'a Map<String, Value>),
 }
 
 #[derive(Serialize)]
@@ -118,13 +153,25 @@ impl<'a> Entry<'a> {
         let (dialect, strict) = format.dialect(spec);
         let schema: &RawValue = spec.input.lowered(dialect).json();
         let (name, description) = (&*spec.name, &*spec.description);
+        let more = more(spec, format);
         match format {
             ListFormat::OpenAi => Self::OpenAi {
                 r#type: "function",
                 function: Function { name, description, parameters: schema, strict },
+                more,
             },
-            ListFormat::Anthropic => Self::Anthropic { name, description, input_schema: schema, strict },
-            ListFormat::Gemini => Self::Gemini { name, description, parameters: schema },
+            ListFormat::Anthropic => Self::Anthropic { name, description, input_schema: schema, strict, more },
+            ListFormat::Gemini => Self::Gemini { name, description, parameters: schema, more },
         }
     }
+}
+
+/// What is added to the definition of a tool for one provider, without what the definition says itself.
+fn more(spec: &ToolSpec, format: ListFormat) -> Map<String, Value> {
+    const OWN: [&str; 8] =
+        ["type", "function", "name", "description", "parameters", "input_schema", "parametersJsonSchema", "strict"];
+    let added = spec.traits.provider.get(format.name()).and_then(Value::as_object);
+    let mut more = added.cloned().unwrap_or_default();
+    more.retain(|member, _| !OWN.contains(&member.as_str()));
+    more
 }

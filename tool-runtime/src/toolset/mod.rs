@@ -4,13 +4,16 @@ mod adapt;
 mod calls;
 #[cfg(feature = "collect")]
 mod collect;
+mod compiled;
 mod dispatch;
 mod dynamic;
 mod layer;
 mod list;
 mod name;
 mod policy;
+mod provider;
 mod runtime;
+mod streaming;
 
 use std::{
     collections::HashMap,
@@ -37,6 +40,7 @@ pub use list::{ListFormat, ToolList};
 pub use name::{NameError, check_name};
 pub(crate) use policy::judge;
 pub use policy::{Policy, Proposal, Verdict};
+pub use provider::ProviderTool;
 pub use runtime::{RuntimeTool, RuntimeToolBuilder};
 
 use crate::tool::{Bound, DynTool, Part, State, ToolSpec};
@@ -129,6 +133,31 @@ impl Toolset {
         Self::build(self.iter().map(change).collect(), self.inner.argument_limit)
     }
 
+    /// Adds a member to what providers with this form of lists are told of the tool `name`, such as
+    /// `("search", ListFormat::Anthropic, "defer_loading", true)`. What the definition says itself cannot be replaced.
+    ///
+    /// Fails when there is no such tool.
+    pub fn for_provider(
+        self,
+        name: &str,
+        format: ListFormat,
+        member: &str,
+        value: impl Into<serde_json::Value>,
+    ) -> Result<Self, NameError> {
+        if self.get(name).is_none() {
+            return Err(NameError::Unknown { name: name.to_owned(), suggestion: self.nearest(name) });
+        }
+        let value = value.into();
+        let change = |tool: &Arc<dyn DynTool>| {
+            if tool.name() == name {
+                adapt::for_provider(tool, format.name(), member, &value)
+            } else {
+                Arc::clone(tool)
+            }
+        };
+        Self::build(self.iter().map(change).collect(), self.inner.argument_limit)
+    }
+
     /// The tools of which `keep` says so: for one request, one user, one step. The others can be neither seen nor called.
     pub fn filter(&self, mut keep: impl FnMut(&ToolSpec) -> bool) -> Self {
         let tools = self.iter().filter(|tool| keep(tool.spec())).cloned().collect();
@@ -182,6 +211,12 @@ impl Toolset {
         self.inner.tools.iter()
     }
 
+    /// The same as a slice.
+    #[cfg(feature = "agent")]
+    pub(crate) fn as_slice(&self) -> &[Arc<dyn DynTool>] {
+        &self.inner.tools
+    }
+
     /// The names, in order.
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.inner.tools.iter().map(|tool| tool.name())
@@ -200,6 +235,14 @@ impl Toolset {
     /// The tools as they are offered to a model; made at the first call and shared.
     pub fn list(&self) -> &ToolList {
         self.inner.list.get_or_init(|| ToolList::new(self.iter().map(|tool| Arc::clone(tool.spec())).collect()))
+    }
+
+    /// The same tools, with `guests` behind them: tools of strangers, under names that are not those of tools here, but may
+    /// be any text.
+    #[cfg(feature = "ag-ui")]
+    pub(crate) fn with_guests(&self, guests: Vec<Arc<dyn DynTool>>) -> Self {
+        debug_assert!(guests.iter().all(|guest| self.get(guest.name()).is_none()), "a guest shadows a tool");
+        Self::from_unique(self.iter().cloned().chain(guests).collect(), self.inner.argument_limit)
     }
 
     fn nearest(&self, name: &str) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::tool::{CallError, Context, DynTool, Output, Starting, ToolSpec};
+use crate::tool::{CallError, Context, DynTool, InputHooks, Output, Starting, ToolSpec};
 
 /// What is to become of a call. The later, the stricter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,5 +117,13 @@ impl DynTool for Guarded {
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {
         self.inner.answer(output)
+    }
+
+    fn inside(&self) -> &[Arc<dyn DynTool>] {
+        self.inner.inside()
+    }
+
+    fn hooks(&self) -> Option<&dyn InputHooks> {
+        self.inner.hooks()
     }
 }

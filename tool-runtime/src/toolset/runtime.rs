@@ -3,18 +3,17 @@
 use std::{fmt, sync::Arc};
 
 use futures_util::future::BoxFuture;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
+use super::compiled::{accept, compile, of_object, outline, problems};
 use super::{DynamicToolBuilder, NameError, check_name, compat::CompatToolBuilder};
 use crate::feedback::{Problem, ProblemKind, Rejection, malformed, shorten};
-use crate::json::{self as text, Read};
+use crate::json as text;
 use crate::schema::{Schema, Validator};
 use crate::tool::{
-    Approval, CallError, Context, DynTool, Effect, Failure, Output, Started, Starting, ToolSpec, Traits, duplicate,
+    Approval, CallError, Context, DynTool, Effect, Failure, InputHooks, Output, Started, Starting, ToolSpec, Touches,
+    TouchesOf, Traits,
 };
-
-/// How many parameters of a schema that cannot be compiled are shown to a model.
-const MOST_OUTLINED: usize = 100;
 
 type Handler = dyn Fn(Value, Context) -> BoxFuture<'static, Result<Output, CallError>> + Send + Sync;
 
@@ -42,7 +41,9 @@ pub struct RuntimeTool {
     input: Option<Validator>,
     output: Option<Validator>,
     warnings: Vec<String>,
+    touches: Option<TouchesOf>,
     handler: Option<Box<Handler>>,
+    hooks: Option<Arc<dyn InputHooks>>,
 }
 
 /// A [`RuntimeTool`] that is not finished.
@@ -55,6 +56,8 @@ pub struct RuntimeToolBuilder {
     output: Option<Value>,
     title: Option<String>,
     traits: Traits,
+    pub(super) touches: Option<TouchesOf>,
+    pub(super) hooks: Option<Arc<dyn InputHooks>>,
 }
 
 impl RuntimeTool {
@@ -68,6 +71,8 @@ impl RuntimeTool {
             output: None,
             title: None,
             traits: Traits::default(),
+            touches: None,
+            hooks: None,
         }
     }
 
@@ -81,7 +86,7 @@ impl RuntimeTool {
     /// Reads arguments, and says what is wrong with them.
     ///
     /// Fails when they are no object.
-    pub(super) fn look(&self, arguments: &str) -> Result<(Value, Vec<Problem>), Rejection> {
+    pub(crate) fn look(&self, arguments: &str) -> Result<(Value, Vec<Problem>), Rejection> {
         let arguments = if text::is_blank(arguments) { "{}" } else { arguments };
         let read = text::read(arguments).map_err(|error| Rejection::one(malformed(arguments, &error)))?;
         if !read.value.is_object() {
@@ -93,62 +98,14 @@ impl RuntimeTool {
 
     /// The call with arguments that were accepted.
     pub(super) fn prepare<'a>(&'a self, arguments: Value, cx: &'a Context) -> Started<'a> {
+        let touches = self.touches.as_ref().and_then(|touches| touches.of(&arguments));
         let work: BoxFuture<'a, _> = match &self.handler {
             // The handler is called when the work is polled, not before: an approval may still be missing.
             Some(handler) => Box::pin(async move { handler(arguments, cx.clone()).await }),
             None => Box::pin(std::future::ready(Err(CallError::NotExecuted))),
         };
-        Started::new(self.spec.traits.approval != Approval::Never, work)
+        Started { touches, ..Started::new(self.spec.traits.approval != Approval::Never, work) }
     }
-}
-
-/// Compiles the schema of `what`; notes what of it cannot be checked.
-fn compile(what: &str, schema: &Value, warnings: &mut Vec<String>) -> Option<Validator> {
-    match Validator::compile(schema) {
-        Ok(validator) => {
-            warnings.extend(validator.warnings().iter().map(|warning| format!("{what}: {warning}")));
-            Some(validator)
-        }
-        Err(error) => {
-            warnings.push(format!("{what}: {error}"));
-            None
-        }
-    }
-}
-
-/// What a model is shown of a schema that cannot be compiled: the parameters, without what they must be.
-fn outline(schema: &Value) -> Value {
-    let properties = schema["properties"].as_object().into_iter().flatten().take(MOST_OUTLINED);
-    let described = |property: &Value| match property["description"].as_str() {
-        Some(text) => json!({ "description": text }),
-        None => json!({}),
-    };
-    let properties: Map<String, Value> =
-        properties.map(|(name, property)| (name.clone(), described(property))).collect();
-    json!({ "type": "object", "properties": properties })
-}
-
-/// The schema of arguments, which are an object: that is not always said, and providers want to hear it.
-fn of_object(schema: Value) -> Value {
-    match schema {
-        Value::Object(mut schema) => {
-            schema.entry("type").or_insert_with(|| "object".into());
-            Value::Object(schema)
-        }
-        Value::Bool(false) => json!({ "type": "object", "not": {} }),
-        _ => json!({ "type": "object" }),
-    }
-}
-
-/// The value that was read, and what is wrong with it.
-fn problems(validator: Option<&Validator>, Read { value, twice }: Read) -> (Value, Vec<Problem>) {
-    let mut problems: Vec<Problem> = twice.into_iter().map(duplicate).collect();
-    problems.extend(validator.into_iter().flat_map(|validator| validator.problems(&value, "")));
-    (value, problems)
-}
-
-fn accept((value, problems): (Value, Vec<Problem>)) -> Result<Value, Rejection> {
-    if problems.is_empty() { Ok(value) } else { Err(Rejection::new(problems)) }
 }
 
 impl RuntimeToolBuilder {
@@ -176,9 +133,22 @@ impl RuntimeToolBuilder {
         self
     }
 
+    /// Says where the tool comes from: whoever approves a call sees it.
+    pub fn origin(mut self, origin: impl Into<String>) -> Self {
+        self.traits.origin = Some(origin.into());
+        self
+    }
+
     /// Requires an approval for every call.
     pub fn approval(mut self) -> Self {
         self.traits.approval = Approval::Always;
+        self
+    }
+
+    /// Sets what a call reads and writes, told from its checked arguments: calls of a turn that conflict run one after the
+    /// other.
+    pub fn touches(mut self, touches: impl Fn(&Value) -> Touches + Send + Sync + 'static) -> Self {
+        self.touches = Some(TouchesOf::new(touches));
         self
     }
 
@@ -211,10 +181,19 @@ impl RuntimeToolBuilder {
         F: Fn(Value, Context) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Value, Failure>> + Send + 'static,
     {
-        self.finish(Some(Box::new(move |arguments, cx| {
+        self.output_handler(move |arguments, cx| {
             let work = handler(arguments, cx);
-            Box::pin(async move { Ok(Output::json(&work.await?)?) })
-        })))
+            async move { Ok(Output::json(&work.await?)?) }
+        })
+    }
+
+    /// The same for a handler that also says what a model sees of its output, and how else a call can end.
+    pub fn output_handler<F, R>(self, handler: F) -> Result<RuntimeTool, NameError>
+    where
+        F: Fn(Value, Context) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Output, CallError>> + Send + 'static,
+    {
+        self.finish(Some(Box::new(move |arguments, cx| Box::pin(handler(arguments, cx)))))
     }
 
     /// Finishes a tool that is executed outside this program.
@@ -225,27 +204,53 @@ impl RuntimeToolBuilder {
         self.finish(None)
     }
 
-    fn finish(mut self, handler: Option<Box<Handler>>) -> Result<RuntimeTool, NameError> {
+    /// Finishes a tool that is executed by a stranger, who chose its name.
+    #[cfg(feature = "ag-ui")]
+    pub(crate) fn guest(mut self) -> RuntimeTool {
+        self.traits.external = true;
+        self.build(None)
+    }
+
+    pub(super) fn finish(self, handler: Option<Box<Handler>>) -> Result<RuntimeTool, NameError> {
+        check_name(&self.name)?;
+        Ok(self.build(handler))
+    }
+
+    fn build(mut self, handler: Option<Box<Handler>>) -> RuntimeTool {
         let mut warnings = Vec::new();
         let schema = self.take_input();
         let input = compile("arguments", &schema, &mut warnings);
         self.traits.unvalidated = input.is_none();
         let output = self.output.as_ref().and_then(|schema| compile("output", schema, &mut warnings));
+        let hooks = self.hooks.take();
         let shown = if input.is_some() { of_object(schema) } else { outline(&schema) };
-        Ok(RuntimeTool { spec: Arc::new(self.spec(Schema::new(shown))?), input, output, warnings, handler })
+        let touches = self.touches.take();
+        RuntimeTool {
+            spec: Arc::new(self.described(Schema::new(shown))),
+            input,
+            output,
+            warnings,
+            touches,
+            handler,
+            hooks,
+        }
     }
 
     /// What is known about the tool, with the schema that a model is shown.
     pub(super) fn spec(self, input: Schema) -> Result<ToolSpec, NameError> {
         check_name(&self.name)?;
-        Ok(ToolSpec {
+        Ok(self.described(input))
+    }
+
+    fn described(self, input: Schema) -> ToolSpec {
+        ToolSpec {
             name: self.name,
             title: self.title,
             description: self.description,
             input: Arc::new(input),
             output: self.output.map(|schema| Arc::new(Schema::new(schema))),
             traits: self.traits,
-        })
+        }
     }
 }
 
@@ -270,6 +275,10 @@ impl DynTool for RuntimeTool {
         }
         let read = text::read(output).map_err(|error| Rejection::one(malformed(output, &error)))?;
         Ok(Output::json(&accept(problems(self.output.as_ref(), read))?)?)
+    }
+
+    fn hooks(&self) -> Option<&dyn InputHooks> {
+        self.hooks.as_deref()
     }
 }
 

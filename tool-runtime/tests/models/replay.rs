@@ -6,7 +6,10 @@ use std::{
 };
 
 use serde_json::Value;
-use tool_runtime::model::{FinishReason, ModelErrorKind};
+use tool_runtime::{
+    message::{AssistantPart, ProviderPart, ProviderPartKind},
+    model::{FinishReason, ModelErrorKind},
+};
 
 use super::{Format, turn};
 
@@ -15,8 +18,9 @@ fn recordings(folder: &str) -> Option<PathBuf> {
     root.exists().then_some(root)
 }
 
-/// Decodes `events`, one a chunk and then one byte a chunk, and checks what comes out.
-fn check(name: &str, format: Format, events: &[String]) {
+/// Decodes `events`, one a chunk and then one byte a chunk, and checks what comes out. How much of it tools did that the
+/// provider executes.
+fn check(name: &str, format: Format, events: &[String]) -> usize {
     let whole = format.decode(events.iter().map(String::as_bytes));
     let sse = events.concat();
     let cut = format.decode(sse.as_bytes().chunks(1));
@@ -28,7 +32,7 @@ fn check(name: &str, format: Format, events: &[String]) {
     if let Some(kind) = expected {
         assert_eq!(whole.unwrap_err().kind(), kind, "{name}");
         assert_eq!(cut.unwrap_err().kind(), kind, "{name}, cut");
-        return;
+        return 0;
     }
     let whole = whole.unwrap_or_else(|error| panic!("{name}: {error}: {:?}", std::error::Error::source(&error)));
     assert_eq!(cut.unwrap(), whole, "{name}, cut");
@@ -37,10 +41,10 @@ fn check(name: &str, format: Format, events: &[String]) {
     assert!(
         reason.is_safe()
             || [FinishReason::Length, FinishReason::ContentFilter].contains(&reason)
-            || reason == FinishReason::Other("pause_turn".into()),
+            || reason == FinishReason::Paused,
         "{name}: {reason:?}"
     );
-    let silent = ["anthropic-refusal", "advisor-stop-reasons"].iter().any(|known| name.contains(known));
+    let silent = name.contains("anthropic-refusal");
     assert_eq!(turn.content.is_empty(), silent, "{name}");
     assert_eq!(reason == FinishReason::ToolCalls, turn.calls().count() > 0, "{name}: {reason:?}");
     let mut ids: Vec<&str> = turn.calls().map(|call| call.id.as_str()).collect();
@@ -53,12 +57,35 @@ fn check(name: &str, format: Format, events: &[String]) {
         let arguments = if call.arguments.is_empty() { "{}" } else { &call.arguments };
         assert!(serde_json::from_str::<Value>(arguments).is_ok_and(|value| value.is_object()), "{name}: {arguments}");
     }
+    let provided: Vec<&ProviderPart> = turn.content.iter().filter_map(provider_part).collect();
+    for (at, part) in provided.iter().enumerate() {
+        assert!(!part.name.is_empty() && !part.call_id.is_empty(), "{name}: {part:?}");
+        let block: Value = serde_json::from_str(&part.block).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(block["type"].is_string(), "{name}: {block}");
+        if part.kind == ProviderPartKind::Call {
+            assert!(block["input"].is_object(), "{name}: {block}");
+        } else {
+            // What comes of it has the name of its call.
+            let called = |call: &&&ProviderPart| call.call_id == part.call_id && call.kind == ProviderPartKind::Call;
+            let call = provided[..at].iter().find(called).unwrap_or_else(|| panic!("{name}: {part:?} without a call"));
+            assert_eq!(call.name, part.name, "{name}");
+        }
+        assert!(!turn.calls().any(|call| call.id == part.call_id), "{name}: it is no call of ours");
+    }
+    provided.len()
+}
+
+fn provider_part(part: &AssistantPart) -> Option<&ProviderPart> {
+    match part {
+        AssistantPart::Provider(part) => Some(part),
+        _ => None,
+    }
 }
 
 #[test]
 fn recorded_by_vercel() {
     let Some(root) = recordings("vercel-ai") else { return };
-    let mut seen = [0, 0];
+    let (mut seen, mut provided) = ([0, 0], 0);
     for folder in fs::read_dir(root).unwrap() {
         for file in fs::read_dir(folder.unwrap().path()).unwrap() {
             let file = file.unwrap();
@@ -75,7 +102,7 @@ fn recorded_by_vercel() {
             seen[usize::from(format == Format::Chat)] += 1;
             let name = file.file_name().into_string().unwrap();
             let mut events: Vec<String> = lines().map(|line| format!("data: {line}\n\n")).collect();
-            check(&name, format, &events);
+            provided += check(&name, format, &events);
             if format == Format::Chat {
                 events.push("data: [DONE]\r\n\r\n".to_owned());
                 check(&name, format, &events);
@@ -83,6 +110,7 @@ fn recorded_by_vercel() {
         }
     }
     assert!(seen[0] >= 30 && seen[1] >= 20, "{seen:?} recordings were found");
+    assert!(provided >= 70, "{provided} calls and results of providers were found");
 }
 
 /// The event streams in a cassette, and their formats. Only block scalars are read, which hold nearly all of them.

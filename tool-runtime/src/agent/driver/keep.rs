@@ -1,44 +1,45 @@
 //! The run's log on its way into the store.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use super::Driver;
-use crate::agent::AgentError;
-use crate::run::{CallId, Effect, Event, LogEvent, Run, Time, pending};
+use crate::agent::{AgentError, Handle, steering::Steered};
+use crate::run::{CallId, Effect, Event, LogEvent, Phase, Run, pending};
 use crate::store::{Append, Lease, StoreError};
 use tokio::time::Instant;
 
 /// After how many entries, at least, a snapshot is made.
 const SNAPSHOT_EVERY: u64 = 200;
 
-/// The time on this machine's clock.
-pub(in crate::agent) fn now() -> Time {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Time(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
-}
-
 /// A run, and which of its entries are not in the store yet.
 #[derive(Debug)]
 pub(in crate::agent) struct Kept {
     pub(in crate::agent) run: Run,
+    /// Who wants it to stop.
+    pub(in crate::agent) handle: Handle,
     /// Entries that are in the run, and not in the store.
     new: Vec<LogEvent>,
     /// Where in `new` the entries begin that followed from one event.
     begins: Vec<usize>,
     /// The right to drive the run. Still here when the future that drove it was dropped.
     pub(super) lease: Option<Lease>,
+    /// What is said to the run while it goes on.
+    pub(in crate::agent) steered: Option<Steered>,
     /// How many entries, and bytes of them, came since the last snapshot, and how long that was.
     since: (u64, usize, usize),
 }
 
 impl Kept {
     pub(in crate::agent) fn new(run: Run, new: Vec<LogEvent>) -> Self {
-        Self { run, new, begins: Vec::new(), lease: None, since: (0, 0, 0) }
+        Self { run, handle: Handle::default(), new, begins: Vec::new(), lease: None, steered: None, since: (0, 0, 0) }
     }
 
     /// Adds the entries that follow from one event.
     pub(in crate::agent) fn add(&mut self, log: Vec<LogEvent>) {
         self.begins.push(self.new.len());
+        self.add_to(log);
+    }
+
+    /// Adds more entries that follow from that event.
+    pub(super) fn add_to(&mut self, log: Vec<LogEvent>) {
         for event in log {
             let applied = self.run.apply_ref(&event);
             debug_assert!(applied.is_ok(), "{applied:?} by {event:?}");
@@ -78,6 +79,7 @@ impl Driver<'_> {
         }
         let (new, _) = self.kept.take_new();
         self.publish(&new);
+        self.hear_accepted(&new);
         self.snapshot().await
     }
 
@@ -95,14 +97,17 @@ impl Driver<'_> {
         let Some(store) = self.agent.store.clone() else { return Ok(()) };
         let stored = store.load(self.kept.run.id()).await?.ok_or(StoreError::NotFound)?;
         self.kept.run = stored.run()?;
+        self.history.forget();
         Ok(())
     }
 
     /// Somebody else added to the log: puts what is new behind that, as far as it still follows. What followed from one
     /// event does not without its first entry: a denial that came second must not end the call that was approved first.
     async fn rebase(&mut self) -> Result<(), AgentError> {
+        let known = self.kept.stored();
         let (mine, begins) = self.kept.take_new();
         self.reload().await?;
+        self.publish_since(known).await?;
         self.effects.retain(|effect| matches!(effect, Effect::Abort(_) | Effect::Execute { .. }));
         let mut is_dropped = false;
         for (at, event) in mine.into_iter().enumerate() {
@@ -122,6 +127,20 @@ impl Driver<'_> {
             }
         }
         self.take_up();
+        Ok(())
+    }
+
+    /// Tells the front what others added to the log behind its first `known` entries.
+    async fn publish_since(&mut self, known: u64) -> Result<(), AgentError> {
+        let Some(store) = self.agent.store.clone() else { return Ok(()) };
+        // What came after the run was loaded is told when it is read.
+        let mut left = usize::try_from(self.kept.run.rev().saturating_sub(known)).unwrap_or(usize::MAX);
+        for record in store.read(self.kept.run.id(), known).await? {
+            let mut events = crate::run::record::decode(&record.text).map_err(StoreError::from)?;
+            events.truncate(left);
+            left -= events.len();
+            self.publish(&events);
+        }
         Ok(())
     }
 
@@ -153,8 +172,12 @@ impl Driver<'_> {
         let is_over = |id: &CallId| self.kept.run.call(id).is_none_or(|call| call.result().is_some());
         let over: Vec<_> = self.live.keys().filter(|id| is_over(id)).cloned().collect();
         self.effects.extend(over.into_iter().map(Effect::Abort));
+        if self.kept.run.phase() != Phase::Generating {
+            // Somebody called it off.
+            self.asking = None;
+        }
         // What followed from neither theirs nor mine alone follows now: the last call of a turn ended twice over, for one.
-        self.feed_late(Event::Tick { at: now() });
+        self.feed_late(Event::Tick { at: self.now() });
         for effect in pending(&self.kept.run) {
             match effect {
                 Effect::Inspect(call) => self.looks.push_back(call),

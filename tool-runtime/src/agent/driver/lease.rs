@@ -1,6 +1,6 @@
 //! The right to drive a run, which one worker has at a time.
 
-use super::{Driver, now};
+use super::Driver;
 use crate::agent::AgentError;
 use crate::run::Time;
 use crate::store::StoreError;
@@ -18,7 +18,7 @@ impl Driver<'_> {
             // Nobody else can know of it before it is there.
             self.keep().await?;
         }
-        self.kept.lease = Some(store.lease(&run, &self.worker, now(), self.agent.lease).await?);
+        self.kept.lease = Some(store.lease(&run, &self.worker, self.now(), self.agent.lease).await?);
         Ok(())
     }
 
@@ -30,11 +30,11 @@ impl Driver<'_> {
 
     pub(super) async fn prolong_lease(&mut self) -> Result<(), AgentError> {
         let (Some(lease), Some(store)) = (&self.kept.lease, self.agent.store.clone()) else { return Ok(()) };
-        if self.prolong_at().is_some_and(|at| at > now()) {
+        if self.prolong_at().is_some_and(|at| at > self.now()) {
             return Ok(());
         }
         let (run, token) = (self.kept.run.id().clone(), lease.token);
-        let lease = store.lease(&run, &self.worker, now(), self.agent.lease).await?;
+        let lease = store.lease(&run, &self.worker, self.now(), self.agent.lease).await?;
         let is_new = lease.token != token;
         self.kept.lease = Some(lease);
         // In between another worker had it, and declared lost what runs here.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::task::JoinError;
 
-use super::{Driver, now};
+use super::{Driver, trace};
 use crate::run::{Asking, CallId, Event, Read, Reading, Stage, Time};
 use crate::tool::Context;
 use crate::toolset::Toolset;
@@ -19,7 +19,7 @@ impl Driver<'_> {
     /// Looks at the calls that are to be looked at. Those that nobody has to be asked about cost no time, so nothing else
     /// can happen in between.
     pub(super) fn look(&mut self) {
-        let at = now();
+        let at = self.now();
         let mut cx = self.turn_context.clone();
         while let Some(id) = self.looks.pop_front() {
             let Some(call) = self.kept.run.call(&id) else { continue };
@@ -32,7 +32,7 @@ impl Driver<'_> {
                 Reading::Done(read) => self.looked((id, read), &cx, at),
                 Reading::Asking(asking) => {
                     let asking = in_time(self.inspector.tools(), &call.name, asking);
-                    self.readings.spawn(async move { (id, asking.await) });
+                    self.readings.spawn(trace::carried(async move { (id, asking.await) }));
                 }
             }
         }
@@ -45,7 +45,9 @@ impl Driver<'_> {
         if let Some(cause) = inspection.cause() {
             self.details.insert(id.clone(), cause);
         }
-        self.feed_late(Event::Inspected { call: id, inspection, at });
+        if let Some(inspection) = self.mend(&id, inspection) {
+            self.feed_late(Event::Inspected { call: id, inspection, at });
+        }
     }
 
     /// The same for one that others were asked about. Panics in validators are their answers; what panics besides is a
@@ -53,13 +55,13 @@ impl Driver<'_> {
     pub(super) fn joined_look(&mut self, joined: Result<Looked, JoinError>) {
         if let Ok(looked) = joined {
             let cx = self.context(&looked.0);
-            self.looked(looked, &cx, now());
+            self.looked(looked, &cx, self.now());
         }
     }
 }
 
 /// `asking`, which gives up when the time of the tool `name` is over.
-pub(super) fn in_time(tools: &Toolset, name: &str, asking: Asking) -> impl Future<Output = Read> + use<> {
+pub(in crate::agent) fn in_time(tools: &Toolset, name: &str, asking: Asking) -> impl Future<Output = Read> + use<> {
     let limit = tools.get(name).and_then(|tool| tool.spec().traits.timeout).unwrap_or(PATIENCE);
     async move { asking.within(limit, tokio::time::sleep(limit)).await }
 }

@@ -2,12 +2,21 @@
 //!
 //! An event leads to entries ([`step`](crate::run::step)), the entries go into the store, and only then anything is done.
 
+mod ask;
+mod asking;
+mod history;
+mod inputs;
+mod inside;
 mod journal;
 mod keep;
 mod lease;
+mod limits;
 mod look;
+mod mend;
+mod onward;
 mod people;
 mod tell;
+mod trace;
 mod turn;
 mod wait;
 mod work;
@@ -20,16 +29,25 @@ use std::{
 use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 
 use super::{Agent, AgentError, Event as Told};
-use crate::message::{AssistantPart, Message};
+use crate::message::ToolCall;
 use crate::model::ModelError;
-use crate::run::{CallId, Effect, Event, Inspector, ObligationId, Phase, Refusal, Run, StopReason, Time, step};
+use crate::run::{CallId, Effect, Event, Inspector, ObligationId, Phase, Refusal, StopReason, Time, step};
 use crate::tool::Context;
+use crate::toolset::ToolList;
+use asking::Asking;
+use history::History;
+pub(super) use history::conversation;
+pub(super) use journal::CallJournal;
 use journal::{Asked, Ties};
-pub(super) use keep::{Kept, now};
+pub(super) use keep::Kept;
+use limits::Clocks;
 use look::Looked;
+pub(super) use look::in_time;
+use mend::Mending;
+use onward::Attempts;
 use people::Person;
-use turn::Asking;
-use wait::Happened;
+pub(super) use tell::tell;
+use trace::Trace;
 use work::{Live, Worked};
 
 /// How many places for things to do are kept.
@@ -46,13 +64,21 @@ pub(super) struct Driver<'a> {
     looks: VecDeque<CallId>,
     /// Calls that their tools' validators look at.
     readings: JoinSet<Looked>,
+    /// Calls that are being mended.
+    mending: JoinSet<Mending>,
+    /// Their ids.
+    bad: Vec<CallId>,
     /// What is to be done when the log is kept.
     effects: VecDeque<Effect>,
     live: HashMap<CallId, Live, foldhash::fast::RandomState>,
     ties: Arc<Ties>,
     asked: mpsc::UnboundedReceiver<Asked>,
+    /// What calls want that wait for an answer.
+    held: Vec<Asked>,
     worked: mpsc::UnboundedReceiver<Worked>,
     asking: Option<Asking>,
+    /// The next turn, where somebody else than the model says it.
+    given: Option<ToolCall>,
     /// Obligations that the front has not been asked about yet.
     people: VecDeque<ObligationId>,
     person: Option<Person>,
@@ -60,11 +86,22 @@ pub(super) struct Driver<'a> {
     refreshed: Instant,
     /// Whether time was the last that happened.
     was_time: bool,
+    /// The turn of the model since the prompt whose end was not told yet.
+    step: Option<usize>,
     wakes: BTreeSet<Time>,
+    history: History,
     /// What the calls of a turn may know in common.
     turn_context: Context,
+    /// Whether the model is not asked: the run is left where it would be. And whether it is there.
+    holds: bool,
+    is_held: bool,
     failure: Option<ModelError>,
+    /// The tools on offer, where nothing else is said for a step.
+    list: Option<ToolList>,
+    attempts: Attempts,
+    clocks: Clocks,
     details: HashMap<CallId, String, foldhash::fast::RandomState>,
+    trace: Trace,
 }
 
 impl<'a> Driver<'a> {
@@ -79,25 +116,59 @@ impl<'a> Driver<'a> {
             worker: uuid::Uuid::new_v4().to_string(),
             looks: VecDeque::new(),
             readings: JoinSet::new(),
+            mending: JoinSet::new(),
+            bad: Vec::new(),
             effects: VecDeque::new(),
             live: HashMap::default(),
             ties: Arc::new(ties),
             asked,
+            held: Vec::new(),
             worked,
             asking: None,
+            given: None,
             people: VecDeque::new(),
             person: None,
             refreshed: Instant::now(),
             was_time: false,
+            step: None,
             wakes: BTreeSet::new(),
+            history: History::default(),
             turn_context: agent.context.clone(),
+            holds: false,
+            is_held: false,
             failure: None,
+            list: None,
+            attempts: Attempts::default(),
+            clocks: Clocks::default(),
             details: HashMap::default(),
+            trace: Trace::new(agent),
         }
+    }
+
+    /// The same, but the run is left where the model would be asked.
+    pub(super) fn without_model(mut self) -> Self {
+        self.holds = true;
+        self
+    }
+
+    /// The same, with a first turn that makes the call `given`.
+    pub(super) fn saying(mut self, given: Option<ToolCall>) -> Self {
+        self.given = given;
+        self
     }
 
     /// Goes on, after `event`, until the run has finished, was stopped, or waits for somebody who is not there.
     pub(super) async fn drive(mut self, event: Option<Event>) -> Result<Phase, AgentError> {
+        let span = self.trace.begin(&self.agent, &self.kept.run);
+        let drive = async {
+            let done = self.drive_on(event).await;
+            self.trace.over(&self.kept.run, &done);
+            done
+        };
+        trace::within(span, drive).await
+    }
+
+    async fn drive_on(&mut self, event: Option<Event>) -> Result<Phase, AgentError> {
         self.take_lease().await?;
         let done = self.run(event).await;
         let released = self.give_lease_back().await;
@@ -105,22 +176,25 @@ impl<'a> Driver<'a> {
         released?;
         self.tell(Told::RunPaused(&phase));
         match (phase, self.failure.take()) {
-            (Phase::Stopped(_), Some(error)) => Err(error.into()),
+            (Phase::Stopped(StopReason::ModelFailed(_)), Some(error)) => Err(error.into()),
             (Phase::Stopped(StopReason::Cancelled), None) => Err(AgentError::Cancelled),
             (phase, _) => Ok(phase),
         }
     }
 
     async fn run(&mut self, event: Option<Event>) -> Result<Phase, AgentError> {
+        self.restart_run_clock();
         self.forget_unkept().await?;
         self.refresh().await?;
+        let is_busy = matches!(self.kept.run.phase(), Phase::Generating | Phase::Acting | Phase::Suspended);
+        self.step = is_busy.then(|| self.kept.run.steps() as usize);
         if self.kept.run.current().iter().any(|call| call.result().is_none()) {
             self.share_conversation();
         }
         // Whatever ran when the run was left is lost; nothing of it is under way here.
-        self.feed(Event::Recover { at: now() })?;
+        self.feed(Event::Recover { at: self.now() })?;
         // What was over before does not wait for a timer: nobody may be there to keep the run waiting for it.
-        self.feed(Event::Tick { at: now() })?;
+        self.feed(Event::Tick { at: self.now() })?;
         if let Some(event) = event
             && let Err(refusal) = self.feed(event)
         {
@@ -134,7 +208,12 @@ impl<'a> Driver<'a> {
             self.keep().await?;
             self.perform();
             if self.is_done() {
-                if !self.refresh().await? {
+                if let Ok(asked) = self.asked.try_recv() {
+                    // What a call wants beside what it waits for.
+                    self.asked(asked).await?;
+                    continue;
+                }
+                if !self.refresh().await? && !self.take_late_word() {
                     return Ok(self.kept.run.phase());
                 }
                 continue;
@@ -151,8 +230,22 @@ impl<'a> Driver<'a> {
 
     /// Tells the run what happened. What follows waits in `looks` and `effects`.
     fn feed(&mut self, event: Event) -> Result<(), Refusal> {
-        let (log, effects) = step(&self.kept.run, event)?;
-        self.kept.add(log);
+        let (mut log, mut effects) = step(&self.kept.run, event)?;
+        if let Some(rest) = self.next_turn(&log) {
+            // What the application says of the run so far, it says before the next turn begins.
+            let rest = log.split_off(rest);
+            self.kept.add(log);
+            match self.stop_instead() {
+                Some((log, others)) => {
+                    effects.retain(|effect| *effect != Effect::CallModel);
+                    effects.extend(others);
+                    self.kept.add_to(log);
+                }
+                None => self.kept.add_to(rest),
+            }
+        } else {
+            self.kept.add(log);
+        }
         for effect in effects {
             match effect {
                 Effect::Inspect(call) => self.looks.push_back(call),
@@ -174,6 +267,7 @@ impl<'a> Driver<'a> {
         self.live.reserve(starts);
         while let Some(effect) = self.effects.pop_front() {
             match effect {
+                Effect::CallModel if self.holds => self.is_held = true,
                 Effect::CallModel => self.ask_model(),
                 Effect::AbortModel => self.asking = None,
                 Effect::Inspect(call) => self.looks.push_back(call),
@@ -195,63 +289,12 @@ impl<'a> Driver<'a> {
         match self.kept.run.phase() {
             Phase::Idle | Phase::Finished | Phase::Stopped(_) => true,
             Phase::Suspended => self.person.is_none() && self.people.is_empty(),
-            Phase::Generating | Phase::Acting => false,
+            Phase::Generating => self.is_held,
+            Phase::Acting => false,
         }
     }
 
-    async fn handle(&mut self, happened: Happened) -> Result<(), AgentError> {
-        match happened {
-            Happened::Worked(worked) => self.worked(worked, now()),
-            Happened::Looked(joined) => self.joined_look(joined),
-            Happened::Asked(asked) => self.asked(asked).await?,
-            Happened::Delta(delta) => self.delta(delta),
-            Happened::Decided(decided) => self.person_decided(decided),
-            Happened::Time => self.time_passed().await?,
-            Happened::Cancelled => {
-                let by = self.kept.run.owner().clone();
-                self.feed(Event::Cancel { by, at: now() })?;
-            }
-        }
-        Ok(())
+    fn now(&self) -> Time {
+        self.agent.now()
     }
-
-    /// Lets the calls of the turn share the conversation as the model sees it.
-    fn share_conversation(&mut self) -> Arc<[Message]> {
-        let messages = conversation(&self.agent, &self.kept.run);
-        let cx = self.agent.context.clone().with_messages(Arc::clone(&messages));
-        self.turn_context = cx.with_taint(self.kept.run.taint());
-        messages
-    }
-
-    /// What a call may know.
-    fn context(&self, call: &CallId) -> Context {
-        self.tainted(self.turn_context.clone().for_shared(call.shared()))
-    }
-
-    /// More calls of the turn may have ended since.
-    fn tainted(&self, cx: Context) -> Context {
-        let taint = self.kept.run.taint();
-        if cx.taint().len() == taint.len() { cx } else { cx.with_taint(taint) }
-    }
-}
-
-/// The conversation with the instructions, up to the turn whose calls are dealt with.
-pub(super) fn conversation(agent: &Agent, run: &Run) -> Arc<[Message]> {
-    let messages = match (run.phase(), run.messages()) {
-        (Phase::Acting | Phase::Suspended, [before @ .., Message::Assistant { content }]) if has_call(content, run) => {
-            before
-        }
-        (_, all) => all,
-    };
-    let system = agent.instructions.as_deref().map(Message::system);
-    system.into_iter().chain(messages.iter().cloned()).collect()
-}
-
-/// Whether it is the turn at hand that says this.
-fn has_call(said: &[AssistantPart], run: &Run) -> bool {
-    let mut ids = said.iter().filter_map(|part| match part {
-        AssistantPart::Call(call) => Some(call.id.as_str()),
-        _ => None,
-    });
-    ids.next() == run.current().first().map(|call| call.id.as_str())
 }

@@ -4,8 +4,8 @@ use std::{future::pending, panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::{FutureExt, future::BoxFuture};
 
-use super::{Driver, look::in_time, now};
-use crate::agent::{ApprovalRequest, ExternalCall, QuestionRequest};
+use super::{Driver, look::in_time};
+use crate::agent::{ApprovalRequest, ExternalCall, QuestionRequest, check::Check};
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::run::{Decision, Event, ObligationId, ObligationKind, Read, Reading, Refusal};
 
@@ -72,15 +72,24 @@ impl Driver<'_> {
 
     fn ask(&mut self, id: &ObligationId, feedback: Option<Rejection>, tries: u32) {
         let (Some(open), Some(call)) = (self.kept.run.obligation(id), self.kept.run.call(id.call())) else { return };
-        let Some(tool) = self.inspector.tools().get(&call.name) else { return };
+        let Some(tool) = open.tool(self.inspector.tools(), &call.name) else { return };
         let front = Arc::clone(&self.agent.front);
         let (call_id, spec, arguments) = (call.id.to_string(), Arc::clone(tool.spec()), open.shown.arguments.clone());
         let written = open.shown.lines.clone();
         let obligation = open.clone();
-        let decision: BoxFuture<'static, Option<Decision>> = match &open.kind {
+        // Of something inside of the call, what is wrong with the last decision came with it.
+        let feedback = feedback.or_else(|| match &open.kind {
+            ObligationKind::Inner { feedback, .. } => feedback.as_deref().cloned(),
+            _ => None,
+        });
+        let outside = front.decide(&call.name, open, feedback.as_ref());
+        let decision: BoxFuture<'static, Option<Decision>> = match &open.innermost().kind {
+            _ if outside.is_some() => Box::pin(async move { Some(outside?.await) }),
             ObligationKind::Approval { .. } | ObligationKind::Reconcile => {
-                let reconciles = matches!(open.kind, ObligationKind::Reconcile);
-                let request = ApprovalRequest { call_id, spec, arguments, written, feedback, obligation };
+                let reconciles = matches!(open.innermost().kind, ObligationKind::Reconcile);
+                let (inspector, tool) = (self.inspector.clone(), call.name.clone());
+                let check = Check { inspector, tool, cx: self.context(id.call()) };
+                let request = ApprovalRequest { call_id, spec, arguments, written, feedback, obligation, check };
                 Box::pin(async move {
                     let decision = if reconciles { front.reconcile(&request) } else { front.approve(&request) };
                     Some(decision.await)
@@ -93,6 +102,7 @@ impl Driver<'_> {
                     output.map(|text| given(&text))
                 })
             }
+            ObligationKind::Inner { .. } => return,
             ObligationKind::Answer { question } => {
                 let request = QuestionRequest { call_id, spec, question: question.clone(), feedback };
                 Box::pin(async move {
@@ -105,9 +115,11 @@ impl Driver<'_> {
         let contained = AssertUnwindSafe(decision).catch_unwind();
         let decision = contained.map(|decided| decided.unwrap_or_else(|_| Some(Decision::deny(FAILED))));
         let (inspector, cx, name) = (self.inspector.clone(), self.context(id.call()), call.name.clone());
+        let edited = open.clone();
         let decision = async move {
             let decision = decision.await;
-            let read = match decision.as_ref().and_then(|decision| inspector.read_edit(&name, decision, &cx)) {
+            let reading = decision.as_ref().and_then(|decision| inspector.read_edit(&name, &edited, decision, &cx));
+            let read = match reading {
                 Some(Reading::Asking(asking)) => Some(in_time(inspector.tools(), &name, asking).await),
                 Some(Reading::Done(read)) => Some(read),
                 None => None,
@@ -130,7 +142,7 @@ impl Driver<'_> {
         let by = self.kept.run.owner().clone();
         let ruled = self.inspector.rule_read(&self.kept.run, &id, decision, read, &cx);
         let decided =
-            ruled.and_then(|ruling| self.feed(Event::Decide { obligation: id.clone(), ruling, by, at: now() }));
+            ruled.and_then(|ruling| self.feed(Event::Decide { obligation: id.clone(), ruling, by, at: self.now() }));
         let feedback = match decided {
             // Decided by somebody else, or not open any more.
             Ok(()) | Err(Refusal::Closed { .. } | Refusal::Conflict { .. } | Refusal::Unknown { .. }) => return,

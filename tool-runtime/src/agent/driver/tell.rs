@@ -7,8 +7,13 @@ use crate::agent::{Event as Told, Front};
 use crate::run::LogEvent;
 
 /// Tells the front. A panic in it is its own: the run goes on.
-pub(super) fn tell(front: &dyn Front, event: Told<'_>) {
-    let _ = catch_unwind(AssertUnwindSafe(|| front.event(event)));
+pub(in crate::agent) fn tell(front: &dyn Front, event: Told<'_>) {
+    contained(|| front.event(event));
+}
+
+/// What comes of code of the application's; `None` where it panics.
+pub(super) fn contained<T>(code: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(code)).ok()
 }
 
 impl Driver<'_> {
@@ -21,13 +26,27 @@ impl Driver<'_> {
         let run = &self.kept.run;
         let mut last = 0;
         for event in events {
+            if matches!(event, LogEvent::TurnStarted { .. } | LogEvent::Finished { .. } | LogEvent::Stopped { .. })
+                && let Some(step) = self.step.take()
+            {
+                self.tell(Told::StepEnded { step });
+            }
+            if matches!(event, LogEvent::TurnStarted { .. }) {
+                self.step = Some(run.steps() as usize);
+            }
+            self.trace.logged(run, event);
             let told = match event {
-                LogEvent::TurnStarted { .. } => Some(Told::StepStarted { step: run.steps() as usize }),
+                LogEvent::Queued { prompt } => Some(Told::PromptQueued(prompt)),
+                LogEvent::Prompted { prompt, .. } => Some(Told::Prompted(prompt)),
+                LogEvent::TurnFailed { error, again, .. } => Some(Told::StepFailed { error, again: *again }),
                 LogEvent::Opened { call, obligation } => {
                     run.call(call).map(|call| Told::CallOpened { call, obligation })
                 }
                 LogEvent::Decided { obligation, decision, by, .. } => {
                     run.call(obligation.call()).map(|call| Told::CallDecided { call, obligation, decision, by })
+                }
+                LogEvent::Checked { call, .. } | LogEvent::Edited { call, .. } => {
+                    run.call_behind(&mut last, call).map(Told::CallAccepted)
                 }
                 LogEvent::Started { call, .. } => run.call_behind(&mut last, call).map(Told::CallStarted),
                 LogEvent::Ended { call, result, .. } => run.call_behind(&mut last, call).map(|call| {
@@ -39,6 +58,10 @@ impl Driver<'_> {
             if let Some(told) = told {
                 self.tell(told);
             }
+        }
+        let is_new = |event: &LogEvent| matches!(event, LogEvent::Prompted { prompt, .. } if !prompt.steers);
+        if events.iter().any(is_new) {
+            self.begin_anew();
         }
         for event in events {
             if let LogEvent::Ended { call, .. } = event

@@ -1,124 +1,176 @@
 //! The model's turn, as it comes.
 
-use std::{future::pending, sync::Arc};
+use std::sync::Arc;
 
-use futures_util::{
-    FutureExt, StreamExt,
-    future::{BoxFuture, Fuse},
+use serde::de::IgnoredAny;
+use tokio::time::Instant;
+
+use super::{
+    Asking, Driver,
+    ask::{self, Ask, Heard, Planned},
+    asking::Begun,
+    onward::Attempts,
+    tell::tell,
 };
-use tokio::sync::mpsc;
+use crate::agent::{Event as Told, SoFar, knobs::Known, so_far::View};
+use crate::message::{AssistantPart, Usage};
+use crate::model::{Delta, FinishReason, ModelError, ModelErrorKind, ToolChoice, Turn};
+use crate::run::{Event, Minted};
+use crate::tool::Failure;
 
-use super::{Driver, now, tell::tell};
-use crate::agent::{Agent, Event as Told};
-use crate::message::Message;
-use crate::model::{Delta, FinishReason, ModelError, ModelErrorKind, Request, Turn};
-use crate::run::{CallId, Event};
-use crate::toolset::Toolset;
-
-/// A turn of the model that is under way.
-pub(super) struct Asking {
-    /// Moves deltas from the model into the channel.
-    pump: Fuse<BoxFuture<'static, ()>>,
-    deltas: mpsc::UnboundedReceiver<Result<Delta, ModelError>>,
-    turn: Turn,
-    /// The ids of its calls.
-    ids: Vec<CallId>,
-    /// Which of its calls are complete.
-    complete: Vec<bool>,
-    /// How many of them the run was told of.
-    told: usize,
-}
-
-impl Asking {
-    fn new(agent: Agent, messages: Arc<[Message]>, tools: Toolset) -> Self {
-        let (send, deltas) = mpsc::unbounded_channel();
-        let pump = async move {
-            let request =
-                Request::new(&messages, tools.list()).with_choice(&agent.tool_choice).with_settings(&agent.settings);
-            let mut stream = agent.model.stream(request);
-            while let Some(delta) = stream.next().await {
-                let is_last = matches!(delta, Err(_) | Ok(Delta::Finish(_)));
-                if send.send(delta).is_err() || is_last {
-                    return;
-                }
-            }
-        };
-        let (ids, complete) = (Vec::new(), Vec::new());
-        Self { pump: pump.boxed().fuse(), deltas, turn: Turn::default(), ids, complete, told: 0 }
-    }
-
-    /// The next delta; `None` when the turn broke off.
-    pub(super) async fn next(asking: &mut Option<Self>) -> Option<Result<Delta, ModelError>> {
-        let Some(Self { pump, deltas, .. }) = asking else { return pending().await };
-        tokio::select! {
-            biased;
-            delta = deltas.recv() => delta,
-            () = pump => deltas.recv().await,
-        }
-    }
-}
+/// How many calls a turn can have. Few of them run ([`Limits`](crate::run::Limits)), but each is answered.
+const MOST_CALLS: usize = 1 << 16;
 
 impl Driver<'_> {
     pub(super) fn ask_model(&mut self) {
+        if self.asking.is_some() {
+            // Two entries can want it, of which somebody else wrote one.
+            return;
+        }
         self.failure = None;
+        // Not when the turn's start was logged: who decided last may have done that, elsewhere.
+        self.tell(Told::StepStarted { step: self.kept.run.steps() as usize });
+        if self.attempts.failures == 0 {
+            self.restart_step_clock();
+        }
         let messages = self.share_conversation();
+        if let Some(call) = self.given.take() {
+            let (finish, id) = (FinishReason::ToolCalls, self.kept.run.mint(&call.id, &Minted::default()));
+            self.tell(Told::CallAnnounced { id: &id, name: &call.name });
+            self.tell(Told::StepFinished { reason: &finish, usage: Usage::default() });
+            let (parts, usage, at) = (vec![AssistantPart::Call(call)], Usage::default(), self.now());
+            return self.feed_late(Event::TurnEnded { parts, finish, usage, model: None, at });
+        }
         let tools = self.inspector.tools().clone();
-        self.asking = Some(Asking::new(self.agent.clone(), messages, tools));
+        let (agent, run) = (&self.agent, &self.kept.run);
+        let knobs = &agent.knobs;
+        let until = run.until().map(|(name, _)| name.to_owned());
+        let active = knobs.active.as_deref();
+        let list = self
+            .list
+            .get_or_insert_with(|| ask::listed(&tools, active, &knobs.order, until.as_deref(), &knobs.provided));
+        let known = knobs.prepare.is_some().then(|| Known {
+            number: run.steps() as usize,
+            failures: self.attempts.failures,
+            messages: Arc::clone(&messages),
+            usage: run.usage(),
+            turns: run.turns().to_vec(),
+            taint: run.taint().to_vec(),
+            settings: agent.settings.clone(),
+        });
+        let (list, agent) = (list.clone(), agent.clone());
+        let Attempts { model, wait, .. } = self.attempts;
+        self.asking = Some(Asking::new(Ask { agent, model, wait, messages, tools, list, until, known }));
     }
 
     /// The model said more, or its turn broke off.
-    pub(super) fn delta(&mut self, delta: Option<Result<Delta, ModelError>>) {
+    pub(super) fn heard(&mut self, heard: Option<Heard>) {
         let cut = || ModelError::new(ModelErrorKind::Protocol, "the model's answer was cut off before its end");
-        match delta {
-            Some(Ok(delta)) => self.said(delta),
-            Some(Err(error)) => self.model_failed(error),
+        match heard {
+            Some(Heard::Planned(planned)) => self.planned(planned),
+            Some(Heard::Unprepared(failure)) => self.unprepared(&failure),
+            Some(Heard::Said(Ok(delta))) => {
+                if let Some(asking) = &mut self.asking {
+                    asking.piece = self.agent.knobs.timeouts.chunk.map(|limit| Instant::now() + limit);
+                }
+                self.said(delta);
+            }
+            Some(Heard::Said(Err(error))) => self.model_failed(error),
             None => self.model_failed(cut()),
         }
     }
 
+    /// The model is asked now.
+    fn planned(&mut self, planned: Planned) {
+        let failures = self.attempts.failures;
+        self.tell(Told::ModelAsked { model: &planned.model, failures });
+        let names = || self.inspector.tools().names().map(str::to_owned).collect();
+        // A process that is gone may have offered fewer.
+        let is_narrow = self.inspector.tools().names().any(|name| !self.kept.run.offers(name));
+        if let Some(tools) = planned.offered.clone().or_else(|| is_narrow.then(names)) {
+            self.feed_late(Event::Offered { tools });
+        }
+        let (timeouts, now) = (self.agent.knobs.timeouts, Instant::now());
+        if let Some(asking) = &mut self.asking {
+            asking.end = timeouts.model.map(|limit| now + limit);
+            asking.piece = timeouts.first_chunk.map(|limit| now + limit);
+            asking.planned = Some(planned);
+        }
+    }
+
+    /// Leaves a model alone that is too slow.
+    pub(super) fn end_slow_model(&mut self) {
+        let (timeouts, now) = (self.agent.knobs.timeouts, Instant::now());
+        let Some(asking) = &self.asking else { return };
+        let is_over = |end: Option<Instant>| end.is_some_and(|end| end <= now);
+        let begun = !asking.turn.content.is_empty() || asking.turn.usage != Usage::default();
+        let (what, limit) = match () {
+            () if is_over(asking.end) => ("did not finish its answer", timeouts.model),
+            () if is_over(asking.piece) && begun => ("did not go on with its answer", timeouts.chunk),
+            () if is_over(asking.piece) => ("did not begin its answer", timeouts.first_chunk),
+            () => return,
+        };
+        let seconds = limit.unwrap_or_default().as_secs_f64();
+        let message = format!("the model {what} within {seconds} s");
+        self.model_failed(ModelError::new(ModelErrorKind::Unavailable, message));
+    }
+
     fn said(&mut self, delta: Delta) {
         let Some(asking) = &mut self.asking else { return };
-        if let Delta::CallStart { id, .. } = &delta {
-            let new = asking.ids.get(asking.told..).unwrap_or_default();
-            asking.ids.push(self.kept.run.mint(id, new));
-            asking.complete.push(false);
+        asking.bytes = asking.bytes.saturating_add(bytes(&delta));
+        if asking.bytes > self.kept.run.options().limits.bytes || asking.calls.len() >= MOST_CALLS {
+            // More than the run can hold: cut here, as by the provider's own limit.
+            return self.finished(FinishReason::Length);
         }
-        let number = match &delta {
-            Delta::CallArguments { index, .. } | Delta::CallEnd { index } => asking.turn.number_of(*index),
-            _ => None,
-        };
-        let call = number.and_then(|number| asking.ids.get(number));
         let front = &*self.agent.front;
-        match &delta {
-            Delta::Text(text) => tell(front, Told::Text(text)),
-            Delta::Reasoning(text) => tell(front, Told::Reasoning(text)),
-            Delta::CallStart { name, .. } => {
-                if let Some(id) = asking.ids.last() {
-                    tell(front, Told::CallAnnounced { id, name });
+        match delta {
+            Delta::CallStart { .. } => self.begins(delta),
+            Delta::CallArguments { index, text } => self.arguments(index, text),
+            Delta::CallEnd { index } => {
+                if let Some(call) = asking.turn.number_of(index).and_then(|number| asking.calls.get_mut(number)) {
+                    call.is_complete = true;
                 }
             }
-            Delta::CallArguments { text, .. } => {
-                if let Some(id) = call {
-                    tell(front, Told::CallArguments { id, text });
+            Delta::Finish(reason) => return self.finished(reason),
+            delta => {
+                match &delta {
+                    Delta::Text(text) => tell(front, Told::Text(text)),
+                    Delta::Reasoning(text) => tell(front, Told::Reasoning(text)),
+                    Delta::Provider(part) => tell(front, Told::Provided(part)),
+                    _ => {}
                 }
+                asking.turn.push(delta);
             }
-            Delta::CallEnd { .. } => {
-                if let Some(complete) = number.and_then(|number| asking.complete.get_mut(number)) {
-                    *complete = true;
-                }
-            }
-            Delta::Finish(reason) => tell(front, Told::StepFinished { reason, usage: asking.turn.usage }),
-            _ => {}
         }
-        let finish = match &delta {
-            Delta::Finish(reason) => Some(reason.clone()),
-            _ => None,
-        };
+        self.tell_early();
+    }
+
+    /// The model begins a call.
+    fn begins(&mut self, delta: Delta) {
+        let (Delta::CallStart { id, name, .. }, Some(asking)) = (&delta, &self.asking) else { return };
+        let id = self.kept.run.mint(id, &asking.untold);
+        self.tell(Told::CallAnnounced { id: &id, name });
+        let watched = self.watched(name, &id);
+        let Some(asking) = &mut self.asking else { return };
+        asking.inputs.start(asking.calls.len(), watched);
+        asking.untold.insert(id.clone());
+        asking.calls.push(Begun { id, is_complete: false, view: View::default() });
         asking.turn.push(delta);
-        match finish {
-            Some(finish) => self.turn_ended(finish),
-            None => self.tell_early(),
+    }
+
+    /// More of a call's arguments.
+    fn arguments(&mut self, index: usize, text: String) {
+        let Some(Asking { turn, calls, inputs, .. }) = &mut self.asking else { return };
+        let (Some(number), Some(said)) = (turn.number_of(index), turn.call_at(index)) else { return };
+        let (call, before) = (&calls[number], said.arguments.len());
+        if text.is_empty() || call.is_complete || is_repeated(&said.arguments, &text) {
+            return;
         }
+        turn.push(Delta::CallArguments { index, text });
+        let said = turn.call_at(index).map_or("", |call| &call.arguments);
+        let (text, so_far) = (&said[before..], SoFar::new(said, &call.view));
+        tell(&*self.agent.front, Told::CallArguments { id: &call.id, text, so_far });
+        inputs.delta(number, text);
     }
 
     /// Tells the run of calls that are complete and may be early, in order: one that may not holds back those behind it.
@@ -126,7 +178,7 @@ impl Driver<'_> {
         loop {
             let Some(asking) = &mut self.asking else { return };
             let number = asking.told;
-            if !asking.complete.get(number).copied().unwrap_or_default() {
+            if !asking.calls.get(number).is_some_and(|call| call.is_complete) {
                 return;
             }
             let Some(call) = asking.turn.calls().nth(number) else { return };
@@ -141,19 +193,65 @@ impl Driver<'_> {
                 return;
             }
             if let Some(asking) = &mut self.asking {
+                asking.untold.remove(&asking.calls[number].id);
                 asking.told += 1;
             }
         }
     }
 
-    fn turn_ended(&mut self, finish: FinishReason) {
-        let Some(Asking { turn, .. }) = self.asking.take() else { return };
-        self.feed_late(Event::TurnEnded { parts: turn.content, finish, usage: turn.usage, at: now() });
+    fn finished(&mut self, finish: FinishReason) {
+        let Some(Asking { turn, planned, .. }) = self.asking.take() else { return };
+        self.succeeded();
+        self.tell(Told::StepFinished { reason: &finish, usage: turn.usage });
+        let model = planned.map(|planned| {
+            let obeys = match &planned.choice {
+                ToolChoice::Required => turn.calls().next().is_some(),
+                ToolChoice::Tool(name) => turn.calls().any(|call| call.name == *name),
+                _ => true,
+            };
+            if !obeys && finish.is_safe() {
+                self.tell(Told::ChoiceIgnored(&planned.choice));
+            }
+            planned.model
+        });
+        let Turn { content: parts, usage, .. } = turn;
+        self.feed_late(Event::TurnEnded { parts, finish, usage, model, at: self.now() });
     }
 
     fn model_failed(&mut self, error: ModelError) {
-        self.asking = None;
-        self.feed_late(Event::TurnFailed { error: error.to_string(), at: now() });
-        self.failure = Some(error);
+        let again = self.again(&error);
+        self.turn_failed(error, again);
     }
+
+    /// The model is not asked with what the agent does not want it asked with.
+    fn unprepared(&mut self, failure: &Failure) {
+        let message = format!("the step could not be prepared: {}", failure.for_log());
+        self.turn_failed(ModelError::new(ModelErrorKind::Configuration, message), false);
+    }
+
+    fn turn_failed(&mut self, error: ModelError, again: bool) {
+        let Some(Asking { turn, planned, .. }) = self.asking.take() else { return };
+        let (message, model) = (error.to_string(), planned.map(|planned| planned.model));
+        self.failure = Some(error);
+        self.feed_late(Event::TurnFailed { error: message, again, usage: turn.usage, model, at: self.now() });
+    }
+}
+
+/// Whether a piece says again all that was said before, which was whole: some providers end so.
+fn is_repeated(said: &str, piece: &str) -> bool {
+    said == piece && said.trim_ascii().ends_with('}') && serde_json::from_str::<IgnoredAny>(said).is_ok()
+}
+
+/// How much of what a run can hold a delta takes.
+fn bytes(delta: &Delta) -> u64 {
+    let length = match delta {
+        Delta::Text(text)
+        | Delta::Reasoning(text)
+        | Delta::ReasoningSignature(text)
+        | Delta::CallArguments { text, .. } => text.len(),
+        Delta::CallStart { id, name, .. } => id.len() + name.len(),
+        Delta::Provider(part) => part.block.len(),
+        Delta::CallEnd { .. } | Delta::Usage(_) | Delta::Finish(_) => 0,
+    };
+    length as u64
 }

@@ -1,31 +1,39 @@
-//! What the driver waits for.
+//! What the driver waits for, and who is told when it happens.
 
 use std::time::Duration;
 
 use tokio::{task::JoinError, time::Instant};
 
-use super::{Asked, Asking, Driver, Live, Person, Worked, look::Looked, now, people::Decided};
-use crate::agent::AgentError;
-use crate::model::{Delta, ModelError};
-use crate::run::{Event, Time};
+use super::{Asked, Asking, Driver, Live, Person, Worked, ask::Heard, look::Looked, mend::Mending, people::Decided};
+use crate::agent::{AgentError, handle::Wish, steering::Steered};
+use crate::message::Part;
+use crate::run::Event;
 
 /// How often a run that waits for somebody is looked up in its store.
 const POLL: Duration = Duration::from_millis(200);
+
+/// How often any other is: somebody may have called it off.
+const WATCH: Duration = Duration::from_secs(1);
 
 /// Something that the driver waited for.
 pub(super) enum Happened {
     Worked(Worked),
     Looked(Result<Looked, JoinError>),
     Asked(Asked),
-    Delta(Option<Result<Delta, ModelError>>),
+    Heard(Option<Heard>),
+    Steered(Vec<Part>),
     Decided(Decided),
     Time,
+    Mended(Result<Mending, JoinError>),
+    Wished(Wish),
     Cancelled,
 }
 
 impl Driver<'_> {
     pub(super) async fn next(&mut self) -> Happened {
-        let timer = self.timer();
+        let moved = self.agent.clock.moved();
+        let clocks = self.clocks_end();
+        let timer = self.timer().into_iter().chain(clocks).min();
         if !self.was_time && timer.is_some_and(|at| at <= Instant::now()) {
             // First, so that a model that never pauses cannot keep a lease from being prolonged; but not twice in a row, so
             // that a lease that is over at once cannot keep everything else from happening.
@@ -34,32 +42,62 @@ impl Driver<'_> {
         }
         self.was_time = false;
         let cancellation = self.agent.context.cancellation().clone();
+        let handle = self.kept.handle.clone();
         tokio::select! {
             biased;
             () = cancellation.cancelled() => Happened::Cancelled,
+            wish = handle.wished() => Happened::Wished(wish),
             Some(worked) = self.worked.recv() => Happened::Worked(worked),
             Some(looked) = self.readings.join_next(), if !self.readings.is_empty() => Happened::Looked(looked),
+            Some(mended) = self.mending.join_next(), if !self.mending.is_empty() => Happened::Mended(mended),
             Some(asked) = self.asked.recv() => Happened::Asked(asked),
             decided = Person::decided(&mut self.person) => Happened::Decided(decided),
-            delta = Asking::next(&mut self.asking) => Happened::Delta(delta),
+            Some(said) = Steered::next(&mut self.kept.steered) => Happened::Steered(said),
+            heard = Asking::next(&mut self.asking) => Happened::Heard(heard),
             () = until(timer) => Happened::Time,
+            () = moved => Happened::Time,
         }
+    }
+
+    /// Does what follows from it.
+    pub(super) async fn handle(&mut self, happened: Happened) -> Result<(), AgentError> {
+        match happened {
+            Happened::Worked(worked) => self.worked(worked, self.now()),
+            Happened::Looked(joined) => self.joined_look(joined),
+            Happened::Asked(asked) => self.asked(asked).await?,
+            Happened::Heard(heard) => self.heard(heard),
+            Happened::Steered(said) => self.steered(said),
+            Happened::Decided(decided) => self.person_decided(decided),
+            Happened::Time => self.time_passed().await?,
+            // What panics there is contained; the call would be looked at when the run is loaded again.
+            Happened::Mended(mended) => mended.into_iter().for_each(|mended| self.mended(mended)),
+            Happened::Wished(Wish::Stop) => {
+                let by = self.kept.run.owner().clone();
+                self.feed_late(Event::StopRequested { by, at: self.now() });
+            }
+            Happened::Cancelled | Happened::Wished(Wish::Cancel) => {
+                let by = self.kept.run.owner().clone();
+                self.feed(Event::Cancel { by, at: self.now() })?;
+            }
+        }
+        Ok(())
     }
 
     /// When something is to be looked at again.
     fn timer(&self) -> Option<Instant> {
         let limits = self.live.values().filter_map(Live::deadline);
-        let wake = self.wakes.first().map(|at| instant(*at));
+        let wake = self.wakes.first().map(|at| self.agent.clock.instant(*at));
         let waits = self.kept.run.obligations().next().is_some();
-        let poll = (waits && self.agent.store.is_some()).then(|| self.refreshed + POLL);
-        let lease = self.prolong_at().map(instant);
-        limits.chain(wake).chain(poll).chain(lease).min()
+        let poll = self.agent.store.is_some().then(|| self.refreshed + if waits { POLL } else { WATCH });
+        let lease = self.prolong_at().map(|at| self.agent.clock.instant(at));
+        let model = self.asking.as_ref().and_then(Asking::deadline);
+        limits.chain(wake).chain(poll).chain(lease).chain(model).min()
     }
 
     pub(super) async fn time_passed(&mut self) -> Result<(), AgentError> {
         // However often this comes, the tasks of the calls get their turn.
         tokio::task::yield_now().await;
-        let time = now();
+        let time = self.now();
         if self.wakes.first().is_some_and(|at| *at <= time) {
             self.wakes.retain(|at| *at > time);
             self.feed_late(Event::Tick { at: time });
@@ -67,6 +105,8 @@ impl Driver<'_> {
         // What came to its end just in time is not over.
         self.take_worked();
         self.end_overdue();
+        self.end_slow_model();
+        self.end_clocks();
         self.prolong_lease().await?;
         self.refresh().await?;
         Ok(())
@@ -74,7 +114,7 @@ impl Driver<'_> {
 
     /// Takes what has ended already.
     pub(super) fn take_worked(&mut self) {
-        let at = now();
+        let at = self.now();
         while let Ok(worked) = self.worked.try_recv() {
             self.worked(worked, at);
         }
@@ -87,9 +127,4 @@ async fn until(time: Option<Instant>) {
         Some(time) => tokio::time::sleep_until(time).await,
         None => std::future::pending().await,
     }
-}
-
-/// The moment of a time on this machine's clock; now, if it has passed.
-fn instant(time: Time) -> Instant {
-    Instant::now() + Duration::from_millis(time.0.saturating_sub(now().0))
 }

@@ -12,7 +12,7 @@ use tokio::{task::JoinHandle, time::Instant};
 use super::{
     Driver,
     journal::{CallJournal, Reply},
-    now,
+    trace,
 };
 use crate::run::{Answer, CallId, Event, Stage, Time};
 use crate::tool::{CallError, Cancellation, Context, DynTool, Output};
@@ -27,6 +27,8 @@ pub(super) struct Worked {
 /// A call that runs, or waits in the middle of its work.
 pub(super) struct Live {
     cell: Arc<CallJournal>,
+    /// The start of the call with which its task began.
+    first: u32,
     stop: Cancellation,
     task: JoinHandle<()>,
     limit: Option<Box<Limit>>,
@@ -52,6 +54,21 @@ impl Live {
         }
     }
 
+    /// Whether the tool waits for an answer.
+    pub(super) fn waits(&self) -> bool {
+        self.reply.is_some()
+    }
+
+    /// Whether the task has gone through this start of the call.
+    pub(super) fn is_of(&self, attempt: u32) -> bool {
+        (self.first..=self.attempt()).contains(&attempt)
+    }
+
+    /// Which start of the call it is.
+    pub(super) fn attempt(&self) -> u32 {
+        self.cell.attempt()
+    }
+
     /// When its time is over.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.limit.as_ref()?.end
@@ -60,6 +77,7 @@ impl Live {
 
 impl Drop for Live {
     fn drop(&mut self) {
+        self.cell.close();
         self.stop.cancel();
         self.task.abort();
     }
@@ -79,6 +97,7 @@ impl Driver<'_> {
                 limit.end = Some(Instant::now() + limit.left);
             }
             let _ = reply.send(Ok(answered.answer.clone()));
+            self.take_held(&id);
             return;
         }
         let Some(tool) = self.inspector.tools().get(&call.name) else { return };
@@ -86,20 +105,15 @@ impl Driver<'_> {
         let wait = wait(call.retries);
         let limit = limit.map(|all| Box::new(Limit { all, end: Some(Instant::now() + wait + all), left: all }));
         let stop = Cancellation::new();
-        let journal = CallJournal::new(call, attempt, Arc::clone(&self.ties));
+        let journal = CallJournal::new(call, attempt, Arc::clone(&self.ties), self.outer(&call.name));
         let cell = Arc::new(journal);
         let mut cx = self.tainted(self.turn_context.of_call(id.shared(), stop.clone(), Arc::clone(&cell) as _));
         if let Some(end) = limit.as_ref().and_then(|limit| limit.end) {
             cx = cx.with_deadline(end.into_std());
         }
         let work = work(Arc::clone(tool), Arc::clone(&call.arguments().text), cx, Arc::clone(&cell), wait);
-        let task = if blocking {
-            let handle = tokio::runtime::Handle::current();
-            tokio::task::spawn_blocking(move || handle.block_on(work))
-        } else {
-            tokio::spawn(work)
-        };
-        self.live.insert(id, Live { cell, stop, task, limit, reply: None });
+        let task = trace::spawn(self.trace.started(call, tool.spec()), work, blocking);
+        self.live.insert(id, Live { cell, first: attempt, stop, task, limit, reply: None });
     }
 
     /// A call's task came to its end.
@@ -115,6 +129,7 @@ impl Driver<'_> {
     }
 
     fn end(&mut self, call: CallId, attempt: u32, outcome: Result<Output, CallError>, at: Time) {
+        self.trace.ended(&call, &outcome);
         if let Err(error) = &outcome {
             self.details.insert(call.clone(), error.for_log());
         }
@@ -129,13 +144,24 @@ impl Driver<'_> {
         for id in over {
             let Some(live) = self.live.remove(&id) else { continue };
             let limit = live.limit.as_ref().map(|limit| limit.all).unwrap_or_default();
-            self.end(id, live.cell.attempt(), Err(CallError::TimedOut { limit }), now());
+            self.end(id, live.cell.attempt(), Err(CallError::TimedOut { limit }), self.now());
         }
     }
 
     /// Lets go of a call.
     pub(super) fn abort(&mut self, id: &CallId) {
+        self.trace.aborted(id);
         self.live.remove(id);
+    }
+}
+
+/// Starts a task: where it may block its thread, on one of its own.
+pub(super) fn spawn(work: impl Future<Output = ()> + Send + 'static, blocking: bool) -> JoinHandle<()> {
+    if blocking {
+        let handle = tokio::runtime::Handle::current();
+        tokio::task::spawn_blocking(move || handle.block_on(work))
+    } else {
+        tokio::spawn(work)
     }
 }
 

@@ -60,7 +60,8 @@ impl Walk {
     }
 
     /// Reads what there is of the rest of a text; whether that is all.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call more is a twentieth of what a short piece of a text costs")]
     pub(super) fn text<L: Listener>(
         &mut self,
         at: &mut Value,

@@ -18,7 +18,8 @@ pub(super) enum Escape {
 }
 
 /// Adds to `text` what `input` has of it; whether that is all of it. The closing quote is read too.
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a call more is a twentieth of what a short piece of a text costs")]
 pub(super) fn read(text: &mut String, escape: &mut Escape, input: &mut Input<'_>) -> Result<bool, Fault> {
     if *escape != Escape::None && !go_on(text, escape, input)? {
         return Ok(false);

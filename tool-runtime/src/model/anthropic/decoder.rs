@@ -1,10 +1,12 @@
 //! From the events of a message stream to deltas.
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::event::{Block, Event, Piece, Tokens};
+use super::provided::Provided;
 use crate::{
-    message::Message,
+    message::{Message, ProviderPart},
     model::{
         Decode, Delta, FinishReason, ModelError, ModelErrorKind, Usage,
         calls::Calls,
@@ -25,6 +27,9 @@ pub struct Decoder {
     begun: bool,
     /// The block that is open, and what is done with its deltas.
     block: Option<(u64, Kind)>,
+    /// The block of a tool that the provider runs, if that is open; and those before it.
+    open: Option<Provided>,
+    provided: Vec<ProviderPart>,
     tokens: Tokens,
     finish: Option<FinishReason>,
     over: bool,
@@ -35,6 +40,8 @@ enum Kind {
     Text,
     Thinking,
     Call(usize),
+    /// Of a tool that the provider runs, or of no meaning here.
+    Provided,
     Skipped,
 }
 
@@ -46,6 +53,8 @@ impl Decoder {
             message: None,
             begun: false,
             block: None,
+            open: None,
+            provided: Vec::new(),
             tokens: Tokens::default(),
             finish: None,
             over: false,
@@ -60,6 +69,11 @@ impl Decoder {
             Event::ContentBlockStop { index } => {
                 if let Kind::Call(call) = self.kind(index)? {
                     self.calls.end(call, out);
+                }
+                if let Some(provided) = self.open.take() {
+                    let part = provided.whole(&self.provided);
+                    self.provided.push(part.clone());
+                    out.push(Delta::Provider(part));
                 }
                 self.block = None;
             }
@@ -87,11 +101,13 @@ impl Decoder {
         Ok(())
     }
 
-    fn open(&mut self, index: u64, block: Block, out: &mut Vec<Delta>) -> Result<(), ModelError> {
+    fn open(&mut self, index: u64, begun: Value, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         if let Some((open, _)) = self.block {
             return Err(protocol(&format!("block {index} began before block {open} ended")));
         }
         self.begun = true;
+        let block = Block::deserialize(&begun)
+            .map_err(|error| protocol(&format!("block {index} is not one of a message")).because(error))?;
         let kind = match block {
             Block::Text { text } => {
                 say(Delta::Text, text, out);
@@ -115,7 +131,10 @@ impl Decoder {
                 }
                 Kind::Call(call)
             }
-            Block::Other => Kind::Skipped,
+            Block::Other => {
+                self.open = Provided::new(begun);
+                Kind::Provided
+            }
         };
         self.block = Some((index, kind));
         Ok(())
@@ -127,6 +146,11 @@ impl Decoder {
             (Kind::Thinking, Piece::ThinkingDelta { thinking }) => say(Delta::Reasoning, thinking, out),
             (Kind::Thinking, Piece::SignatureDelta { signature }) => say(Delta::ReasoningSignature, signature, out),
             (Kind::Call(call), Piece::InputJsonDelta { partial_json }) => self.calls.push(call, &partial_json, out),
+            (Kind::Provided, Piece::InputJsonDelta { partial_json }) => {
+                if let Some(provided) = &mut self.open {
+                    provided.push(&partial_json);
+                }
+            }
             _ => {}
         }
         Ok(())
@@ -201,6 +225,7 @@ fn finish_reason(reason: String) -> FinishReason {
         "end_turn" | "stop_sequence" => FinishReason::Stop,
         "tool_use" => FinishReason::ToolCalls,
         "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
+        "pause_turn" => FinishReason::Paused,
         "refusal" => FinishReason::ContentFilter,
         _ => FinishReason::Other(reason),
     }

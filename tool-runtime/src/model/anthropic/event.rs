@@ -12,7 +12,7 @@ pub(super) enum Event {
     },
     ContentBlockStart {
         index: u64,
-        content_block: Block,
+        content_block: serde_json::Value,
     },
     ContentBlockDelta {
         index: u64,
@@ -62,7 +62,7 @@ pub(super) enum Block {
         #[serde(default)]
         input: serde_json::Map<String, serde_json::Value>,
     },
-    /// Tools that the provider runs itself, and what will be added.
+    /// Tools that the provider runs itself ([`super::provided`]), and what will be added.
     #[serde(other)]
     Other,
 }

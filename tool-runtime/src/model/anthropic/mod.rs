@@ -2,6 +2,7 @@
 
 mod decoder;
 mod event;
+mod provided;
 mod request;
 #[cfg(test)]
 mod tests;
@@ -37,9 +38,9 @@ const OWN: [&str; 6] = ["model", "messages", "system", "tools", "stream", "max_t
 /// # let _ = model;
 /// ```
 ///
-/// Thinking is handed out as [`Delta::Reasoning`] with the provider's signature, and goes back to it unchanged. Blocks
-/// of tools that the provider runs itself (web search, code execution) are not part of the turn: their text stays with
-/// the provider. All system messages of a conversation travel together, in front of it: the protocol has no place for
+/// Thinking is handed out as [`Delta::Reasoning`] with the provider's signature, and goes back to it unchanged. So do blocks
+/// of tools that the provider runs itself, such as web search and code execution ([`Delta::Provider`]; [`ProviderTool`](crate::toolset::ProviderTool) offers
+/// them). A turn that the provider pauses ends with [`FinishReason::Paused`](super::FinishReason::Paused), and goes on when it is asked again. All system messages of a conversation travel together, in front of it: the protocol has no place for
 /// one between others.
 #[derive(Clone, Debug)]
 pub struct Anthropic {
@@ -130,6 +131,10 @@ impl Anthropic {
 impl Model for Anthropic {
     fn name(&self) -> &str {
         &self.model
+    }
+
+    fn provider(&self) -> Option<&str> {
+        Some("anthropic")
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value, value::RawValue};
 
-use super::{Anthropic, decoder::REDACTED};
+use super::{Anthropic, decoder::REDACTED, provided::PROVIDER};
 use crate::{
     message::{AssistantPart, Message, Part},
     model::{Request, ToolChoice, arguments},
@@ -42,7 +42,15 @@ struct Choice<'a> {
 #[derive(Serialize)]
 struct Entry<'a> {
     role: Role,
-    content: Vec<Block<'a>>,
+    content: Vec<Item<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Item<'a> {
+    Block(Block<'a>),
+    /// Of a tool that the provider runs, as it came.
+    Provided(&'a RawValue),
 }
 
 #[derive(Clone, Copy, PartialEq, Serialize)]
@@ -99,7 +107,7 @@ enum Input<'a> {
 /// The body of `request` as `model` sends it.
 pub(super) fn body(model: &Anthropic, request: &Request<'_>) -> Vec<u8> {
     let settings = request.settings;
-    let has_tools = !request.tools.is_empty();
+    let has_tools = !request.tools.is_empty_in(ListFormat::Anthropic);
     let body = Body {
         model: &model.model,
         max_tokens: settings.max_tokens.unwrap_or(model.max_tokens),
@@ -139,12 +147,14 @@ fn entries(messages: &[Message]) -> Vec<Entry<'_>> {
     for message in messages {
         let (role, content) = match message {
             Message::System { .. } => continue,
-            Message::User { content } => (Role::User, content.iter().filter_map(part).collect()),
+            Message::User { content } => {
+                (Role::User, content.iter().filter_map(part).map(Item::Block).collect::<Vec<_>>())
+            }
             Message::Assistant { content } => (Role::Assistant, content.iter().filter_map(said).collect()),
             Message::Tool(answer) => {
                 let content = answer.content.iter().filter_map(part).collect();
                 let tool_use_id = id(&answer.call_id);
-                (Role::User, vec![Block::ToolResult { tool_use_id, content, is_error: answer.is_error }])
+                (Role::User, vec![Item::Block(Block::ToolResult { tool_use_id, content, is_error: answer.is_error })])
             }
         };
         if content.is_empty() {
@@ -157,7 +167,8 @@ fn entries(messages: &[Message]) -> Vec<Entry<'_>> {
     }
     for entry in &mut entries {
         // Stable: results and the rest keep their order.
-        entry.content.sort_by_key(|block| entry.role == Role::User && !matches!(block, Block::ToolResult { .. }));
+        let is_result = |item: &Item<'_>| matches!(item, Item::Block(Block::ToolResult { .. }));
+        entry.content.sort_by_key(|item| entry.role == Role::User && !is_result(item));
     }
     entries
 }
@@ -176,19 +187,27 @@ fn part(part: &Part) -> Option<Block<'_>> {
     }
 }
 
-fn said(part: &AssistantPart) -> Option<Block<'_>> {
-    match part {
+fn said(part: &AssistantPart) -> Option<Item<'_>> {
+    let block = match part {
+        AssistantPart::Provider(part) if part.provider == PROVIDER => {
+            return serde_json::from_str(&part.block).ok().map(Item::Provided);
+        }
         AssistantPart::Text { text } => text_block(text),
-        // Without the provider's seal it would be refused.
-        AssistantPart::Reasoning { signature: None, .. } => None,
-        AssistantPart::Reasoning { text, signature: Some(signature) } => Some(match signature.strip_prefix(REDACTED) {
-            Some(data) => Block::RedactedThinking { data },
-            None => Block::Thinking { thinking: text, signature },
-        }),
+        // Blocks of others mean nothing here.
+        AssistantPart::Provider(_) => None,
+        AssistantPart::Reasoning { text, signature } => {
+            // Without this provider's seal it would be refused; one of JSON is Gemini's.
+            let seal = signature.as_deref().filter(|seal| !seal.starts_with('{'));
+            seal.map(|signature| match signature.strip_prefix(REDACTED) {
+                Some(data) => Block::RedactedThinking { data },
+                None => Block::Thinking { thinking: text, signature },
+            })
+        }
         AssistantPart::Call(call) => {
             Some(Block::ToolUse { id: id(&call.id), name: &call.name, input: input(&call.arguments) })
         }
-    }
+    };
+    block.map(Item::Block)
 }
 
 fn input(text: &str) -> Input<'_> {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    message::{AssistantPart, Message, Part, ToolCall, ToolMessage},
+    message::{AssistantPart, Message, Part, ProviderPart, ProviderPartKind, ToolCall, ToolMessage},
     model::{Decode, FinishReason, ModelErrorKind, Settings, ToolChoice, Turn, Usage},
     schema::Schema,
     tool::{ToolSpec, Traits},
@@ -91,12 +91,25 @@ fn thinking_text_and_calls() {
     let call = |id: &str, name: &str, arguments: &str| {
         AssistantPart::Call(ToolCall { id: id.into(), name: name.into(), arguments: arguments.into() })
     };
+    let provided = |name: &str, kind: ProviderPartKind, block: &str| {
+        AssistantPart::Provider(ProviderPart::new("anthropic", "s", name, kind, block))
+    };
     assert_eq!(
         turn.content,
         [
             AssistantPart::Reasoning { text: "hm".into(), signature: Some("seal".into()) },
             AssistantPart::Reasoning { text: String::new(), signature: Some("redacted_thinking:xyz".into()) },
             AssistantPart::Text { text: "hi".into() },
+            provided(
+                "web_search",
+                ProviderPartKind::Call,
+                r#"{"type":"server_tool_use","id":"s","name":"web_search","input":{"query":1}}"#
+            ),
+            provided(
+                "web_search",
+                ProviderPartKind::Result,
+                r#"{"type":"web_search_tool_result","tool_use_id":"s","content":[]}"#
+            ),
             call("a", "f", "{\"x\":1}"),
             call("b", "g", "{\"y\":2}"),
         ]
@@ -112,7 +125,7 @@ fn reasons_to_stop() {
     assert_eq!(of("stop_sequence"), FinishReason::Stop);
     assert_eq!(of("max_tokens"), FinishReason::Length);
     assert_eq!(of("refusal"), FinishReason::ContentFilter);
-    assert_eq!(of("pause_turn"), FinishReason::Other("pause_turn".into()));
+    assert_eq!(of("pause_turn"), FinishReason::Paused);
 }
 
 #[test]
@@ -170,6 +183,21 @@ fn a_conversation_as_a_request() {
                 thought("hm", Some("seal")),
                 thought("", Some("redacted_thinking:xyz")),
                 thought("of another provider", None),
+                AssistantPart::Provider(ProviderPart::new(
+                    "anthropic",
+                    "s",
+                    "web_search",
+                    ProviderPartKind::Call,
+                    "{\"type\":\"server_tool_use\"}",
+                )),
+                AssistantPart::Provider(ProviderPart::new(
+                    "anthropic",
+                    "s",
+                    "web_search",
+                    ProviderPartKind::Call,
+                    "cut",
+                )),
+                AssistantPart::Provider(ProviderPart::new("another", "s", "search", ProviderPartKind::Call, "{}")),
                 asked("functions.f:0", "{\"x\": 1}"),
                 asked("b", ""),
                 asked("c", "{oops"),
@@ -206,6 +234,7 @@ fn a_conversation_as_a_request() {
                 {"role": "assistant", "content": [
                     {"type": "thinking", "thinking": "hm", "signature": "seal"},
                     {"type": "redacted_thinking", "data": "xyz"},
+                    {"type": "server_tool_use"},
                     used("functions_f_0", json!({"x": 1})),
                     used("b", json!({})),
                     used("c", json!({"INVALID_JSON": "{oops"})),

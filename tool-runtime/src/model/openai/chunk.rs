@@ -40,6 +40,9 @@ pub(super) struct Piece<'a> {
     pub(super) reasoning_content: Option<String>,
     /// Groq, OpenRouter, Ollama, newer vLLM.
     pub(super) reasoning: Option<String>,
+    /// What the provider's own tools found: web search of OpenAI, and of OpenRouter.
+    #[serde(borrow)]
+    pub(super) annotations: Option<Vec<&'a RawValue>>,
     #[serde(borrow)]
     pub(super) tool_calls: Option<Vec<CallPiece<'a>>>,
     /// What `tool_calls` was called before there could be several.
@@ -53,6 +56,9 @@ pub(super) struct CallPiece<'a> {
     pub(super) id: Option<String>,
     #[serde(borrow)]
     pub(super) function: Option<Function<'a>>,
+    /// Gemini's seal over what it thought; it wants it back with the call.
+    #[serde(borrow)]
+    pub(super) extra_content: Option<&'a RawValue>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,10 +1,11 @@
 //! From the events of a chat completion stream to deltas.
 
+use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use super::chunk::{CallPiece, Chunk, Function, Part, Piece};
 use crate::{
-    message::Message,
+    message::{Message, ProviderPart, ProviderPartKind},
     model::{
         Decode, Delta, FinishReason, ModelError, ModelErrorKind, Usage,
         calls::Calls,
@@ -72,11 +73,13 @@ impl Decoder {
         if let Some(text) = piece.refusal.filter(|text| !text.is_empty()) {
             out.push(Delta::Text(text));
         }
+        out.extend(piece.annotations.into_iter().flatten().filter_map(found));
         for call in piece.tool_calls.into_iter().flatten() {
             self.call(&call, out)?;
         }
         if let Some(function) = piece.function_call {
-            self.call(&CallPiece { index: Some(0), id: None, function: Some(function) }, out)?;
+            let piece = CallPiece { index: Some(0), id: None, function: Some(function), extra_content: None };
+            self.call(&piece, out)?;
         }
         Ok(())
     }
@@ -95,10 +98,17 @@ impl Decoder {
                         self.calls.end(earlier, out);
                     }
                 }
+                if let Some(seal) = piece.extra_content.map(RawValue::get).filter(|seal| seal.starts_with('{')) {
+                    out.push(Delta::ReasoningSignature(seal.to_owned()));
+                }
                 self.known.push(Known { index: piece.index, id: id.to_owned(), name: name.to_owned() });
                 self.calls.start(id, name, out)
             }
         };
+        if self.calls.repeats(index, &text) {
+            // Some servers say a whole call again at the end.
+            return Ok(());
+        }
         if self.calls.is_ended(index) {
             return if text.trim_ascii().is_empty() { Ok(()) } else { Err(protocol("a complete call went on")) };
         }
@@ -118,10 +128,10 @@ impl Decoder {
         if name.is_empty() {
             return Some(place);
         }
-        // Servers that give one number, or one id, to several calls send each of them whole. Others repeat the name, or
-        // change the id, within one call.
+        // Servers that give one number, or one id or none, to several calls send each of them whole. Others repeat the name,
+        // or change the id, within one call.
         let is_new = if known.id == id || id.is_empty() {
-            index.is_none() && !text.trim_ascii().is_empty() && self.calls.is_whole(place)
+            (index.is_none() || id.is_empty()) && !text.trim_ascii().is_empty() && self.calls.is_whole(place)
         } else {
             known.name != name || self.calls.is_whole(place)
         };
@@ -171,6 +181,17 @@ impl Decode for Decoder {
         }
         Ok(self.finish())
     }
+}
+
+/// What a tool of the provider found, such as a page. The protocol does not say by which call.
+fn found(annotation: &RawValue) -> Option<Delta> {
+    #[derive(Deserialize)]
+    struct Named {
+        r#type: String,
+    }
+    let Named { r#type } = serde_json::from_str(annotation.get()).ok()?;
+    let part = ProviderPart::new("openai", "", r#type, ProviderPartKind::Result, annotation.get());
+    Some(Delta::Provider(part))
 }
 
 /// The text and the reasoning in a content.

@@ -3,9 +3,11 @@
 
 mod chunk;
 mod decoder;
+mod provider;
 mod request;
 #[cfg(test)]
 mod tests;
+mod text_calls;
 
 use futures_util::stream::BoxStream;
 use secrecy::{ExposeSecret, SecretString};
@@ -42,6 +44,7 @@ pub struct OpenAi {
     token_limit: Option<TokenLimit>,
     usage: bool,
     reasoning: bool,
+    calls_in_text: bool,
     extra: Map<String, Value>,
     http: Http,
 }
@@ -66,14 +69,15 @@ impl OpenAi {
             token_limit: None,
             usage: true,
             reasoning: false,
+            calls_in_text: false,
             extra: Map::new(),
             http: Http::new(),
         }
     }
 
     /// The model that the environment names: `OPENAI_MODEL`, at `OPENAI_BASE_URL` (OpenAI's own if unset), with
-    /// `OPENAI_API_KEY` (needed by OpenAI, not by most local servers). Fails if no model is named, or if neither an
-    /// address nor a key is given.
+    /// `OPENAI_API_KEY` (needed by OpenAI, not by most local servers), and with [`calls_in_text`](Self::calls_in_text) where
+    /// `OPENAI_CALLS_IN_TEXT` is `1`. Fails if no model is named, or if neither an address nor a key is given.
     pub fn from_env() -> Result<Self, ModelError> {
         Self::from_vars(&env::var)
     }
@@ -87,7 +91,7 @@ impl OpenAi {
                 model.key = key.map(SecretString::from);
             }
         }
-        Ok(model)
+        Ok(model.calls_in_text(var("OPENAI_CALLS_IN_TEXT").is_some_and(|value| value == "1")))
     }
 
     /// Sets the address up to and without `/chat/completions`; it usually ends in `/v1`.
@@ -122,6 +126,14 @@ impl OpenAi {
         self
     }
 
+    /// Sets whether a text is a call when all of it is the JSON of one, `{"name": …, "arguments": {…}}`, of a tool on offer. Small
+    /// models write that where their server expects another form, and the server takes it for a text. No at first: what a
+    /// model quotes would be called.
+    pub fn calls_in_text(mut self, read: bool) -> Self {
+        self.calls_in_text = read;
+        self
+    }
+
     /// Adds a member to every request, such as `reasoning_effort`. The members that carry the conversation itself
     /// (`model`, `messages`, `tools`, `stream`, `stream_options`) are left alone.
     pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
@@ -138,6 +150,11 @@ impl OpenAi {
         self
     }
 
+    /// Whether the server seals its thoughts, and wants the seals back.
+    fn wants_seals(&self) -> bool {
+        provider::of(&self.base_url) == Some("gcp.gemini")
+    }
+
     fn token_limit(&self) -> TokenLimit {
         let official = self.base_url.contains("://api.openai.com");
         self.token_limit.unwrap_or(if official { TokenLimit::MaxCompletionTokens } else { TokenLimit::MaxTokens })
@@ -149,6 +166,10 @@ impl Model for OpenAi {
         &self.model
     }
 
+    fn provider(&self) -> Option<&str> {
+        provider::of(&self.base_url)
+    }
+
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
         let mut headers = vec![("content-type", SecretString::from("application/json"))];
         if let Some(key) = &self.key {
@@ -156,6 +177,6 @@ impl Model for OpenAi {
         }
         let url = format!("{}/chat/completions", self.base_url.trim_end_matches('/'));
         let post = Post { url, headers, body: request::body(self, &request) };
-        self.http.stream(post, move || Decoder::new(request.messages, request.tools))
+        self.http.stream(post, move || text_calls::TextCalls::new(request.messages, request.tools, self.calls_in_text))
     }
 }

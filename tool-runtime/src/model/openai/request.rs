@@ -98,6 +98,8 @@ struct Call<'a> {
     id: &'a str,
     r#type: &'static str,
     function: Function<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<&'a RawValue>,
 }
 
 #[derive(Serialize)]
@@ -109,14 +111,14 @@ struct Function<'a> {
 /// The body of `request` as `model` sends it.
 pub(super) fn body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
     let settings = request.settings;
-    let has_tools = !request.tools.is_empty();
+    let has_tools = !request.tools.is_empty_in(ListFormat::OpenAi);
     let (max_tokens, max_completion_tokens) = match model.token_limit() {
         TokenLimit::MaxTokens => (settings.max_tokens, None),
         TokenLimit::MaxCompletionTokens => (None, settings.max_tokens),
     };
     let body = Body {
         model: &model.model,
-        messages: entries(request.messages, model.reasoning),
+        messages: entries(request.messages, Back { reasoning: model.reasoning, seals: model.wants_seals() }),
         tools: has_tools.then(|| request.tools.json(ListFormat::OpenAi)),
         tool_choice: if has_tools { choice(request.tool_choice) } else { None },
         parallel_tool_calls: settings.parallel_calls.filter(|_| has_tools),
@@ -139,7 +141,16 @@ fn choice(choice: &ToolChoice) -> Option<Choice<'_>> {
     }
 }
 
-fn entries(messages: &[Message], reasoning: bool) -> Vec<Entry<'_>> {
+/// What of the model's thoughts a server wants back.
+#[derive(Clone, Copy)]
+struct Back {
+    /// Their text.
+    reasoning: bool,
+    /// Seals, which other servers would refuse.
+    seals: bool,
+}
+
+fn entries(messages: &[Message], back: Back) -> Vec<Entry<'_>> {
     let mut entries = Vec::with_capacity(messages.len());
     // Images of tools, kept until the last answer to the calls of a turn: nothing may stand between those.
     let mut images = Vec::new();
@@ -150,7 +161,7 @@ fn entries(messages: &[Message], reasoning: bool) -> Vec<Entry<'_>> {
         match message {
             Message::System { text } => entries.push(Entry::System { content: text }),
             Message::User { content } => entries.push(Entry::User { content: user(content) }),
-            Message::Assistant { content } => entries.push(assistant(content, reasoning)),
+            Message::Assistant { content } => entries.push(assistant(content, back)),
             Message::Tool(answer) => entries.push(tool(answer, &mut images)),
         }
     }
@@ -180,23 +191,34 @@ fn piece(part: &Part) -> Piece<'_> {
     }
 }
 
-fn assistant(content: &[AssistantPart], with_reasoning: bool) -> Entry<'_> {
+fn assistant(content: &[AssistantPart], back: Back) -> Entry<'_> {
+    let mut seal = None;
     let (mut said, mut thought, mut tool_calls) = (String::new(), String::new(), Vec::new());
     for part in content {
         match part {
             AssistantPart::Text { text } => said.push_str(text),
-            AssistantPart::Reasoning { text, .. } => thought.push_str(text),
+            AssistantPart::Reasoning { text, signature } => {
+                thought.push_str(text);
+                seal = signature.as_deref().filter(|_| back.seals);
+            }
+            // The protocol has no place for it; what the model made of it is in its text.
+            AssistantPart::Provider(_) => {}
             AssistantPart::Call(call) => tool_calls.push(Call {
                 id: &call.id,
                 r#type: "function",
                 function: Function { name: &call.name, arguments: arguments::object(&call.arguments) },
+                // Only what looks like one: another provider's seal is none here.
+                extra_content: seal
+                    .take()
+                    .filter(|seal| seal.starts_with('{'))
+                    .and_then(|seal| serde_json::from_str(seal).ok()),
             }),
         }
     }
     Entry::Assistant {
         // Null is for calls alone; an answer without either would be refused.
         content: (!said.is_empty() || tool_calls.is_empty()).then_some(said),
-        reasoning_content: Some(thought).filter(|thought| with_reasoning && !thought.is_empty()),
+        reasoning_content: Some(thought).filter(|thought| back.reasoning && !thought.is_empty()),
         tool_calls,
     }
 }

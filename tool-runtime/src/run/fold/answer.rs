@@ -74,6 +74,7 @@ pub(super) fn size(message: &Message) -> u64 {
     };
     let said = |part: &AssistantPart| match part {
         AssistantPart::Text { text } | AssistantPart::Reasoning { text, .. } => text.len(),
+        AssistantPart::Provider(part) => part.block.len(),
         // Counted when it was called.
         AssistantPart::Call(_) => 0,
     };

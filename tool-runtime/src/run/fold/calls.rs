@@ -5,14 +5,14 @@ use std::sync::Arc;
 use super::Applied;
 use super::answer::says_did_not_run;
 use crate::digest::Digest;
-use crate::run::call::{ArgsRev, Decided};
+use crate::run::past::{ArgsRev, Decided};
 #[cfg(test)]
 use crate::run::search::mutants::{Mutant, lax};
 use crate::run::{
-    Allowance, Answer, Answered, CallId, CallResult, CallState, Decision, Grant, GrantedBy, InterruptedBy, Obligation,
-    ObligationId, ObligationKind, Principal, Run, Stage, Time, ToolRef,
+    Allowance, Answer, Answered, Author, CallId, CallResult, CallState, Decision, Grant, GrantedBy, InterruptedBy,
+    Obligation, ObligationId, ObligationKind, Principal, Run, Stage, Time, ToolRef,
 };
-use crate::tool::Fingerprint;
+use crate::tool::{Fingerprint, Touches};
 
 impl Run {
     pub(super) fn opened(&mut self, id: &CallId, obligation: Box<Obligation>) -> Applied {
@@ -20,12 +20,15 @@ impl Run {
             // A policy alone had granted it, and asks now.
             ObligationKind::Approval { .. } => &[Stage::Proposed, Stage::Ready],
             ObligationKind::External => &[Stage::Ready],
-            ObligationKind::Answer { .. } => &[Stage::Running],
+            ObligationKind::Answer { .. } | ObligationKind::Inner { .. } => &[Stage::Running],
             ObligationKind::Reconcile => &[Stage::Unknown],
         };
         let at = self.at(id, stages)?;
         if obligation.id != self.calls[at].next_obligation() {
             return Err(format!("{} is not the next obligation of {id}", obligation.id));
+        }
+        if obligation.kind == ObligationKind::External && self.is_held(at) {
+            return Err(format!("{id} is handed out, and must wait for another call"));
         }
         let past = self.calls[at].past();
         past.obligations = past.obligations.saturating_add(1);
@@ -47,24 +50,31 @@ impl Run {
         Ok(())
     }
 
-    pub(super) fn edited(&mut self, id: &CallId, arguments: Arc<str>, by: Principal) -> Applied {
+    pub(super) fn edited(
+        &mut self,
+        id: &CallId,
+        arguments: Arc<str>,
+        by: Principal,
+        touches: Option<Arc<Touches>>,
+    ) -> Applied {
         let at = self.at(id, &[Stage::Open])?;
         let decided = self.was_decided(at)?;
         let number = decided.obligation;
         if !matches!(decided.decision, Decision::Edit { .. }) || decided.by != by {
             return Err(format!("{by} did not decide to edit {id}"));
         }
-        let next = ArgsRev::new(arguments, Some(by));
+        let next = ArgsRev::of_person(arguments, by);
         let before = std::mem::replace(&mut self.calls[at].arguments, next);
+        self.calls[at].touches = touches;
         let past = self.calls[at].past();
         past.revisions.push(before);
         past.edited = number;
         Ok(())
     }
 
-    pub(super) fn normalized(&mut self, id: &CallId, arguments: Arc<str>) -> Applied {
+    pub(super) fn normalized(&mut self, id: &CallId, arguments: Arc<str>, by: Author) -> Applied {
         let at = self.at(id, &[Stage::Proposed])?;
-        let next = ArgsRev::new(arguments, None);
+        let next = ArgsRev::new(arguments, by);
         let before = std::mem::replace(&mut self.calls[at].arguments, next);
         self.calls[at].past().revisions.push(before);
         Ok(())
@@ -86,7 +96,13 @@ impl Run {
         Ok(())
     }
 
-    pub(super) fn checked(&mut self, id: &CallId, tool: &Arc<ToolRef>, arguments: Digest) -> Applied {
+    pub(super) fn checked(
+        &mut self,
+        id: &CallId,
+        tool: &Arc<ToolRef>,
+        arguments: Digest,
+        touches: Option<&Arc<Touches>>,
+    ) -> Applied {
         let at = self.at(id, &[Stage::Proposed])?;
         if self.calls[at].name != tool.name {
             return Err(format!("{id} was checked with the tool `{}`, and calls another", tool.name));
@@ -94,6 +110,10 @@ impl Run {
         if self.calls[at].arguments.digest != arguments {
             return Err(format!("the arguments of {id} are not those that were checked"));
         }
+        if !self.offers(&tool.name) {
+            return Err(format!("{id} was accepted, and its tool was not on offer"));
+        }
+        self.calls[at].touches = touches.cloned();
         self.calls[at].tool = Some(Arc::clone(tool));
         Ok(())
     }
@@ -131,7 +151,7 @@ impl Run {
         if call.tool.as_ref().map(|tool| tool.fingerprint) != Some(tool) || call.arguments.digest != arguments {
             return Err(format!("{id} is granted for another tool or other arguments"));
         }
-        let is_repeatable = call.tool.as_ref().is_some_and(|tool| tool.is_repeatable());
+        let is_repeatable = call.tool.as_ref().is_some_and(|tool| tool.may_start_again());
         #[cfg(test)]
         let is_repeatable = is_repeatable || lax(Mutant::AutomaticRetry);
         if *by == GrantedBy::Rerun && !is_repeatable {
@@ -158,6 +178,9 @@ impl Run {
             || call.arguments.digest != grant.arguments
         {
             return Err(format!("{id} starts with a grant for something else"));
+        }
+        if self.is_held(at) {
+            return Err(format!("{id} starts, and must wait for another call"));
         }
         self.calls[at].attempts = self.calls[at].attempts.saturating_add(1);
         self.enter(at, CallState::Running);
@@ -211,7 +234,7 @@ impl Run {
             }
             (Some(ObligationKind::Reconcile), decision) => *decision == Decision::Approve,
             // A denied question is answered, too.
-            (Some(ObligationKind::Answer { .. }), _) => true,
+            (Some(ObligationKind::Answer { .. } | ObligationKind::Inner { .. }), _) => true,
             (Some(ObligationKind::External) | None, _) => false,
         };
         if is_permission && decided.by == *by {

@@ -3,12 +3,15 @@
 
 mod answer;
 mod calls;
+mod repair;
 mod turn;
 
 use self::answer::size;
-use super::call::Decided;
+use super::past::Decided;
 use super::state::{Activity, STAGES};
-use super::{Call, CallId, CallState, Corrupt, LogEvent, Principal, Run, RunId, RunOptions, Stage, StepRecord, Time};
+use super::{
+    Call, CallId, CallState, Corrupt, LogEvent, Principal, Run, RunId, RunOptions, Said, Stage, StepRecord, Time,
+};
 use crate::message::{AssistantPart, Message, Usage};
 #[cfg(test)]
 use crate::run::search::mutants::{Mutant, lax};
@@ -36,6 +39,18 @@ impl Run {
         (Self::begin(id, owner, options, messages), event)
     }
 
+    /// A run of the conversation before the prompt number `prompt`, from 0, and the entries that its log begins with. What
+    /// came after it is not in it, nor what somebody allowed.
+    pub fn branch(&self, id: RunId, options: RunOptions, prompt: usize, at: Time) -> (Self, Vec<LogEvent>) {
+        let kept = self.prompts.get(prompt).map_or(self.messages.len(), |said| said.at as usize);
+        let messages = self.messages[..kept.min(self.messages.len())].to_vec();
+        let (mut run, created) = Self::new(id, self.owner.clone(), options, messages, at);
+        let prompts: Vec<Said> = self.prompts.iter().take(prompt).cloned().collect();
+        (run.prompts, run.taint) = (prompts.clone(), self.taint.clone());
+        run.rev += 1;
+        (run, vec![created, LogEvent::Branched { of: self.id.clone(), prompts, taint: self.taint.clone() }])
+    }
+
     fn create(event: LogEvent) -> Result<Self, Corrupt> {
         let LogEvent::Created { run, owner, options, messages, .. } = event else {
             return Err(Corrupt { rev: 0, reason: "it does not begin with the run's creation".to_owned() });
@@ -50,19 +65,25 @@ impl Run {
             options,
             rev: 1,
             messages: Vec::new(),
+            prompts: Vec::new(),
             bytes: 0,
             calls: Vec::new(),
             index: std::collections::HashMap::default(),
             turn: 0,
             steps: 0,
             usage: Usage::default(),
+            turns: Vec::new(),
+            offered: None,
             activity: Activity::Idle,
             first: 0,
             passed: 0,
             recent: 0,
             stages: [0; STAGES],
             retries: 0,
+            inner_calls: 0,
             until: None,
+            stopping: false,
+            answer: None,
             queue: Vec::new(),
             allowances: Vec::new(),
             taint: Vec::new(),
@@ -86,7 +107,9 @@ impl Run {
     #[cfg(feature = "agent")]
     pub(crate) fn apply_ref(&mut self, event: &LogEvent) -> Result<(), Corrupt> {
         let changed = match event {
-            LogEvent::Checked { call, tool, arguments } => self.checked(call, tool, *arguments),
+            LogEvent::Checked { call, tool, arguments, touches } => {
+                self.checked(call, tool, *arguments, touches.as_ref())
+            }
             LogEvent::Granted { call, tool, arguments, shown, by, expires } => {
                 self.granted(call, *tool, *arguments, *shown, by, *expires)
             }
@@ -107,28 +130,43 @@ impl Run {
     fn change(&mut self, event: LogEvent) -> Applied {
         match event {
             LogEvent::Created { .. } => Err("it is created twice".to_owned()),
+            LogEvent::Branched { prompts, taint, .. } => self.branched(prompts, taint),
             LogEvent::Queued { prompt } => {
                 self.queue.push(prompt);
                 Ok(())
             }
             LogEvent::Prompted { prompt, queued } => self.prompted(prompt, queued),
             LogEvent::TurnStarted { .. } => self.turn_started(),
+            LogEvent::Offered { tools } => self.narrowed(tools),
             LogEvent::Called { call, provider_id, name, arguments } => self.called(call, provider_id, name, arguments),
-            LogEvent::TurnEnded { parts, finish, usage, .. } => self.turn_ended(parts, finish, usage),
-            LogEvent::TurnFailed { error, again, .. } => self.turn_failed(error, again),
-            LogEvent::Checked { call, tool, arguments } => self.checked(&call, &tool, arguments),
+            LogEvent::TurnEnded { parts, finish, usage, model, .. } => self.turn_ended(parts, finish, usage, model),
+            LogEvent::TurnFailed { error, again, usage, model, .. } => self.turn_failed(error, again, usage, model),
+            LogEvent::Checked { call, tool, arguments, touches } => {
+                self.checked(&call, &tool, arguments, touches.as_ref())
+            }
             LogEvent::Opened { call, obligation } => self.opened(&call, obligation),
             LogEvent::Decided { obligation, decision, by, at } => self.decided(&obligation, decision, by, at),
-            LogEvent::Normalized { call, arguments } => self.normalized(&call, arguments),
-            LogEvent::Edited { call, arguments, by } => self.edited(&call, arguments, by),
+            LogEvent::Normalized { call, arguments, by } => self.normalized(&call, arguments, by),
+            LogEvent::Repaired { call, name, arguments, by, usage } => {
+                self.used(usage, None);
+                self.repaired(&call, name, arguments, by)
+            }
+            LogEvent::StopRequested { by, .. } => self.stop_requested(&by),
+            LogEvent::Edited { call, arguments, by, touches } => self.edited(&call, arguments, by, touches),
             LogEvent::Answered { call, question, answer } => self.answered(&call, question, answer),
             LogEvent::Allowed { allowance } => self.allowed(allowance),
             LogEvent::Granted { call, tool, arguments, shown, by, expires } => {
                 self.granted(&call, tool, arguments, shown, &by, expires)
             }
             LogEvent::Started { call, .. } => self.started(&call),
-            LogEvent::Stepped { call, name, value } => {
-                let at = self.at(&call, &[Stage::Running])?;
+            LogEvent::Stepped { call, name, value, spent } => {
+                let at = self.at(&call, &[Stage::Running, Stage::Open])?;
+                if self.calls[at].stage() == Stage::Open && !self.calls[at].is_asking() {
+                    return Err(format!("{call} waits, and takes a step"));
+                }
+                self.used(spent.usage, None);
+                self.inner_calls = self.inner_calls.saturating_add(spent.calls);
+                self.retries = self.retries.saturating_add(spent.retries);
                 self.calls[at].past().steps.push(StepRecord { name, value });
                 Ok(())
             }
@@ -142,7 +180,7 @@ impl Run {
                 if self.calls[at].attempts > 0 {
                     return Err(format!("{call} was started, and is migrated"));
                 }
-                self.calls[at].tool = None;
+                (self.calls[at].tool, self.calls[at].touches) = (None, None);
                 self.enter(at, CallState::Proposed);
                 Ok(())
             }

@@ -1,6 +1,6 @@
 //! A second run like the first. Outside tests there is none: a grant must not be doubled.
 
-use crate::run::call::Past;
+use crate::run::past::Past;
 use crate::run::{Call, CallState, Grant, Run};
 
 pub(super) fn copy(run: &Run) -> Run {
@@ -10,19 +10,25 @@ pub(super) fn copy(run: &Run) -> Run {
         options: run.options,
         rev: run.rev,
         messages: run.messages.clone(),
+        prompts: run.prompts.clone(),
         bytes: run.bytes,
         calls: run.calls.iter().map(call).collect(),
         index: run.index.clone(),
         turn: run.turn,
         steps: run.steps,
         usage: run.usage,
+        turns: run.turns.clone(),
+        offered: run.offered.clone(),
         activity: run.activity.clone(),
         first: run.first,
         passed: run.passed,
         recent: run.recent,
         stages: run.stages,
         retries: run.retries,
+        inner_calls: run.inner_calls,
         until: run.until.clone(),
+        stopping: run.stopping,
+        answer: run.answer.clone(),
         queue: run.queue.clone(),
         allowances: run.allowances.clone(),
         taint: run.taint.clone(),
@@ -58,6 +64,7 @@ fn call(call: &Call) -> Call {
         name: call.name.clone(),
         tool: call.tool.clone(),
         arguments: call.arguments.clone(),
+        touches: call.touches.clone(),
         state,
         past,
         ..*call

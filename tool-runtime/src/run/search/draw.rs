@@ -10,10 +10,10 @@ use super::world;
 use crate::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
 use crate::run::inspection::{Inspection, Ruling};
 use crate::run::{
-    Decision, Event, Execution, Limits, ObligationId, OnDeny, OnPrompt, OnTaint, Phase, Principal, Prompt, Question,
-    Run, RunOptions, Stage, Time, ToolRef,
+    Author, Decision, Event, Execution, Limits, ObligationId, OnDeny, OnPrompt, OnTaint, Phase, Principal, Prompt,
+    Question, Run, RunOptions, Spent, Stage, StopReason, Time, ToolRef,
 };
-use crate::tool::{CallError, Failure, Fingerprint};
+use crate::tool::{CallError, Failure, Fingerprint, Touches};
 
 /// Numbers that become an event of the run as it is then.
 pub(super) type Seed = (u8, u8, u8, u8);
@@ -30,6 +30,7 @@ pub(super) fn options() -> impl Strategy<Value = RunOptions> {
                 open,
                 records,
                 retries: records,
+                tokens: (calls == 2).then_some(3),
                 calls_per_turn: calls,
                 argument_bytes: 64,
                 depth: 3,
@@ -59,6 +60,7 @@ fn tool(name: &str, changed: bool) -> Arc<ToolRef> {
     tool.sequential = number == 5;
     tool.eager = number.is_multiple_of(4);
     tool.untrusted = number == 6;
+    tool.resumable = number == 1;
     tool.retries = u32::from(number > 5);
     tool.version = (number == 7).then(|| if changed { "2" } else { "1" }.to_owned());
     tool.migrate_from = (number == 7 && changed).then(|| "1".to_owned()).into_iter().collect();
@@ -67,6 +69,18 @@ fn tool(name: &str, changed: bool) -> Arc<ToolRef> {
 
 fn fingerprint(number: usize, changed: bool) -> Fingerprint {
     world::fingerprint(number + 2, changed)
+}
+
+/// Some calls of some tools touch something.
+fn touches(name: &str, seed: Seed) -> Option<Arc<Touches>> {
+    let number = name.bytes().last().unwrap_or_default() % 4;
+    let touches = Touches::new();
+    (!seed.3.is_multiple_of(4)).then(|| match number {
+        0 => Arc::new(touches.writes("a")),
+        1 => Arc::new(touches.reads("a")),
+        2 => Arc::new(touches.writes("a/b").reads("c")),
+        _ => Arc::new(touches.writes("c")),
+    })
 }
 
 fn parts(seed: Seed, run: &Run) -> Vec<AssistantPart> {
@@ -109,7 +123,10 @@ pub(super) fn event(run: &Run, seed: Seed, at: Time) -> Event {
     let attempt = call.map_or(1, |call| call.attempts).saturating_sub(u32::from(seed.3.is_multiple_of(16)));
     let by = if seed.3 % 16 == 1 { Principal::from("stranger") } else { owner() };
     match kind % 24 {
-        0 => Event::Prompt(Prompt::new(vec![Part::text("go")], by, at)),
+        0 => {
+            let prompt = Prompt::new(vec![Part::text("go")], by, at);
+            Event::Prompt(if seed.2.is_multiple_of(3) { prompt.steering() } else { prompt })
+        }
         1 => Event::Continue { by, at },
         2 => Event::Called {
             index: u32::from(seed.1 % 4),
@@ -122,16 +139,42 @@ pub(super) fn event(run: &Run, seed: Seed, at: Time) -> Event {
                 0 => FinishReason::Length,
                 1 => FinishReason::ContentFilter,
                 2 => FinishReason::Other("odd".to_owned()),
+                3 => FinishReason::Paused,
                 _ => FinishReason::ToolCalls,
             };
-            Event::TurnEnded { parts: parts(seed, run), finish, usage: Usage::default(), at }
+            Event::TurnEnded {
+                parts: parts(seed, run),
+                finish,
+                usage: Usage { input_tokens: 1, ..Usage::default() },
+                model: None,
+                at,
+            }
         }
-        5 if seed.2.is_multiple_of(4) => Event::TurnFailed { error: "gone".to_owned(), at },
+        5 if seed.2.is_multiple_of(4) => {
+            let (error, again) = ("gone".to_owned(), seed.2.is_multiple_of(8));
+            Event::TurnFailed { error, again, usage: Usage::default(), model: None, at }
+        }
         6 if seed.2.is_multiple_of(2) => Event::Recover { at },
         7 if seed.2.is_multiple_of(8) => Event::Cancel { by, at },
-        8 => Event::Tick { at },
+        7 if seed.2 % 8 == 1 => Event::Stop { reason: StopReason::Condition("enough".to_owned()), at },
+        7 => Event::Offered { tools: (0..seed.2 % 8).map(|number| format!("t{number}")).collect() },
+        8 if seed.2.is_multiple_of(2) => Event::Tick { at },
+        8 if seed.2 % 4 == 1 => Event::StopRequested { by, at },
+        8 => Event::Repaired {
+            call: id,
+            name: Some(format!("t{}", seed.3 % 8)),
+            arguments: "{\"v\":2}".to_owned(),
+            by: Author::Repair,
+            usage: Usage::default(),
+        },
         9 => Event::Asked { call: id, attempt, question: Question::approval("may I?"), at },
-        10 => Event::Stepped { call: id, attempt, name: "step".to_owned(), value: json!(1) },
+        10 => Event::Stepped {
+            call: id,
+            attempt,
+            name: "step".to_owned(),
+            value: json!(1),
+            spent: Spent { calls: u32::from(seed.2.is_multiple_of(4)), ..Spent::default() },
+        },
         11..=14 => {
             let outcome = match seed.2 % 6 {
                 0 => Err(CallError::Failed(Failure::told("no").retryable())),
@@ -157,7 +200,7 @@ fn inspection(run: &Run, id: &crate::run::CallId, seed: Seed) -> Inspection {
     let says = [world::Says::Allow, world::Says::Allow, world::Says::Ask, world::Says::Deny][usize::from(seed.2 % 4)];
     match seed.3 % 16 {
         15 => world::rejected(id, &text),
-        changed => world::accepted(id, tool(name, changed == 14), &text, says),
+        changed => world::touch(world::accepted(id, tool(name, changed == 14), &text, says), touches(name, seed)),
     }
 }
 
@@ -174,8 +217,10 @@ fn ruling(run: &Run, obligation: &ObligationId, seed: Seed) -> Ruling {
     let name = run.call(&obligation.call).map_or("t0", |call| &call.name);
     let text: Arc<str> = json!({"v": 9}).to_string().into();
     let says = if seed.1 % 8 == 7 { world::Says::Deny } else { world::Says::Ask };
-    let inspection = matches!(decision, Decision::Edit { .. })
-        .then(|| world::accepted(&obligation.call, tool(name, seed.3 % 16 == 14), &text, says));
+    let inspection = matches!(decision, Decision::Edit { .. }).then(|| {
+        let accepted = world::accepted(&obligation.call, tool(name, seed.3 % 16 == 14), &text, says);
+        world::touch(accepted, touches(name, seed))
+    });
     let output = matches!(decision, Decision::Respond { .. }).then(world::output);
     Ruling { obligation: obligation.clone(), decision, inspection, output }
 }

@@ -2,6 +2,7 @@
 
 use super::copy::copy;
 use super::play::{self, owner};
+use super::touching::Touching;
 use super::world::{Choice, Gate, Kind, NAMES, Says, World};
 use crate::run::{CallState, Effect, Event, Execution, Phase, Run, Stage, Time, step};
 
@@ -15,7 +16,7 @@ impl Stand {
     fn new(gate: Gate, idempotent: bool) -> Self {
         let run = Run::fold(play::opening()).expect("a log");
         let other = Kind { gate: Gate::Ask, idempotent: false };
-        let mut stand = Self { run, world: World::new([Kind { gate, idempotent }, other], 0) };
+        let mut stand = Self { run, world: World::new([Kind { gate, idempotent }, other], 0, Touching::Nothing) };
         stand.look_at(1, Says::Ask, false);
         stand
     }
@@ -208,4 +209,64 @@ fn a_hand_out_that_was_not_logged_is_made_good() {
     }
     assert_eq!(torn.run.calls()[0].stage(), Stage::Ready);
     assert_eq!(torn.send(allow(&torn)), ["announce call.1", "wake 10"]);
+}
+
+/// S12, by two walls: `step` refuses the call, and `fold` a log in which somebody accepted it.
+#[test]
+fn a_call_of_a_tool_that_was_not_on_offer_goes_nowhere() {
+    use crate::message::{AssistantPart, FinishReason, ToolCall, Usage};
+    use crate::run::{CallResult, LogEvent, StopReason};
+    for finish in [FinishReason::ToolCalls, FinishReason::Length] {
+        let mut stand = Stand::new(Gate::Auto, false);
+        stand.send(Event::Stop { reason: StopReason::StepLimit, at: Time(1) });
+        stand.send(Event::Continue { by: owner(), at: Time(1) });
+        stand.send(Event::Offered { tools: vec![NAMES[1].to_owned()] });
+        let early = Event::Called {
+            index: 0,
+            provider_id: "early".to_owned(),
+            name: NAMES[0].to_owned(),
+            arguments: "{}".to_owned(),
+        };
+        assert!(stand.send(early).is_empty() && stand.run.current().is_empty(), "it is told with the rest of the turn");
+        let call = |name: &str| {
+            AssistantPart::Call(ToolCall { id: "x".into(), name: name.to_owned(), arguments: "{}".to_owned() })
+        };
+        let parts = vec![call(NAMES[0]), call(NAMES[1])];
+        let is_cut = finish == FinishReason::Length;
+        let ended = Event::TurnEnded { parts, finish, usage: Usage::default(), model: None, at: Time(1) };
+        let (log, _) = step(&stand.run, ended).expect("it fits");
+        let mut forged = copy(&stand.run);
+        for event in log {
+            stand.run.apply(event.clone()).expect("it fits");
+            if !matches!(event, LogEvent::Ended { .. } | LogEvent::TurnStarted { .. } | LogEvent::Stopped { .. }) {
+                forged.apply(event).expect("it fits");
+            }
+        }
+        let [hidden, offered] = &stand.run.calls()[2..] else { panic!("two calls") };
+        assert_eq!(hidden.result(), Some(&CallResult::NotAvailable { suggestion: None }));
+        assert_eq!(offered.stage() == Stage::Proposed, !is_cut);
+        let (id, digest) = (hidden.id.clone(), hidden.arguments().digest);
+        let tool = super::world::tool(0, Kind { gate: Gate::Auto, idempotent: true }, false);
+        let checked = LogEvent::Checked { call: id, tool, arguments: digest, touches: None };
+        assert!(forged.apply(checked).unwrap_err().reason.contains("was not on offer"));
+    }
+}
+
+/// What is said between two turns costs the run nothing of what it may use, and the order of what is said stays.
+#[test]
+fn what_steers_a_run_joins_it() {
+    use crate::message::{Message, Part};
+    use crate::run::Prompt;
+    let mut stand = Stand::after(Gate::Auto, false, &[allow]);
+    let steps = stand.run.steps();
+    for text in ["one", "two"] {
+        stand.send(Event::Prompt(Prompt::new(vec![Part::text(text)], owner(), Time(1)).steering()));
+    }
+    assert_eq!((stand.run.queue().len(), stand.run.calls()[0].stage()), (2, Stage::Running), "nothing is ended");
+    stand.send(ended(&stand));
+    let other = play::decide(&stand.run, &stand.world, 1, 1, Choice::Deny, owner(), Time(1));
+    assert_eq!(stand.send(other), ["model"]);
+    assert_eq!((stand.run.steps(), stand.run.queue().len()), (steps + 1, 0));
+    let said = |text: &str| Message::User { content: vec![Part::text(text)] };
+    assert_eq!(stand.run.messages()[4..], [said("one"), said("two")]);
 }

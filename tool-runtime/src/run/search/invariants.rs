@@ -1,4 +1,4 @@
-//! What must hold of every transition, whatever happens: the invariants I1 to I9 of a run, told from outside of it.
+//! What must hold of every transition, whatever happens: the invariants I1 to I9 and I12 of a run, told from outside of it.
 
 use std::fmt;
 use std::mem::discriminant;
@@ -111,7 +111,11 @@ impl World {
                     (call.live, call.look, call.told) = (None, false, 0);
                 }
             }
-            Move::Prompt | Move::Cancel => {
+            Move::Steer => self.prompts -= 1,
+            Move::Fail => {
+                (self.model, self.troubles) = (false, self.troubles - 1);
+            }
+            Move::Prompt | Move::Cancel | Move::Stop => {
                 self.prompts -= u8::from(seen.happens == Move::Prompt);
                 self.calls.iter_mut().for_each(|call| call.vetoed = true);
             }
@@ -133,9 +137,11 @@ impl World {
                 call.grant = Some(Ledger { arguments: *arguments, tool, used: false });
             }
             LogEvent::Opened { call, obligation } => {
-                let call = &mut self.calls[find(call)?];
-                hold("I4", call.result.is_none(), "opened after the end")?;
+                let at = find(call)?;
+                hold("I4", self.calls[at].result.is_none(), "opened after the end")?;
                 if obligation.kind == ObligationKind::External {
+                    self.alone(at, seen.after)?;
+                    let call = &mut self.calls[at];
                     // Announced is as good as started: whoever executes it may do so from now on.
                     call.begin(seen.after.call(&obligation.id.call).expect("a call").arguments().digest)?;
                     call.handed_out = true;
@@ -143,6 +149,7 @@ impl World {
             }
             LogEvent::Started { call, .. } => {
                 let at = find(call)?;
+                self.alone(at, seen.after)?;
                 let call = &mut self.calls[at];
                 hold("I1", call.kind.gate != Gate::External, "executed here, and is external")?;
                 call.begin(seen.after.calls()[at].arguments().digest)?;
@@ -163,6 +170,19 @@ impl World {
             _ => {}
         }
         Ok(())
+    }
+
+    /// I12: a call begins only when none has to end before it that touches the same.
+    fn alone(&self, at: usize, run: &Run) -> Held {
+        hold("I12", !self.is_held(at, run), "begins beside a call that touches the same")
+    }
+
+    fn is_held(&self, at: usize, run: &Run) -> bool {
+        let touches = |at: usize| self.touching.of(at, &run.calls()[at].arguments().text);
+        let begun = |at: usize| self.calls[at].starts > 0 || self.calls[at].handed_out;
+        let other = 1 - at;
+        let conflict = touches(at).zip(touches(other)).is_some_and(|(one, other)| one.conflicts(&other));
+        conflict && self.calls[other].result.is_none() && !begun(at) && (other < at || begun(other))
     }
 
     fn asked_for(&mut self, effect: &Effect, seen: &Transition<'_>) -> Held {
@@ -227,7 +247,9 @@ impl World {
         hold("I9", wake, "something ends, and nobody is to be woken")?;
         let current = || run.calls().iter().zip(&self.calls).filter(|(call, _)| is_current(run, call));
         let is_live = current().any(|(_, seen)| seen.live.is_some()) || self.model;
-        let looks = current().any(|(call, seen)| seen.look && call.stage() != Stage::Open);
+        // Of a look at a call that is held, nothing comes yet.
+        let is_held = |call: &Call| call.stage() == Stage::Ready && self.is_held(call.index as usize, run);
+        let looks = current().any(|(call, seen)| seen.look && call.stage() != Stage::Open && !is_held(call));
         let waits = run.obligations().next().is_some();
         hold("I9", is_live || looks || waits, "goes on, and nothing will come")?;
         let suspended = run.phase() == Phase::Suspended;

@@ -1,13 +1,13 @@
 //! The invariants that hold of any run, whatever happens to it, told from its log alone.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use crate::digest::Digest;
 use crate::message::Message;
 use crate::run::{
     CallId, CallResult, Decision, Effect, GrantedBy, LogEvent, ObligationId, ObligationKind, Phase, Run, Stage,
 };
-use crate::tool::Fingerprint;
+use crate::tool::{Fingerprint, Touches};
 
 /// What the log said of one call so far.
 #[derive(Default)]
@@ -22,6 +22,11 @@ struct Told {
     starts: u32,
     ended: bool,
     denied: bool,
+    touches: Option<Arc<Touches>>,
+    /// Started here, or handed out.
+    begun: bool,
+    /// The model was not to see its tool.
+    is_hidden: bool,
 }
 
 /// Reads along with a run, and says what does not hold.
@@ -29,6 +34,8 @@ struct Told {
 pub(super) struct Judge {
     calls: HashMap<CallId, Told>,
     decided: HashMap<ObligationId, Decision>,
+    /// What is on offer in the turn, where it is said.
+    offered: Option<Vec<String>>,
 }
 
 fn hold(holds: bool, what: &str) -> Result<(), String> {
@@ -47,7 +54,10 @@ impl Judge {
         effects: &[Effect],
         after: &Run,
     ) -> Result<(), String> {
-        events.iter().try_for_each(|event| self.logged(event))?;
+        for event in events {
+            self.alone(event, after)?;
+            self.logged(event)?;
+        }
         for effect in effects {
             match effect {
                 Effect::Execute { call, attempt } => {
@@ -70,16 +80,28 @@ impl Judge {
 
     fn logged(&mut self, event: &LogEvent) -> Result<(), String> {
         match event {
-            LogEvent::Called { call, arguments, .. } => {
-                let told = Told { arguments: Some(Digest::of(arguments.as_bytes())), ..Told::default() };
+            LogEvent::Offered { tools } => self.offered = Some(tools.clone()),
+            LogEvent::Called { call, name, arguments, .. } => {
+                let is_hidden = self.offered.as_ref().is_some_and(|offered| !offered.contains(name));
+                let arguments = Some(Digest::of(arguments.as_bytes()));
+                let told = Told { arguments, is_hidden, ..Told::default() };
                 hold(self.calls.insert(call.clone(), told).is_none(), "I5: two calls with one id")?;
             }
-            LogEvent::Checked { call, tool, .. } => {
+            LogEvent::Checked { call, tool, touches, .. } => {
                 let told = self.told(call);
+                told.touches.clone_from(touches);
                 told.tool = Some(tool.fingerprint);
-                (told.is_repeatable, told.is_external) = (tool.is_repeatable(), tool.external);
+                (told.is_repeatable, told.is_external) = (tool.may_start_again(), tool.external);
             }
-            LogEvent::Edited { call, arguments, .. } => {
+            // It is looked at anew, and nothing that was granted before is good any more.
+            LogEvent::Migrated { call, .. } => self.told(call).tool = None,
+            LogEvent::Repaired { call, arguments, .. } => {
+                let told = self.told(call);
+                hold(told.tool.is_none(), "I1: mended when it was judged")?;
+                told.arguments = Some(Digest::of(arguments.as_bytes()));
+            }
+            LogEvent::Edited { call, arguments, touches, .. } => {
+                self.told(call).touches.clone_from(touches);
                 self.told(call).arguments = Some(Digest::of(arguments.as_bytes()));
             }
             LogEvent::Decided { obligation, decision, .. } => {
@@ -92,6 +114,7 @@ impl Judge {
             LogEvent::Granted { call, tool, arguments, by, .. } => {
                 let told = self.told(call);
                 hold(!told.ended && !told.denied, "I2: granted after the end, or after a denial")?;
+                hold(!told.is_hidden, "S12: granted, and was not on offer")?;
                 hold(*by != GrantedBy::Rerun || told.is_repeatable, "I3: started again, and is not repeatable")?;
                 told.consents += 1;
                 told.grant = Some((*tool, *arguments));
@@ -101,6 +124,7 @@ impl Judge {
                 hold(!told.ended, "I4: opened after the end")?;
                 let grant = told.grant.take();
                 if obligation.kind == ObligationKind::External {
+                    told.begun = true;
                     hold(grant == told.tool.zip(told.arguments), "I1: handed out without a grant for it")?;
                 }
             }
@@ -110,6 +134,7 @@ impl Judge {
                 let grant = told.grant.take();
                 hold(grant.is_some() && grant == told.tool.zip(told.arguments), "I1: started without a grant for it")?;
                 told.starts += 1;
+                told.begun = true;
                 hold(told.starts <= told.consents, "I3: more starts than grants")?;
             }
             LogEvent::Ended { call, result, .. } => {
@@ -120,11 +145,28 @@ impl Judge {
                 hold(!(is_never && told.starts > 0), "I6: denied after a start")?;
             }
             LogEvent::TurnStarted { .. } => {
+                self.offered = None;
                 hold(self.calls.values().all(|told| told.ended), "I5: the model is asked, and a call is unanswered")?;
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// I12.
+    fn alone(&self, event: &LogEvent, run: &Run) -> Result<(), String> {
+        let call = match event {
+            LogEvent::Started { call, .. } => call,
+            LogEvent::Opened { call, obligation } if obligation.kind == ObligationKind::External => call,
+            _ => return Ok(()),
+        };
+        let at = |id: &CallId| run.calls().iter().position(|call| call.id == *id);
+        let Some(own) = self.calls.get(call).filter(|own| !own.begun) else { return Ok(()) };
+        let waits = self.calls.iter().any(|(id, other)| {
+            let conflicts = own.touches.as_ref().zip(other.touches.as_ref()).is_some_and(|(a, b)| a.conflicts(b));
+            id != call && conflicts && !other.ended && (other.begun || at(id) < at(call))
+        });
+        hold(!waits, "I12: begins beside a call that touches the same")
     }
 
     fn told(&mut self, call: &CallId) -> &mut Told {

@@ -11,6 +11,7 @@ mod play;
 mod probes;
 mod random;
 mod texts;
+mod touching;
 mod world;
 
 use std::collections::{HashMap, VecDeque};
@@ -19,6 +20,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use self::copy::copy;
 use self::invariants::{Broken, Transition};
 use self::play::{event, moves, opening};
+use self::touching::Touching;
 use self::world::{Gate, Kind, Move, World};
 use super::{CallState, Effect, LogEvent, Phase, Run, step};
 
@@ -59,7 +61,7 @@ fn key(run: &Run, world: &World) -> u64 {
         (world.now, world.wake, world.troubles, world.prompts) = (0, None, 0, 0);
     }
     let mut hasher = DefaultHasher::new();
-    (&world, format!("{:?}", run.activity), run.turn, run.messages.len()).hash(&mut hasher);
+    (&world, format!("{:?}", run.activity), run.turn, run.messages.len(), run.queue.len()).hash(&mut hasher);
     for call in &run.calls {
         (call.stage(), call.past.as_ref().map_or(0, |past| past.obligations)).hash(&mut hasher);
         if call.result().is_none() {
@@ -82,10 +84,10 @@ fn key(run: &Run, world: &World) -> u64 {
 }
 
 /// Searches everything that two calls of these kinds can come to with so many troubles.
-fn explore(kinds: [Kind; 2], troubles: u8) -> Found {
+fn explore(kinds: [Kind; 2], troubles: u8, touching: Touching) -> Found {
     let log = opening();
     let run = Run::fold(log.clone()).expect("a log");
-    let mut world = World::new(kinds, troubles);
+    let mut world = World::new(kinds, troubles, touching);
     world.calls.iter_mut().for_each(|call| call.look = true);
     let mut search =
         Search { nodes: Vec::new(), known: HashMap::new(), queue: VecDeque::new(), found: Found::default() };
@@ -145,7 +147,7 @@ impl Search {
             self.nodes.push(Node { parent: at, happens: Some(happens), log: events, next: Vec::new(), is_finished });
             self.queue.push_back((next, after, world));
         }
-        if !matches!(happens, Move::Prompt | Move::Cancel) {
+        if !matches!(happens, Move::Prompt | Move::Cancel | Move::Stop) {
             self.nodes[at].next.push(next);
         }
         Ok(())
@@ -211,7 +213,7 @@ fn pairs() -> Vec<[Kind; 2]> {
 fn search(firsts: &[Kind]) -> Found {
     let mut all = Found::default();
     for kinds in pairs().into_iter().filter(|[first, _]| firsts.contains(first)) {
-        let found = explore(kinds, 2);
+        let found = explore(kinds, 2, Touching::Nothing);
         assert_eq!(found.broken, None, "{kinds:?}");
         all.states += found.states;
         all.transitions += found.transitions;
@@ -249,4 +251,21 @@ fn no_order_of_events_breaks_an_invariant_of_a_call_that_asks_and_may_be_repeate
 fn no_order_of_events_breaks_an_invariant_of_a_call_that_asks() {
     let found = search(&[kind(Gate::Ask, false), kind(Gate::External, true), kind(Gate::Deny, true)]);
     assert!(found.states > 24_000 && found.transitions > 58_000 && found.finished > 7_000, "{found:?}");
+}
+
+#[test]
+fn calls_that_touch_the_same_never_run_side_by_side() {
+    let mut all = Found::default();
+    let kinds = pairs().into_iter().filter(|kinds| kinds.iter().all(|kind| kind.gate != Gate::Deny));
+    let worlds = kinds.flat_map(|kinds| [Touching::Same, Touching::WhenEdited].map(|touching| (kinds, touching)));
+    // Only who is asked about can be edited.
+    for (kinds, touching) in worlds.filter(|(kinds, how)| *how == Touching::Same || kinds[0].gate == Gate::Ask) {
+        // With idempotent tools, what is lost starts again by itself, and has what it touches all the time.
+        let found = explore(kinds, 1, touching);
+        assert_eq!(found.broken, None, "{kinds:?} {touching:?}");
+        all.states += found.states;
+        all.finished += found.finished;
+    }
+    println!("{} states, {} finished", all.states, all.finished);
+    assert!(all.states > 20_000 && all.finished > 4_000, "{all:?}");
 }

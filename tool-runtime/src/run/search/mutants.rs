@@ -21,6 +21,8 @@ pub(in crate::run) enum Mutant {
     PolicyRecheck,
     /// A new prompt says of calls that were started that they did not run.
     LieOnSupersede,
+    /// Calls that touch the same run side by side.
+    IgnoreConflicts,
 }
 
 thread_local! {
@@ -59,12 +61,13 @@ impl Drop for Switch {
 
 mod tests {
     use super::{Mutant, Switch};
-    use crate::run::search::{explore, pairs};
+    use crate::run::search::{explore, pairs, touching::Touching};
 
     /// The first invariant that the search finds broken, and whether the log was checked as always.
     fn caught(mutant: Mutant, strict: bool) -> &'static str {
         let _switch = Switch::on(mutant, strict);
-        let broken = pairs().into_iter().find_map(|kinds| explore(kinds, 1).broken);
+        let touching = if mutant == Mutant::IgnoreConflicts { Touching::Same } else { Touching::Nothing };
+        let broken = pairs().into_iter().find_map(|kinds| explore(kinds, 1, touching).broken);
         let (broken, path) = broken.unwrap_or_else(|| panic!("{mutant:?} is not caught"));
         println!("{mutant:?}: {broken:?} after {path:?}");
         broken.invariant
@@ -108,6 +111,12 @@ mod tests {
     #[test]
     fn a_policy_that_undoes_a_denial_is_caught() {
         assert_eq!(caught(Mutant::PolicyRecheck, true), "I2");
+    }
+
+    #[test]
+    fn calls_that_conflict_side_by_side_are_caught() {
+        assert_eq!(caught(Mutant::IgnoreConflicts, true), "I10", "the log is refused");
+        assert_eq!(caught(Mutant::IgnoreConflicts, false), "I12");
     }
 
     #[test]

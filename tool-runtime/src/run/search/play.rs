@@ -6,7 +6,7 @@ use super::world::{self, ARGUMENTS, Choice, Move, NAMES, Says, World};
 use crate::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
 use crate::run::{
     Call, Event, Inspection, LogEvent, ObligationKind, OnPrompt, Phase, Principal, Prompt, Run, RunOptions, Stage,
-    Time, step,
+    StopReason, Time, step,
 };
 use crate::tool::{CallError, Failure};
 
@@ -36,7 +36,8 @@ pub(super) fn opening() -> Vec<LogEvent> {
         })
     };
     let parts = NAMES.iter().map(call).collect();
-    let ended = Event::TurnEnded { parts, finish: FinishReason::ToolCalls, usage: Usage::default(), at: Time(0) };
+    let ended =
+        Event::TurnEnded { parts, finish: FinishReason::ToolCalls, usage: Usage::default(), model: None, at: Time(0) };
     for event in [prompt(Time(0)), ended] {
         let run = Run::fold(log.clone()).expect("a log");
         log.extend(step(&run, event).expect("an event that fits").0);
@@ -101,12 +102,15 @@ pub(super) fn moves(run: &Run, world: &World) -> Vec<Move> {
     }
     if is_busy(run) {
         if world.prompts > 0 {
-            moves.push(Move::Prompt);
+            moves.extend([Move::Prompt, Move::Steer]);
         }
-        moves.push(Move::Cancel);
+        moves.extend([Move::Cancel, Move::Stop]);
     }
     if world.model {
         moves.push(Move::Model);
+        if world.troubles > 0 {
+            moves.push(Move::Fail);
+        }
     }
     moves
 }
@@ -127,10 +131,16 @@ pub(super) fn event(run: &Run, world: &World, happens: Move) -> Event {
         Move::Tick => Event::Tick { at: run.wake().expect("something ends") },
         Move::Recover => Event::Recover { at },
         Move::Prompt => prompt(at),
+        Move::Steer => Event::Prompt(Prompt::new(vec![Part::text("and")], owner(), at).steering()),
         Move::Cancel => Event::Cancel { by: owner(), at },
+        Move::Stop => Event::Stop { reason: StopReason::TimedOut("it took too long".to_owned()), at },
+        Move::Fail => {
+            let error = "it broke off".to_owned();
+            Event::TurnFailed { error, again: true, usage: Usage::default(), model: None, at }
+        }
         Move::Model => {
             let parts = vec![AssistantPart::Text { text: "done".to_owned() }];
-            Event::TurnEnded { parts, finish: FinishReason::Stop, usage: Usage::default(), at }
+            Event::TurnEnded { parts, finish: FinishReason::Stop, usage: Usage::default(), model: None, at }
         }
     }
 }
@@ -138,7 +148,8 @@ pub(super) fn event(run: &Run, world: &World, happens: Move) -> Event {
 pub(super) fn look(run: &Run, world: &World, which: usize, says: Says, changed: bool) -> Event {
     let call = &run.calls()[which];
     let tool = world::tool(which, world.calls[which].kind, changed);
-    let inspection = world::accepted(&call.id, tool, &call.arguments().text, says);
+    let text = &call.arguments().text;
+    let inspection = world::touch(world::accepted(&call.id, tool, text, says), world.touching.of(which, text));
     Event::Inspected { call: call.id.clone(), inspection, at: world.time() }
 }
 
@@ -159,7 +170,8 @@ pub(super) fn decide(
     let call = &run.calls()[which];
     let seen = &world.calls[which];
     let obligation = crate::run::ObligationId { call: call.id.clone(), number };
-    let ruling = world::ruling(&obligation, choice, world::tool(which, seen.kind, seen.changed));
+    let touches = world.touching.of(which, &world::edited().to_string());
+    let ruling = world::ruling(&obligation, choice, world::tool(which, seen.kind, seen.changed), touches);
     Event::Decide { obligation, ruling, by, at }
 }
 

@@ -86,6 +86,10 @@ proptest! {
             let call = call.clone();
             *arguments = format!("{arguments}{extra}").into();
             // Whatever was checked or granted, was so for the arguments as they were.
+            let is_mended = |event: &LogEvent| matches!(event, LogEvent::Repaired { call: id, .. } if *id == call);
+            if log.iter().any(is_mended) {
+                continue;
+            }
             let is_checked = log.iter().any(|event| matches!(event, LogEvent::Checked { call: id, .. } if *id == call));
             prop_assert_eq!(Run::fold(changed).is_err(), is_checked);
         }
@@ -114,7 +118,7 @@ fn calls_with_one_provider_id_share_nothing() {
     assert_ne!(one.id, other.id);
     assert_ne!(one.next_obligation(), other.next_obligation());
     let kind = world::Kind { gate: world::Gate::Ask, idempotent: false };
-    let worlds = world::World::new([kind; 2], 0);
+    let worlds = world::World::new([kind; 2], 0, super::touching::Touching::Nothing);
     let mut run = copy(&run);
     for at in [0, 1] {
         let look = super::play::look(&run, &worlds, at, world::Says::Ask, false);

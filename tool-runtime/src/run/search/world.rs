@@ -5,11 +5,12 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
 
+use super::touching::Touching;
 use crate::digest::Digest;
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::run::inspection::{Accepted, Finding, Inspection, Ruling, View};
-use crate::run::{CallId, CallResult, Decision, ObligationId, Shown, Time, ToolRef};
-use crate::tool::{Effect, Fingerprint, Output};
+use crate::run::{Author, CallId, CallResult, Decision, ObligationId, Shown, Time, ToolRef};
+use crate::tool::{Effect, Fingerprint, Output, Touches};
 use crate::toolset::Verdict;
 
 /// What stands between a call and its execution.
@@ -35,6 +36,14 @@ pub(super) enum Says {
     Deny,
 }
 
+/// `inspection` of a call that touches something.
+pub(super) fn touch(mut inspection: Inspection, touches: Option<Arc<Touches>>) -> Inspection {
+    if let Finding::Accepted(accepted) = &mut inspection.finding {
+        accepted.touches = touches;
+    }
+    inspection
+}
+
 /// What a person decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Choice {
@@ -57,7 +66,13 @@ pub(super) enum Move {
     Tick,
     Recover,
     Prompt,
+    /// A prompt that joins what goes on.
+    Steer,
     Cancel,
+    /// The driver does not go on.
+    Stop,
+    /// The model breaks off, and may be asked again.
+    Fail,
     /// The model says something, and calls nothing.
     Model,
 }
@@ -100,6 +115,7 @@ pub(super) struct Seen {
 pub(super) struct World {
     pub(super) calls: [Seen; 2],
     pub(super) now: u64,
+    pub(super) touching: Touching,
     /// The model is asked.
     pub(super) model: bool,
     pub(super) wake: Option<u64>,
@@ -109,7 +125,7 @@ pub(super) struct World {
 }
 
 impl World {
-    pub(super) fn new(kinds: [Kind; 2], troubles: u8) -> Self {
+    pub(super) fn new(kinds: [Kind; 2], troubles: u8, touching: Touching) -> Self {
         let calls = kinds.map(|kind| Seen {
             kind,
             changed: false,
@@ -126,7 +142,7 @@ impl World {
             decided: Vec::new(),
             result: None,
         });
-        Self { calls, now: 0, model: false, wake: None, troubles, prompts: 1 }
+        Self { calls, now: 0, touching, model: false, wake: None, troubles, prompts: 1 }
     }
 
     pub(super) fn time(&self) -> Time {
@@ -186,6 +202,7 @@ pub(super) fn tool(at: usize, kind: Kind, changed: bool) -> Arc<ToolRef> {
         sequential: false,
         eager: false,
         untrusted: false,
+        resumable: false,
         retries: 0,
         migrate_from: Vec::new(),
     })
@@ -195,6 +212,7 @@ pub(super) fn shown(tool: &ToolRef, text: &str) -> Shown {
     Shown {
         tool: tool.name.clone(),
         title: None,
+        origin: None,
         effect: tool.effect,
         challenge: None,
         arguments: serde_json::from_str(text).unwrap_or_default(),
@@ -217,8 +235,8 @@ pub(super) fn accepted(call: &CallId, tool: Arc<ToolRef>, text: &Arc<str>, says:
         Says::Ask => Verdict::Ask,
         Says::Deny => Verdict::Deny { reason: None },
     };
-    let view = View { shown: shown(&tool, text), offer: None, deciders: Vec::new() };
-    let finding = Finding::Accepted(Box::new(Accepted { tool, verdict, view: Some(view) }));
+    let view = Some(View { shown: shown(&tool, text), offer: None, deciders: Vec::new() });
+    let finding = Finding::Accepted(Box::new(Accepted { tool, verdict, touches: None, view }));
     found(call, text, finding)
 }
 
@@ -228,6 +246,7 @@ fn found(call: &CallId, text: &Arc<str>, finding: Finding) -> Inspection {
         text: Arc::clone(text),
         arguments: digest(text),
         normalized: None,
+        author: Author::Validators,
         tool: None,
         finding,
     }
@@ -257,9 +276,15 @@ pub(super) fn decision(choice: Choice) -> Decision {
 }
 
 /// A decision as the inspector passes it on.
-pub(super) fn ruling(obligation: &ObligationId, choice: Choice, tool: Arc<ToolRef>) -> Ruling {
+pub(super) fn ruling(
+    obligation: &ObligationId,
+    choice: Choice,
+    tool: Arc<ToolRef>,
+    touches: Option<Arc<Touches>>,
+) -> Ruling {
     let text: Arc<str> = edited().to_string().into();
-    let inspection = (choice == Choice::Edit).then(|| accepted(&obligation.call, tool, &text, Says::Ask));
+    let edit = || touch(accepted(&obligation.call, tool, &text, Says::Ask), touches);
+    let inspection = (choice == Choice::Edit).then(edit);
     let output = (choice == Choice::Respond).then(output);
     Ruling { obligation: obligation.clone(), decision: decision(choice), inspection, output }
 }

@@ -66,6 +66,7 @@ impl Draft<'_> {
             ObligationKind::Answer { .. } => self.decide_answer(at, open, ruling, by, time)?,
             ObligationKind::External => self.decide_external(at, open, ruling, by, time)?,
             ObligationKind::Reconcile => self.reconcile(at, open, ruling, by, time)?,
+            ObligationKind::Inner { obligation, .. } => self.decide_inside(at, open, obligation, ruling, by, time)?,
         }
         self.schedule(time);
         Ok(())
@@ -90,7 +91,7 @@ impl Draft<'_> {
             }
             (Decision::ApproveForRun, ..) => {
                 let Some(pattern) = offer.clone() else {
-                    return Err(not_offered(&decision, "approve, edit, deny, respond"));
+                    return Err(not_offered(&decision, open.kind.possible()));
                 };
                 self.decided(open, decision, by.clone(), time);
                 let allowance = Allowance { tool: tool.fingerprint, pattern, by: by.clone() };
@@ -98,7 +99,7 @@ impl Draft<'_> {
                 self.grant(at, GrantedBy::Person(by), Some(open.shown.digest()), time);
             }
             (Decision::Edit { .. }, Some(inspection), _) => {
-                let Accepted { tool: now, verdict, view } = match inspection.finding {
+                let Accepted { tool: now, verdict, touches, view } = match inspection.finding {
                     Finding::Accepted(accepted) => *accepted,
                     Finding::Ended(CallResult::Rejected { feedback }) => return Err(Refusal::Invalid { feedback }),
                     Finding::Ended(CallResult::PolicyDenied { reason }) => {
@@ -121,7 +122,8 @@ impl Draft<'_> {
                 }
                 let call = self.call(at).id.clone();
                 self.decided(open, decision, by.clone(), time);
-                self.log.push(LogEvent::Edited { call, arguments, by: by.clone() });
+                self.log.push(LogEvent::Edited { call, arguments, by: by.clone(), touches: touches.clone() });
+                self.touched = Some((at, touches));
                 let seen = view.as_ref().map(|view| view.shown.digest());
                 handed_out = view.map_or(handed_out, |view| view.shown);
                 #[cfg(test)]
@@ -148,9 +150,9 @@ impl Draft<'_> {
                 self.decided(open, decision, by.clone(), time);
                 self.end_unstarted(at, CallResult::Responded { output, by }, InterruptedBy::NotAllowed, time);
             }
-            _ => return Err(not_offered(&decision, "approve, edit, deny, respond")),
+            _ => return Err(not_offered(&decision, open.kind.possible())),
         }
-        if tool.external && self.stage(at) == Stage::Ready {
+        if tool.external && self.stage(at) == Stage::Ready && !self.is_held(at) {
             // Approved is not executed: only now is the call announced to whoever executes it.
             self.hand_out(at, handed_out, open.deciders.clone(), time);
         }
@@ -172,12 +174,33 @@ impl Draft<'_> {
             Decision::Approve if asks_permission => Answer::Approved,
             Decision::Answer { value } if !asks_permission => Answer::Given(value.clone()),
             Decision::Deny { reason } => Answer::Denied(reason.clone()),
-            other if asks_permission => return Err(not_offered(other, "approve, deny")),
-            other => return Err(not_offered(other, "answer, deny")),
+            other => return Err(not_offered(other, open.kind.possible())),
         };
         let call = self.call(at).id.clone();
         self.decided(open, decision, by.clone(), time);
         self.log.push(LogEvent::Answered { call, question: question.digest(), answer });
+        self.grant(at, GrantedBy::Person(by), Some(open.shown.digest()), time);
+        Ok(())
+    }
+
+    /// The call goes on with the decision, and takes it to its own run.
+    fn decide_inside(
+        &mut self,
+        at: usize,
+        open: &Obligation,
+        inside: &Obligation,
+        ruling: Ruling,
+        by: Principal,
+        time: Time,
+    ) -> Result<(), Refusal> {
+        let decision = ruling.decision;
+        if !inside.kind.takes(&decision) {
+            return Err(not_offered(&decision, inside.kind.possible()));
+        }
+        let call = self.call(at).id.clone();
+        let answer = Answer::Given(serde_json::json!([decision, by]));
+        self.decided(open, decision, by.clone(), time);
+        self.log.push(LogEvent::Answered { call, question: inside.digest(), answer });
         self.grant(at, GrantedBy::Person(by), Some(open.shown.digest()), time);
         Ok(())
     }
@@ -195,7 +218,7 @@ impl Draft<'_> {
             (Decision::Respond { .. }, Some(output)) => CallResult::Succeeded { output },
             (Decision::Fail { error }, _) => CallResult::Failed { error: error.clone(), feedback: None },
             (Decision::Deny { reason }, _) => CallResult::Denied { reason: reason.clone(), by: by.clone() },
-            (other, _) => return Err(not_offered(other, "respond, fail, deny")),
+            (other, _) => return Err(not_offered(other, open.kind.possible())),
         };
         let is_denial = matches!(decision, Decision::Deny { .. });
         self.decided(open, decision, by, time);
@@ -224,7 +247,7 @@ impl Draft<'_> {
             (Decision::Respond { .. }, Some(output)) => CallResult::Succeeded { output },
             (Decision::Fail { error }, _) => CallResult::Failed { error: error.clone(), feedback: None },
             (Decision::Deny { .. }, _) => CallResult::Interrupted { by: InterruptedBy::LostProcess },
-            (other, _) => return Err(not_offered(other, "approve, respond, fail, deny")),
+            (other, _) => return Err(not_offered(other, open.kind.possible())),
         };
         self.decided(open, decision, by, time);
         self.end(at, result, time);

@@ -28,11 +28,13 @@ pub(super) struct Draft<'a> {
     pub(super) fresh: Option<usize>,
     /// A call that is looked at for the first time in this event, and runs alone: its tool is not in the run yet.
     pub(super) alone: Option<usize>,
+    /// What a call touches that was accepted, or edited, in this event.
+    pub(super) touched: Option<(usize, Option<Arc<crate::tool::Touches>>)>,
     /// How many calls this event adds to the turn, and how many of those have ended.
     pub(super) new_calls: usize,
     pub(super) new_done: usize,
     /// Their ids.
-    pub(super) minted: Vec<crate::run::CallId>,
+    pub(super) minted: crate::run::Minted,
     /// Whether a call of this turn was denied by somebody in this event.
     pub(super) denied: bool,
 }
@@ -53,9 +55,10 @@ impl<'a> Draft<'a> {
             turn_end,
             fresh: None,
             alone: None,
+            touched: None,
             new_calls: 0,
             new_done: 0,
-            minted: Vec::new(),
+            minted: crate::run::Minted::default(),
             denied: false,
         }
     }

@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::Draft;
 use crate::run::{
-    CallId, CallResult, GrantedBy, InterruptedBy, LogEvent, ObligationKind, Question, Refusal, Shown, Time,
+    CallId, CallResult, GrantedBy, InterruptedBy, LogEvent, ObligationKind, Question, Refusal, Shown, Spent, Stage,
+    Time,
 };
 use crate::tool::{CallError, Output};
 
@@ -34,12 +35,7 @@ impl Draft<'_> {
     }
 
     pub(super) fn asked(&mut self, id: &CallId, attempt: u32, question: Question, time: Time) -> Result<(), Refusal> {
-        let at = self.running(id, attempt).ok_or(NOT_RUNNING)?;
-        self.is_recordable(at)?;
-        if self.is_full() {
-            let limit = format!("at most {} calls wait for somebody at one time", self.run.options.limits.open);
-            return Err(Refusal::OverBudget { limit });
-        }
+        let at = self.may_ask(id, attempt)?;
         let expiry = self.run.options.approval_expiry;
         let shown = Shown::of_running(self.call(at));
         self.open(at, ObligationKind::Answer { question }, shown, Vec::new(), expiry, time);
@@ -47,17 +43,59 @@ impl Draft<'_> {
         Ok(())
     }
 
-    pub(super) fn stepped(&mut self, id: CallId, attempt: u32, name: String, value: Value) -> Result<(), Refusal> {
-        let at = self.running(&id, attempt).ok_or(NOT_RUNNING)?;
+    pub(super) fn asked_inside(
+        &mut self,
+        id: &CallId,
+        attempt: u32,
+        kind: ObligationKind,
+        time: Time,
+    ) -> Result<(), Refusal> {
+        let at = self.may_ask(id, attempt)?;
+        let ObligationKind::Inner { obligation, .. } = &kind else { return Err(NOT_RUNNING) };
+        let options = &self.run.options;
+        let expiry = match obligation.innermost().kind {
+            ObligationKind::External => options.external_expiry,
+            _ => options.approval_expiry,
+        };
+        let (shown, deciders) = (obligation.shown.clone(), obligation.deciders.clone());
+        self.open(at, kind, shown, deciders, expiry, time);
+        self.schedule(time);
+        Ok(())
+    }
+
+    /// The place of a call that asks somebody now.
+    fn may_ask(&self, id: &CallId, attempt: u32) -> Result<usize, Refusal> {
+        let at = self.running(id, attempt).ok_or(NOT_RUNNING)?;
         self.is_recordable(at)?;
-        self.log.push(LogEvent::Stepped { call: id, name, value });
+        if self.is_full() {
+            let limit = format!("at most {} calls wait for somebody at one time", self.run.options.limits.open);
+            return Err(Refusal::OverBudget { limit });
+        }
+        Ok(at)
+    }
+
+    pub(super) fn stepped(
+        &mut self,
+        id: CallId,
+        attempt: u32,
+        name: String,
+        value: Value,
+        spent: Spent,
+    ) -> Result<(), Refusal> {
+        let asks = |at: &usize| self.stage(*at) == Stage::Open && self.call(*at).is_asking();
+        let asking = || self.find(&id).filter(|at| self.call(*at).attempts == attempt && asks(at));
+        let at = self.running(&id, attempt).or_else(asking).ok_or(NOT_RUNNING)?;
+        self.is_recordable(at)?;
+        self.log.push(LogEvent::Stepped { call: id, name, value, spent });
         Ok(())
     }
 
     fn is_recordable(&self, at: usize) -> Result<(), Refusal> {
         let limit = self.run.options.limits.records;
         let call = self.call(at);
-        if call.answers().len() + call.steps().len() < limit as usize {
+        // The answer to an open question has its place.
+        let awaited = usize::from(self.stage(at) == Stage::Open && call.is_asking());
+        if call.answers().len() + call.steps().len() + awaited < limit as usize {
             return Ok(());
         }
         Err(Refusal::OverBudget { limit: format!("a call records at most {limit} steps and answers") })

@@ -6,8 +6,8 @@ use super::Draft;
 use crate::digest::Digest;
 use crate::run::inspection::{Accepted, Finding, Inspection, View};
 use crate::run::{
-    Allowance, CallId, CallResult, Effect, GrantedBy, InterruptedBy, LogEvent, ObligationKind, Principal, Shown, Stage,
-    SupersededBy, Time, ToolRef,
+    Allowance, Author, CallId, CallResult, Effect, GrantedBy, InterruptedBy, LogEvent, ObligationKind, Principal,
+    Shown, Stage, SupersededBy, Time, ToolRef,
 };
 use crate::tool::Fingerprint;
 use crate::toolset::Verdict;
@@ -19,7 +19,8 @@ impl Draft<'_> {
             // Another call was looked at, or the arguments were replaced since.
             return;
         }
-        let Inspection { normalized, tool, finding, .. } = inspection;
+        let Inspection { normalized, author, tool, finding, .. } = inspection;
+        let normalized = normalized.map(|text| (text, author));
         match self.stage(at) {
             Stage::Proposed => self.first_look(at, finding, normalized, time),
             Stage::Ready if normalized.is_some() => {
@@ -34,8 +35,8 @@ impl Draft<'_> {
     }
 
     /// The arguments are complete: accepted or not, allowed or not.
-    fn first_look(&mut self, at: usize, finding: Finding, normalized: Option<Arc<str>>, time: Time) {
-        let Accepted { tool, verdict, view } = match finding {
+    fn first_look(&mut self, at: usize, finding: Finding, normalized: Option<(Arc<str>, Author)>, time: Time) {
+        let Accepted { tool, verdict, touches, view } = match finding {
             Finding::Accepted(accepted) => *accepted,
             Finding::Ended(result) => return self.end_unstarted(at, result, InterruptedBy::NotAllowed, time),
         };
@@ -46,14 +47,15 @@ impl Draft<'_> {
             return;
         }
         let (call, mut arguments) = (self.call(at).id.clone(), self.call(at).arguments.digest);
-        if let Some(text) = normalized {
+        if let Some((text, by)) = normalized {
             if let Some(limit) = self.too_large(&text) {
                 return self.end(at, CallResult::OverBudget { limit }, time);
             }
             arguments = Digest::of(text.as_bytes());
-            self.log.push(LogEvent::Normalized { call: call.clone(), arguments: text });
+            self.log.push(LogEvent::Normalized { call: call.clone(), arguments: text, by });
         }
-        self.log.push(LogEvent::Checked { call, tool: Arc::clone(&tool), arguments });
+        self.log.push(LogEvent::Checked { call, tool: Arc::clone(&tool), arguments, touches: touches.clone() });
+        self.touched = Some((at, touches));
         self.alone = tool.sequential.then_some(at);
         match self.run.tighten(&tool, verdict) {
             Verdict::Deny { reason } => self.end(at, CallResult::PolicyDenied { reason }, time),
@@ -79,7 +81,7 @@ impl Draft<'_> {
         if grant.expires.is_some_and(|expires| expires <= time) {
             return self.end_unstarted(at, CallResult::Expired, InterruptedBy::NoAnswer, time);
         }
-        let Accepted { tool, verdict, view } = match finding {
+        let Accepted { tool, verdict, view, .. } = match finding {
             Finding::Accepted(accepted) => *accepted,
             Finding::Ended(result) => return self.end_unstarted(at, result, InterruptedBy::NotAllowed, time),
         };
@@ -97,6 +99,8 @@ impl Draft<'_> {
             // A policy alone had allowed it, and would ask now. What a person decided stands.
             Verdict::Ask if grant.by == GrantedBy::Policy => self.ask(at, view, time),
             // The log ended between its grant and its announcement.
+            _ if tool.external && self.is_held(at) => {}
+            _ if tool.external && self.is_full() => self.end(at, self.too_many_open(), time),
             _ if tool.external => match view {
                 Some(view) => self.hand_out(at, view.shown, view.deciders, time),
                 None => self.ask(at, None, time),
@@ -166,6 +170,7 @@ impl Draft<'_> {
         }
         self.grant_for(at, tool.fingerprint, arguments, by, None, time);
         match (tool.external, view) {
+            (true, _) if self.is_held(at) => {}
             (true, Some(view)) => self.hand_out(at, view.shown, view.deciders, time),
             (true, None) => self.ask(at, None, time),
             (false, _) => self.fresh = Some(at),

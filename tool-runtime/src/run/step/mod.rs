@@ -6,10 +6,11 @@ mod execute;
 mod inspect;
 mod prompt;
 mod recover;
+mod repair;
 mod schedule;
 mod turn;
 
-use super::{Effect, Event, LogEvent, Refusal, Run};
+use super::{Effect, Event, LogEvent, ObligationKind, Refusal, Run};
 use draft::Draft;
 
 /// What follows from `event`: what goes into the log, and what is to be done once it is there.
@@ -23,17 +24,26 @@ pub fn step(run: &Run, event: Event) -> Result<(Vec<LogEvent>, Vec<Effect>), Ref
     match event {
         Event::Prompt(prompt) => draft.prompt(prompt)?,
         Event::Continue { by, at } => draft.go_on(&by, at)?,
+        Event::Offered { tools } => draft.offered(tools)?,
         Event::Called { index, provider_id, name, arguments } => draft.called(index, provider_id, name, arguments)?,
-        Event::TurnEnded { parts, finish, usage, at } => draft.turn_ended(parts, finish, usage, at)?,
-        Event::TurnFailed { error, at } => draft.turn_failed(error, at)?,
+        Event::TurnEnded { parts, finish, usage, model, at } => {
+            draft.turn_ended(parts, finish, usage, model, at)?;
+        }
+        Event::TurnFailed { error, again, usage, model, at } => draft.turn_failed(error, again, usage, model, at)?,
         Event::Inspected { call, inspection, at } => draft.inspected(&call, inspection, at),
         Event::Decide { obligation, ruling, by, at } => draft.decide(obligation, ruling, by, at)?,
         Event::Ended { call, attempt, outcome, at } => draft.ended(&call, attempt, outcome, at),
         Event::Asked { call, attempt, question, at } => draft.asked(&call, attempt, question, at)?,
-        Event::Stepped { call, attempt, name, value } => draft.stepped(call, attempt, name, value)?,
+        Event::AskedInside { call, attempt, tool, obligation, feedback, at } => {
+            draft.asked_inside(&call, attempt, ObligationKind::Inner { tool, obligation, feedback }, at)?;
+        }
+        Event::Stepped { call, attempt, name, value, spent } => draft.stepped(call, attempt, name, value, spent)?,
         Event::Tick { at } => draft.tick(at),
         Event::Recover { at } => draft.recover(at),
+        Event::Repaired { call, name, arguments, by, usage } => draft.repaired(call, name, arguments, by, usage)?,
+        Event::StopRequested { by, at } => draft.stop(by, at)?,
         Event::Cancel { by, at } => draft.cancel(&by, at)?,
+        Event::Stop { reason, at } => draft.halt(reason, at),
     }
     Ok((draft.log, draft.effects))
 }

@@ -1,6 +1,7 @@
 //! Prompts, going on, and calling it off.
 
 use super::Draft;
+use crate::message::Usage;
 #[cfg(test)]
 use crate::run::search::mutants::{Mutant, on};
 use crate::run::state::Activity;
@@ -17,28 +18,34 @@ impl Draft<'_> {
         let at = prompt.at;
         if self.is_busy() {
             match self.run.options.on_prompt {
+                _ if prompt.steers => return self.queue(prompt),
                 OnPrompt::Refuse => return Err(Refusal::Busy),
-                OnPrompt::Block => {
-                    if self.run.queue.len() >= self.run.options.limits.open as usize {
-                        return Err(Refusal::OverBudget { limit: "too many prompts wait already".to_owned() });
-                    }
-                    self.log.push(LogEvent::Queued { prompt });
-                    return Ok(());
-                }
+                OnPrompt::Block => return self.queue(prompt),
                 #[cfg(test)]
                 OnPrompt::Supersede if on(Mutant::GrantSurvivesSupersede) => {
-                    self.clear(at, true);
+                    self.supersede(at);
                     if self.count(Stage::Ready) > 0 {
                         self.log.push(LogEvent::Queued { prompt });
                         self.schedule(at);
                         return Ok(());
                     }
                 }
-                OnPrompt::Supersede => self.clear(at, true),
+                OnPrompt::Supersede => self.supersede(at),
             }
+        }
+        if prompt.steers {
+            return Err(Refusal::Idle);
         }
         self.log.push(LogEvent::Prompted { prompt, queued: false });
         self.start_turn(at);
+        Ok(())
+    }
+
+    fn queue(&mut self, prompt: Prompt) -> Result<(), Refusal> {
+        if self.run.queue.len() >= self.run.options.limits.open as usize {
+            return Err(Refusal::OverBudget { limit: "too many prompts wait already".to_owned() });
+        }
+        self.log.push(LogEvent::Queued { prompt });
         Ok(())
     }
 
@@ -47,7 +54,9 @@ impl Draft<'_> {
             return Err(Refusal::Forbidden);
         }
         match self.run.activity {
-            Activity::Stopped(_) => {
+            // A run that was created with a conversation may answer that.
+            Activity::Idle if self.run.messages.is_empty() => Err(Refusal::NotStopped),
+            Activity::Stopped(_) | Activity::Idle => {
                 self.start_turn(at);
                 Ok(())
             }
@@ -60,10 +69,27 @@ impl Draft<'_> {
             return Err(Refusal::Forbidden);
         }
         if self.is_busy() {
-            self.clear(at, false);
+            self.clear(at, "it was cancelled");
             self.log.push(LogEvent::Stopped { reason: StopReason::Cancelled, at });
         }
         Ok(())
+    }
+
+    pub(super) fn stop(&mut self, by: Principal, at: Time) -> Result<(), Refusal> {
+        if !self.run.is_owner(&by) {
+            return Err(Refusal::Forbidden);
+        }
+        if self.is_busy() && !self.run.stopping {
+            self.log.push(LogEvent::StopRequested { by, at });
+        }
+        Ok(())
+    }
+
+    pub(super) fn halt(&mut self, reason: StopReason, at: Time) {
+        if self.is_busy() {
+            self.clear(at, "the run was stopped");
+            self.conclude(LogEvent::Stopped { reason, at }, at);
+        }
     }
 
     pub(super) fn start_turn(&mut self, at: Time) {
@@ -76,11 +102,28 @@ impl Draft<'_> {
     }
 
     /// Ends everything that goes on: calls that did not start do not, and nobody waits for those that did.
-    fn clear(&mut self, at: Time, by_prompt: bool) {
+    fn clear(&mut self, at: Time, why: &str) {
+        self.give_up(at, why);
+        self.end_all(at);
+    }
+
+    /// The same, because a new prompt comes first.
+    fn supersede(&mut self, at: Time) {
+        self.give_up(at, "a new prompt came first");
+        self.end_waiting(SupersededBy::Prompt, InterruptedBy::Prompt, at);
+        #[cfg(test)]
+        if on(Mutant::GrantSurvivesSupersede) || on(Mutant::PromptLeavesUnanswered) {
+            return;
+        }
+        self.end_all(at);
+    }
+
+    /// Lets go of the model and of the calls that run.
+    fn give_up(&mut self, at: Time, why: &str) {
         if self.turn_end.is_none() {
             self.effects.push(Effect::AbortModel);
-            let error = if by_prompt { "a new prompt came first" } else { "it was cancelled" };
-            self.log.push(LogEvent::TurnFailed { error: error.to_owned(), again: false, at });
+            let (error, usage) = (why.to_owned(), Usage::default());
+            self.log.push(LogEvent::TurnFailed { error, again: false, usage, model: None, at });
         }
         for call in self.run.current_range() {
             if self.stage(call) == Stage::Running {
@@ -88,14 +131,10 @@ impl Draft<'_> {
                 self.end(call, CallResult::Cancelled, at);
             }
         }
-        if by_prompt {
-            self.end_waiting(SupersededBy::Prompt, InterruptedBy::Prompt, at);
-        }
+    }
+
+    fn end_all(&mut self, at: Time) {
         for call in self.run.current_range() {
-            #[cfg(test)]
-            if by_prompt && (on(Mutant::GrantSurvivesSupersede) || on(Mutant::PromptLeavesUnanswered)) {
-                continue;
-            }
             if self.stage(call) != Stage::Done {
                 if self.call(call).attempts > 0 {
                     self.effects.push(Effect::Abort(self.call(call).id.clone()));

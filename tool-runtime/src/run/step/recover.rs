@@ -1,6 +1,7 @@
 //! Taking over a run whose process is gone, or that was just loaded.
 
 use super::Draft;
+use crate::message::Usage;
 #[cfg(test)]
 use crate::run::search::mutants::{Mutant, on};
 use crate::run::state::{Activity, TurnEnd};
@@ -14,7 +15,7 @@ impl Draft<'_> {
         let gave_up = self.run.activity == Activity::Generating && !self.run.current().is_empty();
         if gave_up {
             let error = "the process that asked the model is gone".to_owned();
-            self.log.push(LogEvent::TurnFailed { error, again: true, at: time });
+            self.log.push(LogEvent::TurnFailed { error, again: true, usage: Usage::default(), model: None, at: time });
             self.turn_end = Some(TurnEnd::Again);
             self.interrupt(InterruptedBy::UnfinishedTurn, time);
         }
@@ -36,7 +37,7 @@ impl Draft<'_> {
                 self.grant(at, GrantedBy::Rerun, None, time);
                 continue;
             }
-            if call.tool.as_ref().is_some_and(|tool| tool.is_repeatable()) {
+            if call.tool.as_ref().is_some_and(|tool| tool.may_start_again()) {
                 self.grant(at, GrantedBy::Rerun, None, time);
             } else {
                 self.open(at, ObligationKind::Reconcile, Shown::of_running(call), Vec::new(), None, time);

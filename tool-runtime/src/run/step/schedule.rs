@@ -1,14 +1,20 @@
 //! What may start now, and what comes when every call has ended.
 
 use super::Draft;
+#[cfg(test)]
+use crate::run::search::mutants::{Mutant, on};
 use crate::run::state::TurnEnd;
 use crate::run::{CallResult, Effect, InterruptedBy, LogEvent, OnDeny, Phase, Stage, StopReason, SupersededBy, Time};
+use crate::tool::Touches;
 
 impl Draft<'_> {
     /// Starts what may start. When every call has ended, the model is asked again, or the run comes to its end.
     pub(super) fn schedule(&mut self, time: Time) {
-        if matches!(self.run.phase(), Phase::Idle | Phase::Finished | Phase::Stopped(_)) {
-            return;
+        match self.run.phase() {
+            Phase::Idle => return,
+            // Somebody of another process said it when the run had just come to its end.
+            Phase::Finished | Phase::Stopped(_) => return self.take_queued(time),
+            _ => {}
         }
         self.start_calls(time);
         let calls = self.run.current().len() + self.new_calls;
@@ -35,7 +41,7 @@ impl Draft<'_> {
                 // What comes behind may have to wait for it; that is not known yet.
                 Stage::Proposed => return,
                 Stage::Ready if alone && (unfinished || self.is_unfinished_before(from)) => return,
-                Stage::Ready if self.may_start(at) => {
+                Stage::Ready if self.may_start(at) && !self.is_held(at) => {
                     if room == 0 {
                         return;
                     }
@@ -53,6 +59,26 @@ impl Draft<'_> {
 
     fn is_unfinished_before(&self, from: usize) -> bool {
         self.run.calls[self.run.current_range().start..from].iter().any(|call| call.stage() != Stage::Done)
+    }
+
+    /// Whether a call has to wait for others that touch the same.
+    pub(super) fn is_held(&self, at: usize) -> bool {
+        #[cfg(test)]
+        if on(Mutant::IgnoreConflicts) {
+            return false;
+        }
+        let Some(touches) = self.touches(at) else { return false };
+        // Of a call that nobody has looked at, it is not known what it touches.
+        self.run.is_held_by(at, Some(touches), |other| (self.stage(other), self.touches(other)))
+            || self.call(at).attempts == 0
+                && self.run.current_range().any(|other| other < at && self.stage(other) == Stage::Proposed)
+    }
+
+    fn touches(&self, at: usize) -> Option<&Touches> {
+        match &self.touched {
+            Some((call, touches)) if *call == at => touches.as_deref(),
+            _ => self.run.calls[at].touches(),
+        }
     }
 
     /// Whether a ready call may start as far as the model's turn is concerned.
@@ -76,30 +102,74 @@ impl Draft<'_> {
 
     fn end_turn(&mut self, end: TurnEnd, calls: usize, time: Time) {
         let options = &self.run.options;
+        let steered = || self.run.queue.iter().any(|prompt| prompt.steers);
         let stopped = match end {
             TurnEnd::Cut(finish) => Some(StopReason::Cut(finish)),
             TurnEnd::Failed(error) => Some(StopReason::ModelFailed(error)),
             TurnEnd::Safe if self.was_denied() && options.on_deny == OnDeny::StopTurn => Some(StopReason::Denied),
-            TurnEnd::Safe if calls == 0 || self.is_answered() => None,
-            TurnEnd::Safe | TurnEnd::Again => {
-                if self.run.bytes > options.limits.bytes {
-                    let limit = format!("the conversation has more than {} bytes", options.limits.bytes);
-                    Some(StopReason::OverBudget(limit))
-                } else if self.run.steps >= options.limits.steps {
-                    Some(StopReason::StepLimit)
-                } else {
+            TurnEnd::Safe if self.is_answered() || calls == 0 && !steered() => None,
+            TurnEnd::Safe | TurnEnd::Again if self.run.stopping => Some(StopReason::Requested),
+            TurnEnd::Safe | TurnEnd::Again => match self.exhausted(calls) {
+                Some(reason) => Some(reason),
+                None => {
+                    self.join();
                     return self.start_turn(time);
                 }
-            }
+            },
         };
-        self.log.push(match stopped {
+        let entry = match stopped {
             None => LogEvent::Finished { at: time },
             Some(reason) => LogEvent::Stopped { reason, at: time },
-        });
+        };
+        match entry {
+            // Prompts that wait are dropped with it.
+            LogEvent::Stopped { reason: StopReason::Requested, .. } => self.log.push(entry),
+            entry => self.conclude(entry, time),
+        }
+    }
+
+    /// Ends the run until somebody says something; who waits to do so is heard at once.
+    pub(super) fn conclude(&mut self, entry: LogEvent, time: Time) {
+        self.log.push(entry);
+        self.take_queued(time);
+    }
+
+    fn take_queued(&mut self, time: Time) {
         if let Some(prompt) = self.run.queue.first() {
             self.log.push(LogEvent::Prompted { prompt: prompt.clone(), queued: true });
             self.start_turn(time);
         }
+    }
+
+    /// Takes what somebody said to a run that goes on.
+    fn join(&mut self) {
+        let steering = self.run.queue.iter().filter(|prompt| prompt.steers);
+        self.log.extend(steering.map(|prompt| LogEvent::Prompted { prompt: prompt.clone(), queued: true }));
+    }
+
+    /// Why the model is not asked again.
+    fn exhausted(&self, calls: usize) -> Option<StopReason> {
+        let limits = &self.run.options.limits;
+        if self.run.bytes > limits.bytes {
+            return Some(StopReason::OverBudget(format!("the conversation has more than {} bytes", limits.bytes)));
+        }
+        if let Some(most) = limits.tokens.filter(|most| self.tokens() >= *most) {
+            return Some(StopReason::OverBudget(format!("the model may use {most} tokens, and has used them")));
+        }
+        // A turn that failed and came to nothing is no step.
+        let failed = |event: &LogEvent| matches!(event, LogEvent::TurnFailed { again: true, .. });
+        let steps = self.run.steps.saturating_sub(u32::from(calls == 0 && self.log.iter().any(failed)));
+        (steps >= limits.steps).then_some(StopReason::StepLimit)
+    }
+
+    /// Tokens used since the run was last prompted or continued.
+    fn tokens(&self) -> u64 {
+        let before = self.run.turns.iter().map(|turn| turn.usage);
+        let now = self.log.iter().filter_map(|event| match event {
+            LogEvent::TurnEnded { usage, .. } | LogEvent::TurnFailed { usage, .. } => Some(*usage),
+            _ => None,
+        });
+        before.chain(now).map(|used| used.input_tokens.saturating_add(used.output_tokens)).sum()
     }
 
     /// Ends what has not started, when somebody denied a call and the run is to stop then.

@@ -11,6 +11,17 @@ use crate::run::{CallId, CallResult, Effect, InterruptedBy, LogEvent, Refusal, S
 const NOT_ASKED: Refusal = Refusal::Misplaced { reason: "the model was not asked" };
 
 impl Draft<'_> {
+    pub(super) fn offered(&mut self, tools: Vec<String>) -> Result<(), Refusal> {
+        if self.run.activity != Activity::Generating {
+            return Err(NOT_ASKED);
+        }
+        if !self.run.current().is_empty() {
+            return Err(Refusal::Misplaced { reason: "what is on offer is told before the first call" });
+        }
+        self.log.push(LogEvent::Offered { tools });
+        Ok(())
+    }
+
     pub(super) fn called(
         &mut self,
         index: u32,
@@ -25,7 +36,7 @@ impl Draft<'_> {
         if index < known {
             return Err(Refusal::Misplaced { reason: "calls are told in order, each once" });
         }
-        if index > known || self.over_budget(index, &arguments).is_some() {
+        if index > known || !self.run.offers(&name) || self.over_budget(index, &arguments).is_some() {
             // Told with the rest of the turn.
             return Ok(());
         }
@@ -39,6 +50,7 @@ impl Draft<'_> {
         parts: Vec<AssistantPart>,
         finish: FinishReason,
         usage: Usage,
+        model: Option<Arc<str>>,
         at: Time,
     ) -> Result<(), Refusal> {
         if self.run.activity != Activity::Generating {
@@ -58,10 +70,10 @@ impl Draft<'_> {
                 Some(early) if is_same(early, &call) => early.id.clone(),
                 Some(_) => return Err(Refusal::Misplaced { reason: "a call that was told early came differently" }),
                 None => {
-                    let refused = self.over_budget(as_u32(index), &call.arguments);
+                    let refused = self.refused(as_u32(index), &call);
                     let id = self.log_call(call);
                     match (refused, cut) {
-                        (Some(limit), _) => ended.push((id.clone(), CallResult::OverBudget { limit })),
+                        (Some(result), _) => ended.push((id.clone(), result)),
                         (None, Some(by)) => ended.push((id.clone(), CallResult::Interrupted { by })),
                         (None, None) => kept.push(id.clone()),
                     }
@@ -74,8 +86,8 @@ impl Draft<'_> {
         if index < known.len() {
             return Err(Refusal::Misplaced { reason: "a call that was told early is missing" });
         }
-        self.turn_end = Some(if cut.is_some() { TurnEnd::Cut(finish.clone()) } else { TurnEnd::Safe });
-        self.log.push(LogEvent::TurnEnded { parts: logged, finish, usage, at });
+        self.turn_end = Some(TurnEnd::of(finish.clone()));
+        self.log.push(LogEvent::TurnEnded { parts: logged, finish, usage, model, at });
         self.new_calls = ended.len() + kept.len();
         self.new_done = ended.len();
         let end = |(call, result)| LogEvent::Ended { call, result: Arc::new(result), at };
@@ -90,12 +102,21 @@ impl Draft<'_> {
         Ok(())
     }
 
-    pub(super) fn turn_failed(&mut self, error: String, at: Time) -> Result<(), Refusal> {
+    pub(super) fn turn_failed(
+        &mut self,
+        error: String,
+        again: bool,
+        usage: Usage,
+        model: Option<Arc<str>>,
+        at: Time,
+    ) -> Result<(), Refusal> {
         if self.run.activity != Activity::Generating {
             return Err(NOT_ASKED);
         }
-        self.log.push(LogEvent::TurnFailed { error: error.clone(), again: false, at });
-        self.turn_end = Some(TurnEnd::Failed(error));
+        // Calls and turns are tried again out of one purse.
+        let again = again && self.run.retries < self.run.options.limits.retries;
+        self.log.push(LogEvent::TurnFailed { error: error.clone(), again, usage, model, at });
+        self.turn_end = Some(if again { TurnEnd::Again } else { TurnEnd::Failed(error) });
         self.interrupt(InterruptedBy::UnfinishedTurn, at);
         self.schedule(at);
         Ok(())
@@ -120,9 +141,17 @@ impl Draft<'_> {
             arguments.clear();
         }
         let call = self.run.mint(&provider_id, &self.minted);
-        self.minted.push(call.clone());
+        self.minted.insert(call.clone());
         self.log.push(LogEvent::Called { call: call.clone(), provider_id, name, arguments: arguments.into() });
         call
+    }
+
+    /// How the call number `index` of this turn ends without anybody looking at it.
+    fn refused(&self, index: u32, call: &ToolCall) -> Option<CallResult> {
+        if !self.run.offers(&call.name) {
+            return Some(CallResult::NotAvailable { suggestion: None });
+        }
+        Some(CallResult::OverBudget { limit: self.over_budget(index, &call.arguments)? })
     }
 
     /// Which limit the call number `index` of this turn is over.
@@ -131,7 +160,7 @@ impl Draft<'_> {
         if index >= limits.calls_per_turn {
             return Some(format!("at most {} calls are run in one turn", limits.calls_per_turn));
         }
-        if self.run.first.saturating_add(index) >= limits.calls {
+        if self.run.calls_before().saturating_add(index) >= limits.calls {
             return Some(format!("at most {} calls are made in one run", limits.calls));
         }
         self.too_large(arguments)
@@ -153,7 +182,7 @@ impl Draft<'_> {
 /// How calls of a turn end that came to this end; `None` where they may run.
 fn interruption(finish: &FinishReason) -> Option<InterruptedBy> {
     match finish {
-        FinishReason::Stop | FinishReason::ToolCalls => None,
+        FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Paused => None,
         FinishReason::Length => Some(InterruptedBy::Length),
         FinishReason::ContentFilter => Some(InterruptedBy::ContentFilter),
         FinishReason::Other(_) => Some(InterruptedBy::UnfinishedTurn),

@@ -29,11 +29,15 @@ pub(super) fn of<'a>(schema: &'a Value, warnings: &mut Vec<String>) -> (Cow<'a, 
 /// - `$schema` below the root: below an older one, it does not see `additionalProperties`, `allOf` and others, and so
 ///   would accept more than the schema does;
 /// - `prefixItems` before 2020-12, which it heeds beside `items`.
+///
+/// And `if` with a boolean is written with a schema: what its branches have looked at would count for nothing otherwise.
 fn without_other_drafts<'a>(schema: Cow<'a, Value>, draft: Draft, warnings: &mut Vec<String>) -> Cow<'a, Value> {
     let names_draft = |value: &Value| value.get("$schema").is_some_and(Value::is_string);
     let is_newer = |value: &Value| draft < Draft::Draft202012 && value.get("prefixItems").is_some();
     let inner_drafts = place::find(&schema, &names_draft).iter().any(|place| !place.is_empty());
-    if !inner_drafts && place::find(&schema, &is_newer).is_empty() {
+    let is_settled = |value: &Value| value.get("if").is_some_and(Value::is_boolean);
+    let told = |value: &Value| is_newer(value) || is_settled(value);
+    if !inner_drafts && place::find(&schema, &told).is_empty() {
         return schema;
     }
     let (_, ids) = Graph::build(&schema, draft);
@@ -41,9 +45,15 @@ fn without_other_drafts<'a>(schema: Cow<'a, Value>, draft: Draft, warnings: &mut
     let is_schema = |value: &Value| ids.contains_key(&address(value));
     let naming = place::find(&schema, &|value| names_draft(value) && is_schema(value));
     let newer = place::find(&schema, &|value| is_newer(value) && is_schema(value));
+    let settled = place::find(&schema, &|value| is_settled(value) && is_schema(value));
     let mut schema = schema.into_owned();
     for place in newer {
         take(&mut schema, &place, "prefixItems");
+    }
+    for place in settled {
+        if let Some(condition) = schema.pointer_mut(&place).and_then(|schema| schema.get_mut("if")) {
+            *condition = if *condition == Value::Bool(true) { json!({}) } else { json!({ "not": {} }) };
+        }
     }
     for place in naming.iter().filter(|place| !place.is_empty()) {
         let inner = take(&mut schema, place, "$schema").unwrap_or_default();

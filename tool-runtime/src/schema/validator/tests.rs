@@ -246,6 +246,17 @@ fn validators_are_shared_and_forgotten() {
     assert!(Validator::shared(&json!({ "type": "text" })).is_err());
 }
 
+/// `jsonschema` 0.46 forgets what the branches of a boolean `if` have looked at.
+#[test]
+fn a_condition_may_be_a_boolean() {
+    for (condition, branch) in [(true, "then"), (false, "else")] {
+        let list = json!({ "if": condition, branch: { "items": {} }, "unevaluatedItems": false });
+        let object = json!({ "if": condition, branch: { "additionalProperties": {} }, "unevaluatedProperties": false });
+        assert_eq!(compiled(&list).problems(&json!([1]), ""), []);
+        assert_eq!(compiled(&object).problems(&json!({ "a": 1 }), ""), []);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 

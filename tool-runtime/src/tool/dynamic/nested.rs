@@ -17,7 +17,7 @@ use super::{
 };
 use crate::feedback::{Problem, Rejection, Report};
 use crate::json;
-use crate::tool::{Context, Def, Field, Refused, Values, describe, field::read_nested};
+use crate::tool::{Code, Context, Def, Field, Refused, Values, code::read_nested, describe};
 
 /// A struct whose fields are judged one by one, as parameters are. `#[derive(DynamicInput)]` implements it.
 #[diagnostic::on_unimplemented(
@@ -43,7 +43,10 @@ pub trait DynamicInput: Sized + 'static {
     const NODES: &'static [Node];
     /// A parameter of this type.
     #[doc(hidden)]
-    const FIELD: Field = Field::nested(
+    const FIELD: Field = Field::nested(Self::CODE);
+    /// What reads and describes it.
+    #[doc(hidden)]
+    const CODE: &'static Code = &Code::nested(
         |place, text| read_nested(place, text, read::<Self>),
         |generator| describe::whole_object(Self::def(), generator).into(),
     );

@@ -8,6 +8,7 @@ use std::{
 use futures_util::{FutureExt, future::BoxFuture};
 use serde::Serialize;
 use serde_json::Value;
+use smallvec::SmallVec;
 
 use super::{Asking, IntoVerdict, Judged, Settled, Verdict, board::Kept, engine::UNCHECKED};
 use crate::feedback::Report;
@@ -65,7 +66,10 @@ where
         let mut place = given.and_then(|given| given.downcast::<Option<T>>().ok());
         let value = place.as_deref_mut().and_then(Option::take);
         // Written down, so that a change can be told.
-        let text = value.as_ref().and_then(|value| serde_json::to_vec(value).ok());
+        let text = value.as_ref().and_then(|value| {
+            let mut text = Written::new();
+            serde_json::to_writer(&mut text, value).is_ok().then_some(text)
+        });
         Said { answer: (self.validator)(value, known), before: Before { place, text } }
     }
 }
@@ -122,8 +126,11 @@ pub struct Said<T, R> {
 pub struct Before<T> {
     /// Where it stood.
     place: Option<Box<Option<T>>>,
-    text: Option<Vec<u8>>,
+    text: Option<Written>,
 }
+
+/// JSON text; of most values so little that it needs no heap.
+type Written = SmallVec<[u8; 48]>;
 
 impl<T: Judged, R: IntoVerdict<T>> Said<T, R> {
     /// What came of the parameter.

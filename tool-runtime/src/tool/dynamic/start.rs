@@ -15,7 +15,7 @@ use super::{
 };
 use crate::feedback::{Problem, Rejection};
 use crate::json;
-use crate::tool::{Context, Refused, Started, Tool, Values, field::Skipped, slots::Slot};
+use crate::tool::{Context, Refused, Started, Tool, Values, code::Skipped, slots::Slot};
 
 /// The validators of a tool with dynamic parameters. `#[tool]` implements it.
 pub trait Validators: Tool {
@@ -154,9 +154,9 @@ where
             let board = Board::new(0);
             let known = Known { board: &board, raw: &raw, at: "", states: &states, call: cx };
             T::check(&input, known).await.map_err(Refused::Arguments)?;
-            let Started { needs_approval, work, .. } = T::begin(input, states, cx);
+            let Started { needs_approval, touches, work, .. } = T::begin(input, states, cx);
             let work = work.map_ok(|output| output.told(T::def().form(), remarks)).boxed();
-            Ok(Started { needs_approval, normalized, work })
+            Ok(Started { needs_approval, normalized, touches, work })
         })
     }
 }

@@ -95,9 +95,9 @@ where
             let (board, raw) = (Board::new(0), Raw::new(text));
             let known = Known { board: &board, raw: &raw, at: "", states: &states, call: cx };
             T::check(&input, known).await.map_err(Refused::Arguments)?;
-            let Started { needs_approval, work, .. } = T::begin(input, states, cx);
+            let Started { needs_approval, touches, work, .. } = T::begin(input, states, cx);
             let work = work.map_ok(|output| output.told(T::def().form(), remarks)).boxed();
-            Ok(Started { needs_approval, normalized, work })
+            Ok(Started { needs_approval, normalized, touches, work })
         })
     }
 }

@@ -35,9 +35,9 @@ impl DynamicTool {
         for check in &self.checks {
             check(arguments.clone(), cx.clone()).await?;
         }
-        let Started { needs_approval, work, .. } = self.tool.prepare(arguments, cx);
+        let Started { needs_approval, touches, work, .. } = self.tool.prepare(arguments, cx);
         let work = work.map_ok(|output| output.told(self.form, remarks)).boxed();
-        Ok(Started { needs_approval, normalized, work })
+        Ok(Started { needs_approval, normalized, touches, work })
     }
 
     /// Reads the arguments as far as they can be read.

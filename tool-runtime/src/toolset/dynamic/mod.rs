@@ -25,7 +25,7 @@ use crate::schema::{
     Validator,
     answer::{Form, collisions},
 };
-use crate::tool::{CallError, Context, DynTool, Failure, Output, Starting, ToolSpec};
+use crate::tool::{CallError, Context, DynTool, Failure, InputHooks, Output, Starting, ToolSpec};
 
 type Check = dyn Fn(Value, Context) -> BoxFuture<'static, Result<(), Rejection>> + Send + Sync;
 
@@ -189,6 +189,10 @@ impl DynTool for DynamicTool {
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {
         self.tool.answer(output)
+    }
+
+    fn hooks(&self) -> Option<&dyn InputHooks> {
+        self.tool.hooks()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, ptr, sync::Arc};
 
 use super::{Invocation, Layer, Next, translated};
-use crate::tool::{CallError, Context, DynTool, Output, Started, Starting, ToolSpec};
+use crate::tool::{CallError, Context, DynTool, InputHooks, Output, Started, Starting, ToolSpec};
 
 pub(super) struct Around<L: ?Sized> {
     pub(super) inner: Arc<dyn DynTool>,
@@ -33,7 +33,7 @@ impl<L: Layer + ?Sized> Around<L> {
     /// A call whose arguments mean to the tool what they say.
     fn start_as_it_is<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
         self.inner.start(arguments, cx).map(move |started| {
-            let Started { needs_approval, normalized, work } = self.told(started)?;
+            let Started { needs_approval, normalized, touches, work } = self.told(started)?;
             let settled = normalized.clone();
             // The layer is asked when the work is polled, not before: an approval may still be missing.
             let work = Box::pin(async move {
@@ -41,7 +41,7 @@ impl<L: Layer + ?Sized> Around<L> {
                 let call = self.invocation(arguments, cx);
                 self.layer.call(call, Next { inner: &*self.inner, call, arguments, first: Some(work) }).await
             });
-            Ok(Started { needs_approval, normalized, work })
+            Ok(Started { needs_approval, normalized, touches, work })
         })
     }
 }
@@ -65,5 +65,14 @@ impl<L: Layer + ?Sized> DynTool for Around<L> {
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {
         self.layer.answered(&self.spec, self.inner.answer(output)?)
+    }
+
+    fn inside(&self) -> &[Arc<dyn DynTool>] {
+        self.inner.inside()
+    }
+
+    /// What a model writes is for the layer where that changes the arguments, so the tool's hooks do not hear of it.
+    fn hooks(&self) -> Option<&dyn InputHooks> {
+        self.inner.hooks().filter(|_| Arc::ptr_eq(&self.spec.input, &self.inner.spec().input))
     }
 }

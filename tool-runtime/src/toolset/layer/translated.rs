@@ -11,12 +11,14 @@ use serde_json::{Map, Value};
 use super::{Layer, Next, around::Around};
 use crate::feedback::Rejection;
 use crate::schema::canonical_text;
-use crate::tool::{CallError, CallFuture, Context, Started, Starting};
+use crate::tool::{CallError, CallFuture, Context, Started, Starting, Touches};
 
 /// What is known of a call when it was read.
+#[derive(Clone)]
 struct Read {
     needs_approval: bool,
     normalized: Option<Box<str>>,
+    touches: Option<Arc<Touches>>,
 }
 
 /// A call of `around` with `arguments`, which mean `meant` inside.
@@ -40,13 +42,13 @@ pub(super) fn start<'a, L: Layer + ?Sized>(
                 asking.await?
             }
         };
-        let Started { needs_approval, normalized: changed, work } = started;
+        let Started { needs_approval, normalized: changed, touches, work } = started;
         let normalized = match &changed {
             Some(changed) => Some(restored(around, arguments, &meant, changed, cx)?),
             None => None,
         };
         // Only this future sets it, and only here.
-        let _ = noted.set(Read { needs_approval, normalized: normalized.clone() });
+        let _ = noted.set(Read { needs_approval, normalized: normalized.clone(), touches });
         Pause(false).await;
         let call = around.invocation(normalized.as_deref().unwrap_or(arguments), cx);
         let arguments = changed.as_deref().unwrap_or(&meant);
@@ -70,9 +72,7 @@ fn reading(
 ) -> Poll<Result<Read, CallError>> {
     let polled = call.as_mut().poll(task);
     match (read.get(), polled) {
-        (Some(Read { needs_approval, normalized }), _) => {
-            Poll::Ready(Ok(Read { needs_approval: *needs_approval, normalized: normalized.clone() }))
-        }
+        (Some(read), _) => Poll::Ready(Ok(read.clone())),
         (None, Poll::Ready(Err(error))) => Poll::Ready(Err(error)),
         (None, Poll::Ready(Ok(_))) => unreachable!("a call does not end before it is read"),
         (None, Poll::Pending) => Poll::Pending,
@@ -80,7 +80,8 @@ fn reading(
 }
 
 fn started(read: Read, work: CallFuture<'_>) -> Started<'_> {
-    Started { needs_approval: read.needs_approval, normalized: read.normalized, work }
+    let Read { needs_approval, normalized, touches } = read;
+    Started { needs_approval, normalized, touches, work }
 }
 
 /// A future that is not ready once. Whoever polls what it is in does so again, without being woken.

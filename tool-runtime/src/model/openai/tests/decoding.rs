@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::tool;
 use crate::{
-    message::{AssistantPart, Message, ToolCall},
+    message::{AssistantPart, Message, ProviderPart, ProviderPartKind, ToolCall},
     model::{Decode, Delta, FinishReason, ModelError, ModelErrorKind, Turn, Usage, openai::Decoder},
     toolset::ToolList,
 };
@@ -186,6 +186,19 @@ fn reasoning_and_contents_in_parts() {
     let content = turn(&events).content;
     let reasoning = AssistantPart::Reasoning { text: "abc".into(), signature: None };
     assert_eq!(content, [reasoning, AssistantPart::Text { text: "de".into() }]);
+}
+
+#[test]
+fn what_tools_of_the_provider_found() {
+    let cited = r#"{"type":"url_citation","url_citation":{"url":"https://example.org","title":""}}"#;
+    let events = [
+        r#"{"choices":[{"delta":{"content":"It is "}}]}"#,
+        &format!(r#"{{"choices":[{{"delta":{{"content":"","annotations":[{cited},7]}}}}]}}"#),
+        r#"{"choices":[{"delta":{"content":"so.","annotations":null},"finish_reason":"stop"}]}"#,
+    ];
+    let found = ProviderPart::new("openai", "", "url_citation", ProviderPartKind::Result, cited);
+    assert_eq!(turn(&events).content[1], AssistantPart::Provider(found));
+    assert_eq!(turn(&events).text(), "It is so.");
 }
 
 #[test]

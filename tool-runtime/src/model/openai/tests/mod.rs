@@ -2,6 +2,8 @@
 
 mod decoding;
 mod encoding;
+mod servers;
+mod text_calls;
 
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::{DynamicError, schema};
 use crate::feedback::Rejection;
 use crate::schema::Schema;
-use crate::tool::{Approval, CallError, Context, DynTool, Failure, Output, Started, Starting, ToolSpec};
+use crate::tool::{Approval, CallError, Context, DynTool, Failure, Output, Started, Starting, ToolSpec, TouchesOf};
 use crate::toolset::RuntimeToolBuilder;
 
 /// What a call is told whose validators cannot be put in an order.
@@ -28,6 +28,7 @@ pub struct CompatTool {
     fields: Vec<CompatField>,
     /// The order in which the fields are asked, if there is one.
     order: Option<Vec<usize>>,
+    touches: Option<TouchesOf>,
     handler: Box<Handler>,
 }
 
@@ -111,9 +112,10 @@ impl CompatToolBuilder {
         let order = order(&graph);
         let complete = schema::complete(self.tool.take_input());
         let shown = schema::partial(&complete, self.fields.iter().map(|field| (&*field.name, None)));
+        let touches = self.tool.touches.take();
         let spec = self.tool.spec(Schema::new(shown)).map_err(|error| CompatError(error.into()))?;
         let handler = Box::new(move |call| Box::pin(handler(call)) as BoxFuture<'static, _>);
-        Ok(CompatTool { spec: Arc::new(spec), fields: self.fields, order, handler })
+        Ok(CompatTool { spec: Arc::new(spec), fields: self.fields, order, touches, handler })
     }
 }
 
@@ -153,8 +155,10 @@ impl CompatTool {
             return Err(Rejection::verbatim(json!({ "ok": false, "validationResults": results })).into());
         }
         let call = Complete { arguments: javascript::ordered(valid), absent, context: cx.clone() };
+        let touches = self.touches.as_ref().and_then(|touches| touches.of(&Value::Object(call.arguments.clone())));
         let needs_approval = self.spec.traits.approval != Approval::Never;
-        Ok(Started::new(needs_approval, Box::pin(async move { told((self.handler)(call).await?) })))
+        let work = Box::pin(async move { told((self.handler)(call).await?) });
+        Ok(Started { touches, ..Started::new(needs_approval, work) })
     }
 }
 

@@ -1,0 +1,124 @@
+//! A tool call over MCP, against the same tool written with rmcp's own macro: both ends in one process, over a pair of pipes
+//! as between a program and its child, and over HTTP.
+
+mod theirs;
+
+use rmcp::{
+    RoleClient, ServiceExt,
+    model::CallToolRequestParams,
+    service::RunningService,
+    transport::{
+        StreamableHttpClientTransport,
+        streamable_http_server::{StreamableHttpService, session::local::LocalSessionManager},
+    },
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+use tokio::runtime::Runtime;
+use tool_runtime::{Toolset, tool, toolset};
+use tool_server::mcp::McpServer;
+
+use crate::{clock, report::Report};
+
+const LIMIT: f64 = 1.1;
+
+/// What both tools give.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Found {
+    titles: Vec<String>,
+    total: u32,
+}
+
+pub(crate) fn found(query: &str, limit: u32) -> Found {
+    Found { titles: (0..limit).map(|number| format!("{query} {number}")).collect(), total: limit }
+}
+
+/// Search the catalogue.
+#[tool(effect = read_only)]
+async fn search(
+    /// What to look for.
+    query: String,
+    /// How many results.
+    limit: u32,
+) -> Found {
+    found(&query, limit)
+}
+
+type Client = RunningService<RoleClient, ()>;
+
+/// Prints the targets of a call over MCP.
+pub(crate) fn measure(report: &mut Report) {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return report.broken("mcp", &error.to_string()),
+    };
+    for (name, connect) in [("mcp/stdio", pipes as fn(&Runtime) -> Pair), ("mcp/http", http)] {
+        if report.wants(name) {
+            let (ours, theirs) = connect(&runtime);
+            let mut us = |rounds| calls(&runtime, &ours, rounds);
+            let mut them = |rounds| calls(&runtime, &theirs, rounds);
+            let times = clock::least(&mut [&mut us, &mut them], 300, 40);
+            let how = format!("µs of CPU a call, both ends: ours {:.1}, rmcp {:.1}", times[0] / 1e3, times[1] / 1e3);
+            report.at_most(name, times[0] / times[1], LIMIT, &how);
+        }
+    }
+}
+
+fn calls(runtime: &Runtime, client: &Client, rounds: u64) {
+    runtime.block_on(async {
+        for _ in 0..rounds {
+            let arguments = json!({ "query": "red shoes", "limit": 5 });
+            let params =
+                CallToolRequestParams::new("search").with_arguments(arguments.as_object().cloned().unwrap_or_default());
+            let result = client.call_tool(params).await.expect("a result");
+            assert!(result.structured_content.is_some(), "{result:?}");
+        }
+    });
+}
+
+/// Clients of our server, and of theirs.
+type Pair = (Client, Client);
+
+fn tools() -> Toolset {
+    toolset!(search)
+}
+
+fn pipes(runtime: &Runtime) -> Pair {
+    runtime.block_on(async {
+        let (near, far) = tokio::net::UnixStream::pair().expect("a pair of sockets");
+        tokio::spawn(async move {
+            let (read, write) = far.into_split();
+            let _ = McpServer::new(tools()).connection(read, write).await;
+        });
+        let ours = ().serve(near.into_split()).await.expect("our server");
+        let (near, far) = tokio::net::UnixStream::pair().expect("a pair of sockets");
+        tokio::spawn(async move {
+            if let Ok(running) = theirs::Catalogue::new().serve(far.into_split()).await {
+                let _ = running.waiting().await;
+            }
+        });
+        (ours, ().serve(near.into_split()).await.expect("their server"))
+    })
+}
+
+fn http(runtime: &Runtime) -> Pair {
+    runtime.block_on(async {
+        let ours = McpServer::new(tools()).http().router();
+        let sessions = std::sync::Arc::new(LocalSessionManager::default());
+        let config = rmcp::transport::streamable_http_server::StreamableHttpServerConfig::default();
+        let theirs = StreamableHttpService::new(|| Ok(theirs::Catalogue::new()), sessions, config);
+        let theirs = axum::Router::new().route_service("/mcp", theirs);
+        (connected(ours).await, connected(theirs).await)
+    })
+}
+
+async fn connected(router: axum::Router) -> Client {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("its address");
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    // Another group may have chosen already; any choice will do.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let transport = StreamableHttpClientTransport::from_uri(format!("http://{address}/mcp"));
+    ().serve(transport).await.expect("a server")
+}

@@ -1,0 +1,62 @@
+//! The features of AG-UI's dojo that are about tools, each at an address of its own.
+//!
+//! `cargo run -p examples --bin dojo -- --port 8018`, then point a client of AG-UI at `http://127.0.0.1:8018/agentic_chat`,
+//! `/backend_tool_rendering`, `/human_in_the_loop`, `/tool_based_generative_ui` or `/shared_state`. Without a key the model is
+//! a set of rules, good for what these pages ask; with one in the environment it is that of its provider.
+
+mod rules;
+mod tools;
+
+use std::{net::IpAddr, sync::Arc};
+
+use clap::Parser;
+use tokio::net::TcpListener;
+use tool_runtime::{
+    Agent, Toolset,
+    model::{FunctionModel, Model, from_env},
+};
+use tool_server::{AgUi, Router, Server, serve};
+
+#[derive(Parser)]
+struct Options {
+    /// The address to listen on.
+    #[arg(long, env = "HOST", default_value = "127.0.0.1")]
+    host: IpAddr,
+    /// The port.
+    #[arg(long, env = "PORT", default_value_t = 8018)]
+    port: u16,
+    /// Another origin whose pages may ask, such as `http://localhost:3000`; without one, only programs can.
+    #[arg(long)]
+    origin: Vec<String>,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let options = Options::parse();
+    let model: Arc<dyn Model> = match from_env() {
+        Some(model) => Arc::from(model?),
+        None => Arc::new(FunctionModel::streaming(rules::play)),
+    };
+    let features = [
+        ("/agentic_chat", Toolset::new(), "Chat. When the user wants another background, change it."),
+        ("/backend_tool_rendering", tools::weather(), "Say what the weather is. Look it up."),
+        ("/human_in_the_loop", Toolset::new(), "Plan the task in steps, and let the user choose which are done."),
+        ("/tool_based_generative_ui", Toolset::new(), "Write haiku, by the tool that is there for it."),
+        ("/shared_state", tools::recipe(), "Write the recipe with the user. What it is now, the tools know."),
+    ];
+    let mut router = Router::new();
+    for (path, tools, instructions) in features {
+        let agent = Agent::new(Arc::clone(&model)).tools(tools).instructions(instructions);
+        let server = Server::new(agent).ag_ui(AgUi::new().path("/")).origins(&options.origin)?;
+        router = router.nest(path, server.router());
+    }
+    let listener = TcpListener::bind((options.host, options.port)).await?;
+    println!("listening on http://{}", listener.local_addr()?);
+    serve(listener, router, async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    })
+    .await?;
+    Ok(())
+}

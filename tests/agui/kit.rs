@@ -1,0 +1,71 @@
+//! A server, and requests to it.
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{Request, header},
+};
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+/// What came of a request.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) text: String,
+}
+
+impl Answer {
+    /// The events.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        assert_eq!(self.status, 200, "{}", self.text);
+        assert!(!self.text.contains('\r') && self.text.ends_with("\n\n"), "{:?}", self.text);
+        let frames = self.text.split("\n\n").filter(|frame| !frame.is_empty() && !frame.starts_with(':'));
+        let event = |frame: &str| {
+            let data = frame.strip_prefix("data: ").unwrap_or_else(|| panic!("a frame without data: {frame}"));
+            serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {data}"))
+        };
+        frames.map(event).collect()
+    }
+
+    /// The first event of a type.
+    pub(crate) fn event(&self, kind: &str) -> Value {
+        let events = self.events();
+        events.into_iter().find(|event| event["type"] == kind).unwrap_or_else(|| panic!("no {kind}: {}", self.text))
+    }
+
+    /// The types of the events, in order.
+    pub(crate) fn kinds(&self) -> Vec<String> {
+        self.events().iter().map(|event| event["type"].as_str().unwrap_or_default().to_owned()).collect()
+    }
+}
+
+/// Sends a body, and reads what comes until its end.
+pub(crate) async fn post(router: &Router, body: impl Into<Body>) -> Answer {
+    let request = Request::post("/agent").header(header::CONTENT_TYPE, "application/json").body(body.into()).unwrap();
+    let response = router.clone().oneshot(request).await.unwrap();
+    let status = response.status().as_u16();
+    let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    Answer { status, text: String::from_utf8(bytes.to_vec()).unwrap() }
+}
+
+/// The input of a client of 1.0 that says something.
+pub(crate) fn input(thread: &str, messages: &Value, more: &Value) -> String {
+    let mut input = json!({
+        "threadId": thread,
+        "runId": "run",
+        "protocolVersion": "1.0",
+        "messages": messages,
+        "tools": [],
+        "context": [],
+        "state": {},
+        "forwardedProps": {},
+    });
+    for (name, value) in more.as_object().into_iter().flatten() {
+        input[name] = value.clone();
+    }
+    input.to_string()
+}
+
+pub(crate) fn user(id: &str, text: &str) -> Value {
+    json!({ "id": id, "role": "user", "content": text })
+}

@@ -1,0 +1,9 @@
+//! AG-UI, as a client sees it: whatever models, tools, people and clients do, streams are legal.
+
+mod endpoint;
+mod hostile;
+mod kit;
+mod legal;
+mod model;
+mod tools;
+mod walks;

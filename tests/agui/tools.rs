@@ -1,0 +1,95 @@
+//! Tools of all kinds.
+
+use serde_json::{Value, json};
+use tool_runtime::{Context, Failure, Toolset, protocol::ag_ui::Frontend, tool, toolset};
+
+/// What of the tools the server has.
+pub(crate) fn tools() -> Toolset {
+    toolset!(fine, fails, panics, asks, asks_within, eager, locate, share, draw, secret)
+}
+
+/// Do something.
+#[tool(effect = read_only)]
+fn fine(
+    /** What. */
+    #[arg(default)]
+    what: String,
+) -> String {
+    format!("did {what}")
+}
+
+/// Fail.
+#[tool]
+fn fails() -> Result<String, String> {
+    Err("it does not work".to_owned())
+}
+
+/// Panic.
+#[tool]
+fn panics() -> String {
+    panic!("a tool panics")
+}
+
+/// Ask before.
+#[tool(effect = destructive, approval = always)]
+fn asks(
+    /** What. */
+    what: String,
+) -> String {
+    format!("removed {what}")
+}
+
+/// Ask while it works.
+#[tool]
+async fn asks_within(#[context] cx: &Context) -> Result<String, Failure> {
+    let name: String = cx.ask("What is your name?").await?;
+    cx.request_approval("Really?").await?;
+    Ok(format!("hello {name}"))
+}
+
+/// Begin early.
+#[tool(effect = read_only, eager)]
+async fn eager(#[context] cx: &Context) -> Vec<u8> {
+    cx.progress(1.0, Some(2.0), "half");
+    cx.preliminary(json!([1]));
+    vec![1, 2]
+}
+
+/// Where the person is.
+#[tool(effect = read_only, external, output = Value)]
+#[allow(non_camel_case_types, reason = "a tool's name")]
+struct locate {}
+
+/// Show the person's screen.
+#[tool(external, output = Vec<String>, approval = always)]
+#[allow(non_camel_case_types, reason = "a tool's name")]
+struct share {
+    /// Which window.
+    window: String,
+}
+
+/// Draw something that both sides see.
+#[tool]
+async fn draw(
+    /** What. */
+    what: String,
+    #[context] cx: &Context,
+) -> Result<usize, Failure> {
+    let frontend = Frontend::of(cx).ok_or_else(|| Failure::told("there is nobody to draw for"))?;
+    frontend.custom("drawing", json!({ "what": what.as_str() }));
+    let drawn = frontend.update(|state| {
+        if !state["drawn"].is_array() {
+            *state = json!({ "drawn": [] });
+        }
+        let list = state["drawn"].as_array_mut().expect("it was made one");
+        list.push(what.into());
+        list.len()
+    });
+    drawn.map_err(|error| Failure::told(error.to_string()))
+}
+
+/// What no browser may see.
+#[tool(effect = read_only)]
+fn secret() -> String {
+    "42 Main Street".to_owned()
+}

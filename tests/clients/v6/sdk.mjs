@@ -1,0 +1,4 @@
+export * from 'ai';
+export { Chat } from '@ai-sdk/react';
+export const endpoint = '/api/v6/chat';
+export const level = 6;

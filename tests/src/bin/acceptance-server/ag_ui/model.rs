@@ -1,0 +1,148 @@
+//! The scripted model: what it does stands in the user's last message, a line for each thing.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, SystemTime},
+};
+
+use futures_util::{Stream, StreamExt, stream};
+use tool_runtime::{
+    Message, Part,
+    model::{Asked, Delta, FinishReason, ModelError, ModelErrorKind},
+};
+
+/// How many characters a piece of text has.
+const PIECE: usize = 12;
+
+/// How many pieces long arguments come in.
+const PIECES: usize = 64;
+
+/// How long `slow` waits between words.
+const PAUSE: Duration = Duration::from_millis(120);
+
+/// What a model is told of calls that have no result. No client sent these.
+const NO_RESULT: [&str; 2] =
+    ["the application gave no result of the call", "the conversation holds no result of this call"];
+
+/// One thing that the model does.
+enum Step {
+    Delta(Delta),
+    Pause,
+    Crash,
+}
+
+/// The next turn of the script, a piece at a time.
+#[allow(clippy::needless_pass_by_value, reason = "a model is asked like this")]
+pub(crate) fn play(asked: Asked) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'static {
+    stream::iter(turn(&asked.messages)).filter_map(|step| async {
+        match step {
+            Step::Delta(delta) => {
+                tokio::task::yield_now().await;
+                Some(Ok(delta))
+            }
+            Step::Pause => {
+                tokio::time::sleep(PAUSE).await;
+                None
+            }
+            Step::Crash => Some(Err(ModelError::new(ModelErrorKind::Script, "the script says so"))),
+        }
+    })
+}
+
+fn turn(messages: &[Message]) -> Vec<Step> {
+    let last = messages.iter().rposition(|message| matches!(message, Message::User { .. }));
+    let said = last.map(|at| text_of(&messages[at])).unwrap_or_default();
+    let since = last.map_or(messages, |at| &messages[at + 1..]);
+    let mut results: Vec<String> = since.iter().filter_map(result).collect();
+    results.extend(said.lines().filter_map(stray).map(str::to_owned));
+    let mut turn = Turn::default();
+    if results.is_empty() && !since.iter().any(|message| matches!(message, Message::Tool(_))) {
+        said.lines().for_each(|line| turn.line(line));
+        if turn.steps.is_empty() {
+            turn.say("(no script)");
+        }
+    } else {
+        turn.say(&format!("tool results: {}", results.join(" | ")));
+    }
+    let finish = if turn.calls > 0 { FinishReason::ToolCalls } else { FinishReason::Stop };
+    turn.steps.push(Step::Delta(Delta::Finish(finish)));
+    turn.steps
+}
+
+#[derive(Default)]
+struct Turn {
+    steps: Vec<Step>,
+    calls: usize,
+}
+
+impl Turn {
+    fn line(&mut self, line: &str) {
+        let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match verb {
+            "say" => self.say(rest),
+            "slow" => {
+                for word in rest.split_inclusive(' ') {
+                    self.delta(Delta::Text(word.to_owned()));
+                    self.steps.push(Step::Pause);
+                }
+            }
+            "call" | "rawcall" => {
+                let (tool, arguments) = rest.split_once(' ').unwrap_or((rest, ""));
+                self.call(tool, arguments);
+            }
+            "crash" => self.steps.push(Step::Crash),
+            _ => {}
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        pieces(text, PIECE).for_each(|piece| self.delta(Delta::Text(piece)));
+    }
+
+    fn call(&mut self, tool: &str, arguments: &str) {
+        let index = self.calls;
+        self.calls += 1;
+        self.delta(Delta::CallStart { index, id: new_id(), name: tool.to_owned() });
+        for text in pieces(arguments, PIECE.max(arguments.len() / PIECES)) {
+            self.delta(Delta::CallArguments { index, text });
+        }
+        self.delta(Delta::CallEnd { index });
+    }
+
+    fn delta(&mut self, delta: Delta) {
+        self.steps.push(Step::Delta(delta));
+    }
+}
+
+/// An id that no other call has, whatever the conversation is.
+fn new_id() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    format!("call_{:x}_{}", since.as_micros(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// What the user said, as one text.
+fn text_of(message: &Message) -> String {
+    match message {
+        Message::User { content } => content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n"),
+        _ => String::new(),
+    }
+}
+
+fn result(message: &Message) -> Option<String> {
+    let Message::Tool(answer) = message else { return None };
+    let text = answer.content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n");
+    Some(text).filter(|text| !NO_RESULT.contains(&text.as_str()))
+}
+
+/// A result that came when nothing waited for it.
+fn stray(line: &str) -> Option<&str> {
+    let (_, result) = line.strip_prefix("Result of the call ")?.split_once(", as the client sent it: ")?;
+    Some(result)
+}
+
+fn pieces(text: &str, size: usize) -> impl Iterator<Item = String> {
+    let all: Vec<char> = text.chars().collect();
+    let pieces: Vec<String> = all.chunks(size).map(|piece| piece.iter().collect()).collect();
+    pieces.into_iter()
+}

@@ -1,0 +1,17 @@
+use tool_runtime::{Context, tool, tool::Partial};
+
+/// Pay somebody.
+#[tool(on_input_delta = more)]
+fn pay(amount: u32) -> u32 {
+    amount
+}
+
+/// Take it back.
+#[tool]
+fn take(amount: u32) -> u32 {
+    amount
+}
+
+fn more(_: Partial<'_, take>, _: &str, _: &Context) {}
+
+fn main() {}

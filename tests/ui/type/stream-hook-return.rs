@@ -1,0 +1,13 @@
+use tool_runtime::{Context, tool};
+
+/// Pay somebody.
+#[tool(on_input_start = begins)]
+fn pay(amount: u32) -> u32 {
+    amount
+}
+
+fn begins(_: &Context) -> bool {
+    true
+}
+
+fn main() {}

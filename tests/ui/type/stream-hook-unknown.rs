@@ -1,0 +1,9 @@
+use tool_runtime::tool;
+
+/// Pay somebody.
+#[tool(on_input_start = begins)]
+fn pay(amount: u32) -> u32 {
+    amount
+}
+
+fn main() {}

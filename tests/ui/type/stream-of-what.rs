@@ -1,0 +1,10 @@
+use futures_util::stream::{self, Stream};
+use tool_runtime::tool;
+
+/// Counts down.
+#[tool]
+fn countdown(from: u32) -> impl Stream {
+    stream::iter((0..from).rev())
+}
+
+fn main() {}

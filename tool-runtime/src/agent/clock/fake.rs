@@ -1,0 +1,92 @@
+//! A clock that a test sets forward.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use event_listener::Event;
+use tokio::time::Instant;
+
+use crate::run::Time;
+
+/// A clock for [`Agent::clock`](crate::Agent::clock): approvals expire, grants and leases end when a test says so. Clones
+/// are the same clock.
+///
+/// It starts at a fixed moment, goes with tokio's time, and is set forward by [`advance`](Self::advance). The time limits of
+/// tools and the waits between tries are tokio's alone: with paused time (`#[tokio::test(start_paused = true)]`, tokio's
+/// feature `test-util`) both follow it, and what waits for the next timer takes no time.
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_runtime::test::Clock;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let clock = Clock::new();
+/// let before = clock.now();
+/// clock.advance(Duration::from_secs(3600));
+/// assert!(clock.now() >= before.plus(3_600_000));
+/// # });
+/// ```
+#[derive(Clone)]
+pub struct Clock {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    start: Time,
+    began: Instant,
+    /// How many milliseconds it was set forward.
+    ahead: AtomicU64,
+    moved: Event,
+}
+
+impl Clock {
+    /// A clock that shows midnight of 1 January 2026, UTC.
+    pub fn new() -> Self {
+        Self::at(Time(1_767_225_600_000))
+    }
+
+    /// A clock that shows `time`.
+    pub fn at(time: Time) -> Self {
+        let inner = Inner { start: time, began: Instant::now(), ahead: AtomicU64::new(0), moved: Event::new() };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// What it shows.
+    pub fn now(&self) -> Time {
+        let ahead = self.inner.ahead.load(Ordering::SeqCst);
+        self.inner.start.plus(millis(self.inner.began.elapsed())).plus(ahead)
+    }
+
+    /// Sets it forward. Runs that are under way notice at once.
+    pub fn advance(&self, by: Duration) {
+        self.inner.ahead.fetch_add(millis(by), Ordering::SeqCst);
+        self.inner.moved.notify(usize::MAX);
+    }
+
+    /// Waits until it is set forward after now.
+    pub(super) fn moved(&self) -> event_listener::EventListener {
+        self.inner.moved.listen()
+    }
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_tuple("Clock").field(&self.now()).finish()
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,163 @@
+//! When the loop stops although the model would go on.
+
+use std::{
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Duration,
+};
+
+use super::super::{Agent, count};
+use crate::model::Usage;
+use crate::run::{CallResult, Run};
+
+/// A condition under which a run stops between two turns of its model, with a name that says which it was.
+///
+/// It is looked at when all calls of a turn have ended and the model would be asked again. The run is then
+/// [`Stopped::Condition`](crate::agent::Stopped::Condition), and goes on with the next prompt, or with
+/// [`Session::resume`](crate::agent::Session::resume).
+///
+/// ```
+/// use tool_runtime::agent::StopWhen;
+///
+/// let enough = StopWhen::any([
+///     StopWhen::steps(8),
+///     StopWhen::called("hand_over"),
+///     StopWhen::cost(0.50, |model, usage| match model {
+///         "large" => usage.input_tokens as f64 * 3e-6 + usage.output_tokens as f64 * 15e-6,
+///         _ => 0.0,
+///     }),
+///     StopWhen::custom("two failures", |run| {
+///         run.calls().iter().filter(|call| call.result().is_some_and(|result| !result.is_success())).count() >= 2
+///     }),
+/// ]);
+/// # let _ = enough;
+/// ```
+#[derive(Clone)]
+pub struct StopWhen {
+    name: Arc<str>,
+    test: Arc<Test>,
+}
+
+/// The name of what holds, if it does.
+type Test = dyn Fn(&Run, &str) -> Option<String> + Send + Sync;
+
+impl StopWhen {
+    /// A condition of your own over the run so far, called `name`. If it panics, the run stops for that.
+    pub fn custom(name: impl Into<String>, test: impl Fn(&Run) -> bool + Send + Sync + 'static) -> Self {
+        let name: String = name.into();
+        Self { name: name.into(), test: Arc::new(move |run, name| test(run).then(|| name.to_owned())) }
+    }
+
+    /// The model had so many turns since the run was last prompted or continued. Unlike
+    /// [`Agent::max_steps`], it can be part of another condition.
+    pub fn steps(steps: usize) -> Self {
+        Self::custom(format!("{steps} steps"), move |run| run.steps() >= count(steps))
+    }
+
+    /// The turn that was dealt with last had a call of the tool `name`, whatever came of it.
+    pub fn called(name: impl Into<String>) -> Self {
+        let name = name.into();
+        Self::custom(format!("`{name}` was called"), move |run| run.current().iter().any(|call| call.name == name))
+    }
+
+    /// The turn that was dealt with last had a call of the tool `name` that did what was asked.
+    pub fn succeeded(name: impl Into<String>) -> Self {
+        let name = name.into();
+        Self::custom(format!("`{name}` succeeded"), move |run| {
+            run.current().iter().any(|call| call.name == name && call.result().is_some_and(CallResult::is_success))
+        })
+    }
+
+    /// So many calls were made in the whole run.
+    pub fn calls(calls: usize) -> Self {
+        Self::custom(format!("{calls} calls"), move |run| run.calls().len() >= calls)
+    }
+
+    /// So many tokens were used since the run was last prompted or continued, asked and answered together.
+    pub fn tokens(tokens: u64) -> Self {
+        Self::custom(format!("{tokens} tokens"), move |run| {
+            let used = run.turns().iter().map(|turn| turn.usage.input_tokens.saturating_add(turn.usage.output_tokens));
+            used.fold(0, u64::saturating_add) >= tokens
+        })
+    }
+
+    /// What was used since the run was last prompted or continued costs so much by `price`, which gets the name of a model
+    /// (empty if it is not known) and what one turn of it used. The run's record keeps both, so that another process counts
+    /// the same.
+    pub fn cost(most: f64, price: impl Fn(&str, Usage) -> f64 + Send + Sync + 'static) -> Self {
+        Self::custom(format!("a cost of {most}"), move |run| {
+            let of = |turn: &crate::run::TurnUsage| price(turn.model.as_deref().unwrap_or_default(), turn.usage);
+            run.turns().iter().map(of).sum::<f64>() >= most
+        })
+    }
+
+    /// One of the conditions holds; it is named by the first that does.
+    pub fn any(conditions: impl IntoIterator<Item = Self>) -> Self {
+        let conditions: Vec<Self> = conditions.into_iter().collect();
+        let name = joined(&conditions, " or ");
+        Self { name, test: Arc::new(move |run, _| conditions.iter().find_map(|one| one.holds(run))) }
+    }
+
+    /// All of the conditions hold, and there is one.
+    pub fn all(conditions: impl IntoIterator<Item = Self>) -> Self {
+        let conditions: Vec<Self> = conditions.into_iter().collect();
+        let name = joined(&conditions, " and ");
+        let test = move |run: &Run, _: &str| {
+            let held: Option<Vec<String>> = conditions.iter().map(|one| one.holds(run)).collect();
+            held.filter(|held| !held.is_empty()).map(|held| held.join(" and "))
+        };
+        Self { name, test: Arc::new(test) }
+    }
+
+    /// This condition or `other`.
+    pub fn or(self, other: Self) -> Self {
+        Self::any([self, other])
+    }
+
+    /// This condition and `other`.
+    pub fn and(self, other: Self) -> Self {
+        Self::all([self, other])
+    }
+
+    /// The name of what holds of `run`, if it does. A condition that panics holds: nobody knows what it would have stopped.
+    pub fn holds(&self, run: &Run) -> Option<String> {
+        let held = catch_unwind(AssertUnwindSafe(|| (self.test)(run, &self.name)));
+        held.unwrap_or_else(|_| Some(format!("the condition `{}` panicked", self.name)))
+    }
+}
+
+fn joined(conditions: &[StopWhen], by: &str) -> Arc<str> {
+    conditions.iter().map(|one| &*one.name).collect::<Vec<_>>().join(by).into()
+}
+
+impl fmt::Debug for StopWhen {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_tuple("StopWhen").field(&self.name).finish()
+    }
+}
+
+impl Agent {
+    /// Stops a run when `condition` holds after a turn whose calls have ended; beside the conditions that were set before.
+    pub fn stop_when(mut self, condition: StopWhen) -> Self {
+        self.knobs.stop = Some(match self.knobs.stop.take() {
+            Some(before) => before.or(condition),
+            None => condition,
+        });
+        self
+    }
+
+    /// Sets how many tokens the model may use after a prompt, asked and answered together. It is part of the run's record,
+    /// and looked at between turns.
+    pub fn max_tokens(self, tokens: u64) -> Self {
+        self.options(|options| options.limits.tokens = Some(tokens))
+    }
+
+    /// Sets how long a run may work after a prompt. It is part of the run's record. The time in which it waits for somebody
+    /// is not counted. When it is over, what goes on ends: the model is not listened to any more, calls that run are
+    /// cancelled, and the run is [`Stopped::TimedOut`](crate::agent::Stopped::TimedOut).
+    pub fn max_time(self, time: Duration) -> Self {
+        let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.options(|options| options.limits.time = Some(millis))
+    }
+}

@@ -1,0 +1,232 @@
+//! What a conversation with a model is made of: messages, their parts, and the calls a model asks for.
+//!
+//! The same types travel to a model ([`crate::model`]), to a tool ([`crate::Context::messages`]) and into a stored run,
+//! so they are plain data with a stable serde form. [`mend`] makes of any history one that providers accept, and [`Prune`]
+//! makes it shorter.
+
+mod mend;
+mod prune;
+
+pub use mend::{Mended, mend, read};
+pub use prune::Prune;
+use serde::{Deserialize, Serialize};
+
+/// One message of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Message {
+    /// What the application tells the model to be and to do.
+    System {
+        /// The text.
+        text: String,
+    },
+    /// What the person said.
+    User {
+        /// Text and images, in the order they were given.
+        content: Vec<Part>,
+    },
+    /// What the model said and asked for in one turn.
+    Assistant {
+        /// Text, reasoning and calls in the order the model gave them.
+        content: Vec<AssistantPart>,
+    },
+    /// The answer to one call.
+    Tool(ToolMessage),
+}
+
+/// The answer to one call, as the model sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolMessage {
+    /// The id of the call that this answers ([`ToolCall::id`]).
+    pub call_id: String,
+    /// The name of the tool that was called.
+    pub tool: String,
+    /// What the model gets to see.
+    pub content: Vec<Part>,
+    /// Whether the call did not do what was asked: refused arguments, a failure, a denial.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+}
+
+/// A piece of content that a person or a tool gives to a model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Part {
+    /// Plain text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// A JSON value, kept as its text.
+    Json {
+        /// Valid JSON text.
+        json: String,
+    },
+    /// An image.
+    Image {
+        /// The media type, such as `image/png`.
+        media_type: String,
+        /// The bytes in base64 (standard alphabet, padded).
+        data: String,
+    },
+}
+
+/// A piece of what a model produced in one turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum AssistantPart {
+    /// Text for the person.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// What the model thought before it answered, where the provider gives it.
+    Reasoning {
+        /// The text.
+        text: String,
+        /// The provider's seal over the text; it wants it back unchanged.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signature: Option<String>,
+    },
+    /// A tool that the model wants called.
+    Call(ToolCall),
+    /// What a tool did that the provider executes itself: nothing of ours is called.
+    Provider(ProviderPart),
+}
+
+/// What a tool did that the provider executes itself: that it was called, or what came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ProviderPart {
+    /// Whose words the block is in, such as `anthropic`. Others do not get to see it.
+    pub provider: String,
+    /// The provider's id for the call; empty where it names none.
+    pub call_id: String,
+    /// The name of the tool; where the provider does not say it, what kind of result it is, such as `url_citation`.
+    pub name: String,
+    /// What is told.
+    pub kind: ProviderPartKind,
+    /// The provider's block as JSON text. It wants it back unchanged.
+    pub block: String,
+}
+
+/// What a [`ProviderPart`] tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ProviderPartKind {
+    /// The tool was called.
+    Call,
+    /// This came of it.
+    Result,
+    /// It failed in this way.
+    Failure,
+}
+
+impl ProviderPart {
+    /// A block of `provider`.
+    pub fn new(
+        provider: impl Into<String>,
+        call_id: impl Into<String>,
+        name: impl Into<String>,
+        kind: ProviderPartKind,
+        block: impl Into<String>,
+    ) -> Self {
+        Self { provider: provider.into(), call_id: call_id.into(), name: name.into(), kind, block: block.into() }
+    }
+}
+
+/// A tool that the model wants called: a claim, checked before anything runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The id that the model (or its provider) gave to the call.
+    pub id: String,
+    /// The name of the tool.
+    pub name: String,
+    /// The arguments, as the model wrote them: meant to be JSON, and not checked yet. Empty text means `{}`.
+    pub arguments: String,
+}
+
+impl Message {
+    /// A system message.
+    pub fn system(text: impl Into<String>) -> Self {
+        Self::System { text: text.into() }
+    }
+
+    /// A user message of one text.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::User { content: vec![Part::text(text)] }
+    }
+
+    /// An assistant message of one text.
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self::Assistant { content: vec![AssistantPart::Text { text: text.into() }] }
+    }
+}
+
+impl Part {
+    /// A text part.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+
+    /// The part as the text that a model reads; `None` for an image.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text { text } => Some(text),
+            Self::Json { json } => Some(json),
+            Self::Image { .. } => None,
+        }
+    }
+}
+
+/// Why a turn ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FinishReason {
+    /// The model said all it wanted to say.
+    Stop,
+    /// The model waits for the results of its calls.
+    ToolCalls,
+    /// The model hit its size limit: what it said last may be cut, so none of its calls is executed.
+    Length,
+    /// A content filter cut the turn: none of its calls is executed.
+    ContentFilter,
+    /// The provider paused a long turn, and goes on when it is asked again: what was said so far stands.
+    Paused,
+    /// Another reason, in the provider's words: none of its calls is executed.
+    Other(String),
+}
+
+impl FinishReason {
+    /// Whether the turn is whole, so that its calls may be executed.
+    pub fn is_safe(&self) -> bool {
+        matches!(self, Self::Stop | Self::ToolCalls | Self::Paused)
+    }
+}
+
+/// Tokens that a model used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens of the request, cached ones included.
+    pub input_tokens: u64,
+    /// Tokens of the answer, reasoning included.
+    pub output_tokens: u64,
+    /// Tokens of the request that the provider had cached.
+    pub cached_tokens: u64,
+    /// Tokens of the answer that were reasoning.
+    pub reasoning_tokens: u64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
+        self.reasoning_tokens = self.reasoning_tokens.saturating_add(other.reasoning_tokens);
+    }
+}

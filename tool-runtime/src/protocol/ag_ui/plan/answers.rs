@@ -1,0 +1,73 @@
+//! Results of calls that the client executes.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::{NO_RESULT, Plan, history};
+use crate::message::Message as Known;
+use crate::protocol::ag_ui::input::RunInput;
+use crate::protocol::ag_ui::message::{Content, Message};
+use crate::run::{Call, CallResult, Decision, Obligation, ObligationKind, Run};
+use crate::toolset::Toolset;
+
+impl Plan {
+    /// Takes the results that the run waits for; of two of one call, the first. Those that came too late, or belong to no
+    /// call of the conversation, are given back as notes for the model, if nothing was said since and it has not seen them.
+    pub(super) fn answers(&mut self, run: &Run, input: &RunInput, tools: &Toolset) -> Vec<String> {
+        let mut strays = Vec::new();
+        let mut seen = HashSet::new();
+        let is_said = |message: &Message| matches!(message, Message::User { .. });
+        let last_said = input.messages.iter().rposition(is_said);
+        for (at, message) in input.messages.iter().enumerate() {
+            let Message::Tool { tool_call_id, content, error, .. } = message else { continue };
+            if !seen.insert(tool_call_id.as_str()) {
+                continue;
+            }
+            let call = run.call(&tool_call_id.as_str().into());
+            match call.and_then(Call::obligation).filter(|open| matches!(open.kind, ObligationKind::External)) {
+                Some(open) => self.decisions.push((open.id.clone(), result(open, content, error.as_deref(), tools))),
+                None if last_said.is_none_or(|said| said < at) && is_stray(run, call, tool_call_id) => {
+                    strays.push(history::stray(tool_call_id, content, error.as_deref()));
+                }
+                None => {}
+            }
+        }
+        strays.retain(|note| !is_known(run, note));
+        strays
+    }
+}
+
+/// What a result decides.
+fn result(open: &Obligation, content: &Content, error: Option<&str>, tools: &Toolset) -> Decision {
+    let text = content.text();
+    if let Some(error) = error.filter(|error| !error.is_empty()) {
+        return Decision::Fail { error: history::failed(error, &text) };
+    }
+    // A tool of a client says nothing of its output, which is the text as it is; one that is declared here does.
+    let has_type = tools.get(&open.shown.tool).is_some_and(|tool| tool.spec().output.is_some());
+    let json = || serde_json::from_str(&text).ok();
+    let output = if has_type { json() } else { None };
+    Decision::Respond { output: output.unwrap_or(Value::String(text)) }
+}
+
+/// Whether a result is of no call that has one, here or in what came before: no echo of what the client was sent.
+fn is_stray(run: &Run, call: Option<&Call>, id: &str) -> bool {
+    let Some(call) = call else {
+        let of_before =
+            |message: &Known| matches!(message, Known::Tool(answer) if answer.call_id == id && !answer.is_error);
+        return !run.messages().iter().any(of_before);
+    };
+    let is_external = call.tool.as_ref().is_some_and(|tool| tool.external);
+    let is_given = match call.result() {
+        Some(CallResult::Failed { error, .. }) => error != NO_RESULT,
+        Some(result) => result.is_success(),
+        None => true,
+    };
+    is_external && !is_given
+}
+
+fn is_known(run: &Run, note: &str) -> bool {
+    let says = |part: &crate::message::Part| part.as_text() == Some(note);
+    run.messages().iter().any(|message| matches!(message, Known::User { content } if content.iter().any(says)))
+}

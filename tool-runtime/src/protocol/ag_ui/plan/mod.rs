@@ -1,0 +1,123 @@
+//! What of a client's request a server takes.
+
+mod answers;
+mod history;
+mod prompt;
+mod resume;
+
+use super::input::RunInput;
+use crate::message::{Message, Part};
+use crate::run::{Decision, ObligationId, ObligationKind, Run};
+use crate::toolset::Toolset;
+
+/// What of a client's request a server takes: the server's log is the truth, and the request a claim.
+///
+/// Of the conversation that a client sends, only what is new in it is taken: what the person said since, results of calls
+/// that the client executes and the run waits for, and answers to interrupts. Only where the server knows nothing of a
+/// conversation is all of it given to the model, as something that nobody has verified; no call of it is taken up, and it
+/// is put in order: each call has exactly one result.
+///
+/// ```
+/// use tool_runtime::{Toolset, protocol::ag_ui::{Base, Plan, RunInput}};
+///
+/// let body = br#"{"threadId":"t","runId":"r","messages":[{"id":"m1","role":"user","content":"Hi"}]}"#;
+/// let plan = Plan::new(None, &RunInput::read(body).unwrap(), &Toolset::new());
+/// assert!(matches!(plan.base, Base::New(before) if before.is_empty()));
+/// assert_eq!(plan.prompt.unwrap().id.as_deref(), Some("m1"));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Plan {
+    /// The conversation that the run goes on from.
+    pub base: Base,
+    /// What is decided about calls that wait, before anything else happens.
+    pub decisions: Vec<(ObligationId, Decision)>,
+    /// What is said then. If nothing is, the run goes on where it stands.
+    pub prompt: Option<Said>,
+    /// What of the request was left out, for whoever develops the client.
+    pub warnings: Vec<String>,
+}
+
+/// The conversation that a run goes on from.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Base {
+    /// The one that the server knows.
+    Known,
+    /// The one that the server knows, up to one of its prompts ([`Run::prompts`]): the client has taken back what came after
+    /// it, or wants another answer to it.
+    Branch(usize),
+    /// The client's own.
+    New(Vec<Message>),
+}
+
+/// Something that a person said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Said {
+    /// The client's id of the message.
+    pub id: Option<String>,
+    /// Text and images.
+    pub content: Vec<Part>,
+}
+
+/// The result of an open call that the client did not give.
+const NO_RESULT: &str = "the application gave no result of the call";
+
+impl Plan {
+    /// What is taken of `input`: for the conversation `run`, or for a new one. `tools` are those of the application and of
+    /// the client.
+    pub fn new(run: Option<&Run>, input: &RunInput, tools: &Toolset) -> Self {
+        let Some(run) = run else { return Self::begin(input) };
+        let mut plan = Self { base: Base::Known, decisions: Vec::new(), prompt: None, warnings: Vec::new() };
+        plan.resume(run, input);
+        let strays = plan.answers(run, input, tools);
+        let has_resumed = !input.resume.is_empty();
+        plan.prompt(run, input, strays, has_resumed);
+        plan.keep_waiting(run);
+        plan.go_on_without(run);
+        plan
+    }
+
+    fn begin(input: &RunInput) -> Self {
+        let mut messages = history::repaired(&input.messages);
+        let prompt = match messages.pop_if(|message| matches!(message, Message::User { .. })) {
+            Some(Message::User { content }) => Some(Said { id: prompt::last_id(input), content }),
+            _ => None,
+        };
+        if !messages.is_empty() {
+            messages.insert(0, Message::system(history::UNVERIFIED));
+        }
+        let unknown = |entry: &super::ResumeEntry| resume::unknown(&entry.interrupt_id);
+        let warnings = input.resume.iter().map(unknown).collect();
+        Self { base: Base::New(messages), decisions: Vec::new(), prompt, warnings }
+    }
+
+    /// While somebody has to decide about a call, nothing new begins: what was said comes again with the decision.
+    fn keep_waiting(&mut self, run: &Run) {
+        let is_decided = |id: &ObligationId| self.decisions.iter().any(|(decided, _)| decided == id);
+        let mut open = run.obligations().filter(|open| !matches!(open.kind, ObligationKind::External));
+        if self.base == Base::Known && self.prompt.is_some() && open.any(|open| !is_decided(&open.id)) {
+            self.prompt = None;
+            self.warnings.push("an interrupt is still open; the new message is taken when it is answered".to_owned());
+        }
+    }
+
+    /// Where the conversation goes on, no call waits for a result that the client did not send along.
+    fn go_on_without(&mut self, run: &Run) {
+        let given = |decision: &(ObligationId, Decision)| {
+            let open = run.obligation(&decision.0);
+            open.is_some_and(|open| matches!(open.kind, ObligationKind::External))
+        };
+        let goes_on = self.prompt.is_some() || self.decisions.iter().any(given);
+        if self.base != Base::Known || !goes_on {
+            return;
+        }
+        for open in run.obligations().filter(|open| matches!(open.kind, ObligationKind::External)) {
+            if !self.decisions.iter().any(|(decided, _)| *decided == open.id) {
+                self.decisions.push((open.id.clone(), Decision::Fail { error: NO_RESULT.to_owned() }));
+                self.warnings.push(format!("the call `{}` was not answered", open.id.call()));
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Pure mappings between what happens in a run ([`Event`]) and what frontends speak.
+//!
+//! A mapping owns no clock, no socket and no run: events and times arrive from outside, bytes are written into a `Vec<u8>`.
+
+#[cfg(feature = "ag-ui")]
+pub mod ag_ui;
+#[cfg(feature = "ui-stream")]
+pub mod ui_stream;
+
+use std::time::Duration;
+
+use crate::agent::{AgentError, Event};
+use crate::run::Run;
+
+/// One answer to a frontend: turns what happens in a run into bytes.
+///
+/// Times are since the answer began.
+pub trait Wire: Send {
+    /// What is sent before anything happens.
+    fn begin(&mut self, out: &mut Vec<u8>);
+
+    /// What is sent because of `event`. Some of it may be held back, to be sent together with more.
+    fn event(&mut self, event: Event<'_>, now: Duration, out: &mut Vec<u8>);
+
+    /// When what is held back is to be sent, if anything is.
+    fn due(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Sends what is held back too long.
+    fn flush(&mut self, now: Duration, out: &mut Vec<u8>) {
+        let _ = (now, out);
+    }
+
+    /// What is sent last. Nothing comes after it.
+    fn end(&mut self, end: End<'_>, out: &mut Vec<u8>);
+}
+
+/// How an answer ended.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct End<'a> {
+    /// The run as it was left; `None` where nobody knows, because its driver failed.
+    pub run: Option<&'a Run>,
+    /// Why it could not go on.
+    pub failure: Option<&'a AgentError>,
+    /// The run, sealed, where the frontend keeps it and not the server.
+    pub sealed: Option<&'a str>,
+}
+
+impl<'a> End<'a> {
+    /// The end of an answer whose run was left like this.
+    pub fn new(run: Option<&'a Run>, failure: Option<&'a AgentError>) -> Self {
+        Self { run, failure, sealed: None }
+    }
+
+    /// The same, with the sealed run.
+    pub fn with_sealed(mut self, sealed: Option<&'a str>) -> Self {
+        self.sealed = sealed;
+        self
+    }
+}

@@ -1,0 +1,84 @@
+//! Which of a client's claims a run waits for.
+
+use serde_json::{Number, Value};
+
+use super::{ChatRequest, Claim, Claimed, approval_id};
+use crate::run::{Call, Decision, Obligation, ObligationId, ObligationKind, Run};
+
+/// What a run makes of a client's claims.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Matched {
+    /// What is decided, in the model's order.
+    pub decisions: Vec<(ObligationId, Decision)>,
+    /// Approvals of other arguments than the run asked about. They count for nothing.
+    pub tampered: Vec<ObligationId>,
+    /// How many answers the last message has to requests that nobody waits for: made up, moved here, or used before.
+    pub unasked: usize,
+}
+
+/// Takes out of a request what `run` waits for. Everything else in it decides nothing.
+pub fn match_claims(run: &Run, request: &ChatRequest) -> Matched {
+    let mut matched = Matched::default();
+    let mut used = 0;
+    for open in run.obligations() {
+        let Some(call) = run.call(open.id.call()) else { continue };
+        let asked = approval_id(run.id(), open);
+        let claim = request.claims.iter().rfind(|claim| match &claim.claimed {
+            Claimed::Answered { approval, .. } => *approval == asked,
+            _ => open.kind == ObligationKind::External && claim.call == call.id.as_str(),
+        });
+        let answers = matches!(claim, Some(Claim { claimed: Claimed::Answered { .. }, .. }));
+        used += usize::from(answers && claim.is_some_and(|claim| claim.is_last));
+        let beside = request.decisions.iter().find(|(id, _)| *id == asked).map(|(_, decision)| decision);
+        match decision(call, open, claim, beside) {
+            Ok(Some(decision)) => matched.decisions.push((open.id.clone(), decision)),
+            Ok(None) => {}
+            Err(Tampered) => matched.tampered.push(open.id.clone()),
+        }
+    }
+    let answers = |claim: &&Claim| claim.is_last && matches!(claim.claimed, Claimed::Answered { .. });
+    matched.unasked = request.claims.iter().filter(answers).count() - used;
+    matched
+}
+
+struct Tampered;
+
+fn decision(
+    call: &Call,
+    open: &Obligation,
+    claim: Option<&Claim>,
+    beside: Option<&Decision>,
+) -> Result<Option<Decision>, Tampered> {
+    let Some(claim) = claim else { return Ok(beside.cloned()) };
+    Ok(match &claim.claimed {
+        Claimed::Answered { approved: false, reason, .. } => Some(Decision::Deny { reason: reason.clone() }),
+        Claimed::Answered { .. } => match beside {
+            Some(decision) => Some(decision.clone()),
+            None if is_shown(call, open, claim.input.as_ref()) => Some(Decision::Approve),
+            None => return Err(Tampered),
+        },
+        Claimed::Output(output) => Some(Decision::Respond { output: output.clone() }),
+        Claimed::Failed(error) => Some(Decision::Fail { error: error.clone() }),
+    })
+}
+
+/// Whether the arguments that the client has are those that the run asked about. What it does not say is not other.
+fn is_shown(call: &Call, open: &Obligation, input: Option<&Value>) -> bool {
+    let Some(input) = input else { return true };
+    let text = &call.arguments().text;
+    let written = serde_json::from_str(if text.trim().is_empty() { "{}" } else { text }).ok();
+    same(input, &open.shown.arguments) || written.is_some_and(|written: Value| same(input, &written))
+}
+
+/// Whether two values are one in JavaScript, which has no integers.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a == b || Number::as_f64(a) == Number::as_f64(b),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
+        }
+        _ => a == b,
+    }
+}

@@ -1,0 +1,53 @@
+//! The Vercel AI SDK's UI message stream, version 1: what its `useChat` reads and sends, as a pure mapping.
+//!
+//! [`UiStream`] turns what happens in a run into [`Chunk`]s, written as frames of an event stream; [`ChatRequest`] reads what
+//! a client sends. A client sends its whole history every time, and all of it is a claim: [`ChatRequest`] takes out of it
+//! what somebody may say (messages of the user, decisions, outputs of the client's own tools), and whoever drives the run
+//! asks the run whether it waits for that.
+
+mod call;
+mod calls;
+mod chunk;
+mod data;
+mod encode;
+mod finish;
+mod held;
+mod match_claims;
+mod parts;
+mod recap;
+mod request;
+mod settings;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Value, json};
+
+pub use chunk::{Chunk, Finish, Json};
+pub use data::DataParts;
+pub use encode::frame;
+pub use match_claims::{Matched, match_claims};
+pub use request::{ChatRequest, Claim, Claimed, RequestError, Said, Trigger};
+pub use settings::{Errors, Level, Settings};
+pub use stream::UiStream;
+
+use crate::digest::Digest;
+use crate::run::{Obligation, RunId};
+
+/// The header by which clients know the stream, and its value.
+pub const HEADER: (&str, &str) = ("x-vercel-ai-ui-message-stream", "v1");
+
+/// Where in a message's metadata the sealed run is, of a server that keeps nothing.
+const SEALED: &str = "toolRun";
+
+fn sealed_metadata(sealed: &str) -> Value {
+    json!({ SEALED: sealed })
+}
+
+/// The id under which a client is asked. It names the obligation, and is good for this one only: an answer to it that is
+/// moved to another chat, or to the same call asked anew, names nothing.
+pub fn approval_id(run: &RunId, open: &Obligation) -> String {
+    let bound = format!("{run}\n{}\n{}\n{}", open.id, open.since.0, open.shown.digest());
+    let digest = Digest::of(bound.as_bytes()).to_string();
+    format!("{}-{}", open.id, digest.get(..16).unwrap_or(&digest))
+}

@@ -1,0 +1,103 @@
+//! Whether a stream is one that clients read: written from the protocol, not from the mapping.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+/// Where a client is with a call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum At {
+    Streaming,
+    Available,
+    Requested,
+    Responded,
+    Done,
+}
+
+/// The chunks of a whole stream, without the mark of its end.
+pub(super) fn chunks(out: &[u8]) -> Vec<Value> {
+    let text = std::str::from_utf8(out).expect("UTF-8");
+    let frames = text.strip_suffix("data: [DONE]\n\n").expect("the end is marked");
+    let frames = frames.split_terminator("\n\n");
+    frames.map(|frame| serde_json::from_str(frame.strip_prefix("data: ").expect("a frame")).expect("JSON")).collect()
+}
+
+fn text<'a>(chunk: &'a Value, key: &str) -> &'a str {
+    chunk[key].as_str().unwrap_or_else(|| panic!("{key} is missing in {chunk}"))
+}
+
+/// Panics unless clients read it. `known` are calls of earlier answers, and whether they were asked about.
+pub(super) fn assert_legal(all: &[Value], known: &[(&str, bool)], level: u8) {
+    let at = |asked: bool| if asked { At::Requested } else { At::Available };
+    let mut calls: BTreeMap<String, At> = known.iter().map(|(id, asked)| ((*id).to_owned(), at(*asked))).collect();
+    let mut asked: BTreeMap<String, String> = BTreeMap::new();
+    let mut was_asked: BTreeSet<String> =
+        known.iter().filter(|(_, asked)| *asked).map(|(id, _)| (*id).to_owned()).collect();
+    let mut announced = BTreeSet::new();
+    let (mut in_step, mut open) = (false, BTreeSet::new());
+    assert_eq!(all[0]["type"], "start");
+    assert!(matches!(text(all.last().unwrap(), "type"), "finish" | "abort" | "error"));
+    for chunk in all {
+        for (key, value) in chunk.as_object().unwrap() {
+            assert!(
+                !value.is_null() || matches!(key.as_str(), "input" | "output" | "data"),
+                "{key} is null in {chunk}"
+            );
+        }
+        let kind = text(chunk, "type");
+        let v7 = ["reset-step", "tool-approval-response", "reasoning-file", "custom", "steering-message"];
+        assert!(level >= 7 || !v7.contains(&kind), "{kind} at level {level}");
+        match kind {
+            "start-step" => assert!(!std::mem::replace(&mut in_step, true), "a step in a step"),
+            "finish-step" => {
+                assert!(std::mem::replace(&mut in_step, false), "no step is open");
+                assert!(open.is_empty(), "{open:?} at the end of a step");
+            }
+            "text-start" | "reasoning-start" => assert!(open.insert(text(chunk, "id").to_owned()), "{chunk}"),
+            "text-delta" | "reasoning-delta" => assert!(open.contains(text(chunk, "id")), "{chunk}"),
+            "text-end" | "reasoning-end" => assert!(open.remove(text(chunk, "id")), "{chunk}"),
+            "tool-approval-response" => {
+                let call = asked.remove(text(chunk, "approvalId")).expect("nobody was asked");
+                assert_eq!(calls.insert(call, At::Responded), Some(At::Requested));
+            }
+            _ if chunk.get("toolCallId").is_some() && !kind.starts_with("data-") => {
+                let id = text(chunk, "toolCallId");
+                // Clients of version 6 are not told what others decided, so what follows a decision comes as a surprise.
+                let is_surprise = level < 7 && calls.get(id) == Some(&At::Requested) && follows_decision(kind, chunk);
+                let before = if is_surprise { Some(At::Responded) } else { calls.get(id).copied() };
+                let after = match (kind, before) {
+                    ("tool-input-start", None) | ("tool-input-delta", Some(At::Streaming)) => At::Streaming,
+                    ("tool-input-available", Some(At::Streaming | At::Responded | At::Available | At::Requested)) => {
+                        assert!(announced.insert(id.to_owned()), "{id} is announced twice");
+                        At::Available
+                    }
+                    ("tool-input-error", Some(At::Streaming)) => At::Done,
+                    ("tool-approval-request", Some(At::Streaming | At::Available | At::Responded)) => {
+                        asked.insert(text(chunk, "approvalId").to_owned(), id.to_owned());
+                        was_asked.insert(id.to_owned());
+                        At::Requested
+                    }
+                    ("tool-output-available", Some(At::Available | At::Responded)) if chunk["preliminary"] == true => {
+                        At::Available
+                    }
+                    ("tool-output-available", Some(before)) if before != At::Done && chunk["preliminary"] != true => {
+                        At::Done
+                    }
+                    ("tool-output-error", Some(before)) if before != At::Done => At::Done,
+                    ("tool-output-denied", Some(before)) if before != At::Done => {
+                        assert!(was_asked.contains(id), "{id} was denied, and nobody asked");
+                        At::Done
+                    }
+                    _ => panic!("{chunk} when the call is {before:?}"),
+                };
+                calls.insert(id.to_owned(), after);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether a chunk says something that cannot be before somebody has decided.
+fn follows_decision(kind: &str, chunk: &Value) -> bool {
+    kind == "tool-approval-request" || kind == "tool-output-available" && chunk["preliminary"] == true
+}

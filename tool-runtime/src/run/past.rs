@@ -1,0 +1,118 @@
+//! What happened to a call before: arguments that were replaced, decisions, answers, steps.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Answer, Decision, Principal};
+use crate::digest::Digest;
+
+/// What most calls do not have.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Past {
+    /// Arguments that were replaced.
+    pub(super) revisions: Vec<ArgsRev>,
+    /// How many obligations there were.
+    pub(super) obligations: u32,
+    /// The last of them whose decision replaced the arguments; none has the number 0.
+    #[serde(default)]
+    pub(super) edited: u32,
+    /// Whether the call was announced to whoever executes it outside.
+    #[serde(default)]
+    pub(super) handed_out: bool,
+    /// What was decided about them.
+    pub(super) decided: Vec<Decided>,
+    /// Questions of the tool, and their answers, in order.
+    pub(super) answers: Vec<Answered>,
+    /// Results of steps, in order.
+    pub(super) steps: Vec<StepRecord>,
+}
+
+/// A decision that was taken.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Decided {
+    pub(super) obligation: u32,
+    pub(super) decision: Decision,
+    pub(super) by: Principal,
+}
+
+/// A question that a tool asked, and what was answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Answered {
+    /// The digest of the question.
+    pub question: Digest,
+    /// The answer.
+    pub answer: Answer,
+}
+
+/// A step of a tool that is not taken twice: its name and its result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct StepRecord {
+    /// The name that the tool gave it.
+    pub name: String,
+    /// What came of it.
+    pub value: Value,
+}
+
+/// Arguments of a call, and who wrote them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ArgsRev {
+    /// The JSON text.
+    pub text: Arc<str>,
+    /// Its digest.
+    pub digest: Digest,
+    /// The person who wrote them in place of the model's; `None` for the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Principal>,
+    /// Who wrote them.
+    #[serde(default, skip_serializing_if = "Author::is_model")]
+    pub author: Author,
+}
+
+/// Who wrote the arguments of a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Author {
+    /// The model.
+    #[default]
+    Model,
+    /// A person, at an approval.
+    Person,
+    /// The tool's validators.
+    Validators,
+    /// The application, which refined what the tool had accepted.
+    Refinement,
+    /// The application, which mended what the tool had refused.
+    Repair,
+}
+
+impl Author {
+    pub(super) fn validators() -> Self {
+        Self::Validators
+    }
+
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+    pub(super) fn is_validators(&self) -> bool {
+        *self == Self::Validators
+    }
+
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+    fn is_model(&self) -> bool {
+        *self == Self::Model
+    }
+}
+
+impl ArgsRev {
+    pub(super) fn new(text: Arc<str>, author: Author) -> Self {
+        Self { digest: Digest::of(text.as_bytes()), text, by: None, author }
+    }
+
+    pub(super) fn of_person(text: Arc<str>, by: Principal) -> Self {
+        Self { by: Some(by), ..Self::new(text, Author::Person) }
+    }
+}

@@ -1,0 +1,67 @@
+//! Testing an agent: models that say what a test wants or what a real one said, a person who decides as told, a clock that
+//! is set forward, and assertions over what happened.
+//!
+//! | what | for |
+//! |---|---|
+//! | [`ScriptedModel`], [`FunctionModel`] | turns from a list, or from a function of the request |
+//! | [`Recorder`], [`Replayer`], [`recorded`] | the traffic of a real model, kept in a file and given again |
+//! | [`Person`] | approves, denies, edits, answers, executes; keeps what it was asked |
+//! | [`Events`], [`Seen`] | what happened: [`Events::assert_order`], [`Events::of_call`] |
+//! | `Spans` (with the feature `tracing`) | what was traced, as a tree |
+//! | [`Grammar`] | whether events come in an order that they can have: [`Events`] and [`Person`] ask it of every run |
+//! | [`Clock`] | approvals, grants and leases that end, without waiting |
+//!
+//! With the feature `test-util`, for `[dev-dependencies]`:
+//!
+//! ```
+//! # #[cfg(feature = "derive")] {
+//! use std::time::Duration;
+//! use tool_runtime::{Agent, agent::{Later, Stopped}, model::{ScriptedModel, Turn}, store::MemoryStore};
+//! use tool_runtime::{test::{Clock, Person}, tool, toolset};
+//!
+//! /// Pay money back.
+//! #[tool(approval = always)]
+//! async fn refund(/** In euros. */ amount: u32) -> String {
+//!     format!("{amount} euros were paid back")
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let turns = || ScriptedModel::new([Turn::call("refund", r#"{"amount": 40}"#), Turn::say("Done.")]);
+//!
+//! // Somebody allows less.
+//! let ann = Person::editing(|arguments| arguments["amount"] = 30.into());
+//! Agent::new(turns()).tools(toolset!(refund)).front(ann.clone()).run("Refund 40 euros.").await?;
+//! assert_eq!(ann.approvals()[0].arguments["amount"], 40);
+//! ann.events().of_tool("refund").assert_order(&["opened", "decided", r#"started call_1_0 refund {"amount":30}"#, "succeeded"]);
+//!
+//! // Nobody decides for two days.
+//! let clock = Clock::new();
+//! let agent = Agent::new(turns()).tools(toolset!(refund)).front(Later).store(MemoryStore::new()).clock(&clock);
+//! let agent = agent.options(|options| options.approval_expiry = Some(24 * 60 * 60 * 1000));
+//! let mut session = agent.session();
+//! assert_eq!(session.send("Refund 40 euros.").await?.stopped, Stopped::Suspended);
+//! clock.advance(Duration::from_secs(2 * 24 * 60 * 60));
+//! assert_eq!(agent.sweep().await?, 1);
+//! # Ok::<(), tool_runtime::AgentError>(())
+//! # }).unwrap();
+//! # }
+//! ```
+
+mod events;
+mod grammar;
+mod person;
+mod record;
+mod seen;
+#[cfg(feature = "tracing")]
+mod spans;
+
+pub use events::Events;
+pub use grammar::{Grammar, Misplaced};
+pub use person::Person;
+pub use record::{Recorder, Replayer, recorded};
+pub use seen::{Seen, SeenCall};
+#[cfg(feature = "tracing")]
+pub use spans::{SpanTree, Spans};
+
+pub use crate::agent::Clock;
+pub use crate::model::{FunctionModel, ScriptedModel};

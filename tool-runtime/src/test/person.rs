@@ -1,0 +1,190 @@
+//! Somebody who is there, and decides as a test says.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use futures_util::future::{BoxFuture, pending, ready};
+use serde_json::Value;
+
+use super::Events;
+use crate::agent::{ApprovalRequest, Decision, Event, ExternalCall, Front, QuestionRequest};
+
+/// A front that decides by rule or by a list, keeps what it was asked, and watches. Clones are the same person.
+///
+/// Who has no answer left does not answer: the call waits.
+///
+/// ```
+/// use tool_runtime::{agent::Decision, test::Person};
+///
+/// let person = Person::approving();
+/// let strict = Person::denying("not today");
+/// let careful = Person::editing(|arguments| arguments["amount"] = 1.into());
+/// let scripted = Person::deciding([Decision::Approve, Decision::deny("enough")]).executing(["true"]);
+/// # let _ = (person, strict, careful, scripted);
+/// ```
+#[derive(Clone, Default)]
+pub struct Person {
+    inner: Arc<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    rule: Option<Rule>,
+    state: Mutex<State>,
+    events: Events,
+}
+
+type Rule = Box<dyn Fn(&ApprovalRequest) -> Decision + Send + Sync>;
+
+#[derive(Default)]
+struct State {
+    decisions: VecDeque<Decision>,
+    outputs: VecDeque<String>,
+    approvals: Vec<ApprovalRequest>,
+    reconciled: Vec<ApprovalRequest>,
+    questions: Vec<QuestionRequest>,
+    executed: Vec<ExternalCall>,
+}
+
+impl Person {
+    /// Approves everything.
+    pub fn approving() -> Self {
+        Self::by(|_| Decision::Approve)
+    }
+
+    /// Denies everything, with this reason.
+    pub fn denying(reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        Self::by(move |_| Decision::deny(reason.clone()))
+    }
+
+    /// Approves everything with the arguments as `edit` changes them.
+    pub fn editing(edit: impl Fn(&mut Value) + Send + Sync + 'static) -> Self {
+        Self::by(move |request| {
+            let mut arguments = request.arguments.clone();
+            edit(&mut arguments);
+            Decision::Edit { arguments }
+        })
+    }
+
+    /// Decides about calls by a rule. Questions of running tools, and what came of lost calls, are answered from the list of
+    /// [`Person::then`].
+    pub fn by(rule: impl Fn(&ApprovalRequest) -> Decision + Send + Sync + 'static) -> Self {
+        Self { inner: Arc::new(Inner { rule: Some(Box::new(rule)), ..Inner::default() }) }
+    }
+
+    /// Gives these decisions, one after the other, whatever is asked.
+    pub fn deciding(decisions: impl IntoIterator<Item = Decision>) -> Self {
+        Self::default().then(decisions)
+    }
+
+    /// The same person, who watches several runs at once, or one that breaks off: see [`Events::unchecked`].
+    ///
+    /// # Panics
+    ///
+    /// When there are clones already.
+    pub fn unchecked(mut self) -> Self {
+        let inner = Arc::get_mut(&mut self.inner).expect("a person is unchecked before anybody else knows them");
+        inner.events = Events::unchecked();
+        self
+    }
+
+    /// Adds decisions at the end of the list.
+    pub fn then(self, decisions: impl IntoIterator<Item = Decision>) -> Self {
+        self.lock().decisions.extend(decisions);
+        self
+    }
+
+    /// Adds outputs (JSON) of external calls.
+    pub fn executing<T: Into<String>>(self, outputs: impl IntoIterator<Item = T>) -> Self {
+        self.lock().outputs.extend(outputs.into_iter().map(Into::into));
+        self
+    }
+
+    /// What happened.
+    pub fn events(&self) -> &Events {
+        &self.inner.events
+    }
+
+    /// The approvals that were asked for, oldest first.
+    pub fn approvals(&self) -> Vec<ApprovalRequest> {
+        self.lock().approvals.clone()
+    }
+
+    /// The lost calls that were asked about.
+    pub fn reconciled(&self) -> Vec<ApprovalRequest> {
+        self.lock().reconciled.clone()
+    }
+
+    /// The questions of running tools.
+    pub fn questions(&self) -> Vec<QuestionRequest> {
+        self.lock().questions.clone()
+    }
+
+    /// The external calls that were to be executed.
+    pub fn executed(&self) -> Vec<ExternalCall> {
+        self.lock().executed.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The next of a list; never, when there is none.
+fn next<T: Send + 'static>(list: &mut VecDeque<T>) -> BoxFuture<'static, T> {
+    match list.pop_front() {
+        Some(next) => Box::pin(ready(next)),
+        None => Box::pin(pending()),
+    }
+}
+
+impl Front for Person {
+    fn event(&self, event: Event<'_>) {
+        self.inner.events.event(event);
+    }
+
+    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
+        let mut state = self.lock();
+        state.approvals.push(request.clone());
+        match &self.inner.rule {
+            Some(rule) => {
+                drop(state);
+                Box::pin(ready(rule(request)))
+            }
+            None => next(&mut state.decisions),
+        }
+    }
+
+    fn execute<'a>(&'a self, call: &'a ExternalCall) -> BoxFuture<'a, Option<String>> {
+        let mut state = self.lock();
+        state.executed.push(call.clone());
+        let output = next(&mut state.outputs);
+        Box::pin(async move { Some(output.await) })
+    }
+
+    fn answer<'a>(&'a self, request: &'a QuestionRequest) -> BoxFuture<'a, Decision> {
+        let mut state = self.lock();
+        state.questions.push(request.clone());
+        next(&mut state.decisions)
+    }
+
+    fn reconcile<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
+        let mut state = self.lock();
+        state.reconciled.push(request.clone());
+        next(&mut state.decisions)
+    }
+}
+
+impl fmt::Debug for Person {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.lock();
+        out.debug_struct("Person")
+            .field("decisions", &state.decisions)
+            .field("outputs", &state.outputs)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,151 @@
+//! Hooks: code that is told of a call's arguments while the model writes them, and when they are accepted.
+
+use std::{fmt, future::ready};
+
+use futures_util::future::BoxFuture;
+
+use super::{Context, Partial, Tool};
+use crate::json::Incremental;
+
+/// What a hook still has to do.
+pub type Hooked<'a> = BoxFuture<'a, ()>;
+
+/// Hooks around the arguments of calls. `#[tool(on_input_start = …, on_input_delta = …, on_input_available = …)]` declares
+/// those of one tool, with its types; [`RuntimeToolBuilder::hooks`](crate::toolset::RuntimeToolBuilder::hooks) sets those of
+/// a tool of run time, and `Agent::input_hooks` some for all tools.
+///
+/// They are asked by an agent, for each call in the order start, delta (as often as more arrives), available; how many calls
+/// the model writes side by side does not matter. The model's stream waits for the first two, and so does the run of the
+/// calls in it; other calls that run, go on. For the third nothing waits, but what it does at once, before it awaits
+/// anything, is done before the call can run, be approved or be given to somebody outside.
+///
+/// Whatever a hook does, the run goes on: one that panics, or takes longer than ten seconds, is not asked again about that
+/// call. What it is told before the third is a claim of the model's: nothing of it was checked, and none of it may ever run.
+pub trait InputHooks: Send + Sync {
+    /// Whether anything is done about pieces of arguments. If not, none is read before all are there.
+    fn hears_deltas(&self) -> bool {
+        true
+    }
+
+    /// The model begins a call of the tool `tool`.
+    fn start<'a>(&'a self, tool: &'a str, cx: &'a Context) -> Hooked<'a> {
+        let _ = (tool, cx);
+        Box::pin(ready(()))
+    }
+
+    /// More of the arguments has come: `delta`, after which they are what `input` says.
+    fn delta<'a>(&'a self, tool: &'a str, input: &'a Incremental, delta: &'a str, cx: &'a Context) -> Hooked<'a> {
+        let _ = (tool, input, delta, cx);
+        Box::pin(ready(()))
+    }
+
+    /// The tool accepted `arguments`, a JSON object. Told again when a person wrote others in their place.
+    fn available<'a>(&'a self, tool: &'a str, arguments: &'a str, cx: &'a Context) -> Hooked<'a> {
+        let _ = (tool, arguments, cx);
+        Box::pin(ready(()))
+    }
+}
+
+impl fmt::Debug for dyn InputHooks {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("InputHooks")
+    }
+}
+
+/// The hooks of the tool `T`, as constants.
+pub struct Hooks<T: Tool> {
+    /// `on_input_start`.
+    pub start: Option<for<'a> fn(&'a Context) -> Hooked<'a>>,
+    /// `on_input_delta`.
+    pub delta: Option<OnDelta<T>>,
+    /// `on_input_available`.
+    pub available: Option<OnAvailable<T>>,
+}
+
+/// `on_input_delta` of the tool `T`.
+pub type OnDelta<T> = for<'a> fn(Partial<'a, T>, &'a str, &'a Context) -> Hooked<'a>;
+
+/// `on_input_available` of the tool `T`.
+pub type OnAvailable<T> = for<'a> fn(&'a <T as Tool>::Input, &'a Context) -> Hooked<'a>;
+
+impl<T: Tool<Input: Send>> InputHooks for Hooks<T> {
+    fn hears_deltas(&self) -> bool {
+        self.delta.is_some()
+    }
+
+    fn start<'a>(&'a self, _: &'a str, cx: &'a Context) -> Hooked<'a> {
+        self.start.map_or_else(nothing, |hook| hook(cx))
+    }
+
+    fn delta<'a>(&'a self, _: &'a str, input: &'a Incremental, delta: &'a str, cx: &'a Context) -> Hooked<'a> {
+        self.delta.map_or_else(nothing, |hook| hook(Partial::of(input), delta, cx))
+    }
+
+    fn available<'a>(&'a self, _: &'a str, arguments: &'a str, cx: &'a Context) -> Hooked<'a> {
+        let Some(hook) = self.available else { return nothing() };
+        match T::decode(arguments, cx) {
+            Ok(input) => Box::pin(async move { hook(&input, cx).await }),
+            Err(_) => nothing(),
+        }
+    }
+}
+
+impl<T: Tool> fmt::Debug for Hooks<T> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Hooks")
+    }
+}
+
+fn nothing<'a>() -> Hooked<'a> {
+    Box::pin(ready(()))
+}
+
+/// What the function of a hook gave back: nothing, or a future of nothing. An inherent function is found before a trait's.
+#[derive(Debug)]
+pub struct Hook<R>(R);
+
+impl<R> Hook<R> {
+    /// What came of a hook's function.
+    pub fn of(result: R) -> Self {
+        Self(result)
+    }
+}
+
+impl Hook<()> {
+    /// Nothing more is to be done.
+    pub fn done<'a>(self) -> Hooked<'a> {
+        nothing()
+    }
+}
+
+/// A hook that is an `async fn`, or wrong.
+pub trait HookLater {
+    /// What its function gives back.
+    type Later;
+    /// What is still to be done.
+    fn done<'a>(self) -> Hooked<'a>
+    where
+        Self::Later: HookFuture + 'a;
+}
+
+impl<R> HookLater for Hook<R> {
+    type Later = R;
+
+    fn done<'a>(self) -> Hooked<'a>
+    where
+        R: HookFuture + 'a,
+    {
+        Box::pin(self.0)
+    }
+}
+
+/// What the function of a hook can give back, besides nothing.
+#[diagnostic::on_unimplemented(
+    message = "a hook of a tool cannot return `{Self}`",
+    label = "does not return `()`",
+    note = "return nothing, from a `fn`, or from an `async fn` whose future can be sent to another thread"
+)]
+pub trait HookFuture: Future<Output = ()> + Send {}
+
+#[diagnostic::do_not_recommend]
+impl<F: Future<Output = ()> + Send> HookFuture for F {}

@@ -1,0 +1,93 @@
+//! The AG-UI endpoint.
+
+mod decide;
+mod options;
+mod tools;
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    body::to_bytes,
+    extract::{Request, State},
+    http::{HeaderMap, StatusCode, header},
+    response::Response,
+    routing::post,
+};
+use tool_runtime::agent::Session;
+use tool_runtime::protocol::ag_ui::{Base, Frontend, Plan, RunInput, Writer};
+
+use crate::host::{ApiError, Chat, OnLeave, Shared, Work, retire};
+pub use options::AgUi;
+use tools::Tools;
+
+pub(crate) fn routes(options: AgUi) -> Router<Arc<Shared>> {
+    let path = options.path.clone();
+    let options = Arc::new(options);
+    let run = move |State(shared): State<Arc<Shared>>, request: Request| run(shared, Arc::clone(&options), request);
+    Router::new().route(&path, post(run))
+}
+
+/// Takes a request to run, and streams what comes of it.
+async fn run(shared: Arc<Shared>, options: Arc<AgUi>, request: Request) -> Result<Response, ApiError> {
+    let (parts, body) = request.into_parts();
+    let principal = shared.principal(&parts).await?;
+    is_json(&parts.headers)?;
+    let body = to_bytes(body, shared.body_limit).await.map_err(|_| ApiError::too_large(shared.body_limit))?;
+    let input = RunInput::read(&body).map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;
+    let mut chat = Chat::enter(&shared, principal.clone(), &input.thread_id).await?;
+    // Somebody who asks for something else does not want the answer before.
+    chat.stop_running().await?;
+    let tools = Tools::new(chat.agent(), &input, options.check)?;
+    let frontend = Frontend::new(input.clone());
+    chat.change_agent(|agent| {
+        let agent = agent.tools(tools.all.clone()).with_context(|cx| cx.with(frontend.clone()));
+        match options::grounding(&input) {
+            Some(text) if options.tells_context => agent.more_instructions(text),
+            _ => agent,
+        }
+    });
+    let session = chat.open().await?;
+    let plan = Plan::new(session.as_ref().map(Session::run), &input, &tools.all);
+    let mut warnings = [&input.warnings[..], &tools.warnings[..], &plan.warnings[..]].concat();
+    let has_decided = !plan.decisions.is_empty();
+    let session = match (session, plan.base) {
+        (Some(mut session), Base::Known) => {
+            decide::decide(&mut chat, &mut session, plan.decisions, &tools, &mut warnings).await?;
+            session
+        }
+        (Some(mut session), Base::Branch(prompt)) => {
+            retire(&mut session).await?;
+            chat.branch(session.run(), prompt).await?
+        }
+        (_, Base::New(messages)) => chat.create(messages).await?,
+        (None, _) => chat.create(Vec::new()).await?,
+        (Some(session), _) => session,
+    };
+    let work = match plan.prompt {
+        Some(said) => Work::Prompt { settle: has_decided, told: true, id: said.id, content: said.content },
+        None => Work::Resume,
+    };
+    let visible = Arc::clone(&options.visible);
+    let writer = Writer::new(&input, tools.all, principal, uuid::Uuid::new_v4().simple().to_string())
+        .client_tools(tools.of_client)
+        .visibility(move |spec| visible(spec))
+        .hold(chat.agent().is_guarded())
+        .model(chat.agent().model_name())
+        .frontend(frontend.clone())
+        .warnings(warnings);
+    frontend.on_change(chat.nudge());
+    let on_leave = if (options.detaches)(&input) { OnLeave::GoOn } else { OnLeave::Cancel };
+    Ok(chat.answer(session, work, Box::new(writer), None, on_leave))
+}
+
+/// Other types could be sent by a form of any page, without its browser asking the server first.
+fn is_json(headers: &HeaderMap) -> Result<(), ApiError> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if kind == "application/json" || kind.starts_with("application/") && kind.ends_with("+json") {
+        return Ok(());
+    }
+    let message = "send the input as `Content-Type: application/json`";
+    Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message))
+}

@@ -1,0 +1,154 @@
+//! An answer: its run is driven on a task of its own, and what comes of it is streamed.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    http::{HeaderName, HeaderValue, header},
+    response::Response,
+};
+use bytes::Bytes;
+use futures_core::Stream;
+use tool_runtime::{
+    AgentError, Part,
+    agent::Session,
+    protocol::{End, Wire},
+    run::{Phase, Principal},
+};
+
+use super::{
+    Chat, Shared,
+    feed::Feed,
+    registry::{Place, Running},
+};
+
+/// What an answer begins with.
+#[derive(Debug)]
+pub(crate) enum Work {
+    /// Somebody says something. What was decided about calls that wait happens before, if `settle`, and is part of the answer,
+    /// if `told`.
+    Prompt { settle: bool, told: bool, id: Option<String>, content: Vec<Part> },
+    /// The run goes on where it stands.
+    Resume,
+}
+
+/// What becomes of an answer when everybody who reads it has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnLeave {
+    /// Its run is cancelled.
+    Cancel,
+    /// It goes on, and can be read again.
+    GoOn,
+}
+
+impl Chat {
+    /// Answers: drives `session` on a task of its own, and streams what `wire` makes of it. `preamble` is what stands in
+    /// place of the answer's beginning for who reads it later.
+    pub(crate) fn answer(
+        self,
+        session: Session,
+        work: Work,
+        wire: Box<dyn Wire>,
+        preamble: Option<Vec<u8>>,
+        on_leave: OnLeave,
+    ) -> Response {
+        let running = Running::new(Arc::clone(&self.feed), self.cancel);
+        self.place.run(Arc::clone(&running));
+        self.feed.begin(wire, preamble, on_leave == OnLeave::Cancel);
+        let response = stream(self.feed.read());
+        let answer = Answer {
+            session,
+            ending: Ending { place: self.place, running: Arc::clone(&running) },
+            shared: self.shared,
+            principal: self.principal,
+        };
+        running.drives(tokio::spawn(answer.drive(work)).abort_handle());
+        response
+    }
+}
+
+struct Answer {
+    session: Session,
+    ending: Ending,
+    shared: Arc<Shared>,
+    principal: Principal,
+}
+
+impl Answer {
+    async fn drive(mut self, work: Work) {
+        let running = Arc::clone(&self.ending.running);
+        let mut done = work_on(&mut self.session, work, &running.feed).await;
+        loop {
+            // Who decides about a call while an answer is under way leaves the rest to it. So it ends when nobody is about
+            // to do so, or has.
+            let gate = tokio::select! {
+                gate = self.ending.place.enter() => Some(gate),
+                () = running.cancel.cancelled() => None,
+            };
+            if done.is_err() || gate.is_none() || !self.is_behind().await {
+                self.end(done.as_ref().err());
+                return;
+            }
+            drop(gate);
+            done = self.session.resume().await.map(drop);
+        }
+    }
+
+    /// Whether somebody has decided about something since the run was driven.
+    async fn is_behind(&self) -> bool {
+        let run = self.session.run();
+        let Some(store) = self.session.agent().stored_in().filter(|_| run.phase() == Phase::Suspended) else {
+            return false;
+        };
+        store.read(run.id(), run.rev()).await.is_ok_and(|records| !records.is_empty())
+    }
+
+    fn end(&mut self, failure: Option<&AgentError>) {
+        let run = self.session.run();
+        let sealed = self.shared.seals.as_ref().and_then(|seals| seals.seal(run, &self.principal));
+        self.ending.running.feed.end(End::new(Some(run), failure).with_sealed(sealed.as_deref()));
+        self.ending.place.ended(&self.ending.running);
+    }
+}
+
+async fn work_on(session: &mut Session, work: Work, feed: &Feed) -> Result<(), AgentError> {
+    match work {
+        Work::Prompt { settle, told, id, content } => {
+            if settle {
+                // Of an earlier message, which nothing in some protocols' answers can reach.
+                feed.mute(!told);
+                session.settle().await?;
+                feed.mute(false);
+            }
+            session.send_named(id, content).await?;
+        }
+        Work::Resume => {
+            session.resume().await?;
+        }
+    }
+    Ok(())
+}
+
+/// Ends an answer whose task comes to no end of its own.
+struct Ending {
+    place: Place,
+    running: Arc<Running>,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.running.feed.end(End::new(None, None));
+        self.place.ended(&self.running);
+    }
+}
+
+/// An event stream that nothing in between should hold back.
+pub(crate) fn stream(body: impl Stream<Item = Result<Bytes, std::io::Error>> + Send + 'static) -> Response {
+    let mut response = Response::new(Body::from_stream(body));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(header::CONNECTION, HeaderValue::from_static("keep-alive"));
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    response
+}

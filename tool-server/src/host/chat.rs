@@ -1,0 +1,186 @@
+//! One chat of one principal: opened, decided about, and answered.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use tokio::sync::OwnedMutexGuard;
+use tool_runtime::{
+    Agent, AgentError, Cancellation, Message,
+    agent::Session,
+    run::{Decision, ObligationId, Phase, Principal, Run, RunId},
+    store::StoreError,
+};
+
+use super::{
+    ApiError, Shared,
+    feed::{Feed, Tap},
+    registry::{Place, Running},
+};
+
+/// How long an answer that is called off may take to end before another begins.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How many bytes the id of a chat may have.
+const MOST_ID: usize = 256;
+
+/// A chat that nobody else changes as long as this lives.
+pub(crate) struct Chat {
+    pub(super) shared: Arc<Shared>,
+    pub(super) name: String,
+    pub(super) principal: Principal,
+    /// The text that the run was opened from, if it is good for once.
+    pub(super) sealed: Option<String>,
+    pub(super) place: Place,
+    _gate: OwnedMutexGuard<()>,
+    pub(super) agent: Agent,
+    pub(super) feed: Arc<Feed>,
+    pub(super) cancel: Cancellation,
+}
+
+impl Chat {
+    /// Waits until nobody else changes the chat.
+    pub(crate) async fn enter(shared: &Arc<Shared>, principal: Principal, id: &str) -> Result<Self, ApiError> {
+        let name = name(&principal, id)?;
+        let place = shared.registry.place(&name)?;
+        let gate = place.enter().await;
+        let cancel = Cancellation::new();
+        let feed = Feed::new(shared.limits, cancel.clone());
+        let (by, signal) = (principal.to_string(), cancel.clone());
+        let agent = shared.agent.clone().front(Tap(Arc::clone(&feed)));
+        let agent = agent.with_context(|cx| cx.with_principal(by).with_cancellation(signal));
+        let shared = Arc::clone(shared);
+        Ok(Self { shared, name, principal, sealed: None, place, _gate: gate, agent, feed, cancel })
+    }
+
+    /// The chat's agent, for this request: acting for its principal, watched by the answer.
+    pub(crate) fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// Changes the agent for this request, for example by tools that the request brings.
+    pub(crate) fn change_agent(&mut self, change: impl FnOnce(Agent) -> Agent) {
+        self.agent = change(self.agent.clone());
+    }
+
+    /// What makes the answer tell what its wire has to tell by itself.
+    pub(crate) fn nudge(&self) -> impl Fn() + Send + Sync + use<> {
+        let feed = Arc::downgrade(&self.feed);
+        move || {
+            if let Some(feed) = feed.upgrade() {
+                feed.nudge();
+            }
+        }
+    }
+
+    /// The answer that is under way.
+    pub(crate) fn running(&self) -> Option<Arc<Running>> {
+        self.place.running()
+    }
+
+    /// Calls off the answer that is under way, and waits for its end.
+    pub(crate) async fn stop_running(&self) -> Result<(), ApiError> {
+        let Some(running) = self.running() else { return Ok(()) };
+        running.cancel.cancel();
+        let busy = || ApiError::conflict("the answer before is still being stopped; try again in a moment");
+        tokio::time::timeout(PATIENCE, running.over()).await.map_err(|_| busy())
+    }
+
+    /// The chat as it was left; `None` when there was none yet.
+    pub(crate) async fn open(&self) -> Result<Option<Session>, ApiError> {
+        if self.agent.stored_in().is_none() {
+            return Ok(None);
+        }
+        match self.latest().await? {
+            0 => Ok(None),
+            generation => Ok(Some(self.agent.open(&self.run_id(generation)).await?)),
+        }
+    }
+
+    /// A new chat, after a conversation that the server does not know.
+    pub(crate) async fn create(&self, messages: Vec<Message>) -> Result<Session, ApiError> {
+        Ok(self.agent.session_named(self.next().await?, messages))
+    }
+
+    /// The chat as it was before one of its prompts.
+    pub(crate) async fn branch(&self, run: &Run, prompt: usize) -> Result<Session, ApiError> {
+        Ok(self.agent.branch(self.next().await?, run, prompt))
+    }
+
+    /// Decides about something that waits in `session`, whose driver will hear of it.
+    pub(crate) async fn decide(
+        &self,
+        session: &mut Session,
+        obligation: &ObligationId,
+        decision: Decision,
+    ) -> Result<(), AgentError> {
+        if self.agent.stored_in().is_none() {
+            return session.decide(obligation, decision, self.principal.clone()).await;
+        }
+        // The session stays behind: it reads in the store what was decided, and tells it when it is driven.
+        self.agent.decide(session.id(), obligation, decision, self.principal.clone()).await?;
+        Ok(())
+    }
+
+    fn run_id(&self, generation: u32) -> RunId {
+        RunId::from(format!("{generation}:{}", self.name))
+    }
+
+    /// The id of the chat's next run.
+    async fn next(&self) -> Result<RunId, ApiError> {
+        let next = self.latest().await? + 1;
+        self.place.generation.store(next, Ordering::SeqCst);
+        Ok(self.run_id(next))
+    }
+
+    /// The number of the chat's latest run: each message that is edited or answered anew makes another.
+    async fn latest(&self) -> Result<u32, ApiError> {
+        let known = self.place.generation.load(Ordering::SeqCst);
+        if known == 0 && !self.exists(1).await? {
+            return Ok(0);
+        }
+        let (mut latest, mut step) = (known.max(1), 1);
+        while self.exists(latest + step).await? {
+            latest += step;
+            step *= 2;
+        }
+        while step > 1 {
+            step /= 2;
+            if self.exists(latest + step).await? {
+                latest += step;
+            }
+        }
+        self.place.generation.store(latest, Ordering::SeqCst);
+        Ok(latest)
+    }
+
+    async fn exists(&self, generation: u32) -> Result<bool, ApiError> {
+        let Some(store) = self.agent.stored_in() else { return Ok(false) };
+        // What comes behind the end of the log is nothing, if there is a log.
+        match store.read(&self.run_id(generation), u64::from(u32::MAX)).await {
+            Ok(_) => Ok(true),
+            Err(StoreError::NotFound) => Ok(false),
+            Err(error) => Err(AgentError::Store(error).into()),
+        }
+    }
+}
+
+/// Calls off what still waits in a run that is left behind.
+pub(crate) async fn retire(session: &mut Session) -> Result<(), ApiError> {
+    if matches!(session.run().phase(), Phase::Generating | Phase::Acting | Phase::Suspended) {
+        session.cancel().await?;
+    }
+    Ok(())
+}
+
+/// The name of a chat's runs: nobody's is another's, whatever the ids are.
+pub(crate) fn name(principal: &Principal, id: &str) -> Result<String, ApiError> {
+    if id.is_empty() || id.len() > MOST_ID || id.chars().any(char::is_control) {
+        return Err(ApiError::bad_request(format!(
+            "a chat's id is a text of 1 to {MOST_ID} bytes, without control characters"
+        )));
+    }
+    let principal = principal.as_str();
+    Ok(format!("{}:{principal}:{id}", principal.len()))
+}

@@ -1,0 +1,85 @@
+//! Runs that the client keeps: the server seals them with each answer, and opens what comes back.
+
+use std::sync::Arc;
+
+use tool_runtime::{
+    agent::Session,
+    run::{Phase, Principal, Run},
+    sealed::{Keyring, NonceStore, Replay, SealError, Sealer},
+};
+
+use super::{ApiError, Chat};
+use crate::clock::now;
+
+/// What seals runs. One in which something waits is good for once: what was approved must not be approved again. One at
+/// rest can be gone on from as often as somebody wants another answer.
+pub(crate) struct Seals {
+    waits: Sealer,
+    /// Opens what `waits` sealed, and does not spend it: what a request says may be refused.
+    peek: Sealer,
+    rests: Sealer,
+}
+
+impl Seals {
+    pub(crate) fn new(ring: &Keyring, audience: &str, nonces: Arc<dyn NonceStore>) -> Self {
+        let sealer = |kind: &str, replay| Sealer::new(ring.clone(), format!("{audience}/{kind}"), replay);
+        Self {
+            waits: sealer("waits", Replay::Refuse(nonces)),
+            peek: sealer("waits", Replay::AllowReplay),
+            rests: sealer("rests", Replay::AllowReplay),
+        }
+    }
+
+    /// The run, and whether the text is spent by going on with it.
+    async fn open(&self, text: &str, principal: &Principal) -> Result<(Run, bool), SealError> {
+        match self.peek.open(text, principal, now()).await {
+            Err(SealError::Audience) => Ok((self.rests.open(text, principal, now()).await?, false)),
+            run => Ok((run?, true)),
+        }
+    }
+
+    /// The run as a text for its client; `None` when it is too large.
+    pub(crate) fn seal(&self, run: &Run, principal: &Principal) -> Option<String> {
+        let sealer = match run.phase() {
+            Phase::Idle | Phase::Finished | Phase::Stopped(_) => &self.rests,
+            _ => &self.waits,
+        };
+        sealer.seal(run, principal, now()).ok()
+    }
+}
+
+impl Chat {
+    /// The chat as it was left: from the store, or out of the text that the client has kept. `None` when there is neither.
+    ///
+    /// Fails when the text is of another chat or principal, is over, or was changed.
+    pub(crate) async fn open_with(&mut self, sealed: Option<&str>) -> Result<Option<Session>, ApiError> {
+        let Some(seals) = &self.shared.seals else { return self.open().await };
+        let Some(text) = sealed else { return Ok(None) };
+        let (run, is_spent) = seals.open(text, &self.principal).await.map_err(refused)?;
+        if run.id().as_str().split_once(':').map(|(_, name)| name) != Some(&*self.name) {
+            return Err(ApiError::conflict("the sealed run is of another chat"));
+        }
+        self.sealed = is_spent.then(|| text.to_owned());
+        Ok(Some(self.agent.session_of(run)))
+    }
+
+    /// Spends the text that the run was opened from, if it is good for once.
+    ///
+    /// Fails when somebody was faster.
+    pub(crate) async fn spend(&mut self) -> Result<(), ApiError> {
+        if let (Some(seals), Some(text)) = (&self.shared.seals, self.sealed.take()) {
+            seals.waits.open(&text, &self.principal, now()).await.map_err(refused)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a client is told whose text is not opened.
+fn refused(error: SealError) -> ApiError {
+    match error {
+        SealError::Store(error) => tool_runtime::AgentError::Store(error).into(),
+        SealError::Record(_) => ApiError::conflict("the sealed run is of a version that is not read here; begin again"),
+        SealError::Malformed(_) => ApiError::bad_request("the sealed run is damaged; send it as it was received"),
+        error => ApiError::conflict(error.to_string()),
+    }
+}

@@ -1,0 +1,39 @@
+//! Agents and tools of [`tool_runtime`] as services that unmodified frontends and MCP clients use.
+//!
+//! ```no_run
+//! use tokio::net::TcpListener;
+//! use tool_runtime::{Agent, model::NegotiatingModel, tool, toolset};
+//! use tool_server::{BearerToken, Server};
+//!
+//! /// Add two numbers.
+//! #[tool(effect = read_only)]
+//! fn add(/** The first. */ a: i64, /** The second. */ b: i64) -> i64 {
+//!     a + b
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> std::io::Result<()> {
+//!     let agent = Agent::new(NegotiatingModel::new()).tools(toolset!(add));
+//!     let users = BearerToken::new(|token| (token == "s3cret").then(|| "anna".into()));
+//!     let listener = TcpListener::bind("127.0.0.1:3000").await?;
+//!     Server::new(agent).authenticate(users).serve(listener, std::future::pending()).await
+//! }
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod ag_ui;
+mod clock;
+mod host;
+#[cfg(feature = "mcp")]
+pub mod mcp;
+mod server;
+mod ui;
+
+pub use axum;
+pub use tower_http::cors::CorsLayer;
+
+pub use ag_ui::AgUi;
+pub use axum::Router;
+pub use host::{ApiError, Authenticate, BearerToken, Everybody, Handle};
+pub use server::{DEFAULT_BODY_LIMIT, DEFAULT_GRACE, Server, serve};

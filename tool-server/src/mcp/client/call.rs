@@ -1,0 +1,143 @@
+//! One call of a tool of a server.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use rmcp::{
+    Peer, RoleClient, ServiceError,
+    model::{
+        CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam, ClientRequest,
+        ElicitRequestParams, ElicitResult, ElicitationAction, InputRequest, InputRequiredResult, ProgressToken,
+        RequestId, ServerResult,
+    },
+    service::PeerRequestOptions,
+};
+use serde_json::Value;
+use tool_runtime::{
+    CallError, Context, Failure, Output,
+    feedback::{escape, one_line},
+    run::{Answer, Digest, Question},
+    schema::Validator,
+};
+
+use super::{definition::arguments as object, handler::Inbox, remote::Shared, result};
+
+pub(super) async fn call(
+    shared: Arc<Shared>,
+    remote: String,
+    digest: Digest,
+    output: Option<Arc<Validator>>,
+    arguments: Value,
+    cx: Context,
+) -> Result<Output, CallError> {
+    let peer = shared.peer().await.map_err(|reason| {
+        let told = format!("the MCP server `{}` cannot be reached; the tool did not run", shared.server.name);
+        Failure::told(told).because(reason).retryable()
+    })?;
+    if !shared.is_unchanged(&remote, digest) {
+        let told = "the MCP server defines the tool otherwise than when it was accepted; it does not run until somebody \
+                    has looked at the change";
+        return Err(CallError::PolicyDenied { reason: Some(told.to_owned()) });
+    }
+    let mut params = CallToolRequestParams::new(remote).with_arguments(object(arguments));
+    for _ in 0..shared.server.limits.rounds.max(1) {
+        let sent = send(&shared, &peer, params.clone(), &cx);
+        let limit = shared.server.limits.call;
+        let answer = tokio::time::timeout(limit, sent).await.map_err(|_| CallError::TimedOut { limit })?;
+        match answer? {
+            Ended::Done(done) => return result::output(done, output.as_deref(), &shared.server.limits),
+            Ended::Asks(asks) => {
+                params.request_state = asks.request_state;
+                params.input_responses = Some(answers(&shared.inbox, &cx, asks.input_requests).await?);
+            }
+        }
+    }
+    Err(Failure::told("the MCP server asked again and again, and the call was given up").into())
+}
+
+/// How a request ended.
+enum Ended {
+    Done(CallToolResult),
+    Asks(InputRequiredResult),
+}
+
+async fn send(
+    shared: &Shared,
+    peer: &Peer<RoleClient>,
+    params: CallToolRequestParams,
+    cx: &Context,
+) -> Result<Ended, CallError> {
+    let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+    let handle = peer.send_request_with_option(request, PeerRequestOptions::no_options()).await.map_err(failed)?;
+    let mut under_way =
+        UnderWay { peer, inbox: &shared.inbox, token: handle.progress_token.clone(), cancel: Some(handle.id.clone()) };
+    shared.inbox.begin(handle.progress_token.clone(), cx.clone());
+    let answer = handle.await_response().await;
+    under_way.cancel = None;
+    match answer.map_err(failed)? {
+        ServerResult::CallToolResult(done) => Ok(Ended::Done(done)),
+        ServerResult::InputRequiredResult(asks) => Ok(Ended::Asks(asks)),
+        _ => Err(Failure::told("the MCP server gave an answer that is none to a call").into()),
+    }
+}
+
+/// A request that is under way. Who does not wait for it any more tells the server so.
+struct UnderWay<'a> {
+    peer: &'a Peer<RoleClient>,
+    inbox: &'a Inbox,
+    token: ProgressToken,
+    cancel: Option<RequestId>,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.inbox.end(&self.token);
+        if let (Some(id), Ok(runtime)) = (self.cancel.take(), tokio::runtime::Handle::try_current()) {
+            let (peer, told) = (self.peer.clone(), "nobody waits for it any more".to_owned());
+            runtime.spawn(
+                async move { peer.notify_cancelled(CancelledNotificationParam::new(Some(id), Some(told))).await },
+            );
+        }
+    }
+}
+
+/// A request that came to no result. What the server says of it is a text of a stranger.
+fn failed(error: ServiceError) -> CallError {
+    let failure = match &error {
+        ServiceError::McpError(told) => {
+            let text: String = escape(&told.message).chars().take(2000).collect();
+            Failure::told(format!("the MCP server refused the call: {text}"))
+        }
+        _ => Failure::told("the connection to the MCP server broke; the call may have had effects"),
+    };
+    failure.because(error).into()
+}
+
+/// The answers to what a server asks before it goes on.
+async fn answers(
+    inbox: &Inbox,
+    cx: &Context,
+    requests: Option<BTreeMap<String, InputRequest>>,
+) -> Result<BTreeMap<String, Value>, CallError> {
+    let mut answers = BTreeMap::new();
+    for (key, request) in requests.unwrap_or_default() {
+        let answer = match request {
+            InputRequest::Elicitation(request) if inbox.asks() => question(inbox.server(), cx, request.params).await,
+            _ => return Err(Failure::told("the MCP server wants something that it is not given").into()),
+        };
+        answers.insert(key, serde_json::to_value(answer).unwrap_or_default());
+    }
+    Ok(answers)
+}
+
+/// Asks the person behind the call what a server wants to know.
+pub(super) async fn question(server: &str, cx: &Context, params: ElicitRequestParams) -> ElicitResult {
+    let declined = ElicitResult::new(ElicitationAction::Decline);
+    // A page that a stranger names is not opened.
+    let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = params else { return declined };
+    let Ok(schema) = serde_json::to_value(requested_schema) else { return declined };
+    let text = format!("The MCP server `{}` asks: {}", one_line(server), escape(&message));
+    match cx.put(Question::ask(text, schema)).await {
+        Ok(Answer::Given(value)) => ElicitResult::new(ElicitationAction::Accept).with_content(value),
+        Ok(_) | Err(_) => declined,
+    }
+}

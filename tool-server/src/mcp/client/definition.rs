@@ -1,0 +1,150 @@
+//! A tool as a server defines it, made harmless.
+
+use rmcp::model::{Tool, ToolAnnotations};
+use serde_json::{Map, Value};
+use tool_runtime::{
+    Effect,
+    feedback::{escape, one_line},
+    run::Digest,
+    toolset::{RuntimeTool, RuntimeToolBuilder},
+};
+
+use super::RemoteServer;
+
+/// A tool as the server defines it now.
+#[derive(Clone, Debug)]
+pub(super) struct Definition {
+    /// The server's name for it.
+    pub(super) remote: String,
+    /// Ours.
+    pub(super) name: String,
+    pub(super) digest: Digest,
+    tool: Tool,
+}
+
+impl Definition {
+    /// Takes a definition, if it can be used.
+    ///
+    /// Fails when it is too large, or its name cannot be one of ours.
+    pub(super) fn new(tool: Tool, server: &RemoteServer) -> Result<Self, (String, String)> {
+        let remote = tool.name.to_string();
+        let refuse = |reason: String| Err((shortened(&remote), reason));
+        let Ok(value) = serde_json::to_value(&tool) else { return refuse("it is no JSON".to_owned()) };
+        let mut text = String::new();
+        canonical(&value, &mut text);
+        let most = server.limits.definition_bytes;
+        if text.len() > most {
+            return refuse(format!("its definition has {} bytes, and {most} are taken", text.len()));
+        }
+        let name = format!("{}{}", server.prefix, named(&remote));
+        if let Err(error) = tool_runtime::toolset::check_name(&name) {
+            return refuse(error.to_string());
+        }
+        Ok(Self { digest: Digest::of(text), remote, name, tool })
+    }
+
+    /// The tool without its work: what it is said to be, and as much of what it is said to do as is believed.
+    pub(super) fn tool(&self, server: &RemoteServer) -> RuntimeToolBuilder {
+        let description = escape(self.tool.description.as_deref().unwrap_or_default());
+        let mut builder = RuntimeTool::new(&self.name, description)
+            .input(readable(Value::Object((*self.tool.input_schema).clone())))
+            .origin(format!("MCP server {}", one_line(&server.name)));
+        let annotations = self.tool.annotations.as_ref();
+        let title = self.tool.title.as_deref().or_else(|| annotations?.title.as_deref());
+        if let Some(title) = title {
+            builder = builder.title(one_line(title));
+        }
+        if let Some(output) = &self.tool.output_schema {
+            builder = builder.output(readable(Value::Object((**output).clone())));
+        }
+        let hints = annotations.filter(|_| server.hints);
+        let effect = hints.map_or(Effect::Write, effect);
+        let allowed = server.allowed.contains(&self.remote);
+        builder = builder.effect(effect).traits(|traits| {
+            traits.timeout = Some(server.limits.call);
+            traits.idempotent = hints.is_some_and(ToolAnnotations::is_idempotent);
+            traits.open_world = hints.and_then(|hints| hints.open_world_hint).unwrap_or(true);
+            traits.untrusted = true;
+        });
+        if allowed || (server.hints && effect == Effect::ReadOnly) { builder } else { builder.approval() }
+    }
+
+    /// The schema of its output.
+    pub(super) fn output(&self) -> Option<Value> {
+        Some(Value::Object((**self.tool.output_schema.as_ref()?).clone()))
+    }
+
+    /// The definition for people who compare it with another: JSON of several lines, with nothing that fools the eye.
+    pub(super) fn shown(&self) -> String {
+        escape(&serde_json::to_string_pretty(&self.tool).unwrap_or_default())
+    }
+}
+
+/// What a server says that a tool does, for those who believe it.
+fn effect(hints: &ToolAnnotations) -> Effect {
+    match (hints.read_only_hint, hints.destructive_hint) {
+        (Some(true), _) => Effect::ReadOnly,
+        (_, Some(false)) => Effect::Write,
+        _ => Effect::Destructive,
+    }
+}
+
+/// The server's name with the characters that ours can have.
+fn named(remote: &str) -> String {
+    remote.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' }).collect()
+}
+
+fn shortened(name: &str) -> String {
+    one_line(&name.chars().take(64).collect::<String>())
+}
+
+/// A schema in which no text for people or models holds what cannot be seen.
+fn readable(schema: Value) -> Value {
+    match schema {
+        Value::Object(map) => {
+            let entry = |(key, value): (String, Value)| match value {
+                Value::String(text) if matches!(key.as_str(), "title" | "description" | "$comment") => {
+                    (key, Value::String(escape(&text)))
+                }
+                value => (key, readable(value)),
+            };
+            Value::Object(map.into_iter().map(entry).collect())
+        }
+        Value::Array(list) => Value::Array(list.into_iter().map(readable).collect()),
+        leaf => leaf,
+    }
+}
+
+/// The JSON with its keys in order: a definition is the same however it is written down.
+fn canonical(value: &Value, out: &mut String) {
+    match value {
+        Value::Object(map) => {
+            let sorted: std::collections::BTreeMap<&String, &Value> = map.iter().collect();
+            out.push('{');
+            for (key, value) in sorted {
+                out.push_str(&Value::from(key.as_str()).to_string());
+                out.push(':');
+                canonical(value, out);
+                out.push(',');
+            }
+            out.push('}');
+        }
+        Value::Array(list) => {
+            out.push('[');
+            for value in list {
+                canonical(value, out);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        leaf => out.push_str(&leaf.to_string()),
+    }
+}
+
+/// What a call sends: an object.
+pub(super) fn arguments(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,199 @@
+//! Other people's MCP servers as toolsets.
+//!
+//! Nothing that a server says of itself is believed: a call needs an approval whatever the server calls it, its results count
+//! as text of strangers, and a tool whose definition changes stops until somebody has accepted the change.
+
+mod call;
+mod connection;
+mod definition;
+mod handler;
+mod limits;
+mod pins;
+mod remote;
+mod result;
+mod tls;
+mod transport;
+
+use std::{collections::BTreeSet, fmt, path::PathBuf, sync::Arc, time::Duration};
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+pub use limits::Limits;
+pub use pins::{Change, Pins};
+pub use remote::{Refused, RemoteTools};
+pub use transport::Streams;
+
+use transport::Transport;
+
+/// An MCP server to connect to, and how far it is trusted.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use tool_server::mcp::RemoteServer;
+///
+/// let files = RemoteServer::command("files", "npx")
+///     .args(["-y", "@modelcontextprotocol/server-filesystem", "/srv/files"])
+///     .allow(["list_directory"])
+///     .connect()
+///     .await?;
+/// let tools = files.toolset(); // files_list_directory, files_read_file, …
+/// # let _ = tools;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct RemoteServer {
+    name: String,
+    prefix: String,
+    transport: Transport,
+    limits: Limits,
+    allowed: BTreeSet<String>,
+    hints: bool,
+    questions: bool,
+    pins: Option<Pins>,
+}
+
+impl RemoteServer {
+    fn new(name: impl Into<String>, transport: Transport) -> Self {
+        let name = name.into();
+        let prefix = format!("{name}_");
+        let (limits, allowed) = (Limits::default(), BTreeSet::new());
+        Self { name, prefix, transport, limits, allowed, hints: false, questions: false, pins: None }
+    }
+
+    /// A program that is started, and spoken with over its stdin and stdout. What it writes to stderr goes to ours.
+    ///
+    /// It inherits the environment's `PATH`, `HOME` and the like, and nothing else: keys that are meant for this program are
+    /// not for that one. `name` is what its tools are prefixed with, and where they are said to come from.
+    pub fn command(name: impl Into<String>, program: impl Into<PathBuf>) -> Self {
+        Self::new(name, Transport::command(program.into()))
+    }
+
+    /// A server at an address, over streamable HTTP.
+    pub fn http(name: impl Into<String>, address: impl Into<String>) -> Self {
+        Self::new(name, Transport::http(address.into()))
+    }
+
+    /// A server behind any pair of streams; `connect` makes a new pair whenever the connection has to be made anew.
+    pub fn streams(name: impl Into<String>, connect: impl Streams) -> Self {
+        Self::new(name, Transport::Streams(Arc::new(connect)))
+    }
+
+    /// Adds arguments of the program.
+    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.transport.args(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds a variable to the program's environment.
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.transport.env(name.into(), value.into());
+        self
+    }
+
+    /// Sets the program's directory.
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.transport.directory(directory.into());
+        self
+    }
+
+    /// Adds a header to every request. `Debug` does not show its value.
+    ///
+    /// Fails when it holds characters that a header cannot carry.
+    pub fn header(mut self, name: &str, value: &str) -> Result<Self, http::Error> {
+        let (name, mut value) = (HeaderName::try_from(name)?, HeaderValue::try_from(value)?);
+        value.set_sensitive(true);
+        self.transport.header(name, value);
+        Ok(self)
+    }
+
+    /// Sets what the names of the tools begin with; the server's name and `_` without it.
+    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.prefix = prefix.into();
+        self
+    }
+
+    /// Changes what is taken from the server, and how long it is waited for.
+    pub fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
+        change(&mut self.limits);
+        self
+    }
+
+    /// Lets calls of these tools run without an approval; the names are the server's. It is the application that says so,
+    /// not the server.
+    pub fn allow(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.allowed.extend(tools.into_iter().map(Into::into));
+        self
+    }
+
+    /// Believes what the server says of its tools: those that it calls read-only need no approval. For servers of one's own.
+    pub fn trust_hints(mut self) -> Self {
+        self.hints = true;
+        self
+    }
+
+    /// Lets the server's tools ask the person behind a run, who is told which server asks. Otherwise nobody is asked.
+    pub fn questions(mut self) -> Self {
+        self.questions = true;
+        self
+    }
+
+    /// Takes only tools that are as they were when these pins were made. Without pins, the server's first list is taken as
+    /// it is, and pinned.
+    pub fn pins(mut self, pins: Pins) -> Self {
+        self.pins = Some(pins);
+        self
+    }
+
+    /// Connects, and reads the list of tools.
+    ///
+    /// Fails when the server cannot be reached, does not speak MCP, takes longer than [`Limits::connect`], or its list is
+    /// larger than is taken.
+    pub async fn connect(self) -> Result<RemoteTools, RemoteError> {
+        RemoteTools::connect(self).await
+    }
+}
+
+/// A server that could not be used.
+#[derive(Debug)]
+pub struct RemoteError {
+    server: String,
+    reason: String,
+}
+
+impl RemoteError {
+    fn new(server: &str, reason: impl fmt::Display) -> Self {
+        Self { server: server.to_owned(), reason: reason.to_string() }
+    }
+}
+
+impl fmt::Display for RemoteError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "the MCP server `{}` cannot be used: {}", self.server, tool_runtime::feedback::escape(&self.reason))
+    }
+}
+
+impl std::error::Error for RemoteError {}
+
+impl fmt::Debug for RemoteServer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("RemoteServer")
+            .field("name", &self.name)
+            .field("transport", &self.transport)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Until when something may take.
+async fn within<T>(limit: Duration, what: &str, work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    match tokio::time::timeout(limit, work).await {
+        Ok(done) => done,
+        Err(_) => Err(format!("{what} took longer than {} s", limit.as_secs_f64())),
+    }
+}
+
+/// Headers for `rmcp`.
+fn header_map(headers: &HeaderMap) -> std::collections::HashMap<HeaderName, HeaderValue> {
+    headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+}

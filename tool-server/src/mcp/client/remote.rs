@@ -1,0 +1,198 @@
+//! The tools of a server, and what became of them since they were accepted.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use rmcp::{Peer, RoleClient};
+use tool_runtime::{Toolset, run::Digest, schema::Validator, toolset::RuntimeTool};
+
+use super::{
+    Change, Pins, RemoteError, RemoteServer,
+    call::call,
+    connection::{Connection, list},
+    definition::Definition,
+    handler::{Inbox, Local},
+};
+
+/// The tools of a server. Cheap to clone; the connection lasts as long as a clone or one of the tools does.
+#[derive(Clone)]
+pub struct RemoteTools {
+    shared: Arc<Shared>,
+}
+
+/// A server, as it is known to the tools that call it.
+pub(super) struct Shared {
+    pub(super) server: RemoteServer,
+    pub(super) inbox: Arc<Inbox>,
+    connection: tokio::sync::Mutex<Connection>,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    offered: Vec<Definition>,
+    refused: Vec<Refused>,
+    pins: Option<Pins>,
+}
+
+/// A tool of a server that is left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Refused {
+    /// The server's name for it, shortened, with nothing that fools the eye.
+    pub tool: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl RemoteTools {
+    pub(super) async fn connect(server: RemoteServer) -> Result<Self, RemoteError> {
+        let inbox = Arc::new(Inbox::new(server.name.clone(), server.questions));
+        let known = Known { pins: server.pins.clone(), ..Known::default() };
+        let shared = Shared { server, inbox, connection: tokio::sync::Mutex::default(), known: Mutex::new(known) };
+        let failed = |error: String| RemoteError::new(&shared.server.name, error);
+        shared.peer().await.map_err(failed)?;
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// The tools that are as they were accepted, each under the prefix and its name.
+    ///
+    /// A tool stops as soon as the server defines it otherwise: its calls fail, and say so. When the change was
+    /// [accepted](Self::accept), another toolset has the new tool.
+    pub fn toolset(&self) -> Toolset {
+        let definitions = self.shared.known().accepted();
+        let tools = definitions.iter().filter_map(|definition| Some(Arc::new(self.tool(definition)?) as _));
+        // Names are unique already: see `Known::take`.
+        Toolset::of(tools.collect()).unwrap_or_default()
+    }
+
+    fn tool(&self, definition: &Definition) -> Option<RuntimeTool> {
+        let (shared, remote, digest) = (Arc::clone(&self.shared), definition.remote.clone(), definition.digest);
+        let output = definition.output().and_then(|schema| Validator::compile(&schema).ok()).map(Arc::new);
+        let tool = definition.tool(&self.shared.server).output_handler(move |arguments, cx| {
+            call(Arc::clone(&shared), remote.clone(), digest, output.clone(), arguments, cx)
+        });
+        tool.ok()
+    }
+
+    /// Tools that are left out, and why.
+    pub fn refused(&self) -> Vec<Refused> {
+        self.shared.known().refused.clone()
+    }
+
+    /// What was accepted, to be kept for the next start.
+    pub fn pins(&self) -> Pins {
+        self.shared.known().pins.clone().unwrap_or_default()
+    }
+
+    /// How what the server offers differs from what was accepted.
+    pub fn changes(&self) -> Vec<Change> {
+        let known = self.shared.known();
+        known.pins.as_ref().map(|pins| pins.changes(&known.offered)).unwrap_or_default()
+    }
+
+    /// Accepts a change, on behalf of somebody who has looked at it.
+    pub fn accept(&self, change: &Change) {
+        let mut known = self.shared.known();
+        if let Some(pins) = &mut known.pins {
+            pins.accept(change);
+        }
+    }
+
+    /// Reads the list again, and says how it differs from what was accepted.
+    ///
+    /// Fails when the server cannot be reached.
+    pub async fn refresh(&self) -> Result<Vec<Change>, RemoteError> {
+        self.shared.inbox.has_changed();
+        self.shared.peer().await.map_err(|error| RemoteError::new(&self.shared.server.name, error))?;
+        Ok(self.changes())
+    }
+
+    /// Waits until the server says that its list has changed.
+    pub async fn changed(&self) {
+        self.shared.inbox.changed().await;
+    }
+
+    /// Ends the connection. A later call makes another.
+    pub async fn close(&self) {
+        self.shared.connection.lock().await.close().await;
+    }
+}
+
+impl Shared {
+    /// The other end, after the list was read again where that has to be.
+    pub(super) async fn peer(&self) -> Result<Peer<RoleClient>, String> {
+        let mut connection = self.connection.lock().await;
+        let peer = match connection.standing() {
+            Some(peer) if !self.inbox.take_stale() => return Ok(peer),
+            Some(peer) => peer,
+            None => {
+                self.inbox.take_stale();
+                connection.open(&self.server, Local(Arc::clone(&self.inbox))).await?
+            }
+        };
+        let listed = list(&peer, &self.server).await;
+        match listed {
+            Ok(tools) => self.known().take(tools, &self.server),
+            Err(error) => {
+                // What is not known is not called.
+                connection.close().await;
+                return Err(error);
+            }
+        }
+        Ok(peer)
+    }
+
+    /// Whether the tool is still what was accepted.
+    pub(super) fn is_unchanged(&self, remote: &str, digest: Digest) -> bool {
+        let known = self.known();
+        known.offered.iter().any(|definition| definition.remote == remote && definition.digest == digest)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    /// Takes a new list. Two tools of one name are both left out: which is meant, cannot be known.
+    fn take(&mut self, tools: Vec<rmcp::model::Tool>, server: &RemoteServer) {
+        let (mut offered, mut refused) = (Vec::new(), Vec::new());
+        for tool in tools {
+            match Definition::new(tool, server) {
+                Ok(definition) => offered.push(definition),
+                Err((tool, reason)) => refused.push(Refused { tool, reason }),
+            }
+        }
+        let mut count: HashMap<String, usize> = HashMap::new();
+        for definition in &offered {
+            *count.entry(definition.name.clone()).or_default() += 1;
+        }
+        offered.retain(|definition| {
+            let is_unique = count.get(&definition.name) == Some(&1);
+            if !is_unique {
+                let reason = format!("several tools would be called `{}`", definition.name);
+                refused.push(Refused { tool: definition.name.clone(), reason });
+            }
+            is_unique
+        });
+        self.pins.get_or_insert_with(|| Pins::of(&offered));
+        (self.offered, self.refused) = (offered, refused);
+    }
+
+    fn accepted(&self) -> Vec<Definition> {
+        let is_pinned = |definition: &&Definition| self.pins.as_ref().is_some_and(|pins| pins.holds(definition));
+        self.offered.iter().filter(is_pinned).cloned().collect()
+    }
+}
+
+impl fmt::Debug for RemoteTools {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = self.shared.known();
+        let names: Vec<&str> = known.offered.iter().map(|definition| definition.name.as_str()).collect();
+        out.debug_struct("RemoteTools").field("server", &self.shared.server.name).field("tools", &names).finish()
+    }
+}

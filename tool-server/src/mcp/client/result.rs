@@ -1,0 +1,86 @@
+//! What a server gives back: bounded, checked against what it declared, and a text of strangers in any case.
+
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+use tool_runtime::{CallError, Failure, Output, Part, schema::Validator};
+
+use super::Limits;
+
+/// The output of a call.
+///
+/// Fails when the tool failed, the result is larger than is taken, or is not what the server declared.
+pub(super) fn output(
+    result: CallToolResult,
+    declared: Option<&Validator>,
+    limits: &Limits,
+) -> Result<Output, CallError> {
+    let structured = result.structured_content.as_ref().map(ToString::to_string);
+    let bytes = result.content.iter().map(size).sum::<usize>() + structured.as_ref().map_or(0, String::len);
+    if bytes > limits.result_bytes {
+        let most = limits.result_bytes;
+        return Err(Failure::told(format!("the result has {bytes} bytes, and at most {most} are taken")).into());
+    }
+    let parts: Vec<Part> = result.content.into_iter().map(part).collect();
+    if result.is_error == Some(true) {
+        let text: Vec<&str> = parts.iter().filter_map(Part::as_text).collect();
+        let text = if text.is_empty() { "the tool failed".to_owned() } else { text.join("\n") };
+        return Err(Failure::told(text).into());
+    }
+    let Some(value) = result.structured_content else { return Ok(Output::content(parts)) };
+    let problems = declared.map(|declared| declared.problems(&value, "")).unwrap_or_default();
+    if let Some(problem) = problems.first() {
+        let told = format!("the MCP server's result is not what it declared: {problem}");
+        return Err(Failure::told(told).into());
+    }
+    let output = Output::json(&value)?;
+    // Many servers repeat the value as a text, for clients that see no other.
+    let repeats = match &parts[..] {
+        [] => true,
+        [Part::Text { text }] => serde_json::from_str(text).is_ok_and(|text: serde_json::Value| text == value),
+        _ => false,
+    };
+    Ok(if repeats { output } else { output.show(parts) })
+}
+
+fn size(block: &ContentBlock) -> usize {
+    match block {
+        ContentBlock::Text(text) => text.text.len(),
+        ContentBlock::Image(image) => image.data.len() + image.mime_type.len(),
+        other => serde_json::to_string(other).map_or(0, |text| text.len()),
+    }
+}
+
+fn part(block: ContentBlock) -> Part {
+    match block {
+        ContentBlock::Text(text) => Part::text(text.text),
+        ContentBlock::Image(image) if is_image(&image.mime_type, &image.data) => {
+            Part::Image { media_type: image.mime_type, data: image.data }
+        }
+        ContentBlock::Image(_) => Part::text("(an image that cannot be read)"),
+        ContentBlock::Audio(audio) => {
+            Part::text(format!("(sound, {} characters of base64, left out)", audio.data.len()))
+        }
+        ContentBlock::Resource(embedded) => resource(embedded.resource),
+        ContentBlock::ResourceLink(link) => Part::text(format!("{} ({})", link.uri, link.name)),
+        _ => Part::text("(content of a kind that is not known here)"),
+    }
+}
+
+fn resource(contents: ResourceContents) -> Part {
+    match contents {
+        ResourceContents::TextResourceContents { text, .. } => Part::text(text),
+        ResourceContents::BlobResourceContents { uri, blob, .. } => {
+            Part::text(format!("({uri}, {} characters of base64, left out)", blob.len()))
+        }
+        _ => Part::text("(a resource of a kind that is not known here)"),
+    }
+}
+
+/// Whether it is said to be an image, in words that a provider can be given, and is base64.
+fn is_image(media_type: &str, data: &str) -> bool {
+    let usable = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '+' | '-' | '.');
+    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+    media_type.starts_with("image/")
+        && media_type.len() <= 64
+        && media_type.chars().all(usable)
+        && data.bytes().all(is_base64)
+}

@@ -1,0 +1,154 @@
+//! How a server is reached.
+
+use std::{ffi::OsString, fmt, io, path::PathBuf, sync::Arc};
+
+use futures_util::future::BoxFuture;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use rmcp::{
+    RoleClient,
+    model::ProtocolVersion,
+    service::{ClientLifecycleMode, ClientServiceExt, RunningService},
+    transport::{
+        StreamableHttpClientTransport, TokioChildProcess, streamable_http_client::StreamableHttpClientTransportConfig,
+    },
+};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::{Limits, handler::Local, header_map, tls};
+
+type Read = Box<dyn AsyncRead + Send + Unpin>;
+type Write = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// Makes the streams of a connection; every closure that gives a future of a pair of streams does.
+pub trait Streams: Send + Sync + 'static {
+    /// A new pair: what the server says, and what it is told.
+    fn open(&self) -> BoxFuture<'static, io::Result<(Read, Write)>>;
+}
+
+impl<F, R, I, O> Streams for F
+where
+    F: Fn() -> R + Send + Sync + 'static,
+    R: Future<Output = io::Result<(I, O)>> + Send + 'static,
+    I: AsyncRead + Send + Unpin + 'static,
+    O: AsyncWrite + Send + Unpin + 'static,
+{
+    fn open(&self) -> BoxFuture<'static, io::Result<(Read, Write)>> {
+        let opening = self();
+        Box::pin(async move {
+            let (read, write) = opening.await?;
+            Ok((Box::new(read) as Read, Box::new(write) as Write))
+        })
+    }
+}
+
+/// How a server is reached.
+#[derive(Clone)]
+pub(super) enum Transport {
+    Command { program: PathBuf, args: Vec<String>, env: Vec<(String, String)>, directory: Option<PathBuf> },
+    Http { address: String, headers: HeaderMap },
+    Streams(Arc<dyn Streams>),
+}
+
+/// What a program needs of our environment to run at all.
+const INHERITED: [&str; 11] =
+    ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TMPDIR", "TEMP", "SystemRoot", "USERPROFILE"];
+
+impl Transport {
+    pub(super) fn command(program: PathBuf) -> Self {
+        Self::Command { program, args: Vec::new(), env: Vec::new(), directory: None }
+    }
+
+    pub(super) fn http(address: String) -> Self {
+        Self::Http { address, headers: HeaderMap::new() }
+    }
+
+    pub(super) fn args(&mut self, more: impl Iterator<Item = String>) {
+        if let Self::Command { args, .. } = self {
+            args.extend(more);
+        }
+    }
+
+    pub(super) fn env(&mut self, name: String, value: String) {
+        if let Self::Command { env, .. } = self {
+            env.push((name, value));
+        }
+    }
+
+    pub(super) fn directory(&mut self, path: PathBuf) {
+        if let Self::Command { directory, .. } = self {
+            *directory = Some(path);
+        }
+    }
+
+    pub(super) fn header(&mut self, name: HeaderName, value: HeaderValue) {
+        if let Self::Http { headers, .. } = self {
+            headers.insert(name, value);
+        }
+    }
+
+    /// Connects, with the newest revision that both know. Some servers do not survive to be asked for it, so a second try
+    /// does not ask.
+    pub(super) async fn connect(
+        &self,
+        local: Local,
+        limits: &Limits,
+    ) -> Result<RunningService<RoleClient, Local>, String> {
+        let newest = ClientLifecycleMode::Auto {
+            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+            legacy_version: Some(ProtocolVersion::V_2025_11_25),
+        };
+        match self.begin(local.clone(), limits, newest).await {
+            Ok(running) => Ok(running),
+            Err(_) => self.begin(local, limits, ClientLifecycleMode::Initialize).await,
+        }
+    }
+
+    async fn begin(
+        &self,
+        local: Local,
+        limits: &Limits,
+        lifecycle: ClientLifecycleMode,
+    ) -> Result<RunningService<RoleClient, Local>, String> {
+        match self {
+            Self::Command { program, args, env, directory } => {
+                let mut command = tokio::process::Command::new(program);
+                command.args(args).env_clear().kill_on_drop(true);
+                command.envs(INHERITED.iter().filter_map(|name| Some((*name, std::env::var_os(name)?))));
+                command.envs(env.iter().map(|(name, value)| (name, OsString::from(value))));
+                if let Some(directory) = directory {
+                    command.current_dir(directory);
+                }
+                let child = TokioChildProcess::new(command)
+                    .map_err(|error| format!("`{}` cannot be started: {error}", program.display()))?;
+                let served = local.serve_with_lifecycle(child, lifecycle).await;
+                served.map_err(|error| error.to_string())
+            }
+            Self::Http { address, headers } => {
+                let client = tls::client(limits.connect).map_err(|error| error.to_string())?;
+                let mut config = StreamableHttpClientTransportConfig::with_uri(address.as_str());
+                config.custom_headers = header_map(headers);
+                config.max_sse_event_size = limits.result_bytes.saturating_mul(2).max(1024 * 1024);
+                let transport = StreamableHttpClientTransport::with_client(client, config);
+                let served = local.serve_with_lifecycle(transport, lifecycle).await;
+                served.map_err(|error| error.to_string())
+            }
+            Self::Streams(streams) => {
+                let streams = streams.open().await.map_err(|error| error.to_string())?;
+                let served = local.serve_with_lifecycle(streams, lifecycle).await;
+                served.map_err(|error| error.to_string())
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Transport {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command { program, args, .. } => {
+                out.debug_struct("Command").field("program", program).field("args", args).finish_non_exhaustive()
+            }
+            Self::Http { address, .. } => out.debug_struct("Http").field("address", address).finish_non_exhaustive(),
+            Self::Streams(_) => out.write_str("Streams"),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! One `tools/call`: how somebody can be asked, how progress is told, and what ends it.
+
+use std::{future::pending, sync::Arc};
+
+use rmcp::{
+    ErrorData, RoleServer,
+    model::{CallToolRequestParams, CallToolResponse, ClientCapabilities, ProgressNotificationParam},
+    service::RequestContext,
+};
+use tokio::sync::mpsc;
+use tool_runtime::{Agent, Cancellation, Context, run::Principal};
+
+use super::{
+    Shared,
+    exchange::Exchange,
+    front::{Asking, CallFront, Reporter},
+    handler::is_modern,
+    list::Offer,
+    tasks::{self, TaskSupport},
+};
+
+/// Whom the application has authenticated as the client of an HTTP request.
+#[derive(Clone, Debug)]
+pub(in crate::mcp) struct Authenticated(pub(in crate::mcp) Principal);
+
+pub(super) async fn call(
+    shared: &Arc<Shared>,
+    request: CallToolRequestParams,
+    context: RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
+    let offer = shared.offer();
+    let Some(tool) = offer.agent.toolset().get(&request.name) else {
+        return Err(ErrorData::invalid_params(format!("there is no tool called `{}`", request.name), None));
+    };
+    let client = context.client_capabilities().unwrap_or_default();
+    match (shared.tasks.support(tool.spec()), client.supports_tasks()) {
+        (TaskSupport::Never, _) | (TaskSupport::Possible, false) => {}
+        (TaskSupport::Required, false) => {
+            let required = ClientCapabilities::builder().enable_tasks().build();
+            return Err(ErrorData::missing_required_client_capability(required));
+        }
+        (_, true) => return tasks::begin(shared, offer, request, &context),
+    }
+    here(shared, &offer, request, context, client.elicitation.is_some()).await
+}
+
+/// The call while its client waits for the result.
+async fn here(
+    shared: &Shared,
+    offer: &Offer,
+    request: CallToolRequestParams,
+    context: RequestContext<RoleServer>,
+    asks: bool,
+) -> Result<CallToolResponse, ErrorData> {
+    let modern = is_modern(&context);
+    let asking = match (asks, modern) {
+        (false, _) => Asking::Never,
+        (true, true) => Asking::ByResult,
+        (true, false) => Asking::ByRequest(context.peer.clone()),
+    };
+    let (reporter, mut progress) = match context.meta.get_progress_token() {
+        Some(token) => {
+            let (reporter, progress) = Reporter::new(token);
+            (Some(reporter), Some(progress))
+        }
+        None => (None, None),
+    };
+    let cancellation = Cancellation::new();
+    let agent = offer.agent.clone().front(CallFront::new(asking, reporter));
+    let agent = of_client(agent, &context, cancellation.clone());
+    let Some(listed) = offer.get(&request.name) else {
+        return Err(ErrorData::internal_error("the tool is not listed", None));
+    };
+    let has_schema = listed.tool(modern).output_schema.is_some();
+    let by_result = modern && asks;
+    // Boxed: what a run needs while it is driven is large, and lies in the future of each request otherwise.
+    let mut work = Box::pin(Exchange { shared, agent, listed, has_schema, by_result }.run(request));
+    let mut is_cancelled = false;
+    let done = loop {
+        tokio::select! {
+            biased;
+            () = context.ct.cancelled(), if !is_cancelled => {
+                // The run is told, rather than dropped: its log then says how the call ended.
+                is_cancelled = true;
+                cancellation.cancel();
+            }
+            told = next(&mut progress) => drop(context.peer.notify_progress(told).await),
+            done = &mut work => break done,
+        }
+    };
+    // What the tool has said comes before its result.
+    while let Some(told) = progress.as_mut().and_then(|progress| progress.try_recv().ok()) {
+        let _ = context.peer.notify_progress(told).await;
+    }
+    done
+}
+
+/// The next progress of a call; never, where nobody wants any.
+async fn next(progress: &mut Option<mpsc::Receiver<ProgressNotificationParam>>) -> ProgressNotificationParam {
+    match progress {
+        Some(progress) => match progress.recv().await {
+            Some(told) => told,
+            None => pending().await,
+        },
+        None => pending().await,
+    }
+}
+
+/// The agent, on behalf of the client of a request.
+pub(super) fn of_client(agent: Agent, context: &RequestContext<RoleServer>, cancellation: Cancellation) -> Agent {
+    let parts = context.extensions.get::<http::request::Parts>();
+    let authenticated = parts.and_then(|parts| parts.extensions.get::<Authenticated>());
+    agent.with_context(|cx: Context| {
+        let cx = cx.with_cancellation(cancellation);
+        match authenticated {
+            Some(Authenticated(principal)) => cx.with_principal(principal.as_str()),
+            None => cx,
+        }
+    })
+}

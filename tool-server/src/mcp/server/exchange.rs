@@ -1,0 +1,186 @@
+//! A call between two messages of its client: a run that begins, or goes on with what the client brings.
+
+use std::collections::BTreeMap;
+
+use rmcp::{
+    ErrorData,
+    model::{
+        CallToolRequestParams, CallToolResponse, ElicitRequest, ElicitResult, InputRequest, InputRequiredResult,
+        JsonObject,
+    },
+};
+use serde_json::Value;
+use tool_runtime::{
+    Agent, AgentError, Rejection,
+    agent::Session,
+    run::{Decision, Obligation, ObligationId, Refusal, Run},
+};
+
+use super::{
+    Shared,
+    form::Form,
+    front::{NO_FORM, output, wrong},
+    list::Listed,
+    outcome::{refused, told},
+};
+use crate::clock::now;
+
+/// A call, between two messages of the client.
+pub(super) struct Exchange<'a> {
+    pub(super) shared: &'a Shared,
+    pub(super) agent: Agent,
+    pub(super) listed: &'a Listed,
+    /// Whether the client was told of an output schema.
+    pub(super) has_schema: bool,
+    /// Whether the client takes a result that asks for input.
+    pub(super) by_result: bool,
+}
+
+/// What was wrong with what the client brought, by the obligation.
+type Wrong = BTreeMap<ObligationId, Rejection>;
+
+impl Exchange<'_> {
+    /// Makes the call, or goes on with it.
+    pub(super) async fn run(self, request: CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
+        let CallToolRequestParams { name, arguments, input_responses, request_state, .. } = request;
+        let arguments = arguments.unwrap_or_default();
+        let (mut session, mut wrong) = match request_state {
+            None => {
+                let mut session = self.agent.session();
+                let text = serde_json::to_string(&arguments).unwrap_or_default();
+                session.call(name, text).await.map_err(failed)?;
+                (session, Wrong::new())
+            }
+            Some(state) => {
+                let (mut session, asked) = self.open(&state, &name, &arguments).await?;
+                let wrong = self.decide(&mut session, &asked, input_responses.unwrap_or_default()).await?;
+                session.resume().await.map_err(failed)?;
+                (session, wrong)
+            }
+        };
+        loop {
+            let Some(call) = session.run().calls().first() else {
+                return Err(ErrorData::internal_error("the call was not made", None));
+            };
+            if let Some(result) = call.result() {
+                return Ok(told(call, result, self.has_schema).into());
+            }
+            let (forms, impossible) = self.forms(&session, &wrong);
+            if impossible.is_empty() {
+                return self.suspended(&session, forms);
+            }
+            for id in impossible {
+                session.decide(&id, Decision::deny(NO_FORM), self.agent.principal()).await.map_err(failed)?;
+            }
+            wrong.clear();
+            session.resume().await.map_err(failed)?;
+        }
+    }
+
+    /// The run that the client holds. What it says is a claim until it is unsealed; then it is what we said.
+    /// With it comes what the client was asked, which in a store may be decided by now.
+    async fn open(
+        &self,
+        state: &str,
+        name: &str,
+        arguments: &JsonObject,
+    ) -> Result<(Session, Vec<ObligationId>), ErrorData> {
+        let refuse = |reason: &dyn std::fmt::Display| {
+            ErrorData::invalid_params(format!("the requestState cannot be used: {reason}"), None)
+        };
+        let sealed = self.shared.sealer.open(state, &self.agent.principal(), now()).await;
+        let run = sealed.map_err(|error| refuse(&error))?;
+        if !is_of(&run, name, arguments) {
+            return Err(refuse(&"it is of another call"));
+        }
+        let asked = run.obligations().map(|open| open.id.clone()).collect();
+        if self.agent.is_stored() {
+            return Ok((self.agent.open(run.id()).await.map_err(failed)?, asked));
+        }
+        Ok((self.agent.session_of(run), asked))
+    }
+
+    /// Decides what the client brings decisions about. What does not fit stays open, and is asked again.
+    async fn decide(
+        &self,
+        session: &mut Session,
+        asked: &[ObligationId],
+        mut responses: BTreeMap<String, Value>,
+    ) -> Result<Wrong, ErrorData> {
+        let principal = self.agent.principal();
+        let still_open = session.obligations().filter(|open| asked.contains(&open.id));
+        let forms: Vec<(ObligationId, Form)> =
+            still_open.filter_map(|open| Some((open.id.clone(), self.form(open, None)?))).collect();
+        let mut unfit = Wrong::new();
+        for (id, Form { wants, key, .. }) in forms {
+            let Some(response) = responses.remove(&key) else { continue };
+            let result: ElicitResult = serde_json::from_value(response).map_err(|error| {
+                ErrorData::invalid_params(format!("the response to `{key}` is no ElicitResult: {error}"), None)
+            })?;
+            let decision = match wants.decision(result) {
+                Ok(decision) => decision,
+                Err(reason) => {
+                    unfit.insert(id, wrong(reason));
+                    continue;
+                }
+            };
+            match session.decide(&id, decision, principal.clone()).await {
+                Ok(()) => {}
+                Err(AgentError::Refused(Refusal::Invalid { feedback })) => drop(unfit.insert(id, feedback)),
+                Err(AgentError::Refused(refusal)) => {
+                    return Err(ErrorData::invalid_params(format!("the response to `{key}`: {refusal}"), None));
+                }
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Ok(unfit)
+    }
+
+    /// What the owner is to be asked, and what they should be and cannot.
+    fn forms(&self, session: &Session, wrong: &Wrong) -> (Vec<Form>, Vec<ObligationId>) {
+        let run = session.run();
+        let (mut forms, mut impossible) = (Vec::new(), Vec::new());
+        for open in run.obligations().filter(|open| run.may_decide(open, run.owner())) {
+            match self.form(open, wrong.get(&open.id)) {
+                Some(form) => forms.push(form),
+                None => impossible.push(open.id.clone()),
+            }
+        }
+        (forms, impossible)
+    }
+
+    fn form(&self, open: &Obligation, feedback: Option<&Rejection>) -> Option<Form> {
+        let tool = self.agent.toolset().get(&self.listed.tool(true).name)?;
+        Form::of(&open.kind, &open.shown, output(tool.spec()).as_ref(), feedback)
+    }
+
+    fn suspended(&self, session: &Session, forms: Vec<Form>) -> Result<CallToolResponse, ErrorData> {
+        if forms.is_empty() || !self.by_result {
+            // It waits for somebody else.
+            let place = if self.agent.is_stored() { "; it goes on when they decide" } else { ", and did not run" };
+            return Ok(refused(format!("the call waits for somebody who is not at this client{place}")).into());
+        }
+        let state = self.shared.sealer.seal(session.run(), &self.agent.principal(), now());
+        let state = state.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+        let request = |form: Form| (form.key, InputRequest::Elicitation(ElicitRequest::new(form.params)));
+        let requests = forms.into_iter().map(request).collect();
+        Ok(InputRequiredResult::new(Some(requests), Some(state)).into())
+    }
+}
+
+/// Whether it is a run of this call: what was approved for one must not be had for another.
+fn is_of(run: &Run, name: &str, arguments: &JsonObject) -> bool {
+    let Some(call) = run.calls().first() else { return false };
+    let given = call.revisions().first().unwrap_or(call.arguments());
+    let same = serde_json::from_str::<JsonObject>(&given.text).is_ok_and(|given| given == *arguments);
+    call.name == name && same
+}
+
+/// A run that could not go on. The client learns that it is ours to mend, and no more.
+fn failed(error: AgentError) -> ErrorData {
+    match error {
+        AgentError::Cancelled => ErrorData::internal_error("the call was cancelled", None),
+        AgentError::Refused(refusal) => ErrorData::invalid_request(refusal.to_string(), None),
+        _ => ErrorData::internal_error("the server could not run the call", None),
+    }
+}

@@ -1,0 +1,175 @@
+//! The client of a call, as the front of its run: it sees progress, and is asked where its revision has a way to ask.
+
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicU32, Ordering},
+};
+
+use futures_util::future::BoxFuture;
+use rmcp::{
+    Peer, RoleServer,
+    model::{ElicitRequest, InputRequest, NotificationMetaObject, ProgressNotificationParam, ProgressToken},
+    task_manager::TaskContext,
+};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tool_runtime::{
+    Rejection, ToolSpec,
+    agent::{ApprovalRequest, Event, ExternalCall, Front, QuestionRequest},
+    feedback::Problem,
+    run::{Decision, ObligationKind, Shown},
+    tool::Progress,
+};
+
+use super::form::Form;
+
+/// How much progress may wait to be sent; more is left out, for a client that does not read must not slow a tool down.
+const MOST_WAITING: usize = 64;
+
+/// How somebody at the client can be asked.
+pub(super) enum Asking {
+    /// By the result of the request, when the run is suspended.
+    ByResult,
+    /// By a request of ours, while the call waits.
+    ByRequest(Peer<RoleServer>),
+    /// In the state of a task, where the client finds it.
+    ByTask(TaskContext),
+    /// Not at all.
+    Never,
+}
+
+/// Why a call was denied that needed somebody.
+const NOBODY: &str = "somebody would have to decide, and this client cannot ask anybody: it supports no elicitation";
+
+/// Why a call was denied about which a form of the client can say nothing.
+pub(super) const NO_FORM: &str = "somebody would have to decide, and a form of the client cannot carry the question";
+
+/// The front of one call.
+pub(super) struct CallFront {
+    asking: Asking,
+    asked: AtomicU32,
+    progress: Option<Reporter>,
+}
+
+impl CallFront {
+    pub(super) fn new(asking: Asking, progress: Option<Reporter>) -> Self {
+        Self { asking, asked: AtomicU32::new(0), progress }
+    }
+
+    /// Asks with a form, and asks nothing where a form cannot say it.
+    async fn ask(&self, form: Option<Form>) -> Decision {
+        let Some(Form { params, wants, key }) = form else { return Decision::deny(NO_FORM) };
+        let answered = match &self.asking {
+            Asking::ByRequest(peer) => peer.create_elicitation(params).await.map_err(|error| error.to_string()),
+            Asking::ByTask(task) => {
+                // A key is used once in the life of a task.
+                let number = self.asked.fetch_add(1, Ordering::Relaxed);
+                let key = if number == 0 { key } else { format!("{key}_{number}") };
+                match task.request_input(key, InputRequest::Elicitation(ElicitRequest::new(params))).await {
+                    Ok(value) => serde_json::from_value(value).map_err(|error| error.to_string()),
+                    Err(_) => Err("the task was called off".to_owned()),
+                }
+            }
+            Asking::ByResult | Asking::Never => return Decision::deny(NOBODY),
+        };
+        match answered {
+            Ok(result) => wants.decision(result).unwrap_or_else(Decision::deny),
+            Err(error) => Decision::deny(format!("the client could not ask: {error}")),
+        }
+    }
+}
+
+impl Front for CallFront {
+    fn event(&self, event: Event<'_>) {
+        let Event::CallProgress(progress) = event else { return };
+        if let Some(reporter) = &self.progress {
+            reporter.report(progress);
+        }
+        if let (Asking::ByTask(task), Some(message)) = (&self.asking, &progress.message) {
+            task.set_status_message(message);
+        }
+    }
+
+    fn attends(&self) -> bool {
+        !matches!(self.asking, Asking::ByResult)
+    }
+
+    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
+        let open = &request.obligation;
+        Box::pin(self.ask(Form::of(&open.kind, &open.shown, None, request.feedback.as_ref())))
+    }
+
+    fn execute<'a>(&'a self, call: &'a ExternalCall) -> BoxFuture<'a, Option<String>> {
+        let form = shown(&call.spec, &call.arguments).and_then(|shown| {
+            let output = output(&call.spec);
+            Form::of(&ObligationKind::External, &shown, output.as_ref(), call.feedback.as_ref())
+        });
+        Box::pin(async move {
+            match self.ask(form).await {
+                Decision::Respond { output } => Some(output.to_string()),
+                _ => None,
+            }
+        })
+    }
+
+    fn answer<'a>(&'a self, request: &'a QuestionRequest) -> BoxFuture<'a, Decision> {
+        let kind = ObligationKind::Answer { question: request.question.clone() };
+        let form = shown(&request.spec, &Value::Object(serde_json::Map::new()))
+            .and_then(|shown| Form::of(&kind, &shown, None, request.feedback.as_ref()));
+        Box::pin(self.ask(form))
+    }
+
+    fn reconcile<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
+        self.approve(request)
+    }
+}
+
+fn shown(spec: &ToolSpec, arguments: &Value) -> Option<Shown> {
+    Shown::new(spec, &arguments.to_string(), &[]).ok()
+}
+
+/// The schema of the tool's output.
+pub(super) fn output(spec: &ToolSpec) -> Option<Value> {
+    Some(spec.output.as_ref()?.neutral().clone())
+}
+
+/// Where the progress of a call goes.
+pub(super) struct Reporter {
+    token: ProgressToken,
+    last: Mutex<Option<f64>>,
+    send: mpsc::Sender<ProgressNotificationParam>,
+}
+
+impl Reporter {
+    pub(super) fn new(token: ProgressToken) -> (Self, mpsc::Receiver<ProgressNotificationParam>) {
+        let (send, receive) = mpsc::channel(MOST_WAITING);
+        (Self { token, last: Mutex::new(None), send }, receive)
+    }
+
+    fn report(&self, progress: &Progress) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        // It has to grow with every message, whatever the tool says.
+        let done = match (*last, progress.total) {
+            (Some(last), _) if progress.done > last => progress.done,
+            (Some(last), Some(_)) => last.next_up(),
+            (Some(last), None) => last + 1.0,
+            (None, _) => progress.done,
+        };
+        let mut told = ProgressNotificationParam::new(self.token.clone(), done);
+        told.total = progress.total;
+        told.message = progress.message.clone().or_else(|| Some(progress.preliminary.as_ref()?.to_string()));
+        if let Some(output) = &progress.preliminary {
+            let mut meta = NotificationMetaObject::new();
+            meta.insert("tool-runtime/preliminary".to_owned(), output.clone());
+            told.meta = Some(meta);
+        }
+        if self.send.try_send(told).is_ok() {
+            *last = Some(done);
+        }
+    }
+}
+
+/// What was wrong with a form, for the form that follows it.
+pub(super) fn wrong(reason: String) -> Rejection {
+    Rejection::one(Problem::new("", tool_runtime::feedback::ProblemKind::Invalid, reason))
+}

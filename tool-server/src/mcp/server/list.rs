@@ -1,0 +1,115 @@
+//! The tools on offer, as MCP describes them.
+
+use std::{collections::HashMap, sync::Arc};
+
+use rmcp::{
+    ErrorData,
+    model::{Icon, JsonObject, ListToolsResult, MetaObject, Tool, ToolAnnotations},
+};
+use serde_json::Value;
+use tool_runtime::{
+    Agent, Effect, ToolSpec,
+    schema::{Dialect, Schema},
+};
+
+/// The tools on offer at one time.
+pub(super) struct Offer {
+    pub(super) agent: Agent,
+    tools: Vec<Listed>,
+    index: HashMap<String, usize>,
+}
+
+/// One tool, as clients see it.
+pub(super) struct Listed {
+    tool: Tool,
+    /// For revisions in which an output is an object.
+    legacy: Tool,
+}
+
+impl Listed {
+    pub(super) fn tool(&self, modern: bool) -> &Tool {
+        if modern { &self.tool } else { &self.legacy }
+    }
+}
+
+impl Offer {
+    pub(super) fn new(agent: Agent) -> Self {
+        let specs = agent.toolset().list().specs();
+        let tools = specs.iter().map(|spec| listed(spec)).collect();
+        let index = specs.iter().enumerate().map(|(at, spec)| (spec.name.clone(), at)).collect();
+        Self { agent, tools, index }
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&Listed> {
+        self.tools.get(*self.index.get(name)?)
+    }
+
+    /// A page of the list. A cursor is the name of the tool before the page, so that it is good while that is there.
+    ///
+    /// Fails when the cursor is none of ours, or of a tool that is gone.
+    pub(super) fn page(&self, cursor: Option<&str>, size: usize, modern: bool) -> Result<ListToolsResult, ErrorData> {
+        let first = match cursor {
+            None => 0,
+            Some(name) => match self.index.get(name) {
+                Some(at) => at + 1,
+                None => return Err(ErrorData::invalid_params("the cursor leads nowhere; list the tools anew", None)),
+            },
+        };
+        let page: Vec<Tool> =
+            self.tools.iter().skip(first).take(size).map(|listed| listed.tool(modern).clone()).collect();
+        let next = page.last().filter(|_| first + page.len() < self.tools.len()).map(|last| last.name.to_string());
+        let mut result = ListToolsResult::with_all_items(page);
+        result.next_cursor = next;
+        Ok(result)
+    }
+}
+
+fn listed(spec: &ToolSpec) -> Listed {
+    let mut tool = Tool::new(spec.name.clone(), spec.description.clone(), object(&spec.input).unwrap_or_default());
+    tool.title = spec.title.clone();
+    tool.annotations = Some(annotations(spec));
+    tool.icons = icons(spec);
+    if !spec.traits.meta.is_empty() {
+        tool.meta = Some(MetaObject(spec.traits.meta.clone()));
+    }
+    let mut legacy = tool.clone();
+    tool.output_schema = spec.output.as_deref().and_then(object).map(said);
+    let is_object = |schema: &Arc<JsonObject>| schema.get("type").and_then(Value::as_str) == Some("object");
+    legacy.output_schema = tool.output_schema.clone().filter(is_object);
+    Listed { tool, legacy }
+}
+
+/// The schema with its type at the root, where clients look for it: it may stand in a definition that the root refers to.
+fn said(mut schema: Arc<JsonObject>) -> Arc<JsonObject> {
+    let target = schema.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix("#/$defs/"));
+    let definition = target.and_then(|name| schema.get("$defs")?.get(name));
+    if let Some(kind) = definition.and_then(|definition| definition.get("type")).cloned() {
+        Arc::make_mut(&mut schema).entry("type").or_insert(kind);
+    }
+    schema
+}
+
+/// The schema as JSON Schema 2020-12.
+fn object(schema: &Schema) -> Option<Arc<JsonObject>> {
+    let text = schema.lowered(Dialect::JsonSchema2020).json().get();
+    serde_json::from_str(text).ok().map(Arc::new)
+}
+
+fn annotations(spec: &ToolSpec) -> ToolAnnotations {
+    let traits = &spec.traits;
+    let reads = traits.effect == Effect::ReadOnly;
+    ToolAnnotations::from_raw(
+        None,
+        Some(reads),
+        Some(traits.effect == Effect::Destructive),
+        Some(reads || traits.idempotent),
+        Some(traits.open_world || traits.untrusted),
+    )
+}
+
+/// An icon that a client can load; names of icons mean something to our own frontends only.
+fn icons(spec: &ToolSpec) -> Option<Vec<Icon>> {
+    let icon = spec.traits.ui.as_ref()?.icon.as_deref()?;
+    let is_address = icon.starts_with("https://") || icon.starts_with("data:image/");
+    is_address.then(|| vec![Icon::new(icon)])
+}

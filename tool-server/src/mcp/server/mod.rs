@@ -1,0 +1,193 @@
+//! Tools as an MCP server.
+
+mod call;
+mod exchange;
+mod form;
+mod front;
+mod handler;
+mod http;
+mod list;
+mod outcome;
+mod tasks;
+
+use std::{fmt, sync::Arc};
+
+use rmcp::{ServiceExt, transport::stdio_pipes};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+use tool_runtime::{
+    Agent, ToolSpec, Toolset,
+    sealed::{Key, Keyring, MemoryNonces, Replay, Sealer},
+};
+
+pub use http::McpHttp;
+pub use tasks::TaskSupport;
+
+use handler::Handler;
+use list::Offer;
+use tasks::Tasks;
+
+/// For how many milliseconds a client has an unfinished call, unless the sealer says otherwise: an hour.
+const LIFETIME: u64 = 60 * 60 * 1000;
+
+/// Tools as an MCP server, over stdio or HTTP. Cheap to clone; clones serve the same tools.
+///
+/// Each `tools/call` is a run of its own ([`Agent::without_model`]): arguments are read and validated, policies and layers
+/// asked, approvals obtained, limits kept, and with a store everything is logged.
+#[derive(Clone)]
+pub struct McpServer {
+    shared: Arc<Shared>,
+}
+
+pub(super) struct Shared {
+    name: String,
+    title: Option<String>,
+    version: String,
+    instructions: Option<String>,
+    page: usize,
+    sealer: Sealer,
+    tasks: Tasks,
+    offer: watch::Sender<Arc<Offer>>,
+}
+
+impl McpServer {
+    /// A server of `tools`, without policies.
+    pub fn new(tools: Toolset) -> Self {
+        Self::of(Agent::without_model(tools))
+    }
+
+    /// A server of the tools of `agent`, under its policies and limits, with its context and its store. Its model is not
+    /// asked, and its front is not told: who calls and decides are the clients.
+    pub fn of(agent: Agent) -> Self {
+        let key = Key::from_base64(&Key::generate()).unwrap_or_else(|_| unreachable!("a generated key is a key"));
+        let sealer = Sealer::new(Keyring::new("process", key), "mcp", Replay::Refuse(Arc::new(MemoryNonces::new())));
+        let shared = Shared {
+            name: env!("CARGO_PKG_NAME").to_owned(),
+            title: None,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            instructions: None,
+            page: 100,
+            sealer: sealer.lifetime(LIFETIME),
+            tasks: Tasks::default(),
+            offer: watch::Sender::new(Arc::new(Offer::new(agent))),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Sets the name and the version that clients see.
+    pub fn name(self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.change(|shared| (shared.name, shared.version) = (name.into(), version.into()))
+    }
+
+    /// Sets a name for people.
+    pub fn title(self, title: impl Into<String>) -> Self {
+        self.change(|shared| shared.title = Some(title.into()))
+    }
+
+    /// Sets what a model is told about the server as a whole.
+    pub fn instructions(self, text: impl Into<String>) -> Self {
+        self.change(|shared| shared.instructions = Some(text.into()))
+    }
+
+    /// Sets how many tools are listed at a time; at least one.
+    pub fn page(self, tools: usize) -> Self {
+        self.change(|shared| shared.page = tools.max(1))
+    }
+
+    /// Sets what seals unfinished calls in the hands of clients. Without it the key is random and lasts as long as the
+    /// process: where several processes serve the same clients, or the process may be restarted in between, they must share
+    /// keys and what was opened already.
+    pub fn sealer(self, sealer: Sealer) -> Self {
+        self.change(|shared| shared.sealer = sealer)
+    }
+
+    /// Sets which tools' calls become tasks: those that take longer than a client likes to wait. A task belongs to the
+    /// principal who began it, and is forgotten some minutes after its end.
+    pub fn tasks(self, support: impl Fn(&ToolSpec) -> TaskSupport + Send + Sync + 'static) -> Self {
+        self.change(|shared| shared.tasks = Tasks::new(support))
+    }
+
+    /// Puts other tools on offer, and tells the clients. Calls that run go on.
+    pub fn replace(&self, tools: Toolset) {
+        self.shared.offer.send_modify(|offer| *offer = Arc::new(Offer::new(offer.agent.clone().tools(tools))));
+    }
+
+    /// Serves the program that has started this one, over stdin and stdout, until it closes them.
+    ///
+    /// Nothing else may write to stdout: `println!` would break the protocol. Logs belong on stderr.
+    ///
+    /// Fails when the client does not speak MCP, or the connection breaks.
+    pub async fn stdio(&self) -> Result<(), ServeError> {
+        let (read, write) = stdio_pipes();
+        Box::pin(self.connection(read, write)).await
+    }
+
+    /// Serves one client over any pair of streams, until it closes them.
+    ///
+    /// Fails when the client does not speak MCP, or the connection breaks.
+    pub async fn connection(
+        &self,
+        read: impl AsyncRead + Send + Unpin + 'static,
+        write: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> Result<(), ServeError> {
+        let failed = |error: &dyn fmt::Display| ServeError(error.to_string());
+        let running = self.handler().serve((read, write)).await.map_err(|error| failed(&error))?;
+        running.waiting().await.map_err(|error| failed(&error))?;
+        Ok(())
+    }
+
+    pub(super) fn handler(&self) -> Handler {
+        Handler::new(Arc::clone(&self.shared))
+    }
+
+    /// Changes what is set before anything is served.
+    fn change(mut self, change: impl FnOnce(&mut Shared)) -> Self {
+        match Arc::get_mut(&mut self.shared) {
+            Some(shared) => change(shared),
+            None => {
+                let old = &*self.shared;
+                let mut shared = Shared {
+                    name: old.name.clone(),
+                    title: old.title.clone(),
+                    version: old.version.clone(),
+                    instructions: old.instructions.clone(),
+                    page: old.page,
+                    sealer: old.sealer.clone(),
+                    tasks: old.tasks.clone(),
+                    offer: watch::Sender::new(Arc::clone(&old.offer.borrow())),
+                };
+                change(&mut shared);
+                self.shared = Arc::new(shared);
+            }
+        }
+        self
+    }
+}
+
+impl Shared {
+    /// The tools as they are now.
+    fn offer(&self) -> Arc<Offer> {
+        Arc::clone(&self.offer.borrow())
+    }
+}
+
+/// A connection that could not be served, or broke.
+#[derive(Debug)]
+pub struct ServeError(String);
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "MCP: {}", self.0)
+    }
+}
+
+impl std::error::Error for ServeError {}
+
+impl fmt::Debug for McpServer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("McpServer")
+            .field("name", &self.shared.name)
+            .field("tools", self.shared.offer().agent.toolset())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,152 @@
+//! Long calls as tasks: the client gets a handle at once, and asks for the result when it likes.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use rmcp::{
+    ErrorData, RoleServer,
+    model::{CallToolRequestParams, CallToolResponse, CallToolResult, CreateTaskResult, DetailedTask, InputResponses},
+    service::RequestContext,
+    task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions},
+};
+use tool_runtime::{Agent, Cancellation, ToolSpec, run::Principal};
+
+use super::{
+    Shared,
+    call::of_client,
+    exchange::Exchange,
+    front::{Asking, CallFront},
+    list::Offer,
+};
+
+/// How many tasks may run at a time.
+const MOST_RUNNING: usize = 1024;
+
+/// Whether the calls of a tool become tasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TaskSupport {
+    /// The client waits for the result.
+    #[default]
+    Never,
+    /// A task for clients that know tasks; the others wait.
+    Possible,
+    /// A task; clients that do not know tasks cannot call the tool.
+    Required,
+}
+
+type Support = dyn Fn(&ToolSpec) -> TaskSupport + Send + Sync;
+
+/// The tasks of a server, and whose each is.
+#[derive(Clone, Default)]
+pub(super) struct Tasks {
+    support: Option<Arc<Support>>,
+    manager: TaskManager,
+    owners: Arc<Mutex<HashMap<String, Principal>>>,
+}
+
+impl Tasks {
+    pub(super) fn new(support: impl Fn(&ToolSpec) -> TaskSupport + Send + Sync + 'static) -> Self {
+        Self { support: Some(Arc::new(support)), ..Self::default() }
+    }
+
+    pub(super) fn are_there(&self) -> bool {
+        self.support.is_some()
+    }
+
+    pub(super) fn support(&self, spec: &ToolSpec) -> TaskSupport {
+        self.support.as_ref().map_or(TaskSupport::Never, |support| support(spec))
+    }
+
+    pub(super) fn get(&self, id: &str, by: &Principal) -> Result<DetailedTask, ErrorData> {
+        self.check(id, by)?;
+        self.manager.get_task(id)
+    }
+
+    pub(super) fn update(&self, id: &str, responses: InputResponses, by: &Principal) -> Result<(), ErrorData> {
+        self.check(id, by)?;
+        self.manager.update_task(id, responses)
+    }
+
+    pub(super) fn cancel(&self, id: &str, by: &Principal) -> Result<(), ErrorData> {
+        self.check(id, by)?;
+        self.manager.cancel_task(id)
+    }
+
+    /// Whether the task is theirs. Who guesses an id learns nothing from the answer.
+    fn check(&self, id: &str, by: &Principal) -> Result<(), ErrorData> {
+        if self.owners().get(id) == Some(by) {
+            return Ok(());
+        }
+        Err(ErrorData::invalid_params("there is no such task", None))
+    }
+
+    fn owners(&self) -> MutexGuard<'_, HashMap<String, Principal>> {
+        self.owners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Begins a call as a task.
+pub(super) fn begin(
+    shared: &Arc<Shared>,
+    offer: Arc<Offer>,
+    request: CallToolRequestParams,
+    context: &RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
+    let tasks = &shared.tasks;
+    if tasks.manager.running_task_count() >= MOST_RUNNING {
+        return Err(ErrorData::internal_error(format!("at most {MOST_RUNNING} tasks run at a time"), None));
+    }
+    let cancellation = Cancellation::new();
+    let agent = of_client(offer.agent.clone(), context, cancellation.clone());
+    let owner = agent.principal();
+    let asks = context.client_capabilities().is_some_and(|client| client.elicitation.is_some());
+    let server = Arc::clone(shared);
+    let task = tasks.manager.spawn(TaskOptions::new(), |task| {
+        Box::pin(async move { work(&server, &offer, agent, request, cancellation, task, asks).await })
+    });
+    let mut owners = tasks.owners();
+    owners.retain(|id, _| tasks.manager.get_task(id).is_ok());
+    owners.insert(task.task_id.clone(), owner);
+    drop(owners);
+    Ok(CreateTaskResult::new(task).into())
+}
+
+async fn work(
+    shared: &Shared,
+    offer: &Offer,
+    agent: Agent,
+    request: CallToolRequestParams,
+    cancellation: Cancellation,
+    task: TaskContext,
+    asks: bool,
+) -> Result<CallToolResult, TaskExit> {
+    let Some(listed) = offer.get(&request.name) else {
+        return Err(ErrorData::internal_error("the tool is not listed", None).into());
+    };
+    let asking = if asks { Asking::ByTask(task.clone()) } else { Asking::Never };
+    let agent = agent.front(CallFront::new(asking, None));
+    let has_schema = listed.tool(true).output_schema.is_some();
+    let mut work = Box::pin(Exchange { shared, agent, listed, has_schema, by_result: false }.run(request));
+    let done = tokio::select! {
+        done = &mut work => done,
+        () = task.cancelled() => {
+            cancellation.cancel();
+            work.await
+        }
+    };
+    match done {
+        Ok(CallToolResponse::Complete(result)) => Ok(result),
+        Ok(_) => Err(ErrorData::internal_error("the task came to no result", None).into()),
+        Err(_) if cancellation.is_cancelled() => Err(TaskExit::Cancelled),
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl fmt::Debug for Tasks {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Tasks").field("running", &self.manager.running_task_count()).finish_non_exhaustive()
+    }
+}

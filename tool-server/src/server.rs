@@ -1,0 +1,234 @@
+//! The server: an agent, and how it is reached.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    Json, Router,
+    extract::{DefaultBodyLimit, Request, State},
+    http::{
+        HeaderValue, Method,
+        header::{self, InvalidHeaderValue},
+    },
+    response::{IntoResponse, Response},
+    routing::get,
+    serve::ListenerExt,
+};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tool_runtime::{
+    Agent, ToolSpec,
+    run::OnPrompt,
+    sealed::{Keyring, NonceStore},
+    store::MemoryStore,
+};
+use tower_http::cors::CorsLayer;
+
+use crate::ag_ui::{self, AgUi};
+use crate::host::{ApiError, Authenticate, DEFAULT_FEED, Everybody, FeedLimits, Handle, Registry, Seals, Shared};
+
+/// How many bytes a request may have, unless [`Server::body_limit`] says otherwise.
+pub const DEFAULT_BODY_LIMIT: usize = 4 * 1024 * 1024;
+
+/// How long answers may go on when the server is shut down, unless [`Server::grace`] says otherwise.
+pub const DEFAULT_GRACE: Duration = Duration::from_secs(10);
+
+/// An agent as a service for frontends.
+pub struct Server {
+    agent: Agent,
+    authenticate: Arc<dyn Authenticate>,
+    feed: FeedLimits,
+    body_limit: usize,
+    cors: Option<CorsLayer>,
+    ag_ui: Option<AgUi>,
+    registry: Arc<Registry>,
+    seals: Option<Seals>,
+    grace: Duration,
+}
+
+impl Server {
+    /// A server for `agent`, for whom everybody is one and the same anonymous principal until [`Server::authenticate`]
+    /// says otherwise. An agent without a store gets one in memory.
+    ///
+    /// A prompt that comes while calls wait supersedes them: a frontend's user can always say something else.
+    pub fn new(agent: Agent) -> Self {
+        let agent = agent.options(|options| options.on_prompt = OnPrompt::Supersede);
+        let authenticate = Arc::new(Everybody("anonymous".into()));
+        Self {
+            agent,
+            authenticate,
+            feed: DEFAULT_FEED,
+            body_limit: DEFAULT_BODY_LIMIT,
+            cors: None,
+            ag_ui: None,
+            registry: Arc::default(),
+            seals: None,
+            grace: DEFAULT_GRACE,
+        }
+    }
+
+    /// Sets who asks.
+    pub fn authenticate(mut self, authenticate: impl Authenticate) -> Self {
+        self.authenticate = Arc::new(authenticate);
+        self
+    }
+
+    /// Sets how many bytes a request may have.
+    pub fn body_limit(mut self, bytes: usize) -> Self {
+        self.body_limit = bytes;
+        self
+    }
+
+    /// Sets how many bytes of an answer are kept for who reads it late or slowly.
+    pub fn replay_limit(mut self, bytes: usize) -> Self {
+        self.feed.bytes = bytes;
+        self
+    }
+
+    /// Sets after how much silence a comment is sent, so that nobody in between gives the connection up.
+    pub fn keep_alive(mut self, every: Duration) -> Self {
+        self.feed.keep_alive = every;
+        self
+    }
+
+    /// Lets pages of these origins ask, such as `https://app.example`.
+    ///
+    /// Fails when one is no header's value.
+    pub fn origins<T: AsRef<str>>(self, origins: impl IntoIterator<Item = T>) -> Result<Self, InvalidHeaderValue> {
+        let origins: Result<Vec<HeaderValue>, _> = origins.into_iter().map(|origin| origin.as_ref().parse()).collect();
+        let cors = CorsLayer::new()
+            .allow_origin(origins?)
+            .allow_methods([Method::GET, Method::POST])
+            .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE]);
+        Ok(self.cors(cors))
+    }
+
+    /// Sets which other origins may ask. Without it, only pages of the server's own origin.
+    pub fn cors(mut self, cors: CorsLayer) -> Self {
+        self.cors = Some(cors);
+        self
+    }
+
+    /// Serves the agent over AG-UI, too.
+    pub fn ag_ui(mut self, options: AgUi) -> Self {
+        self.ag_ui = Some(options);
+        self
+    }
+
+    /// Keeps nothing between requests: with each answer the client gets the run, sealed, in the message's metadata, and
+    /// clients of the AI SDK send it back. A run in which something waits can be gone on from once; `nonces` remembers, and
+    /// where several processes serve, they share it and the keys. A store that the agent has is not used.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}, sealed::{Key, Keyring, MemoryNonces}};
+    /// use tool_server::Server;
+    ///
+    /// let keys = Keyring::new("2026-11", Key::from_bytes([7; 32])); // from a secret store, in earnest
+    /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")]));
+    /// let server = Server::new(agent).stateless(&keys, "airline-desk", Arc::new(MemoryNonces::new()));
+    /// # let _ = server;
+    /// ```
+    pub fn stateless(mut self, keys: &Keyring, audience: &str, nonces: Arc<dyn NonceStore>) -> Self {
+        self.seals = Some(Seals::new(keys, audience, nonces));
+        self
+    }
+
+    /// Sets how long answers that are under way may go on when the server is shut down.
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    /// What ends the server's answers, for an application that serves the routes itself.
+    pub fn handle(&self) -> Handle {
+        Handle::new(Arc::clone(&self.registry))
+    }
+
+    /// Serves on `listener` until `shutdown` is ready. Then it takes no more requests, lets answers go on for the time of
+    /// [`Server::grace`], and leaves the runs of the others in the store as they are.
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) -> std::io::Result<()> {
+        let (handle, grace) = (self.handle(), self.grace);
+        serve(listener, self.router(), async move {
+            shutdown.await;
+            // While connections that are at rest are closed.
+            tokio::spawn(async move { handle.suspend(grace).await });
+        })
+        .await
+    }
+
+    /// The routes, to be nested in an application's.
+    pub fn router(self) -> Router {
+        let agent = match (&self.seals, self.agent.stored_in()) {
+            (Some(_), _) => self.agent.without_store(),
+            (None, Some(_)) => self.agent,
+            (None, None) => self.agent.store(MemoryStore::new()),
+        };
+        let shared = Arc::new(Shared {
+            agent,
+            authenticate: self.authenticate,
+            registry: self.registry,
+            seals: self.seals,
+            limits: self.feed,
+            body_limit: self.body_limit,
+        });
+        let router = Router::new()
+            .merge(crate::ui::routes())
+            .merge(self.ag_ui.map_or_else(Router::new, ag_ui::routes))
+            .route("/api/tools", get(tools))
+            .route("/health", get(health))
+            .layer(DefaultBodyLimit::max(self.body_limit))
+            .with_state(shared);
+        match self.cors {
+            Some(cors) => router.layer(cors),
+            None => router,
+        }
+    }
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Server").field("agent", &self.agent).finish_non_exhaustive()
+    }
+}
+
+async fn health() -> Json<Value> {
+    Json(json!({ "status": "ok" }))
+}
+
+async fn tools(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, ApiError> {
+    let (parts, _) = request.into_parts();
+    shared.principal(&parts).await?;
+    let is_hidden = |spec: &ToolSpec| spec.traits.meta.get("hidden") == Some(&true.into());
+    let specs = shared.agent.toolset().iter().map(|tool| tool.spec()).filter(|spec| !is_hidden(spec));
+    let tools = specs.map(|spec| {
+        json!({
+            "name": spec.name,
+            "title": spec.title,
+            "description": spec.description,
+            "input": spec.input.neutral(),
+            "output": spec.output.as_ref().map(|schema| schema.neutral()),
+            "effect": spec.traits.effect,
+            "approval": spec.traits.approval,
+            "external": spec.traits.external,
+        })
+    });
+    Ok(Json(tools.collect::<Vec<_>>()).into_response())
+}
+
+/// Serves `router` on `listener` until `shutdown` is ready. Small pieces go out at once (`TCP_NODELAY`): without it, every
+/// piece of an answer may wait 40 ms for the client's acknowledgement of the one before.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> std::io::Result<()> {
+    let listener = listener.tap_io(|stream| {
+        // A connection without it is slower, not wrong.
+        let _ = stream.set_nodelay(true);
+    });
+    axum::serve(listener, router).with_graceful_shutdown(shutdown).await
+}

@@ -1,0 +1,84 @@
+//! The Vercel AI SDK's chat endpoints.
+
+mod chat;
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::{Path, State, rejection::BytesRejection},
+    http::{HeaderName, HeaderValue, StatusCode, request::Parts},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use tool_runtime::protocol::ui_stream::{ChatRequest, HEADER, Level, Settings};
+
+use crate::host::{ApiError, Shared, name, stream};
+
+pub(crate) fn routes() -> Router<Arc<Shared>> {
+    Router::new()
+        .route("/api/chat", post(chat_of::<7>))
+        .route("/api/v6/chat", post(chat_of::<6>))
+        .route("/api/chat/{id}/stream", get(resume))
+        .route("/api/v6/chat/{id}/stream", get(resume))
+        .route("/api/chat/{id}/stop", post(stop))
+}
+
+/// Answers a client of the AI SDK's version `LEVEL`.
+async fn chat_of<const LEVEL: u8>(
+    State(shared): State<Arc<Shared>>,
+    parts: Parts,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, ApiError> {
+    same_site(&parts)?;
+    let principal = shared.principal(&parts).await?;
+    let body = body.map_err(|error| match error.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => ApiError::too_large(shared.body_limit),
+        status => ApiError::new(status, "bad_request", "the body did not arrive as a whole; send it again"),
+    })?;
+    let request = ChatRequest::read(&body).map_err(|error| ApiError::bad_request(error.to_string()))?;
+    drop(body);
+    let level = if LEVEL == 6 { Level::V6 } else { Level::V7 };
+    let settings = Settings::new(shared.agent.toolset().clone()).level(level);
+    // Boxed: a request that is refused before does not take its place.
+    Box::pin(chat::answer(&shared, principal, request, settings)).await
+}
+
+/// The answer that is under way, from its beginning.
+async fn resume(State(shared): State<Arc<Shared>>, Path(id): Path<String>, parts: Parts) -> Result<Response, ApiError> {
+    let principal = shared.principal(&parts).await?;
+    let running = shared.registry.running(&name(&principal, &id)?);
+    match running.and_then(|running| running.feed.replay()) {
+        Some(body) => Ok(marked(stream(body))),
+        None => Ok(StatusCode::NO_CONTENT.into_response()),
+    }
+}
+
+/// Calls off the answer that is under way.
+async fn stop(State(shared): State<Arc<Shared>>, Path(id): Path<String>, parts: Parts) -> Result<StatusCode, ApiError> {
+    same_site(&parts)?;
+    let principal = shared.principal(&parts).await?;
+    if let Some(running) = shared.registry.running(&name(&principal, &id)?) {
+        running.cancel.cancel();
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A form of another site's page is sent without its browser asking the server first, with the user's cookies; JSON is not.
+fn same_site(parts: &Parts) -> Result<(), ApiError> {
+    let text = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let is_elsewhere = matches!(text("sec-fetch-site"), "cross-site" | "same-site");
+    if is_elsewhere && !text("content-type").trim_start().to_ascii_lowercase().starts_with("application/json") {
+        let message = "send the request as `Content-Type: application/json`";
+        return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message));
+    }
+    Ok(())
+}
+
+/// The response, with the header by which clients know the stream.
+fn marked(mut response: Response) -> Response {
+    let (name, value) = HEADER;
+    response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    response
+}

@@ -1,0 +1,219 @@
+//! Both ends of a connection in one process.
+
+use std::{
+    io,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use rmcp::{
+    ErrorData, RoleClient, RoleServer, ServerHandler, ServiceExt,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, CancelledNotificationParam, ClientCapabilities,
+        ClientConfig, ContentBlock, ElicitRequestParams, ElicitResult, Implementation, JsonObject, ListToolsResult,
+        PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+    },
+    service::{ClientLifecycleMode, ClientServiceExt, NotificationContext, RequestContext, RunningService},
+};
+use serde_json::{Value, json};
+use tokio::io::{DuplexStream, ReadHalf, WriteHalf, duplex, split};
+use tool_server::mcp::{McpServer, RemoteServer, RemoteTools};
+
+/// A client that answers what it is asked with `answer`, and notes what it hears.
+#[derive(Clone)]
+pub(crate) struct Person {
+    pub(crate) answer: Option<fn(&str) -> ElicitResult>,
+    pub(crate) heard: Arc<Mutex<Vec<String>>>,
+}
+
+impl Person {
+    pub(crate) fn new(answer: Option<fn(&str) -> ElicitResult>) -> Self {
+        Self { answer, heard: Arc::default() }
+    }
+
+    pub(crate) fn heard(&self) -> Vec<String> {
+        self.heard.lock().unwrap().clone()
+    }
+
+    fn hear(&self, what: String) {
+        self.heard.lock().unwrap().push(what);
+    }
+}
+
+impl rmcp::ClientHandler for Person {
+    fn get_info(&self) -> ClientConfig {
+        let capabilities = match self.answer {
+            Some(_) => ClientCapabilities::builder().enable_elicitation().build(),
+            None => ClientCapabilities::default(),
+        };
+        ClientConfig::new(capabilities, Implementation::new("person", "1"))
+    }
+
+    async fn create_elicitation(
+        &self,
+        params: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let ElicitRequestParams::FormElicitationParams { message, .. } = params else { panic!("a form") };
+        self.hear(message.clone());
+        Ok(self.answer.expect("only asked who can be")(&message))
+    }
+
+    async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        self.hear(format!("{} {}", params.progress, params.message.unwrap_or_default()));
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.hear("list changed".to_owned());
+    }
+}
+
+pub(crate) type Client = RunningService<RoleClient, Person>;
+
+/// A client of `server` that speaks a revision with sessions, or the one without.
+pub(crate) async fn client(server: &McpServer, person: Person, modern: bool) -> Client {
+    let (near, far) = duplex(1 << 20);
+    let server = server.clone();
+    tokio::spawn(async move {
+        let (read, write) = split(far);
+        let _ = server.connection(read, write).await;
+    });
+    let lifecycle = if modern {
+        ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] }
+    } else {
+        ClientLifecycleMode::Initialize
+    };
+    person.serve_with_lifecycle(near, lifecycle).await.expect("a client")
+}
+
+pub(crate) fn params(name: &str, arguments: Value) -> CallToolRequestParams {
+    CallToolRequestParams::new(name.to_owned()).with_arguments(object(arguments))
+}
+
+pub(crate) fn object(value: Value) -> JsonObject {
+    match value {
+        Value::Object(map) => map,
+        other => panic!("{other} is no object"),
+    }
+}
+
+/// What a model would read of a result.
+pub(crate) fn text(result: &CallToolResult) -> String {
+    let texts = result.content.iter().filter_map(|block| match block {
+        ContentBlock::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+type Answers = dyn Fn(&str, &JsonObject) -> Option<CallToolResult> + Send + Sync;
+
+/// A server of somebody else, as bad as it likes to be.
+#[derive(Clone)]
+pub(crate) struct Stranger {
+    pub(crate) tools: Arc<Mutex<Vec<Tool>>>,
+    /// What is answered; without an answer, none ever comes.
+    pub(crate) answers: Arc<Answers>,
+    /// Whether the list has no end.
+    pub(crate) endless: bool,
+    pub(crate) cancelled: Arc<Mutex<usize>>,
+}
+
+impl Stranger {
+    pub(crate) fn new(tools: Vec<Tool>) -> Self {
+        let answers = Arc::new(|name: &str, _: &JsonObject| {
+            Some(CallToolResult::success(vec![ContentBlock::text(format!("{name} ran"))]))
+        });
+        Self { tools: Arc::new(Mutex::new(tools)), answers, endless: false, cancelled: Arc::default() }
+    }
+
+    pub(crate) fn answering(
+        mut self,
+        answers: impl Fn(&str, &JsonObject) -> Option<CallToolResult> + Send + Sync + 'static,
+    ) -> Self {
+        self.answers = Arc::new(answers);
+        self
+    }
+
+    /// The server as one to connect to.
+    pub(crate) fn remote(&self) -> RemoteServer {
+        let this = self.clone();
+        let open = move || {
+            let this = this.clone();
+            async move { io::Result::Ok(this.open()) }
+        };
+        RemoteServer::streams("far", open).limits(|limits| {
+            limits.connect = Duration::from_secs(5);
+            limits.call = Duration::from_millis(500);
+        })
+    }
+
+    fn open(self) -> (ReadHalf<DuplexStream>, WriteHalf<DuplexStream>) {
+        let (near, far) = duplex(1 << 20);
+        tokio::spawn(async move {
+            if let Ok(running) = self.serve(far).await {
+                let _ = running.waiting().await;
+            }
+        });
+        split(near)
+    }
+
+    pub(crate) async fn connect(&self) -> RemoteTools {
+        self.remote().connect().await.expect("a connection")
+    }
+}
+
+impl ServerHandler for Stranger {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build())
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let mut list = ListToolsResult::with_all_items(self.tools.lock().unwrap().clone());
+        list.next_cursor = self.endless.then(|| "more".to_owned());
+        Ok(list)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        match (self.answers)(&request.name, &request.arguments.unwrap_or_default()) {
+            Some(result) => Ok(result.into()),
+            None => {
+                context.ct.cancelled().await;
+                Err(ErrorData::internal_error("cancelled", None))
+            }
+        }
+    }
+
+    async fn on_cancelled(&self, _: CancelledNotificationParam, _: NotificationContext<RoleServer>) {
+        *self.cancelled.lock().unwrap() += 1;
+    }
+}
+
+/// A tool of a stranger that takes anything.
+pub(crate) fn tool(name: &str) -> Tool {
+    Tool::new(name.to_owned(), format!("Does {name}."), object(json!({ "type": "object" })))
+}
+
+/// A tool of a stranger with a schema.
+pub(crate) fn tool_of(name: &str, schema: Value) -> Tool {
+    Tool::new(name.to_owned(), format!("Does {name}."), object(schema))
+}
+
+/// Waits for something that takes some time.
+pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..500 {
+        if holds() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{what}: not within 5 s");
+}

@@ -1,0 +1,9 @@
+//! MCP, both ways, in one process.
+
+mod hostile;
+mod http;
+mod kit;
+mod nonsense;
+mod real;
+mod serving;
+mod stateless;

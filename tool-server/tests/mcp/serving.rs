@@ -1,0 +1,273 @@
+//! A toolset as a server, for clients of revisions with sessions.
+
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
+
+use rmcp::model::{ElicitResult, ElicitationAction, PaginatedRequestParams};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tool_runtime::{
+    Agent, Context, Failure, Image, Text, Toolset, Verdict, tool, toolset,
+    toolset::{Proposal, Verdict as Judged},
+};
+use tool_server::mcp::McpServer;
+
+use crate::kit::{Person, client, params, text, until};
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Sum {
+    sum: i64,
+}
+
+/// Adds two numbers.
+#[tool(effect = read_only, title = "Add")]
+fn add(
+    /** The first. */
+    a: i64,
+    /** The second. */
+    b: i64,
+) -> Sum {
+    Sum { sum: a + b }
+}
+
+/// Counts letters.
+#[tool(effect = read_only, idempotent)]
+fn count(
+    /** The text. */
+    text: String,
+) -> usize {
+    text.len()
+}
+
+/// Draws.
+#[tool(effect = read_only)]
+fn draw() -> Image {
+    Image { media_type: "image/png".to_owned(), data: "aGk=".to_owned() }
+}
+
+/// Panics.
+#[tool(effect = read_only)]
+fn break_down() -> Text {
+    panic!("secret detail")
+}
+
+static DELETED: AtomicUsize = AtomicUsize::new(0);
+
+/// Deletes a record.
+#[tool(effect = destructive, approval = always, challenge = "Delete {name}?")]
+fn delete(
+    /** Which. */
+    name: String,
+) -> String {
+    DELETED.fetch_add(1, Ordering::SeqCst);
+    format!("{name} is gone")
+}
+
+/// Reports.
+#[tool(effect = read_only)]
+async fn report(#[context] cx: &Context) -> Text {
+    for done in [1.0, 1.0, 0.5, 2.0] {
+        cx.progress(done, Some(3.0), "on");
+    }
+    cx.preliminary(json!({ "half": true }));
+    Text("done".to_owned())
+}
+
+static DROPPED: AtomicUsize = AtomicUsize::new(0);
+
+struct Guard;
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        DROPPED.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Waits for ever.
+#[tool(effect = read_only)]
+async fn wait() -> Text {
+    let _guard = Guard;
+    std::future::pending().await
+}
+
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Size {
+    size: i64,
+}
+
+/// Asks.
+#[tool(effect = read_only)]
+async fn ask(#[context] cx: &Context) -> Result<String, Failure> {
+    let Size { size } = cx.ask("Which size?").await?;
+    Ok(format!("size {size}"))
+}
+
+/// Asks the user.
+#[tool(external, output = Size)]
+struct Measure {
+    /// What.
+    what: String,
+}
+
+/// Books seats.
+#[tool]
+fn book(
+    /// How many.
+    #[dynamic(validate = seats)]
+    seats: u8,
+) -> String {
+    format!("{seats} booked")
+}
+
+fn seats(value: Option<u8>, _: BookSeats<'_>) -> Verdict<u8> {
+    match value {
+        Some(seats) if seats < 3 => Verdict::accept(seats),
+        _ => Verdict::reject("2 are left").allowed([1, 2]),
+    }
+}
+
+fn tools() -> Toolset {
+    toolset!(add, count, draw, break_down, delete, report, wait, ask, Measure, book)
+}
+
+fn accept(content: serde_json::Value) -> ElicitResult {
+    ElicitResult::new(ElicitationAction::Accept).with_content(content)
+}
+
+#[tokio::test]
+async fn tools_are_listed_page_by_page_with_what_they_are() {
+    let server = McpServer::new(tools()).page(3);
+    let client = client(&server, Person::new(None), false).await;
+    let all = client.list_all_tools().await.unwrap();
+    let names: Vec<&str> = all.iter().map(|tool| &*tool.name).collect();
+    assert_eq!(names, tools().names().collect::<Vec<_>>());
+    let add = &all[0];
+    assert_eq!(add.title.as_deref(), Some("Add"));
+    let hints = add.annotations.as_ref().unwrap();
+    assert_eq!((hints.read_only_hint, hints.destructive_hint), (Some(true), Some(false)));
+    let output = serde_json::to_string(add.output_schema.as_ref().unwrap()).unwrap();
+    assert!(output.contains(r#""sum":{"type":"integer""#) && output.contains(r#""type":"object""#), "{output}");
+    assert!(all[1].output_schema.is_none(), "before 2026-07-28 an output is an object");
+    assert_eq!(all[4].annotations.as_ref().unwrap().destructive_hint, Some(true));
+    let mut wrong = PaginatedRequestParams::default();
+    wrong.cursor = Some("nowhere".to_owned());
+    assert!(client.list_tools(Some(wrong)).await.is_err());
+}
+
+#[tokio::test]
+async fn a_call_gives_what_a_model_would_read() {
+    let client = client(&McpServer::new(tools()), Person::new(None), false).await;
+    let sum = client.call_tool(params("add", json!({ "a": 2, "b": 3 }))).await.unwrap();
+    assert_eq!((text(&sum).as_str(), sum.structured_content), (r#"{"sum":5}"#, Some(json!({ "sum": 5 }))));
+    let count = client.call_tool(params("count", json!({ "text": "four" }))).await.unwrap();
+    assert_eq!((text(&count).as_str(), count.structured_content), ("4", None));
+    let image = client.call_tool(params("draw", json!({}))).await.unwrap();
+    assert!(image.content[0].as_image().is_some_and(|image| image.mime_type == "image/png"));
+    let broken = client.call_tool(params("break_down", json!({}))).await.unwrap();
+    assert_eq!((broken.is_error, text(&broken).contains("secret")), (Some(true), false));
+    let unknown = client.call_tool(params("ad", json!({}))).await.unwrap_err().to_string();
+    assert!(unknown.contains("-32602"), "{unknown}");
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_arguments_is_structured() {
+    let client = client(&McpServer::new(tools()), Person::new(None), false).await;
+    let refused = client.call_tool(params("draw", json!({ "x": 1 }))).await.unwrap();
+    assert_eq!(refused.is_error, Some(true));
+    let refused = client.call_tool(params("book", json!({ "seats": 9 }))).await.unwrap();
+    let feedback = refused.structured_content.unwrap();
+    assert_eq!(feedback["validationResults"]["seats"]["allowedValues"], json!([1, 2]), "{feedback}");
+    // Where an output schema was told, structured content has to fit it; then the text has the feedback.
+    let refused = client.call_tool(params("add", json!({ "a": "x" }))).await.unwrap();
+    assert!(refused.structured_content.is_none() && text(&refused).contains("validationResults"));
+    assert_eq!(refused.meta.unwrap()["tool-runtime/feedback"]["ok"], false);
+}
+
+#[tokio::test]
+async fn an_approval_is_asked_for_and_nothing_else_will_do() {
+    let server = McpServer::new(tools());
+    let call = || params("delete", json!({ "name": "a\u{1b}[2J" }));
+    let before = DELETED.load(Ordering::SeqCst);
+    let answers: [fn(&str) -> ElicitResult; 5] = [
+        |_| accept(json!({ "decision": "deny", "reason": "mine" })),
+        |_| accept(json!({})),
+        |_| accept(json!({ "decision": "APPROVE" })),
+        |_| ElicitResult::new(ElicitationAction::Decline),
+        |_| ElicitResult::new(ElicitationAction::Cancel),
+    ];
+    for answer in answers {
+        let result = client(&server, Person::new(Some(answer)), false).await.call_tool(call()).await.unwrap();
+        assert_eq!((result.is_error, text(&result).contains("did not run")), (Some(true), true), "{result:?}");
+    }
+    let silent = client(&server, Person::new(None), false).await.call_tool(call()).await.unwrap();
+    assert!(text(&silent).contains("supports no elicitation"), "{silent:?}");
+    assert_eq!(DELETED.load(Ordering::SeqCst), before);
+    let person = Person::new(Some(|_| accept(json!({ "decision": "approve" }))));
+    let result = client(&server, person.clone(), false).await.call_tool(call()).await.unwrap();
+    assert_eq!((result.is_error, DELETED.load(Ordering::SeqCst)), (Some(false), before + 1));
+    let asked = person.heard();
+    assert!(asked[0].starts_with("Delete ") && !asked[0].contains('\u{1b}'), "{asked:?}");
+}
+
+#[tokio::test]
+async fn questions_and_external_calls_are_forms() {
+    let person = Person::new(Some(|_| accept(json!({ "size": 7 }))));
+    let client = client(&McpServer::new(tools()), person, false).await;
+    assert_eq!(text(&client.call_tool(params("ask", json!({}))).await.unwrap()), "size 7");
+    let measured = client.call_tool(params("Measure", json!({ "what": "it" }))).await;
+    let measured = match measured {
+        Ok(measured) => measured,
+        Err(_) => client.call_tool(params("measure", json!({ "what": "it" }))).await.unwrap(),
+    };
+    assert_eq!(measured.structured_content, Some(json!({ "size": 7 })));
+}
+
+#[tokio::test]
+async fn progress_grows_and_comes_before_the_result() {
+    let person = Person::new(None);
+    let client = client(&McpServer::new(tools()), person.clone(), false).await;
+    client.call_tool(params("report", json!({}))).await.unwrap();
+    until("all of it is heard", || person.heard().len() == 5).await;
+    let done: Vec<f64> = person.heard().iter().map(|line| line.split(' ').next().unwrap().parse().unwrap()).collect();
+    assert!(done.windows(2).all(|pair| pair[0] < pair[1]), "{done:?}");
+    assert!(person.heard()[4].contains(r#"{"half":true}"#));
+}
+
+#[tokio::test]
+async fn cancelling_drops_the_work() {
+    let client = client(&McpServer::new(tools()), Person::new(None), false).await;
+    let call = client.call_tool(params("wait", json!({})));
+    let _ = tokio::time::timeout(Duration::from_millis(200), call).await;
+    until("the future is dropped", || DROPPED.load(Ordering::SeqCst) == 1).await;
+    assert!(client.call_tool(params("add", json!({ "a": 1, "b": 1 }))).await.is_ok(), "the connection goes on");
+}
+
+#[tokio::test]
+async fn other_tools_are_told_of() {
+    let server = McpServer::new(tools());
+    let person = Person::new(None);
+    let client = client(&server, person.clone(), false).await;
+    client.list_all_tools().await.unwrap();
+    until("the client is known", || {
+        server.replace(toolset!(add));
+        person.heard().contains(&"list changed".to_owned())
+    })
+    .await;
+    assert_eq!(client.list_all_tools().await.unwrap().len(), 1);
+    assert!(client.call_tool(params("count", json!({ "text": "x" }))).await.is_err());
+}
+
+#[tokio::test]
+async fn policies_of_the_agent_hold() {
+    let only_small = |call: &Proposal<'_>| {
+        if call.arguments.contains("13") { Judged::deny("not that") } else { Judged::Allow }
+    };
+    let server = McpServer::of(Agent::without_model(tools()).policy(only_small));
+    let client = client(&server, Person::new(None), false).await;
+    assert!(client.call_tool(params("add", json!({ "a": 1, "b": 1 }))).await.unwrap().is_error == Some(false));
+    let denied = client.call_tool(params("add", json!({ "a": 13, "b": 1 }))).await.unwrap();
+    assert_eq!((denied.is_error, text(&denied).contains("not that")), (Some(true), true));
+}

@@ -1,0 +1,176 @@
+//! A toolset as a server of the revision without sessions: unfinished calls are in the client's hands.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ElicitResult, InputRequiredResult, InputResponses, ServerNotification,
+    SubscriptionFilter,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tool_runtime::{Context, Failure, Toolset, tool, toolset};
+use tool_server::mcp::McpServer;
+
+use crate::kit::{Client, Person, client, params, text};
+
+static SENT: AtomicUsize = AtomicUsize::new(0);
+
+/// Sends money.
+#[tool(effect = destructive, approval = always)]
+fn send_money(
+    /** How much. */
+    amount: u32,
+) -> String {
+    SENT.fetch_add(1, Ordering::SeqCst);
+    format!("{amount} sent")
+}
+
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct UserName {
+    name: String,
+}
+
+/// Greets in two steps.
+#[tool(effect = read_only)]
+async fn greet(#[context] cx: &Context) -> Result<String, Failure> {
+    let UserName { name } = cx.ask("Who?").await?;
+    cx.request_approval(format!("Greet {name}?")).await?;
+    Ok(format!("Hello, {name}!"))
+}
+
+/// Adds up.
+#[tool(effect = read_only)]
+fn add_up(
+    /** The numbers. */
+    numbers: Vec<i64>,
+) -> i64 {
+    numbers.iter().sum()
+}
+
+fn tools() -> Toolset {
+    toolset!(send_money, greet, add_up)
+}
+
+async fn modern(server: &McpServer) -> Client {
+    let person: fn(&str) -> ElicitResult = |_| unreachable!("in this revision a server asks by its result");
+    client(server, Person::new(Some(person)), true).await
+}
+
+fn asked(response: CallToolResponse) -> InputRequiredResult {
+    match response {
+        CallToolResponse::InputRequired(asked) => asked,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn done(response: CallToolResponse) -> (bool, String) {
+    match response {
+        CallToolResponse::Complete(result) => (result.is_error == Some(true), text(&result)),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn again(call: CallToolRequestParams, asked: &InputRequiredResult, content: &Value) -> CallToolRequestParams {
+    let key = asked.input_requests.as_ref().unwrap().keys().next().unwrap().clone();
+    let mut call = call;
+    call.request_state = asked.request_state.clone();
+    call.input_responses = Some(InputResponses::from([(key, json!({ "action": "accept", "content": content }))]));
+    call
+}
+
+#[tokio::test]
+async fn an_approval_comes_back_with_the_sealed_call_and_counts_once() {
+    let server = McpServer::new(tools());
+    let client = modern(&server).await;
+    let call = || params("send_money", json!({ "amount": 5 }));
+    let first = asked(client.call_tool_once(call()).await.unwrap());
+    assert_eq!(SENT.load(Ordering::SeqCst), 0);
+    let retry = again(call(), &first, &json!({ "decision": "approve" }));
+    assert_eq!(done(client.call_tool_once(retry.clone()).await.unwrap()), (false, "5 sent".to_owned()));
+    // The same again, from this client and from others.
+    let other = modern(&server).await;
+    for client in [&client, &other] {
+        let refused = client.call_tool_once(retry.clone()).await.unwrap_err().to_string();
+        assert!(refused.contains("-32602") && refused.contains("opened before"), "{refused}");
+    }
+    assert_eq!(SENT.load(Ordering::SeqCst), 1);
+
+    // Fifty at once: one effect.
+    let second = asked(client.call_tool_once(call()).await.unwrap());
+    let retry = again(call(), &second, &json!({ "decision": "approve" }));
+    let all = (0..50).map(|_| client.call_tool_once(retry.clone()));
+    let results = futures_util::future::join_all(all).await;
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
+    assert_eq!(SENT.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_state_is_good_for_its_call_its_server_and_unchanged_only() {
+    let server = McpServer::new(tools());
+    let client = modern(&server).await;
+    let call = || params("send_money", json!({ "amount": 7 }));
+    let approve = json!({ "decision": "approve" });
+    let sealed = asked(client.call_tool_once(call()).await.unwrap());
+    let state = sealed.request_state.clone().unwrap();
+    let mut tampered = again(call(), &sealed, &approve);
+    tampered.request_state = Some(format!("{}A", &state[..state.len() - 1]));
+    let dearer = again(params("send_money", json!({ "amount": 7_000_000 })), &sealed, &approve);
+    let foreign = again(call(), &sealed, &approve);
+    let elsewhere = modern(&McpServer::new(tools())).await;
+    assert!(client.call_tool_once(tampered).await.is_err());
+    assert!(elsewhere.call_tool_once(foreign).await.is_err(), "another process has another key");
+    let refused = client.call_tool_once(dearer).await.unwrap_err().to_string();
+    assert!(refused.contains("another call"), "{refused}");
+}
+
+#[tokio::test]
+async fn who_denies_or_says_nothing_clear_is_understood() {
+    let client = modern(&McpServer::new(tools())).await;
+    let call = || params("send_money", json!({ "amount": 9 }));
+    let first = asked(client.call_tool_once(call()).await.unwrap());
+    // Nonsense is asked again, with a new state; a denial ends it.
+    let second = asked(client.call_tool_once(again(call(), &first, &json!({ "decision": "yes" }))).await.unwrap());
+    assert_ne!(first.request_state, second.request_state);
+    let message = serde_json::to_string(&second.input_requests).unwrap();
+    assert!(message.contains("Not accepted"), "{message}");
+    let (is_error, text) = done(
+        client.call_tool_once(again(call(), &second, &json!({ "decision": "deny", "reason": "no" }))).await.unwrap(),
+    );
+    assert!(is_error && text.contains("did not run: no"), "{text}");
+}
+
+#[tokio::test]
+async fn a_call_goes_on_where_it_asked() {
+    let client = modern(&McpServer::new(tools())).await;
+    let call = || params("greet", json!({}));
+    let who = asked(client.call_tool_once(call()).await.unwrap());
+    assert!(who.input_requests.as_ref().unwrap().contains_key("user_name"));
+    // An answer of another type is asked for again.
+    let who = asked(client.call_tool_once(again(call(), &who, &json!({ "name": 5 }))).await.unwrap());
+    let may = asked(client.call_tool_once(again(call(), &who, &json!({ "name": "Ada" }))).await.unwrap());
+    let greeted = client.call_tool_once(again(call(), &may, &json!({ "decision": "approve" }))).await.unwrap();
+    assert_eq!(done(greeted), (false, "Hello, Ada!".to_owned()));
+}
+
+#[tokio::test]
+async fn who_listens_hears_of_other_tools() {
+    let server = McpServer::new(tools());
+    let client = modern(&server).await;
+    let mut filter = SubscriptionFilter::default();
+    filter.tools_list_changed = Some(true);
+    let mut subscription = client.peer().listen(filter).await.unwrap();
+    server.replace(toolset!(add_up));
+    let told = subscription.next().await.unwrap().unwrap();
+    assert!(matches!(told, ServerNotification::ToolListChangedNotification(_)));
+    assert_eq!(client.list_all_tools().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn outputs_need_not_be_objects() {
+    let client = modern(&McpServer::new(tools())).await;
+    let tools = client.list_all_tools().await.unwrap();
+    assert_eq!(tools[2].output_schema.as_ref().unwrap()["type"], "integer");
+    let sum = client.call_tool(params("add_up", json!({ "numbers": [1, 2] }))).await.unwrap();
+    assert_eq!(sum.structured_content, Some(json!(3)));
+}
