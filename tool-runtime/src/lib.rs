@@ -78,6 +78,7 @@ pub mod __private {
     pub use crate::tool::expansion::{
         Json, Name, NoJson, NoName, Shared, Unshared, again, asks, assert_first, assert_unique, constant, outside,
     };
+    pub use crate::tool::fitting::{Asked, CallContext, NoPredicate, Predicate, When, context};
     pub use crate::tool::*;
     pub use crate::toolset::{CallOf, Calls, Held, Toolset, not_available};
     #[cfg(feature = "collect")]

@@ -8,15 +8,14 @@ use syn::{
     Attribute, Expr, Ident, ItemImpl, Path, Token, Type, bracketed,
     ext::IdentExt,
     parse::{Parse, ParseStream},
-    punctuated::Punctuated,
     spanned::Spanned as _,
 };
 
 use super::hidden;
 use crate::{
-    diag::text,
+    diag::{Errors, text},
     model::{pascal, runtime},
-    syntax::{dynamic::last, item::ToolFn},
+    syntax::{dynamic::last, grammar::skip, item::ToolFn},
 };
 
 /// The input of `toolset!`, after the crate that the macro was found in: `[$crate] state; tool, …`.
@@ -35,14 +34,58 @@ impl Parse for List {
         let state = if fork.parse::<Expr>().is_ok() && fork.peek(Token![;]) {
             let state = input.parse()?;
             input.parse::<Token![;]>()?;
-            Some(state)
+            match &state {
+                Expr::Assign(wrong) => return Err(syn::Error::new_spanned(&wrong.left, text::TOOLSET_STATE)),
+                Expr::Reference(wrong) => return Err(syn::Error::new_spanned(wrong, text::TOOLSET_REFERENCE)),
+                _ => Some(state),
+            }
         } else {
             None
         };
-        let tools = Punctuated::<Path, Token![,]>::parse_terminated(input)
-            .map_err(|error| syn::Error::new(error.span(), text::TOOLSET))?;
-        Ok(Self { krate, state, tools: tools.into_iter().collect() })
+        let mut errors = Errors::default();
+        let mut tools = Vec::new();
+        while !input.is_empty() {
+            match member(input) {
+                Ok(tool) => tools.push(tool),
+                Err(error) => {
+                    errors.push(error);
+                    skip(input)?;
+                }
+            }
+            let _: Option<Token![,]> = input.parse()?;
+        }
+        errors.into_result()?;
+        Ok(Self { krate, state, tools })
     }
+}
+
+/// One tool; what stands in its place says what was meant.
+fn member(input: ParseStream<'_>) -> syn::Result<Path> {
+    let ends = |input: ParseStream<'_>| input.is_empty() || input.peek(Token![,]);
+    let fork = input.fork();
+    if fork.parse::<Path>().is_ok() {
+        if ends(&fork) {
+            let path: Path = input.parse()?;
+            return if is_method(&path) { Err(syn::Error::new_spanned(path, text::TOOLSET_METHOD)) } else { Ok(path) };
+        }
+        if fork.peek(Ident::peek_any) || fork.peek(Token![;]) {
+            return Err(syn::Error::new(fork.span(), text::TOOLSET));
+        }
+    }
+    match input.fork().parse::<Expr>() {
+        Ok(Expr::Lit(literal)) => Err(syn::Error::new_spanned(literal, text::TOOLSET)),
+        Ok(other) => Err(syn::Error::new_spanned(other, text::TOOLSET_STATE)),
+        Err(_) => Err(syn::Error::new(input.span(), text::TOOLSET)),
+    }
+}
+
+/// Whether `path` is written like that of a method: `Shop::look`.
+fn is_method(path: &Path) -> bool {
+    let starts = |index: usize, is: fn(&char) -> bool| {
+        path.segments[index].ident.unraw().to_string().chars().next().is_some_and(|first| is(&first))
+    };
+    let count = path.segments.len();
+    count > 1 && starts(count - 2, |first| first.is_uppercase()) && starts(count - 1, |first| first.is_lowercase())
 }
 
 /// The set of the listed tools.
