@@ -5,6 +5,7 @@ mod dynamic;
 mod json;
 pub(crate) mod limits;
 pub(crate) mod output;
+mod strict;
 
 use std::collections::HashSet;
 
@@ -34,6 +35,7 @@ pub(crate) fn check(tool: &Tool, errors: &mut Errors) {
     touches(tool, errors);
     challenge(tool, errors);
     versions(tool, errors);
+    strict::check(tool, errors);
     dynamic::check(tool, errors);
     for arg in tool.args() {
         limits::check(arg, errors);

@@ -97,6 +97,9 @@ pub(crate) const SERDE_DEFAULT: &str =
     "a tool reads its fields itself, and does not ask serde: write `#[arg(default)]`";
 pub(crate) const SCHEMARS_LIMIT: &str =
     "what only schemars is told is not enforced: write `#[arg(range(1..=50))]`, or `length`, `pattern`, `format`";
+pub(crate) const STRICT_MAP: &str = "with `strict`, providers take no objects with any keys: write a list of entries, such as `Vec<Entry>`, or leave out `strict`";
+pub(crate) const STRICT_ANY: &str =
+    "with `strict`, providers take no values of any kind: write the type that is meant, or leave out `strict`";
 pub(crate) const SECRET_WITH: &str =
     "a secret is given by the application, so the model's side has no say in it: only `rename` goes with `secret`";
 pub(crate) const RANGE: &str = "expected a range, such as `range(1..=50)`, `range(0.0..)` or `range(..100)`";

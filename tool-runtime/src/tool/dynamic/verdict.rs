@@ -71,9 +71,8 @@ impl<T> Verdict<T> {
     }
 
     /// Says which values are allowed, and no others; none at all if it is empty. Takes the place of what was suggested.
-    pub fn allowed<V>(mut self, values: impl IntoIterator<Item = V>) -> Self
+    pub fn allowed(mut self, values: impl IntoIterator<Item: Choice<T>>) -> Self
     where
-        V: Choice<T>,
         T: Serialize,
     {
         self.report().choices = Choices::Allowed(json(values));
@@ -81,9 +80,8 @@ impl<T> Verdict<T> {
     }
 
     /// Suggests some of the values that are allowed; if there are any. Takes the place of what was allowed.
-    pub fn suggested<V>(mut self, values: impl IntoIterator<Item = V>) -> Self
+    pub fn suggested(mut self, values: impl IntoIterator<Item: Choice<T>>) -> Self
     where
-        V: Choice<T>,
         T: Serialize,
     {
         let values: Vec<Value> = json(values);
@@ -135,7 +133,7 @@ pub trait Choice<T>: Borrow<T> {}
 #[diagnostic::do_not_recommend]
 impl<T, V: Borrow<T>> Choice<T> for V {}
 
-fn json<T: Serialize, V: Borrow<T>>(values: impl IntoIterator<Item = V>) -> Vec<Value> {
+fn json<T: Serialize>(values: impl IntoIterator<Item: Borrow<T>>) -> Vec<Value> {
     values.into_iter().filter_map(|value| serde_json::to_value(value.borrow()).ok()).collect()
 }
 
