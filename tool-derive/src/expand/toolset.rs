@@ -66,7 +66,10 @@ fn member(input: ParseStream<'_>) -> syn::Result<Path> {
     if fork.parse::<Path>().is_ok() {
         if ends(&fork) {
             let path: Path = input.parse()?;
-            return if is_method(&path) { Err(syn::Error::new_spanned(path, text::TOOLSET_METHOD)) } else { Ok(path) };
+            return match as_method(&path) {
+                Some(marker) => Err(syn::Error::new_spanned(path, text::toolset_method(&marker))),
+                None => Ok(path),
+            };
         }
         if fork.peek(Ident::peek_any) || fork.peek(Token![;]) {
             return Err(syn::Error::new(fork.span(), text::TOOLSET));
@@ -79,13 +82,12 @@ fn member(input: ParseStream<'_>) -> syn::Result<Path> {
     }
 }
 
-/// Whether `path` is written like that of a method: `Shop::look`.
-fn is_method(path: &Path) -> bool {
-    let starts = |index: usize, is: fn(&char) -> bool| {
-        path.segments[index].ident.unraw().to_string().chars().next().is_some_and(|first| is(&first))
-    };
-    let count = path.segments.len();
-    count > 1 && starts(count - 2, |first| first.is_uppercase()) && starts(count - 1, |first| first.is_lowercase())
+/// What the tool of a method is called, where `path` is written like that of one: `ShopLook` for `Shop::look`.
+fn as_method(path: &Path) -> Option<String> {
+    let mut words = path.segments.iter().rev().map(|segment| segment.ident.unraw().to_string());
+    let (method, owner) = (words.next()?, words.next()?);
+    let is_method = owner.starts_with(char::is_uppercase) && method.starts_with(char::is_lowercase);
+    is_method.then(|| format!("{owner}{}", pascal(&method)))
 }
 
 /// The set of the listed tools.

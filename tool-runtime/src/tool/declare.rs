@@ -7,7 +7,7 @@ use super::{Context, Def, Part, Refused, Start, Started, Values};
     message = "`{Self}` is not a tool",
     label = "not declared with `#[tool]`",
     note = "put `#[tool]` on the function or struct",
-    note = "methods that are tools come with a value of their type: `value.toolset()`"
+    note = "a method that is a tool is called after its type too: `ShopSearch` for `Shop::search`"
 )]
 pub trait Tool {
     /// The parameters that the model gives, as a struct.
@@ -54,7 +54,7 @@ pub fn start<'a, T: Free>(text: &str, cx: &'a Context) -> Result<Started<'a>, Re
     message = "`{Self}` is not a tool",
     label = "not declared with `#[tool]`",
     note = "put `#[tool]` on the function or struct",
-    note = "methods that are tools come with a value of their type: put `value.toolset()` and this set together with `merge`"
+    note = "a method that is a tool is called after its type too: `ShopSearch` for `Shop::search`; or take `value.toolset()`, and `merge`"
 )]
 pub trait Bind<S: 'static>: Tool {
     /// The tool for that state.

@@ -120,7 +120,6 @@ pub(crate) const CHALLENGE: &str = "a place in the challenge ends with `}`, such
 pub(crate) const TEXT_ALONE: &str = "a description is a doc comment above the item, or `description = \"…\"`";
 pub(crate) const TOOLSET_STATE: &str = "expected the name of a tool; state comes first and ends with `;`, as in `toolset!(state; tool, …)`, and sets are put together with `merge`";
 pub(crate) const TOOLSET_REFERENCE: &str = "a toolset keeps its state: give it the value, or an `Arc` of it";
-pub(crate) const TOOLSET_METHOD: &str = "methods that are tools come with the value of their type: put `value.toolset()` and this set together with `merge`";
 pub(crate) const KEY: &str = "expected an option, such as `name = \"search\"`";
 pub(crate) const COMMA: &str = "expected `,`";
 pub(crate) const TOOLSET: &str = "expected `toolset!(state; tool, …)` or `toolset!(tool, …)`";

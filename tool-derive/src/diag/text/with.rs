@@ -63,6 +63,10 @@ pub(crate) fn external_run(key: &str) -> String {
     format!("an external tool does not run here, so `{key}` means nothing to it: leave it out")
 }
 
+pub(crate) fn toolset_method(marker: &str) -> String {
+    format!("a method that is a tool goes by the name of its type and its own: write `{marker}`")
+}
+
 pub(crate) fn unknown_attribute(word: &str, ours: &str) -> String {
     format!("unknown attribute `{word}` on a parameter; did you mean `{ours}`?")
 }
