@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::{Visibility, Writer, said::pieces};
 use crate::protocol::ag_ui::event::Event;
 use crate::protocol::ag_ui::message::Content;
@@ -29,6 +31,8 @@ pub(super) struct Line {
     is_external: bool,
     /// Whether the client was told to.
     pub(super) is_handed_out: bool,
+    /// What the client was shown of its progress, where that is much.
+    pub(super) activity: Option<Value>,
     stage: LineStage,
 }
 
@@ -187,7 +191,7 @@ impl Writer {
     pub(super) fn answer(&mut self, id: &CallId, content: &Content, out: &mut Vec<u8>) {
         if let Some(line) = self.index.get(id).and_then(|at| self.lines.get_mut(*at)) {
             end(line, out);
-            line.stage = LineStage::Answered;
+            (line.stage, line.activity) = (LineStage::Answered, None);
         }
         let message_id = self.mint();
         Event::ToolCallResult { message_id: &message_id, tool_call_id: id.as_str(), content, role: None }.write(out);
@@ -208,6 +212,7 @@ impl Writer {
             visibility: spec.map_or(Visibility::Shown, |spec| (self.visible)(spec)),
             is_external: spec.is_some_and(|spec| spec.traits.external),
             is_handed_out: false,
+            activity: None,
             stage: LineStage::Untold,
         }
     }
