@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tool_runtime::{
     Agent, ToolSpec,
+    protocol::ui_stream::Settings,
     run::OnPrompt,
     sealed::{Keyring, NonceStore},
     store::MemoryStore,
@@ -24,7 +25,7 @@ use tool_runtime::{
 use tower_http::cors::CorsLayer;
 
 use crate::ag_ui::{self, AgUi};
-use crate::host::{ApiError, Authenticate, DEFAULT_FEED, Everybody, FeedLimits, Handle, Registry, Seals, Shared};
+use crate::host::{ApiError, Authenticate, DEFAULT_FEED, Everybody, FeedLimits, Handle, Registry, Seals, Shared, UiSettings};
 
 /// How many bytes a request may have, unless [`Server::body_limit`] says otherwise.
 pub const DEFAULT_BODY_LIMIT: usize = 4 * 1024 * 1024;
@@ -43,6 +44,7 @@ pub struct Server {
     registry: Arc<Registry>,
     seals: Option<Seals>,
     grace: Duration,
+    ui: UiSettings,
 }
 
 impl Server {
@@ -63,6 +65,7 @@ impl Server {
             registry: Arc::default(),
             seals: None,
             grace: DEFAULT_GRACE,
+            ui: Arc::new(|settings| settings),
         }
     }
 
@@ -78,9 +81,33 @@ impl Server {
         self
     }
 
-    /// Sets how many bytes of an answer are kept for who reads it late or slowly.
+    /// Sets how many bytes of an answer are kept for who reads it late or slowly. Who is further behind is cut off.
     pub fn replay_limit(mut self, bytes: usize) -> Self {
         self.feed.bytes = bytes;
+        self
+    }
+
+    /// Sets how many bytes of all answers together are kept like this: each has an equal share, but 64 KiB in any case.
+    pub fn replay_total(mut self, bytes: usize) -> Self {
+        self.feed.total = bytes;
+        self
+    }
+
+    /// Changes what the AI SDK's streams are like: for example whether the model's reasoning is in them.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
+    /// use tool_server::Server;
+    ///
+    /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")]));
+    /// let server = Server::new(agent).ui(|mut settings| {
+    ///     settings.reasoning = false;
+    ///     settings
+    /// });
+    /// # let _ = server;
+    /// ```
+    pub fn ui(mut self, change: impl Fn(Settings) -> Settings + Send + Sync + 'static) -> Self {
+        self.ui = Arc::new(change);
         self
     }
 
@@ -173,7 +200,9 @@ impl Server {
             registry: self.registry,
             seals: self.seals,
             limits: self.feed,
+            feeds: Arc::default(),
             body_limit: self.body_limit,
+            ui: self.ui,
         });
         let router = Router::new()
             .merge(crate::ui::routes())

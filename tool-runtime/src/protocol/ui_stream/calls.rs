@@ -84,8 +84,7 @@ impl UiStream {
         let Some(at) = self.find(&call.id) else { return };
         let is_inside = matches!(open.kind, ObligationKind::Inner { .. });
         match &open.innermost().kind {
-            // A client executes the calls that it is told of, and not what goes on inside of them.
-            ObligationKind::External if is_inside => {}
+            ObligationKind::External if is_inside => self.handed_out(open, out),
             ObligationKind::External => self.available(at, call, out),
             ObligationKind::Answer { question } if question.schema.is_some() => {
                 let id = approval_id(&self.run, open);
@@ -254,7 +253,12 @@ impl UiStream {
 
     /// Ends the calls whose arguments never became complete.
     pub(super) fn give_up(&mut self, error_text: &str, out: &mut Vec<u8>) {
-        for at in 0..self.calls.len() {
+        self.give_up_from(0, error_text, out);
+    }
+
+    /// The same for those from `first` on.
+    pub(super) fn give_up_from(&mut self, first: usize, error_text: &str, out: &mut Vec<u8>) {
+        for at in first..self.calls.len() {
             if self.calls[at].is_streaming() && self.calls[at].finish() {
                 self.input_error(at, None, error_text, out);
             }

@@ -44,6 +44,9 @@ pub struct Settings {
     /// Whether what people see while a tool works ([`Traits::ui`](crate::tool::Traits::ui)) is sent with its calls.
     /// Clients before 6.0.231 and 7.0.32 give answers up that have it.
     pub tool_metadata: bool,
+    /// Whether small pieces of texts and arguments wait a moment for more. Clients read all they have of a message again with
+    /// each piece of arguments, so as many pieces as a model makes cost them the square of the whole.
+    pub coalesce: bool,
 }
 
 impl Settings {
@@ -56,6 +59,7 @@ impl Settings {
             tool_errors: Errors::Told,
             failures: Errors::Masked,
             tool_metadata: false,
+            coalesce: true,
         }
     }
 

@@ -4,6 +4,7 @@ mod call;
 mod finish;
 mod interrupt;
 mod progress;
+mod provided;
 mod said;
 
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
@@ -229,6 +230,8 @@ impl Wire for Writer {
             Told::CallAccepted(call) | Told::CallStarted(call) => self.complete(&call.id, out),
             Told::CallOpened { call, obligation } => self.opened(call, obligation, out),
             Told::CallProgress(progress) => self.progress(progress, out),
+            Told::Provided(part) => self.provided(part, out),
+            Told::Prompted(said) if said.steers => self.steered(said, out),
             Told::CallFinished { call, result, .. } => self.finished(call, result, out),
             _ => {}
         }
