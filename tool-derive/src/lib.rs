@@ -8,6 +8,7 @@ mod entry;
 mod expand;
 mod graph;
 mod model;
+mod show;
 mod syntax;
 
 use proc_macro::TokenStream;
