@@ -36,7 +36,7 @@ async fn look(id: u32, #[state] database: &Database) { database.$0 }
 use tool_runtime::tool;
 /// Shouts.
 #[tool]
-fn shout(#[arg(length(1..=)] text: String) -> String { text.$0 }
+fn shout(#[arg(length(1..=))] text: String) -> String { text.$0 }
 
 //# half-an-attribute: completes to_uppercase
 use tool_runtime::tool;

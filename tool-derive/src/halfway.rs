@@ -36,7 +36,7 @@ fn declared(code: &str) -> Vec<Declared> {
 
 fn ours(mut item: Vec<TokenTree>) -> Option<Declared> {
     let attribute = |token: &TokenTree| match token {
-        TokenTree::Group(group) => {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket => {
             let mut inner = group.stream().into_iter();
             let word = inner.next()?.to_string();
             let args = inner.next().and_then(|args| match args {

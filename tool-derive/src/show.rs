@@ -39,7 +39,24 @@ pub(crate) fn watched() -> TokenStream {
 /// The code as rustfmt writes it, in the style of the directory that the compiler runs in; as it is, where there is no rustfmt.
 pub(crate) fn pretty(code: &TokenStream) -> String {
     let code = code.to_string();
-    formatted(&code).unwrap_or(code)
+    formatted(&code).map_or(code, |code| spaced(&code))
+}
+
+/// `code` with doc comments as people write them, and an empty line behind each item.
+fn spaced(code: &str) -> String {
+    let mut out = String::with_capacity(code.len());
+    for line in code.lines() {
+        let (indent, text) = line.split_at(line.len() - line.trim_start().len());
+        let doc = text.strip_prefix("#[doc = ").and_then(|rest| rest.strip_suffix("\"]"));
+        match doc.map(|doc| doc.trim_start_matches('r').trim_start_matches(['"', ' '])) {
+            Some(doc) if !doc.contains('\\') => out.extend([indent, "/// ", doc]),
+            _ => out.push_str(line),
+        }
+        out.push_str(if matches!(line, "}" | "};") { "\n\n" } else { "\n" });
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
 }
 
 fn formatted(code: &str) -> Option<String> {

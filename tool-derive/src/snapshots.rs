@@ -18,21 +18,21 @@ fn expanded(mut item: Item) -> TokenStream {
         Item::Impl(item) => &mut item.attrs,
         _ => return item.into_token_stream(),
     };
-    let of = |name: &str| move |attr: &Attribute| attr.path().is_ident(name);
+    let place = |attrs: &[Attribute], name| attrs.iter().position(|attr| attr.path().is_ident(name));
     let args = |attr: Attribute| match attr.meta {
         Meta::List(list) => list.tokens,
         _ => TokenStream::new(),
     };
-    if let Some(place) = attrs.iter().position(of("tool")) {
-        let args = args(attrs.remove(place));
+    if let Some(at) = place(attrs, "tool") {
+        let args = args(attrs.remove(at));
         return entry::tool(args, item.into_token_stream());
     }
-    if let Some(place) = attrs.iter().position(of("tools")) {
-        let args = args(attrs.remove(place));
+    if let Some(at) = place(attrs, "tools") {
+        let args = args(attrs.remove(at));
         return entry::toolset_impl(args, item.into_token_stream());
     }
-    let Some(place) = attrs.iter().position(of("derive")) else { return item.into_token_stream() };
-    let derives = args(attrs.remove(place)).to_string();
+    let Some(at) = place(attrs, "derive") else { return item.into_token_stream() };
+    let derives = args(attrs.remove(at)).to_string();
     let item = item.into_token_stream();
     let derived = match derives.as_str() {
         "Provide" => entry::derive(item.clone(), "provide", expand::provide::provide),
@@ -42,7 +42,7 @@ fn expanded(mut item: Item) -> TokenStream {
     quote!(#item #derived)
 }
 
-/// Some of what stands in a file is there for the one who reads it alone.
+/// What becomes of a file.
 fn expansion(source: &str) -> String {
     let file = syn::parse_file(source).expect("an input is Rust");
     let items = file.items.into_iter().map(expanded);
