@@ -1,5 +1,8 @@
 //! The house rules, as code.
 
+mod docs;
+mod release;
+
 use std::{
     fs,
     path::{Path, PathBuf},
