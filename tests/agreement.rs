@@ -7,8 +7,8 @@
 //! - depth: each parameter may be nested 127 levels deep, and so may the arguments of a tool defined at run time.
 //! - character classes in patterns: `\d` and `\w` are Unicode here and ASCII in ECMA-262.
 
-use serde_json::{Map, Value, json};
-use tool_runtime::{CallError, Context, Toolset};
+use serde_json::Value;
+use tool_runtime::{__private::Dice, CallError, Context, Toolset};
 
 /// Compares decoder and schema on `rounds` arguments for every tool of `tools`, some right, most nearly right.
 ///
@@ -24,8 +24,7 @@ pub fn check(tools: &Toolset, rounds: u64) {
             .unwrap_or_else(|error| panic!("{}: {error}", tool.name()));
         let (mut accepted, mut refused) = (0, 0);
         for round in 0..rounds {
-            let mut dice = Dice(round.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-            let value = dice.near(schema, schema, 0);
+            let value = Dice::new(round).near(schema);
             let text = value.to_string();
             let cx = Context::new("agreement");
             // Validators know more than a schema, which only says what they are asked about: they have tests of their own.
@@ -58,146 +57,5 @@ fn has_whole_float(value: &Value) -> bool {
         Value::Array(items) => items.iter().any(has_whole_float),
         Value::Object(entries) => entries.values().any(has_whole_float),
         _ => false,
-    }
-}
-
-/// A small source of chance that is the same every time.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % sides.max(1) as u64).unwrap_or(0)
-    }
-
-    fn pick<T: Clone>(&mut self, from: &[T]) -> T {
-        from[self.roll(from.len())].clone()
-    }
-
-    /// A value that nearly fits `schema`.
-    fn near(&mut self, schema: &Value, root: &Value, depth: usize) -> Value {
-        if depth > 6 || (depth > 0 && self.roll(12) == 0) {
-            return self.anything();
-        }
-        if let Some(path) = schema["$ref"].as_str() {
-            let target = root.pointer(path.trim_start_matches('#')).cloned().unwrap_or_default();
-            return self.near(&target, root, depth + 1);
-        }
-        for key in ["anyOf", "oneOf", "allOf"] {
-            if let Some(branches) = schema[key].as_array() {
-                let branch = self.pick(branches);
-                return self.near(&branch, root, depth + 1);
-            }
-        }
-        if let Some(values) = schema["enum"].as_array() {
-            return self.pick(values);
-        }
-        if let Some(value) = schema.get("const") {
-            return value.clone();
-        }
-        let kind = match &schema["type"] {
-            Value::Array(kinds) => self.pick(kinds),
-            kind => kind.clone(),
-        };
-        match kind.as_str() {
-            Some("object") => self.object(schema, root, depth),
-            Some("array") => self.array(schema, root, depth),
-            Some("string") => self.text(schema),
-            Some("integer" | "number") => self.number(schema),
-            Some("boolean") => Value::Bool(self.roll(2) == 0),
-            Some("null") => Value::Null,
-            _ => self.anything(),
-        }
-    }
-
-    fn object(&mut self, schema: &Value, root: &Value, depth: usize) -> Value {
-        let mut object = Map::new();
-        let required = schema["required"].as_array().cloned().unwrap_or_default();
-        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-            let wanted = required.iter().any(|known| known == name);
-            if self.roll(20) < if wanted { 19 } else { 12 } {
-                object.insert(name.clone(), self.near(property, root, depth + 1));
-            }
-        }
-        if schema["additionalProperties"].is_object() {
-            for key in ["a", "b"] {
-                object.insert(key.to_owned(), self.near(&schema["additionalProperties"], root, depth + 1));
-            }
-        } else if self.roll(12) == 0 {
-            object.insert("unknown".to_owned(), self.anything());
-        }
-        Value::Object(object)
-    }
-
-    fn array(&mut self, schema: &Value, root: &Value, depth: usize) -> Value {
-        if let Some(items) = schema["prefixItems"].as_array() {
-            return items.iter().map(|item| self.near(item, root, depth + 1)).collect();
-        }
-        let items = schema.get("items").cloned().unwrap_or_default();
-        (0..self.roll(4)).map(|_| self.near(&items, root, depth + 1)).collect()
-    }
-
-    fn text(&mut self, schema: &Value) -> Value {
-        if let Some(examples) = schema["examples"].as_array().filter(|_| self.roll(2) == 0) {
-            return self.pick(examples);
-        }
-        let texts = [
-            "",
-            "a",
-            "Paris",
-            "TA164",
-            "2026-12-04",
-            "user@example.com",
-            "a/b.txt",
-            "\u{1f600}\u{0}",
-            "3",
-            "no longer needed",
-        ];
-        match self.roll(16) {
-            0 => Value::from("x".repeat(41)),
-            1 => Value::from("x".repeat(5000)),
-            _ => Value::from(self.pick(&texts)),
-        }
-    }
-
-    fn number(&mut self, schema: &Value) -> Value {
-        let mut numbers = vec![
-            json!(0),
-            json!(1),
-            json!(2),
-            json!(7),
-            json!(-1),
-            json!(1.5),
-            json!(3.0),
-            json!(256),
-            json!(i64::MAX),
-            json!(u64::MAX),
-            json!(1e300),
-        ];
-        for bound in ["minimum", "maximum", "exclusiveMaximum"] {
-            if let Some(bound) = schema[bound].as_i64() {
-                numbers.extend([json!(bound), json!(bound.saturating_sub(1)), json!(bound.saturating_add(1))]);
-            }
-        }
-        self.pick(&numbers)
-    }
-
-    fn anything(&mut self) -> Value {
-        let values = [
-            json!(null),
-            json!(true),
-            json!(5),
-            json!(-3),
-            json!(2.5),
-            json!("x"),
-            json!(""),
-            json!([]),
-            json!([1]),
-            json!({}),
-            json!({"a": 1}),
-        ];
-        self.pick(&values)
     }
 }

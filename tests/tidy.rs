@@ -140,6 +140,48 @@ fn every_compile_error_is_pinned() {
     report(&broken);
 }
 
+/// The traits of expansions, for which nobody looks: what is missing there is said elsewhere, or cannot be missing.
+const SILENT: [&str; 20] = [
+    "AnyGiven",
+    "AnyKind",
+    "CheckLater",
+    "Collect",
+    "Free",
+    "HookLater",
+    "Later",
+    "NoAsk",
+    "NoCheck",
+    "NoChecker",
+    "NoJson",
+    "NoName",
+    "NoPredicate",
+    "NoValidator",
+    "NoWork",
+    "Unshared",
+    "Validators",
+    "Values",
+    "Variants",
+    "Wanted",
+];
+
+#[test]
+fn traits_say_what_is_missing() {
+    let mut broken = Vec::new();
+    for (path, text) in files(&["tool-runtime/src", "tool-server/src"]) {
+        let lines: Vec<&str> = text.lines().collect();
+        for (index, line) in lines.iter().enumerate() {
+            let Some(name) = line.strip_prefix("pub trait ") else { continue };
+            let name = name.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+            let above = lines[..index].iter().rev().take_while(|line| !line.is_empty() && !line.starts_with('}'));
+            let says = above.into_iter().any(|line| line.starts_with("#[diagnostic::on_unimplemented("));
+            if !says && !name.starts_with("Not") && !SILENT.contains(&name) {
+                broken.push(format!("{}:{}: `{name}` has no `on_unimplemented`", path.display(), index + 1));
+            }
+        }
+    }
+    report(&broken);
+}
+
 #[test]
 fn modules_say_what_they_are_for() {
     let all = files(&["tool-derive/src", "tool-runtime/src", "examples/src", "examples/agents/src", "benches"]);

@@ -4,7 +4,7 @@
 #[test]
 fn ui() {
     let cases = trybuild::TestCases::new();
-    for area in ["option", "name", "param", "type", "toolset", "item", "dynamic", "output"] {
+    for area in ["option", "name", "param", "type", "toolset", "item", "dynamic", "output", "advice"] {
         cases.compile_fail(format!("ui/{area}/*.rs"));
     }
     cases.pass("ui/pass/*.rs");

@@ -21,6 +21,7 @@ mod guards;
 mod hooks;
 mod idempotency;
 mod layers;
+mod lint;
 mod middleware;
 mod odd_models;
 mod outputs;

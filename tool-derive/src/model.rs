@@ -65,7 +65,7 @@ pub(crate) struct Function {
 pub(crate) enum Input {
     Arg(Box<Arg>),
     State { ident: Option<Ident>, ty: Box<Type>, by_ref: bool },
-    Context { span: Span, by_ref: bool },
+    Context { ty: Box<Type>, by_ref: bool },
 }
 
 /// A parameter that the model gives, or the application if it is secret.

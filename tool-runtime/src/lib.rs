@@ -50,6 +50,22 @@ macro_rules! toolset {
     ($($tokens:tt)*) => { $crate::__private::toolset!([$crate] $($tokens)*) };
 }
 
+#[doc = include_str!("docs/lint_test.md")]
+#[macro_export]
+macro_rules! lint_test {
+    ($tools:expr $(,)?) => {
+        $crate::lint_test!(tools_are_sound: $tools);
+    };
+    ($name:ident: $tools:expr $(,)?) => {
+        #[cfg(test)]
+        #[test]
+        fn $name() {
+            let tools: $crate::Toolset = $tools;
+            tools.lint().deny($crate::toolset::Level::Error);
+        }
+    };
+}
+
 /// Its content, with the feature `collect`.
 #[cfg(feature = "collect")]
 #[doc(hidden)]
@@ -81,8 +97,9 @@ pub mod __private {
     pub use crate::tool::expansion::{
         Json, Name, NoJson, NoName, Shared, Unshared, again, asks, assert_first, assert_unique, constant, outside,
     };
+    pub use crate::tool::fitting::{Asked, CallContext, NoPredicate, Predicate, When, context};
     pub use crate::tool::*;
-    pub use crate::toolset::{CallOf, Calls, Held, Toolset, not_available};
+    pub use crate::toolset::{CallOf, Calls, Dice, Held, Toolset, not_available};
     #[cfg(feature = "collect")]
     pub use crate::toolset::{Collect, Collected, States, need};
     #[cfg(feature = "collect")]

@@ -4,7 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tool_runtime::{Agent, terminal::Terminal, tool, toolset};
+use tool_runtime::{Agent, lint_test, terminal::Terminal, tool, toolset};
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -92,6 +92,8 @@ async fn main() -> std::io::Result<()> {
     let agent = Agent::new(examples::model()).tools(toolset!(get_climate)).instructions(INSTRUCTIONS);
     Terminal::new().chat(agent, "Ask me how warm a city is, for example: How warm is Oslo in July?").await
 }
+
+lint_test!(toolset!(get_climate));
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use proc_macro2::Ident;
-use syn::ext::IdentExt;
+use syn::{Type, ext::IdentExt};
 
 use crate::{
     diag::{Errors, text},
@@ -37,6 +37,13 @@ pub(super) fn variant(tool: &Tool, errors: &mut Errors) {
 /// A nested parameter says nothing that its fields have to say.
 fn nested(arg: &Arg, dynamic: &Dynamic, errors: &mut Errors) {
     let Some(span) = dynamic.nested else { return };
+    if let Type::Path(path) = &arg.ty
+        && let Some(last) = path.path.segments.last()
+        && ["Vec", "Option", "HashMap", "BTreeMap", "Box"].iter().any(|word| last.ident == word)
+        && !last.arguments.is_none()
+    {
+        errors.over(&arg.ty, text::NESTED_TYPE);
+    }
     if dynamic.validate.is_some() {
         errors.at(span, text::NESTED_VALIDATE);
     }

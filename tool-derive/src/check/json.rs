@@ -3,11 +3,30 @@
 /// How deep values may be nested in each other.
 const DEEPEST: usize = 128;
 
-/// Whether `text` is one JSON object.
-pub(super) fn is_object(text: &str) -> bool {
+/// The keys of the object that `text` is, as they are written; `None` if it is none.
+pub(super) fn keys(text: &str) -> Option<Vec<&str>> {
     let mut rest = Rest(text.as_bytes());
+    let mut keys = Vec::new();
     rest.space();
-    rest.0.first() == Some(&b'{') && rest.value(DEEPEST).is_some() && rest.0.is_empty()
+    rest.eat(b"{")?;
+    rest.space();
+    if rest.eat(b"}").is_none() {
+        loop {
+            rest.space();
+            let start = text.len() - rest.0.len();
+            rest.text()?;
+            keys.push(&text[start + 1..text.len() - rest.0.len() - 1]);
+            rest.space();
+            rest.eat(b":")?;
+            rest.value(DEEPEST - 1)?;
+            if rest.eat(b",").is_none() {
+                rest.eat(b"}")?;
+                break;
+            }
+        }
+    }
+    rest.space();
+    rest.0.is_empty().then_some(keys)
 }
 
 /// What has not been read yet.
@@ -112,7 +131,17 @@ impl Rest<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::is_object;
+    use super::keys;
+
+    fn is_object(text: &str) -> bool {
+        keys(text).is_some()
+    }
+
+    #[test]
+    fn keys_are_those_of_the_object_itself() {
+        assert_eq!(keys(r#" {"a": {"b": 1}, "c": "}", "\u0061": []} "#), Some(vec!["a", "c", r"\u0061"]));
+        assert_eq!(keys("{}"), Some(Vec::new()));
+    }
 
     #[test]
     fn objects_are_told_from_all_else() {

@@ -1,6 +1,6 @@
 //! What a parameter's limits say must be possible, and its default and examples must keep to it.
 
-use syn::{Expr, ExprLit, Lit};
+use syn::{Expr, ExprLit, GenericArgument, Lit, PathArguments, Type};
 
 use crate::{
     diag::{Errors, text},
@@ -94,10 +94,35 @@ fn inside(arg: &Arg, errors: &mut Errors) {
     for example in &arg.attrs.examples {
         if Number::of(example).is_none() && literal(example).is_none() {
             errors.over(example, text::EXAMPLE);
+        } else if let Some(ty) = unlike(&arg.ty, example) {
+            errors.over(example, text::example_type(&ty));
         } else if is_outside(arg, example) {
             errors.over(example, text::EXAMPLE_OUT);
         }
     }
+}
+
+/// The type, where it is one of the language's own and `value` is a literal of another kind.
+fn unlike(ty: &Type, value: &Expr) -> Option<String> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last()?;
+    if let ("Option", PathArguments::AngleBracketed(inner)) = (&*last.ident.to_string(), &last.arguments)
+        && let Some(GenericArgument::Type(inner)) = inner.args.first()
+    {
+        return unlike(inner, value);
+    }
+    let name = path.path.get_ident()?.to_string();
+    let is_number = Number::of(value).is_some();
+    let fits = match &*name {
+        "u8" | "u16" | "u32" | "u64" | "u128" | "usize" | "i8" | "i16" | "i32" | "i64" | "i128" | "isize" => {
+            matches!(Number::of(value), Some(Number::Int(_)))
+        }
+        "f32" | "f64" => is_number,
+        "bool" => matches!(literal(value), Some(Lit::Bool(_))),
+        "String" | "char" => !is_number && !matches!(literal(value), Some(Lit::Bool(_))),
+        _ => true,
+    };
+    (!fits).then_some(name)
 }
 
 fn is_outside(arg: &Arg, value: &Expr) -> bool {

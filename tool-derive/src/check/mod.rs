@@ -1,16 +1,25 @@
 //! The rules that a tool must keep, one function each.
 
+pub(crate) mod advice;
 mod dynamic;
 mod json;
 pub(crate) mod limits;
 pub(crate) mod output;
+mod strict;
 
 use std::collections::HashSet;
+
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::ToTokens as _;
 
 use crate::{
     diag::{Errors, text},
     model::{Body, Tool, Union},
-    syntax::{union::like_the_tag, values::Effect},
+    syntax::{
+        params::Default,
+        union::like_the_tag,
+        values::{Approval, Effect},
+    },
 };
 
 /// Runs every rule; each adds what it finds.
@@ -19,11 +28,14 @@ pub(crate) fn check(tool: &Tool, errors: &mut Errors) {
     description(tool, errors);
     examples(tool, errors);
     parameters(tool, errors);
+    defaults(tool, errors);
     effect(tool, errors);
     external(tool, errors);
     placement(tool, errors);
     touches(tool, errors);
     challenge(tool, errors);
+    versions(tool, errors);
+    strict::check(tool, errors);
     dynamic::check(tool, errors);
     for arg in tool.args() {
         limits::check(arg, errors);
@@ -89,10 +101,20 @@ fn description(tool: &Tool, errors: &mut Errors) {
     }
 }
 
-/// Example arguments are what a model could send.
+/// Example arguments are what a model could send: an object whose keys are parameters.
 fn examples(tool: &Tool, errors: &mut Errors) {
-    for example in tool.options.examples.iter().filter(|example| !json::is_object(&example.value())) {
-        errors.at(example.span(), text::EXAMPLES);
+    let known: Vec<&str> = tool.args().filter(|arg| arg.attrs.secret.is_none()).map(|arg| arg.name.as_str()).collect();
+    for example in &tool.options.examples {
+        let value = example.value();
+        match json::keys(&value) {
+            // What is known depends on the variant; a key with escapes is left to `lint`.
+            Some(keys) if tool.union.is_none() => {
+                let strange = keys.into_iter().filter(|key| !known.contains(key) && !key.contains('\\'));
+                strange.for_each(|key| errors.at(example.span(), text::example_key(key, &known)));
+            }
+            Some(_) => {}
+            None => errors.at(example.span(), text::EXAMPLES),
+        }
     }
 }
 
@@ -113,6 +135,40 @@ fn parameters(tool: &Tool, errors: &mut Errors) {
     }
 }
 
+/// A default is computed before there are any arguments.
+fn defaults(tool: &Tool, errors: &mut Errors) {
+    for arg in tool.args() {
+        let Some(Default::Value(value)) = &arg.attrs.default else { continue };
+        // What binds names of its own is the compiler's to look at.
+        let text = value.to_token_stream().to_string();
+        if ["|", "let ", "match "].iter().any(|word| text.contains(word)) {
+            continue;
+        }
+        for other in tool.args().filter(|other| other.tag.is_none()) {
+            if let Some(span) = named(value.to_token_stream(), &other.ident) {
+                errors.at(span, text::default_of(&other.name));
+            }
+        }
+    }
+}
+
+/// Where `tokens` name a value `name`: not a function, a field, or a part of a path.
+fn named(tokens: TokenStream, name: &Ident) -> Option<Span> {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let is_punct = |token: Option<&TokenTree>, all: &[char]| matches!(token, Some(TokenTree::Punct(punct)) if all.contains(&punct.as_char()));
+    tokens.iter().enumerate().find_map(|(index, token)| match token {
+        TokenTree::Ident(word) if word == name => {
+            let before = index.checked_sub(1).and_then(|index| tokens.get(index));
+            let after = tokens.get(index + 1);
+            let is_part = is_punct(before, &['.', ':']) || is_punct(after, &[':', '!']);
+            let is_called = matches!(after, Some(TokenTree::Group(_)));
+            (!is_part && !is_called).then(|| word.span())
+        }
+        TokenTree::Group(group) => named(group.stream(), name),
+        _ => None,
+    })
+}
+
 fn is_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     !name.is_empty() && name.len() <= 64 && name.chars().all(fits)
@@ -129,6 +185,10 @@ fn effect(tool: &Tool, errors: &mut Errors) {
     if let Some(span) = options.eager.filter(|_| !harmless) {
         errors.at(span, text::EAGER);
     }
+    let always = options.approval.as_ref().filter(|approval| matches!(approval.value, Approval::Always));
+    if let (Some(span), Some(_)) = (options.eager, always) {
+        errors.at(span, text::EAGER_APPROVAL);
+    }
     if let Some(retries) = options.retries.as_ref().filter(|retries| retries.value > 0 && !harmless) {
         errors.at(retries.span, text::RETRIES_WRITE);
     }
@@ -143,9 +203,29 @@ fn external(tool: &Tool, errors: &mut Errors) {
         (None, Some(output)) => errors.at(output.span, text::OUTPUT_HERE),
         _ => {}
     }
+    if options.external.is_some() {
+        let here = [
+            (options.blocking, "blocking"),
+            (options.eager, "eager"),
+            (options.retries.as_ref().map(|retries| retries.span), "retries"),
+        ];
+        for (span, key) in here {
+            if let Some(span) = span {
+                errors.at(span, text::external_run(key));
+            }
+        }
+    }
     // Its validators run here.
     if let (Some(_), Some(state), false) = (options.external, &options.state, tool.is_asking()) {
         errors.at(state.span, text::EXTERNAL_STATE);
+    }
+}
+
+/// A tool takes over from earlier versions, not from its own.
+fn versions(tool: &Tool, errors: &mut Errors) {
+    let Some(version) = &tool.options.version else { return };
+    for own in tool.options.migrate_from.iter().filter(|from| from.value() == version.value()) {
+        errors.at(own.span(), text::MIGRATE_SELF);
     }
 }
 

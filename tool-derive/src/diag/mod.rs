@@ -38,6 +38,11 @@ impl Errors {
         self.count
     }
 
+    /// All of them, as one error of syn's.
+    pub(crate) fn into_result(self) -> syn::Result<()> {
+        self.found.map_or(Ok(()), Err)
+    }
+
     /// All of them, as `compile_error!`s.
     pub(crate) fn finish(self) -> TokenStream {
         self.found.map(syn::Error::into_compile_error).unwrap_or_default()

@@ -7,7 +7,7 @@ use syn::spanned::Spanned as _;
 use super::{
     as_input,
     context::{Context, context, of_check},
-    evidence, hidden,
+    evidence, hidden, nested,
     start::executed,
     union,
     work::{begun, called, taken},
@@ -32,9 +32,10 @@ pub(super) fn validators(tool: &Tool) -> TokenStream {
     });
     let check = tool.options.check.as_ref().map(|path| checked(tool, path));
     let begin = begin(tool);
+    let nested = nested(tool);
     quote! {
         #[automatically_derived]
-        impl __rt::Validators for #marker {
+        impl __rt::Validators for #marker where #(#nested),* {
             type States<'a> = (#(#types,)*);
 
             #asking

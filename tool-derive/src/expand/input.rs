@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
-use super::{as_input, context, dynamic::asking, fields, hidden};
+use super::{as_input, context, dynamic::asking, fields, hidden, nested};
 use crate::model::Tool;
 
 /// What `#[derive(DynamicInput)]` makes of a struct.
@@ -18,7 +18,7 @@ pub(super) fn implementation(
     ident: &Ident,
     wrapped: impl FnOnce(TokenStream) -> TokenStream,
 ) -> TokenStream {
-    implemented(ident, &body(input, ident, wrapped))
+    implemented(ident, &nested(input), &body(input, ident, wrapped))
 }
 
 fn body(input: &Tool, ident: &Ident, wrapped: impl FnOnce(TokenStream) -> TokenStream) -> TokenStream {
@@ -96,7 +96,7 @@ pub(crate) fn stub(input: &Tool) -> TokenStream {
             ::core::unreachable!("this does not compile")
         }
     };
-    inside(input, &implemented(&input.marker, &body))
+    inside(input, &implemented(&input.marker, &[], &body))
 }
 
 /// What it takes of the application's state: its own state, and then what each nested field takes.
@@ -111,10 +111,10 @@ fn wants(input: &Tool) -> TokenStream {
     quote!((#own, #nested))
 }
 
-fn implemented(ident: &Ident, body: &TokenStream) -> TokenStream {
+fn implemented(ident: &Ident, nested: &[TokenStream], body: &TokenStream) -> TokenStream {
     quote! {
         #[automatically_derived]
-        impl __rt::DynamicInput for #ident { #body }
+        impl __rt::DynamicInput for #ident where #(#nested),* { #body }
     }
 }
 

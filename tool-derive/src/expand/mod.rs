@@ -1,6 +1,7 @@
 //! What a declaration becomes. Everything but the tool's type lives in `const _`, and each demand on a user's type is
 //! made once, in a constant spanned at that type.
 
+mod advice;
 mod context;
 mod dynamic;
 pub(crate) mod fields;
@@ -13,6 +14,7 @@ pub(crate) mod toolset;
 mod union;
 pub(crate) mod work;
 
+pub(crate) use advice::advice;
 pub(crate) use context::contexts;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -157,6 +159,12 @@ pub(crate) fn stub(tool: &Tool) -> TokenStream {
 /// error.
 pub(crate) fn as_input(ty: &syn::Type) -> TokenStream {
     quote_spanned!(ty.span()=> <#ty as __rt::DynamicInput>)
+}
+
+/// That the nested parameters are inputs, as bounds of an impl or a function: what is inside then asks for nothing more. That they
+/// hold for any lifetime, which none of them has, keeps the compiler from asking at once.
+pub(crate) fn nested(tool: &Tool) -> Vec<TokenStream> {
+    tool.nested().map(|ty| quote_spanned!(ty.span()=> for<'__n> #ty: __rt::DynamicInput)).collect()
 }
 
 /// `tokens` as an expression whose errors point at `ty`.

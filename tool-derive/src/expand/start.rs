@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::{Type, spanned::Spanned as _};
 
 use super::{
-    as_input, dynamic, fields, hidden,
+    as_input, dynamic, fields, hidden, nested,
     work::{begun, called, taken},
 };
 use crate::model::{Body, Tool};
@@ -104,7 +104,8 @@ pub(crate) fn collected(tool: &Tool) -> TokenStream {
         (quote!(On), quote!(__rt::start::<#marker>(#text, #cx)))
     };
     let param = quote!(#state: &'a __rt::States);
-    let start = function(tool, &quote!(__collected<'a>), &param, &TokenStream::new(), &started);
+    let inputs = nested(tool);
+    let start = function(tool, &quote!(__collected<'a>), &param, &quote!(where #(#inputs),*), &started);
     let states = tool.states();
     let mut needs = quote!(::std::vec![#(__rt::need::<#states>()),*]);
     let nested: Vec<_> = tool.nested().map(wants).collect();
@@ -223,7 +224,7 @@ fn bounds(tool: &Tool) -> TokenStream {
         let wants = wants(ty);
         quote_spanned!(ty.span()=> __S: __rt::Lend<#wants>)
     });
-    let all = provides.chain(lends);
+    let all = provides.chain(lends).chain(nested(tool));
     quote!(where #(#all),*)
 }
 

@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 
 use super::{
     dynamic::{begin, checked, states},
-    hidden, input,
+    hidden, input, nested,
     work::taken,
 };
 use crate::model::Tool;
@@ -75,9 +75,10 @@ pub(super) fn implementation(tool: &Tool) -> TokenStream {
     let check = tool.options.check.as_ref().map(|path| checked(tool, path));
     let begin = begin(tool);
     let none = quote!(_ => ::core::unreachable!("there are as many variants as tags"),);
+    let nested = nested(tool);
     quote! {
         #[automatically_derived]
-        impl __rt::Variants for #marker {
+        impl __rt::Variants for #marker where #(#nested),* {
             type States<'a> = (#(#types,)*);
 
             fn read(

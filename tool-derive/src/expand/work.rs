@@ -1,13 +1,13 @@
 //! The work of a call: from decoded parameters to what the function returns.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{GenericArgument, PathArguments, Type, spanned::Spanned as _};
+use syn::{Expr, GenericArgument, PathArguments, Type, spanned::Spanned as _};
 
 use super::{evidence, hidden};
 use crate::{
     model::{Body, Function, Input, Tool},
-    syntax::values::Approval,
+    syntax::{dynamic::last, values::Approval},
 };
 
 /// The evidence that the work can be done and its output given back: the static that does a struct's work, and what is
@@ -82,11 +82,12 @@ fn value_of(returns: &Type) -> &Type {
     returns
 }
 
-/// What is asked whether a call needs approval, if the call itself decides.
+/// What is asked whether a call needs approval, if the call itself decides; a function that is named, is asked by its name.
 pub(crate) fn when(tool: &Tool) -> Option<TokenStream> {
     let marker = &tool.marker;
-    let Some(Approval::When(predicate)) = tool.options.approval.as_ref().map(|approval| &approval.value) else {
-        return None;
+    let predicate = match tool.options.approval.as_ref().map(|approval| &approval.value) {
+        Some(Approval::When(predicate)) if !matches!(predicate, Expr::Path(_)) => predicate,
+        _ => return None,
     };
     Some(quote!(static __WHEN: fn(&#marker) -> ::core::primitive::bool = #predicate;))
 }
@@ -103,6 +104,16 @@ pub(super) fn begun(tool: &Tool, work: &TokenStream) -> TokenStream {
     let needs_approval = match tool.options.approval.as_ref().map(|approval| &approval.value) {
         None | Some(Approval::Never) => quote!(false),
         Some(Approval::Always) => quote!(true),
+        // What is wrong with the function is said at its name.
+        Some(Approval::When(Expr::Path(path))) => {
+            let (marker, span) = (&tool.marker, last(&path.path));
+            let asked = quote_spanned!(span=> __rt::When::<#marker>::of(#path).asks(&#input));
+            quote!({
+                #[allow(unused_imports)]
+                use __rt::NoPredicate as _;
+                #asked
+            })
+        }
         Some(Approval::When(_)) => quote!(__rt::asks(__WHEN, &#input)),
     };
     let none = quote!(::core::option::Option::None);
@@ -134,9 +145,10 @@ pub(super) fn called(tool: &Tool, function: &Function) -> TokenStream {
                 let by_value = quote_spanned!(ty.span()=> #taken::by_value());
                 quote!(#by_value(#state))
             }),
-            Input::Context { span, by_ref } => {
-                let cx = syn::Ident::new("_cx", Span::mixed_site().located_at(*span));
-                Some(if *by_ref { quote!(#cx) } else { quote_spanned!(*span=> ::core::clone::Clone::clone(#cx)) })
+            Input::Context { ty, by_ref } => {
+                let (cx, span) = (hidden("_cx"), ty.span());
+                let context = quote_spanned!(span=> __rt::context::<#ty>);
+                Some(if *by_ref { quote!(#context(#cx)) } else { quote!(::core::clone::Clone::clone(#context(#cx))) })
             }
         });
     }

@@ -2,6 +2,7 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
+use syn::Type;
 
 /// The first reference in `ty`, or lifetime that is not `'static`. With `statics`, `&'static T` is no reference.
 pub(crate) fn borrowed(ty: impl ToTokens, statics: bool) -> Option<TokenStream> {
@@ -16,6 +17,10 @@ pub(crate) fn borrowed(ty: impl ToTokens, statics: bool) -> Option<TokenStream> 
                 Some(name) if name.to_string() != "static" => return Some([token, name].into_iter().collect()),
                 _ => {}
             },
+            // A `Cow` borrows, also where its lifetime is left out.
+            TokenTree::Ident(word) if word == "Cow" && !names_lifetime(rest.clone()) => {
+                return Some([token].into_iter().chain(until_comma(rest)).collect());
+            }
             TokenTree::Group(group) => {
                 if let Some(found) = borrowed(group.stream(), statics) {
                     return Some(found);
@@ -25,6 +30,21 @@ pub(crate) fn borrowed(ty: impl ToTokens, statics: bool) -> Option<TokenStream> 
         }
     }
     None
+}
+
+/// Whether `ty` is a value of a size that is not known: `str`, `[T]`, `dyn Trait`.
+pub(crate) fn is_unsized(ty: &Type) -> bool {
+    match ty {
+        Type::Slice(_) | Type::TraitObject(_) => true,
+        Type::Path(path) => path.path.is_ident("str"),
+        _ => false,
+    }
+}
+
+/// Whether `ty` is a reference to what looks like the context of a call.
+pub(crate) fn is_context(ty: &Type) -> bool {
+    let Type::Reference(reference) = ty else { return false };
+    matches!(&*reference.elem, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Context"))
 }
 
 /// The first `impl Trait` in `ty`.
@@ -49,6 +69,12 @@ pub(crate) fn unnamed(ty: impl ToTokens) -> Option<TokenStream> {
 fn is_static(mut tokens: impl Iterator<Item = TokenTree>) -> bool {
     let is = |token: Option<TokenTree>, text: &str| token.is_some_and(|token| token.to_string() == text);
     is(tokens.next(), "'") && is(tokens.next(), "static")
+}
+
+/// Whether what is in the brackets that follow begins with a lifetime; where there are none, it is no type that borrows.
+fn names_lifetime(mut tokens: impl Iterator<Item = TokenTree>) -> bool {
+    let is = |token: Option<TokenTree>, text: &str| token.is_some_and(|token| token.to_string() == text);
+    !is(tokens.next(), "<") || is(tokens.next(), "'")
 }
 
 fn until_comma(tokens: impl Iterator<Item = TokenTree>) -> impl Iterator<Item = TokenTree> {

@@ -25,8 +25,7 @@ pub(crate) struct Dynamic {
 }
 
 /// Every option of `#[dynamic]`.
-const DYNAMIC: Keys =
-    Keys { of: " of `dynamic`", known: &["validate", "nested", "requires", "after", "hints"], many: "" };
+const DYNAMIC: Keys = Keys { of: "dynamic", known: &["validate", "nested", "requires", "after", "hints"], many: "" };
 
 impl Dynamic {
     /// Reads an attribute `dynamic`.

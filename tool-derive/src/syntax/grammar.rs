@@ -5,7 +5,7 @@ use syn::{
     Ident, Token,
     ext::IdentExt,
     parenthesized,
-    parse::{Parse, ParseStream, Parser},
+    parse::{Parse, ParseStream, Parser, discouraged::Speculative as _},
     token::{Bracket, Paren},
 };
 
@@ -13,7 +13,7 @@ use crate::diag::{Errors, text};
 
 /// The keys that an attribute knows.
 pub(crate) struct Keys {
-    /// What they belong to, as in "unknown option `x` of `arg`".
+    /// What they belong to, as in "unknown option `x` of `arg`"; nothing for `#[tool]`.
     pub(crate) of: &'static str,
     pub(crate) known: &'static [&'static str],
     /// The key that may be given more than once.
@@ -76,7 +76,7 @@ pub(crate) fn each(
 }
 
 /// Moves to the next comma.
-fn skip(input: ParseStream<'_>) -> syn::Result<()> {
+pub(crate) fn skip(input: ParseStream<'_>) -> syn::Result<()> {
     while !input.is_empty() && !input.peek(Token![,]) {
         input.parse::<TokenTree>()?;
     }
@@ -94,11 +94,15 @@ pub(crate) fn value_or<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &
         Some(_) if !input.is_empty() && !input.peek(Token![,]) => {}
         _ => return Err(syn::Error::new(key.span(), text::needs_value(&key.unraw().to_string(), example))),
     }
-    input.parse().map_err(|error| {
+    // On the side: of what is left in brackets after a mistake, syn would complain once more.
+    let ahead = input.fork();
+    let value = ahead.parse().map_err(|error| {
         // An error at the end of the input has no place of its own.
         let at_end = error.to_string().starts_with("unexpected end of input");
         syn::Error::new(if at_end { key.span() } else { error.span() }, wrong)
-    })
+    })?;
+    input.advance_to(&ahead);
+    Ok(value)
 }
 
 /// The value, or what stands in for it after a mistake, so that the option does not look as if it were missing.

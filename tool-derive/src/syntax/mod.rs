@@ -1,8 +1,11 @@
 //! Reads what the user wrote, without judging it.
 
+pub(crate) mod attribute;
 pub(crate) mod borrow;
+pub(crate) mod cfg;
 pub(crate) mod doc;
 pub(crate) mod dynamic;
+mod fields;
 pub(crate) mod grammar;
 pub(crate) mod item;
 pub(crate) mod options;

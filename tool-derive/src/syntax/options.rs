@@ -1,14 +1,17 @@
 //! `#[tool(…)]`: what it says.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::{Attribute, Expr, Ident, Lit, LitStr, Meta, Path, Type, parse::ParseStream};
 
 use super::{
     dynamic::{Validator, validator},
     grammar::{self, Keys, flag, or_stand_in, value},
-    values::{Approval, Effect, Spanned, Ui, approval, count, duration, effect, meta, strings, ui},
+    values::{Approval, Effect, Spanned, Ui, allow, approval, count, duration, effect, meta, strings, ui},
 };
-use crate::diag::{Errors, text};
+use crate::diag::{
+    Errors,
+    text::{self, advice::Advice},
+};
 
 /// What `#[tool(…)]` says.
 #[derive(Default)]
@@ -44,6 +47,8 @@ pub(crate) struct Options {
     pub(crate) ui: Option<Ui>,
     pub(crate) meta: Vec<(String, Lit)>,
     pub(crate) krate: Option<Path>,
+    /// The advice that is not wanted.
+    pub(crate) allow: Vec<Advice>,
 }
 
 /// Every option of `#[tool]`.
@@ -80,12 +85,16 @@ const TOOL: Keys = Keys {
         "ui",
         "meta",
         "crate",
+        "allow",
     ],
     many: "",
 };
 
-/// The one option of `#[tools]`, and of the derives' own attributes.
-pub(crate) const CRATE: Keys = Keys { of: "", known: &["crate"], many: "" };
+/// The one option of the derives' own attributes.
+const CRATE: Keys = Keys { of: "", known: &["crate"], many: "" };
+
+/// The options of `#[tools]`.
+const TOOLS: Keys = Keys { of: "tools", known: &["crate", "allow"], many: "" };
 
 /// How `crate` is written.
 const CRATE_EXAMPLE: &str = "crate = my_crate::tool_runtime";
@@ -94,8 +103,20 @@ impl Options {
     /// Reads `tokens`; what is wrong goes to `errors`, and the rest is read all the same.
     pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::default();
+        let tokens = options.text_alone(tokens, errors);
         grammar::options(tokens, &TOOL, errors, |word, key, input, errors| options.option(word, key, input, errors));
         options
+    }
+
+    /// A description without its key: it is one all the same, so that it is not missed too. Gives the rest.
+    fn text_alone(&mut self, tokens: TokenStream, errors: &mut Errors) -> TokenStream {
+        let mut rest = tokens.clone().into_iter();
+        let Some(TokenTree::Literal(first)) = rest.next() else { return tokens };
+        let Ok(text) = syn::parse2::<LitStr>(TokenTree::from(first).into()) else { return tokens };
+        errors.at(text.span(), text::TEXT_ALONE);
+        self.description = Some(syn::parse_quote!(#text));
+        rest.next();
+        rest.collect()
     }
 
     fn option(&mut self, word: &str, key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<()> {
@@ -145,6 +166,7 @@ impl Options {
             "retries" => self.retries = Some(count(key, input, "retries = 2")?),
             "migrate_from" => self.migrate_from = strings(key, input, "migrate_from = [\"1\"]")?,
             "examples" => self.examples = strings(key, input, "examples = [r#\"{\"city\": \"Paris\"}\"#]")?,
+            "allow" => self.allow.extend(allow(key, input, errors)?),
             "ui" => self.ui = Some(ui(key, input, errors)?),
             _ => self.meta = meta(key, input, errors)?,
         }
@@ -153,7 +175,7 @@ impl Options {
 }
 
 /// Every option of `#[dynamic_input]`.
-const INPUT: Keys = Keys { of: " of `dynamic_input`", known: &["state", "crate"], many: "" };
+const INPUT: Keys = Keys { of: "dynamic_input", known: &["state", "crate", "allow"], many: "" };
 
 impl Options {
     /// Reads `#[dynamic_input(…)]` among `attrs`.
@@ -174,6 +196,13 @@ impl Options {
         }
         options
     }
+}
+
+/// Reads the options of `#[tools]`, which hold for each of its tools.
+pub(crate) fn of_impl(tokens: TokenStream, errors: &mut Errors) -> Options {
+    let mut options = Options::default();
+    grammar::options(tokens, &TOOLS, errors, |word, key, input, errors| options.option(word, key, input, errors));
+    options
 }
 
 /// Reads `crate = path`, where that is the only option.

@@ -7,6 +7,7 @@ use syn::{
 };
 
 use super::{
+    attribute::is_ours,
     dynamic::Dynamic,
     grammar::{Keys, flag, inside, options, value},
     range::{Range, Wrong},
@@ -47,27 +48,17 @@ pub(crate) struct ParamAttrs {
 
 /// Every option of `#[arg]`.
 const ARG: Keys = Keys {
-    of: " of `arg`",
+    of: "arg",
     known: &["default", "rename", "range", "length", "pattern", "format", "example", "secret"],
     many: "example",
 };
-
-/// The attributes that are ours, and are taken off the item.
-const OURS: &[&str] = &["arg", "state", "context", "dynamic"];
-
-/// Whether `attr` is ours.
-pub(crate) fn is_ours(attr: &Attribute) -> bool {
-    OURS.iter().any(|name| attr.path().is_ident(name))
-}
 
 impl ParamAttrs {
     /// Reads the attributes that are ours.
     pub(crate) fn parse(attrs: &[Attribute], errors: &mut Errors) -> Self {
         let mut params = Self::default();
         for attr in attrs {
-            if attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr") {
-                errors.over(attr, text::CFG);
-            } else if attr.path().is_ident("dynamic") {
+            if attr.path().is_ident("dynamic") {
                 params.dynamic(attr, errors);
             } else if is_ours(attr) {
                 params.attribute(attr, errors);

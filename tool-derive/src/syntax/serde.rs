@@ -1,6 +1,7 @@
 //! What serde is told by `#[serde(…)]`, as far as a name on the wire depends on it. What cannot be read is serde's to report.
 
-use syn::{Attribute, LitStr, Token, meta::ParseNestedMeta, parse::ParseBuffer, token::Paren};
+use proc_macro2::{Span, TokenTree};
+use syn::{Attribute, LitStr, Meta, Token, meta::ParseNestedMeta, parse::ParseBuffer, token::Paren};
 
 /// Which way a name is for, where the two differ: `rename(serialize = "…", deserialize = "…")`.
 #[derive(Clone, Copy)]
@@ -36,6 +37,26 @@ pub(crate) fn text(attrs: &[Attribute], key: &str, way: Way) -> Option<LitStr> {
         Ok(())
     });
     found
+}
+
+/// The words that attributes called `name` begin their entries with, and where.
+pub(crate) fn words(attrs: &[Attribute], name: &str) -> Vec<(String, Span)> {
+    let mut words = Vec::new();
+    for attr in attrs.iter().filter(|attr| attr.path().is_ident(name)) {
+        let Meta::List(list) = &attr.meta else { continue };
+        let mut starts = true;
+        for token in list.tokens.clone() {
+            match token {
+                TokenTree::Ident(word) if starts => {
+                    words.push((word.to_string(), word.span()));
+                    starts = false;
+                }
+                TokenTree::Punct(punct) => starts = punct.as_char() == ',',
+                _ => {}
+            }
+        }
+    }
+    words
 }
 
 /// Whether one of `words` is said: `#[serde(word)]`.

@@ -2,17 +2,19 @@
 
 use quote::{ToTokens as _, quote};
 use syn::{
-    Attribute, Data, DeriveInput, Fields, FnArg, GenericParam, Generics, Ident, ItemStruct, Pat, PatType, ReceiverKind,
+    Attribute, Data, DeriveInput, FnArg, GenericParam, Generics, Ident, ItemStruct, Pat, PatType, ReceiverKind,
     ReturnType, Safety, Type, Visibility, ext::IdentExt, spanned::Spanned as _,
 };
 
 use super::{
-    borrow::{borrowed, unnamed},
+    attribute::refusal,
+    borrow::{borrowed, is_context, is_unsized, unnamed},
     doc::Doc,
+    fields::{fields, rename_all},
     item::ToolFn,
     options::Options,
     params::{ParamAttrs, Role},
-    stream::{Returns, returns},
+    stream::{Returns, is_future, returns},
 };
 use crate::{
     diag::{Errors, text},
@@ -72,7 +74,9 @@ pub(crate) fn function(
                     &syn::parse_quote!(())
                 }
             };
-            if let Some(found) = unnamed(value) {
+            if is_future(ty) {
+                errors.over(ty, text::FUTURE);
+            } else if let Some(found) = unnamed(value) {
                 errors.over(found, text::IMPL_OUTPUT);
             } else if let Some(found) = borrowed(value, true) {
                 errors.over(found, text::BORROWED_OUTPUT);
@@ -116,7 +120,8 @@ pub(crate) fn structure(item: &ItemStruct, options: Options, errors: &mut Errors
         errors.over(&item.generics.params, text::GENERIC);
     }
     let is_generic = !item.generics.params.is_empty();
-    let inputs = fields(&item.fields, is_generic, text::TUPLE_STRUCT, errors);
+    let mut inputs = fields(&item.fields, is_generic, text::TUPLE_STRUCT, errors);
+    rename_all(&item.attrs, &mut inputs);
     of_type((&item.ident, &item.vis, &item.attrs), options, errors.count() == before, inputs)
 }
 
@@ -132,7 +137,8 @@ pub(crate) fn input(item: &DeriveInput, errors: &mut Errors) -> Option<Tool> {
         return None;
     }
     let before = errors.count();
-    let inputs = fields(&data.fields, false, text::INPUT, errors);
+    let mut inputs = fields(&data.fields, false, text::INPUT, errors);
+    rename_all(&item.attrs, &mut inputs);
     Some(of_type((&item.ident, &item.vis, &item.attrs), options, errors.count() == before, inputs))
 }
 
@@ -157,33 +163,13 @@ pub(super) fn of_type(
     }
 }
 
-/// The fields of a struct; `tuple` is said of fields without names.
-pub(super) fn fields(fields: &Fields, is_generic: bool, tuple: &str, errors: &mut Errors) -> Vec<Input> {
-    let named = match fields {
-        Fields::Named(fields) => &fields.named,
-        Fields::Unit => return Vec::new(),
-        Fields::Unnamed(fields) => {
-            errors.over(fields, tuple);
-            return Vec::new();
-        }
-    };
-    let mut inputs = Vec::new();
-    for field in named {
-        let Some(ident) = &field.ident else { continue };
-        let attrs = ParamAttrs::parse(&field.attrs, errors);
-        if let Some(role) = attrs.role.as_ref().filter(|role| role.value != Role::Arg) {
-            errors.at(role.span, text::FIELD_ROLE);
-            continue;
-        }
-        if !is_generic {
-            owned(&field.ty, errors);
-        }
-        inputs.push(arg(ident, &field.ty, &field.attrs, attrs));
-    }
-    inputs
-}
-
 fn parameter(param: &PatType, errors: &mut Errors) -> Option<Input> {
+    let start = errors.count();
+    for attr in &param.attrs {
+        if let Some(refusal) = refusal(attr) {
+            errors.over(attr.path(), refusal);
+        }
+    }
     let attrs = ParamAttrs::parse(&param.attrs, errors);
     let (ty, by_ref) = match &*param.ty {
         Type::Reference(reference) => (&*reference.elem, true),
@@ -206,30 +192,40 @@ fn parameter(param: &PatType, errors: &mut Errors) -> Option<Input> {
             };
             return Some(Input::State { ident, ty: Box::new(ty.clone()), by_ref });
         }
-        Role::Context => return Some(Input::Context { span: ty.span(), by_ref }),
+        Role::Context => return Some(Input::Context { ty: Box::new(ty.clone()), by_ref }),
         Role::Arg => {}
     }
+    // What its attributes were meant to say of it is not known, if they are wrong.
     let before = errors.count();
-    owned(&param.ty, errors);
-    let Pat::Ident(pat) = &*param.pat else {
-        errors.over(&param.pat, text::PATTERN);
-        return None;
-    };
-    if pat.by_ref.is_some() || pat.subpat.is_some() {
-        errors.over(pat, text::PATTERN);
+    if before > start {
         return None;
     }
-    (errors.count() == before).then(|| arg(&pat.ident, &param.ty, &param.attrs, attrs))
+    owned(&param.ty, errors);
+    let wrong = match &*param.pat {
+        Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => {
+            return (errors.count() == before).then(|| arg(&pat.ident, &param.ty, &param.attrs, attrs));
+        }
+        Pat::Wild(_) => text::PATTERN_WILD,
+        _ => text::PATTERN,
+    };
+    if errors.count() == before {
+        errors.over(&param.pat, wrong);
+    }
+    None
 }
 
-fn arg(ident: &Ident, ty: &Type, docs: &[Attribute], attrs: ParamAttrs) -> Input {
+pub(super) fn arg(ident: &Ident, ty: &Type, docs: &[Attribute], attrs: ParamAttrs) -> Input {
     let name = attrs.rename.as_ref().map_or_else(|| ident.unraw().to_string(), syn::LitStr::value);
     Input::Arg(Box::new(Arg { ident: ident.clone(), ty: ty.clone(), name, doc: Doc::of(docs), attrs, tag: None }))
 }
 
-fn owned(ty: &Type, errors: &mut Errors) {
+pub(super) fn owned(ty: &Type, errors: &mut Errors) {
     if let Some(found) = unnamed(ty) {
         errors.over(found, text::IMPL_TRAIT);
+    } else if is_unsized(ty) {
+        errors.over(ty, text::UNSIZED);
+    } else if is_context(ty) {
+        errors.over(ty, text::CONTEXT_UNMARKED);
     } else if let Some(found) = borrowed(ty, false) {
         errors.over(found, text::REFERENCE);
     }

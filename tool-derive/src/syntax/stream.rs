@@ -15,6 +15,23 @@ pub(crate) enum Returns<'a> {
     InResult,
 }
 
+/// Whether a function that returns `ty` gives a future of its output.
+pub(crate) fn is_future(ty: &Type) -> bool {
+    let says =
+        |tokens: &dyn ToTokens, word: &str| tokens.to_token_stream().into_iter().any(|token| token.to_string() == word);
+    match ty {
+        Type::ImplTrait(it) => it.bounds.iter().any(|bound| {
+            matches!(bound, TypeParamBound::Trait(bound) if bound.path.segments.last().is_some_and(|last| last.ident == "Future"))
+        }),
+        Type::Path(path) => match arguments(&path.path) {
+            Some((word, Some(_))) if word == "BoxFuture" || word == "LocalBoxFuture" => true,
+            Some((word, Some(arguments))) if word == "Pin" => says(arguments, "dyn") && says(arguments, "Future"),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
 /// What a function returns whose return type is `ty`.
 pub(crate) fn returns(ty: &Type) -> Returns<'_> {
     match ty {

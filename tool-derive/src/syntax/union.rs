@@ -6,11 +6,12 @@ use syn::{Fields, ItemEnum, LitStr, Variant, ext::IdentExt};
 
 use super::{
     doc::Doc,
+    fields::fields,
     options::Options,
     params::ParamAttrs,
     rename::Rule,
     serde::{self, Way},
-    signature::{fields, of_type},
+    signature::of_type,
 };
 use crate::{
     diag::{Errors, text},

@@ -6,7 +6,10 @@ use syn::{
 };
 
 use super::grammar::{Keys, each, inside, options, value, value_or};
-use crate::diag::{Errors, text};
+use crate::diag::{
+    Errors,
+    text::{self, advice::Advice},
+};
 
 /// A value, and where it was written.
 #[derive(Clone)]
@@ -33,12 +36,15 @@ pub(crate) enum Effect {
 /// What a person sees of a tool: icon, running, done, tooltip.
 pub(crate) type Ui = [Option<LitStr>; 4];
 
-const UI: Keys = Keys { of: " of `ui`", known: &["icon", "running", "done", "tooltip"], many: "" };
+const UI: Keys = Keys { of: "ui", known: &["icon", "running", "done", "tooltip"], many: "" };
 
 /// `= never`, `= always` or `= when(predicate)`.
 pub(crate) fn approval(key: &Ident, input: ParseStream<'_>) -> syn::Result<Approval> {
     let word = word(key, input, "approval = always", text::APPROVAL)?;
     match word.to_string().as_str() {
+        "never" | "always" if !input.is_empty() && !input.peek(syn::Token![,]) => {
+            Err(syn::Error::new(word.span(), text::APPROVAL))
+        }
         "never" => Ok(Approval::Never),
         "always" => Ok(Approval::Always),
         "when" => {
@@ -137,6 +143,21 @@ pub(crate) fn ui(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> sy
         Ok(())
     });
     Ok(ui)
+}
+
+/// `(undescribed, …)`.
+pub(crate) fn allow(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<Vec<Advice>> {
+    let content = inside(key, input, "allow(undescribed)")?;
+    let mut allowed = Vec::new();
+    each(content, errors, |key, _, errors| {
+        let word = key.unraw().to_string();
+        match Advice::ALL.iter().find(|(name, _)| *name == word) {
+            Some((_, advice)) => allowed.push(*advice),
+            None => errors.at(key.span(), text::no_advice(&word, Advice::NAMES)),
+        }
+        Ok(())
+    });
+    Ok(allowed)
 }
 
 /// `(team = "search", …)`.

@@ -13,6 +13,11 @@ use crate::tool::ToolSpec;
 /// Who watches a run, decides about calls and executes external ones. [`Terminal`](crate::terminal::Terminal) is one.
 ///
 /// It acts on behalf of the run's owner. Others decide through [`Agent::decide`](super::Agent::decide).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot stand for the person at an agent",
+    label = "`Front` is not implemented",
+    note = "`Terminal` does; implement `Front` for what watches a run and decides about calls"
+)]
 pub trait Front: Send + Sync {
     /// Something happened. Called in order, from the run's task or a tool's; must not block.
     fn event(&self, event: Event<'_>) {

@@ -62,11 +62,17 @@ pub type HookError = Box<dyn Error + Send + Sync>;
 /// # });
 /// assert_eq!(*names.lock().unwrap(), ["step 1"]);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no hook of an agent",
+    label = "not a function of `&Event<'_>`",
+    note = "write `|event: &Event<'_>| ...`, which returns nothing, a `bool` or a `Hooked`"
+)]
 pub trait Hooks: Send + Sync {
     /// Something happened. Called from the run's task or a tool's; must not block.
     fn on(&self, event: &Event<'_>) -> Hooked;
 }
 
+#[diagnostic::do_not_recommend]
 impl<R: Into<Hooked>, F: Fn(&Event<'_>) -> R + Send + Sync> Hooks for F {
     fn on(&self, event: &Event<'_>) -> Hooked {
         self(event).into()

@@ -5,6 +5,11 @@ use super::{Delta, ModelError};
 /// A decoder of one provider's stream: pure, so that recorded streams can be replayed without a network.
 ///
 /// The deltas do not depend on how the bytes of the stream were cut into chunks.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no decoder of a provider's stream",
+    label = "`Decode` is not implemented",
+    note = "implement `Decode` for it: it turns the events of one answer into deltas"
+)]
 pub trait Decode: Send {
     /// Takes the data of the next event of the stream. After an error the decoder is not used any more.
     fn event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError>;

@@ -45,6 +45,11 @@ pub use scripted::{Answer, Asked, ScriptedModel};
 pub use crate::message::{FinishReason, Usage};
 
 /// A language model, or anything that takes its place.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no model",
+    label = "`Model` is not implemented",
+    note = "models are `OpenAi`, `Anthropic`, `ScriptedModel`, a `FunctionModel`, a `Box` or an `Arc` of one, and what implements `Model`"
+)]
 pub trait Model: Send + Sync {
     /// The model's name, for logs.
     fn name(&self) -> &str;

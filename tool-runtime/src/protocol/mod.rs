@@ -15,6 +15,11 @@ use crate::run::Run;
 /// One answer to a frontend: turns what happens in a run into bytes.
 ///
 /// Times are since the answer began.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not write what a frontend reads",
+    label = "`Wire` is not implemented",
+    note = "`UiStream` and AG-UI's `Writer` do; implement `Wire` for another protocol"
+)]
 pub trait Wire: Send {
     /// What is sent before anything happens.
     fn begin(&mut self, out: &mut Vec<u8>);

@@ -21,6 +21,7 @@ mod loss;
 mod lower;
 mod lowered;
 mod number;
+pub(crate) mod places;
 mod pointer;
 mod raise;
 mod shape;

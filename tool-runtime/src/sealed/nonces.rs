@@ -31,6 +31,11 @@ impl fmt::Debug for Replay {
 }
 
 /// Remembers which texts were opened. Where several processes open texts, they must share it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot remember which sealed runs were opened",
+    label = "`NonceStore` is not implemented",
+    note = "`MemoryNonces` does within one process; implement `NonceStore` where several share it"
+)]
 pub trait NonceStore: Send + Sync {
     /// Notes `nonce`, and says whether it was new. It can be forgotten at `expires`.
     fn spend<'a>(&'a self, nonce: &'a str, expires: Time, now: Time) -> BoxFuture<'a, Result<bool, StoreError>>;

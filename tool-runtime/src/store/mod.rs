@@ -30,6 +30,11 @@ use crate::run::{LogEvent, Obligation, ObligationId, Phase, Principal, Run, RunI
 ///
 /// A store knows texts and revisions, not what they mean. An implementation must make each method atomic: after a crash
 /// all of an append is there, or nothing of it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot keep runs",
+    label = "`Store` is not implemented",
+    note = "`MemoryStore`, `SqliteStore` and `PostgresStore` do, with the features of these names"
+)]
 pub trait Store: Send + Sync {
     /// Adds to the log of a run; with `expected` 0, creates it.
     ///

@@ -6,7 +6,8 @@ use super::{Context, Def, Part, Refused, Start, Started, Values};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool",
     label = "not declared with `#[tool]`",
-    note = "put `#[tool]` on the function or struct"
+    note = "put `#[tool]` on the function or struct",
+    note = "a method that is a tool is called after its type too: `ShopSearch` for `Shop::search`"
 )]
 pub trait Tool {
     /// The parameters that the model gives, as a struct.
@@ -52,7 +53,8 @@ pub fn start<'a, T: Free>(text: &str, cx: &'a Context) -> Result<Started<'a>, Re
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool",
     label = "not declared with `#[tool]`",
-    note = "put `#[tool]` on the function or struct"
+    note = "put `#[tool]` on the function or struct",
+    note = "a method that is a tool is called after its type too: `ShopSearch` for `Shop::search`; or take `value.toolset()`, and `merge`"
 )]
 pub trait Bind<S: 'static>: Tool {
     /// The tool for that state.
@@ -70,7 +72,7 @@ impl<T: Free, S: 'static> Bind<S> for T {
 #[diagnostic::on_unimplemented(
     message = "the state `{Self}` does not provide `{T}`",
     label = "this tool needs a `{T}`",
-    note = "the state comes first: `toolset!(state; tool, ...)`",
+    note = "the state comes first: `toolset!(state; tool, ...)`; one in an `Arc` provides what is in the `Arc`",
     note = "a state struct provides its fields with `#[derive(tool_runtime::Provide)]`; or implement `Provide<{T}>` for it"
 )]
 pub trait Provide<T: ?Sized> {

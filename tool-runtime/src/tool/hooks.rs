@@ -21,6 +21,11 @@ pub type Hooked<'a> = BoxFuture<'a, ()>;
 ///
 /// Whatever a hook does, the run goes on: one that panics, or takes longer than ten seconds, is not asked again about that
 /// call. What it is told before the third is a claim of the model's: nothing of it was checked, and none of it may ever run.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no hooks around the arguments of calls",
+    label = "`InputHooks` is not implemented",
+    note = "implement `InputHooks` for it; all of its methods have a default"
+)]
 pub trait InputHooks: Send + Sync {
     /// Whether anything is done about pieces of arguments. If not, none is read before all are there.
     fn hears_deltas(&self) -> bool {

@@ -12,6 +12,7 @@ use super::exact::Exact;
     message = "`{Self}` cannot be a parameter of a tool",
     label = "cannot be decoded from JSON, described by a JSON Schema, or sent to another thread",
     note = "add `#[derive(serde::Deserialize, schemars::JsonSchema)]` to it, or to the types in it, and hold nothing that is not `Send`",
+    note = "for a type of another crate, that crate or schemars may have a feature, such as schemars' `chrono04` or `uuid1`",
     note = "application state is marked `#[state]`, the call's context `#[context]`"
 )]
 pub trait ToolInput: Sized {

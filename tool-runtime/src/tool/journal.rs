@@ -54,6 +54,7 @@ impl Question {
 }
 
 /// Where a call reports, and its questions and steps are kept: the run that it belongs to.
+#[diagnostic::on_unimplemented(message = "`{Self}` keeps no journal of calls", label = "`Journal` is not implemented")]
 pub trait Journal: Send + Sync {
     /// The tool has come further; must not block.
     fn report(&self, progress: Progress);

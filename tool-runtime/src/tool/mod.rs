@@ -17,6 +17,7 @@ pub(crate) mod expansion;
 mod failure;
 mod field;
 mod fingerprint;
+pub(crate) mod fitting;
 mod hooks;
 mod input;
 pub(crate) mod journal;
@@ -47,7 +48,7 @@ pub(crate) use describe::output as output_schema;
 pub(crate) use diagnose::duplicate;
 #[cfg(feature = "agent")]
 pub(crate) use diagnose::{fitting, read_as};
-pub use dynamic::{DynamicInput, IntoVerdict, Verdict};
+pub use dynamic::{Choice, DynamicInput, IntoVerdict, Verdict};
 pub use executor::{Alone, Executing, ExecutingWith, Executor, Idle, NotExecuting, With};
 pub use failure::{Failure, ToolError};
 pub use field::{AnyGiven, Field, Given, Param, Tag, Typed};

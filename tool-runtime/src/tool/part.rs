@@ -194,6 +194,12 @@ impl<S> fmt::Debug for Part<S> {
 }
 
 /// A tool whose types are not known here.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no tool that can be put into a toolset",
+    label = "`DynTool` is not implemented",
+    note = "what `#[tool]` declares is put in with `toolset!(state; tool, ...)`",
+    note = "a tool whose schema is known at run time is a `RuntimeTool`, finished with `handler` or `external`"
+)]
 pub trait DynTool: Send + Sync {
     /// The name.
     fn name(&self) -> &str;

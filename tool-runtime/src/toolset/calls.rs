@@ -35,6 +35,11 @@ impl<T: Tool<Input: fmt::Debug>> fmt::Debug for Call<T> {
 }
 
 /// An enum of a toolset's calls. `#[derive(Calls)]` implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no enum of a toolset's calls",
+    label = "does not derive `Calls`",
+    note = "add `#[derive(tool_runtime::Calls)]` to an enum whose variants each hold one `Call<tool>`"
+)]
 pub trait Calls: Sized {
     /// The names of the tools, in the order of the variants.
     const NAMES: &'static [&'static str];

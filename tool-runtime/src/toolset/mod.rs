@@ -8,6 +8,7 @@ mod compiled;
 mod dispatch;
 mod dynamic;
 mod layer;
+mod lint;
 mod list;
 mod name;
 mod policy;
@@ -36,6 +37,9 @@ pub use dynamic::{DynamicError, DynamicField, DynamicTool, DynamicToolBuilder, K
 pub use layer::{Invocation, Layer, Next, Pipe};
 #[cfg(feature = "agent")]
 pub(crate) use layer::{carried_over, not_applied};
+#[doc(hidden)]
+pub use lint::Dice;
+pub use lint::{Finding, Findings, Level};
 pub use list::{ListFormat, ToolList};
 pub use name::{NameError, check_name};
 pub(crate) use policy::judge;

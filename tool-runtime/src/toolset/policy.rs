@@ -62,11 +62,17 @@ pub struct Proposal<'a> {
 /// }
 /// # let _ = ask_before_destruction();
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no policy",
+    label = "not a function of `&Proposal<'_>` that returns a `Verdict`",
+    note = "write `|call: &Proposal<'_>| Verdict::Ask`, with the types; it is not async"
+)]
 pub trait Policy: Send + Sync + 'static {
     /// Judges a call.
     fn judge(&self, call: &Proposal<'_>) -> Verdict;
 }
 
+#[diagnostic::do_not_recommend]
 impl<F: Fn(&Proposal<'_>) -> Verdict + Send + Sync + 'static> Policy for F {
     fn judge(&self, call: &Proposal<'_>) -> Verdict {
         self(call)

@@ -11,6 +11,11 @@ use super::ApiError;
 /// The application's authentication: says on whose behalf a request is made. It is asked for every request.
 ///
 /// Chats, approvals and sealed runs belong to the principal: nobody else finds them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say who makes a request",
+    label = "`Authenticate` is not implemented",
+    note = "`BearerToken` asks a function about a token; implement `Authenticate` for anything else"
+)]
 pub trait Authenticate: Send + Sync + 'static {
     /// Who asks; what it fails with is what the caller is told.
     fn authenticate<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Principal, ApiError>>;

@@ -4,7 +4,7 @@ mod book;
 mod desk;
 mod schedule;
 
-use tool_runtime::{Agent, Toolset, feedback::PROTOCOL, terminal::Terminal, toolset};
+use tool_runtime::{Agent, Toolset, feedback::PROTOCOL, lint_test, terminal::Terminal, toolset};
 
 use book::BookFlight;
 use desk::{Desk, cancel_booking, my_bookings};
@@ -18,6 +18,8 @@ const GREETING: &str = "Welcome to Tool Air. You can book flights, see your book
 fn tools() -> Toolset {
     toolset!(Desk::default(); BookFlight, my_bookings, cancel_booking)
 }
+
+lint_test!(tools());
 
 #[tokio::main]
 async fn main() -> std::io::Result<()> {

@@ -8,7 +8,7 @@ use std::{
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use tool_runtime::{Context, Failure, Toolset, tool, toolset};
+use tool_runtime::{Context, Failure, Toolset, lint_test, tool, toolset};
 
 /// Number, customer, and what was paid, in euros.
 const ORDERS: [(&str, &str, u32); 4] =
@@ -34,6 +34,8 @@ struct Order {
 pub(crate) fn tools(ledger: PathBuf) -> Toolset {
     toolset!(Desk { ledger }; find_order, refund)
 }
+
+lint_test!(tools(PathBuf::new()));
 
 impl Desk {
     fn find(&self, order: &str) -> Result<Order, Failure> {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tool_runtime::{Context, Failure, Toolset, protocol::ag_ui::Frontend, tool, toolset};
+use tool_runtime::{Context, Failure, Toolset, lint_test, protocol::ag_ui::Frontend, tool, toolset};
 
 pub(crate) fn weather() -> Toolset {
     toolset!(get_weather)
@@ -12,6 +12,9 @@ pub(crate) fn weather() -> Toolset {
 pub(crate) fn recipe() -> Toolset {
     toolset!(read_recipe, write_recipe, add_ingredient)
 }
+
+lint_test!(weather_is_sound: weather());
+lint_test!(recipe_is_sound: recipe());
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

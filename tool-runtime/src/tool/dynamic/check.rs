@@ -14,7 +14,7 @@ pub type Checked = Result<(), Rejection>;
 #[diagnostic::on_unimplemented(
     message = "this is not a check of a call of `{I}`",
     label = "expected a function of `(&{I}, {C})`",
-    note = "write `fn name(input: &{I}, known: {C}) -> Result<(), Rejection>`, or the same as an `async fn`"
+    note = "write `fn name(input: &{I}, known: {C}) -> Result<(), Rejection>`, or the same as an `async fn`; there is no `self`: state is in `known`"
 )]
 pub trait CheckCall<I, C> {}
 

@@ -27,6 +27,11 @@ impl<A: Wanted, B: Wanted> Wanted for (A, B) {
 }
 
 /// A state that holds what a nested input takes of it.
+#[diagnostic::on_unimplemented(
+    message = "the state `{Self}` does not provide what a nested parameter takes",
+    label = "lacks some of it",
+    note = "what it takes is the `state = ...` of `#[dynamic_input]` on its type; a state struct provides its fields with `#[derive(tool_runtime::Provide)]`"
+)]
 pub trait Lend<W: Wanted> {
     /// What it takes.
     fn lend(&self) -> W::Given<'_>;

@@ -34,4 +34,4 @@ pub(crate) use read::Reading;
 pub use said::{Asks, Later, NoAsk, NoValidator, Said, ToldLater, Unasked, Unsaid, Validate, Validator};
 pub use start::{Known, NotSettling, Raw, Settling, Validators};
 pub use union::{Choosing, Chosen, Understood, Variants};
-pub use verdict::{IntoVerdict, Verdict};
+pub use verdict::{Choice, IntoVerdict, Verdict};

@@ -21,7 +21,7 @@ use crate::tool::Failure;
 #[diagnostic::on_unimplemented(
     message = "this is not a validator of a `{T}`",
     label = "expected a function of `(Option<{T}>, {C})`",
-    note = "write `fn name(value: Option<{T}>, known: {C}) -> Verdict<{T}>`, or the same as an `async fn`"
+    note = "write `fn name(value: Option<{T}>, known: {C}) -> Verdict<{T}>`, or the same as an `async fn`; there is no `self`: state is in `known`"
 )]
 pub trait Validate<T, C> {}
 

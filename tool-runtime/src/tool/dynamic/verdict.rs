@@ -71,7 +71,7 @@ impl<T> Verdict<T> {
     }
 
     /// Says which values are allowed, and no others; none at all if it is empty. Takes the place of what was suggested.
-    pub fn allowed<V: Borrow<T>>(mut self, values: impl IntoIterator<Item = V>) -> Self
+    pub fn allowed(mut self, values: impl IntoIterator<Item: Choice<T>>) -> Self
     where
         T: Serialize,
     {
@@ -80,7 +80,7 @@ impl<T> Verdict<T> {
     }
 
     /// Suggests some of the values that are allowed; if there are any. Takes the place of what was allowed.
-    pub fn suggested<V: Borrow<T>>(mut self, values: impl IntoIterator<Item = V>) -> Self
+    pub fn suggested(mut self, values: impl IntoIterator<Item: Choice<T>>) -> Self
     where
         T: Serialize,
     {
@@ -122,7 +122,18 @@ impl<T> Verdict<T> {
     }
 }
 
-fn json<T: Serialize, V: Borrow<T>>(values: impl IntoIterator<Item = V>) -> Vec<Value> {
+/// A value that a parameter of type `T` can have, or a reference to one: what [`Verdict::allowed`] takes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no value of this parameter, which is a `{T}`",
+    label = "not a `{T}`, and no reference to one",
+    note = "give values of the parameter's type, or references to some: texts for a `String` with `.map(String::from)`"
+)]
+pub trait Choice<T>: Borrow<T> {}
+
+#[diagnostic::do_not_recommend]
+impl<T, V: Borrow<T>> Choice<T> for V {}
+
+fn json<T: Serialize>(values: impl IntoIterator<Item: Borrow<T>>) -> Vec<Value> {
     values.into_iter().filter_map(|value| serde_json::to_value(value.borrow()).ok()).collect()
 }
 

@@ -49,6 +49,11 @@ use crate::tool::{CallError, CallFuture, Context, DynTool, Output, ToolSpec};
 /// Where the tool's validators change such arguments ([`Started::normalized`](crate::tool::Started::normalized)), the layer
 /// says how that looks from outside, in [`restore`](Self::restore). It is believed only if it means what the validators said;
 /// otherwise the call is refused, as nobody could see what they would approve.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no layer of a toolset",
+    label = "`Layer` is not implemented",
+    note = "the stock layers are in `tool_runtime::layer`; implement `Layer` for one of your own"
+)]
 pub trait Layer: Send + Sync + 'static {
     /// Runs a call. The default runs what lies inside.
     fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {

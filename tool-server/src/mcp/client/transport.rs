@@ -20,11 +20,17 @@ type Read = Box<dyn AsyncRead + Send + Unpin>;
 type Write = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// Makes the streams of a connection; every closure that gives a future of a pair of streams does.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not open streams to a server",
+    label = "not a function that gives a future of two streams",
+    note = "write `|| async {{ Ok((read, write)) }}`"
+)]
 pub trait Streams: Send + Sync + 'static {
     /// A new pair: what the server says, and what it is told.
     fn open(&self) -> BoxFuture<'static, io::Result<(Read, Write)>>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<F, R, I, O> Streams for F
 where
     F: Fn() -> R + Send + Sync + 'static,

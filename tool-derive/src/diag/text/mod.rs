@@ -1,6 +1,10 @@
 //! Every sentence that a user of the macros can read. Lower case, no full stop, code in backticks, and what to do.
 
-use super::suggest::nearest;
+pub(crate) mod advice;
+mod others;
+mod with;
+
+pub(crate) use with::*;
 
 pub(crate) const NO_DESCRIPTION: &str =
     "a tool needs a description for the model: write a doc comment above it, or `#[tool(description = \"…\")]`";
@@ -9,6 +13,11 @@ pub(crate) const NOT_AN_ITEM: &str =
 pub(crate) const METHOD_OUTSIDE: &str =
     "a method is a tool only inside a marked impl: put `#[tools]` on the `impl` block";
 pub(crate) const FUNCTION_IN_IMPL: &str = "a function without `self` is a tool of its own: move it out of the `impl`; or give it `&self`, and put `#[tools]` on the `impl` block";
+pub(crate) const METHOD_OF_TRAIT: &str = "a method of a trait is no tool by itself: declare a function that calls it, or a method of an `impl Type { … }` marked `#[tools]`";
+pub(crate) const TOOL_ON_IMPL: &str =
+    "the methods of an impl become tools with `#[tools]` on the `impl` and `#[tool]` on each method";
+pub(crate) const TOOL_TWICE: &str = "this is a tool already: keep one `#[tool]`, with all options";
+pub(crate) const NOT_A_METHOD: &str = "in an impl, `#[tool]` goes on methods";
 pub(crate) const NOT_AN_IMPL: &str = "`#[tools]` goes on an `impl Type { … }` block without a trait";
 pub(crate) const NO_TOOLS: &str = "no method here is marked `#[tool]`";
 pub(crate) const GENERIC: &str = "a tool has one input type, so it cannot be generic: write out the types, or make a tool of a function that calls this one";
@@ -19,8 +28,12 @@ pub(crate) const NO_BODY: &str = "a tool function needs a body; a tool that a cl
 pub(crate) const TOUCHES_ALONE: &str = "a `sequential` tool runs alone, whatever it touches: leave one of the two out";
 pub(crate) const REFERENCE: &str = "a parameter that the model gives is owned: write `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`; application state is marked `#[state]`, the call's context `#[context]`";
 pub(crate) const PATTERN: &str = "the model needs one name for each parameter: take it apart inside the function";
+pub(crate) const PATTERN_WILD: &str = "the model needs a name for each parameter: name this one, or leave it out";
+pub(crate) const UNSIZED: &str = "the model gives a whole value: write `String` for `str`, `Vec<T>` for `[T]`, and for `dyn Trait` an enum of what it can be";
+pub(crate) const CONTEXT_UNMARKED: &str = "the call's context is marked: `#[context] cx: &Context`";
 pub(crate) const IMPL_TRAIT: &str = "the model's input needs one concrete type: write it out";
 pub(crate) const IMPL_OUTPUT: &str = "the output needs one concrete type, so that its schema is known: write it out";
+pub(crate) const FUTURE: &str = "a tool that waits is an `async fn`: write it so, and return what comes of the future";
 pub(crate) const STREAM_ITEM: &str = "a stream of outputs says of what, so that the schema is known: write `impl Stream<Item = T>`, or `Item = Result<T, E>`";
 pub(crate) const STREAM_IN_RESULT: &str =
     "each item of a stream can be an error, the first one too: write `impl Stream<Item = Result<T, E>>`";
@@ -50,6 +63,8 @@ pub(crate) const STATE_HERE: &str = "`state` is for structs; a function takes st
 pub(crate) const EXTERNAL_STATE: &str = "an external tool does not run here, so it has no `state`";
 pub(crate) const BLOCKING_ASYNC: &str =
     "`blocking` is for a function that blocks its thread; an `async fn` should await instead";
+pub(crate) const EAGER_APPROVAL: &str = "an eager tool starts before the model has finished, and this one waits for a person first: leave out `eager`, or ask with `approval = when(…)`";
+pub(crate) const MIGRATE_SELF: &str = "this is the tool's own version: name earlier ones only";
 pub(crate) const RETRIES_WRITE: &str =
     "a tool that may run twice must be `idempotent` or `effect = read_only`: add it, or leave out `retries`";
 pub(crate) const ONE_ROLE: &str = "a parameter has one role: `#[arg]`, `#[state]` or `#[context]`";
@@ -65,6 +80,7 @@ pub(crate) const VALIDATOR: &str = "expected the path of a function, such as `de
 pub(crate) const HOOK: &str = "expected the path of a function, such as `typed` or `hooks::typed`";
 pub(crate) const NESTED_VALIDATE: &str =
     "the fields of a nested parameter have validators of their own: leave out `validate`, or `nested`";
+pub(crate) const NESTED_TYPE: &str = "a nested parameter is one object: write the struct itself, or leave out `nested` and judge the whole value with `validate`";
 pub(crate) const NESTED_HINTS: &str =
     "a nested parameter has no validator that could see them: hints go on the fields of its type";
 pub(crate) const NESTED_ARG: &str =
@@ -76,9 +92,14 @@ pub(crate) const INPUT_GENERIC: &str = "a nested input has one type, so it canno
 pub(crate) const INPUT_OPTIONS: &str = "expected options in parentheses, such as `#[dynamic_input(state = Workspace)]`";
 pub(crate) const ROLE_ARGS: &str = "this attribute takes no options";
 pub(crate) const ARG_LIST: &str = "expected options in parentheses, such as `#[arg(default = 3)]`";
-pub(crate) const CFG: &str =
-    "every build has the same parameters: put `#[cfg]` on the whole tool, and write its other form beside it";
 pub(crate) const FIELD_ROLE: &str = "a struct's fields are what the model gives: state comes with `#[tool(state = Type)]`, the context as an argument of `execute`";
+pub(crate) const SERDE_DEFAULT: &str =
+    "a tool reads its fields itself, and does not ask serde: write `#[arg(default)]`";
+pub(crate) const SCHEMARS_LIMIT: &str =
+    "what only schemars is told is not enforced: write `#[arg(range(1..=50))]`, or `length`, `pattern`, `format`";
+pub(crate) const STRICT_MAP: &str = "with `strict`, providers take no objects with any keys: write a list of entries, such as `Vec<Entry>`, or leave out `strict`";
+pub(crate) const STRICT_ANY: &str =
+    "with `strict`, providers take no values of any kind: write the type that is meant, or leave out `strict`";
 pub(crate) const SECRET_WITH: &str =
     "a secret is given by the application, so the model's side has no say in it: only `rename` goes with `secret`";
 pub(crate) const RANGE: &str = "expected a range, such as `range(1..=50)`, `range(0.0..)` or `range(..100)`";
@@ -96,6 +117,9 @@ pub(crate) const APPROVAL: &str = "expected `never`, `always` or `when(path)`";
 pub(crate) const EFFECT: &str = "expected `read_only`, `write` or `destructive`";
 pub(crate) const META_VALUE: &str = "expected a literal: a text, a number, `true` or `false`";
 pub(crate) const CHALLENGE: &str = "a place in the challenge ends with `}`, such as `{path}`";
+pub(crate) const TEXT_ALONE: &str = "a description is a doc comment above the item, or `description = \"…\"`";
+pub(crate) const TOOLSET_STATE: &str = "expected the name of a tool; state comes first and ends with `;`, as in `toolset!(state; tool, …)`, and sets are put together with `merge`";
+pub(crate) const TOOLSET_REFERENCE: &str = "a toolset keeps its state: give it the value, or an `Arc` of it";
 pub(crate) const KEY: &str = "expected an option, such as `name = \"search\"`";
 pub(crate) const COMMA: &str = "expected `,`";
 pub(crate) const TOOLSET: &str = "expected `toolset!(state; tool, …)` or `toolset!(tool, …)`";
@@ -106,139 +130,3 @@ pub(crate) const CRATE: &str = "expected `crate = path` in parentheses";
 pub(crate) const CALLS: &str = "`Calls` can be derived for an enum whose variants each hold one `Call<tool>`";
 pub(crate) const CALLS_GENERIC: &str = "a `Calls` enum lists known tools, so it cannot be generic: write out the types";
 pub(crate) const TOO_MANY: &str = "a tool has at most 64 parameters: put some of them together in a struct";
-
-pub(crate) fn name(name: &str) -> String {
-    if name.is_empty() {
-        "a tool needs a name of 1 to 64 characters".to_owned()
-    } else if name.is_ascii() && name.len() > 64 {
-        format!("the name has {} characters, and providers accept at most 64", name.len())
-    } else {
-        format!("`{name}` is no name for a tool: use A-Z, a-z, 0-9, `_` and `-` only, or say `#[tool(name = \"…\")]`")
-    }
-}
-
-pub(crate) fn parameter(name: &str) -> String {
-    if name.is_empty() {
-        "a parameter needs a name of 1 to 64 characters".to_owned()
-    } else if name.is_ascii() && name.len() > 64 {
-        format!("the name has {} characters, and providers accept at most 64", name.len())
-    } else {
-        format!(
-            "`{name}` is no name for a parameter: use A-Z, a-z, 0-9, `_`, `-` and `.` only, or say `#[arg(rename = \"…\")]`"
-        )
-    }
-}
-
-/// `of` is empty, or says whose option it is: " of `arg`".
-pub(crate) fn unknown(key: &str, of: &str, known: &[&str]) -> String {
-    match (nearest(key, known), known) {
-        (Some(near), _) => format!("unknown option `{key}`{of}; did you mean `{near}`?"),
-        (None, [only]) => format!("unknown option `{key}`{of}: expected `{only}`"),
-        (None, _) => format!("unknown option `{key}`{of}: expected one of {}", list(known)),
-    }
-}
-
-pub(crate) fn format(name: &str, known: &[&str]) -> String {
-    match nearest(name, known) {
-        Some(near) => format!("unknown format `{name}`; did you mean `{near}`?"),
-        None => format!("unknown format `{name}`: use `pattern`, or one of {}", list(known)),
-    }
-}
-
-pub(crate) fn place(name: &str, known: &[&str]) -> String {
-    match (nearest(name, known), known) {
-        (Some(near), _) => format!("`{name}` in the challenge is no parameter; did you mean `{near}`?"),
-        (None, []) => format!("`{name}` in the challenge is no parameter: this tool has none that can be shown"),
-        (None, _) => format!("`{name}` in the challenge is no parameter: expected one of {}", list(known)),
-    }
-}
-
-pub(crate) fn expected(example: &str) -> String {
-    format!("expected a value such as `{example}`")
-}
-
-pub(crate) fn unknown_word(word: &str, expected: &str, known: &[&str]) -> String {
-    match nearest(word, known) {
-        Some(near) => format!("{expected}; did you mean `{near}`?"),
-        None => expected.to_owned(),
-    }
-}
-
-pub(crate) fn twice(key: &str) -> String {
-    format!("`{key}` is given twice: keep one of them")
-}
-
-pub(crate) fn needs_value(key: &str, example: &str) -> String {
-    format!("`{key}` needs a value: `{example}`")
-}
-
-pub(crate) fn takes_no_value(key: &str) -> String {
-    format!("`{key}` is a flag: write it without a value")
-}
-
-pub(crate) fn tag(name: &str) -> String {
-    format!("`{name}` is no name for a tag: use 1 to 64 of A-Z, a-z, 0-9, `_`, `-` and `.` only")
-}
-
-pub(crate) fn like_the_tag(name: &str) -> String {
-    format!("`{name}` says which variant is meant: rename this field, or say `#[tool(tag = \"…\")]`")
-}
-
-pub(crate) fn same_tag(value: &str) -> String {
-    format!("an earlier variant is called `{value}` too: the model tells them apart by name")
-}
-
-pub(crate) fn same_parameter(name: &str) -> String {
-    format!("two parameters are called `{name}`: the model tells them apart by name")
-}
-
-pub(crate) fn names(key: &str) -> String {
-    format!("expected names of parameters, such as `{key}(departure, arrival)`")
-}
-
-pub(crate) fn named_twice(name: &str) -> String {
-    format!("`{name}` is named twice: it stands in `requires`, in `after` or in `hints`, and there once")
-}
-
-pub(crate) fn no_parameter(name: &str, known: &[String]) -> String {
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    match (nearest(name, &known), &known[..]) {
-        (Some(near), _) => format!("`{name}` is no parameter of this tool; did you mean `{near}`?"),
-        (None, [only]) => format!("`{name}` is no parameter of this tool: expected `{only}`"),
-        (None, []) => format!("`{name}` is no parameter of this tool, and there is no other that can be named here"),
-        (None, _) => format!("`{name}` is no parameter of this tool: expected one of {}", list(&known)),
-    }
-}
-
-pub(crate) fn own_name(name: &str) -> String {
-    format!("`{name}` is this parameter itself: its validator gets its value anyway")
-}
-
-pub(crate) fn static_name(name: &str) -> String {
-    format!("`{name}` has no validator to wait for, and validators see static parameters anyway: leave it out")
-}
-
-pub(crate) fn secret_name(name: &str) -> String {
-    format!("`{name}` is a secret: only the tool's work sees it")
-}
-
-pub(crate) fn cycle(path: &[String]) -> String {
-    format!("these parameters wait for each other: `{}`", path.join(" -> "))
-}
-
-pub(crate) fn collision(key: &str) -> String {
-    format!("the answer of a tool has a key `{key}` of its own: rename this field")
-}
-
-pub(crate) fn same_context(name: &str) -> String {
-    format!("what validators know has types of its own, and an earlier one is called `{name}`: rename this parameter")
-}
-
-pub(crate) fn pattern(error: &str) -> String {
-    let reason = error.lines().last().unwrap_or(error).trim_start_matches("error: ");
-    format!("this is no regular expression: {reason}")
-}
-
-fn list(words: &[&str]) -> String {
-    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
-}

@@ -1,0 +1,132 @@
+//! Nothing of the prelude is needed.
+#![no_implicit_prelude]
+
+use ::std::{convert::Infallible, fmt, option::Option, result::Result, string::String};
+use ::tool_runtime::{Context, DynamicInput, Execute, Failure, Provide, Toolset, Verdict, tool, tools, toolset};
+
+/// A shop.
+#[derive(Debug)]
+pub struct Shop {
+    name: String,
+}
+
+/// The application.
+#[derive(Debug, Provide)]
+pub struct App {
+    shop: Shop,
+    count: u8,
+}
+
+/// Names the shop.
+#[tool(approval = when(|input| input.loud), effect = destructive, retries = 1, idempotent, crate = ::tool_runtime)]
+async fn name(
+    /// Whether to shout.
+    loud: bool,
+    /// What to say first.
+    #[arg(default, length(..=9), pattern = "^[a-z]*$")]
+    greeting: String,
+    #[state] shop: &Shop,
+    #[context] cx: &Context,
+) -> Result<String, Failure> {
+    let _ = (loud, greeting, cx);
+    Result::Ok(::core::clone::Clone::clone(&shop.name))
+}
+
+/// Counts.
+#[tool]
+const fn count(#[state] count: &u8) -> u8 {
+    *count
+}
+
+/// Adds.
+#[tool]
+struct Add {
+    /// A number.
+    a: u8,
+    /// Another.
+    #[arg(default = 1)]
+    b: u8,
+}
+
+impl Execute for Add {
+    type Output = u8;
+    type Error = Infallible;
+
+    async fn execute(self, _: &Context) -> Result<u8, Infallible> {
+        Result::Ok(self.a.wrapping_add(self.b))
+    }
+}
+
+/// One of two.
+#[tool]
+enum Either {
+    /// This.
+    This {
+        /// So much.
+        #[dynamic(validate = any)]
+        much: u8,
+    },
+    /// That.
+    That,
+}
+
+impl Execute for Either {
+    type Output = u8;
+    type Error = Infallible;
+
+    async fn execute(self, _: &Context) -> Result<u8, Infallible> {
+        Result::Ok(match self {
+            Self::This { much } => much,
+            Self::That => 0,
+        })
+    }
+}
+
+/// Nested.
+#[derive(Debug, DynamicInput)]
+#[dynamic_input(state = Shop)]
+pub struct Inner {
+    /// So much.
+    #[dynamic(validate = any)]
+    pub much: u8,
+}
+
+fn any<C>(value: Option<u8>, _: C) -> Verdict<u8> {
+    value.map_or_else(|| Verdict::reject("missing"), Verdict::accept)
+}
+
+/// Takes what is nested.
+#[tool]
+fn take(
+    /// It.
+    #[dynamic(nested)]
+    inner: Inner,
+) -> u8 {
+    inner.much
+}
+
+#[tools]
+impl Shop {
+    /// Look.
+    #[tool]
+    const fn look(&self) -> u8 {
+        3
+    }
+}
+
+impl fmt::Display for Shop {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.name)
+    }
+}
+
+/// All of them.
+#[must_use]
+pub fn all() -> Toolset {
+    let shop = || Shop { name: String::new() };
+    let methods = shop().toolset();
+    let app = App { shop: shop(), count: 3 };
+    toolset!(app; name, count, Add, Either, take).merge(methods).unwrap_or_default()
+}
+
+::tool_runtime::lint_test!(all());

@@ -1,0 +1,87 @@
+//! Items with names that are keywords.
+
+use tool_runtime::{Call, Calls, Context, Execute, Toolset, tool, tools, toolset};
+
+/// A keyword as a name.
+#[tool]
+fn r#match(
+    /// Where.
+    r#in: String,
+    /// How many.
+    r#mut: u8,
+) -> String {
+    format!("{in}{mut}", r#in = r#in, r#mut = r#mut)
+}
+
+/// A module.
+pub mod r#mod {
+    use tool_runtime::tool;
+
+    /// In it.
+    #[tool]
+    pub const fn r#loop() {}
+}
+
+/// A type.
+#[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+#[tool]
+struct r#type {
+    /// A field.
+    r#use: u8,
+}
+
+impl Execute for r#type {
+    type Output = u8;
+    type Error = std::convert::Infallible;
+
+    async fn execute(self, _: &Context) -> Result<u8, Self::Error> {
+        Ok(self.r#use)
+    }
+}
+
+/// Methods.
+#[derive(Clone, Copy, Debug)]
+pub struct Shop;
+
+#[tools]
+impl Shop {
+    /// A method.
+    #[tool]
+    pub const fn r#while(&self) -> u8 {
+        3
+    }
+}
+
+/// Calls.
+#[derive(Calls)]
+pub enum AppCall {
+    /// A call.
+    Match(Call<r#match>),
+    /// Another.
+    Type(Call<r#type>),
+}
+
+impl std::fmt::Debug for AppCall {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(self.parts().1)
+    }
+}
+
+/// All of them.
+#[must_use]
+pub fn all() -> Toolset {
+    toolset!(r#match, r#mod::r#loop, r#type).merge(Shop.toolset()).unwrap_or_default()
+}
+
+tool_runtime::lint_test!(all());
+
+#[cfg(test)]
+mod tests {
+    use tool_runtime::Calls as _;
+
+    #[test]
+    fn names_are_without_marks() {
+        assert_eq!(super::all().names().collect::<Vec<_>>(), ["match", "loop", "type", "while"]);
+        assert_eq!(super::AppCall::NAMES, ["match", "type"]);
+    }
+}

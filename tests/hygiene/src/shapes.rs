@@ -1,0 +1,196 @@
+//! Tools of every shape, with options of every kind, in modules and bodies, as private and as public as can be.
+
+use std::convert::Infallible;
+
+use tool_runtime::{
+    Call, Calls, Content, Context, Execute, Failure, Image, Shown, Text, Tool, ToolOutput, Toolset, json::Change, tool,
+    tools, toolset,
+};
+
+#[derive(Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+enum Private {
+    A,
+    B,
+}
+
+/// What comes out.
+#[derive(Debug, serde::Serialize, schemars::JsonSchema, ToolOutput)]
+pub struct Booked {
+    /// The number.
+    pub id: u32,
+}
+
+/// All options at once.
+#[tool(
+    name = "book",
+    title = "Book",
+    description = "Book a seat.",
+    approval = when(is_far),
+    effect = destructive,
+    idempotent,
+    open_world,
+    timeout = "3s",
+    retries = 2,
+    touches = |input| tool_runtime::tool::Touches::writes(input.row.to_string()),
+    untrusted,
+    challenge = "book {row}?",
+    version = "2",
+    migrate_from = ["1"],
+    examples = [r#"{"row": 3}"#],
+    ui(icon = "seat", running = "Booking", done = "Booked", tooltip = "Books a seat"),
+    meta(team = "seats", level = 3, open = true),
+    on_input_available = known
+)]
+#[must_use]
+pub async fn book_a_seat(
+    /// The row.
+    #[arg(range(1..=40), default = 3, example = 7)]
+    row: u8,
+    /// For whom.
+    #[arg(length(1..=80), pattern = "^[A-Z]", rename = "for")]
+    person: Option<String>,
+    /// When.
+    #[arg(format = "date")]
+    day: Option<String>,
+    #[arg(secret)] key: Option<String>,
+) -> Result<Booked, Failure> {
+    drop((person, day, key));
+    Ok(Booked { id: row.into() })
+}
+
+const fn is_far(input: &book_a_seat) -> bool {
+    input.row > 30
+}
+
+fn known(input: &book_a_seat, cx: &Context) {
+    debug_assert!(input.row > 0 || cx.call_id().is_empty());
+}
+
+/// Takes a private type.
+#[tool(blocking, sequential)]
+fn private(
+    /// Which.
+    which: Private,
+) -> Private {
+    which
+}
+
+/// Gives content.
+#[tool]
+const fn content() -> Content {
+    Content(Vec::new())
+}
+
+/// Gives an image.
+#[tool]
+fn image() -> Shown<u8> {
+    drop(Image { media_type: String::new(), data: String::new() });
+    Shown { value: 3, model: Vec::new() }
+}
+
+/// An outer module.
+pub mod outer {
+    pub(crate) mod inner {
+        use tool_runtime::tool;
+
+        /// Deep inside.
+        #[tool]
+        pub(in crate::shapes) const fn deep() -> u8 {
+            3
+        }
+    }
+}
+
+/// Asks a person.
+#[tool(external, output = bool)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// What.
+    what: String,
+}
+
+/// A unit struct.
+#[tool(eager, effect = read_only)]
+#[derive(Clone, Copy, Debug)]
+pub struct Ping;
+
+impl Execute for Ping {
+    type Output = Text;
+    type Error = Infallible;
+
+    async fn execute(self, _: &Context) -> Result<Text, Infallible> {
+        Ok(Text("pong".to_owned()))
+    }
+}
+
+/// One of these.
+#[tool(tag = "type", effect = read_only)]
+#[derive(Debug)]
+pub enum Lookup {
+    /// By number.
+    Number {
+        /// Which.
+        number: u32,
+    },
+    /// The last.
+    #[arg(rename = "latest")]
+    Last,
+}
+
+impl Execute for Lookup {
+    type Output = u32;
+    type Error = Infallible;
+
+    async fn execute(self, _: &Context) -> Result<u32, Infallible> {
+        Ok(match self {
+            Self::Number { number } => number,
+            Self::Last => 99,
+        })
+    }
+}
+
+/// A shop.
+#[derive(Clone, Copy, Debug)]
+pub struct Shop;
+
+#[tools]
+impl Shop {
+    /// Look.
+    #[tool(name = "look_around")]
+    #[inline]
+    pub async fn look(&self) -> u8 {
+        3
+    }
+}
+
+/// Calls.
+#[derive(Calls)]
+enum AppCall {
+    Book(Call<book_a_seat>),
+    Ping(Call<Ping>),
+}
+
+/// The names.
+#[must_use]
+pub fn names(call: &tool_runtime::message::ToolCall) -> &'static str {
+    match AppCall::read(call) {
+        Ok(AppCall::Book(call)) if call.input.row > 3 => book_a_seat::NAME,
+        Ok(AppCall::Book(_) | AppCall::Ping(_)) => Ping::NAME,
+        Err(_) => "",
+    }
+}
+
+/// All of them, and some that are declared here.
+#[must_use]
+pub fn all() -> Toolset {
+    /// In a body.
+    #[tool]
+    const fn local() -> u8 {
+        3
+    }
+    debug_assert!(std::mem::size_of::<Change>() > 0);
+    let tools = toolset!(book_a_seat, private, content, image, outer::inner::deep, Ask, Ping, Lookup, local);
+    tools.merge(Shop.toolset()).unwrap_or_default()
+}
+
+tool_runtime::lint_test!(all());

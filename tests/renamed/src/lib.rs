@@ -1,0 +1,107 @@
+//! The runtime under another name: each declaration says which, `toolset!` and `lint_test!` find it by themselves.
+#![forbid(unsafe_code)]
+#![deny(warnings, clippy::all, clippy::pedantic, clippy::nursery, missing_docs)]
+
+use std::convert::Infallible;
+
+use kit::{Call, Calls, Context, DynamicInput, Execute, Provide, ToolOutput, Toolset, Verdict, tool, tools, toolset};
+
+/// A shop.
+#[derive(Debug)]
+pub struct Shop {
+    items: Vec<String>,
+}
+
+/// The application.
+#[derive(Debug, Provide)]
+#[provide(crate = kit)]
+pub struct App {
+    shop: Shop,
+}
+
+/// What was found.
+#[derive(Debug, ToolOutput)]
+pub struct Found;
+
+/// Look something up.
+#[tool(crate = kit, approval = when(is_long))]
+fn look(
+    /// What.
+    query: String,
+    /// How many.
+    #[cfg(not(any()))]
+    #[arg(default = 3, range(1..=9))]
+    most: usize,
+    #[state] shop: &Shop,
+    #[context] cx: &Context,
+) -> String {
+    format!("{query}: {most} of {} for {}", shop.items.len(), cx.call_id())
+}
+
+const fn is_long(input: &look) -> bool {
+    input.query.len() > 80
+}
+
+/// A place on the way.
+#[derive(Debug, DynamicInput)]
+#[dynamic_input(crate = kit)]
+pub struct Stop {
+    /// The city.
+    #[dynamic(validate = city)]
+    pub city: String,
+}
+
+fn city(value: Option<String>, _: StopCity<'_>) -> Verdict<String> {
+    value.map_or_else(|| Verdict::reject("missing"), Verdict::accept)
+}
+
+/// Travel.
+#[tool(crate = kit)]
+struct Travel {
+    /// Where to.
+    #[dynamic(nested)]
+    to: Stop,
+}
+
+impl Execute for Travel {
+    type Output = String;
+    type Error = Infallible;
+
+    async fn execute(self, _: &Context) -> Result<String, Infallible> {
+        Ok(self.to.city)
+    }
+}
+
+#[tools(crate = kit)]
+impl Shop {
+    /// Count the items.
+    #[tool(effect = read_only)]
+    fn count(&self) -> usize {
+        self.items.len()
+    }
+}
+
+/// The calls.
+#[derive(Calls)]
+#[calls(crate = kit)]
+enum AppCall {
+    /// See [`look`].
+    Look(Call<look>),
+}
+
+/// All tools.
+#[must_use]
+pub fn all() -> Toolset {
+    let app = App { shop: Shop { items: Vec::new() } };
+    let methods = Shop { items: Vec::new() }.toolset();
+    toolset!(app; look, Travel).merge(methods).unwrap_or_default()
+}
+
+/// The names of the calls that are told apart.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    let (AppCall::NAMES, AppCall::Look(_)) = (AppCall::NAMES, AppCall::Look(call())) else { return Vec::new() };
+    AppCall::NAMES.to_vec()
+}
+
+kit::lint_test!(all());

@@ -1,0 +1,55 @@
+//! Advice is a warning; here it is denied, so that it can be pinned.
+#![deny(warnings)]
+
+use tool_runtime::{Context, DynamicInput, Execute, Verdict, tool, tools};
+
+/// Look something up.
+#[tool(approval = when(|_| true))]
+fn look(
+    query: String,
+    /// How many.
+    most: u8,
+    #[arg(secret)] key: String,
+    #[context] cx: &Context,
+) -> String {
+    format!("{query}{most}{key}{}", cx.call_id())
+}
+
+#[tool(description = "This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much.", approval = when(|input| 3 > 2))]
+struct Count {
+    from: u8,
+}
+
+impl Execute for Count {
+    type Output = u8;
+    type Error = std::convert::Infallible;
+
+    async fn execute(self, _: &Context) -> Result<u8, Self::Error> {
+        Ok(self.from)
+    }
+}
+
+struct Shop;
+
+#[tools]
+impl Shop {
+    /// Count.
+    #[tool]
+    fn count(&self, from: u8) -> u8 {
+        from
+    }
+}
+
+#[derive(DynamicInput)]
+struct Leg {
+    #[dynamic(validate = city)]
+    city: String,
+}
+
+fn city(value: Option<String>, _: LegCity<'_>) -> Verdict<String> {
+    value.map_or_else(|| Verdict::reject("missing"), Verdict::accept)
+}
+
+fn main() {
+    let _ = (Shop.toolset(), look("a".to_owned(), 3, String::new(), &Context::new("1")), Count { from: 3 }, Leg { city: String::new() });
+}

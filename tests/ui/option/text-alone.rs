@@ -1,0 +1,8 @@
+use tool_runtime::tool;
+
+#[tool("Look something up.")]
+fn look(query: String) -> String {
+    query
+}
+
+fn main() {}

@@ -1,0 +1,15 @@
+#![allow(deprecated)]
+
+use tool_runtime::tool;
+
+async fn today() -> String {
+    "Monday".to_owned()
+}
+
+/// Look something up.
+#[tool]
+async fn look(#[arg(default = today().await)] day: String) -> String {
+    day
+}
+
+fn main() {}

@@ -1,0 +1,9 @@
+use tool_runtime::tool;
+
+/// Look something up.
+#[tool]
+async fn look(from: u8, #[arg(default = from + 1)] to: u8) -> u8 {
+    from + to
+}
+
+fn main() {}

@@ -1,0 +1,14 @@
+#![allow(deprecated)]
+
+use tool_runtime::tool;
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Page(u8);
+
+/// Look something up.
+#[tool]
+fn look(#[arg(default)] page: Page) -> u8 {
+    page.0
+}
+
+fn main() {}

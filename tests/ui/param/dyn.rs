@@ -1,0 +1,11 @@
+#![allow(deprecated)]
+
+use tool_runtime::tool;
+
+/// Look something up.
+#[tool]
+fn look(query: Box<dyn std::fmt::Debug + Send>) -> String {
+    format!("{query:?}")
+}
+
+fn main() {}

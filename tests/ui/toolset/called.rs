@@ -1,0 +1,9 @@
+use tool_runtime::{tool, toolset};
+
+/// Look.
+#[tool]
+fn look() {}
+
+fn main() {
+    let _ = toolset!(look(), look);
+}

@@ -1,0 +1,15 @@
+use tool_runtime::{tool, toolset};
+
+struct Shop;
+
+/// Look.
+#[tool]
+fn look(#[state] shop: &Shop) -> String {
+    let _ = shop;
+    String::new()
+}
+
+fn main() {
+    let shop = Shop;
+    let _ = toolset!(&shop; look);
+}

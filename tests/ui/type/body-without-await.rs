@@ -1,0 +1,15 @@
+#![allow(deprecated)]
+
+use tool_runtime::tool;
+
+async fn find(query: String) -> String {
+    query
+}
+
+/// Look something up.
+#[tool]
+async fn look(query: String) -> String {
+    find(query)
+}
+
+fn main() {}

@@ -1,0 +1,20 @@
+#![allow(deprecated)]
+
+use tool_runtime::{Context, Execute, tool};
+
+/// Look something up.
+#[tool]
+struct Look {
+    query: String,
+}
+
+impl Execute for Look {
+    type Output = String;
+    type Error = std::convert::Infallible;
+
+    fn execute(self, _: &Context) -> Result<String, std::convert::Infallible> {
+        Ok(self.query)
+    }
+}
+
+fn main() {}

@@ -1,0 +1,19 @@
+#![allow(deprecated)]
+
+use tool_runtime::{Context, Execute, tool};
+
+/// Look something up.
+#[tool]
+struct Look {
+    query: String,
+}
+
+impl Execute for Look {
+    type Output = String;
+
+    async fn execute(self, _: &Context) -> Result<String, std::convert::Infallible> {
+        Ok(self.query)
+    }
+}
+
+fn main() {}

@@ -1,0 +1,13 @@
+#![allow(deprecated)]
+
+use tool_runtime::tool;
+
+struct Json<T>(T);
+
+/// Look something up.
+#[tool]
+async fn look(query: String) -> Json<String> {
+    Json(query)
+}
+
+fn main() {}

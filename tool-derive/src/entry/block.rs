@@ -1,0 +1,130 @@
+//! `#[tools]` on an impl.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::{Attribute, ImplItem, ItemImpl};
+
+use super::{finish, head, item::plain};
+use crate::{
+    check,
+    diag::{Errors, text},
+    expand,
+    expand::toolset::Member,
+    model::runtime,
+    syntax::{
+        attribute::misplaced,
+        cfg::{Parts, cases},
+        item::{ToolFn, without_self},
+        options::{Options, of_impl},
+        signature,
+    },
+};
+
+/// `#[tools] impl Type { … }`.
+pub(crate) fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let Options { krate, allow, .. } = of_impl(args, &mut errors);
+    let mut block = match syn::parse2::<ItemImpl>(item.clone()) {
+        Ok(block) if block.trait_.is_none() => block,
+        _ => {
+            errors.over(head(&item), text::NOT_AN_IMPL);
+            let mut out = item;
+            out.extend(errors.finish());
+            return out;
+        }
+    };
+    let generic = &block.generics.params;
+    let is_generic = !generic.is_empty();
+    if is_generic {
+        errors.over(generic, text::GENERIC_IMPL);
+    }
+    let owner = (*block.self_ty).clone();
+    let mut members = Vec::new();
+    let mut tools = TokenStream::new();
+    let mut found = false;
+    block.items = std::mem::take(&mut block.items).into_iter().flat_map(by_case).collect();
+    for item in &mut block.items {
+        let Some((attr, mut function)) = method(item) else {
+            refuse_other(item, &mut errors);
+            continue;
+        };
+        found = true;
+        let mut errors = Errors::default();
+        misplaced(&mut function.attrs, &mut errors);
+        let args = match &attr.meta {
+            syn::Meta::List(list) => without_self(list.tokens.clone(), &owner),
+            _ => TokenStream::new(),
+        };
+        let mut options = Options::parse(args, &mut errors);
+        options.krate = options.krate.or_else(|| krate.clone());
+        options.allow.extend(&allow);
+        let member = Member::of(&owner, &function);
+        let outside = function.outside(&owner);
+        let tool = signature::function(&outside, member.marker.clone(), Some(&owner), options, &mut errors);
+        *item = ImplItem::Verbatim(plain(function));
+        if is_generic {
+            check::check(&tool, &mut errors);
+            tools.extend(errors.finish());
+        } else {
+            let cfg = &member.cfg;
+            let (marker, contexts) = (expand::marker(&tool), expand::contexts(&tool));
+            let items = std::iter::once(marker).chain(contexts).chain(finish(&tool, errors, true));
+            tools.extend(items.map(|item| quote!(#(#cfg)* #item)));
+            members.push(member);
+        }
+    }
+    if !found {
+        errors.over(&block.self_ty, text::NO_TOOLS);
+    }
+    let method = expand::toolset::method(&block, &runtime(krate.as_ref()), &members);
+    let errors = errors.finish();
+    quote!(#block #tools #method #errors)
+}
+
+/// A method that is marked `#[tool]`, and the mark.
+fn method(item: &ImplItem) -> Option<(Attribute, ToolFn)> {
+    let tokens = match item {
+        ImplItem::Fn(method) => method.to_token_stream(),
+        // What syn cannot place, such as a method without a body.
+        ImplItem::Verbatim(tokens) => tokens.clone(),
+        _ => return None,
+    };
+    let mut function = syn::parse2::<ToolFn>(tokens).ok()?;
+    let is_mark = |attr: &Attribute| attr.path().segments.last().is_some_and(|last| last.ident == "tool");
+    let place = function.attrs.iter().position(is_mark)?;
+    Some((function.attrs.remove(place), function))
+}
+
+/// The item; a tool whose parameters depend on the build, once for each case.
+fn by_case(item: ImplItem) -> Vec<ImplItem> {
+    let mut open = vec![item];
+    let mut done = Vec::new();
+    while let Some(item) = open.pop() {
+        let split = method(&item).and_then(|(attr, function)| Some((attr, function.split()?)));
+        match split {
+            Some((attr, (predicate, functions))) => {
+                let each = cases(&predicate).into_iter().zip(functions);
+                open.extend(each.rev().map(|(case, function)| ImplItem::Verbatim(quote!(#case #attr #function))));
+            }
+            None => done.push(item),
+        }
+    }
+    done
+}
+
+/// An item that is marked `#[tool]` and no method.
+fn refuse_other(item: &mut ImplItem, errors: &mut Errors) {
+    let attrs = match item {
+        ImplItem::Const(item) => &mut item.attrs,
+        ImplItem::Type(item) => &mut item.attrs,
+        ImplItem::Macro(item) => &mut item.attrs,
+        _ => return,
+    };
+    attrs.retain(|attr| {
+        let marks = attr.path().is_ident("tool");
+        if marks {
+            errors.over(attr.path(), text::NOT_A_METHOD);
+        }
+        !marks
+    });
+}
