@@ -26,6 +26,7 @@ mod raise;
 mod shape;
 #[cfg(test)]
 mod testing;
+pub(crate) mod typescript;
 mod validator;
 mod words;
 
