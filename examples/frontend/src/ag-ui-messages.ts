@@ -14,7 +14,7 @@ interface Outcomes {
   questions: Map<string, { id: string; message?: string | undefined }>;
 }
 
-export function messagesOf(agent: HttpAgent, notes: Notes): Message[] {
+export function messagesOf(agent: HttpAgent, notes: Notes, titles: Record<string, string>): Message[] {
   const outcomes: Outcomes = { results: new Map(), previews: new Map(), questions: new Map() };
   for (const said of agent.messages) {
     if (said.role === 'tool') outcomes.results.set(said.toolCallId, text(said.content));
@@ -38,7 +38,10 @@ export function messagesOf(agent: HttpAgent, notes: Notes): Message[] {
       shown.push(message);
     }
     if (said.content) message.parts.push({ type: 'text', text: text(said.content) });
-    message.parts.push(...(said.toolCalls ?? []).map(call => part(call, notes, outcomes)));
+    for (const call of said.toolCalls ?? []) {
+      const title = titles[call.function.name];
+      message.parts.push({ ...part(call, notes, outcomes), ...(title && { title }) });
+    }
   }
   return shown;
 }

@@ -1,6 +1,6 @@
 // The same conversation over AG-UI: what its client keeps, shown as the other's messages are.
 import { type AgentSubscriber, HttpAgent } from '@ag-ui/client';
-import { useMemo, useRef, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { type Message, readable } from './conversation';
 import { messagesOf, type Notes } from './ag-ui-messages';
 import { Thread } from './thread';
@@ -8,13 +8,26 @@ import { Thread } from './thread';
 type Resume = NonNullable<Parameters<HttpAgent['runAgent']>[0]>['resume'];
 
 export default function AgUiThread({ token }: { token: string }) {
-  const agent = useMemo(() => new HttpAgent({ url: '/agent', headers: { authorization: `Bearer ${token}` } }), [token]);
+  const headers = useMemo(() => ({ authorization: `Bearer ${token}` }), [token]);
+  const agent = useMemo(() => new HttpAgent({ url: '/agent', headers }), [headers]);
   const notes = useRef<Notes>(new Map());
   const [messages, setMessages] = useState<Message[]>([]);
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<string>();
 
-  const show = () => setMessages(messagesOf(agent, notes.current));
+  // The protocol has only names for tools.
+  const titles = useRef<Record<string, string>>({});
+  useEffect(() => {
+    const load = async () => {
+      const response = await fetch('/api/tools', { headers });
+      const tools = (await response.json()) as { name: string; title: string | null }[];
+      titles.current = Object.fromEntries(tools.flatMap(({ name, title }) => (title ? [[name, title]] : [])));
+    };
+    // Names are good enough without.
+    load().catch(() => undefined);
+  }, [headers]);
+
+  const show = () => setMessages(messagesOf(agent, notes.current, titles.current));
   const note = (call: string, change: object) => notes.current.set(call, { ...notes.current.get(call), ...change });
   const subscriber: AgentSubscriber = {
     onMessagesChanged: show,

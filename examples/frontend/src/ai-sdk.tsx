@@ -57,7 +57,7 @@ export function AiSdkThread({ chat, token }: Props) {
         if (decision.approved && decision.edited) {
           edits.current[approval.id] = { decision: 'edit', arguments: decision.edited };
         }
-        const reason = decision.approved ? {} : { reason: decision.reason ?? '' };
+        const reason = decision.approved || !decision.reason ? {} : { reason: decision.reason };
         void it.addToolApprovalResponse({ id: approval.id, approved: decision.approved, ...reason });
       }}
       answer={(tool, toolCallId, output) => void it.addToolOutput({ tool, toolCallId, output })}

@@ -3,12 +3,21 @@ import { type FormEvent, useEffect, useRef, useState } from 'react';
 import type { Conversation, Message, ToolPart } from './conversation';
 import { ToolCard } from './tool-card';
 
-const IDEAS = ['Weather in Oslo', 'Write a note', 'Check the folder', 'Delete report.pdf', 'Book a train', 'Pick a colour'];
+const IDEAS = [
+  'Weather in Oslo',
+  'Write a note, title: Shopping, text: Milk, bread, and a dozen eggs from the market',
+  'Check the folder',
+  'Delete the file "report.pdf"',
+  'Book a train',
+  'Pick a colour',
+];
 
 export function Thread(it: Conversation) {
   const [text, setText] = useState('');
   const end = useRef<HTMLDivElement>(null);
-  useEffect(() => end.current?.scrollIntoView({ block: 'end' }), [it.messages, it.isBusy]);
+  useEffect(() => {
+    void end.current?.scrollIntoView({ block: 'end' });
+  }, [it.messages, it.isBusy, it.error]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (!text.trim() || it.isBusy) return;
@@ -40,7 +49,7 @@ export function Thread(it: Conversation) {
         <div className="ideas" role="group" aria-label="Ideas">
           {IDEAS.map(idea => (
             <button key={idea} type="button" disabled={it.isBusy} onClick={() => it.say(idea)}>
-              {idea}
+              {idea.split(',')[0]}
             </button>
           ))}
         </div>

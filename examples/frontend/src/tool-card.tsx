@@ -15,7 +15,7 @@ export function ToolCard({ part, isOpen, conversation }: Props) {
   const title = part.title ?? name.replaceAll('_', ' ');
   const state = stateOf(part);
   return (
-    <article className="card" data-tool={name} data-state={part.state} aria-label={`${title}: ${state}`}>
+    <article className="card" data-tool={name} data-state={part.state} data-asks={feedbackOf(part) !== undefined} aria-label={`${title}: ${state}`}>
       <header>
         <span className="dot" aria-hidden="true" />
         <h3>{title}</h3>
@@ -35,7 +35,7 @@ function stateOf(part: ToolPart): string {
     case 'input-available':
       return part.type === 'tool-pick_colour' ? 'Your turn' : 'Running…';
     case 'approval-requested':
-      return 'May it?';
+      return 'Needs your approval';
     case 'approval-responded':
       return part.approval.approved ? 'Approved' : 'Denied';
     case 'output-available':

@@ -59,9 +59,9 @@ export type Deleted = {
 };
 
 export type BookTrainInput = {
-  /** The city where the journey begins. */
+  /** The city of departure. */
   from?: string;
-  /** The city where it ends. */
+  /** The city of arrival. */
   to?: string;
   /** How many people travel. */
   seats?: number;

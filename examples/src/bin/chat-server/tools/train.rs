@@ -62,10 +62,10 @@ pub(crate) struct Ticket {
 /// Book a train. Call it with what is known: it tells what is missing, and what there is to choose from.
 #[tool(title = "Book a train", approval = always, challenge = "Book {seats} seat(s) from {from} to {to}?")]
 pub(crate) fn book_train(
-    /// The city where the journey begins.
+    /// The city of departure.
     #[dynamic(validate = from)]
     from: String,
-    /// The city where it ends.
+    /// The city of arrival.
     #[dynamic(validate = to, requires(from))]
     to: String,
     /// How many people travel.
