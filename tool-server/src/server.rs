@@ -16,7 +16,7 @@ use axum::{
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tool_runtime::{
-    Agent, ToolSpec,
+    Agent,
     protocol::ui_stream::Settings,
     run::OnPrompt,
     sealed::{Keyring, NonceStore},
@@ -208,6 +208,7 @@ impl Server {
             .merge(crate::ui::routes())
             .merge(self.ag_ui.map_or_else(Router::new, ag_ui::routes))
             .route("/api/tools", get(tools))
+            .route("/api/tools.ts", get(types))
             .route("/health", get(health))
             .layer(DefaultBodyLimit::max(self.body_limit))
             .with_state(shared);
@@ -231,8 +232,7 @@ async fn health() -> Json<Value> {
 async fn tools(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, ApiError> {
     let (parts, _) = request.into_parts();
     shared.principal(&parts).await?;
-    let is_hidden = |spec: &ToolSpec| spec.traits.meta.get("hidden") == Some(&true.into());
-    let specs = shared.agent.toolset().iter().map(|tool| tool.spec()).filter(|spec| !is_hidden(spec));
+    let specs = shared.agent.toolset().iter().map(|tool| tool.spec()).filter(|spec| !spec.is_hidden());
     let tools = specs.map(|spec| {
         json!({
             "name": spec.name,
@@ -246,6 +246,14 @@ async fn tools(State(shared): State<Arc<Shared>>, request: Request) -> Result<Re
         })
     });
     Ok(Json(tools.collect::<Vec<_>>()).into_response())
+}
+
+/// The tools as types, for who writes a frontend.
+async fn types(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, ApiError> {
+    let (parts, _) = request.into_parts();
+    shared.principal(&parts).await?;
+    let kind = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
+    Ok((kind, shared.agent.toolset().typescript()).into_response())
 }
 
 /// Serves `router` on `listener` until `shutdown` is ready. Small pieces go out at once (`TCP_NODELAY`): without it, every

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use serde_json::{Value, json};
+
+use crate::run::CallResult;
 use crate::tool::ToolSpec;
 use crate::toolset::Toolset;
 
@@ -73,7 +76,17 @@ impl Settings {
         Some(self.tools.get(name)?.spec())
     }
 
+    /// What is wrong with a call's arguments, and what would be right, for a form: beside the text that says it in words.
+    pub(super) fn feedback(&self, result: &CallResult) -> Option<Value> {
+        let feedback = match result {
+            CallResult::Rejected { feedback } => feedback,
+            CallResult::Failed { feedback: Some(feedback), .. } => feedback,
+            _ => return None,
+        };
+        (self.tool_errors == Errors::Told).then(|| json!({ "tool": { "feedback": feedback.to_json() } }))
+    }
+
     pub(super) fn is_hidden(&self, name: &str) -> bool {
-        self.spec(name).is_some_and(|spec| spec.traits.meta.get("hidden") == Some(&true.into()))
+        self.spec(name).is_some_and(|spec| spec.is_hidden())
     }
 }
