@@ -22,7 +22,7 @@ pub struct Heard {
 }
 
 /// Note in your knowledge base whether somebody can come.
-#[tool(effect = write, idempotent)]
+#[tool(effect = write, idempotent, allow(undescribed))]
 pub fn update_knowledge(
     /// Who it is about.
     agent: Option<Person>,
@@ -41,7 +41,7 @@ pub fn update_knowledge(
 }
 
 /// Propose to meet at a place and time, to all others. Gives back what they said since, after waiting a moment for it.
-#[tool(effect = write)]
+#[tool(effect = write, allow(undescribed))]
 pub async fn propose(place: Option<Place>, time: Option<Time>, #[state] seat: &Seat) -> Result<Heard, Rejection> {
     let slot = both(place, time)?;
     check(seat, slot, "propose")?;
@@ -50,7 +50,7 @@ pub async fn propose(place: Option<Place>, time: Option<Time>, #[state] seat: &S
 }
 
 /// Confirm a place and time, once you know that everybody can come. It is final.
-#[tool(effect = write)]
+#[tool(effect = write, allow(undescribed))]
 pub fn confirm(place: Option<Place>, time: Option<Time>, #[state] seat: &Seat) -> Result<(), Rejection> {
     let slot = both(place, time)?;
     check(seat, slot, "confirm")?;
@@ -66,7 +66,7 @@ pub fn confirm(place: Option<Place>, time: Option<Time>, #[state] seat: &Seat) -
 }
 
 /// Tell all others that you cannot come to a place at a time.
-#[tool(effect = write)]
+#[tool(effect = write, allow(undescribed))]
 pub fn reject(place: Option<Place>, time: Option<Time>, #[state] seat: &Seat) -> Result<(), Rejection> {
     let slot = both(place, time)?;
     seat.meeting.mail.send(seat.me, Word::Reject(slot).to_string());
@@ -74,7 +74,7 @@ pub fn reject(place: Option<Place>, time: Option<Time>, #[state] seat: &Seat) ->
 }
 
 /// Give up, when there is no place and time at which everybody can come. It is final, and for everybody.
-#[tool(effect = write)]
+#[tool(effect = write, allow(undescribed))]
 pub fn give_up(#[state] seat: &Seat) -> Result<(), GaveUp> {
     seat.meeting.mail.send(seat.me, Word::GiveUp.to_string());
     if seat.meeting.give_up(seat.me) { Err(GaveUp(seat.me)) } else { Ok(()) }
