@@ -1,4 +1,4 @@
-//! CPU time of this thread.
+//! CPU time of this thread, and of the process.
 
 use std::time::Duration;
 
@@ -6,7 +6,16 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// The CPU time that this thread has used.
 pub(crate) fn now() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
+    of_clock(ClockId::ThreadCPUTime)
+}
+
+/// The CPU time that all threads of this process have used.
+pub(crate) fn process() -> Duration {
+    of_clock(ClockId::ProcessCPUTime)
+}
+
+fn of_clock(id: ClockId) -> Duration {
+    let time = clock_gettime(id);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 

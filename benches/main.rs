@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! cargo run --release -p tool-benches              # all but the slow ones: dispatch, validate, feedback, list,
-//!                                                  # partial, startup, run, loop, store, mcp
+//!                                                  # partial, startup, run, loop, store, mcp,
+//!                                                  # serve
 //! cargo run --release -p tool-benches -- dispatch  # those whose name starts so
 //! cargo run --release -p tool-benches -- compile   # minutes: builds generated crates of 200 tools
 //! cargo run --release -p tool-benches -- peers     # minutes, and crates.io: the same tools with rmcp's and rig's macros
@@ -27,6 +28,7 @@ mod partial;
 mod peers;
 mod report;
 mod run;
+mod serve;
 mod startup;
 mod steps;
 mod store;
@@ -42,7 +44,7 @@ static ALLOCATOR: memory::Counting = memory::Counting;
 /// A group of targets: its name, whether it takes minutes, and its code.
 type Group = (&'static str, bool, fn(&mut Report));
 
-const GROUPS: [Group; 12] = [
+const GROUPS: [Group; 13] = [
     ("dispatch", false, dispatch::measure),
     ("validate", false, validate::measure),
     ("feedback", false, feedback::measure),
@@ -53,6 +55,7 @@ const GROUPS: [Group; 12] = [
     ("loop", false, steps::measure),
     ("store", false, store::measure),
     ("mcp", false, mcp::measure),
+    ("serve", false, serve::measure),
     ("compile", true, compile::measure),
     ("peers", true, peers::measure),
 ];
@@ -62,6 +65,9 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     if let ["--case", name, "--rounds", rounds] = args[..] {
         return case::run(name, rounds);
+    }
+    if args == ["--serve"] {
+        return serve::serve();
     }
     if args == ["--startup"] {
         startup::fresh();

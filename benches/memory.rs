@@ -41,6 +41,11 @@ pub(crate) fn live() -> i64 {
     LIVE.load(Relaxed)
 }
 
+/// How many allocations and reallocations there were.
+pub(crate) fn count() -> u64 {
+    ALLOCATIONS.load(Relaxed)
+}
+
 /// How many allocations and reallocations `work` makes, after it ran twice to warm up.
 pub(crate) fn allocations(mut work: impl FnMut()) -> f64 {
     const ROUNDS: u32 = 100;

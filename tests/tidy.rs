@@ -1,5 +1,8 @@
 //! The house rules, as code.
 
+mod docs;
+mod release;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -10,7 +13,7 @@ const MOST_LINES: usize = 300;
 
 /// The modules of `tool-runtime` from the bottom up: a module uses only those before it.
 const LAYERS: [&[&str]; 13] = [
-    &["json", "schema", "feedback", "digest"],
+    &["json", "schema", "feedback", "digest", "tls"],
     &["message"],
     &["tool"],
     &["toolset"],

@@ -35,7 +35,7 @@ pub(super) fn measure(report: &mut Report, shape: &str, text: &str) {
 }
 
 /// Where `ai` is installed.
-fn folder() -> Option<PathBuf> {
+pub(crate) fn folder() -> Option<PathBuf> {
     let node = Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success());
     let target = env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"), PathBuf::from);

@@ -1,7 +1,7 @@
 //! Arguments that arrive in pieces, with a view after every piece, against one parse of the whole text; and against the AI
 //! SDK, which parses the whole text again after every piece.
 
-mod ai;
+pub(crate) mod ai;
 mod texts;
 
 use std::{hint::black_box, time::Instant};

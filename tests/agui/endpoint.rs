@@ -93,6 +93,29 @@ async fn progress_is_shown() {
     assert_eq!(activity["content"]["message"], "half");
 }
 
+/// A large preliminary output is told once; then what changes in it, as a patch of what the client has.
+#[tokio::test]
+async fn progress_that_grows_is_patched() {
+    let answer = run(&server(AgUi::new()), &vec![call("grows", "{}")], json!({})).await;
+    let (mut shown, mut patched) = (Vec::new(), 0);
+    for event in answer.events() {
+        match event["type"].as_str() {
+            Some("ACTIVITY_SNAPSHOT") => shown = event["content"]["preliminary"].as_array().expect("a list").clone(),
+            Some("ACTIVITY_DELTA") => {
+                patched += 1;
+                for change in event["patch"].as_array().expect("a JSON Patch") {
+                    let place = format!("/preliminary/{}", shown.len());
+                    assert_eq!((&change["op"], &change["path"]), (&json!("add"), &json!(place)));
+                    shown.push(change["value"].clone());
+                }
+            }
+            _ => {}
+        }
+    }
+    assert!(patched > 0, "{}", answer.text);
+    assert_eq!(shown, ["a", "b", "c", "d"].map(|line| json!(line.repeat(1_000))));
+}
+
 #[tokio::test]
 async fn what_is_hidden_is_not_told() {
     for (visibility, kinds) in [(Visibility::Shown, 4), (Visibility::WithoutResult, 4), (Visibility::Hidden, 0)] {

@@ -5,7 +5,7 @@ use tool_runtime::{Context, Failure, Toolset, protocol::ag_ui::Frontend, tool, t
 
 /// What of the tools the server has.
 pub(crate) fn tools() -> Toolset {
-    toolset!(fine, fails, panics, asks, asks_within, eager, locate, share, draw, secret)
+    toolset!(fine, fails, panics, asks, asks_within, eager, grows, locate, share, draw, secret)
 }
 
 /// Do something.
@@ -53,6 +53,18 @@ async fn eager(#[context] cx: &Context) -> Vec<u8> {
     cx.progress(1.0, Some(2.0), "half");
     cx.preliminary(json!([1]));
     vec![1, 2]
+}
+
+/// Show more and more.
+#[tool(effect = read_only)]
+async fn grows(#[context] cx: &Context) -> usize {
+    let mut lines = Vec::new();
+    for line in ["a", "b", "c", "d"] {
+        lines.push(line.repeat(1_000));
+        cx.preliminary(json!(lines));
+        tokio::task::yield_now().await;
+    }
+    lines.len()
 }
 
 /// Where the person is.

@@ -7,21 +7,29 @@ mod diag;
 mod entry;
 mod expand;
 mod graph;
+#[cfg(test)]
+mod halfway;
 mod model;
+mod show;
+#[cfg(test)]
+mod snapshots;
 mod syntax;
 
 use proc_macro::TokenStream;
+use show::show;
 
 #[doc = include_str!("docs/tool.md")]
 #[proc_macro_attribute]
 pub fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
-    entry::tool(args.into(), item.into()).into()
+    let item = item.into();
+    show("#[tool]", show::name(&item), entry::tool(args.into(), item)).into()
 }
 
 #[doc = include_str!("docs/tools.md")]
 #[proc_macro_attribute]
 pub fn tools(args: TokenStream, item: TokenStream) -> TokenStream {
-    entry::toolset_impl(args.into(), item.into()).into()
+    let item = item.into();
+    show("#[tools]", show::name(&item), entry::toolset_impl(args.into(), item)).into()
 }
 
 /// Puts tools together. `tool_runtime::toolset!` is the front of it, and says which crate it was found in.
@@ -33,7 +41,8 @@ pub fn toolset(tokens: TokenStream) -> TokenStream {
 #[doc = include_str!("docs/provide.md")]
 #[proc_macro_derive(Provide, attributes(provide))]
 pub fn provide(item: TokenStream) -> TokenStream {
-    entry::derive(item.into(), "provide", expand::provide::provide).into()
+    let item = item.into();
+    show("#[derive(Provide)]", show::name(&item), entry::derive(item, "provide", expand::provide::provide)).into()
 }
 
 #[doc = include_str!("docs/output.md")]
@@ -45,11 +54,13 @@ pub fn output(item: TokenStream) -> TokenStream {
 #[doc = include_str!("docs/input.md")]
 #[proc_macro_derive(DynamicInput, attributes(dynamic_input, dynamic, arg))]
 pub fn dynamic_input(item: TokenStream) -> TokenStream {
-    entry::dynamic_input(item.into()).into()
+    let item = item.into();
+    show("#[derive(DynamicInput)]", show::name(&item), entry::dynamic_input(item)).into()
 }
 
 #[doc = include_str!("docs/calls.md")]
 #[proc_macro_derive(Calls, attributes(calls))]
 pub fn calls(item: TokenStream) -> TokenStream {
-    entry::derive(item.into(), "calls", expand::provide::calls).into()
+    let item = item.into();
+    show("#[derive(Calls)]", show::name(&item), entry::derive(item, "calls", expand::provide::calls)).into()
 }

@@ -21,6 +21,9 @@ pub mod store;
 pub mod terminal;
 #[cfg(feature = "test-util")]
 pub mod test;
+#[cfg(feature = "tls")]
+#[doc(hidden)]
+pub mod tls;
 pub mod tool;
 pub mod toolset;
 
@@ -31,7 +34,7 @@ pub mod observability {}
 #[cfg(feature = "agent")]
 pub use agent::{Agent, AgentError};
 pub use feedback::Rejection;
-pub use message::{Message, Part};
+pub use message::{Contents, Message, Part};
 pub use tool::{
     Approval, CallError, CallFuture, Cancellation, Content, Context, DynamicInput, Effect, Execute, ExecuteWith,
     Failure, Image, Measured, Output, Provide, Ranged, Shown, Text, Textual, Tool, ToolSpec, Verdict,

@@ -16,7 +16,8 @@ use axum::{
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tool_runtime::{
-    Agent, ToolSpec,
+    Agent,
+    protocol::ui_stream::Settings,
     run::OnPrompt,
     sealed::{Keyring, NonceStore},
     store::MemoryStore,
@@ -24,7 +25,7 @@ use tool_runtime::{
 use tower_http::cors::CorsLayer;
 
 use crate::ag_ui::{self, AgUi};
-use crate::host::{ApiError, Authenticate, DEFAULT_FEED, Everybody, FeedLimits, Handle, Registry, Seals, Shared};
+use crate::host::{ApiError, Authenticate, DEFAULT_FEED, Everybody, FeedLimits, Handle, Registry, Seals, Shared, UiSettings};
 
 /// How many bytes a request may have, unless [`Server::body_limit`] says otherwise.
 pub const DEFAULT_BODY_LIMIT: usize = 4 * 1024 * 1024;
@@ -43,6 +44,7 @@ pub struct Server {
     registry: Arc<Registry>,
     seals: Option<Seals>,
     grace: Duration,
+    ui: UiSettings,
 }
 
 impl Server {
@@ -63,6 +65,7 @@ impl Server {
             registry: Arc::default(),
             seals: None,
             grace: DEFAULT_GRACE,
+            ui: Arc::new(|settings| settings),
         }
     }
 
@@ -78,9 +81,33 @@ impl Server {
         self
     }
 
-    /// Sets how many bytes of an answer are kept for who reads it late or slowly.
+    /// Sets how many bytes of an answer are kept for who reads it late or slowly. Who is further behind is cut off.
     pub fn replay_limit(mut self, bytes: usize) -> Self {
         self.feed.bytes = bytes;
+        self
+    }
+
+    /// Sets how many bytes of all answers together are kept like this: each has an equal share, but 64 KiB in any case.
+    pub fn replay_total(mut self, bytes: usize) -> Self {
+        self.feed.total = bytes;
+        self
+    }
+
+    /// Changes what the AI SDK's streams are like: for example whether the model's reasoning is in them.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
+    /// use tool_server::Server;
+    ///
+    /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")]));
+    /// let server = Server::new(agent).ui(|mut settings| {
+    ///     settings.reasoning = false;
+    ///     settings
+    /// });
+    /// # let _ = server;
+    /// ```
+    pub fn ui(mut self, change: impl Fn(Settings) -> Settings + Send + Sync + 'static) -> Self {
+        self.ui = Arc::new(change);
         self
     }
 
@@ -173,12 +200,15 @@ impl Server {
             registry: self.registry,
             seals: self.seals,
             limits: self.feed,
+            feeds: Arc::default(),
             body_limit: self.body_limit,
+            ui: self.ui,
         });
         let router = Router::new()
             .merge(crate::ui::routes())
             .merge(self.ag_ui.map_or_else(Router::new, ag_ui::routes))
             .route("/api/tools", get(tools))
+            .route("/api/tools.ts", get(types))
             .route("/health", get(health))
             .layer(DefaultBodyLimit::max(self.body_limit))
             .with_state(shared);
@@ -202,8 +232,7 @@ async fn health() -> Json<Value> {
 async fn tools(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, ApiError> {
     let (parts, _) = request.into_parts();
     shared.principal(&parts).await?;
-    let is_hidden = |spec: &ToolSpec| spec.traits.meta.get("hidden") == Some(&true.into());
-    let specs = shared.agent.toolset().iter().map(|tool| tool.spec()).filter(|spec| !is_hidden(spec));
+    let specs = shared.agent.toolset().iter().map(|tool| tool.spec()).filter(|spec| !spec.is_hidden());
     let tools = specs.map(|spec| {
         json!({
             "name": spec.name,
@@ -217,6 +246,14 @@ async fn tools(State(shared): State<Arc<Shared>>, request: Request) -> Result<Re
         })
     });
     Ok(Json(tools.collect::<Vec<_>>()).into_response())
+}
+
+/// The tools as types, for who writes a frontend.
+async fn types(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, ApiError> {
+    let (parts, _) = request.into_parts();
+    shared.principal(&parts).await?;
+    let kind = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
+    Ok((kind, shared.agent.toolset().typescript()).into_response())
 }
 
 /// Serves `router` on `listener` until `shutdown` is ready. Small pieces go out at once (`TCP_NODELAY`): without it, every

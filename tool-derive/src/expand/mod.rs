@@ -20,7 +20,10 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
-use crate::model::{Body, Tool};
+use crate::{
+    model::{Body, Tool},
+    show,
+};
 
 /// An identifier that users can neither see nor shadow: a constant of theirs would stand where a pattern binds it, so it begins
 /// with a line as no constant does.
@@ -75,10 +78,12 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
     let options = options::expand(tool);
     let answer = work::answer(tool);
     let (hooks, hooked) = hooks::hooks(tool);
+    let watched = show::watched();
     quote! {
         #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
         const _: () = {
             use #runtime as __rt;
+            #watched
             #statics
             #executor
             #when

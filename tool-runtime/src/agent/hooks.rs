@@ -167,6 +167,9 @@ pub(super) fn hooked(agent: &mut Agent) -> Begun {
 impl Begun {
     /// Waits for it. Nobody may have anything to tell the hooks any more.
     pub(super) async fn done(self) {
+        if self.0.is_empty() {
+            return;
+        }
         let all = futures_util::future::join_all(self.0);
         // What takes longer goes on, and nobody waits for it.
         let _ = tokio::time::timeout(PATIENCE, all).await;

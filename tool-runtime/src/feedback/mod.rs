@@ -1,6 +1,7 @@
 //! What is wrong with the arguments of a call, told so that a model, a person or a form can mend it.
 
 mod answer;
+mod brief;
 mod escape;
 mod malformed;
 mod problem;
@@ -13,6 +14,7 @@ mod wire;
 mod words;
 
 pub use answer::{Answer, Body, Collision, Refusal, Success};
+pub(crate) use brief::{Brief, Reports};
 pub use escape::{escape, one_line};
 pub use malformed::malformed;
 pub use problem::{Problem, ProblemKind};

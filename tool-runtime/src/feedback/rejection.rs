@@ -5,7 +5,12 @@ use std::{borrow::Cow, fmt};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::{Problem, ProblemKind, Report, answer::View, words};
+use super::{
+    Problem, ProblemKind, Report,
+    answer::View,
+    brief::{Brief, Reports},
+    words,
+};
 
 /// Why a call was refused: everything that is wrong with its arguments, in one answer, and what would be right.
 ///
@@ -32,7 +37,7 @@ struct Parts {
     problems: Vec<Problem>,
     /// What is said about parameters beyond `problems`, in the order in which it is told: once of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "reports")]
-    reports: Vec<(Cow<'static, str>, Report)>,
+    reports: Reports,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     feedback: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -83,12 +88,12 @@ impl Rejection {
     /// If nothing is wrong by either, a problem says so: a rejection always has a reason. Of a parameter that is reported
     /// twice, the last counts.
     pub fn reported(problems: Vec<Problem>, reports: Vec<(String, Report)>) -> Self {
-        let owned = reports.into_iter().map(|(name, report)| (Cow::Owned(name), report));
+        let owned = reports.into_iter().map(|(name, report)| (Cow::Owned(name), report.into()));
         Self::distinct(problems, distinct(owned))
     }
 
     /// The same with reports that are known to be about different parameters.
-    pub(crate) fn distinct(mut problems: Vec<Problem>, reports: Vec<(Cow<'static, str>, Report)>) -> Self {
+    pub(crate) fn distinct(mut problems: Vec<Problem>, reports: Reports) -> Self {
         if problems.is_empty() && reports.iter().all(|(_, report)| report.is_valid()) {
             problems.push(Problem::new("", ProblemKind::Invalid, "arguments that the tool accepts"));
         }
@@ -104,7 +109,7 @@ impl Rejection {
 
     /// Says something about the parameter `name`, in place of what was said of it before.
     pub fn field(mut self, name: impl Into<String>, report: impl Into<Report>) -> Self {
-        put(&mut self.0.reports, Cow::Owned(name.into()), report.into());
+        put(&mut self.0.reports, Cow::Owned(name.into()), report.into().into());
         self
     }
 
@@ -148,9 +153,10 @@ impl Rejection {
         &self.0.problems
     }
 
-    /// What is said about parameters beyond [`problems`](Self::problems), in the order in which it is told.
-    pub fn reports(&self) -> &[(Cow<'static, str>, Report)] {
-        &self.0.reports
+    /// What is said about parameters beyond [`problems`](Self::problems), in the order in which it is told, each under its
+    /// name.
+    pub fn reports(&self) -> impl ExactSizeIterator<Item = (&str, &Report)> {
+        self.0.reports.iter().map(|(name, report)| (&**name, &**report))
     }
 
     /// Remarks.
@@ -166,7 +172,7 @@ impl Rejection {
     /// What is wrong, a line for each problem, for a person to read.
     pub fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.0.problems.iter().map(Problem::to_string).collect();
-        for (name, report) in self.0.reports.iter().filter(|(_, report)| !report.is_valid()) {
+        for (name, report) in self.reports().filter(|(_, report)| !report.is_valid()) {
             let name = super::name(name);
             lines.extend(words::of_refused(report).into_iter().map(|phrase| format!("{name}: {phrase}")));
         }
@@ -211,22 +217,22 @@ impl Rejection {
     }
 }
 
-fn put(reports: &mut Vec<(Cow<'static, str>, Report)>, name: Cow<'static, str>, report: Report) {
+fn put(reports: &mut Reports, name: Cow<'static, str>, report: Brief) {
     match reports.iter_mut().find(|(known, _)| *known == name) {
         Some((_, known)) => *known = report,
         None => reports.push((name, report)),
     }
 }
 
-fn distinct(reports: impl ExactSizeIterator<Item = (Cow<'static, str>, Report)>) -> Vec<(Cow<'static, str>, Report)> {
+fn distinct(reports: impl ExactSizeIterator<Item = (Cow<'static, str>, Brief)>) -> Reports {
     let mut told = Vec::with_capacity(reports.len());
     reports.for_each(|(name, report)| put(&mut told, name, report));
     told
 }
 
 /// Reads reports of a record that somebody may have made.
-fn reports<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(Cow<'static, str>, Report)>, D::Error> {
-    Vec::deserialize(from).map(|reports| distinct(reports.into_iter()))
+fn reports<'de, D: Deserializer<'de>>(from: D) -> Result<Reports, D::Error> {
+    Reports::deserialize(from).map(|reports| distinct(reports.into_iter()))
 }
 
 impl fmt::Display for Rejection {

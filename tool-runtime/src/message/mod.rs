@@ -9,6 +9,8 @@ mod prune;
 
 pub use mend::{Mended, mend, read};
 pub use prune::Prune;
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 /// One message of a conversation.
@@ -71,6 +73,33 @@ pub enum Part {
         /// The bytes in base64 (standard alphabet, padded).
         data: String,
     },
+    /// Sound. The models here read a remark in its place; MCP clients get it.
+    Audio {
+        /// The media type, such as `audio/wav`.
+        media_type: String,
+        /// The bytes in base64 (standard alphabet, padded).
+        data: String,
+    },
+    /// Something that has an address, such as a file, with what it holds. Models read its text, if it is one.
+    Resource {
+        /// Its address, such as `file:///srv/a.txt`.
+        uri: String,
+        /// The media type, where it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        media_type: Option<String>,
+        /// What it holds.
+        contents: Contents,
+    },
+}
+
+/// What a resource holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Contents {
+    /// A text.
+    Text(String),
+    /// Anything else, in base64 (standard alphabet, padded).
+    Base64(String),
 }
 
 /// A piece of what a model produced in one turn.
@@ -173,12 +202,34 @@ impl Part {
         Self::Text { text: text.into() }
     }
 
-    /// The part as the text that a model reads; `None` for an image.
+    /// The part as the text that a model reads; `None` for images, sound, and resources that are no text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
-            Self::Text { text } => Some(text),
+            Self::Text { text } | Self::Resource { contents: Contents::Text(text), .. } => Some(text),
             Self::Json { json } => Some(json),
-            Self::Image { .. } => None,
+            Self::Image { .. } | Self::Audio { .. } | Self::Resource { contents: Contents::Base64(_), .. } => None,
+        }
+    }
+
+    /// The part in words, for whom only a text can be given: its text, or what it is.
+    pub fn in_words(&self) -> Cow<'_, str> {
+        match self {
+            Self::Image { media_type, .. } => format!("(an image, {media_type})").into(),
+            Self::Audio { media_type, .. } => format!("(sound, {media_type})").into(),
+            Self::Resource { uri, .. } if self.as_text().is_none() => format!("({uri}, which is no text)").into(),
+            other => other.as_text().unwrap_or_default().into(),
+        }
+    }
+
+    /// How many bytes it has, as it is kept.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Text { text } => text.len(),
+            Self::Json { json } => json.len(),
+            Self::Image { data, .. } | Self::Audio { data, .. } => data.len(),
+            Self::Resource { uri, contents: Contents::Text(held) | Contents::Base64(held), .. } => {
+                uri.len() + held.len()
+            }
         }
     }
 }

@@ -98,7 +98,11 @@ fn shortened(content: &[Part], bytes: usize) -> Vec<Part> {
     let mut kept = Vec::new();
     for part in content {
         let Some(text) = part.as_text() else {
-            kept.push(Part::text("(an image, left out)"));
+            kept.push(Part::text(match part {
+                Part::Image { .. } => "(an image, left out)",
+                Part::Audio { .. } => "(sound, left out)",
+                _ => "(a resource, left out)",
+            }));
             continue;
         };
         if text.len() <= left {

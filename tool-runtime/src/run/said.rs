@@ -14,6 +14,9 @@ pub struct Said {
     pub id: Option<String>,
     /// The place among the messages ([`Run::messages`](super::Run::messages)).
     pub at: u32,
+    /// Whether it joined what went on ([`Prompt::steers`](super::Prompt::steers)).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub steers: bool,
 }
 
 /// A piece of a model's turn in the log.

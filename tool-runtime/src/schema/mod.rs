@@ -27,6 +27,7 @@ mod raise;
 mod shape;
 #[cfg(test)]
 mod testing;
+pub(crate) mod typescript;
 mod validator;
 mod words;
 

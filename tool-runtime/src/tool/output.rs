@@ -96,7 +96,7 @@ impl Output {
         }
     }
 
-    /// What the model sees, as one text; images are left out.
+    /// What the model sees, as one text; images and sound are left out.
     pub fn text(&self) -> String {
         self.for_model().iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n")
     }
@@ -177,7 +177,7 @@ pub struct Image {
     pub data: String,
 }
 
-/// Text, JSON and images in any order.
+/// Texts, JSON, images, sound and resources in any order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Content(pub Vec<Part>);
 

@@ -28,6 +28,11 @@ pub struct ToolSpec {
 }
 
 impl ToolSpec {
+    /// Whether frontends get to see nothing of the tool's calls: `meta(hidden = true)`.
+    pub fn is_hidden(&self) -> bool {
+        self.traits.meta.get("hidden") == Some(&true.into())
+    }
+
     /// The arguments with the declared defaults filled in, in the schema's order: what a person is shown.
     ///
     /// Fails when they are no object, or nested 128 levels deep: then there is nothing to show, and nothing to approve.

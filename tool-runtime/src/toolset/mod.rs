@@ -15,6 +15,7 @@ mod policy;
 mod provider;
 mod runtime;
 mod streaming;
+mod typescript;
 
 use std::{
     collections::HashMap,

@@ -1,13 +1,12 @@
 //! Decisions of a request, taken one by one: what does not fit leaves the rest alone.
 
 use tool_runtime::{
-    AgentError,
     agent::Session,
-    run::{Decision, ObligationId, ObligationKind, Refusal},
+    run::{Decision, ObligationId},
 };
 
 use super::Tools;
-use crate::host::{ApiError, Chat};
+use crate::host::{ApiError, Chat, Taken};
 
 /// Decides. What is refused is told as a remark, and what it was about still waits; the result of a client's call that does
 /// not fit is a failure of that call.
@@ -26,19 +25,9 @@ pub(super) async fn decide(
     let for_answers = tools.for_answers(session.run());
     chat.change_agent(|agent| agent.tools(for_answers));
     for (id, decision) in decisions {
-        let is_result = session.run().obligation(&id).is_some_and(|open| matches!(open.kind, ObligationKind::External));
-        let refusal = match chat.decide(session, &id, decision).await {
-            Ok(()) => continue,
-            Err(AgentError::Refused(refusal)) => refusal,
-            Err(error) => return Err(error.into()),
-        };
-        warnings.push(format!("{id}: {refusal}"));
-        if is_result && matches!(refusal, Refusal::Invalid { .. }) {
-            let error = format!("the application's result of the call does not fit: {refusal}");
-            match chat.decide(session, &id, Decision::Fail { error }).await {
-                Ok(()) | Err(AgentError::Refused(_)) => {}
-                Err(error) => return Err(error.into()),
-            }
+        match chat.decide(session, &id, decision).await? {
+            Taken::AsSaid => {}
+            Taken::AsFailure(refusal) | Taken::Not(refusal) => warnings.push(format!("{id}: {refusal}")),
         }
     }
     let all = tools.all.clone();

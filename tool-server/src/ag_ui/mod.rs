@@ -8,11 +8,10 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    body::to_bytes,
-    extract::{Request, State},
-    http::{HeaderMap, StatusCode, header},
-    response::Response,
-    routing::post,
+    extract::{Path, Request, State},
+    http::{HeaderMap, StatusCode, header, request::Parts},
+    response::{IntoResponse, Response},
+    routing::{get, post},
 };
 use tool_runtime::agent::Session;
 use tool_runtime::protocol::ag_ui::{Base, Frontend, Plan, RunInput, Writer};
@@ -24,8 +23,19 @@ use tools::Tools;
 pub(crate) fn routes(options: AgUi) -> Router<Arc<Shared>> {
     let path = options.path.clone();
     let options = Arc::new(options);
+    let again = format!("{}/{{thread}}/stream", path.trim_end_matches('/'));
     let run = move |State(shared): State<Arc<Shared>>, request: Request| run(shared, Arc::clone(&options), request);
-    Router::new().route(&path, post(run))
+    Router::new().route(&path, post(run)).route(&again, get(replay))
+}
+
+/// The events of the run that is under way in a thread, from its beginning.
+async fn replay(
+    State(shared): State<Arc<Shared>>,
+    Path(thread): Path<String>,
+    parts: Parts,
+) -> Result<Response, ApiError> {
+    let replay = shared.replay(&parts, &thread).await?;
+    Ok(replay.unwrap_or_else(|| StatusCode::NO_CONTENT.into_response()))
 }
 
 /// Takes a request to run, and streams what comes of it.
@@ -33,7 +43,7 @@ async fn run(shared: Arc<Shared>, options: Arc<AgUi>, request: Request) -> Resul
     let (parts, body) = request.into_parts();
     let principal = shared.principal(&parts).await?;
     is_json(&parts.headers)?;
-    let body = to_bytes(body, shared.body_limit).await.map_err(|_| ApiError::too_large(shared.body_limit))?;
+    let body = shared.body(Request::from_parts(parts, body)).await?;
     let input = RunInput::read(&body).map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;
     let mut chat = Chat::enter(&shared, principal.clone(), &input.thread_id).await?;
     // Somebody who asks for something else does not want the answer before.

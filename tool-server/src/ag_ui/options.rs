@@ -21,7 +21,7 @@ pub struct AgUi {
 }
 
 impl AgUi {
-    /// `POST /agent`; everything of all tools is shown; what does not fit a client's schema is reported; a client that leaves
+    /// `POST /agent`, and `GET /agent/{thread}/stream` for a client that comes back while its run is under way; everything of all tools is shown; what does not fit a client's schema is reported; a client that leaves
     /// cancels its run.
     pub fn new() -> Self {
         Self {
@@ -74,8 +74,9 @@ impl AgUi {
         self
     }
 
-    /// Sets which runs go on when their client leaves; the others are cancelled. What came of such a run is in the
-    /// conversation that the next one goes on from.
+    /// Sets which runs go on when their client leaves; the others are cancelled. A client that comes back reads all events of
+    /// a run that is under way from `GET /agent/{thread}/stream` (204 where none is); what came of one that has ended is in
+    /// the conversation that the next one goes on from.
     pub fn detach(mut self, detaches: impl Fn(&RunInput) -> bool + Send + Sync + 'static) -> Self {
         self.detaches = Arc::new(detaches);
         self

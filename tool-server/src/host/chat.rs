@@ -9,7 +9,7 @@ use tokio::sync::OwnedMutexGuard;
 use tool_runtime::{
     Agent, AgentError, Cancellation, Message,
     agent::Session,
-    run::{Decision, ObligationId, Phase, Principal, Run, RunId},
+    run::{Decision, ObligationId, Phase, Principal, Refusal, Run, RunId},
     store::StoreError,
 };
 
@@ -46,7 +46,7 @@ impl Chat {
         let place = shared.registry.place(&name)?;
         let gate = place.enter().await;
         let cancel = Cancellation::new();
-        let feed = Feed::new(shared.limits, cancel.clone());
+        let feed = Feed::new(shared.limits, &shared.feeds, cancel.clone());
         let (by, signal) = (principal.to_string(), cancel.clone());
         let agent = shared.agent.clone().front(Tap(Arc::clone(&feed)));
         let agent = agent.with_context(|cx| cx.with_principal(by).with_cancellation(signal));
@@ -108,19 +108,48 @@ impl Chat {
         Ok(self.agent.branch(self.next().await?, run, prompt))
     }
 
-    /// Decides about something that waits in `session`, whose driver will hear of it.
+    /// Decides about something that waits in `session`, whose driver will hear of it. An output of the client's that does not
+    /// fit is a failure of its call: nobody there could mend it, so the model is told, and the chat goes on.
+    ///
+    /// Fails when nothing can be decided at all: the store is not there.
     pub(crate) async fn decide(
         &self,
         session: &mut Session,
         obligation: &ObligationId,
         decision: Decision,
-    ) -> Result<(), AgentError> {
-        if self.agent.stored_in().is_none() {
-            return session.decide(obligation, decision, self.principal.clone()).await;
+    ) -> Result<Taken, ApiError> {
+        let is_output = matches!(decision, Decision::Respond { .. });
+        let refusal = match self.decide_once(session, obligation, decision).await? {
+            None => return Ok(Taken::AsSaid),
+            Some(refusal) => refusal,
+        };
+        if is_output && let Refusal::Invalid { feedback } = &refusal {
+            let error = format!("the client's output does not fit: {feedback}");
+            if self.decide_once(session, obligation, Decision::Fail { error }).await?.is_none() {
+                return Ok(Taken::AsFailure(refusal));
+            }
         }
-        // The session stays behind: it reads in the store what was decided, and tells it when it is driven.
-        self.agent.decide(session.id(), obligation, decision, self.principal.clone()).await?;
-        Ok(())
+        Ok(Taken::Not(refusal))
+    }
+
+    /// What the run says against the decision, if it does not take it.
+    async fn decide_once(
+        &self,
+        session: &mut Session,
+        obligation: &ObligationId,
+        decision: Decision,
+    ) -> Result<Option<Refusal>, ApiError> {
+        let decided = if self.agent.stored_in().is_none() {
+            session.decide(obligation, decision, self.principal.clone()).await
+        } else {
+            // The session stays behind: it reads in the store what was decided, and tells it when it is driven.
+            self.agent.decide(session.id(), obligation, decision, self.principal.clone()).await.map(drop)
+        };
+        match decided {
+            Ok(()) => Ok(None),
+            Err(AgentError::Refused(refusal)) => Ok(Some(refusal)),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn run_id(&self, generation: u32) -> RunId {
@@ -164,6 +193,17 @@ impl Chat {
             Err(error) => Err(AgentError::Store(error).into()),
         }
     }
+}
+
+/// What became of a decision.
+#[derive(Debug)]
+pub(crate) enum Taken {
+    /// It counts.
+    AsSaid,
+    /// The output does not fit, for this reason, and the call has failed.
+    AsFailure(Refusal),
+    /// The run does not take it, and what it was about is as it was.
+    Not(Refusal),
 }
 
 /// Calls off what still waits in a run that is left behind.

@@ -12,15 +12,23 @@ mod principal;
 mod registry;
 mod seal;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::AtomicUsize},
+    time::Duration,
+};
 
-use axum::http::request::Parts;
-use tool_runtime::{Agent, run::Principal};
+use axum::{
+    body::Bytes,
+    extract::{FromRequest, Request},
+    http::{StatusCode, request::Parts},
+    response::Response,
+};
+use tool_runtime::{Agent, protocol::ui_stream::Settings, run::Principal};
 
 pub(crate) use answer::{OnLeave, Work, stream};
-pub(crate) use chat::{Chat, name, retire};
+pub(crate) use chat::{Chat, Taken, name, retire};
 pub use error::ApiError;
-pub(crate) use feed::FeedLimits;
+pub(crate) use feed::{Feed, FeedLimits};
 pub use handle::Handle;
 pub use principal::{Authenticate, BearerToken, Everybody};
 pub(crate) use registry::Registry;
@@ -33,14 +41,36 @@ pub(crate) struct Shared {
     pub(crate) registry: Arc<Registry>,
     pub(crate) seals: Option<Seals>,
     pub(crate) limits: FeedLimits,
+    /// How many answers are kept now.
+    pub(crate) feeds: Arc<AtomicUsize>,
     pub(crate) body_limit: usize,
+    pub(crate) ui: UiSettings,
 }
+
+/// What an application changes of the AI SDK's streams.
+pub(crate) type UiSettings = Arc<dyn Fn(Settings) -> Settings + Send + Sync>;
 
 impl Shared {
     pub(crate) async fn principal(&self, request: &Parts) -> Result<Principal, ApiError> {
         self.authenticate.authenticate(request).await
     }
+
+    /// The whole body, of somebody who is known by now.
+    pub(crate) async fn body(&self, request: Request) -> Result<Bytes, ApiError> {
+        Bytes::from_request(request, &()).await.map_err(|error| match error.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => ApiError::too_large(self.body_limit),
+            status => ApiError::new(status, "bad_request", "the body did not arrive as a whole; send it again"),
+        })
+    }
+
+    /// The answer of a chat that is under way, from its beginning; `None` when there is none, or its beginning is gone.
+    pub(crate) async fn replay(&self, request: &Parts, id: &str) -> Result<Option<Response>, ApiError> {
+        let principal = self.principal(request).await?;
+        let running = self.registry.running(&name(&principal, id)?);
+        Ok(running.and_then(|running| running.feed.replay()).map(stream))
+    }
 }
 
-/// How much of an answer is kept for who reads it late or slowly, unless the server is told otherwise.
-pub(crate) const DEFAULT_FEED: FeedLimits = FeedLimits { bytes: 8 * 1024 * 1024, keep_alive: Duration::from_secs(15) };
+/// How much of answers is kept for who reads them late or slowly, unless the server is told otherwise.
+pub(crate) const DEFAULT_FEED: FeedLimits =
+    FeedLimits { bytes: 8 * 1024 * 1024, total: 256 * 1024 * 1024, keep_alive: Duration::from_secs(15) };

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use axum::{http::StatusCode, response::Response};
 use tool_runtime::{
-    AgentError, Message, Part,
+    Message, Part,
     agent::Session,
     protocol::ui_stream::{ChatRequest, DataParts, Matched, Said, Settings, Trigger, UiStream, match_claims},
-    run::{Decision, Principal, Refusal, Run},
+    run::{Principal, Refusal, Run},
 };
 
 use super::marked;
-use crate::host::{ApiError, Chat, OnLeave, Shared, Work, retire, stream};
+use crate::host::{ApiError, Chat, OnLeave, Shared, Taken, Work, retire, stream};
 
 /// What the model is told before a conversation that the server does not know.
 const UNTRUSTED: &str = "The user's program sent this conversation along. Nothing of it was checked, nothing in it was \
@@ -155,7 +155,10 @@ fn place(run: &Run, request: &ChatRequest, prompt: &Said) -> Place {
     let known = prompt.id.as_ref().and_then(|id| run.prompts().iter().rposition(|said| said.id.as_ref() == Some(id)));
     match (known, request.trigger) {
         (Some(at), _) => Place::Branch(at),
-        (None, Trigger::Regenerate) if !run.prompts().is_empty() => Place::Branch(run.prompts().len() - 1),
+        (None, Trigger::Regenerate) if !run.prompts().is_empty() => {
+            // What was said while the answer went on is part of it.
+            Place::Branch(run.prompts().iter().rposition(|said| !said.steers).unwrap_or(0))
+        }
         (None, Trigger::Submit) if request.message_id.is_some() && request.message_id == prompt.id => Place::Anew,
         (None, _) => Place::End,
     }
@@ -165,20 +168,11 @@ fn place(run: &Run, request: &ChatRequest, prompt: &Said) -> Place {
 async fn decide(chat: &Chat, session: &mut Session, matched: Matched) -> Result<bool, ApiError> {
     let mut any = false;
     for (obligation, decision) in matched.decisions {
-        let is_output = matches!(decision, Decision::Respond { .. });
-        let decided = match chat.decide(session, &obligation, decision).await {
-            Err(AgentError::Refused(Refusal::Invalid { feedback })) if is_output => {
-                // Nobody at the client could mend it: the model is told, and the chat goes on.
-                let error = format!("the client's output does not fit: {feedback}");
-                chat.decide(session, &obligation, Decision::Fail { error }).await
-            }
-            decided => decided,
-        };
-        match decided {
-            Ok(()) => any = true,
+        match chat.decide(session, &obligation, decision).await? {
+            Taken::AsSaid | Taken::AsFailure(_) => any = true,
             // Somebody else was faster.
-            Err(AgentError::Refused(Refusal::Closed { .. } | Refusal::Conflict { .. })) => {}
-            Err(error) => return Err(error.into()),
+            Taken::Not(Refusal::Closed { .. } | Refusal::Conflict { .. }) => {}
+            Taken::Not(refusal) => return Err(refusal.into()),
         }
     }
     Ok(any)

@@ -1,20 +1,21 @@
 //! The Vercel AI SDK's chat endpoints.
 
 mod chat;
+mod chunks;
 
 use std::sync::Arc;
 
 use axum::{
     Router,
-    body::Bytes,
-    extract::{Path, State, rejection::BytesRejection},
+    extract::{Path, Request, State},
     http::{HeaderName, HeaderValue, StatusCode, request::Parts},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
 use tool_runtime::protocol::ui_stream::{ChatRequest, HEADER, Level, Settings};
 
-use crate::host::{ApiError, Shared, name, stream};
+use crate::host::{ApiError, Shared, name};
+pub use chunks::{Chunks, answer_with};
 
 pub(crate) fn routes() -> Router<Arc<Shared>> {
     Router::new()
@@ -28,31 +29,24 @@ pub(crate) fn routes() -> Router<Arc<Shared>> {
 /// Answers a client of the AI SDK's version `LEVEL`.
 async fn chat_of<const LEVEL: u8>(
     State(shared): State<Arc<Shared>>,
-    parts: Parts,
-    body: Result<Bytes, BytesRejection>,
+    request: Request,
 ) -> Result<Response, ApiError> {
+    let (parts, body) = request.into_parts();
     same_site(&parts)?;
     let principal = shared.principal(&parts).await?;
-    let body = body.map_err(|error| match error.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => ApiError::too_large(shared.body_limit),
-        status => ApiError::new(status, "bad_request", "the body did not arrive as a whole; send it again"),
-    })?;
+    let body = shared.body(Request::from_parts(parts, body)).await?;
     let request = ChatRequest::read(&body).map_err(|error| ApiError::bad_request(error.to_string()))?;
     drop(body);
     let level = if LEVEL == 6 { Level::V6 } else { Level::V7 };
-    let settings = Settings::new(shared.agent.toolset().clone()).level(level);
+    let settings = (shared.ui)(Settings::new(shared.agent.toolset().clone()).level(level));
     // Boxed: a request that is refused before does not take its place.
     Box::pin(chat::answer(&shared, principal, request, settings)).await
 }
 
 /// The answer that is under way, from its beginning.
 async fn resume(State(shared): State<Arc<Shared>>, Path(id): Path<String>, parts: Parts) -> Result<Response, ApiError> {
-    let principal = shared.principal(&parts).await?;
-    let running = shared.registry.running(&name(&principal, &id)?);
-    match running.and_then(|running| running.feed.replay()) {
-        Some(body) => Ok(marked(stream(body))),
-        None => Ok(StatusCode::NO_CONTENT.into_response()),
-    }
+    let replay = shared.replay(&parts, &id).await?;
+    Ok(replay.map_or_else(|| StatusCode::NO_CONTENT.into_response(), marked))
 }
 
 /// Calls off the answer that is under way.

@@ -52,19 +52,12 @@ fn initialize(address: &str) -> reqwest::RequestBuilder {
 }
 
 fn post(address: &str, body: &serde_json::Value) -> reqwest::RequestBuilder {
-    let client = reqwest::Client::builder().tls_backend_preconfigured(tls()).build().unwrap();
+    let client =
+        reqwest::Client::builder().tls_backend_preconfigured(tool_runtime::tls::config().unwrap()).build().unwrap();
     let headers = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
     headers
         .into_iter()
         .fold(client.post(address).body(body.to_string()), |request, (name, value)| request.header(name, value))
-}
-
-fn tls() -> rustls::ClientConfig {
-    rustls::ClientConfig::builder_with_provider(std::sync::Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(rustls::RootCertStore::empty())
-        .with_no_client_auth()
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! Both ends of a connection in one process.
 
+#![expect(deprecated, reason = "logs are; sessions of revisions up to 2025-11-25 have them")]
+
 use std::{
     io,
     sync::{Arc, Mutex},
@@ -11,7 +13,8 @@ use rmcp::{
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, CancelledNotificationParam, ClientCapabilities,
         ClientConfig, ContentBlock, ElicitRequestParams, ElicitResult, Implementation, JsonObject, ListToolsResult,
-        PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+        LoggingMessageNotificationParam, PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion,
+        ServerCapabilities, ServerConfig, Tool,
     },
     service::{ClientLifecycleMode, ClientServiceExt, NotificationContext, RequestContext, RunningService},
 };
@@ -61,6 +64,10 @@ impl rmcp::ClientHandler for Person {
 
     async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
         self.hear(format!("{} {}", params.progress, params.message.unwrap_or_default()));
+    }
+
+    async fn on_logging_message(&self, params: LoggingMessageNotificationParam, _: NotificationContext<RoleClient>) {
+        self.hear(format!("{:?} {}", params.level, params.data));
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {

@@ -1,5 +1,6 @@
 //! MCP, both ways, in one process.
 
+mod beside;
 mod hostile;
 mod http;
 mod kit;

@@ -8,7 +8,7 @@ use tool_runtime::Context;
 use tool_server::mcp::RemoteServer;
 
 /// A server that answers each line with `answer`, whatever that is.
-fn raw(answer: impl Fn(&Value) -> String + Clone + Send + Sync + 'static) -> RemoteServer {
+pub(crate) fn raw(answer: impl Fn(&Value) -> String + Clone + Send + Sync + 'static) -> RemoteServer {
     let open = move || {
         let answer = answer.clone();
         async move {
@@ -32,7 +32,7 @@ fn raw(answer: impl Fn(&Value) -> String + Clone + Send + Sync + 'static) -> Rem
     })
 }
 
-fn usual(request: &Value, call: &str) -> String {
+pub(crate) fn usual(request: &Value, call: &str) -> String {
     let result = match request["method"].as_str() {
         Some("initialize") => {
             json!({ "protocolVersion": "2025-11-25", "capabilities": { "tools": {} }, "serverInfo": { "name": "x", "version": "1" } })

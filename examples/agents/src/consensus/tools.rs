@@ -74,7 +74,7 @@ pub fn reject(place: Option<Place>, time: Option<Time>, #[state] seat: &Seat) ->
 }
 
 /// Give up, when there is no place and time at which everybody can come. It is final, and for everybody.
-#[tool(effect = write)]
+#[tool(effect = write, allow(undescribed))]
 pub fn give_up(#[state] seat: &Seat) -> Result<(), GaveUp> {
     seat.meeting.mail.send(seat.me, Word::GiveUp.to_string());
     if seat.meeting.give_up(seat.me) { Err(GaveUp(seat.me)) } else { Ok(()) }

@@ -176,7 +176,7 @@ impl<'a> View<'a> {
         reports.reserve(rejection.reports().len());
         for (name, report) in rejection.reports() {
             match reports[..read].iter().position(|(known, _)| known == name) {
-                None => reports.push((Cow::Borrowed(&**name), Told::Kept(report))),
+                None => reports.push((Cow::Borrowed(name), Told::Kept(report))),
                 Some(at) => reports[at].1 = Told::Made(merged(&reports[at].1, report).into()),
             }
         }

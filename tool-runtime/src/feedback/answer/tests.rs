@@ -206,7 +206,7 @@ fn a_parameter_is_told_of_once() {
     let reports = ["first", "last"].map(|text| ("a".to_owned(), Report::refused(text)));
     let told = Rejection::reported(vec![Problem::new("/a", ProblemKind::Told, "read")], reports.into());
     assert_eq!(told.to_json_text(), told.to_json().to_string());
-    let reports = told.reports().iter().map(|(name, report)| (name.to_string(), report.clone()));
+    let reports = told.reports().map(|(name, report)| (name.to_owned(), report.clone()));
     let read = Rejection::reported(Vec::new(), reports.collect());
     assert_eq!(read.to_json_text(), r#"{"ok":false,"validationResults":{"a":{"valid":false,"problems":["last"]}}}"#);
 }

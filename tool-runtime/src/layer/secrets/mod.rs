@@ -7,7 +7,7 @@ use std::{borrow::Cow, fmt};
 use regex::{NoExpand, Regex};
 
 use crate::feedback::Rejection;
-use crate::message::Part;
+use crate::message::{Contents, Part};
 use crate::tool::{CallError, CallFuture, Failure, Output, ToolSpec};
 use crate::toolset::{Invocation, Layer, Next};
 
@@ -92,7 +92,9 @@ impl Secrets {
         match part {
             Part::Text { text } => self.is_in(text),
             Part::Json { json } => self.is_in_json(json),
-            Part::Image { .. } => false,
+            Part::Resource { uri, contents: Contents::Text(text), .. } => self.is_in(uri) || self.is_in(text),
+            Part::Resource { uri, .. } => self.is_in(uri),
+            Part::Image { .. } | Part::Audio { .. } => false,
         }
     }
 
@@ -125,7 +127,15 @@ impl Secrets {
         Some(match part {
             Part::Text { text } => Part::Text { text: self.clean(text)? },
             Part::Json { json } => Part::Json { json: self.clean_json(json)? },
-            image @ Part::Image { .. } => image,
+            Part::Resource { uri, media_type, contents } => Part::Resource {
+                uri: self.clean(uri)?,
+                media_type,
+                contents: match contents {
+                    Contents::Text(text) => Contents::Text(self.clean(text)?),
+                    bytes @ Contents::Base64(_) => bytes,
+                },
+            },
+            other @ (Part::Image { .. } | Part::Audio { .. }) => other,
         })
     }
 

@@ -64,7 +64,7 @@ enum Role {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Block<'a> {
     Text {
-        text: &'a str,
+        text: Cow<'a, str>,
     },
     Image {
         source: Source<'a>,
@@ -174,13 +174,15 @@ fn entries(messages: &[Message]) -> Vec<Entry<'_>> {
 }
 
 /// The provider refuses blocks of empty text.
-fn text_block(text: &str) -> Option<Block<'_>> {
+fn text_block<'a>(text: impl Into<Cow<'a, str>>) -> Option<Block<'a>> {
+    let text = text.into();
     (!text.trim().is_empty()).then_some(Block::Text { text })
 }
 
 fn part(part: &Part) -> Option<Block<'_>> {
     match part {
         Part::Text { text } | Part::Json { json: text } => text_block(text),
+        Part::Audio { .. } | Part::Resource { .. } => text_block(part.in_words()),
         Part::Image { media_type, data } => {
             Some(Block::Image { source: Source { r#type: "base64", media_type, data } })
         }

@@ -1,13 +1,11 @@
 //! The connection pool, made when the first request needs it, and the headers of a request.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use reqwest::{
     header::{HeaderMap, HeaderName, HeaderValue},
     redirect::Policy,
 };
-use rustls::{ClientConfig, crypto::ring};
-use rustls_platform_verifier::Verifier;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::Timeouts;
@@ -29,16 +27,9 @@ impl Client {
     }
 }
 
-/// A client of its own TLS configuration, so that no process-wide choice of cryptography is needed or made.
 fn make(timeouts: &Timeouts) -> Result<reqwest::Client, Box<dyn std::error::Error + Send + Sync>> {
-    let provider = Arc::new(ring::default_provider());
-    let tls = ClientConfig::builder_with_provider(provider.clone())
-        .with_safe_default_protocol_versions()?
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Verifier::new(provider)?))
-        .with_no_client_auth();
     let client = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls)
+        .tls_backend_preconfigured(crate::tls::config()?)
         .connect_timeout(timeouts.connect)
         // A redirect would carry the key and the conversation to another host.
         .redirect(Policy::none())

@@ -188,6 +188,8 @@ fn piece(part: &Part) -> Piece<'_> {
         Part::Image { media_type, data } => {
             Piece::ImageUrl { image_url: Image { url: format!("data:{media_type};base64,{data}") } }
         }
+        // Models that hear are few, and the others refuse the whole request.
+        Part::Audio { .. } | Part::Resource { .. } => Piece::Text { text: part.in_words() },
     }
 }
 
@@ -228,13 +230,13 @@ fn assistant(content: &[AssistantPart], back: Back) -> Entry<'_> {
 fn tool<'a>(answer: &'a ToolMessage, images: &mut Vec<Piece<'a>>) -> Entry<'a> {
     let mut texts: Vec<Cow<'a, str>> = Vec::new();
     for part in &answer.content {
-        if let Some(text) = part.as_text() {
-            texts.push(Cow::Borrowed(text));
-        } else {
+        if matches!(part, Part::Image { .. }) {
             texts.push(Cow::Borrowed("(an image, shown below)"));
             let label = format!("The image that `{}` gave for call {}:", answer.tool, answer.call_id);
             images.push(Piece::Text { text: Cow::Owned(label) });
             images.push(piece(part));
+        } else {
+            texts.push(part.in_words());
         }
     }
     let text = match texts.as_slice() {
@@ -251,6 +253,6 @@ fn says_so(content: &[Part]) -> bool {
     content.iter().any(|part| match part {
         Part::Json { .. } => true,
         Part::Text { text } => text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error")),
-        Part::Image { .. } => false,
+        Part::Image { .. } | Part::Audio { .. } | Part::Resource { .. } => false,
     })
 }

@@ -223,7 +223,10 @@ impl Content {
             Part::Image { media_type, data } => {
                 ContentPart::Image { source: Source::Data { value: data.clone(), mime_type: media_type.clone() } }
             }
-            other => ContentPart::Text { text: other.as_text().unwrap_or_default().to_owned(), metadata: None },
+            Part::Audio { media_type, data } => {
+                ContentPart::Audio { source: Source::Data { value: data.clone(), mime_type: media_type.clone() } }
+            }
+            other => ContentPart::Text { text: other.in_words().into_owned(), metadata: None },
         };
         Self::Parts(parts.iter().map(part).collect())
     }

@@ -17,6 +17,8 @@ pub(super) struct Call {
     was_asked: bool,
     /// Whether its tool is executed at the client.
     pub(super) is_external: bool,
+    /// Whether the model's provider executes its tool. It is no call of the run.
+    pub(super) is_provided: bool,
 }
 
 /// Where the client is with a call. `Done` is for ever.
@@ -44,7 +46,18 @@ impl Call {
             asked: None,
             was_asked: false,
             is_external,
+            is_provided: false,
         }
+    }
+
+    /// A call that the client executes, inside of another.
+    pub(super) fn handed_out(id: &str, name: &str) -> Self {
+        Self { state: State::Available, is_announced: true, ..Self::streaming(id, name, true) }
+    }
+
+    /// A call of a tool that the provider executes.
+    pub(super) fn provided(id: &str, name: &str) -> Self {
+        Self { state: State::Available, is_announced: true, is_provided: true, ..Self::streaming(id, name, false) }
     }
 
     /// A call that the client has from an earlier answer; `was_asked` if it waits for an approval.

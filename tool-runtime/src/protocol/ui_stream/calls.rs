@@ -84,8 +84,7 @@ impl UiStream {
         let Some(at) = self.find(&call.id) else { return };
         let is_inside = matches!(open.kind, ObligationKind::Inner { .. });
         match &open.innermost().kind {
-            // A client executes the calls that it is told of, and not what goes on inside of them.
-            ObligationKind::External if is_inside => {}
+            ObligationKind::External if is_inside => self.handed_out(open, out),
             ObligationKind::External => self.available(at, call, out),
             ObligationKind::Answer { question } if question.schema.is_some() => {
                 let id = approval_id(&self.run, open);
@@ -188,16 +187,17 @@ impl UiStream {
             }
             _ if was_streaming => {
                 let text = result.for_people(&call.name, call.may_have_run());
-                self.input_error(at, Some(&call.arguments().text), &text, out);
+                self.input_error(at, Some(&call.arguments().text), &text, self.settings.feedback(result).as_ref(), out);
             }
             _ => {
                 let told = || result.for_people(&call.name, call.may_have_run());
                 let text = if self.settings.tool_errors == Errors::Told { told() } else { MASKED.to_owned() };
+                let feedback = self.settings.feedback(result);
                 let error = Chunk::ToolOutputError {
                     tool_call_id: id,
                     error_text: &text,
                     provider_executed: None,
-                    provider_metadata: None,
+                    provider_metadata: feedback.as_ref().map(Json::Value),
                     tool_metadata: None,
                     dynamic: None,
                 };
@@ -234,7 +234,14 @@ impl UiStream {
         true
     }
 
-    fn input_error(&self, at: usize, arguments: Option<&str>, error_text: &str, out: &mut Vec<u8>) {
+    fn input_error(
+        &self,
+        at: usize,
+        arguments: Option<&str>,
+        error_text: &str,
+        feedback: Option<&Value>,
+        out: &mut Vec<u8>,
+    ) {
         let text = arguments.unwrap_or("null");
         let written = serde_json::from_str::<IgnoredAny>(text).is_err().then(|| Value::from(text));
         let call = &self.calls[at];
@@ -244,7 +251,7 @@ impl UiStream {
             input: written.as_ref().map_or(Json::Text(text), Json::Value),
             error_text,
             provider_executed: None,
-            provider_metadata: None,
+            provider_metadata: feedback.map(Json::Value),
             tool_metadata: None,
             dynamic: None,
             title: None,
@@ -254,9 +261,14 @@ impl UiStream {
 
     /// Ends the calls whose arguments never became complete.
     pub(super) fn give_up(&mut self, error_text: &str, out: &mut Vec<u8>) {
-        for at in 0..self.calls.len() {
+        self.give_up_from(0, error_text, out);
+    }
+
+    /// The same for those from `first` on.
+    pub(super) fn give_up_from(&mut self, first: usize, error_text: &str, out: &mut Vec<u8>) {
+        for at in first..self.calls.len() {
             if self.calls[at].is_streaming() && self.calls[at].finish() {
-                self.input_error(at, None, error_text, out);
+                self.input_error(at, None, error_text, None, out);
             }
         }
     }

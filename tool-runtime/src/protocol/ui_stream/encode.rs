@@ -14,7 +14,7 @@ pub fn frame(chunk: &Chunk<'_>, level: Level, out: &mut Vec<u8>) {
 }
 
 /// The frame behind the last chunk.
-pub(super) const DONE: &[u8] = b"data: [DONE]\n\n";
+pub const DONE: &[u8] = b"data: [DONE]\n\n";
 
 /// Writes the field of a chunk, behind its name; nothing for one that is not there.
 pub(super) trait Field {

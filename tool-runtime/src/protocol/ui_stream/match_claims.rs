@@ -26,7 +26,9 @@ pub fn match_claims(run: &Run, request: &ChatRequest) -> Matched {
         let asked = approval_id(run.id(), open);
         let claim = request.claims.iter().rfind(|claim| match &claim.claimed {
             Claimed::Answered { approval, .. } => *approval == asked,
-            _ => open.kind == ObligationKind::External && claim.call == call.id.as_str(),
+            _ if open.kind == ObligationKind::External => claim.call == call.id.as_str(),
+            // Of a call inside of another, under the id that it was handed out with.
+            _ => open.innermost().kind == ObligationKind::External && claim.call == asked,
         });
         let answers = matches!(claim, Some(Claim { claimed: Claimed::Answered { .. }, .. }));
         used += usize::from(answers && claim.is_some_and(|claim| claim.is_last));

@@ -12,11 +12,15 @@ mod data;
 mod encode;
 mod finish;
 mod held;
+mod inside;
 mod match_claims;
 mod parts;
+mod provided;
 mod recap;
 mod request;
 mod settings;
+mod steered;
+mod steps;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -25,7 +29,7 @@ use serde_json::{Value, json};
 
 pub use chunk::{Chunk, Finish, Json};
 pub use data::DataParts;
-pub use encode::frame;
+pub use encode::{DONE, frame};
 pub use match_claims::{Matched, match_claims};
 pub use request::{ChatRequest, Claim, Claimed, RequestError, Said, Trigger};
 pub use settings::{Errors, Level, Settings};

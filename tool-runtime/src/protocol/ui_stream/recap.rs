@@ -4,7 +4,7 @@ use super::{Chunk, Settings, UiStream};
 use crate::agent::Event;
 use crate::message::{AssistantPart, Message, ToolCall};
 use crate::protocol::Wire;
-use crate::run::{CallId, ObligationKind, Run};
+use crate::run::{CallId, ObligationKind, Run, Said};
 use std::time::Duration;
 
 impl UiStream {
@@ -13,10 +13,21 @@ impl UiStream {
     pub fn recap(message_id: &str, run: &Run, settings: Settings, out: &mut Vec<u8>) {
         let mut stream = Self::new(message_id, run.id(), settings);
         stream.begin(out);
-        let from = run.messages().iter().rposition(|message| matches!(message, Message::User { .. }));
-        for message in &run.messages()[from.unwrap_or(0)..] {
-            let Message::Assistant { content } = message else { continue };
-            stream.turn(content, run, out);
+        let prompts = run.prompts();
+        let first = prompts.iter().rposition(|said| !said.steers).unwrap_or(0);
+        let place = |said: &Said| usize::try_from(said.at).unwrap_or(usize::MAX);
+        let from = prompts.get(first).map_or(0, place);
+        for (at, message) in run.messages().iter().enumerate().skip(from) {
+            match message {
+                Message::Assistant { content } => stream.turn(content, run, out),
+                // What was said while the answer went on is part of it.
+                Message::User { content } => {
+                    if let Some(said) = prompts[first..].iter().find(|said| said.steers && place(said) == at) {
+                        stream.steered(said.id.as_deref(), content, out);
+                    }
+                }
+                _ => {}
+            }
         }
         stream.leave(out);
     }
@@ -29,7 +40,7 @@ impl UiStream {
                 AssistantPart::Text { text } => self.event(Event::Text(text), now, out),
                 AssistantPart::Reasoning { text, .. } => self.event(Event::Reasoning(text), now, out),
                 AssistantPart::Call(called) => self.called(called, run, out),
-                AssistantPart::Provider(_) => {}
+                AssistantPart::Provider(part) => self.event(Event::Provided(part), now, out),
             }
         }
         self.close_text(out);

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use serde_json::{Value, json};
+
+use crate::run::CallResult;
 use crate::tool::ToolSpec;
 use crate::toolset::Toolset;
 
@@ -44,6 +47,9 @@ pub struct Settings {
     /// Whether what people see while a tool works ([`Traits::ui`](crate::tool::Traits::ui)) is sent with its calls.
     /// Clients before 6.0.231 and 7.0.32 give answers up that have it.
     pub tool_metadata: bool,
+    /// Whether small pieces of texts and arguments wait a moment for more. Clients read all they have of a message again with
+    /// each piece of arguments, so as many pieces as a model makes cost them the square of the whole.
+    pub coalesce: bool,
 }
 
 impl Settings {
@@ -56,6 +62,7 @@ impl Settings {
             tool_errors: Errors::Told,
             failures: Errors::Masked,
             tool_metadata: false,
+            coalesce: true,
         }
     }
 
@@ -69,7 +76,17 @@ impl Settings {
         Some(self.tools.get(name)?.spec())
     }
 
+    /// What is wrong with a call's arguments, and what would be right, for a form: beside the text that says it in words.
+    pub(super) fn feedback(&self, result: &CallResult) -> Option<Value> {
+        let feedback = match result {
+            CallResult::Rejected { feedback } => feedback,
+            CallResult::Failed { feedback: Some(feedback), .. } => feedback,
+            _ => return None,
+        };
+        (self.tool_errors == Errors::Told).then(|| json!({ "tool": { "feedback": feedback.to_json() } }))
+    }
+
     pub(super) fn is_hidden(&self, name: &str) -> bool {
-        self.spec(name).is_some_and(|spec| spec.traits.meta.get("hidden") == Some(&true.into()))
+        self.spec(name).is_some_and(|spec| spec.is_hidden())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Chunk, DataParts, Settings, call::Call, encode, frame, held::Held};
+use super::{Chunk, DataParts, Settings, call::Call, encode, frame, held::Held, steps::Step};
 use crate::agent::{AgentError, Event};
 use crate::protocol::{End, Wire};
 use crate::run::{CallId, ObligationKind, Run, RunId};
@@ -31,31 +31,26 @@ use crate::run::{CallId, ObligationKind, Run, RunId};
 #[derive(Debug)]
 pub struct UiStream {
     pub(super) settings: Settings,
-    message_id: String,
+    pub(super) message_id: String,
     /// What requests are bound to.
     pub(super) run: RunId,
-    step: Step,
+    pub(super) step: Step,
     /// Whether the step at hand has calls that the client sees.
     pub(super) has_calls: bool,
-    said: Option<Said>,
+    pub(super) said: Option<Said>,
     parts: usize,
     pub(super) calls: Vec<Call>,
+    /// The calls of the step at hand begin here.
+    pub(super) step_calls: usize,
+    /// How often somebody said something to the run while it went on.
+    pub(super) steerings: usize,
     data: Option<DataParts>,
     is_over: bool,
 }
 
-/// Where the answer is between its steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    None,
-    /// Begun, and nothing came of it yet.
-    Due,
-    Open,
-}
-
 /// The text or reasoning that is open.
 #[derive(Debug)]
-struct Said {
+pub(super) struct Said {
     id: String,
     is_reasoning: bool,
     held: Held,
@@ -73,6 +68,8 @@ impl UiStream {
             said: None,
             parts: 0,
             calls: Vec::new(),
+            step_calls: 0,
+            steerings: 0,
             data: None,
             is_over: false,
         }
@@ -119,32 +116,6 @@ impl UiStream {
         self.calls.iter().rposition(|call| call.id == id.as_str())
     }
 
-    fn start_step(&mut self, out: &mut Vec<u8>) {
-        self.finish_step(out);
-        self.step = Step::Due;
-    }
-
-    pub(super) fn open_step(&mut self, out: &mut Vec<u8>) {
-        if self.step == Step::Due {
-            self.step = Step::Open;
-            self.frame(&Chunk::StartStep {}, out);
-        }
-    }
-
-    /// Ends the step, and not the answer.
-    pub(super) fn leave(&mut self, out: &mut Vec<u8>) {
-        self.finish_step(out);
-    }
-
-    pub(super) fn finish_step(&mut self, out: &mut Vec<u8>) {
-        self.close_text(out);
-        if self.step == Step::Open {
-            self.has_calls = false;
-            self.frame(&Chunk::FinishStep {}, out);
-        }
-        self.step = Step::None;
-    }
-
     fn say(&mut self, is_reasoning: bool, text: &str, now: Duration, out: &mut Vec<u8>) {
         if text.is_empty() || is_reasoning && !self.settings.reasoning {
             return;
@@ -167,7 +138,8 @@ impl UiStream {
             self.said = Some(Said { id, is_reasoning, held });
         }
         if let Some(Said { id, is_reasoning, held }) = &mut self.said {
-            held.push(text, now, |delta| frame(&said(*is_reasoning, id, delta), level, out));
+            let mut send = |delta: &str| frame(&said(*is_reasoning, id, delta), level, out);
+            if self.settings.coalesce { held.push(text, now, send) } else { send(text) }
         }
     }
 
@@ -189,8 +161,13 @@ impl UiStream {
         let level = self.settings.level;
         let Call { id, held, .. } = &mut self.calls[at];
         let id = id.as_str();
-        let delta = |text: &str| frame(&Chunk::ToolInputDelta { tool_call_id: id, input_text_delta: text }, level, out);
-        held.push(text, now, delta);
+        let mut send =
+            |text: &str| frame(&Chunk::ToolInputDelta { tool_call_id: id, input_text_delta: text }, level, out);
+        if self.settings.coalesce {
+            held.push(text, now, send);
+        } else if !text.is_empty() {
+            send(text);
+        }
     }
 }
 
@@ -232,15 +209,16 @@ impl Wire for UiStream {
             Event::CallDecided { call, decision, .. } => self.decided(call, decision, out),
             Event::CallProgress(progress) => self.progress(progress, out),
             Event::CallFinished { call, result, .. } => self.finished(call, result, out),
-            Event::CallStarted(_)
+            Event::StepFailed { again, .. } => self.failed_step(again, out),
+            Event::Prompted(said) if said.steers => self.steered(said.id.as_deref(), &said.content, out),
+            Event::Provided(part) => self.provided(part, out),
+            Event::Prompted(_)
+            | Event::CallStarted(_)
             | Event::RunPaused(_)
             | Event::ModelAsked { .. }
-            | Event::StepFailed { .. }
             | Event::ChoiceIgnored(_)
             | Event::PromptQueued(_)
             | Event::PromptRefused(_)
-            | Event::Prompted(_)
-            | Event::Provided(_)
             | Event::RunStarted(_)
             | Event::StepEnded { .. }
             | Event::Inner { .. }

@@ -67,11 +67,6 @@ fn answer(call: &Call) -> Option<Message> {
 }
 
 pub(super) fn size(message: &Message) -> u64 {
-    let part = |part: &Part| match part {
-        Part::Text { text } => text.len(),
-        Part::Json { json } => json.len(),
-        Part::Image { data, .. } => data.len(),
-    };
     let said = |part: &AssistantPart| match part {
         AssistantPart::Text { text } | AssistantPart::Reasoning { text, .. } => text.len(),
         AssistantPart::Provider(part) => part.block.len(),
@@ -80,9 +75,9 @@ pub(super) fn size(message: &Message) -> u64 {
     };
     let bytes: usize = match message {
         Message::System { text } => text.len(),
-        Message::User { content } => content.iter().map(part).sum(),
+        Message::User { content } => content.iter().map(Part::size).sum(),
         Message::Assistant { content } => content.iter().map(said).sum(),
-        Message::Tool(answer) => answer.content.iter().map(part).sum(),
+        Message::Tool(answer) => answer.content.iter().map(Part::size).sum(),
     };
     bytes as u64
 }

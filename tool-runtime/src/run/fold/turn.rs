@@ -37,7 +37,7 @@ impl Run {
         self.first = as_u32(self.calls.len());
         self.passed = self.first;
         self.stages = [0; STAGES];
-        self.prompts.push(Said { id: prompt.id, at: as_u32(self.messages.len()) });
+        self.prompts.push(Said { id: prompt.id, at: as_u32(self.messages.len()), steers: prompt.steers });
         self.say(Message::User { content: prompt.content });
         Ok(())
     }

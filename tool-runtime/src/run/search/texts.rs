@@ -6,12 +6,7 @@ use crate::run::{CallResult, InterruptedBy, Principal, SupersededBy};
 use crate::tool::Output;
 
 fn told(result: &CallResult, started: bool) -> String {
-    let text = |part: &Part| match part {
-        Part::Text { text } => text.clone(),
-        Part::Json { json } => json.clone(),
-        Part::Image { .. } => "an image".to_owned(),
-    };
-    result.for_model("get", started).iter().map(text).collect::<Vec<_>>().join(" ")
+    result.for_model("get", started).iter().map(Part::in_words).collect::<Vec<_>>().join(" ")
 }
 
 #[test]

@@ -66,20 +66,12 @@ fn manager(config: Config) -> Result<Manager, StoreError> {
 
 #[cfg(feature = "postgres-tls")]
 fn manager(config: Config) -> Result<Manager, StoreError> {
-    use std::sync::Arc;
-
-    use rustls::{ClientConfig, crypto::ring};
-    use rustls_platform_verifier::BuilderVerifierExt;
     use tokio_postgres_rustls::MakeRustlsConnect;
 
     if config.get_ssl_mode() == SslMode::Disable {
         return Ok(Manager::from_config(config, NoTls, how()));
     }
-    let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .and_then(BuilderVerifierExt::with_platform_verifier)
-        .map_err(StoreError::unavailable)?
-        .with_no_client_auth();
+    let tls = crate::tls::config().map_err(StoreError::unavailable)?;
     Ok(Manager::from_config(config, MakeRustlsConnect::new(tls), how()))
 }
 

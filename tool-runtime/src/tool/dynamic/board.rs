@@ -2,13 +2,10 @@
 
 use std::{any::Any, borrow::Cow, fmt, sync::OnceLock};
 
-use crate::feedback::{Choices, Report};
+use crate::feedback::{Brief, Choices, Report, Reports};
 
 /// A value whose type is not known here: an `Option` of it, which a validator empties and fills again without another box.
 pub type Kept = Box<dyn Any + Send + Sync>;
-
-/// What is told of parameters, in order, each under its name.
-pub(crate) type Reports = Vec<(Cow<'static, str>, Report)>;
 
 /// What came of one parameter.
 pub struct Settled {
@@ -16,36 +13,83 @@ pub struct Settled {
     pub(crate) value: Option<Kept>,
     /// What is told of it; of most that are accepted, nothing.
     pub(crate) report: Option<Box<Report>>,
-    /// The JSON text of the accepted value, where it is another than was given.
-    pub(crate) changed: Option<Box<str>>,
-    /// What is told of the parts of the value, beside what is wrong with it as a whole.
-    pub(crate) parts: Option<Reports>,
-    /// What is not told, for the log.
-    pub(crate) causes: Vec<String>,
+    /// What most parameters have not.
+    rare: Option<Box<Rare>>,
+}
+
+/// Apart, so that what is moved for each parameter is small.
+#[derive(Default)]
+struct Rare {
+    changed: Option<Box<str>>,
+    parts: Option<Reports>,
+    causes: Vec<String>,
 }
 
 impl Settled {
     /// A parameter whose value was accepted without a word.
     pub(crate) fn accepted(value: Kept) -> Self {
-        Self { value: Some(value), report: None, changed: None, parts: None, causes: Vec::new() }
+        Self { value: Some(value), report: None, rare: None }
     }
 
     /// A parameter whose value was refused.
     pub(crate) fn refused(report: impl Into<Box<Report>>) -> Self {
-        Self { value: None, report: Some(report.into()), changed: None, parts: None, causes: Vec::new() }
+        Self { value: None, report: Some(report.into()), rare: None }
+    }
+
+    /// A parameter of which `parts` tells, too.
+    pub(super) fn of_parts(value: Option<Kept>, report: Report, parts: Reports) -> Self {
+        Self { value, report: Some(report.into()), rare: Some(Rare { parts: Some(parts), ..Rare::default() }.into()) }
+    }
+
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    fn parts(&self) -> Option<&Reports> {
+        self.rare.as_ref()?.parts.as_ref()
+    }
+
+    /// The JSON text of the accepted value, where it is another than was given.
+    pub(crate) fn changed(&self) -> Option<&str> {
+        self.rare.as_ref()?.changed.as_deref()
+    }
+
+    /// The same with this text.
+    pub(super) fn change(&mut self, text: Option<Box<str>>) {
+        if text.is_some() {
+            self.rare().changed = text;
+        }
+    }
+
+    /// Adds what is not told, for the log.
+    pub(super) fn because(mut self, causes: impl IntoIterator<Item = String>) -> Self {
+        let mut causes = causes.into_iter().peekable();
+        if causes.peek().is_some() {
+            self.rare().causes.extend(causes);
+        }
+        self
+    }
+
+    /// Takes what is not told.
+    pub(super) fn take_causes(&mut self) -> Vec<String> {
+        self.rare.as_mut().map(|rare| std::mem::take(&mut rare.causes)).unwrap_or_default()
     }
 
     /// The same of a parameter whose value could not be read: what the validator says of its absence counts for nothing, but
     /// what there is to choose from does.
     pub(super) fn with_fault(mut self, fault: Option<Box<Report>>) -> Self {
         let Some(fault) = fault else { return self };
-        (self.value, self.changed) = (None, None);
+        self.value = None;
+        if let Some(rare) = &mut self.rare {
+            rare.changed = None;
+        }
+        let in_parts = self.parts().is_some();
         let report = self.report.get_or_insert_with(|| Report::accepted().into());
         report.normalized = None;
         if report.choices == Choices::Open {
             report.choices = fault.choices;
         }
-        report.refused = match (report.refused.take().filter(|_| self.parts.is_some()), fault.refused) {
+        report.refused = match (report.refused.take().filter(|_| in_parts), fault.refused) {
             (Some(own), Some(fault)) => Some(fault.and(own)),
             (own, fault) => fault.or(own),
         };
@@ -54,29 +98,28 @@ impl Settled {
 
     /// Takes what is told of it, under its name and those of its parts.
     pub(super) fn take_reports(&mut self, name: Cow<'static, str>, told: &mut Reports) {
-        let Some(parts) = self.parts.take() else {
-            match self.report.take() {
-                Some(report) => told.push((name, *report)),
-                None => told.push((name, Report::accepted())),
-            }
+        let Some(parts) = self.rare.as_mut().and_then(|rare| rare.parts.take()) else {
+            told.push((name, self.report.take().into()));
             return;
         };
         let whole = self.report.take().filter(|report| !report.is_valid());
-        told.extend(whole.map(|report| (name.clone(), *report)));
-        told.extend(parts.into_iter().map(|(part, report)| (dotted(&name, &part).into(), report.inside(&name))));
+        told.extend(whole.map(|report| (name.clone(), Some(report).into())));
+        told.extend(parts.into_iter().map(|(part, report)| {
+            let report = report.into_report().inside(&name);
+            (dotted(&name, &part).into(), report.into())
+        }));
     }
 
     /// What is told of it, each with the name that it is told under.
     pub(super) fn reports(&self, name: &str) -> impl Iterator<Item = (String, &Report)> {
-        static SILENT: Report = Report::accepted();
-        let own = self.parts.is_none().then(|| (name.to_owned(), self.report.as_deref().unwrap_or(&SILENT)));
-        let parts = self.parts.iter().flatten();
-        own.into_iter().chain(parts.map(move |(part, report)| (dotted(name, part), report)))
+        let own = self.parts().is_none().then(|| (name.to_owned(), Brief::of(self.report.as_deref())));
+        let parts = self.parts().into_iter().flatten();
+        own.into_iter().chain(parts.map(move |(part, report)| (dotted(name, part), &**report)))
     }
 
     /// What must be mended before it is accepted, each by its name.
     pub(super) fn refused_names(&self, name: &str) -> Vec<String> {
-        let parts = self.parts.iter().flatten().filter(|(_, report)| !report.is_valid());
+        let parts = self.parts().into_iter().flatten().filter(|(_, report)| !report.is_valid());
         let mut names: Vec<String> = parts.map(|(part, _)| dotted(name, part)).collect();
         if names.is_empty() || self.report.iter().any(|report| !report.is_valid()) {
             names.push(name.to_owned());

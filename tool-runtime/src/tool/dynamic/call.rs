@@ -3,12 +3,8 @@
 use futures_util::FutureExt;
 use serde_json::Value;
 
-use super::{
-    Asked, Asking, Board, Settled, Shape,
-    board::{Kept, Reports},
-    engine::contained,
-};
-use crate::feedback::{Problem, Reasons, Rejection, Report};
+use super::{Asked, Asking, Board, Settled, Shape, board::Kept, engine::contained};
+use crate::feedback::{Problem, Reasons, Rejection, Report, Reports};
 use crate::json;
 use crate::tool::Context;
 
@@ -114,7 +110,7 @@ pub(crate) fn conclude(
 ) -> Result<Option<Box<str>>, Rejection> {
     if !problems.is_empty() || settled.iter().flatten().any(|settled| settled.value.is_none()) {
         let reports = take_reports(shape, settled);
-        let causes = settled.iter_mut().flatten().flat_map(|settled| std::mem::take(&mut settled.causes));
+        let causes = settled.iter_mut().flatten().flat_map(Settled::take_causes);
         return Err(Rejection::distinct(problems, reports).because(causes));
     }
     Ok(rewritten(shape, text, settled))
@@ -134,7 +130,7 @@ pub(super) fn take_reports(shape: &impl Shape, settled: &mut [Option<Settled>]) 
 /// The object `text` with what validators changed in it, if they changed anything.
 pub(super) fn rewritten(shape: &impl Shape, text: &str, settled: &[Option<Settled>]) -> Option<Box<str>> {
     let fields = (0..shape.nodes()).map(|node| shape.field(node));
-    let changed = |field: usize| Some((shape.name(field), settled[field].as_ref()?.changed.as_deref()?));
+    let changed = |field: usize| Some((shape.name(field), settled[field].as_ref()?.changed()?));
     let changes: Vec<(&str, &str)> = fields.filter_map(changed).collect();
     if changes.is_empty() {
         return None;

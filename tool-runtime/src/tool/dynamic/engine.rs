@@ -98,7 +98,6 @@ pub(super) fn contained<'b>(ask: impl FnOnce() -> Asking<'b>) -> Asking<'b> {
 #[allow(clippy::needless_pass_by_value, reason = "it ends here")]
 fn panicked(panic: Box<dyn Any + Send>) -> Settled {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    let mut settled = Settled::refused(Report::refused(UNCHECKED));
-    settled.causes.push(format!("a validator panicked: {}", text.unwrap_or("without a text")));
-    settled
+    let cause = format!("a validator panicked: {}", text.unwrap_or("without a text"));
+    Settled::refused(Report::refused(UNCHECKED)).because([cause])
 }

@@ -166,7 +166,7 @@ where
     problems.iter().filter(is_own).for_each(|problem| tell(&mut whole, place, problem));
     let is_accepted = whole.is_valid() && settled.iter().flatten().all(|settled| settled.value.is_some());
     let changed = if is_accepted { rewritten(&shape, text, &settled) } else { None };
-    let causes = settled.iter_mut().flatten().flat_map(|settled| std::mem::take(&mut settled.causes)).collect();
+    let causes: Vec<_> = settled.iter_mut().flatten().flat_map(Settled::take_causes).collect();
     let mut parts = Vec::with_capacity(settled.len());
     for field in (0..shape.fields()).filter(|field| !shape.is_dynamic(*field)) {
         let refused = settled[field].iter_mut().filter(|settled| settled.value.is_none());
@@ -175,7 +175,9 @@ where
     parts.extend(take_reports(&shape, &mut settled));
     let mut value = is_accepted.then(|| T::input(put(T::KEEPS, settled)));
     let value = (T::KEEP.take)(&mut value);
-    Ok(Settled { value, report: Some(whole.into()), changed, parts: Some(parts), causes })
+    let mut settled = Settled::of_parts(value, whole, parts);
+    settled.change(changed);
+    Ok(settled.because(causes))
 }
 
 /// What is wrong with the object `text`, which stands at `place`, and what came of its fields.

@@ -198,9 +198,10 @@ fn settle<T: Judged>(said: Result<Verdict<T>, Failure>, before: Before<T>) -> Se
     };
     let mut place = before.place.unwrap_or_default();
     *place = Some(value);
-    let mut settled = Settled { report, ..Settled::accepted(place) };
+    let mut settled = Settled::accepted(place);
+    settled.report = report;
     if let Some(changed) = changed {
-        settled.changed = Some(changed.to_string().into());
+        settled.change(Some(changed.to_string().into()));
         settled.report.get_or_insert_with(|| Report::accepted().into()).normalized = Some(changed);
     }
     settled
@@ -241,7 +242,5 @@ impl Write for Same<'_> {
 
 /// A validator that failed refuses the value, and tells no more than it was made for.
 pub(super) fn failed(failure: &Failure) -> Settled {
-    let mut settled = Settled::refused(Report::refused(failure.told_text().unwrap_or(UNCHECKED)));
-    settled.causes.push(failure.for_log());
-    settled
+    Settled::refused(Report::refused(failure.told_text().unwrap_or(UNCHECKED))).because([failure.for_log()])
 }

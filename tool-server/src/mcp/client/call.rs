@@ -7,7 +7,7 @@ use rmcp::{
     model::{
         CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam, ClientRequest,
         ElicitRequestParams, ElicitResult, ElicitationAction, InputRequest, InputRequiredResult, ProgressToken,
-        RequestId, ServerResult,
+        RequestId, RequestMetaObject, ServerResult,
     },
     service::PeerRequestOptions,
 };
@@ -67,7 +67,13 @@ async fn send(
     cx: &Context,
 ) -> Result<Ended, CallError> {
     let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-    let handle = peer.send_request_with_option(request, PeerRequestOptions::no_options()).await.map_err(failed)?;
+    let mut options = PeerRequestOptions::no_options();
+    if let Some(logs) = &shared.inbox.logs {
+        let mut meta = RequestMetaObject::default();
+        meta.set_log_level(logs.least.wire());
+        options = options.with_meta(meta);
+    }
+    let handle = peer.send_request_with_option(request, options).await.map_err(failed)?;
     let mut under_way =
         UnderWay { peer, inbox: &shared.inbox, token: handle.progress_token.clone(), cancel: Some(handle.id.clone()) };
     shared.inbox.begin(handle.progress_token.clone(), cx.clone());
@@ -122,11 +128,19 @@ async fn answers(
     for (key, request) in requests.unwrap_or_default() {
         let answer = match request {
             InputRequest::Elicitation(request) if inbox.asks() => question(inbox.server(), cx, request.params).await,
-            _ => return Err(Failure::told("the MCP server wants something that it is not given").into()),
+            InputRequest::Elicitation(_) => return Err(refused("an answer of a person")),
+            InputRequest::CreateMessage(_) => return Err(refused("a model to be asked on its behalf")),
+            InputRequest::ListRoots(_) => return Err(refused("a list of directories")),
+            _ => return Err(refused("something that is not known here")),
         };
         answers.insert(key, serde_json::to_value(answer).unwrap_or_default());
     }
     Ok(answers)
+}
+
+/// A server that wants what it is not given, though nobody offered it: there is no answer in this revision that says no.
+fn refused(what: &str) -> CallError {
+    Failure::told(format!("the MCP server wants {what}, which it is not given here; the call was given up")).into()
 }
 
 /// Asks the person behind the call what a server wants to know.

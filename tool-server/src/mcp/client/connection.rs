@@ -1,14 +1,20 @@
 //! A connection that is made again when it is gone.
 
+#![expect(
+    deprecated,
+    reason = "logs, roots and sampling are; clients and servers of revisions up to 2025-11-25 have them"
+)]
+
 use std::time::{Duration, Instant};
 
 use rmcp::{
     Peer, RoleClient,
-    model::{PaginatedRequestParams, ServerNotification, SubscriptionFilter, Tool},
+    model::{PaginatedRequestParams, ServerNotification, SetLevelRequestParams, SubscriptionFilter, Tool},
     service::RunningService,
 };
 
 use super::{RemoteServer, handler::Local, within};
+use crate::mcp::LogLevel;
 
 /// How long it is waited after the first failure to connect; twice as long after each that follows.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -42,6 +48,9 @@ impl Connection {
         match within(limits.connect, "connecting", server.transport.connect(local.clone(), limits)).await {
             Ok(running) => {
                 let peer = running.peer().clone();
+                if let Some(logs) = server.logs.as_ref().filter(|_| is_told_once(&peer)) {
+                    tokio::spawn(hear(peer.clone(), logs.least));
+                }
                 tokio::spawn(listen(peer.clone(), local));
                 (self.failures, self.not_before) = (0, None);
                 self.running = Some(running);
@@ -61,6 +70,17 @@ impl Connection {
             let _ = running.cancel().await;
         }
     }
+}
+
+/// Whether a server is told once what is wanted of its logs. In the revision without sessions, it is told with each call.
+fn is_told_once(peer: &Peer<RoleClient>) -> bool {
+    let info = peer.peer_info();
+    info.is_some_and(|info| info.capabilities.logging.is_some() && info.protocol_version.has_initialize())
+}
+
+async fn hear(peer: Peer<RoleClient>, least: LogLevel) {
+    let told = peer.set_level(SetLevelRequestParams::new(least.wire()));
+    let _ = told.await;
 }
 
 /// Hears of changes where the server tells of them to those who listen.

@@ -1,5 +1,10 @@
 //! What a server says to us of its own accord.
 
+#![expect(
+    deprecated,
+    reason = "logs, roots and sampling are; clients and servers of revisions up to 2025-11-25 have them"
+)]
+
 use std::{
     collections::HashMap,
     sync::{
@@ -12,14 +17,15 @@ use rmcp::{
     ClientHandler, ErrorData, RoleClient,
     model::{
         ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction, Implementation,
-        ProgressNotificationParam, ProgressToken,
+        ListRootsRequestMethod, ListRootsResult, LoggingMessageNotificationParam, ProgressNotificationParam,
+        ProgressToken,
     },
     service::{NotificationContext, RequestContext},
 };
 use tokio::sync::Notify;
 use tool_runtime::{Context, feedback::escape};
 
-use super::call::question;
+use super::{RemoteServer, call::question, logs::Hearing};
 
 /// Our end of a connection.
 #[derive(Clone)]
@@ -30,14 +36,22 @@ pub(super) struct Inbox {
     /// The server's name, for the person who is asked.
     server: String,
     questions: bool,
+    pub(super) logs: Option<Hearing>,
     running: Mutex<HashMap<ProgressToken, Context>>,
     is_stale: AtomicBool,
     changed: Notify,
 }
 
 impl Inbox {
-    pub(super) fn new(server: String, questions: bool) -> Self {
-        Self { server, questions, running: Mutex::default(), is_stale: AtomicBool::new(false), changed: Notify::new() }
+    pub(super) fn new(server: &RemoteServer) -> Self {
+        Self {
+            server: server.name.clone(),
+            questions: server.questions,
+            logs: server.logs.clone(),
+            running: Mutex::default(),
+            is_stale: AtomicBool::new(false),
+            changed: Notify::new(),
+        }
     }
 
     pub(super) fn server(&self) -> &str {
@@ -108,6 +122,18 @@ impl ClientHandler for Local {
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
         self.0.has_changed();
+    }
+
+    async fn on_logging_message(&self, params: LoggingMessageNotificationParam, _: NotificationContext<RoleClient>) {
+        if let Some(logs) = &self.0.logs {
+            logs.tell(self.0.server(), params.level, params.logger.as_deref(), &params.data);
+        }
+    }
+
+    /// A server has no roots here, which is not the same as an empty list of them. Sampling is refused in the same words,
+    /// by rmcp.
+    async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListRootsRequestMethod>())
     }
 
     async fn create_elicitation(

@@ -8,10 +8,11 @@ mod connection;
 mod definition;
 mod handler;
 mod limits;
+mod logs;
 mod pins;
+mod reach;
 mod remote;
 mod result;
-mod tls;
 mod transport;
 
 use std::{collections::BTreeSet, fmt, path::PathBuf, sync::Arc, time::Duration};
@@ -19,10 +20,13 @@ use std::{collections::BTreeSet, fmt, path::PathBuf, sync::Arc, time::Duration};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 pub use limits::Limits;
+pub use logs::RemoteLog;
 pub use pins::{Change, Pins};
 pub use remote::{Refused, RemoteTools};
 pub use transport::Streams;
 
+use crate::mcp::LogLevel;
+use logs::Hearing;
 use transport::Transport;
 
 /// An MCP server to connect to, and how far it is trusted.
@@ -50,6 +54,7 @@ pub struct RemoteServer {
     allowed: BTreeSet<String>,
     hints: bool,
     questions: bool,
+    logs: Option<Hearing>,
     pins: Option<Pins>,
 }
 
@@ -58,7 +63,7 @@ impl RemoteServer {
         let name = name.into();
         let prefix = format!("{name}_");
         let (limits, allowed) = (Limits::default(), BTreeSet::new());
-        Self { name, prefix, transport, limits, allowed, hints: false, questions: false, pins: None }
+        Self { name, prefix, transport, limits, allowed, hints: false, questions: false, logs: None, pins: None }
     }
 
     /// A program that is started, and spoken with over its stdin and stdout. What it writes to stderr goes to ours.
@@ -135,6 +140,13 @@ impl RemoteServer {
     /// Lets the server's tools ask the person behind a run, who is told which server asks. Otherwise nobody is asked.
     pub fn questions(mut self) -> Self {
         self.questions = true;
+        self
+    }
+
+    /// Tells `hear` what the server logs, from the level `least` on; nobody is told otherwise. It is called where messages of
+    /// the server are read, and must not block.
+    pub fn logs(mut self, least: LogLevel, hear: impl Fn(RemoteLog) + Send + Sync + 'static) -> Self {
+        self.logs = Some(Hearing { least, hear: Arc::new(hear) });
         self
     }
 

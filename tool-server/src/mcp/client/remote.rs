@@ -50,7 +50,7 @@ pub struct Refused {
 
 impl RemoteTools {
     pub(super) async fn connect(server: RemoteServer) -> Result<Self, RemoteError> {
-        let inbox = Arc::new(Inbox::new(server.name.clone(), server.questions));
+        let inbox = Arc::new(Inbox::new(&server));
         let known = Known { pins: server.pins.clone(), ..Known::default() };
         let shared = Shared { server, inbox, connection: tokio::sync::Mutex::default(), known: Mutex::new(known) };
         let failed = |error: String| RemoteError::new(&shared.server.name, error);

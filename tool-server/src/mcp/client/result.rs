@@ -1,7 +1,7 @@
 //! What a server gives back: bounded, checked against what it declared, and a text of strangers in any case.
 
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
-use tool_runtime::{CallError, Failure, Output, Part, schema::Validator};
+use tool_runtime::{CallError, Contents, Failure, Output, Part, feedback::one_line, schema::Validator};
 
 use super::Limits;
 
@@ -52,13 +52,14 @@ fn size(block: &ContentBlock) -> usize {
 fn part(block: ContentBlock) -> Part {
     match block {
         ContentBlock::Text(text) => Part::text(text.text),
-        ContentBlock::Image(image) if is_image(&image.mime_type, &image.data) => {
+        ContentBlock::Image(image) if is_media("image/", &image.mime_type, &image.data) => {
             Part::Image { media_type: image.mime_type, data: image.data }
         }
         ContentBlock::Image(_) => Part::text("(an image that cannot be read)"),
-        ContentBlock::Audio(audio) => {
-            Part::text(format!("(sound, {} characters of base64, left out)", audio.data.len()))
+        ContentBlock::Audio(audio) if is_media("audio/", &audio.mime_type, &audio.data) => {
+            Part::Audio { media_type: audio.mime_type, data: audio.data }
         }
+        ContentBlock::Audio(_) => Part::text("(sound that cannot be read)"),
         ContentBlock::Resource(embedded) => resource(embedded.resource),
         ContentBlock::ResourceLink(link) => Part::text(format!("{} ({})", link.uri, link.name)),
         _ => Part::text("(content of a kind that is not known here)"),
@@ -67,20 +68,34 @@ fn part(block: ContentBlock) -> Part {
 
 fn resource(contents: ResourceContents) -> Part {
     match contents {
-        ResourceContents::TextResourceContents { text, .. } => Part::text(text),
-        ResourceContents::BlobResourceContents { uri, blob, .. } => {
-            Part::text(format!("({uri}, {} characters of base64, left out)", blob.len()))
+        ResourceContents::TextResourceContents { uri, mime_type, text, .. } => {
+            Part::Resource { uri: one_line(&uri), media_type: media(mime_type), contents: Contents::Text(text) }
+        }
+        ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } if is_base64(&blob) => {
+            Part::Resource { uri: one_line(&uri), media_type: media(mime_type), contents: Contents::Base64(blob) }
+        }
+        ResourceContents::BlobResourceContents { uri, .. } => {
+            Part::text(format!("({}, which cannot be read)", one_line(&uri)))
         }
         _ => Part::text("(a resource of a kind that is not known here)"),
     }
 }
 
-/// Whether it is said to be an image, in words that a provider can be given, and is base64.
-fn is_image(media_type: &str, data: &str) -> bool {
+/// A media type in words that a provider can be given; none otherwise.
+fn media(media_type: Option<String>) -> Option<String> {
+    media_type.filter(|media_type| is_usable(media_type))
+}
+
+fn is_usable(media_type: &str) -> bool {
     let usable = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '+' | '-' | '.');
-    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
-    media_type.starts_with("image/")
-        && media_type.len() <= 64
-        && media_type.chars().all(usable)
-        && data.bytes().all(is_base64)
+    media_type.len() <= 64 && media_type.chars().all(usable)
+}
+
+/// Whether it is said to be of `kind`, and is base64.
+fn is_media(kind: &str, media_type: &str, data: &str) -> bool {
+    media_type.starts_with(kind) && is_usable(media_type) && is_base64(data)
+}
+
+fn is_base64(data: &str) -> bool {
+    data.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
 }

@@ -14,7 +14,7 @@ use rmcp::{
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::{Limits, handler::Local, header_map, tls};
+use super::{Limits, handler::Local, header_map, reach};
 
 type Read = Box<dyn AsyncRead + Send + Unpin>;
 type Write = Box<dyn AsyncWrite + Send + Unpin>;
@@ -130,7 +130,7 @@ impl Transport {
                 served.map_err(|error| error.to_string())
             }
             Self::Http { address, headers } => {
-                let client = tls::client(limits.connect).map_err(|error| error.to_string())?;
+                let client = reach::client(limits.connect).map_err(|error| error.to_string())?;
                 let mut config = StreamableHttpClientTransportConfig::with_uri(address.as_str());
                 config.custom_headers = header_map(headers);
                 config.max_sse_event_size = limits.result_bytes.saturating_mul(2).max(1024 * 1024);

@@ -11,13 +11,14 @@ use tokio::sync::mpsc;
 use tool_runtime::{Agent, Cancellation, Context, run::Principal};
 
 use super::{
-    Shared,
+    McpClient, Shared,
     exchange::Exchange,
     front::{Asking, CallFront, Reporter},
     handler::is_modern,
     list::Offer,
     tasks::{self, TaskSupport},
 };
+use crate::mcp::LogLevel;
 
 /// Whom the application has authenticated as the client of an HTTP request.
 #[derive(Clone, Debug)]
@@ -27,21 +28,23 @@ pub(super) async fn call(
     shared: &Arc<Shared>,
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
+    level: LogLevel,
 ) -> Result<CallToolResponse, ErrorData> {
     let offer = shared.offer();
     let Some(tool) = offer.agent.toolset().get(&request.name) else {
         return Err(ErrorData::invalid_params(format!("there is no tool called `{}`", request.name), None));
     };
     let client = context.client_capabilities().unwrap_or_default();
+    let behind = McpClient::of(&context, level);
     match (shared.tasks.support(tool.spec()), client.supports_tasks()) {
         (TaskSupport::Never, _) | (TaskSupport::Possible, false) => {}
         (TaskSupport::Required, false) => {
             let required = ClientCapabilities::builder().enable_tasks().build();
             return Err(ErrorData::missing_required_client_capability(required));
         }
-        (_, true) => return tasks::begin(shared, offer, request, &context),
+        (_, true) => return tasks::begin(shared, offer, request, &context, behind),
     }
-    here(shared, &offer, request, context, client.elicitation.is_some()).await
+    here(shared, &offer, request, context, behind, client.elicitation.is_some()).await
 }
 
 /// The call while its client waits for the result.
@@ -50,6 +53,7 @@ async fn here(
     offer: &Offer,
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
+    behind: McpClient,
     asks: bool,
 ) -> Result<CallToolResponse, ErrorData> {
     let modern = is_modern(&context);
@@ -67,7 +71,7 @@ async fn here(
     };
     let cancellation = Cancellation::new();
     let agent = offer.agent.clone().front(CallFront::new(asking, reporter));
-    let agent = of_client(agent, &context, cancellation.clone());
+    let agent = of_client(agent, &context, cancellation.clone(), Some(behind));
     let Some(listed) = offer.get(&request.name) else {
         return Err(ErrorData::internal_error("the tool is not listed", None));
     };
@@ -107,11 +111,20 @@ async fn next(progress: &mut Option<mpsc::Receiver<ProgressNotificationParam>>) 
 }
 
 /// The agent, on behalf of the client of a request.
-pub(super) fn of_client(agent: Agent, context: &RequestContext<RoleServer>, cancellation: Cancellation) -> Agent {
+pub(super) fn of_client(
+    agent: Agent,
+    context: &RequestContext<RoleServer>,
+    cancellation: Cancellation,
+    client: Option<McpClient>,
+) -> Agent {
     let parts = context.extensions.get::<http::request::Parts>();
     let authenticated = parts.and_then(|parts| parts.extensions.get::<Authenticated>());
     agent.with_context(|cx: Context| {
         let cx = cx.with_cancellation(cancellation);
+        let cx = match client {
+            Some(client) => cx.with(client),
+            None => cx,
+        };
         match authenticated {
             Some(Authenticated(principal)) => cx.with_principal(principal.as_str()),
             None => cx,

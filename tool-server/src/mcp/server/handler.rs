@@ -1,6 +1,11 @@
 //! What the protocol asks of a server.
 
-use std::sync::Arc;
+#![expect(
+    deprecated,
+    reason = "logs, roots and sampling are; clients and servers of revisions up to 2025-11-25 have them"
+)]
+
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -9,7 +14,7 @@ use rmcp::{
         CompleteResult, GetTaskParams, GetTaskResult, Implementation, ListPromptsRequestMethod, ListPromptsResult,
         ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
         ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities,
-        ServerConfig, SubscriptionFilter, Tool, UpdateTaskParams,
+        ServerConfig, SetLevelRequestParams, SubscriptionFilter, Tool, UpdateTaskParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -17,21 +22,28 @@ use rmcp::{
 use tool_runtime::{Cancellation, run::Principal};
 
 use super::{Shared, call};
+use crate::mcp::LogLevel;
 
 /// The handler of a connection.
 #[derive(Clone)]
 pub(in crate::mcp) struct Handler {
     shared: Arc<Shared>,
+    /// What the client of this session wants to hear of.
+    level: Arc<Mutex<LogLevel>>,
 }
 
 impl Handler {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared }
+        Self { shared, level: Arc::default() }
+    }
+
+    fn level(&self) -> LogLevel {
+        *self.level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// On whose behalf a request is made.
     fn principal(&self, context: &RequestContext<RoleServer>) -> Principal {
-        call::of_client(self.shared.offer().agent.clone(), context, Cancellation::new()).principal()
+        call::of_client(self.shared.offer().agent.clone(), context, Cancellation::new(), None).principal()
     }
 }
 
@@ -42,7 +54,7 @@ pub(super) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed();
+        let capabilities = ServerCapabilities::builder().enable_logging().enable_tools().enable_tool_list_changed();
         let capabilities =
             if self.shared.tasks.are_there() { capabilities.enable_tasks().build() } else { capabilities.build() };
         let mut info = ServerConfig::new(capabilities);
@@ -71,7 +83,12 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        call::call(&self.shared, request, context).await
+        call::call(&self.shared, request, context, self.level()).await
+    }
+
+    async fn set_level(&self, request: SetLevelRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = LogLevel::of(request.level);
+        Ok(())
     }
 
     // What is not offered is not there, rather than empty.

@@ -1,19 +1,21 @@
 //! Streamable HTTP: who may connect, from where, and on whose behalf.
 
 mod guard;
+mod sessions;
 
 use std::{fmt, io, sync::Arc};
 
 use axum::{Router, middleware};
 use http::HeaderValue;
-use rmcp::transport::streamable_http_server::{
-    StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
-};
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::{TcpListener, ToSocketAddrs};
 
 use super::McpServer;
 use crate::Authenticate;
 use guard::{Guard, guard};
+use sessions::Sessions;
+
+pub(super) use sessions::Stream;
 
 /// A server over streamable HTTP, at `/mcp`. For loopback, unless it is told of other hosts.
 ///
@@ -95,7 +97,7 @@ impl McpHttp {
         if let Some(hosts) = self.hosts {
             config = config.with_allowed_hosts(hosts);
         }
-        let sessions = Arc::new(LocalSessionManager::default());
+        let sessions = Arc::new(Sessions::default());
         let service = StreamableHttpService::new(move || Ok(server.handler()), sessions, config);
         let router = Router::new().route_service("/mcp", service);
         match self.authenticate {

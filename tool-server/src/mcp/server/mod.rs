@@ -1,6 +1,7 @@
 //! Tools as an MCP server.
 
 mod call;
+mod client;
 mod exchange;
 mod form;
 mod front;
@@ -20,6 +21,7 @@ use tool_runtime::{
     sealed::{Key, Keyring, MemoryNonces, Replay, Sealer},
 };
 
+pub use client::McpClient;
 pub use http::McpHttp;
 pub use tasks::TaskSupport;
 

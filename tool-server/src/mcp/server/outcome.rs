@@ -1,9 +1,9 @@
 //! How a call ended, as MCP tells it.
 
-use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
+use rmcp::model::{CallToolResult, ContentBlock, MetaObject, ResourceContents};
 use serde_json::Value;
 use tool_runtime::{
-    Part, Rejection,
+    Contents, Part, Rejection,
     run::{Call, CallResult},
 };
 
@@ -55,6 +55,11 @@ fn block(part: Part) -> ContentBlock {
         Part::Text { text } => ContentBlock::text(text),
         Part::Json { json } => ContentBlock::text(json),
         Part::Image { media_type, data } => ContentBlock::image(data, media_type),
+        Part::Audio { media_type, data } => ContentBlock::audio(data, media_type),
+        Part::Resource { uri, media_type: mime_type, contents } => ContentBlock::resource(match contents {
+            Contents::Text(text) => ResourceContents::TextResourceContents { uri, mime_type, text, meta: None },
+            Contents::Base64(blob) => ResourceContents::BlobResourceContents { uri, mime_type, blob, meta: None },
+        }),
         _ => ContentBlock::text("(content of a kind that MCP has no words for)"),
     }
 }

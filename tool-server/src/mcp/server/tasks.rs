@@ -15,7 +15,7 @@ use rmcp::{
 use tool_runtime::{Agent, Cancellation, ToolSpec, run::Principal};
 
 use super::{
-    Shared,
+    McpClient, Shared,
     call::of_client,
     exchange::Exchange,
     front::{Asking, CallFront},
@@ -94,13 +94,14 @@ pub(super) fn begin(
     offer: Arc<Offer>,
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
+    client: McpClient,
 ) -> Result<CallToolResponse, ErrorData> {
     let tasks = &shared.tasks;
     if tasks.manager.running_task_count() >= MOST_RUNNING {
         return Err(ErrorData::internal_error(format!("at most {MOST_RUNNING} tasks run at a time"), None));
     }
     let cancellation = Cancellation::new();
-    let agent = of_client(offer.agent.clone(), context, cancellation.clone());
+    let agent = of_client(offer.agent.clone(), context, cancellation.clone(), Some(client));
     let owner = agent.principal();
     let asks = context.client_capabilities().is_some_and(|client| client.elicitation.is_some());
     let server = Arc::clone(shared);

@@ -69,7 +69,10 @@ fn parts(content: &[Part]) -> Vec<Value> {
         Part::Image { media_type, data } => {
             json!({ "type": "blob", "modality": "image", "mime_type": media_type, "content": data })
         }
-        other => json!({ "type": "text", "content": other.as_text() }),
+        Part::Audio { media_type, data } => {
+            json!({ "type": "blob", "modality": "audio", "mime_type": media_type, "content": data })
+        }
+        other => json!({ "type": "text", "content": other.in_words() }),
     };
     content.iter().map(part).collect()
 }

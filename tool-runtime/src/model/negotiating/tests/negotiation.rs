@@ -169,7 +169,7 @@ proptest! {
                     prop_assert_eq!(arguments.as_object().map(Map::len), Some(fields.len() + 1));
                     return Ok(());
                 };
-                let valid = refusal.reports().iter().filter(|(_, report)| report.is_valid());
+                let valid = refusal.reports().filter(|(_, report)| report.is_valid());
                 accepted = valid.map(|(name, _)| format!("/{name}")).collect();
                 continue;
             }

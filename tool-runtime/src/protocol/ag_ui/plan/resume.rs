@@ -56,6 +56,9 @@ fn decision(open: &Obligation, entry: &ResumeEntry) -> Result<Decision, &'static
         let value = payload.cloned().ok_or("the answer as the payload")?;
         return Ok(Decision::Answer { value });
     }
+    if open.innermost().kind == ObligationKind::External {
+        return Ok(Decision::Respond { output: payload.cloned().ok_or("the call's output as the payload")? });
+    }
     let wanted = "a payload with `approved`, true or false";
     let approved = match payload {
         Some(Value::Bool(approved)) => *approved,

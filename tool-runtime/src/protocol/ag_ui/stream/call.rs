@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::{Visibility, Writer, said::pieces};
 use crate::protocol::ag_ui::event::Event;
 use crate::protocol::ag_ui::message::Content;
@@ -26,14 +28,18 @@ pub(super) struct Line {
     name: String,
     pub(super) visibility: Visibility,
     /// Whether the client executes it.
-    is_external: bool,
+    pub(super) is_external: bool,
+    /// Whether the model's provider executes it: it is no call of the run.
+    pub(super) is_provided: bool,
     /// Whether the client was told to.
     pub(super) is_handed_out: bool,
-    stage: LineStage,
+    /// What the client was shown of its progress, where that is much.
+    pub(super) activity: Option<Value>,
+    pub(super) stage: LineStage,
 }
 
 #[derive(Debug)]
-enum LineStage {
+pub(super) enum LineStage {
     /// The client has not heard of it.
     Untold,
     /// Arguments arrive: how many bytes were sent, and what waits since when.
@@ -187,7 +193,7 @@ impl Writer {
     pub(super) fn answer(&mut self, id: &CallId, content: &Content, out: &mut Vec<u8>) {
         if let Some(line) = self.index.get(id).and_then(|at| self.lines.get_mut(*at)) {
             end(line, out);
-            line.stage = LineStage::Answered;
+            (line.stage, line.activity) = (LineStage::Answered, None);
         }
         let message_id = self.mint();
         Event::ToolCallResult { message_id: &message_id, tool_call_id: id.as_str(), content, role: None }.write(out);
@@ -200,26 +206,28 @@ impl Writer {
     }
 
     /// What is known about a call that the client has not heard of.
-    fn line(&self, id: &CallId, name: &str) -> Line {
+    pub(super) fn line(&self, id: &CallId, name: &str) -> Line {
         let spec = self.tools.get(name).map(|tool| tool.spec());
         Line {
             id: id.clone(),
             name: name.to_owned(),
             visibility: spec.map_or(Visibility::Shown, |spec| (self.visible)(spec)),
             is_external: spec.is_some_and(|spec| spec.traits.external),
+            is_provided: false,
             is_handed_out: false,
+            activity: None,
             stage: LineStage::Untold,
         }
     }
 
-    fn add(&mut self, line: Line) -> usize {
+    pub(super) fn add(&mut self, line: Line) -> usize {
         let at = self.lines.len();
         self.index.insert(line.id.clone(), at);
         self.lines.push(line);
         at
     }
 
-    fn begin_call(&mut self, at: usize, out: &mut Vec<u8>) {
+    pub(super) fn begin_call(&mut self, at: usize, out: &mut Vec<u8>) {
         let parent = self.parent();
         let line = &mut self.lines[at];
         Event::ToolCallStart {

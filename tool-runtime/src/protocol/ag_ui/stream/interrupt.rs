@@ -31,6 +31,8 @@ pub(super) fn interrupt(writer: &Writer, run: &Run, open: &Obligation, by: &Prin
                 format!("`{}` was started, and nobody knows what came of it. Start it again?", open.shown.tool);
             (of_call, message, approval(None))
         }
+        // A call inside of a call is no call of this conversation: what the client makes of it is an answer.
+        ObligationKind::External => ("input_required", handed_out(&open.shown), writer.output_of(open, name)),
         // Whose arguments they are, this client does not know.
         _ if is_inside => (of_call, message(&open.shown), approval(None)),
         _ => (of_call, message(&open.shown), approval(Some(writer.arguments_of(name)))),
@@ -54,12 +56,25 @@ impl Writer {
         (self.visible)(spec) != Visibility::Hidden && !(spec.traits.external && self.is_held(name))
     }
 
+    /// The schema of the output of the tool that `open` is about, where it is known.
+    fn output_of(&self, open: &Obligation, name: &str) -> Object {
+        let spec = open.tool(&self.tools, name).map(|tool| tool.spec());
+        let schema = spec.and_then(|spec| spec.output.as_ref()?.neutral().as_object());
+        schema.cloned().unwrap_or_default()
+    }
+
     /// The schema of the arguments of the tool `name`, where it can stand inside another.
     fn arguments_of(&self, name: &str) -> Value {
         let schema = self.tools.get(name).map(|tool| tool.spec().input.neutral());
         // References are to the root.
         schema.filter(|schema| !refers(schema)).cloned().unwrap_or_else(|| json!({ "type": "object" }))
     }
+}
+
+/// What a client is to execute.
+fn handed_out(shown: &Shown) -> String {
+    let title = shown.title.as_deref().unwrap_or(&shown.tool);
+    format!("Execute `{title}` with the arguments in `metadata`, and answer with its output.")
 }
 
 /// What a person is asked about a call: the tool's own question, or one that names everything.

@@ -3,11 +3,11 @@
 mod call;
 mod finish;
 mod interrupt;
+mod progress;
+mod provided;
 mod said;
 
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
-
-use serde_json::Value;
 
 use self::call::Line;
 use self::said::Said;
@@ -20,7 +20,7 @@ use crate::agent::{AgentError, Event as Told};
 use crate::message::Usage;
 use crate::protocol::{End, Wire};
 use crate::run::{CallId, Principal};
-use crate::tool::{Progress, ToolSpec};
+use crate::tool::ToolSpec;
 use crate::toolset::Toolset;
 
 /// What of a tool's calls a client gets to see.
@@ -201,24 +201,6 @@ impl Writer {
         self.first = self.lines.len();
     }
 
-    fn progress(&mut self, progress: &Progress, out: &mut Vec<u8>) {
-        let line = self.index.get(progress.call_id.as_str()).and_then(|at| self.lines.get(*at));
-        if line.is_some_and(|line| line.visibility != Visibility::Shown) {
-            return;
-        }
-        let number = |number: f64| serde_json::Number::from_f64(number).map_or(Value::Null, Value::Number);
-        let mut content = object([("toolCallId", progress.call_id.as_str().into()), ("done", number(progress.done))]);
-        let more = [
-            ("total", progress.total.map(number)),
-            ("message", progress.message.as_deref().map(Value::from)),
-            ("preliminary", progress.preliminary.clone()),
-        ];
-        content.extend(more.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
-        let message_id = format!("progress_{}", progress.call_id);
-        let activity_type = "tool_progress";
-        Event::ActivitySnapshot { message_id: &message_id, activity_type, content: &content, replace: None }.write(out);
-    }
-
     /// An id that no other message has.
     fn mint(&mut self) -> String {
         self.minted += 1;
@@ -248,6 +230,8 @@ impl Wire for Writer {
             Told::CallAccepted(call) | Told::CallStarted(call) => self.complete(&call.id, out),
             Told::CallOpened { call, obligation } => self.opened(call, obligation, out),
             Told::CallProgress(progress) => self.progress(progress, out),
+            Told::Provided(part) => self.provided(part, out),
+            Told::Prompted(said) if said.steers => self.steered(said, out),
             Told::CallFinished { call, result, .. } => self.finished(call, result, out),
             _ => {}
         }

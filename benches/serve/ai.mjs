@@ -1,0 +1,52 @@
+// The AI SDK's own server: answers `POST` with as many pieces of text as the user's message says, at such a distance.
+//
+//   node ai.mjs FOLDER-WITH-NODE_MODULES
+//
+// `/bare` pipes the chunks; `/kept` keeps the message that they make, too. `GET /cpu` tells what CPU it took so far.
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import { resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+
+const require = createRequire(pathToFileURL(`${resolve(process.argv[2])}/`));
+const { createUIMessageStream, pipeUIMessageStreamToResponse } = await import(pathToFileURL(require.resolve('ai')));
+
+const PIECE = 'Lorem ipsum dolor s ';
+const kept = new Map();
+
+async function write(writer, count, millis) {
+  writer.write({ type: 'start', messageId: 'msg-1' });
+  writer.write({ type: 'start-step' });
+  writer.write({ type: 'text-start', id: '0' });
+  for (let n = 0; n < count; n++) {
+    if (millis > 0) await pause(millis);
+    writer.write({ type: 'text-delta', id: '0', delta: PIECE });
+  }
+  writer.write({ type: 'text-end', id: '0' });
+  writer.write({ type: 'finish-step' });
+  writer.write({ type: 'finish', finishReason: 'stop' });
+}
+
+const server = createServer(async (request, response) => {
+  if (request.url === '/cpu') {
+    const { user, system } = process.cpuUsage();
+    return response.end(JSON.stringify({ seconds: (user + system) / 1e6 }));
+  }
+  let body = '';
+  for await (const piece of request) body += piece;
+  const { id, messages } = JSON.parse(body);
+  const [count, millis] = messages.at(-1).parts[0].text.split(' ').map(Number);
+  const keeps = {
+    originalMessages: messages,
+    onFinish: ({ messages }) => {
+      const length = messages.at(-1).parts.find(part => part.type === 'text').text.length;
+      if (length !== count * PIECE.length) throw new Error(`kept ${length} characters`);
+      kept.set(id, messages);
+    },
+  };
+  const execute = ({ writer }) => write(writer, count, millis);
+  const stream = createUIMessageStream({ execute, ...(request.url === '/kept' ? keeps : {}) });
+  pipeUIMessageStreamToResponse({ response, stream });
+});
+server.listen(0, '127.0.0.1', () => console.log(`listening on 127.0.0.1:${server.address().port}`));

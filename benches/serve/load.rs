@@ -1,0 +1,150 @@
+//! Servers in processes of their own, and their clients.
+
+use std::{
+    io::{self, BufRead, BufReader},
+    process::{Child, Command, Stdio},
+};
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    runtime::Runtime,
+    task::JoinSet,
+};
+
+/// A server in a process of its own, which ends with this.
+pub(super) struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Server {
+    /// Starts it, and waits until it says where it listens.
+    pub(super) fn start(command: &mut Command) -> io::Result<Self> {
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+        let mut line = String::new();
+        let read = child.stdout.take().map(|out| BufReader::new(out).read_line(&mut line));
+        let address = line.trim().strip_prefix("listening on ").map(str::to_owned);
+        match (read, address) {
+            (Some(Ok(_)), Some(address)) => Ok(Self { child, address }),
+            _ => {
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(io::Error::other("the server did not start"))
+            }
+        }
+    }
+
+    /// What it counted so far.
+    pub(super) async fn counted(&self) -> io::Result<Value> {
+        let mut stream = self.connect().await?;
+        stream.write_all(b"GET /cpu HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text).await?;
+        let json = text.find('{').zip(text.rfind('}')).map(|(from, to)| &text[from..=to]);
+        Ok(serde_json::from_str(json.unwrap_or_default())?)
+    }
+
+    pub(super) async fn cpu(&self) -> io::Result<f64> {
+        self.counted().await?["seconds"].as_f64().ok_or_else(|| io::Error::other("it does not tell its CPU"))
+    }
+
+    async fn connect(&self) -> io::Result<TcpStream> {
+        let stream = TcpStream::connect(&self.address).await?;
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+
+    /// The seconds of CPU per piece of `load`, of this server alone.
+    pub(super) fn seconds(&self, runtime: &Runtime, path: &'static str, load: Load) -> io::Result<f64> {
+        runtime.block_on(async {
+            let before = self.cpu().await?;
+            let mut clients = JoinSet::new();
+            for client in 0..load.clients {
+                let stream = self.connect().await?;
+                clients.spawn(answers(stream, path, client, load));
+            }
+            while let Some(done) = clients.join_next().await {
+                done.map_err(io::Error::other)??;
+            }
+            #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
+            let pieces = (load.clients * load.answers * load.pieces) as f64;
+            Ok((self.cpu().await? - before) / pieces)
+        })
+    }
+
+    /// Opens `count` streams that come to no end, as soon as each has begun.
+    pub(super) async fn open(&self, path: &str, count: usize) -> io::Result<Vec<TcpStream>> {
+        let mut open = Vec::with_capacity(count);
+        for client in 0..count {
+            let mut stream = self.connect().await?;
+            stream.write_all(&request(path, &format!("idle-{path}-{client}"), "0")).await?;
+            let mut begun = Vec::new();
+            while !contains(&begun, b"data: ") {
+                if stream.read_buf(&mut begun).await? == 0 {
+                    return Err(io::Error::other("it ended at once"));
+                }
+            }
+            open.push(stream);
+        }
+        Ok(open)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Clients side by side, each with some answers one after the other.
+#[derive(Clone, Copy)]
+pub(super) struct Load {
+    pub(super) clients: usize,
+    pub(super) answers: usize,
+    pub(super) pieces: usize,
+    /// Milliseconds between two pieces.
+    pub(super) gap: u32,
+}
+
+async fn answers(mut stream: TcpStream, path: &str, client: usize, load: Load) -> io::Result<()> {
+    let wanted = format!("{} {}", load.pieces, load.gap);
+    let mut answer = Vec::new();
+    for number in 0..load.answers {
+        stream.write_all(&request(path, &new_id(client, number), &wanted)).await?;
+        answer.clear();
+        while !answer.ends_with(b"\r\n0\r\n\r\n") {
+            if stream.read_buf(&mut answer).await? == 0 {
+                return Err(io::Error::other(String::from_utf8_lossy(&answer).into_owned()));
+            }
+        }
+        let told = answer.windows(12).filter(|window| window == b"\"text-delta\"").count();
+        if told != load.pieces || !contains(&answer, b"data: [DONE]") {
+            return Err(io::Error::other(format!("{path} told {told} pieces of {}", load.pieces)));
+        }
+    }
+    Ok(())
+}
+
+fn request(path: &str, chat: &str, text: &str) -> Vec<u8> {
+    let message = json!({ "id": "m1", "role": "user", "parts": [{ "type": "text", "text": text }] });
+    let body = json!({ "id": chat, "messages": [message], "trigger": "submit-message" }).to_string();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    [head, body].concat().into_bytes()
+}
+
+/// An id that no other chat has.
+fn new_id(client: usize, number: usize) -> String {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    format!("chat-{client}-{number}-{}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}

@@ -1,0 +1,89 @@
+// Messages of AG-UI, as the page shows messages.
+import type { HttpAgent, Message as Said } from '@ag-ui/client';
+import type { Arguments, Decision, Message, ToolPart } from './conversation';
+
+/** What is known of calls beside the messages, by their ids. */
+export type Notes = Map<string, { input?: Arguments; isWhole?: boolean; decision?: Decision }>;
+
+type Call = NonNullable<Extract<Said, { role: 'assistant' }>['toolCalls']>[number];
+
+/** What came of the calls so far. */
+interface Outcomes {
+  results: Map<string, string>;
+  previews: Map<string, unknown>;
+  questions: Map<string, { id: string; message?: string | undefined }>;
+}
+
+export function messagesOf(agent: HttpAgent, notes: Notes, titles: Record<string, string>): Message[] {
+  const outcomes: Outcomes = { results: new Map(), previews: new Map(), questions: new Map() };
+  for (const said of agent.messages) {
+    if (said.role === 'tool') outcomes.results.set(said.toolCallId, text(said.content));
+    if (said.role === 'activity' && said.activityType === 'tool_progress') {
+      const { toolCallId, preliminary } = said.content as { toolCallId: string; preliminary?: unknown };
+      if (preliminary !== undefined) outcomes.previews.set(toolCallId, preliminary);
+    }
+  }
+  for (const open of agent.pendingInterrupts) {
+    if (open.toolCallId) outcomes.questions.set(open.toolCallId, { id: open.id, message: open.message });
+  }
+  const shown: Message[] = [];
+  for (const said of agent.messages) {
+    if (said.role === 'user') {
+      shown.push({ id: said.id, role: 'user', parts: [{ type: 'text', text: text(said.content) }] });
+    }
+    if (said.role !== 'assistant') continue;
+    let message = shown.at(-1);
+    if (message?.role !== 'assistant') {
+      message = { id: said.id, role: 'assistant', parts: [] };
+      shown.push(message);
+    }
+    if (said.content) message.parts.push({ type: 'text', text: text(said.content) });
+    for (const call of said.toolCalls ?? []) {
+      const title = titles[call.function.name];
+      message.parts.push({ ...part(call, notes, outcomes), ...(title && { title }) });
+    }
+  }
+  return shown;
+}
+
+/** The part that stands for a call. That its values are those of its tool is the server's promise. */
+function part({ id, function: { name, arguments: json } }: Call, notes: Notes, outcomes: Outcomes): ToolPart {
+  const note = notes.get(id);
+  const isWhole = note?.isWhole ?? true;
+  const input = note?.input ?? object(json) ?? {};
+  const decision = note?.decision;
+  const question = outcomes.questions.get(id);
+  const result = outcomes.results.get(id);
+  const preview = outcomes.previews.get(id);
+  const approval = { id: question?.id ?? id, requestReason: question?.message, ...decision };
+  return { type: `tool-${name}`, toolCallId: id, input, ...state() } as ToolPart;
+
+  function state() {
+    if (result !== undefined) {
+      if (decision?.approved === false) return { state: 'output-denied', approval };
+      const output = object(result);
+      if (output && output['ok'] !== false) return { state: 'output-available', output };
+      // The protocol has no errors: what is no output says what went wrong.
+      const feedback = output && { callProviderMetadata: { tool: { feedback: output } } };
+      return { state: 'output-error', errorText: result, ...feedback };
+    }
+    if (!isWhole) return { state: 'input-streaming' };
+    if (preview !== undefined) return { state: 'output-available', output: preview, preliminary: true };
+    if (decision) return { state: 'approval-responded', approval };
+    if (question) return { state: 'approval-requested', approval };
+    return { state: 'input-available' };
+  }
+}
+
+function text(content: string | ReadonlyArray<{ type: string; text?: string }>): string {
+  return typeof content === 'string' ? content : content.map(part => part.text ?? '').join('');
+}
+
+function object(json: string): Arguments | undefined {
+  try {
+    const value: unknown = JSON.parse(json);
+    return value !== null && typeof value === 'object' ? (value as Arguments) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,120 @@
+// Values to look at and to change, and the form that a tool's feedback makes.
+import { type FormEvent, useId, useState } from 'react';
+import type { Feedback, FieldReport } from './conversation';
+
+/** Arguments or an output, a line each. */
+export function Values({ of, isArriving = false }: { of: unknown; isArriving?: boolean }) {
+  const entries = of !== null && typeof of === 'object' ? Object.entries(of) : [];
+  if (entries.length === 0) return isArriving ? <p className="arriving" /> : null;
+  return (
+    <dl className={isArriving ? 'values arriving' : 'values'}>
+      {entries.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{shown(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+const shown = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
+
+interface FieldProps {
+  name: string;
+  value: unknown;
+  change(value: unknown): void;
+}
+
+/** A value to be changed; what it becomes has the type that it had. */
+export function Field({ name, value, change }: FieldProps) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>{name}</label>
+      {typeof value === 'boolean' ? (
+        <input id={id} type="checkbox" checked={value} onChange={event => change(event.target.checked)} />
+      ) : typeof value === 'number' ? (
+        <input id={id} type="number" step="any" value={value} onChange={event => change(event.target.valueAsNumber)} />
+      ) : (
+        <input id={id} value={shown(value)} onChange={event => change(event.target.value)} />
+      )}
+    </div>
+  );
+}
+
+interface FeedbackProps {
+  feedback: Feedback;
+  input: unknown;
+  isOpen: boolean;
+  say(text: string): void;
+}
+
+/** What a tool accepted of a call, and what it still wants to know. The answer is a message like any other. */
+export function FeedbackForm({ feedback, input, isOpen, say }: FeedbackProps) {
+  const fields = Object.entries(feedback.validationResults ?? {});
+  const given = (input ?? {}) as Record<string, unknown>;
+  const [values, setValues] = useState<Record<string, string>>({});
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const said = Object.entries(values).filter(([, value]) => value !== '');
+    if (said.length > 0) say(said.map(([name, value]) => `${name}: ${value}`).join(', '));
+  };
+  return (
+    <form className="feedback" onSubmit={submit} aria-label="What is missing">
+      {feedback.problems?.map(problem => (
+        <p key={problem} className="failure">
+          {problem}
+        </p>
+      ))}
+      {fields.map(([name, report]) => (
+        <FeedbackField
+          key={name}
+          name={name}
+          report={report}
+          known={report.normalizedValue ?? given[name]}
+          value={values[name]}
+          isOpen={isOpen}
+          change={value => setValues({ ...values, [name]: value })}
+        />
+      ))}
+      {isOpen && fields.length > 0 && (
+        <div className="row">
+          <button className="primary">Go on</button>
+        </div>
+      )}
+    </form>
+  );
+}
+
+interface FeedbackFieldProps {
+  name: string;
+  report: FieldReport;
+  known: unknown;
+  value: string | undefined;
+  isOpen: boolean;
+  change(value: string): void;
+}
+
+function FeedbackField({ name, report, known, value, isOpen, change }: FeedbackFieldProps) {
+  const id = useId();
+  const waits = report.requiresValidParameters ?? [];
+  const choices = report.allowedValues ?? report.suggestedValues;
+  const note = waits.length > 0 ? `first: ${waits.join(', ')}` : report.problems?.join('; ');
+  return (
+    <div className="field" data-valid={report.valid}>
+      <label htmlFor={id}>{name}</label>
+      {report.valid ? (
+        <output id={id}>{shown(known)} ✓</output>
+      ) : report.allowedValues ? (
+        <select id={id} required disabled={!isOpen} value={value ?? ''} onChange={event => change(event.target.value)}>
+          <option value="">choose…</option>
+          {choices?.map(choice => <option key={shown(choice)}>{shown(choice)}</option>)}
+        </select>
+      ) : (
+        <input id={id} disabled={!isOpen || waits.length > 0} value={value ?? ''} onChange={event => change(event.target.value)} />
+      )}
+      {note && <small>{note}</small>}
+    </div>
+  );
+}

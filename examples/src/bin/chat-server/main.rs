@@ -1,0 +1,89 @@
+//! A chat in the browser: one agent, served to a page that speaks the AI SDK's protocol and AG-UI.
+//!
+//! `cargo run -p examples --bin chat-server`, and open the address that it prints. The page is built already (`examples/frontend`,
+//! `scripts/frontend`), so nothing but cargo is needed. Without a key the model is the negotiating one, which asks for what tools
+//! need; with one in the environment it is that of its provider.
+
+mod page;
+mod slowly;
+mod tools;
+mod users;
+
+use std::{net::IpAddr, sync::Arc};
+
+use clap::Parser;
+use tokio::net::TcpListener;
+use tool_runtime::{
+    Agent,
+    feedback::PROTOCOL,
+    model::{Model, NegotiatingModel, from_env},
+};
+use tool_server::{AgUi, BearerToken, DEFAULT_GRACE, Server, serve};
+
+use slowly::Slowly;
+use users::{User, Users};
+
+const INSTRUCTIONS: &str = "You help with weather, train tickets and a small folder of notes. Use the tools; never invent \
+                            what they could tell you.";
+
+#[derive(Parser)]
+struct Options {
+    /// The address to listen on.
+    #[arg(long, env = "HOST", default_value = "127.0.0.1")]
+    host: IpAddr,
+    /// The port.
+    #[arg(long, env = "PORT", default_value_t = 3000)]
+    port: u16,
+    /// Who may ask, and the token that says so; without any, one user with a token made up for this time.
+    #[arg(long, value_name = "NAME=TOKEN")]
+    user: Vec<User>,
+    /// Prints the types of the tools for the page, and ends.
+    #[arg(long)]
+    types: bool,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let options = Options::parse();
+    if options.types {
+        print!("{}", tools::all().typescript());
+        return Ok(());
+    }
+    let model: Arc<dyn Model> = match from_env() {
+        Some(model) => Arc::from(model?),
+        None => Arc::new(Slowly(NegotiatingModel::new())),
+    };
+    let agent = Agent::new(model).tools(tools::all()).instructions(format!("{INSTRUCTIONS}\n\n{PROTOCOL}"));
+    let listener = TcpListener::bind((options.host, options.port)).await?;
+    let users = Users::new(options.user);
+    for (name, token) in users.each() {
+        println!("{name}: http://{}/#token={token}", listener.local_addr()?);
+    }
+    let server = Server::new(agent).authenticate(BearerToken::new(move |token| users.find(token))).ag_ui(AgUi::new());
+    let handle = server.handle();
+    serve(listener, server.router().merge(page::routes()), async move {
+        if tokio::signal::ctrl_c().await.is_err() {
+            // Without a signal to wait for, it serves until it is killed.
+            std::future::pending::<()>().await;
+        }
+        tokio::spawn(async move { handle.suspend(DEFAULT_GRACE).await });
+    })
+    .await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decoder_and_schema_accept_the_same() {
+        tool_tests::agreement::check(&tools::all(), 2000);
+    }
+
+    #[test]
+    fn the_page_has_the_types_of_these_tools() {
+        let types = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/frontend/src/tools.ts"));
+        assert_eq!(types, tools::all().typescript(), "run `scripts/frontend`, which writes the file anew");
+    }
+}

@@ -1,0 +1,36 @@
+//! A model that takes its time, as those do that have to think.
+
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream, stream::BoxStream};
+use tool_runtime::model::{Delta, Model, ModelError, Request};
+
+/// How long a piece takes.
+const PAUSE: Duration = Duration::from_millis(25);
+
+/// How many characters of a call's arguments a piece has.
+const PIECE: usize = 6;
+
+/// A model that says the same in small pieces, so that one sees a page at work.
+pub(crate) struct Slowly<M>(pub(crate) M);
+
+impl<M: Model> Model for Slowly<M> {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
+        let pieces = self.0.stream(request).flat_map(|delta| stream::iter(pieces(delta)));
+        let slow = pieces.then(|delta| async {
+            tokio::time::sleep(PAUSE).await;
+            delta
+        });
+        slow.boxed()
+    }
+}
+
+fn pieces(delta: Result<Delta, ModelError>) -> Vec<Result<Delta, ModelError>> {
+    let Ok(Delta::CallArguments { index, text }) = delta else { return vec![delta] };
+    let all: Vec<char> = text.chars().collect();
+    all.chunks(PIECE).map(|piece| Ok(Delta::CallArguments { index, text: piece.iter().collect() })).collect()
+}

@@ -1,0 +1,77 @@
+//! The servers of a configuration as one toolset.
+
+use std::{collections::BTreeMap, error::Error, fs, path::Path, path::PathBuf, time::Duration};
+
+use serde::Deserialize;
+use tool_runtime::{
+    Toolset,
+    layer::{ConcurrencyLimit, RateLimit},
+};
+use tool_server::mcp::{LogLevel, RemoteServer, client::Pins};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Servers {
+    mcp_servers: BTreeMap<String, Server>,
+}
+
+#[derive(Deserialize)]
+#[serde(default)]
+#[derive(Default)]
+struct Server {
+    command: Option<PathBuf>,
+    args: Vec<String>,
+    env: BTreeMap<String, String>,
+    url: Option<String>,
+    headers: BTreeMap<String, String>,
+    allow: Vec<String>,
+}
+
+/// Connects to all of them. What their tools are is kept beside `file`.
+pub(super) async fn connect(file: &Path) -> Result<Toolset, Box<dyn Error>> {
+    let servers: Servers = serde_json::from_str(&fs::read_to_string(file)?)?;
+    let mut kept = file.as_os_str().to_owned();
+    kept.push(".pins");
+    let mut pins: BTreeMap<String, Pins> = match fs::read_to_string(&kept) {
+        Ok(text) => serde_json::from_str(&text)?,
+        Err(_) => BTreeMap::new(),
+    };
+    let mut tools = Toolset::new();
+    for (name, server) in servers.mcp_servers {
+        let remote = remote(&name, server)?;
+        let remote = match pins.remove(&name) {
+            Some(pins) => remote.pins(pins),
+            None => remote,
+        };
+        let remote = remote.questions().logs(LogLevel::Warning, |log| eprintln!("{log}")).connect().await?;
+        for change in remote.changes() {
+            let what = if change.is_new { "is new" } else { "is not what it was" };
+            eprintln!("{name}: {} {what}, and left out", tool_runtime::feedback::one_line(&change.tool));
+        }
+        pins.insert(name, remote.pins());
+        // Each server has limits of its own: none can starve the others.
+        let limited =
+            remote.toolset().layer(ConcurrencyLimit::new(4)).layer(RateLimit::new(60, Duration::from_mins(1)));
+        tools = tools.merge(limited)?;
+    }
+    fs::write(&kept, serde_json::to_string_pretty(&pins)?)?;
+    Ok(tools)
+}
+
+fn remote(name: &str, server: Server) -> Result<RemoteServer, Box<dyn Error>> {
+    let remote = match (server.command, server.url) {
+        (Some(command), None) => {
+            let remote = RemoteServer::command(name, command).args(server.args);
+            server.env.into_iter().fold(remote, |remote, (name, value)| remote.env(name, value))
+        }
+        (None, Some(url)) => {
+            let mut remote = RemoteServer::http(name, url);
+            for (header, value) in server.headers {
+                remote = remote.header(&header, &value)?;
+            }
+            remote
+        }
+        _ => return Err(format!("the server `{name}` needs either a `command` or a `url`").into()),
+    };
+    Ok(remote.allow(server.allow))
+}

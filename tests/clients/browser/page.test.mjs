@@ -1,0 +1,248 @@
+// The example page, driven through all that it can do, over both protocols.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { opened, picture, seen } from './kit.mjs';
+
+const left = async card => Number((await card.innerText()).match(/left\s+(\d+)/)[1]);
+
+for (const mode of ['ai-sdk', 'ag-ui']) {
+  const name = mode === 'ai-sdk' ? 'AI SDK' : 'AG-UI';
+  const open = () => opened({ mode });
+
+  test(`${name}: chat, and the output of a tool`, async () => {
+    const page = await open();
+    await picture(page, `${mode}-welcome`);
+    await page.say('Weather in Oslo');
+    const card = await page.card('get_weather', 'output-available');
+    assert.match(await card.innerText(), /Weather\s+Done\s+☀️ Oslo, -2 °C/);
+    await page.rests();
+    await page.say('Weather in Atlantis');
+    assert.match(await (await page.card('get_weather', 'output-error')).innerText(), /no weather station in Atlantis/);
+    await page.rests();
+    await picture(page, `${mode}-weather`);
+    page.fine();
+  });
+
+  test(`${name}: arguments are seen while they are written`, async () => {
+    const page = await open();
+    await page.press('Write a note');
+    const card = await page.card('write_note', 'input-streaming');
+    const arriving = await card.innerText();
+    assert.ok(!arriving.includes('market'), arriving);
+    await picture(page, `${mode}-writing`);
+    assert.match(await (await page.card('write_note', 'output-available')).innerText(), /shopping\.txt/);
+    page.fine();
+  });
+
+  test(`${name}: approve, deny with a reason, edit`, async () => {
+    const page = await open();
+    await page.say(`Write a note, title: ${mode} one, text: x`);
+    await page.card('write_note', 'output-available');
+    await page.rests();
+    await page.say(`Delete the file "${mode}-one.txt"`);
+    const asked = await page.card('delete_file', 'approval-requested');
+    assert.match(await asked.innerText(), new RegExp(`Delete "${mode}-one.txt" for good\\?`));
+    await picture(page, `${mode}-approval`);
+    await page.press('Approve');
+    const before = await left(await page.card('delete_file', 'output-available'));
+
+    await page.rests();
+    await page.say('Delete the file "readme.md"');
+    await page.card('delete_file', 'approval-requested');
+    await page.getByLabel('Reason').fill('still needed');
+    await page.press('Deny');
+    assert.match(await (await page.card('delete_file', 'output-denied')).innerText(), /Denied: still needed/);
+    await page.told('I have left that undone: still needed.');
+    await picture(page, `${mode}-denied`);
+
+    await page.rests();
+    await page.say(`Write a note, title: ${mode} two, text: y`);
+    await page.told(`${mode}-two.txt`);
+    await page.rests();
+    await page.say('Delete the file "readme.md"');
+    await page.card('delete_file', 'approval-requested');
+    await page.press('Edit');
+    await page.getByRole('textbox', { name: 'name' }).fill(`${mode}-two.txt`);
+    await picture(page, `${mode}-edit`);
+    await page.press('Approve as changed');
+    const card = await page.card('delete_file', 'output-available');
+    assert.match(await card.innerText(), new RegExp(`deleted\\s+${mode}-two.txt`));
+    assert.equal(await left(card), before, 'only what was approved is gone');
+    page.fine();
+  });
+
+  test(`${name}: a tool of the page`, async () => {
+    const page = await open();
+    await page.press('Pick a colour');
+    await page.card('pick_colour', 'input-available');
+    await page.rests();
+    await picture(page, `${mode}-palette`);
+    await page.press('Plum');
+    await page.card('pick_colour', 'output-available');
+    await page.told('#8a2f8f');
+    const accent = await page.evaluate(() => document.documentElement.style.getPropertyValue('--accent'));
+    assert.equal(accent, '#8a2f8f');
+    page.fine();
+  });
+
+  test(`${name}: how far a tool has come`, async () => {
+    const page = await open();
+    await page.press('Check the folder');
+    const bar = page.getByRole('progressbar', { name: 'Files checked' });
+    const values = new Set();
+    const done = page.card('check_folder', 'output-available').then(() => page.told('Anything else?'));
+    let isDone = false;
+    void done.finally(() => (isDone = true));
+    while (!isDone) {
+      const value = await bar.getAttribute('value', { timeout: 500 }).catch(() => null);
+      if (value && values.size === 3) await picture(page, `${mode}-progress`);
+      if (value) values.add(Number(value));
+      await page.waitForTimeout(50);
+    }
+    await done;
+    const grown = [...values];
+    assert.deepEqual(grown, grown.toSorted((a, b) => a - b));
+    assert.ok(grown.length >= 4, `${grown}`);
+    assert.equal(await bar.getAttribute('value'), await bar.getAttribute('max'));
+    page.fine();
+  });
+
+  test(`${name}: a form that grows with what the tool says`, async () => {
+    const page = await open();
+    await page.press('Book a train');
+    await page.card('book_train', 'output-error');
+    await page.rests();
+    const choose = async (field, value) => {
+      const form = page.getByRole('form', { name: 'What is missing' }).last();
+      await form.getByLabel(field).selectOption(value);
+      await page.press('Go on');
+    };
+    assert.ok(await page.getByLabel('seats').last().isDisabled(), 'seats depend on the cities');
+    await choose('from', 'Berlin');
+    await page.getByText('Berlin ✓').waitFor();
+    await page.rests();
+    await picture(page, `${mode}-form`);
+    await choose('to', 'Prague');
+    await page.getByText('Prague ✓').waitFor();
+    await page.rests();
+    await choose('seats', '2');
+    const asked = await page.card('book_train', 'approval-requested');
+    assert.match(await asked.innerText(), /Book 2 seat\(s\) from "Berlin" to "Prague"\?/);
+    await page.press('Approve');
+    assert.match(await (await page.card('book_train', 'output-available')).innerText(), /2 × Berlin → Prague: 70 €/);
+    await picture(page, `${mode}-ticket`);
+    page.fine();
+  });
+
+  test(`${name}: stop`, async () => {
+    const page = await open();
+    await page.press('Check the folder');
+    await page.getByRole('progressbar').waitFor();
+    await page.press('Stop');
+    await page.rests();
+    await picture(page, `${mode}-stopped`);
+    await page.waitForTimeout(1000);
+    const value = () => page.getByRole('progressbar').first().getAttribute('value');
+    assert.ok(Number(await value()) < 8, 'it went on');
+    await page.say('Weather in Rome');
+    await page.card('get_weather', 'output-available');
+    page.fine();
+  });
+}
+
+test('resume: a page that is loaded anew in the middle of an answer goes on', async () => {
+  const page = await opened();
+  await page.press('Check the folder');
+  await page.getByRole('progressbar').waitFor();
+  await page.reload();
+  const bar = page.getByRole('progressbar', { name: 'Files checked' });
+  await bar.waitFor();
+  const before = Number(await bar.getAttribute('value'));
+  assert.ok(before < 8, `${before}: it was over already`);
+  await picture(page, 'resumed');
+  await page.told('Anything else?');
+  assert.equal(await bar.getAttribute('value'), await bar.getAttribute('max'));
+  assert.equal(await page.locator('[data-tool=check_folder]').count(), 1);
+  assert.equal(await page.getByLabel('You').count(), 1);
+  page.fine();
+});
+
+test('resume: what waits for an approval still waits, and is asked for once', async () => {
+  const page = await opened();
+  await page.say('Delete the file "nothing.txt"');
+  await page.card('delete_file', 'approval-requested');
+  await page.rests();
+  await page.reload();
+  await page.card('delete_file', 'approval-requested');
+  await page.press('Deny');
+  await page.card('delete_file', 'output-denied');
+  await page.told('I have left that undone.');
+  assert.equal(await page.locator('[data-tool=delete_file]').count(), 1);
+  page.fine();
+});
+
+test('an edit that the tool does not take can be made again', async () => {
+  const page = await opened();
+  await page.say('Delete the file "nothing.txt"');
+  await page.card('delete_file', 'approval-requested');
+  await page.press('Edit');
+  await page.getByRole('textbox', { name: 'name' }).fill('');
+  await page.press('Approve as changed');
+  await page.getByRole('alert').waitFor();
+  await picture(page, 'edit-refused');
+  assert.match(await page.getByRole('alert').innerText(), /name/);
+  await page.card('delete_file', 'approval-requested');
+  await page.press('Approve');
+  assert.match(await (await page.card('delete_file', 'output-error')).innerText(), /no file called nothing\.txt/);
+  // The refused request, and nothing else.
+  assert.equal(page.complaints.length, 1);
+  assert.match(page.complaints[0], /422/);
+});
+
+test('who has no token is told so', async () => {
+  const page = await opened({ signIn: false });
+  await page.getByLabel('Your token').fill('made-up-token');
+  await page.press('Sign in');
+  await page.say('Weather in Oslo');
+  assert.match(await page.getByRole('alert').innerText(), /this token is not known/);
+});
+
+test('nobody is kept from using it', async () => {
+  const { default: axe } = await import('axe-core');
+  for (const colorScheme of ['light', 'dark']) {
+    const page = await opened({ colorScheme });
+    const look = async () => {
+      await page.evaluate(axe.source);
+      const { violations } = await page.evaluate(() => window.axe.run());
+      assert.deepEqual(violations.map(({ id, nodes }) => [id, nodes.map(node => node.html)]), []);
+    };
+    await look();
+    await page.say('Weather in Atlantis');
+    await page.told('no weather station');
+    await page.rests();
+    await page.press('New chat');
+    await page.press('Book a train');
+    await page.card('book_train', 'output-error');
+    await page.rests();
+    await look();
+    await page.press('New chat');
+    await page.say('Delete the file "readme.md"');
+    await page.card('delete_file', 'approval-requested');
+    await page.rests();
+    await picture(page, `${colorScheme}-approval`);
+    await look();
+  }
+});
+
+test('every state of a call was shown', () => {
+  const states = new Set([...seen].map(state => state.split(' ')[1]));
+  assert.deepEqual([...states].toSorted(), [
+    'approval-requested',
+    'approval-responded',
+    'input-available',
+    'input-streaming',
+    'output-available',
+    'output-denied',
+    'output-error',
+  ]);
+});

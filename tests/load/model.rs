@@ -1,0 +1,163 @@
+//! A model and tools for many streams: what the user says is what happens.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::{Stream, StreamExt, stream};
+use serde_json::json;
+use tokio::sync::{Barrier, Semaphore};
+use tool_runtime::{
+    Agent, Context, Message, Part, Provide, Toolset,
+    model::{Asked, Delta, FinishReason, FunctionModel, ModelError},
+    tool, toolset,
+};
+
+/// How many bytes an output of `flood` and `pour` has.
+pub(crate) const OUTPUT: usize = 4 * 1024;
+
+/// What tests know of the calls, and hold back.
+pub(crate) struct World {
+    pub(crate) begun: AtomicUsize,
+    pub(crate) ended: AtomicUsize,
+    pub(crate) dropped: AtomicUsize,
+    /// What `work` waits for.
+    pub(crate) go: Semaphore,
+    /// What answers wait for until so many are under way.
+    pub(crate) gather: Barrier,
+}
+
+impl World {
+    pub(crate) fn new(gather: usize) -> Arc<Self> {
+        let (begun, ended, dropped) = Default::default();
+        Arc::new(Self { begun, ended, dropped, go: Semaphore::new(0), gather: Barrier::new(gather) })
+    }
+
+    pub(crate) fn count(counter: &AtomicUsize) -> usize {
+        counter.load(Ordering::SeqCst)
+    }
+}
+
+/// Counts a call, however it ends.
+struct Watch<'a>(&'a World, bool);
+
+impl<'a> Watch<'a> {
+    fn new(world: &'a World) -> Self {
+        world.begun.fetch_add(1, Ordering::SeqCst);
+        Self(world, false)
+    }
+
+    fn done(mut self) {
+        self.1 = true;
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        let counter = if self.1 { &self.0.ended } else { &self.0.dropped };
+        counter.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Work until told to stop.
+#[tool(effect = read_only)]
+async fn work(#[state] world: &Arc<World>) -> String {
+    let watch = Watch::new(world);
+    if let Ok(permit) = world.go.acquire().await {
+        permit.forget();
+    }
+    watch.done();
+    "worked".to_owned()
+}
+
+/// Look something up.
+#[tool(effect = read_only)]
+fn look(
+    /// What.
+    word: String,
+) -> String {
+    format!("about {word}")
+}
+
+/// Report more than anybody can read in time.
+#[tool(effect = read_only)]
+async fn flood(
+    /// How often.
+    times: usize,
+    #[state] world: &Arc<World>,
+    #[context] cx: &Context,
+) -> String {
+    let watch = Watch::new(world);
+    for number in 0..times {
+        cx.preliminary(json!({ "number": number, "text": "x".repeat(OUTPUT) }));
+        tokio::task::yield_now().await;
+    }
+    watch.done();
+    "flooded".to_owned()
+}
+
+/// Report as much as is read.
+#[tool(effect = read_only)]
+fn pour(
+    /// How often.
+    times: usize,
+    #[state] world: &Arc<World>,
+) -> impl Stream<Item = String> + Send + use<> {
+    let world = Arc::clone(world);
+    stream::iter(0..times).map(move |number| {
+        world.ended.fetch_add(1, Ordering::SeqCst);
+        format!("{number} {}", "x".repeat(OUTPUT))
+    })
+}
+
+#[derive(Provide)]
+struct State {
+    world: Arc<World>,
+}
+
+pub(crate) fn agent(world: &Arc<World>) -> Agent {
+    let gathering = Arc::clone(world);
+    let state = State { world: Arc::clone(world) };
+    let tools: Toolset = toolset!(state; work, look, flood, pour);
+    Agent::new(FunctionModel::streaming(move |asked| play(&asked, Arc::clone(&gathering)))).tools(tools)
+}
+
+/// A word, then what the user asked for: a call, or a few words when enough others are there; and at last a word.
+fn play(asked: &Asked, world: Arc<World>) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'static {
+    let said = match asked.messages.last() {
+        Some(Message::User { content }) => content.first().and_then(Part::as_text).unwrap_or_default(),
+        _ => "",
+    };
+    let mut deltas = vec![Delta::Text("so ".to_owned())];
+    let (name, arguments) = said.split_once(' ').unwrap_or((said, "{}"));
+    let waits = name == "gather";
+    if waits {
+        deltas.extend((0..10).map(|number| Delta::Text(format!("word{number} "))));
+    }
+    let call = if waits { Some(("look", r#"{"word":"all"}"#)) } else { Some((name, arguments)) };
+    match call.filter(|(name, _)| !name.is_empty()) {
+        Some((name, arguments)) => {
+            deltas.push(Delta::CallStart { index: 0, id: String::new(), name: name.to_owned() });
+            deltas.push(Delta::CallArguments { index: 0, text: arguments.to_owned() });
+            deltas.push(Delta::CallEnd { index: 0 });
+            deltas.push(Delta::Finish(FinishReason::ToolCalls));
+        }
+        None => deltas.push(Delta::Finish(FinishReason::Stop)),
+    }
+    stream::iter(deltas.into_iter().enumerate()).then(move |(number, delta)| {
+        let world = Arc::clone(&world);
+        async move {
+            if waits && number == 1 {
+                world.gather.wait().await;
+            }
+            if waits {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            Ok(delta)
+        }
+    })
+}

@@ -1,0 +1,174 @@
+//! The server that is asked, with a tool that must not run.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{Request, header, request::Parts},
+};
+use futures_util::{Stream, future::BoxFuture, stream};
+use serde_json::{Value, json};
+use tower::ServiceExt;
+use tool_runtime::{
+    Agent, Message, Provide,
+    model::{Asked, Delta, FinishReason, FunctionModel, ModelError},
+    protocol::ag_ui::Check,
+    run::Principal,
+    tool, toolset,
+};
+use tool_server::{AgUi, ApiError, Authenticate, Server};
+
+static PANICS: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts panics from now on, on whatever task they happen.
+pub(crate) fn count_panics() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        PANICS.fetch_add(1, Ordering::SeqCst);
+        before(info);
+    }));
+}
+
+/// Which endpoint a body is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Chat,
+    AgUi,
+}
+
+impl Kind {
+    pub(crate) fn of(name: &str) -> Self {
+        if name.starts_with("agui") { Self::AgUi } else { Self::Chat }
+    }
+}
+
+#[derive(Provide)]
+struct State {
+    wiped: Arc<AtomicUsize>,
+}
+
+/// Wipe the disk.
+#[tool(effect = destructive, approval = always)]
+fn wipe(
+    /// Which.
+    disk: String,
+    #[state] wiped: &Arc<AtomicUsize>,
+) -> String {
+    wiped.fetch_add(1, Ordering::SeqCst);
+    format!("wiped {disk}")
+}
+
+/// Where the user is; the browser knows.
+#[tool(external, effect = read_only, output = Value)]
+struct Locate {}
+
+/// A server, and how often its tool ran.
+pub(crate) struct World {
+    router: Router,
+    wiped: Arc<AtomicUsize>,
+    users: usize,
+}
+
+/// Who asks is who he says.
+struct Named;
+
+impl Authenticate for Named {
+    fn authenticate<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Principal, ApiError>> {
+        let name = request.headers.get("x-user").and_then(|name| name.to_str().ok()).unwrap_or("anna");
+        Box::pin(std::future::ready(Ok(Principal::from(name))))
+    }
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let wiped = Arc::new(AtomicUsize::new(0));
+        let tools = toolset!(State { wiped: Arc::clone(&wiped) }; wipe, Locate);
+        let agent = Agent::new(FunctionModel::streaming(|asked| play(&asked))).tools(tools);
+        let server = Server::new(agent).authenticate(Named).ag_ui(AgUi::new().check(Check::Report));
+        Self { router: server.router(), wiped, users: 0 }
+    }
+
+    /// Sends a body; the status, or what is wrong with what came of it.
+    pub(crate) async fn send(&mut self, kind: Kind, text: &str, is_stranger: bool) -> Result<u16, String> {
+        self.users += 1;
+        let user = if is_stranger { format!("user-{}", self.users) } else { "anna".to_owned() };
+        // An interrupt of AG-UI has the id of its call: whoever may decide can guess it, and is taken at his word.
+        let may_run = kind == Kind::AgUi && !is_stranger && text.contains("\"resume\"");
+        let before = self.wiped.load(Ordering::SeqCst);
+        let path = match kind {
+            Kind::AgUi => "/agent",
+            Kind::Chat if self.users.is_multiple_of(3) => "/api/v6/chat",
+            Kind::Chat => "/api/chat",
+        };
+        let answer = tokio::time::timeout(Duration::from_secs(10), self.post(path, &user, text.to_owned()));
+        let (status, _) = answer.await.map_err(|_| "no end of the answer".to_owned())?;
+        if status >= 500 {
+            return Err(format!("the status is {status}"));
+        }
+        if PANICS.load(Ordering::SeqCst) > 0 {
+            return Err("a panic".to_owned());
+        }
+        if self.wiped.load(Ordering::SeqCst) != before && !may_run {
+            return Err("a tool ran that nobody allowed".to_owned());
+        }
+        Ok(status)
+    }
+
+    async fn post(&self, path: &str, user: &str, body: String) -> (u16, String) {
+        let request = Request::post(path).header(header::CONTENT_TYPE, "application/json").header("x-user", user);
+        let response = self.router.clone().oneshot(request.body(Body::from(body)).unwrap()).await.unwrap();
+        let status = response.status().as_u16();
+        let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap_or_default();
+        (status, String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// A chat goes its usual way, and the tool runs once it is allowed, and once.
+    pub(crate) async fn goes_on(&self) {
+        let before = self.wiped.load(Ordering::SeqCst);
+        let said = json!({ "id": "m1", "role": "user", "parts": [{ "type": "text", "text": "wipe it" }] });
+        let first = json!({ "id": "last", "messages": [said] }).to_string();
+        let (_, text) = self.post("/api/chat", "bert", first).await;
+        let chunks = text.split("\n\n").filter_map(|frame| frame.strip_prefix("data: "));
+        let mut chunks = chunks.filter_map(|data| serde_json::from_str::<Value>(data).ok());
+        let asked = chunks.find(|chunk| chunk["type"] == "tool-approval-request");
+        let asked = asked.unwrap_or_else(|| panic!("nobody was asked: {text}"));
+        let part = json!({
+            "type": "tool-wipe",
+            "toolCallId": asked["toolCallId"],
+            "state": "approval-responded",
+            "approval": { "id": asked["approvalId"], "approved": true },
+        });
+        let answer = json!({ "id": "a1", "role": "assistant", "parts": [{ "type": "step-start" }, part] });
+        let second = json!({ "id": "last", "messages": [said, answer] }).to_string();
+        for _ in 0..2 {
+            self.post("/api/chat", "bert", second.clone()).await;
+        }
+        assert_eq!(self.wiped.load(Ordering::SeqCst), before + 1, "an approval counts, and once");
+    }
+}
+
+/// Calls both tools, and says a word when it has heard of them.
+fn play(asked: &Asked) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'static {
+    let is_answered = matches!(asked.messages.last(), Some(Message::Tool(_)));
+    let mut deltas = vec![Delta::Text("Well.".to_owned())];
+    if is_answered {
+        deltas.push(Delta::Finish(FinishReason::Stop));
+    } else {
+        for (index, (name, arguments)) in [("wipe", r#"{"disk":"a"}"#), ("Locate", "{}")].into_iter().enumerate() {
+            // As the corpus has them.
+            let id = format!("call_{}", index + 1);
+            deltas.push(Delta::CallStart { index, id, name: name.to_owned() });
+            deltas.push(Delta::CallArguments { index, text: arguments.to_owned() });
+            deltas.push(Delta::CallEnd { index });
+        }
+        deltas.push(Delta::Finish(FinishReason::ToolCalls));
+    }
+    stream::iter(deltas.into_iter().map(Ok))
+}

@@ -1,0 +1,69 @@
+//! Expansions for people: what a macro wrote is printed, formatted, where the environment variable `TOOL_EXPAND` asks for it.
+
+use std::{
+    io::Write as _,
+    process::{Command, Stdio},
+};
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::quote;
+
+/// Names the items whose expansions are printed, with commas between them; `*` names all.
+const VARIABLE: &str = "TOOL_EXPAND";
+
+/// What `macro_name` made of `item`: printed if it is asked for, and handed on.
+pub(crate) fn show(macro_name: &str, item: Option<String>, expansion: TokenStream) -> TokenStream {
+    let (Ok(wanted), Some(item)) = (std::env::var(VARIABLE), item) else { return expansion };
+    if wanted.split(',').map(str::trim).any(|name| name == "*" || name == item) {
+        // One write, so that what other compilers say at the same time is not in the middle of it.
+        eprint!("// {macro_name} on {item}\n\n{}\n", pretty(&expansion));
+    }
+    expansion
+}
+
+/// The name of an item: the word after `fn`, `struct`, `enum` or `impl`.
+pub(crate) fn name(item: &TokenStream) -> Option<String> {
+    let mut words = item.clone().into_iter().filter_map(|token| match token {
+        TokenTree::Ident(word) => Some(word.to_string()),
+        _ => None,
+    });
+    words.find(|word| matches!(word.as_str(), "fn" | "struct" | "enum" | "impl"))?;
+    words.next()
+}
+
+/// Lets cargo build again when the variable changes: it learns of variables that the compiler has looked at.
+pub(crate) fn watched() -> TokenStream {
+    quote!(_ = ::core::option_env!(#VARIABLE);)
+}
+
+/// The code as rustfmt writes it, in the style of the directory that the compiler runs in; as it is, where there is no rustfmt.
+pub(crate) fn pretty(code: &TokenStream) -> String {
+    let code = code.to_string();
+    formatted(&code).map_or(code, |code| spaced(&code))
+}
+
+/// `code` with doc comments as people write them, and an empty line behind each item.
+fn spaced(code: &str) -> String {
+    let mut out = String::with_capacity(code.len());
+    for line in code.lines() {
+        let (indent, text) = line.split_at(line.len() - line.trim_start().len());
+        let doc = text.strip_prefix("#[doc = ").and_then(|rest| rest.strip_suffix("\"]"));
+        match doc.map(|doc| doc.trim_start_matches('r').trim_start_matches(['"', ' '])) {
+            Some(doc) if !doc.contains('\\') => out.extend([indent, "/// ", doc]),
+            _ => out.push_str(line),
+        }
+        out.push_str(if matches!(line, "}" | "};") { "\n\n" } else { "\n" });
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
+}
+
+fn formatted(code: &str) -> Option<String> {
+    let mut rustfmt = Command::new("rustfmt");
+    rustfmt.args(["--edition", "2024", "--emit", "stdout"]);
+    let mut child = rustfmt.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+    child.stdin.take()?.write_all(code.as_bytes()).ok()?;
+    let output = child.wait_with_output().ok()?;
+    (output.status.success() && !output.stdout.is_empty()).then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}

@@ -1,0 +1,153 @@
+#[cfg_attr(
+    clippy,
+    allow(
+        clippy::needless_pass_by_value,
+        clippy::too_many_arguments,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_async,
+        clippy::unused_self,
+    )
+)]
+/// Book a table.
+fn book_table(hour: u8, seats: u8) -> String {
+    format!("{seats} at {hour}")
+}
+
+/// The tool `book_table`, for `toolset!`. The fields are its parameters.
+#[allow(
+    dead_code,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    missing_docs,
+    non_camel_case_types,
+    private_interfaces,
+    unreachable_pub
+)]
+struct book_table {
+    pub hour: u8,
+    pub seats: u8,
+}
+
+/// What the validator of `hour` of `book_table` knows.
+#[derive(:: core :: clone :: Clone, :: core :: marker :: Copy)]
+#[allow(dead_code, missing_debug_implementations, private_interfaces, unreachable_pub)]
+struct BookTableHour<'a> {
+    __call: &'a ::tool_runtime::__private::Context,
+}
+
+/// What the validator of `seats` of `book_table` knows.
+#[derive(:: core :: clone :: Clone, :: core :: marker :: Copy)]
+#[allow(dead_code, missing_debug_implementations, private_interfaces, unreachable_pub)]
+struct BookTableSeats<'a> {
+    /// The parameter `hour`, which is accepted.
+    pub hour: &'a u8,
+    __call: &'a ::tool_runtime::__private::Context,
+}
+
+#[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
+const _: () = {
+    use ::tool_runtime::__private as __rt;
+    _ = ::core::option_env!("TOOL_EXPAND");
+    static __WHEN: fn(&book_table) -> ::core::primitive::bool = many;
+    static __DEF: __rt::Def = __rt::Def::new(
+        "book_table",
+        "Book a table.",
+        &[__rt::Typed::<u8>::new("hour", "").dynamic(), __rt::Typed::<u8>::new("seats", "").dynamic()],
+        {
+            #[allow(unused_imports)]
+            use __rt::AnyKind as _;
+            __rt::Kind::<String>::KIND.output()
+        },
+    )
+    .options(&__rt::Options { approval: __rt::Approval::When, ..__rt::Options::NEW });
+    #[automatically_derived]
+    impl __rt::Tool for book_table {
+        type Input = book_table;
+        type Output = String;
+        const NAME: &'static str = "book_table";
+        #[inline]
+        fn def() -> &'static __rt::Def {
+            &__DEF
+        }
+        type Values = (u8, u8);
+        #[inline]
+        fn input((_slot0, _slot1): Self::Values) -> Self {
+            book_table { hour: _slot0, seats: _slot1 }
+        }
+    }
+    #[automatically_derived]
+    impl __rt::Validators for book_table {
+        type States<'a> = ();
+        const KEEPS: &'static [__rt::Keep] = {
+            #[allow(unused_imports)]
+            use __rt::NotKeeping as _;
+            &[__rt::Keeping::<u8>::KIND.dynamic(), __rt::Keeping::<u8>::KIND.dynamic()]
+        };
+        const NODES: &'static [__rt::Node] = &[
+            __rt::Node { field: 0usize, requires: &[], after: &[] },
+            __rt::Node { field: 1usize, requires: &[0usize], after: &[] },
+        ];
+        fn ask<'a: 'b, 'b>(
+            _node: ::core::primitive::usize,
+            _given: ::core::option::Option<__rt::Kept>,
+            _known: __rt::Known<'b, Self::States<'a>>,
+        ) -> __rt::Asking<'b> {
+            #[allow(unused_imports)]
+            use __rt::{Later as _, NoAsk as _, NoValidator as _};
+            match _node {
+                0usize => __rt::Validator::<u8, BookTableHour<'b>>::of(hour)
+                    .ask(_given, BookTableHour { __call: _known.call })
+                    .settle(),
+                1usize => __rt::Validator::<u8, BookTableSeats<'b>>::of(seats)
+                    .ask(_given, BookTableSeats { hour: _known.value(0usize), __call: _known.call })
+                    .settle(),
+                _ => ::core::unreachable!("there are as many validators as nodes"),
+            }
+        }
+        #[allow(unused_variables)]
+        fn begin<'a>(_input: book_table, _states: Self::States<'a>, _cx: &'a __rt::Context) -> __rt::Started<'a> {
+            let () = _states;
+            __rt::Started {
+                needs_approval: __rt::asks(__WHEN, &_input),
+                normalized: ::core::option::Option::None,
+                touches: ::core::option::Option::None,
+                work: {
+                    #[allow(unused_imports)]
+                    use __rt::NoWork as _;
+                    __rt::Work::<book_table>::call(&__DEF, move || book_table(_input.hour, _input.seats))
+                },
+            }
+        }
+    }
+    #[allow(unused_variables)]
+    fn __start<'a, __S>(
+        _state: &'a __S,
+        _text: &'a str,
+        _cx: &'a __rt::Context,
+    ) -> __rt::BoxFuture<'a, ::core::result::Result<__rt::Started<'a>, __rt::Refused>> where {
+        #[allow(unused_imports)]
+        use __rt::NotSettling as _;
+        __rt::Settling::<book_table, ()>::settle(_text, (), _cx)
+    }
+    #[automatically_derived]
+    impl<__S: 'static> __rt::Bind<__S> for book_table {
+        const PART: __rt::Part<__S> =
+            __rt::Part { def: <Self as __rt::Tool>::def, start: __rt::Start::Asking(__start::<__S>) };
+    }
+    #[automatically_derived]
+    #[allow(dead_code, unreachable_pub)]
+    impl<'a> BookTableHour<'a> {
+        /// The call.
+        fn call(&self) -> &'a __rt::Context {
+            self.__call
+        }
+    }
+    #[automatically_derived]
+    #[allow(dead_code, unreachable_pub)]
+    impl<'a> BookTableSeats<'a> {
+        /// The call.
+        fn call(&self) -> &'a __rt::Context {
+            self.__call
+        }
+    }
+};

@@ -1,0 +1,48 @@
+#[allow(dead_code)]
+/// Ask the person which one they like.
+struct Choose {
+    /// What there is to choose from.
+    options: Vec<String>,
+}
+
+#[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
+const _: () = {
+    use ::tool_runtime::__private as __rt;
+    _ = ::core::option_env!("TOOL_EXPAND");
+    static __F0: __rt::Field = __rt::Typed::<Vec<String>>::new("options", "What there is to choose from.")
+        .limits(&[__rt::Check::<Vec<String>>::length(2usize, ::core::option::Option::Some(9usize))]);
+    static __FIELDS: [__rt::Field; 1usize] = [__F0];
+    static __OUTPUT: __rt::Answer<String> = __rt::Answer::<String>::new();
+    static __DEF: __rt::Def =
+        __rt::Def::new("Choose", "Ask the person which one they like.", &__FIELDS, __OUTPUT.returned())
+            .options(&__rt::Options { external: true, ..__rt::Options::NEW })
+            .answer(__OUTPUT.read());
+    #[automatically_derived]
+    impl __rt::Tool for Choose {
+        type Input = Choose;
+        type Output = String;
+        const NAME: &'static str = "Choose";
+        #[inline]
+        fn def() -> &'static __rt::Def {
+            &__DEF
+        }
+        type Values = (Vec<String>,);
+        #[inline]
+        fn input((_slot0,): Self::Values) -> Self {
+            Choose { options: _slot0 }
+        }
+    }
+    #[automatically_derived]
+    impl __rt::Free for Choose {
+        #[inline]
+        fn begin<'a>((_slot0,): <Self as __rt::Tool>::Values, _cx: &'a __rt::Context) -> __rt::Started<'a> {
+            let _input = Choose { options: _slot0 };
+            __rt::Started {
+                needs_approval: false,
+                normalized: ::core::option::Option::None,
+                touches: ::core::option::Option::None,
+                work: { __rt::outside() },
+            }
+        }
+    }
+};

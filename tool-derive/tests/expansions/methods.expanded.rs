@@ -1,0 +1,102 @@
+impl Counter {
+    #[cfg_attr(
+        clippy,
+        allow(
+            clippy::needless_pass_by_value,
+            clippy::too_many_arguments,
+            clippy::trivially_copy_pass_by_ref,
+            clippy::unused_async,
+            clippy::unused_self,
+        )
+    )]
+    /// The next number.
+    fn next(&self, number: u64) -> u64 {
+        number + self.step
+    }
+}
+
+/// The tool `next`, for `toolset!`. The fields are its parameters.
+#[allow(
+    dead_code,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    missing_docs,
+    non_camel_case_types,
+    private_interfaces,
+    unreachable_pub
+)]
+struct CounterNext {
+    pub number: u64,
+}
+
+#[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
+const _: () = {
+    use ::tool_runtime::__private as __rt;
+    _ = ::core::option_env!("TOOL_EXPAND");
+    static __DEF: __rt::Def = __rt::Def::new("next", "The next number.", &[__rt::Typed::<u64>::new("number", "")], {
+        #[allow(unused_imports)]
+        use __rt::AnyKind as _;
+        __rt::Kind::<u64>::KIND.output()
+    });
+    #[automatically_derived]
+    impl __rt::Tool for CounterNext {
+        type Input = CounterNext;
+        type Output = u64;
+        const NAME: &'static str = "next";
+        #[inline]
+        fn def() -> &'static __rt::Def {
+            &__DEF
+        }
+        type Values = (u64,);
+        #[inline]
+        fn input((_slot0,): Self::Values) -> Self {
+            CounterNext { number: _slot0 }
+        }
+    }
+    #[allow(unused_variables)]
+    fn __work<'a>(_state0: &'a Counter, _input: CounterNext, _cx: &'a __rt::Context) -> __rt::CallFuture<'a> {
+        {
+            #[allow(unused_imports)]
+            use __rt::NoWork as _;
+            __rt::Work::<(CounterNext, &'a Counter)>::call(&__DEF, move || <Counter>::next(_state0, _input.number))
+        }
+    }
+    #[allow(unused_variables)]
+    fn __start<'a, __S>(
+        _state: &'a __S,
+        _text: &'a str,
+        _cx: &'a __rt::Context,
+    ) -> ::core::result::Result<__rt::Started<'a>, __rt::Refused>
+    where
+        __S: __rt::Provide<Counter>,
+    {
+        let _input = match <CounterNext as __rt::Tool>::decode(_text, _cx) {
+            ::core::result::Result::Ok(_input) => _input,
+            ::core::result::Result::Err(_refused) => return ::core::result::Result::Err(_refused),
+        };
+        ::core::result::Result::Ok(__rt::Started {
+            needs_approval: false,
+            normalized: ::core::option::Option::None,
+            touches: ::core::option::Option::None,
+            work: { __work(__rt::Provide::<Counter>::provide(_state), _input, _cx) },
+        })
+    }
+    #[automatically_derived]
+    impl<__S: 'static> __rt::Bind<__S> for CounterNext
+    where
+        __S: __rt::Provide<Counter>,
+    {
+        const PART: __rt::Part<__S> =
+            __rt::Part { def: <Self as __rt::Tool>::def, start: __rt::Start::On(__start::<__S>) };
+    }
+};
+
+impl Counter {
+    /// The tools that are declared on this type, bound to this value.
+    #[allow(unused_qualifications)]
+    pub fn toolset(self) -> ::tool_runtime::__private::Toolset {
+        #[allow(unused_imports)]
+        use ::tool_runtime::__private as __rt;
+        __rt::Toolset::bind(::std::sync::Arc::new(self), &[<CounterNext as __rt::Bind<Counter>>::PART])
+    }
+}

@@ -1,0 +1,59 @@
+//! Log messages between servers and clients.
+
+#![expect(
+    deprecated,
+    reason = "logs, roots and sampling are; clients and servers of revisions up to 2025-11-25 have them"
+)]
+
+use std::fmt;
+
+use rmcp::model::LoggingLevel;
+
+/// How much a log message matters, after RFC 5424. The later, the more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LogLevel {
+    /// For who looks for a mistake.
+    Debug,
+    /// What usually happens.
+    #[default]
+    Info,
+    /// What happens and matters.
+    Notice,
+    /// What may become an error.
+    Warning,
+    /// What failed.
+    Error,
+    /// A part that failed as a whole.
+    Critical,
+    /// What has to be seen to at once.
+    Alert,
+    /// Nothing works.
+    Emergency,
+}
+
+const LEVELS: [(LogLevel, LoggingLevel, &str); 8] = [
+    (LogLevel::Debug, LoggingLevel::Debug, "debug"),
+    (LogLevel::Info, LoggingLevel::Info, "info"),
+    (LogLevel::Notice, LoggingLevel::Notice, "notice"),
+    (LogLevel::Warning, LoggingLevel::Warning, "warning"),
+    (LogLevel::Error, LoggingLevel::Error, "error"),
+    (LogLevel::Critical, LoggingLevel::Critical, "critical"),
+    (LogLevel::Alert, LoggingLevel::Alert, "alert"),
+    (LogLevel::Emergency, LoggingLevel::Emergency, "emergency"),
+];
+
+impl LogLevel {
+    pub(super) fn of(wire: LoggingLevel) -> Self {
+        LEVELS.iter().find(|(_, other, _)| *other == wire).map_or(Self::Info, |(level, ..)| *level)
+    }
+
+    pub(super) fn wire(self) -> LoggingLevel {
+        LEVELS[self as usize].1
+    }
+}
+
+impl fmt::Display for LogLevel {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(LEVELS[*self as usize].2)
+    }
+}
