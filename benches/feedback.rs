@@ -61,7 +61,7 @@ fn tool(report: &mut Report, target: &str, tools: &Toolset, limit: Option<f64>, 
 }
 
 /// A tool that is known at compile time. Each fourth parameter requires the one before it.
-#[tool(external, output = String)]
+#[tool(external, output = String, allow(undescribed))]
 #[allow(clippy::struct_field_names, reason = "they are many")]
 struct Declared {
     #[dynamic(validate = text)]

@@ -131,7 +131,8 @@ fn every_compile_error_is_pinned() {
     let mut broken = Vec::new();
     let mut cases = Vec::new();
     rust_files(&dir, &mut cases);
-    for case in cases {
+    // Beside the cases stands what runs them.
+    for case in cases.into_iter().filter(|case| case.parent() != Some(dir.as_path())) {
         let passes = case.strip_prefix(&dir).unwrap().starts_with("pass");
         if passes == case.with_extension("stderr").exists() {
             broken.push(format!("{}: a failing case has a .stderr beside it, a passing one has none", case.display()));

@@ -1,5 +1,7 @@
 //! Every tool of a program, collected without a list: from this file and from a module of it.
 
+#![allow(deprecated, reason = "the parameters of test tools need no descriptions")]
+
 mod more;
 
 use std::sync::{

@@ -3,7 +3,8 @@
 #![allow(
     clippy::float_cmp,
     clippy::many_single_char_names,
-    reason = "values come back as they were given, and the parameters of test tools need no names"
+    deprecated,
+    reason = "values come back as they were given, and the parameters of test tools need no names and descriptions"
 )]
 
 mod agent;

@@ -1,5 +1,6 @@
 //! A run whose processes are killed with SIGKILL, at every point and at any moment, and processes that want the same run:
 //! nothing is lost, nothing that must not run twice does, and the run ends.
+#![allow(deprecated, reason = "the parameters of test tools need no descriptions")]
 #![cfg(unix)]
 
 mod check;

@@ -1,6 +1,8 @@
 //! Runs that wait, are decided about, break off and go on: what a hostile or careless party must not achieve, and what
 //! the driver of an agent promises.
 
+#![allow(deprecated, reason = "the parameters of test tools need no descriptions")]
+
 mod breaks;
 mod decisions;
 mod dynamic;

@@ -1,5 +1,5 @@
 //! Advice is a warning; here it is denied, so that it can be pinned.
-#![deny(warnings)]
+#![deny(deprecated)]
 
 use tool_runtime::{Context, DynamicInput, Execute, Verdict, tool, tools};
 
@@ -15,7 +15,18 @@ fn look(
     format!("{query}{most}{key}{}", cx.call_id())
 }
 
-#[tool(description = "This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much. This says far too much.", approval = when(|input| 3 > 2))]
+/// Counts from a number on, and says far too much about how it does that, which no model reads with any profit.
+/// Counts from a number on, and says far too much about how it does that, which no model reads with any profit.
+/// Counts from a number on, and says far too much about how it does that, which no model reads with any profit.
+/// Counts from a number on, and says far too much about how it does that, which no model reads with any profit.
+/// Counts from a number on, and says far too much about how it does that, which no model reads with any profit.
+/// Counts from a number on, and says far too much about how it does that, which no model reads with any profit.
+/// Counts from a number on, and says far too much about how it does that, which no model reads with any profit.
+/// Counts from a number on, and says far too much about how it does that, which no model reads with any profit.
+/// Counts from a number on, and says far too much about how it does that, which no model reads with any profit.
+/// Counts from a number on, and says far too much about how it does that, which no model reads with any profit.
+/// Counts from a number on, and says far too much about how it does that, which no model reads with any profit.
+#[tool(approval = when(|_input| 3 > 2))]
 struct Count {
     from: u8,
 }
@@ -51,5 +62,5 @@ fn city(value: Option<String>, _: LegCity<'_>) -> Verdict<String> {
 }
 
 fn main() {
-    let _ = (Shop.toolset(), look("a".to_owned(), 3, String::new(), &Context::new("1")), Count { from: 3 }, Leg { city: String::new() });
+    let _ = Shop.toolset();
 }

@@ -1,3 +1,5 @@
+#![allow(deprecated)]
+
 use tool_runtime::{DynamicInput, Verdict, tool, toolset};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]

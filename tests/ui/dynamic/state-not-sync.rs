@@ -1,3 +1,5 @@
+#![allow(deprecated)]
+
 use std::cell::Cell;
 
 use tool_runtime::{Verdict, tool, toolset};

@@ -1,3 +1,5 @@
+#![allow(deprecated)]
+
 use std::convert::Infallible;
 
 use tool_runtime::{Context, ExecuteWith, Verdict, tool, toolset};

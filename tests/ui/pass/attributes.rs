@@ -1,5 +1,6 @@
 //! Attributes on an item stay and work.
 #![deny(warnings, clippy::all, clippy::pedantic)]
+#![allow(deprecated)]
 #![forbid(unsafe_code)]
 
 use tool_runtime::{Tool, tool, tools, toolset};

@@ -1,5 +1,6 @@
 //! Descriptions from every kind of doc comment.
 #![deny(warnings)]
+#![allow(deprecated)]
 #![forbid(unsafe_code)]
 
 use tool_runtime::{Toolset, tool, toolset};

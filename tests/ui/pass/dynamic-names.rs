@@ -1,5 +1,6 @@
 //! Parameters that validators judge may have any name, also those that an expansion and its contexts use themselves.
 #![deny(warnings)]
+#![allow(deprecated)]
 #![forbid(unsafe_code)]
 #![no_implicit_prelude]
 

@@ -1,5 +1,6 @@
 //! Tools that are written by a macro, and tools in macros of macros.
 #![deny(warnings)]
+#![allow(deprecated)]
 #![forbid(unsafe_code)]
 
 use tool_runtime::{Context, Execute, Failure, tool, tools, toolset};

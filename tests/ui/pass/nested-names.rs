@@ -1,6 +1,7 @@
 //! Fields of nested inputs and of variants may have any name, also those that an expansion uses itself, and what else has one of
 //! these names stays what it is.
 #![deny(warnings)]
+#![allow(deprecated)]
 #![forbid(unsafe_code)]
 #![no_implicit_prelude]
 #![allow(non_upper_case_globals)]

@@ -1,6 +1,7 @@
 //! Nothing of the prelude is needed.
 #![no_implicit_prelude]
 #![deny(warnings)]
+#![allow(deprecated)]
 #![forbid(unsafe_code)]
 
 use ::tool_runtime::{Call, Calls, Context, Execute, Failure, Provide, tool, tools, toolset};

@@ -1,5 +1,6 @@
 //! The runtime may be known under another name, or only through another crate.
 #![deny(warnings)]
+#![allow(deprecated)]
 #![forbid(unsafe_code)]
 
 mod framework {

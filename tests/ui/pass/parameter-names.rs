@@ -1,5 +1,6 @@
 //! Parameters and state may have any name, also those that an expansion uses itself.
 #![deny(warnings)]
+#![allow(deprecated)]
 #![forbid(unsafe_code)]
 
 use tool_runtime::{Context, tool, toolset};

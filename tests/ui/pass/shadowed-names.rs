@@ -1,5 +1,6 @@
 //! Types of the user's own may be called like those of the prelude.
 #![deny(warnings)]
+#![allow(deprecated)]
 #![forbid(unsafe_code)]
 #![allow(dead_code)]
 

@@ -1,5 +1,6 @@
 //! Small, large and unusual tools.
 #![deny(warnings)]
+#![allow(deprecated)]
 #![forbid(unsafe_code)]
 
 use std::{collections::HashMap, fmt, sync::Arc};

@@ -1,5 +1,6 @@
 //! Tools of any visibility, with private types, in modules and in function bodies.
 #![deny(warnings, missing_docs, unreachable_pub, unused_qualifications)]
+#![allow(deprecated)]
 #![forbid(unsafe_code)]
 
 use tool_runtime::{Tool, tool, tools, toolset};

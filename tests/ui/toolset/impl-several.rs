@@ -1,3 +1,5 @@
+#![allow(deprecated)]
+
 use tool_runtime::tools;
 
 struct Shop;

@@ -1,3 +1,5 @@
+#![allow(deprecated)]
+
 use tool_runtime::{tool, toolset};
 
 fn search(query: String) -> String {

@@ -1,3 +1,5 @@
+#![allow(deprecated)]
+
 use tool_runtime::{Context, ExecuteWith, Failure, tool, toolset};
 
 struct Shop;

@@ -1,3 +1,5 @@
+#![allow(deprecated)]
+
 use std::cell::Cell;
 
 use tool_runtime::{Context, ExecuteWith, Failure, tool, toolset};

@@ -1,3 +1,5 @@
+#![allow(deprecated)]
+
 use std::{cell::Cell, future, rc::Rc};
 
 use tool_runtime::tool;

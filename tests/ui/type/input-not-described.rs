@@ -1,3 +1,5 @@
+#![allow(deprecated)]
+
 use serde::Deserialize;
 use tool_runtime::tool;
 

@@ -1,3 +1,5 @@
+#![allow(deprecated)]
+
 use std::rc::Rc;
 
 use tool_runtime::tool;

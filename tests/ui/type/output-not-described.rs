@@ -1,3 +1,5 @@
+#![allow(deprecated)]
+
 use serde::Serialize;
 use tool_runtime::tool;
 

@@ -1,3 +1,5 @@
+#![allow(deprecated)]
+
 use tool_runtime::tool;
 
 fn is_large(amount: &u64) -> bool {

@@ -1,3 +1,5 @@
+#![allow(deprecated)]
+
 use tool_runtime::tool;
 
 /// Pay somebody.

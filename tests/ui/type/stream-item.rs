@@ -1,3 +1,5 @@
+#![allow(deprecated)]
+
 use futures_util::stream::{self, Stream};
 use tool_runtime::tool;
 

@@ -55,7 +55,12 @@ fn ignored(predicate: &ExprClosure) -> Option<Span> {
     let pat = if let Pat::Type(typed) = pat { &*typed.pat } else { pat };
     match pat {
         Pat::Wild(wild) => Some(wild.span()),
-        Pat::Ident(pat) if !mentions(predicate.body.to_token_stream(), &pat.ident) => Some(pat.ident.span()),
+        // Of one that is not marked so, the compiler says that it is not used.
+        Pat::Ident(pat)
+            if pat.ident.to_string().starts_with('_') && !mentions(predicate.body.to_token_stream(), &pat.ident) =>
+        {
+            Some(pat.ident.span())
+        }
         _ => None,
     }
 }

@@ -17,9 +17,9 @@ pub(crate) const METHOD_OF_TRAIT: &str = "a method of a trait is no tool by itse
 pub(crate) const TOOL_ON_IMPL: &str =
     "the methods of an impl become tools with `#[tools]` on the `impl` and `#[tool]` on each method";
 pub(crate) const TOOL_TWICE: &str = "this is a tool already: keep one `#[tool]`, with all options";
-pub(crate) const NOT_A_METHOD: &str = "in an impl, `#[tool]` goes on methods";
+pub(crate) const NOT_A_METHOD: &str = "in an impl, `#[tool]` goes on methods: take it off here";
 pub(crate) const NOT_AN_IMPL: &str = "`#[tools]` goes on an `impl Type { … }` block without a trait";
-pub(crate) const NO_TOOLS: &str = "no method here is marked `#[tool]`";
+pub(crate) const NO_TOOLS: &str = "no method here is marked `#[tool]`: mark those that a model may call";
 pub(crate) const GENERIC: &str = "a tool has one input type, so it cannot be generic: write out the types, or make a tool of a function that calls this one";
 pub(crate) const GENERIC_IMPL: &str =
     "a toolset has one state type, so an impl with tools cannot be generic: write out the types";
@@ -49,29 +49,30 @@ pub(crate) const NO_SELF: &str =
 pub(crate) const TUPLE_STRUCT: &str = "the model needs a name for each parameter: use named fields";
 pub(crate) const TUPLE_VARIANT: &str =
     "the model needs a name for each parameter: give the variant named fields, or none";
-pub(crate) const NO_VARIANTS: &str = "a tool whose input is an enum needs a variant that can be called";
+pub(crate) const NO_VARIANTS: &str = "a tool whose input is an enum needs a variant that can be called: add one";
 pub(crate) const VARIANT_ARG: &str =
     "a variant says nothing of a value: only `#[arg(rename = \"…\")]` goes on it, for what its tag says";
-pub(crate) const TAG_HERE: &str = "`tag` is for an enum: it names the entry that says which variant is meant";
+pub(crate) const TAG_HERE: &str =
+    "`tag` is for an enum, where it names the entry that says which variant is meant: leave it out";
 pub(crate) const DESTRUCTIVE: &str = "a destructive tool says who approves it: add `approval = always` or `approval = when(…)`, or `approval = never` if it really needs none";
 pub(crate) const EAGER: &str = "an eager tool may start before the model has finished: that is safe only with `effect = read_only` or `idempotent`";
 pub(crate) const EXTERNAL_OUTPUT: &str =
     "an external tool says what comes back: add `output = Type`, so that the answer can be checked";
 pub(crate) const EXTERNAL_FN: &str = "an external tool is executed by a client, so it has no body: declare it on a struct whose fields are its parameters";
-pub(crate) const OUTPUT_HERE: &str = "`output` is for external tools; the output of this one is known from its code";
+pub(crate) const OUTPUT_HERE: &str =
+    "`output` is for external tools, and the output of this one is known from its code: leave it out";
 pub(crate) const STATE_HERE: &str = "`state` is for structs; a function takes state with a parameter marked `#[state]`";
-pub(crate) const EXTERNAL_STATE: &str = "an external tool does not run here, so it has no `state`";
+pub(crate) const EXTERNAL_STATE: &str = "an external tool does not run here, so it has no `state`: leave it out";
 pub(crate) const BLOCKING_ASYNC: &str =
     "`blocking` is for a function that blocks its thread; an `async fn` should await instead";
 pub(crate) const EAGER_APPROVAL: &str = "an eager tool starts before the model has finished, and this one waits for a person first: leave out `eager`, or ask with `approval = when(…)`";
 pub(crate) const MIGRATE_SELF: &str = "this is the tool's own version: name earlier ones only";
 pub(crate) const RETRIES_WRITE: &str =
     "a tool that may run twice must be `idempotent` or `effect = read_only`: add it, or leave out `retries`";
-pub(crate) const ONE_ROLE: &str = "a parameter has one role: `#[arg]`, `#[state]` or `#[context]`";
+pub(crate) const ONE_ROLE: &str = "a parameter has one role, `#[arg]`, `#[state]` or `#[context]`: keep one";
 pub(crate) const DYNAMIC_LIST: &str =
     "expected options in parentheses, such as `#[dynamic(validate = departure, requires(date))]`";
-pub(crate) const DYNAMIC_ROLE: &str =
-    "a dynamic parameter is one that the model gives: state and context are the application's, and need no validator";
+pub(crate) const DYNAMIC_ROLE: &str = "a dynamic parameter is one that the model gives: state and context are the application's, so leave out `#[dynamic]`";
 pub(crate) const DYNAMIC_SECRET: &str =
     "a secret is given by the application, so the model is told nothing about it: leave out `#[dynamic]`";
 pub(crate) const NO_VALIDATOR: &str =
@@ -90,7 +91,7 @@ pub(crate) const INPUT_SECRET: &str =
     "the application gives secrets to a tool, not to what is nested in it: make it a parameter of the tool";
 pub(crate) const INPUT_GENERIC: &str = "a nested input has one type, so it cannot be generic: write out the types";
 pub(crate) const INPUT_OPTIONS: &str = "expected options in parentheses, such as `#[dynamic_input(state = Workspace)]`";
-pub(crate) const ROLE_ARGS: &str = "this attribute takes no options";
+pub(crate) const ROLE_ARGS: &str = "this attribute takes no options: leave them out";
 pub(crate) const ARG_LIST: &str = "expected options in parentheses, such as `#[arg(default = 3)]`";
 pub(crate) const FIELD_ROLE: &str = "a struct's fields are what the model gives: state comes with `#[tool(state = Type)]`, the context as an argument of `execute`";
 pub(crate) const SERDE_DEFAULT: &str =
@@ -103,12 +104,12 @@ pub(crate) const STRICT_ANY: &str =
 pub(crate) const SECRET_WITH: &str =
     "a secret is given by the application, so the model's side has no say in it: only `rename` goes with `secret`";
 pub(crate) const RANGE: &str = "expected a range, such as `range(1..=50)`, `range(0.0..)` or `range(..100)`";
-pub(crate) const RANGE_EMPTY: &str = "the range is empty: its first bound is above its last";
+pub(crate) const RANGE_EMPTY: &str = "the range is empty, because its first bound is above its last: swap them";
 pub(crate) const RANGE_EMPTY_EXCLUSIVE: &str = "the range is empty: `..` leaves out its end; write `..=` to include it";
 pub(crate) const BOUND: &str = "expected a number, such as `1`, `-0.5` or `1_000`";
 pub(crate) const LENGTH: &str = "expected a range of lengths, such as `length(1..=100)` or `length(1..)`";
-pub(crate) const DEFAULT_OUT: &str = "the default is outside the declared limits";
-pub(crate) const EXAMPLE_OUT: &str = "the example is outside the declared limits";
+pub(crate) const DEFAULT_OUT: &str = "the default is outside the declared limits: change one of them";
+pub(crate) const EXAMPLE_OUT: &str = "the example is outside the declared limits: change one of them";
 pub(crate) const EXAMPLE: &str = "expected a literal, such as `example = \"Paris\"` or `example = 3`";
 pub(crate) const EXAMPLES: &str =
     "expected the JSON of an object with arguments, such as `r#\"{\"city\": \"Paris\"}\"#`";
@@ -121,7 +122,7 @@ pub(crate) const TEXT_ALONE: &str = "a description is a doc comment above the it
 pub(crate) const TOOLSET_STATE: &str = "expected the name of a tool; state comes first and ends with `;`, as in `toolset!(state; tool, …)`, and sets are put together with `merge`";
 pub(crate) const TOOLSET_REFERENCE: &str = "a toolset keeps its state: give it the value, or an `Arc` of it";
 pub(crate) const KEY: &str = "expected an option, such as `name = \"search\"`";
-pub(crate) const COMMA: &str = "expected `,`";
+pub(crate) const COMMA: &str = "expected `,` between two options";
 pub(crate) const TOOLSET: &str = "expected `toolset!(state; tool, …)` or `toolset!(tool, …)`";
 pub(crate) const PROVIDE: &str = "`Provide` can be derived for a struct: it provides each of its fields";
 pub(crate) const PROVIDED: &str =

@@ -7,7 +7,7 @@ pub(crate) fn name(name: &str) -> String {
     if name.is_empty() {
         "a tool needs a name of 1 to 64 characters".to_owned()
     } else if name.is_ascii() && name.len() > 64 {
-        format!("the name has {} characters, and providers accept at most 64", name.len())
+        format!("the name has {} characters, and providers accept at most 64: shorten it", name.len())
     } else {
         format!("`{name}` is no name for a tool: use A-Z, a-z, 0-9, `_` and `-` only, or say `#[tool(name = \"…\")]`")
     }
@@ -17,7 +17,7 @@ pub(crate) fn parameter(name: &str) -> String {
     if name.is_empty() {
         "a parameter needs a name of 1 to 64 characters".to_owned()
     } else if name.is_ascii() && name.len() > 64 {
-        format!("the name has {} characters, and providers accept at most 64", name.len())
+        format!("the name has {} characters, and providers accept at most 64: shorten it", name.len())
     } else {
         format!(
             "`{name}` is no name for a parameter: use A-Z, a-z, 0-9, `_`, `-` and `.` only, or say `#[arg(rename = \"…\")]`"
@@ -153,11 +153,11 @@ pub(crate) fn like_the_tag(name: &str) -> String {
 }
 
 pub(crate) fn same_tag(value: &str) -> String {
-    format!("an earlier variant is called `{value}` too: the model tells them apart by name")
+    format!("an earlier variant is called `{value}` too: the model tells them apart by name, so rename one")
 }
 
 pub(crate) fn same_parameter(name: &str) -> String {
-    format!("two parameters are called `{name}`: the model tells them apart by name")
+    format!("two parameters are called `{name}`: the model tells them apart by name, so rename one")
 }
 
 pub(crate) fn names(key: &str) -> String {
@@ -191,7 +191,7 @@ pub(crate) fn secret_name(name: &str) -> String {
 }
 
 pub(crate) fn cycle(path: &[String]) -> String {
-    format!("these parameters wait for each other: `{}`", path.join(" -> "))
+    format!("these parameters wait for each other, `{}`: leave out one of them", path.join(" -> "))
 }
 
 pub(crate) fn collision(key: &str) -> String {

@@ -1,0 +1,1 @@
+//! The cases are beside this file, by area; `ui.rs` runs them.
