@@ -3,6 +3,7 @@
 use std::{
     io::Write as _,
     process::{Command, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use proc_macro2::{TokenStream, TokenTree};
@@ -31,9 +32,12 @@ pub(crate) fn name(item: &TokenStream) -> Option<String> {
     words.next()
 }
 
-/// Lets cargo build again when the variable changes: it learns of variables that the compiler has looked at.
-pub(crate) fn watched() -> TokenStream {
-    quote!(_ = ::core::option_env!(#VARIABLE);)
+/// Lets Cargo build again when the variable changes: it learns of variables that the compiler has looked at. In the first tool of a
+/// crate only, since looking costs a quarter of a million instructions.
+pub(crate) fn watched() -> Option<TokenStream> {
+    static IS_WATCHED: AtomicBool = AtomicBool::new(false);
+    let is_first = proc_macro::is_available() && !IS_WATCHED.swap(true, Ordering::Relaxed);
+    is_first.then(|| quote!(_ = ::core::option_env!(#VARIABLE);))
 }
 
 /// The code as rustfmt writes it, in the style of the directory that the compiler runs in; as it is, where there is no rustfmt.

@@ -32,7 +32,6 @@ struct CounterNext {
 #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
 const _: () = {
     use ::tool_runtime::__private as __rt;
-    _ = ::core::option_env!("TOOL_EXPAND");
     static __DEF: __rt::Def = __rt::Def::new("next", "The next number.", &[__rt::Typed::<u64>::new("number", "")], {
         #[allow(unused_imports)]
         use __rt::AnyKind as _;
@@ -89,6 +88,15 @@ const _: () = {
         const PART: __rt::Part<__S> =
             __rt::Part { def: <Self as __rt::Tool>::def, start: __rt::Start::On(__start::<__S>) };
     }
+};
+
+#[allow(non_upper_case_globals)]
+const _: [(); 1usize] = {
+    #[deprecated(
+        note = "the model learns nothing about this parameter but its name and type: write a doc comment on it, or `#[tool(allow(undescribed))]`"
+    )]
+    const undescribed: () = ();
+    [undescribed]
 };
 
 impl Counter {
