@@ -1,10 +1,13 @@
 //! One `tools/call`: how somebody can be asked, how progress is told, and what ends it.
 
-use std::{future::pending, sync::Arc};
+use std::{
+    future::pending,
+    sync::{Arc, atomic::Ordering},
+};
 
 use rmcp::{
     ErrorData, RoleServer,
-    model::{CallToolRequestParams, CallToolResponse, ClientCapabilities, ProgressNotificationParam},
+    model::{CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ProgressNotificationParam},
     service::RequestContext,
 };
 use tokio::sync::mpsc;
@@ -70,7 +73,9 @@ async fn here(
         None => (None, None),
     };
     let cancellation = Cancellation::new();
-    let agent = offer.agent.clone().front(CallFront::new(asking, reporter));
+    let front = CallFront::new(asking, reporter);
+    let asked_in_vain = front.asked_in_vain();
+    let agent = offer.agent.clone().front(front);
     let agent = of_client(agent, &context, cancellation.clone(), Some(behind));
     let Some(listed) = offer.get(&request.name) else {
         return Err(ErrorData::internal_error("the tool is not listed", None));
@@ -96,7 +101,26 @@ async fn here(
     while let Some(told) = progress.as_mut().and_then(|progress| progress.try_recv().ok()) {
         let _ = context.peer.notify_progress(told).await;
     }
-    done
+    match done {
+        // The revision has an error for that, by which a client knows what it lacks. Before, the model is told in words.
+        Ok(CallToolResponse::Complete(result)) if modern && fails(&result) && asked_in_vain.load(Ordering::Relaxed) => {
+            let required = ClientCapabilities::builder().enable_elicitation().build();
+            let mut error = ErrorData::missing_required_client_capability(required);
+            error.message = said(&result).into();
+            Err(error)
+        }
+        done => done,
+    }
+}
+
+fn fails(result: &CallToolResult) -> bool {
+    result.is_error == Some(true)
+}
+
+/// What a model would be told of a call.
+fn said(result: &CallToolResult) -> String {
+    let texts = result.content.iter().filter_map(|block| Some(block.as_text()?.text.as_str()));
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// The next progress of a call; never, where nobody wants any.

@@ -1,8 +1,8 @@
 //! The client of a call, as the front of its run: it sees progress, and is asked where its revision has a way to ask.
 
 use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicU32, Ordering},
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, AtomicU32, Ordering},
 };
 
 use futures_util::future::BoxFuture;
@@ -48,12 +48,18 @@ pub(super) const NO_FORM: &str = "somebody would have to decide, and a form of t
 pub(super) struct CallFront {
     asking: Asking,
     asked: AtomicU32,
+    asked_in_vain: Arc<AtomicBool>,
     progress: Option<Reporter>,
 }
 
 impl CallFront {
     pub(super) fn new(asking: Asking, progress: Option<Reporter>) -> Self {
-        Self { asking, asked: AtomicU32::new(0), progress }
+        Self { asking, asked: AtomicU32::new(0), asked_in_vain: Arc::default(), progress }
+    }
+
+    /// Whether somebody should have been asked whom this client cannot ask.
+    pub(super) fn asked_in_vain(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.asked_in_vain)
     }
 
     /// Asks with a form, and asks nothing where a form cannot say it.
@@ -70,7 +76,10 @@ impl CallFront {
                     Err(_) => Err("the task was called off".to_owned()),
                 }
             }
-            Asking::ByResult | Asking::Never => return Decision::deny(NOBODY),
+            Asking::ByResult | Asking::Never => {
+                self.asked_in_vain.store(true, Ordering::Relaxed);
+                return Decision::deny(NOBODY);
+            }
         };
         match answered {
             Ok(result) => wants.decision(result).unwrap_or_else(Decision::deny),
