@@ -25,7 +25,9 @@ use tool_runtime::{
 use tower_http::cors::CorsLayer;
 
 use crate::ag_ui::{self, AgUi};
-use crate::host::{ApiError, Authenticate, DEFAULT_FEED, Everybody, FeedLimits, Handle, Registry, Seals, Shared, UiSettings};
+use crate::host::{
+    ApiError, Authenticate, DEFAULT_FEED, Everybody, FeedLimits, Handle, Registry, Seals, Shared, UiSettings,
+};
 
 /// How many bytes a request may have, unless [`Server::body_limit`] says otherwise.
 pub const DEFAULT_BODY_LIMIT: usize = 4 * 1024 * 1024;
@@ -187,7 +189,8 @@ impl Server {
         .await
     }
 
-    /// The routes, to be nested in an application's.
+    /// The routes, to be nested in an application's. [`serve`] serves them; who serves them otherwise sets `TCP_NODELAY`
+    /// (`axum::serve(listener.tap_io(|stream| _ = stream.set_nodelay(true)), router)`), which axum does not.
     pub fn router(self) -> Router {
         let agent = match (&self.seals, self.agent.stored_in()) {
             (Some(_), _) => self.agent.without_store(),
