@@ -6,36 +6,42 @@ import { after } from 'node:test';
 import { chromium } from 'playwright-core';
 
 const token = 'browser-test-token';
-const server = spawn(process.env.CHAT_SERVER, ['--port', '0', '--user', `anna=${token}`], {
-  stdio: ['ignore', 'pipe', 'inherit'],
-  // The model that needs no key.
-  env: { PATH: process.env.PATH },
-});
-const base = await new Promise((resolve, reject) => {
-  let text = '';
-  server.stdout.on('data', data => {
-    const found = (text += data).match(/anna: (\S+)\/#token=/);
-    if (found) resolve(found[1]);
-  });
-  server.on('exit', code => reject(new Error(`the server ended with ${code}`)));
-});
+
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM,
   // Pages of this test alone; containers have no user to be.
   args: ['--no-sandbox'],
 });
+const servers = [];
 after(async () => {
   await browser.close();
-  server.kill();
+  servers.forEach(server => server.kill());
 });
+
+/** A server with a folder and trains of its own; its address. */
+export async function served() {
+  const server = spawn(process.env.CHAT_SERVER, ['--port', '0', '--user', `anna=${token}`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    // The model that needs no key.
+    env: { PATH: process.env.PATH },
+  });
+  servers.push(server);
+  return new Promise((resolve, reject) => {
+    let text = '';
+    server.stdout.on('data', data => {
+      const found = (text += data).match(/anna: (\S+)\/#token=/);
+      if (found) resolve(found[1]);
+    });
+    server.on('exit', code => reject(new Error(`the server ended with ${code}`)));
+  });
+}
 
 /** Which states of calls were seen by any page, as `tool state`. */
 export const seen = new Set();
 
 /** A page of its own, with nothing remembered, that has signed in. */
-export async function opened({ mode = 'ai-sdk', signIn = true, colorScheme = 'light' } = {}) {
+export async function opened(base, { mode = 'ai-sdk', signIn = true, colorScheme = 'light' } = {}) {
   const context = await browser.newContext({ viewport: { width: 900, height: 900 }, colorScheme });
-  after(() => context.close());
   await context.exposeFunction('sawState', state => void seen.add(state));
   await context.addInitScript(mode => {
     localStorage.getItem('mode') ?? localStorage.setItem('mode', mode);
