@@ -1,3 +1,4 @@
 //! Checks that other packages' tests use.
 
 pub mod agreement;
+pub mod types;
