@@ -42,11 +42,22 @@ export const seen = new Set();
 /** A page of its own, with nothing remembered, that has signed in. */
 export async function opened(base, { mode = 'ai-sdk', signIn = true, colorScheme = 'light' } = {}) {
   const context = await browser.newContext({ viewport: { width: 900, height: 900 }, colorScheme });
-  await context.exposeFunction('sawState', state => void seen.add(state));
+  const states = [];
+  await context.exposeFunction('sawState', (tool, state, text) => {
+    seen.add(`${tool} ${state}`);
+    states.push({ tool, state, text });
+  });
   await context.addInitScript(mode => {
     localStorage.getItem('mode') ?? localStorage.setItem('mode', mode);
-    const look = () =>
-      document.querySelectorAll('[data-tool]').forEach(({ dataset }) => window.sawState(`${dataset.tool} ${dataset.state}`));
+    const last = new WeakMap();
+    const look = () => {
+      for (const card of document.querySelectorAll('[data-tool]')) {
+        const now = [card.dataset.tool, card.dataset.state, card.textContent];
+        if (last.get(card) === String(now)) continue;
+        last.set(card, String(now));
+        window.sawState(...now);
+      }
+    };
     new MutationObserver(look).observe(document, { subtree: true, childList: true, attributes: true });
   }, mode);
   const page = await context.newPage();
@@ -56,6 +67,8 @@ export async function opened(base, { mode = 'ai-sdk', signIn = true, colorScheme
   await page.goto(signIn ? `${base}/#token=${token}` : base);
   return Object.assign(page, {
     complaints,
+    /** What its cards looked like, one after the other: `tool`, `state` and `text`. */
+    states,
     /** Says something, and waits for what comes of it. */
     say: async text => {
       await page.getByLabel('Message').fill(text);
