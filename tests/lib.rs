@@ -3,6 +3,7 @@
 #![doc(test(attr(deny(warnings))))]
 
 pub mod agreement;
+pub mod types;
 
 #[cfg(doctest)]
 mod guide;

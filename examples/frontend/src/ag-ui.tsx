@@ -11,6 +11,7 @@ export default function AgUiThread({ token }: { token: string }) {
   const headers = useMemo(() => ({ authorization: `Bearer ${token}` }), [token]);
   const agent = useMemo(() => new HttpAgent({ url: '/agent', headers }), [headers]);
   const notes = useRef<Notes>(new Map());
+  const isStopped = useRef(false);
   const [messages, setMessages] = useState<Message[]>([]);
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<string>();
@@ -31,6 +32,7 @@ export default function AgUiThread({ token }: { token: string }) {
   const note = (call: string, change: object) => notes.current.set(call, { ...notes.current.get(call), ...change });
   const subscriber: AgentSubscriber = {
     onMessagesChanged: show,
+    onToolCallStartEvent: ({ event }) => void note(event.toolCallId, { isWhole: false }),
     onToolCallArgsEvent: ({ event, partialToolCallArgs }) => {
       note(event.toolCallId, { input: partialToolCallArgs });
       show();
@@ -42,6 +44,7 @@ export default function AgUiThread({ token }: { token: string }) {
     onRunErrorEvent: ({ event }) => setError(event.message),
   };
   const run = async (resume?: Resume) => {
+    isStopped.current = false;
     setBusy(true);
     setError(undefined);
     try {
@@ -49,6 +52,8 @@ export default function AgUiThread({ token }: { token: string }) {
     } catch (failure) {
       setError(readable(failure as Error));
     }
+    // To be stopped is no failure.
+    if (isStopped.current) setError(undefined);
     setBusy(false);
     show();
   };
@@ -63,7 +68,10 @@ export default function AgUiThread({ token }: { token: string }) {
         show();
         void run();
       }}
-      stop={() => agent.abortRun()}
+      stop={() => {
+        isStopped.current = true;
+        agent.abortRun();
+      }}
       decide={(part, decision) => {
         note(part.toolCallId, { decision });
         show();

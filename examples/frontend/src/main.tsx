@@ -1,3 +1,4 @@
+import './no-eval';
 import { type FormEvent, lazy, Suspense, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { AiSdkThread } from './ai-sdk';
