@@ -7,11 +7,7 @@
 mod load;
 mod server;
 
-use std::{
-    io,
-    path::Path,
-    process::Command,
-};
+use std::{io, path::Path, process::Command};
 
 use tokio::runtime::Runtime;
 
@@ -67,7 +63,12 @@ fn against(report: &mut Report, runtime: &Runtime, ours: &Server) {
             None
         }
     };
-    let cases = [(BURST, "/bare", "/bare", 15.0), (PACED, "/bare", "/bare", 4.0), (BURST, "/api/chat", "/kept", 50.0), (PACED, "/api/chat", "/kept", 15.0)];
+    let cases = [
+        (BURST, "/bare", "/bare", 15.0),
+        (PACED, "/bare", "/bare", 4.0),
+        (BURST, "/api/chat", "/kept", 50.0),
+        (PACED, "/api/chat", "/kept", 15.0),
+    ];
     for (name, (load, own_path, their_path, limit)) in NAMES.into_iter().zip(cases) {
         if !report.wants(name) {
             continue;

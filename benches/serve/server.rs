@@ -24,13 +24,14 @@ use crate::{clock, memory};
 
 /// Serves until it is killed.
 pub(crate) fn run() -> ExitCode {
-    let served = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().and_then(|runtime| {
-        runtime.block_on(async {
-            let listener = TcpListener::bind("127.0.0.1:0").await?;
-            println!("listening on {}", listener.local_addr()?);
-            serve(listener, router(), std::future::pending()).await
-        })
-    });
+    let served =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().and_then(|runtime| {
+            runtime.block_on(async {
+                let listener = TcpListener::bind("127.0.0.1:0").await?;
+                println!("listening on {}", listener.local_addr()?);
+                serve(listener, router(), std::future::pending()).await
+            })
+        });
     if let Err(error) = served {
         eprintln!("{error}");
         return ExitCode::FAILURE;
@@ -45,12 +46,7 @@ fn router() -> Router {
         settings
     };
     let agent = Agent::new(FunctionModel::streaming(play)).tools(Toolset::new());
-    Server::new(agent)
-        .ui(each)
-        .router()
-        .route("/bare", post(bare))
-        .route("/idle", post(idle))
-        .route("/cpu", get(cpu))
+    Server::new(agent).ui(each).router().route("/bare", post(bare)).route("/idle", post(idle)).route("/cpu", get(cpu))
 }
 
 async fn cpu() -> Json<Value> {

@@ -59,7 +59,8 @@ async fn a_tool_that_waits_for_its_readers_loses_nothing() {
     let world = World::new(1);
     let served = Served::stateless(Server::new(agent(&world)).replay_limit(KEPT));
     let mut stream = served.connect_small().await;
-    let mut text = begin(&mut stream, &chat("pour", "pour {\"times\":500}", false), "\"preliminary\":true").await.unwrap();
+    let mut text =
+        begin(&mut stream, &chat("pour", "pour {\"times\":500}", false), "\"preliminary\":true").await.unwrap();
     // Two megabytes do not go ahead of a reader that rests.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let ahead = World::count(&world.ended);

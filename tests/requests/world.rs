@@ -15,7 +15,6 @@ use axum::{
 };
 use futures_util::{Stream, future::BoxFuture, stream};
 use serde_json::{Value, json};
-use tower::ServiceExt;
 use tool_runtime::{
     Agent, Message, Provide,
     model::{Asked, Delta, FinishReason, FunctionModel, ModelError},
@@ -24,6 +23,7 @@ use tool_runtime::{
     tool, toolset,
 };
 use tool_server::{AgUi, ApiError, Authenticate, Server};
+use tower::ServiceExt;
 
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 

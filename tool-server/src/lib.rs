@@ -36,5 +36,5 @@ pub use tower_http::cors::CorsLayer;
 pub use ag_ui::AgUi;
 pub use axum::Router;
 pub use host::{ApiError, Authenticate, BearerToken, Everybody, Handle};
-pub use ui::{Chunks, answer_with};
 pub use server::{DEFAULT_BODY_LIMIT, DEFAULT_GRACE, Server, serve};
+pub use ui::{Chunks, answer_with};

@@ -25,7 +25,9 @@ use tool_runtime::{
 use tower_http::cors::CorsLayer;
 
 use crate::ag_ui::{self, AgUi};
-use crate::host::{ApiError, Authenticate, DEFAULT_FEED, Everybody, FeedLimits, Handle, Registry, Seals, Shared, UiSettings};
+use crate::host::{
+    ApiError, Authenticate, DEFAULT_FEED, Everybody, FeedLimits, Handle, Registry, Seals, Shared, UiSettings,
+};
 
 /// How many bytes a request may have, unless [`Server::body_limit`] says otherwise.
 pub const DEFAULT_BODY_LIMIT: usize = 4 * 1024 * 1024;

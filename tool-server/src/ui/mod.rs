@@ -27,10 +27,7 @@ pub(crate) fn routes() -> Router<Arc<Shared>> {
 }
 
 /// Answers a client of the AI SDK's version `LEVEL`.
-async fn chat_of<const LEVEL: u8>(
-    State(shared): State<Arc<Shared>>,
-    request: Request,
-) -> Result<Response, ApiError> {
+async fn chat_of<const LEVEL: u8>(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, ApiError> {
     let (parts, body) = request.into_parts();
     same_site(&parts)?;
     let principal = shared.principal(&parts).await?;

@@ -6,7 +6,8 @@ use tool_server::{
 };
 
 /// What the page may load: its own files, and nothing of others.
-const POLICY: &str = "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const POLICY: &str =
+    "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 macro_rules! built {
     ($file:literal) => {

@@ -47,7 +47,10 @@ fn lists_and_tuples() {
         (json!({"type": "array"}), "unknown[]"),
         (json!({"items": {"type": ["string", "null"]}}), "(string | null)[]"),
         (json!({"type": "array", "items": {"enum": ["a"]}, "maxItems": 0}), "[]"),
-        (json!({"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}), "[number, number, number]"),
+        (
+            json!({"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}),
+            "[number, number, number]",
+        ),
         (json!({"type": "array", "items": {"type": "number"}, "minItems": 99, "maxItems": 99}), "number[]"),
         (
             json!({"type": "array", "prefixItems": [{"type": "string"}, {"type": "number"}], "minItems": 2, "maxItems": 2}),
@@ -109,10 +112,7 @@ fn definitions_are_declared_once_and_may_be_recursive() {
         "type": "object",
         "properties": {"kids": {"type": "array", "items": {"$ref": "#/$defs/tree"}}, "root": {"$ref": "#"}},
     }}, "$ref": "#/$defs/tree"});
-    assert_eq!(
-        declared(&tree),
-        "export type It = Tree;\n\nexport type Tree = {\n  kids?: Tree[];\n  root?: It;\n};"
-    );
+    assert_eq!(declared(&tree), "export type It = Tree;\n\nexport type Tree = {\n  kids?: Tree[];\n  root?: It;\n};");
     let point = |kind: &str| json!({"items": {"$ref": "#/$defs/Point"}, "$defs": {"Point": {"type": kind}}});
     let mut module = Module::new(&["Tools"]);
     let names = [("a", "string"), ("b", "string"), ("c", "number"), ("tools", "string"), ("Point", "string")];

@@ -135,7 +135,9 @@ enum Looked {
     Cut,
     Over,
     /// Nothing is there; what is held back is sent when it is `due`.
-    Nothing { due: Option<Duration> },
+    Nothing {
+        due: Option<Duration>,
+    },
 }
 
 impl Drop for Reader {

@@ -19,7 +19,8 @@ pub(crate) struct Folder(Mutex<BTreeMap<String, String>>);
 
 impl Default for Folder {
     fn default() -> Self {
-        let names = ["april.txt", "budget.csv", "ideas.md", "march.txt", "photo.jpg", "readme.md", "report.pdf", "todo.txt"];
+        let names =
+            ["april.txt", "budget.csv", "ideas.md", "march.txt", "photo.jpg", "readme.md", "report.pdf", "todo.txt"];
         Self(Mutex::new(names.map(|name| (name.to_owned(), format!("What is in {name}."))).into()))
     }
 }
