@@ -48,7 +48,6 @@ struct BookTableSeats<'a> {
 const _: () = {
     use ::tool_runtime::__private as __rt;
     _ = ::core::option_env!("TOOL_EXPAND");
-    static __WHEN: fn(&book_table) -> ::core::primitive::bool = many;
     static __DEF: __rt::Def = __rt::Def::new(
         "book_table",
         "Book a table.",
@@ -108,7 +107,11 @@ const _: () = {
         fn begin<'a>(_input: book_table, _states: Self::States<'a>, _cx: &'a __rt::Context) -> __rt::Started<'a> {
             let () = _states;
             __rt::Started {
-                needs_approval: __rt::asks(__WHEN, &_input),
+                needs_approval: {
+                    #[allow(unused_imports)]
+                    use __rt::NoPredicate as _;
+                    __rt::When::<book_table>::of(many).asks(&_input)
+                },
                 normalized: ::core::option::Option::None,
                 touches: ::core::option::Option::None,
                 work: {
@@ -150,4 +153,13 @@ const _: () = {
             self.__call
         }
     }
+};
+
+#[allow(non_upper_case_globals)]
+const _: [(); 2usize] = {
+    #[deprecated(
+        note = "the model learns nothing about this parameter but its name and type: write a doc comment on it, or `#[tool(allow(undescribed))]`"
+    )]
+    const undescribed: () = ();
+    [undescribed, undescribed]
 };

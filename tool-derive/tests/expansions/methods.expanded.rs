@@ -91,6 +91,15 @@ const _: () = {
     }
 };
 
+#[allow(non_upper_case_globals)]
+const _: [(); 1usize] = {
+    #[deprecated(
+        note = "the model learns nothing about this parameter but its name and type: write a doc comment on it, or `#[tool(allow(undescribed))]`"
+    )]
+    const undescribed: () = ();
+    [undescribed]
+};
+
 impl Counter {
     /// The tools that are declared on this type, bound to this value.
     #[allow(unused_qualifications)]
