@@ -28,7 +28,7 @@ async fn name(
     #[state] shop: &Shop,
     #[context] cx: &Context,
 ) -> Result<String, Failure> {
-    let _ = (loud, greeting, cx);
+    ::core::mem::drop((loud, greeting, cx));
     Result::Ok(::core::clone::Clone::clone(&shop.name))
 }
 
@@ -83,7 +83,7 @@ impl Execute for Either {
 }
 
 /// Nested.
-#[derive(Debug, DynamicInput)]
+#[derive(Clone, Copy, Debug, DynamicInput)]
 #[dynamic_input(state = Shop)]
 pub struct Inner {
     /// So much.

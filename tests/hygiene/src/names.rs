@@ -44,18 +44,18 @@ fn judged(
     call: u8,
     /// D.
     #[dynamic(validate = any)]
-    check_: u8,
+    told: u8,
     /// E.
     r#type: u8,
     /// F.
     #[dynamic(nested)]
     state: Inner,
 ) -> u8 {
-    value + known + call + check_ + r#type + state.input + state.judge
+    value + known + call + told + r#type + state.input + state.judge
 }
 
 /// What is nested.
-#[derive(Debug, DynamicInput)]
+#[derive(Clone, Copy, Debug, DynamicInput)]
 pub struct Inner {
     /// G.
     #[dynamic(validate = any)]

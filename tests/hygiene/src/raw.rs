@@ -54,7 +54,7 @@ impl Shop {
 
 /// Calls.
 #[derive(Calls)]
-pub enum AppCall {
+enum AppCall {
     /// A call.
     Match(Call<r#match>),
     /// Another.
@@ -65,6 +65,12 @@ impl std::fmt::Debug for AppCall {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(self.parts().1)
     }
+}
+
+/// What is called.
+#[must_use]
+pub fn called(call: &tool_runtime::message::ToolCall) -> &'static str {
+    AppCall::read(call).map_or("", |call| call.parts().1)
 }
 
 /// All of them.

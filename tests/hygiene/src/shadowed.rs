@@ -180,7 +180,7 @@ pub struct State {
 }
 
 #[derive(Calls)]
-pub enum AppCall {
+enum AppCall {
     Give(Call<give>),
     Take(Call<Either>),
 }

@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 
 use tool_runtime::{
-    Call, Calls, Content, Context, Execute, Failure, Image, Shown, Text, Tool, ToolOutput, Toolset, json::Change, tool,
-    tools, toolset,
+    Call, Calls, Content, Context, Execute, Failure, Image, Shown, Text, Tool, ToolOutput, Toolset, tool,
+    tool::Touches, tools, toolset,
 };
 
 #[derive(Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -14,7 +14,7 @@ enum Private {
 }
 
 /// What comes out.
-#[derive(Debug, serde::Serialize, schemars::JsonSchema, ToolOutput)]
+#[derive(Clone, Copy, Debug, serde::Serialize, schemars::JsonSchema, ToolOutput)]
 pub struct Booked {
     /// The number.
     pub id: u32,
@@ -31,7 +31,7 @@ pub struct Booked {
     open_world,
     timeout = "3s",
     retries = 2,
-    touches = |input| tool_runtime::tool::Touches::writes(input.row.to_string()),
+    touches = |input| Touches::new().writes(input.row.to_string()),
     untrusted,
     challenge = "book {row}?",
     version = "2",
@@ -125,7 +125,7 @@ impl Execute for Ping {
 
 /// One of these.
 #[tool(tag = "type", effect = read_only)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Lookup {
     /// By number.
     Number {
@@ -188,7 +188,6 @@ pub fn all() -> Toolset {
     const fn local() -> u8 {
         3
     }
-    debug_assert!(std::mem::size_of::<Change>() > 0);
     let tools = toolset!(book_a_seat, private, content, image, outer::inner::deep, Ask, Ping, Lookup, local);
     tools.merge(Shop.toolset()).unwrap_or_default()
 }

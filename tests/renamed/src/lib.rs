@@ -97,11 +97,12 @@ pub fn all() -> Toolset {
     toolset!(app; look, Travel).merge(methods).unwrap_or_default()
 }
 
-/// The names of the calls that are told apart.
+/// What is looked up, if the call is one of ours.
 #[must_use]
-pub fn names() -> Vec<&'static str> {
-    let (AppCall::NAMES, AppCall::Look(_)) = (AppCall::NAMES, AppCall::Look(call())) else { return Vec::new() };
-    AppCall::NAMES.to_vec()
+pub fn query(call: &kit::message::ToolCall) -> Option<String> {
+    match AppCall::read(call).ok()? {
+        AppCall::Look(call) => Some(call.input.query),
+    }
 }
 
 kit::lint_test!(all());

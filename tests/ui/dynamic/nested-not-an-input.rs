@@ -21,8 +21,8 @@ fn from(value: Option<String>, _: LegFrom<'_>) -> Verdict<String> {
 
 /// Book a flight.
 #[tool]
-fn book(#[dynamic(nested)] plain: Plain, #[dynamic(nested)] legs: Vec<Leg>, #[dynamic(nested)] back: Option<Leg>) {
-    drop((plain, legs, back));
+fn book(#[dynamic(nested)] plain: Plain, #[dynamic(nested)] leg: Leg) {
+    drop((plain, leg));
 }
 
 fn main() {

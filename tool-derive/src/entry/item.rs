@@ -24,13 +24,13 @@ use crate::{
 /// `#[tool(args)] item`.
 pub(crate) fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
     if let Ok(function) = syn::parse2::<ToolFn>(item.clone()) {
-        return by_case(&args, function, |args, function| self::function(args, &item, function));
+        return by_case(args, function, |args, function| self::function(args, &item, function));
     }
     if let Ok(union) = syn::parse2::<ItemEnum>(item.clone()) {
-        return by_case(&args, union, one_of_several);
+        return by_case(args, union, one_of_several);
     }
     match syn::parse2::<ItemStruct>(item.clone()) {
-        Ok(structure) => by_case(&args, structure, self::structure),
+        Ok(structure) => by_case(args, structure, self::structure),
         Err(error) => {
             let mut errors = Errors::default();
             match syn::parse2::<syn::Item>(item.clone()) {
@@ -47,11 +47,11 @@ pub(crate) fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
 
 /// The item as a tool; where its parameters depend on the build, once for either case, as a tool that is expanded there only.
 fn by_case<I: Parts + ToTokens>(
-    args: &TokenStream,
+    args: TokenStream,
     item: I,
     expand: impl FnOnce(TokenStream, I) -> TokenStream,
 ) -> TokenStream {
-    let Some((predicate, items)) = item.split() else { return expand(args.clone(), item) };
+    let Some((predicate, items)) = item.split() else { return expand(args, item) };
     // What is wrong with the options is told by the one that is expanded.
     let tool = match Options::parse(args.clone(), &mut Errors::default()).krate {
         Some(krate) => quote!(#krate::tool),

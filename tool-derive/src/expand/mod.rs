@@ -164,7 +164,8 @@ pub(crate) fn as_input(ty: &syn::Type) -> TokenStream {
 /// That the nested parameters are inputs, as bounds of an impl or a function: what is inside then asks for nothing more. That they
 /// hold for any lifetime, which none of them has, keeps the compiler from asking at once.
 pub(crate) fn nested(tool: &Tool) -> Vec<TokenStream> {
-    tool.nested().map(|ty| quote_spanned!(ty.span()=> for<'__n> #ty: __rt::DynamicInput)).collect()
+    let bound = |ty: &syn::Type| quote_spanned!(ty.span()=> #ty: __rt::DynamicInput);
+    tool.nested().map(bound).map(|bound| quote!(for<'__n> #bound)).collect()
 }
 
 /// `tokens` as an expression whose errors point at `ty`.

@@ -104,26 +104,52 @@ pub(crate) fn collected(tool: &Tool) -> TokenStream {
         (quote!(On), quote!(__rt::start::<#marker>(#text, #cx)))
     };
     let param = quote!(#state: &'a __rt::States);
-    let inputs = nested(tool);
+    let mut inputs = nested(tool);
+    inputs.extend(tool.nested().map(wants).map(|wants| quote!(for<'__n> __rt::States: __rt::Collect<#wants>)));
     let start = function(tool, &quote!(__collected<'a>), &param, &quote!(where #(#inputs),*), &started);
     let states = tool.states();
     let mut needs = quote!(::std::vec![#(__rt::need::<#states>()),*]);
-    let nested: Vec<_> = tool.nested().map(wants).collect();
-    if !nested.is_empty() {
+    let mut started = quote!(__rt::Start::#variant(__collected));
+    let wanted: Vec<_> = tool.nested().map(wants).collect();
+    let mut lent = TokenStream::new();
+    if !wanted.is_empty() {
+        // Of nested parameters that are no inputs is told elsewhere: an inherent constant is found before a trait's.
         let all = hidden("_all");
+        lent = quote! {
+            struct __Lent;
+
+            impl __Lent where #(#inputs),* {
+                const START: __rt::Start<__rt::States> = #started;
+
+                fn needs(#all: &mut ::std::vec::Vec<(::core::any::TypeId, &'static ::core::primitive::str)>) {
+                    #(<__rt::States as __rt::Collect<#wanted>>::needs(#all);)*
+                }
+            }
+
+            trait __Unlent {
+                const START: __rt::Start<__rt::States> =
+                    __rt::Start::On(|_, _, _| ::core::unreachable!("this does not compile"));
+
+                fn needs(_: &mut ::std::vec::Vec<(::core::any::TypeId, &'static ::core::primitive::str)>) {}
+            }
+
+            impl __Unlent for __Lent {}
+        };
+        started = quote!(__Lent::START);
         needs = quote!({
             let mut #all = #needs;
-            #(<__rt::States as __rt::Collect<#nested>>::needs(&mut #all);)*
+            __Lent::needs(&mut #all);
             #all
         });
     }
     quote! {
         __rt::collect! {
             #start
+            #lent
             __rt::inventory::submit! {
                 __rt::Collected {
                     def: &__DEF,
-                    start: __rt::Start::#variant(__collected),
+                    start: #started,
                     needs: || #needs,
                 }
             }

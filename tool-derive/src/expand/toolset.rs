@@ -117,11 +117,12 @@ pub(crate) fn list(List { krate, state, tools }: &List) -> TokenStream {
         Some(state) => (quote!(#state), state.span()),
         None => (quote!(()), Span::call_site()),
     };
-    let bind = quote_spanned!(at=> __rt::Toolset::bind);
+    let bind = quote_spanned!(at=> __Set::bind);
     let parts_of_set = hidden("parts");
     quote! {{
         #[allow(unused_imports)]
         use #runtime as __rt;
+        type __Set = __rt::Toolset;
         #[allow(unused_imports)]
         use __rt::{NoName as _, Unshared as _};
         #(#aliases)*

@@ -195,10 +195,15 @@ fn parameter(param: &PatType, errors: &mut Errors) -> Option<Input> {
         Role::Context => return Some(Input::Context { ty: Box::new(ty.clone()), by_ref }),
         Role::Arg => {}
     }
-    // What its attributes were meant to say of it is not known, if they are wrong.
     let before = errors.count();
     if before > start {
-        return None;
+        // What its attributes were meant to say of its type is not known.
+        let mut unsaid = Errors::default();
+        owned(&param.ty, &mut unsaid);
+        return match &*param.pat {
+            Pat::Ident(pat) if unsaid.count() == 0 => Some(arg(&pat.ident, &param.ty, &param.attrs, attrs)),
+            _ => None,
+        };
     }
     owned(&param.ty, errors);
     let wrong = match &*param.pat {
