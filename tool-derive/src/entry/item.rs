@@ -22,15 +22,15 @@ use crate::{
 };
 
 /// `#[tool(args)] item`.
-pub(crate) fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn tool(args: &TokenStream, item: TokenStream) -> TokenStream {
     if let Ok(function) = syn::parse2::<ToolFn>(item.clone()) {
-        return by_case(&args, function, |args, function| self::function(args, &item, function));
+        return by_case(args, function, |args, function| self::function(args, &item, function));
     }
     if let Ok(union) = syn::parse2::<ItemEnum>(item.clone()) {
-        return by_case(&args, union, one_of_several);
+        return by_case(args, union, one_of_several);
     }
     match syn::parse2::<ItemStruct>(item.clone()) {
-        Ok(structure) => by_case(&args, structure, self::structure),
+        Ok(structure) => by_case(args, structure, self::structure),
         Err(error) => {
             let mut errors = Errors::default();
             match syn::parse2::<syn::Item>(item.clone()) {
