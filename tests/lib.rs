@@ -1,6 +1,6 @@
 //! Checks that other packages' tests use.
 
-#![doc(test(attr(deny(warnings))))]
+#![doc(test(attr(deny(warnings), allow(unused))))]
 
 pub mod agreement;
 pub mod types;
