@@ -10,7 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tool_runtime::{
-    Agent, Context, Failure, Image, Text, Toolset, tool, toolset,
+    Agent, Context, Failure, Image, Text, Toolset,
+    model::{FunctionModel, Turn},
+    tool, toolset,
     toolset::{Proposal, Verdict as Judged},
 };
 use tool_server::mcp::McpServer;
@@ -224,4 +226,16 @@ async fn policies_of_the_agent_hold() {
     assert!(client.call_tool(params("add", json!({ "a": 1, "b": 1 }))).await.unwrap().is_error == Some(false));
     let denied = client.call_tool(params("add", json!({ "a": 13, "b": 1 }))).await.unwrap();
     assert_eq!((denied.is_error, text(&denied).contains("not that")), (Some(true), true));
+}
+
+#[tokio::test]
+async fn the_model_of_the_agent_is_not_asked() {
+    let model = FunctionModel::new(|_| -> Turn { panic!("nobody asked it") });
+    let server = McpServer::of(Agent::new(model).tools(tools()));
+    let client = client(&server, Person::new(None), false).await;
+    for (name, arguments) in
+        [("add", json!({ "a": "x" })), ("break_down", json!({})), ("delete", json!({ "name": "x" }))]
+    {
+        assert_eq!(client.call_tool(params(name, arguments)).await.unwrap().is_error, Some(true), "{name}");
+    }
 }
