@@ -10,13 +10,12 @@ use rmcp::{
     model::{CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ProgressNotificationParam},
     service::RequestContext,
 };
-use tokio::sync::mpsc;
 use tool_runtime::{Agent, Cancellation, Context, run::Principal};
 
 use super::{
     McpClient, Shared,
     exchange::Exchange,
-    front::{Asking, CallFront, Reporter},
+    front::{Asking, CallFront, Reporter, Reports},
     handler::is_modern,
     list::Offer,
     tasks::{self, TaskSupport},
@@ -65,13 +64,8 @@ async fn here(
         (true, true) => Asking::ByResult,
         (true, false) => Asking::ByRequest(context.peer.clone()),
     };
-    let (reporter, mut progress) = match context.meta.get_progress_token() {
-        Some(token) => {
-            let (reporter, progress) = Reporter::new(token);
-            (Some(reporter), Some(progress))
-        }
-        None => (None, None),
-    };
+    let reporter = context.meta.get_progress_token().map(Reporter::new);
+    let progress = reporter.as_ref().map(Reporter::reports);
     let cancellation = Cancellation::new();
     let front = CallFront::new(asking, reporter);
     let asked_in_vain = front.asked_in_vain();
@@ -93,12 +87,12 @@ async fn here(
                 is_cancelled = true;
                 cancellation.cancel();
             }
-            told = next(&mut progress) => drop(context.peer.notify_progress(told).await),
+            told = next(progress.as_deref()) => drop(context.peer.notify_progress(told).await),
             done = &mut work => break done,
         }
     };
     // What the tool has said comes before its result.
-    while let Some(told) = progress.as_mut().and_then(|progress| progress.try_recv().ok()) {
+    while let Some(told) = progress.as_ref().and_then(|progress| progress.take()) {
         let _ = context.peer.notify_progress(told).await;
     }
     match done {
@@ -124,12 +118,9 @@ fn said(result: &CallToolResult) -> String {
 }
 
 /// The next progress of a call; never, where nobody wants any.
-async fn next(progress: &mut Option<mpsc::Receiver<ProgressNotificationParam>>) -> ProgressNotificationParam {
+async fn next(progress: Option<&Reports>) -> ProgressNotificationParam {
     match progress {
-        Some(progress) => match progress.recv().await {
-            Some(told) => told,
-            None => pending().await,
-        },
+        Some(progress) => progress.next().await,
         None => pending().await,
     }
 }

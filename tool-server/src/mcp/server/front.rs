@@ -1,8 +1,11 @@
 //! The client of a call, as the front of its run: it sees progress, and is asked where its revision has a way to ask.
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicBool, AtomicU32, Ordering},
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
 };
 
 use futures_util::future::BoxFuture;
@@ -12,7 +15,7 @@ use rmcp::{
     task_manager::TaskContext,
 };
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::Notify;
 use tool_runtime::{
     Rejection, ToolSpec,
     agent::{ApprovalRequest, Event, ExternalCall, Front, QuestionRequest},
@@ -146,17 +149,52 @@ pub(super) fn output(spec: &ToolSpec) -> Option<Value> {
 pub(super) struct Reporter {
     token: ProgressToken,
     last: Mutex<Option<f64>>,
-    send: mpsc::Sender<ProgressNotificationParam>,
+    reports: Arc<Reports>,
+}
+
+/// The progress of a call on its way to the client. Most calls have none, so it takes no memory before there is some, as a
+/// channel does.
+#[derive(Default)]
+pub(super) struct Reports {
+    waiting: Mutex<VecDeque<ProgressNotificationParam>>,
+    more: Notify,
+}
+
+impl Reports {
+    pub(super) fn take(&self) -> Option<ProgressNotificationParam> {
+        lock(&self.waiting).pop_front()
+    }
+
+    /// The next.
+    pub(super) async fn next(&self) -> ProgressNotificationParam {
+        loop {
+            match self.take() {
+                Some(told) => return told,
+                None => self.more.notified().await,
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Reporter {
-    pub(super) fn new(token: ProgressToken) -> (Self, mpsc::Receiver<ProgressNotificationParam>) {
-        let (send, receive) = mpsc::channel(MOST_WAITING);
-        (Self { token, last: Mutex::new(None), send }, receive)
+    pub(super) fn new(token: ProgressToken) -> Self {
+        Self { token, last: Mutex::new(None), reports: Arc::default() }
+    }
+
+    pub(super) fn reports(&self) -> Arc<Reports> {
+        Arc::clone(&self.reports)
     }
 
     fn report(&self, progress: &Progress) {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = lock(&self.reports.waiting);
+        if waiting.len() >= MOST_WAITING {
+            return;
+        }
+        let mut last = lock(&self.last);
         // It has to grow with every message, whatever the tool says.
         let done = match (*last, progress.total) {
             (Some(last), _) if progress.done > last => progress.done,
@@ -172,9 +210,9 @@ impl Reporter {
             meta.insert("tool-runtime/preliminary".to_owned(), output.clone());
             told.meta = Some(meta);
         }
-        if self.send.try_send(told).is_ok() {
-            *last = Some(done);
-        }
+        waiting.push_back(told);
+        *last = Some(done);
+        self.reports.more.notify_one();
     }
 }
 
