@@ -16,6 +16,7 @@ export default function AgUiThread({ token }: { token: string }) {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<string>();
 
+  useEffect(() => () => agent.abortRun(), [agent]);
   // The protocol has only names for tools.
   const titles = useRef<Record<string, string>>({});
   useEffect(() => {
