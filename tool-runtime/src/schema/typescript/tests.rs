@@ -1,3 +1,5 @@
+//! Types as they are written, schema by schema.
+
 use serde_json::{Value, json};
 
 use super::Module;
@@ -165,4 +167,8 @@ fn what_is_too_large_becomes_unknown() {
     let chain = (0..1000).map(|i| (format!("d{i}"), json!({"items": {"$ref": format!("#/$defs/d{}", i + 1)}})));
     let chain = json!({"$ref": "#/$defs/d0", "$defs": chain.collect::<serde_json::Map<_, _>>()});
     assert_eq!(declared(&chain).matches("export type").count(), 1001);
+    // A union of many is no circle.
+    let many: Vec<_> = (0..1000).map(|i| json!({"const": i})).collect();
+    let many = json!({"$ref": "#/$defs/many", "$defs": {"many": {"anyOf": many}}});
+    assert!(declared(&many).starts_with("export type It = Many;"));
 }
