@@ -79,7 +79,8 @@ function text(content: string | ReadonlyArray<{ type: string; text?: string }>):
   return typeof content === 'string' ? content : content.map(part => part.text ?? '').join('');
 }
 
-function object(json: string): Arguments | undefined {
+/** The object or list that a text is, if it is one. */
+export function object(json: string): Arguments | undefined {
   try {
     const value: unknown = JSON.parse(json);
     return value !== null && typeof value === 'object' ? (value as Arguments) : undefined;

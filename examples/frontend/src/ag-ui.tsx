@@ -2,7 +2,7 @@
 import { type AgentSubscriber, HttpAgent } from '@ag-ui/client';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { type Message, readable } from './conversation';
-import { messagesOf, type Notes } from './ag-ui-messages';
+import { messagesOf, type Notes, object } from './ag-ui-messages';
 import { Thread } from './thread';
 
 type Resume = NonNullable<Parameters<HttpAgent['runAgent']>[0]>['resume'];
@@ -16,6 +16,7 @@ export default function AgUiThread({ token }: { token: string }) {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<string>();
 
+  useEffect(() => () => agent.abortRun(), [agent]);
   // The protocol has only names for tools.
   const titles = useRef<Record<string, string>>({});
   useEffect(() => {
@@ -34,7 +35,9 @@ export default function AgUiThread({ token }: { token: string }) {
     onMessagesChanged: show,
     onToolCallStartEvent: ({ event }) => void note(event.toolCallId, { isWhole: false }),
     onToolCallArgsEvent: ({ event, partialToolCallArgs }) => {
-      note(event.toolCallId, { input: partialToolCallArgs });
+      // The client mends the text so far, and forgets to read it.
+      const input: unknown = partialToolCallArgs;
+      note(event.toolCallId, { input: typeof input === 'string' ? object(input) : input });
       show();
     },
     onToolCallEndEvent: ({ event, toolCallArgs }) => {

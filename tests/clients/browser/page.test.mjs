@@ -46,8 +46,10 @@ function conversation(mode) {
 
   test('arguments are seen while they are written', async () => {
     const page = await open();
-    await page.press('Write a note');
-    await page.card('write_note', 'input-streaming').then(() => picture(page, `${mode}-writing`));
+    // Long enough to be seen on a busy machine, too.
+    await page.say(`Write a note, title: Shopping, text: ${'milk and bread and '.repeat(30)}eggs from the market`);
+    await page.getByText('Writing…').waitFor();
+    await picture(page, `${mode}-writing`);
     assert.match(await (await page.card('write_note', 'output-available')).innerText(), /shopping\.txt/);
     const arriving = page.states.filter(({ state }) => state === 'input-streaming').map(({ text }) => text);
     assert.ok(arriving.some(text => text.includes('Shopping') && !text.includes('market')), `${arriving}`);
@@ -103,7 +105,7 @@ function conversation(mode) {
     const page = await open();
     await page.press('Check the folder');
     const bar = page.getByRole('progressbar', { name: 'Files checked' });
-    await page.getByText('3 of ').waitFor();
+    await bar.waitFor();
     await picture(page, `${mode}-progress`);
     await page.told('Anything else?');
     const grown = page.states.flatMap(({ text }) => text.match(/(\d+) of \d+:/)?.[1] ?? []).map(Number);
