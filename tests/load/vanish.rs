@@ -24,7 +24,7 @@ async fn at_work(served: &Served, world: &World, count: usize, resumable: bool) 
     let mut clients = Vec::new();
     for number in 0..count {
         let mut stream = served.connect().await;
-        let name = format!("vanish-{number}");
+        let name = format!("vanish-{before}-{number}");
         let (request, part) = if number % 2 == 0 {
             (chat(&name, "work", resumable), "tool-input-available")
         } else {

@@ -89,7 +89,8 @@ impl Authenticate for Named {
 impl World {
     pub(crate) fn new() -> Self {
         let wiped = Arc::new(AtomicUsize::new(0));
-        let tools = toolset!(State { wiped: Arc::clone(&wiped) }; wipe, Locate);
+        let state = State { wiped: Arc::clone(&wiped) };
+        let tools = toolset!(state; wipe, Locate);
         let agent = Agent::new(FunctionModel::streaming(|asked| play(&asked))).tools(tools);
         let server = Server::new(agent).authenticate(Named).ag_ui(AgUi::new().check(Check::Report));
         Self { router: server.router(), wiped, users: 0 }
