@@ -82,6 +82,12 @@ fn argument(number: usize, count: usize) -> String {
     [start, PIECE, end].concat()
 }
 
+async fn pace(gap: Duration) {
+    if !gap.is_zero() {
+        tokio::time::sleep(gap).await;
+    }
+}
+
 /// The model of the run: as many pieces as it is told, half of them text, half arguments of a call. Of none, it never comes to
 /// an end.
 #[allow(clippy::needless_pass_by_value, reason = "a model is asked like this")]
@@ -100,18 +106,13 @@ fn play(asked: Asked) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 
         Ok(Delta::Finish(finish))
     });
     let first = (count == 0).then(|| Ok(Delta::Text(PIECE.to_owned())));
-    let pace = move || async move {
-        if !gap.is_zero() {
-            tokio::time::sleep(gap).await;
-        }
-    };
     let texts = stream::iter(0..half).then(move |_| async move {
-        pace().await;
+        pace(gap).await;
         Ok(Delta::Text(PIECE.to_owned()))
     });
     let start = (half > 0).then(|| Ok(Delta::CallStart { index: 0, id: "c1".to_owned(), name: "note".to_owned() }));
     let arguments = stream::iter(0..half).then(move |number| async move {
-        pace().await;
+        pace(gap).await;
         Ok(Delta::CallArguments { index: 0, text: argument(number, half) })
     });
     stream::iter(first).chain(texts).chain(stream::iter(start)).chain(arguments).chain(end)
@@ -122,11 +123,6 @@ async fn bare(body: Bytes) -> Response {
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let (count, gap) = wanted(body["messages"][0]["parts"][0]["text"].as_str().unwrap_or_default());
     answer_with(Level::V7, async move |chunks| {
-        let pace = async || {
-            if !gap.is_zero() {
-                tokio::time::sleep(gap).await;
-            }
-        };
         chunks.write(&Chunk::Start { message_id: Some("msg-1"), message_metadata: None });
         if count == 0 {
             return std::future::pending().await;
@@ -134,11 +130,11 @@ async fn bare(body: Bytes) -> Response {
         chunks.write(&Chunk::StartStep {});
         chunks.write(&Chunk::TextStart { id: "0", provider_metadata: None });
         for _ in 0..count / 2 {
-            pace().await;
+            pace(gap).await;
             chunks.write(&Chunk::TextDelta { id: "0", delta: PIECE, provider_metadata: None });
         }
         chunks.write(&Chunk::TextEnd { id: "0", citations: None, provider_metadata: None });
-        called(&chunks, count / 2, pace).await;
+        called(&chunks, count / 2, gap).await;
         chunks.write(&Chunk::FinishStep {});
         chunks.write(&Chunk::StartStep {});
         chunks.write(&Chunk::FinishStep {});
@@ -146,7 +142,7 @@ async fn bare(body: Bytes) -> Response {
     })
 }
 
-async fn called(chunks: &Chunks, half: usize, pace: impl AsyncFn()) {
+async fn called(chunks: &Chunks, half: usize, gap: Duration) {
     let (tool_call_id, tool_name) = ("c1", "note");
     let (provider_executed, provider_metadata, tool_metadata, dynamic, title) = (None, None, None, None, None);
     chunks.write(&Chunk::ToolInputStart {
@@ -160,7 +156,7 @@ async fn called(chunks: &Chunks, half: usize, pace: impl AsyncFn()) {
         title,
     });
     for number in 0..half {
-        pace().await;
+        pace(gap).await;
         chunks.write(&Chunk::ToolInputDelta { tool_call_id, input_text_delta: &argument(number, half) });
     }
     let input = json!({ "text": PIECE.repeat(half) });

@@ -61,7 +61,10 @@ async fn a_client_of_the_ai_sdk_executes_it_as_a_call_of_its_own() {
     let first = chat(&router, &json!([said])).await;
     let kinds: Vec<_> = first.iter().map(|chunk| chunk["type"].as_str().unwrap()).collect();
     // In a step of its own: clients go on when all calls of the last step have ended.
-    assert_eq!(kinds[kinds.len() - 5..], ["finish-step", "start-step", "tool-input-available", "finish-step", "finish"]);
+    assert_eq!(
+        kinds[kinds.len() - 5..],
+        ["finish-step", "start-step", "tool-input-available", "finish-step", "finish"]
+    );
     let call = &first[first.len() - 3];
     assert_eq!((&call["toolName"], &call["input"]), (&json!("Locate"), &json!({ "digits": 2 })));
     let part = |output: Value| {
@@ -76,7 +79,9 @@ async fn a_client_of_the_ai_sdk_executes_it_as_a_call_of_its_own() {
     assert!(output["output"].as_str().unwrap().contains("heard 59.9, 10.7"), "{output}");
     assert_ne!(output["toolCallId"], call["toolCallId"]);
     // An answer counts once.
-    assert!(chat(&router, &part(json!("elsewhere"))).await.iter().all(|chunk| chunk["type"] != "tool-output-available"));
+    assert!(
+        chat(&router, &part(json!("elsewhere"))).await.iter().all(|chunk| chunk["type"] != "tool-output-available")
+    );
 }
 
 #[tokio::test]
@@ -85,8 +90,15 @@ async fn a_client_of_ag_ui_answers_an_interrupt() {
     let first = post(&router, input("t", &json!([user("m1", "where to?")]), &json!({}))).await;
     let asked = first.event("RUN_FINISHED")["outcome"]["interrupts"][0].clone();
     assert_eq!(asked["reason"], "input_required", "{}", first.text);
-    assert_eq!((&asked["metadata"]["tool"], &asked["metadata"]["arguments"]), (&json!("Locate"), &json!({ "digits": 2 })));
+    assert_eq!(
+        (&asked["metadata"]["tool"], &asked["metadata"]["arguments"]),
+        (&json!("Locate"), &json!({ "digits": 2 }))
+    );
     let answer = json!({ "resume": [{ "interruptId": asked["id"], "status": "resolved", "payload": "59.9, 10.7" }] });
     let second = post(&router, input("t", &json!([]), &answer)).await;
-    assert!(second.event("TOOL_CALL_RESULT")["content"].as_str().unwrap().contains("heard 59.9, 10.7"), "{}", second.text);
+    assert!(
+        second.event("TOOL_CALL_RESULT")["content"].as_str().unwrap().contains("heard 59.9, 10.7"),
+        "{}",
+        second.text
+    );
 }

@@ -127,7 +127,7 @@ pub(crate) fn agent(world: &Arc<World>) -> Agent {
 }
 
 /// A word, then what the user asked for: a call, or a few words when enough others are there; and at last a word.
-fn play(asked: &Asked, world: Arc<World>) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'static {
+fn play(asked: &Asked, world: Arc<World>) -> impl Stream<Item = Result<Delta, ModelError>> + Send + use<> {
     let said = match asked.messages.last() {
         Some(Message::User { content }) => content.first().and_then(Part::as_text).unwrap_or_default(),
         _ => "",

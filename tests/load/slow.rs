@@ -10,8 +10,8 @@ use crate::{
     model::{OUTPUT, World, agent},
 };
 
-const READERS: usize = 30;
-const TIMES: usize = 1000;
+const READERS: usize = 15;
+const TIMES: usize = 2000;
 
 /// How many bytes of an answer are kept.
 const KEPT: usize = 128 * 1024;
@@ -60,14 +60,14 @@ async fn a_tool_that_waits_for_its_readers_loses_nothing() {
     let served = Served::stateless(Server::new(agent(&world)).replay_limit(KEPT));
     let mut stream = served.connect_small().await;
     let mut text =
-        begin(&mut stream, &chat("pour", "pour {\"times\":500}", false), "\"preliminary\":true").await.unwrap();
-    // Two megabytes do not go ahead of a reader that rests.
+        begin(&mut stream, &chat("pour", "pour {\"times\":2000}", false), "\"preliminary\":true").await.unwrap();
+    // Eight megabytes do not go ahead of a reader that rests.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let ahead = World::count(&world.ended);
-    assert!(ahead < 450, "{ahead} of 500 outputs were made, and nobody has read them");
+    assert!(ahead < 1500, "{ahead} of 2000 outputs were made, and nobody has read them");
     stream.read_to_end(&mut text).await.unwrap();
     let text = String::from_utf8(text).unwrap();
-    assert_eq!(text.matches("\"preliminary\":true").count(), 500);
+    assert_eq!(text.matches("\"preliminary\":true").count(), 2000);
     assert!(text.contains("data: [DONE]\n\n"), "{}", &text[text.len() - 300..]);
     until("the run has ended", || served.tasks() == 0).await;
 }

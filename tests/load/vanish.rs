@@ -99,7 +99,13 @@ async fn who_comes_back_reads_all_of_it() {
     let _alone = alone().await;
     let (world, served) = served();
     let asked = [
-        (chat("back", "work", true), "tool-input-available", "/api/chat/back/stream", "\"type\":\"start\"", "data: [DONE]"),
+        (
+            chat("back", "work", true),
+            "tool-input-available",
+            "/api/chat/back/stream",
+            "\"type\":\"start\"",
+            "data: [DONE]",
+        ),
         (run("forth", "work", true), "TOOL_CALL_END", "/agent/forth/stream", "RUN_STARTED", "RUN_FINISHED"),
     ];
     for (request, part, path, first, last) in asked {

@@ -89,7 +89,8 @@ impl Authenticate for Named {
 impl World {
     pub(crate) fn new() -> Self {
         let wiped = Arc::new(AtomicUsize::new(0));
-        let tools = toolset!(State { wiped: Arc::clone(&wiped) }; wipe, Locate);
+        let state = State { wiped: Arc::clone(&wiped) };
+        let tools = toolset!(state; wipe, Locate);
         let agent = Agent::new(FunctionModel::streaming(|asked| play(&asked))).tools(tools);
         let server = Server::new(agent).authenticate(Named).ag_ui(AgUi::new().check(Check::Report));
         Self { router: server.router(), wiped, users: 0 }
@@ -155,7 +156,7 @@ impl World {
 }
 
 /// Calls both tools, and says a word when it has heard of them.
-fn play(asked: &Asked) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'static {
+fn play(asked: &Asked) -> impl Stream<Item = Result<Delta, ModelError>> + Send + use<> {
     let is_answered = matches!(asked.messages.last(), Some(Message::Tool(_)));
     let mut deltas = vec![Delta::Text("Well.".to_owned())];
     if is_answered {
