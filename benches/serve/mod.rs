@@ -24,10 +24,10 @@ const PIECE: &str = "Lorem ipsum dolor s ";
 const BURST: Load = Load { clients: 8, answers: 6, pieces: 1000, gap: 0 };
 
 /// Each piece by itself.
-const PACED: Load = Load { clients: 16, answers: 1, pieces: 250, gap: 5 };
+const PACED: Load = Load { clients: 8, answers: 1, pieces: 1000, gap: 4 };
 
 /// How often each is measured: the least counts.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 
 const NAMES: [&str; 4] = ["serve/burst", "serve/paced", "serve/burst-kept", "serve/paced-kept"];
 

@@ -27,6 +27,7 @@ use std::{
     sync::Arc,
 };
 
+use futures_util::future::BoxFuture;
 use tokio::{
     sync::mpsc,
     task::JoinSet,
@@ -91,6 +92,8 @@ pub(super) struct Driver<'a> {
     refreshed: Instant,
     /// Wakes the driver at the time that it was waiting for last.
     alarm: Option<Pin<Box<Sleep>>>,
+    /// Ends when the run is called off. Kept, since to begin to listen costs an allocation.
+    cancelled: Option<BoxFuture<'static, ()>>,
     /// Whether time was the last that happened.
     was_time: bool,
     /// The turn of the model since the prompt whose end was not told yet.
@@ -137,6 +140,7 @@ impl<'a> Driver<'a> {
             person: None,
             refreshed: Instant::now(),
             alarm: None,
+            cancelled: None,
             was_time: false,
             step: None,
             wakes: BTreeSet::new(),

@@ -44,11 +44,14 @@ impl Driver<'_> {
             return Happened::Time;
         }
         self.was_time = false;
-        let cancellation = self.agent.context.cancellation().clone();
+        let cancelled = self.cancelled.get_or_insert_with(|| {
+            let cancellation = self.agent.context.cancellation().clone();
+            Box::pin(async move { cancellation.cancelled().await })
+        });
         let handle = self.kept.handle.clone();
         tokio::select! {
             biased;
-            () = cancellation.cancelled() => Happened::Cancelled,
+            () = cancelled.as_mut() => Happened::Cancelled,
             wish = handle.wished() => Happened::Wished(wish),
             Some(worked) = self.worked.recv() => Happened::Worked(worked),
             Some(looked) = self.readings.join_next(), if !self.readings.is_empty() => Happened::Looked(looked),
@@ -79,6 +82,7 @@ impl Driver<'_> {
                 self.feed_late(Event::StopRequested { by, at: self.now() });
             }
             Happened::Cancelled | Happened::Wished(Wish::Cancel) => {
+                self.cancelled = None;
                 let by = self.kept.run.owner().clone();
                 self.feed(Event::Cancel { by, at: self.now() })?;
             }
