@@ -5,6 +5,8 @@
 
 use std::{fs, io, path::PathBuf, process::Command};
 
+mod rebuild;
+
 use crate::{
     crates::{self, Kind},
     report::Report,
@@ -45,17 +47,22 @@ pub(crate) fn measure(report: &mut Report) {
         if !report.wants(&name) {
             continue;
         }
-        match subjects.iter().map(|subject| seconds(subject, *mode)).collect::<Result<Vec<_>, _>>() {
+        let whole = subjects.iter().filter(|subject| subject.name != rebuild::NAME);
+        match whole.map(|subject| seconds(subject, *mode)).collect::<Result<Vec<_>, _>>() {
             Ok(times) => {
-                let [floor, ours, derives] = times[..] else { continue };
+                let [floor, ours, derives, arguments] = times[..] else { continue };
                 let how = format!(
                     "s of rustc's CPU for 200 tools: ours {ours:.2}, derives {derives:.2}, the functions alone {floor:.2}"
                 );
                 report.at_most(&name, ours / derives, limit, &how);
+                let how =
+                    format!("s of rustc's CPU: ours {ours:.2}, `Deserialize` for their arguments alone {arguments:.2}");
+                report.at_most(&format!("{name}-deserialize"), ours / arguments, 1.0, &how);
             }
             Err(error) => report.broken(&name, &error.to_string()),
         }
     }
+    rebuild::measure(report, &subjects);
 }
 
 /// The folder below which crates are generated and built: the target directory that this program was built in.
@@ -65,11 +72,12 @@ pub(crate) fn scratch() -> io::Result<PathBuf> {
     Ok(target.join("tool-benches"))
 }
 
-/// Floor, ours and derives as members of one workspace.
+/// Floor, ours, derives, and derives of `Deserialize` alone, as members of one workspace; and ours again, to be edited.
 fn generate() -> io::Result<Vec<Subject>> {
     let folder = scratch()?;
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
-    let workspace = "[workspace]\nresolver = \"3\"\nmembers = [\"floor\", \"ours\", \"derives\"]\n";
+    let workspace =
+        "[workspace]\nresolver = \"3\"\nmembers = [\"floor\", \"ours\", \"derives\", \"arguments\", \"edited\"]\n";
     crates::write(&folder.join("Cargo.toml"), workspace)?;
     if !folder.join("Cargo.lock").exists() {
         fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
@@ -80,8 +88,10 @@ fn generate() -> io::Result<Vec<Subject>> {
         format!("{json}tool-runtime = {{ path = {runtime:?}, default-features = false, features = [\"derive\"] }}\n");
     let members = [
         ("floor", Kind::Floor, String::new()),
-        ("ours", Kind::Ours, ours),
+        ("ours", Kind::Ours, ours.clone()),
         ("derives", Kind::Derives, format!("{json}serde_json = \"1\"\n")),
+        ("arguments", Kind::Deserialize, json.to_owned()),
+        (rebuild::NAME, Kind::Ours, ours),
     ];
     for (name, kind, dependencies) in &members {
         let manifest = format!(
@@ -95,40 +105,42 @@ fn generate() -> io::Result<Vec<Subject>> {
 
 /// The seconds of CPU that the compiler takes for the crate alone: the least of the mode's runs.
 pub(crate) fn seconds(subject: &Subject, mode: Mode) -> io::Result<f64> {
+    // What the crate depends on is built by this one.
+    compile(subject, mode.args, false)?;
+    let mut least = f64::INFINITY;
+    for _ in 0..mode.runs {
+        let source = source_of(subject);
+        fs::write(&source, fs::read(&source)?)?;
+        least = least.min(compile(subject, mode.args, false)?.unwrap_or(f64::INFINITY));
+    }
+    Ok(least)
+}
+
+/// Compiles the crate if it has changed: the seconds of CPU that the compiler took for it alone.
+fn compile(subject: &Subject, args: &[&str], incremental: bool) -> io::Result<Option<f64>> {
     let scratch = scratch()?;
     let (times, wrapper) = (scratch.join("times"), scratch.join("timed.sh"));
     let script = "#!/bin/sh\n\"$@\"\ncode=$?\ncase \"$*\" in *\"--crate-name $TIMED_CRATE \"*) times >>\"$TIMED_FILE\";; esac\nexit $code\n";
     crates::write(&wrapper, script)?;
     executable(&wrapper)?;
-    let cargo = || -> io::Result<()> {
-        let output = Command::new("cargo")
-            .args(mode.args)
-            .args(["--quiet", "--package", subject.name])
-            .args(subject.args)
-            .current_dir(&subject.folder)
-            .env("CARGO_TARGET_DIR", scratch.join("target"))
-            .env("CARGO_INCREMENTAL", "0")
-            .env("RUSTC_WORKSPACE_WRAPPER", &wrapper)
-            .env("TIMED_CRATE", subject.name)
-            .env("TIMED_FILE", &times)
-            .env_remove("RUSTFLAGS")
-            .output()?;
-        if output.status.success() {
-            return Ok(());
-        }
-        Err(io::Error::other(format!("`{}` did not compile: {}", subject.name, reason(&output.stderr))))
-    };
-    // What the crate depends on is built by this one.
-    cargo()?;
-    let mut least = f64::INFINITY;
-    for _ in 0..mode.runs {
-        let source = source_of(subject);
-        fs::write(&source, fs::read(&source)?)?;
-        fs::write(&times, "")?;
-        cargo()?;
-        least = least.min(parse(&fs::read_to_string(&times)?)?);
+    fs::write(&times, "")?;
+    let output = Command::new("cargo")
+        .args(args)
+        .args(["--quiet", "--package", subject.name])
+        .args(subject.args)
+        .current_dir(&subject.folder)
+        .env("CARGO_TARGET_DIR", scratch.join("target"))
+        .env("CARGO_INCREMENTAL", if incremental { "1" } else { "0" })
+        .env("RUSTC_WORKSPACE_WRAPPER", &wrapper)
+        .env("TIMED_CRATE", subject.name)
+        .env("TIMED_FILE", &times)
+        .env_remove("RUSTFLAGS")
+        .output()?;
+    if !output.status.success() {
+        return Err(io::Error::other(format!("`{}` did not compile: {}", subject.name, reason(&output.stderr))));
     }
-    Ok(least)
+    let times = fs::read_to_string(&times)?;
+    if times.is_empty() { Ok(None) } else { parse(&times).map(Some) }
 }
 
 /// What cargo complained about: its first error with the causes, on one line.

@@ -11,6 +11,8 @@ pub(crate) enum Kind {
     Ours,
     /// As structs with serde's and schemars' derives, and a generic function that makes a tool of each.
     Derives,
+    /// As structs with serde's `Deserialize` alone, and nothing that makes tools of them.
+    Deserialize,
     /// With rmcp's `#[tool]`, the parameters in a struct with derives, as rmcp wants them.
     Rmcp,
     /// With rig's `#[rig_tool]`, which makes such a struct itself.
@@ -80,11 +82,12 @@ pub(crate) fn source(kind: Kind) -> String {
             out.push_str(RMCP);
             "#[derive(Serialize, Deserialize, JsonSchema)]\n"
         }
+        Kind::Deserialize => "#[derive(serde::Deserialize)]\n",
         Kind::Ours | Kind::Rig => "#[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]\n",
     };
     let _ = write!(out, "{derive}pub enum Unit {{ Metre, Foot }}\n\n{derive}pub struct Done {{ pub number: u32 }}\n\n");
     if kind == Kind::Rmcp {
-        (0..TOOLS).for_each(|number| structure(&mut out, number));
+        (0..TOOLS).for_each(|number| structure(&mut out, number, "Deserialize, JsonSchema"));
         out.push_str("pub struct Server;\n\n#[tool_router(vis = \"pub\")]\nimpl Server {\n");
     }
     for number in 0..TOOLS {
@@ -92,7 +95,7 @@ pub(crate) fn source(kind: Kind) -> String {
     }
     let names = |each: fn(usize) -> String| (0..TOOLS).map(each).collect::<Vec<_>>().join(", ");
     match kind {
-        Kind::Floor => {}
+        Kind::Floor | Kind::Deserialize => {}
         Kind::Ours => {
             let names = names(|number| format!("tool_{number:03}"));
             let _ =
@@ -130,8 +133,8 @@ fn params(number: usize) -> [(&'static str, &'static str, String); 3] {
     [param(0, "first"), param(1, "second"), param(2, "third")]
 }
 
-fn structure(out: &mut String, number: usize) {
-    let _ = write!(out, "#[derive(Deserialize, JsonSchema)]\npub struct Args{number:03} {{\n");
+fn structure(out: &mut String, number: usize, derives: &str) {
+    let _ = write!(out, "#[derive({derives})]\npub struct Args{number:03} {{\n");
     for (name, ty, doc) in params(number) {
         let _ = write!(out, "    /// {doc}\n    pub {name}: {ty},\n");
     }
@@ -154,8 +157,12 @@ fn tool(out: &mut String, kind: Kind, number: usize) {
             let (head, list) = ("#[tool_runtime::tool]\npub async fn", documented());
             let _ = write!(out, "/// {doc}\n{head} tool_{number:03}(\n{list}) -> Done {{\n{body}}}\n\n");
         }
-        Kind::Derives => {
-            structure(out, number);
+        Kind::Derives | Kind::Deserialize => {
+            structure(
+                out,
+                number,
+                if kind == Kind::Derives { "Deserialize, JsonSchema" } else { "serde::Deserialize" },
+            );
             let _ = write!(out, "pub async fn tool_{number:03}({unpack}: Args{number:03}) -> Done {{\n{body}}}\n\n");
         }
         Kind::Rmcp => {

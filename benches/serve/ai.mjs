@@ -2,7 +2,7 @@
 //
 //   node ai.mjs FOLDER-WITH-NODE_MODULES
 //
-// `/bare` pipes the chunks; `/kept` keeps the message that they make, too. `GET /cpu` tells what CPU it took so far.
+// Half of the pieces are text, half are arguments of a call. `/bare` pipes the chunks; `/kept` keeps the message that they make. `GET /cpu` tells what CPU it took so far.
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
@@ -13,17 +13,30 @@ const require = createRequire(pathToFileURL(`${resolve(process.argv[2])}/`));
 const { createUIMessageStream, pipeUIMessageStreamToResponse } = await import(pathToFileURL(require.resolve('ai')));
 
 const PIECE = 'Lorem ipsum dolor s ';
+const START = '{"text":"';
+const END = '"}';
 const kept = new Map();
 
 async function write(writer, count, millis) {
   writer.write({ type: 'start', messageId: 'msg-1' });
   writer.write({ type: 'start-step' });
   writer.write({ type: 'text-start', id: '0' });
-  for (let n = 0; n < count; n++) {
+  for (let n = 0; n < count / 2; n++) {
     if (millis > 0) await pause(millis);
     writer.write({ type: 'text-delta', id: '0', delta: PIECE });
   }
   writer.write({ type: 'text-end', id: '0' });
+  const call = { toolCallId: 'c1', toolName: 'note' };
+  writer.write({ type: 'tool-input-start', ...call });
+  for (let n = 0; n < count / 2; n++) {
+    if (millis > 0) await pause(millis);
+    const inputTextDelta = (n === 0 ? START : '') + PIECE + (n + 1 >= count / 2 ? END : '');
+    writer.write({ type: 'tool-input-delta', toolCallId: 'c1', inputTextDelta });
+  }
+  writer.write({ type: 'tool-input-available', ...call, input: { text: PIECE.repeat(count / 2) } });
+  writer.write({ type: 'tool-output-available', toolCallId: 'c1', output: count });
+  writer.write({ type: 'finish-step' });
+  writer.write({ type: 'start-step' });
   writer.write({ type: 'finish-step' });
   writer.write({ type: 'finish', finishReason: 'stop' });
 }
@@ -40,7 +53,8 @@ const server = createServer(async (request, response) => {
   const keeps = {
     originalMessages: messages,
     onFinish: ({ messages }) => {
-      const length = messages.at(-1).parts.find(part => part.type === 'text').text.length;
+      const { parts } = messages.at(-1);
+      const length = parts.find(part => part.type === 'text').text.length + parts.find(part => part.input).input.text.length;
       if (length !== count * PIECE.length) throw new Error(`kept ${length} characters`);
       kept.set(id, messages);
     },

@@ -120,7 +120,7 @@ async fn answers(mut stream: TcpStream, path: &str, client: usize, load: Load) -
                 return Err(io::Error::other(String::from_utf8_lossy(&answer).into_owned()));
             }
         }
-        let told = answer.windows(12).filter(|window| window == b"\"text-delta\"").count();
+        let told = answer.windows(7).filter(|window| window == b"-delta\"").count();
         if told != load.pieces || !contains(&answer, b"data: [DONE]") {
             return Err(io::Error::other(format!("{path} told {told} pieces of {}", load.pieces)));
         }

@@ -1,4 +1,5 @@
-//! Answers over HTTP, against the AI SDK's own server on node emitting the same chunks: the CPU of either server's process.
+//! Answers over HTTP, half text and half arguments of a call, against the AI SDK's own server on node emitting the same chunks:
+//! the CPU of either server's process. `kept` is a run with its log here, and `onFinish` there.
 //!
 //! ```text
 //! npm install --prefix target/ai ai@7
@@ -7,7 +8,7 @@
 mod load;
 mod server;
 
-use std::{io, path::Path, process::Command};
+use std::{io, path::Path, process::Command, time::Duration};
 
 use tokio::runtime::Runtime;
 
@@ -130,22 +131,36 @@ fn memory(report: &mut Report, runtime: &Runtime, server: &Server) -> io::Result
         report.at_most(name, each, 1.0, "allocations for a piece, without the text that the model makes");
     }
     if report.wants("serve/idle") {
-        const STREAMS: usize = 500;
-        #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
-        let each = |bytes: f64| bytes / STREAMS as f64 / 1024.0;
-        let mut held = [0.0; 2];
-        for (path, held) in ["/idle", "/api/chat"].into_iter().zip(&mut held) {
-            // What is made once is there then.
-            drop(runtime.block_on(server.open(path, 20))?);
-            std::thread::sleep(std::time::Duration::from_millis(300));
-            let before = runtime.block_on(count("live"))?;
-            let open = runtime.block_on(server.open(path, STREAMS))?;
-            *held = each(runtime.block_on(count("live"))? - before);
-            drop(open);
-            std::thread::sleep(std::time::Duration::from_millis(500));
+        let mut held = [0.0; 3];
+        for (path, held) in ["/idle", "/bare", "/api/chat"].into_iter().zip(&mut held) {
+            *held = idle(runtime, server, path)?;
         }
-        let how = format!("KB of heap for a stream with its run that waits, beside {:.1} of its connection", held[0]);
-        report.at_most("serve/idle", held[1] - held[0], 10.0, &how);
+        let [connection, stream, run] = held;
+        let how = format!(
+            "KB of heap for a stream that waits, beside {connection:.1} of its connection; with a run that waits {:.1}",
+            run - connection
+        );
+        report.at_most("serve/idle", stream - connection, 10.0, &how);
     }
     Ok(())
+}
+
+/// The KB of heap that the server holds for a stream in which nothing happens.
+fn idle(runtime: &Runtime, server: &Server, path: &str) -> io::Result<f64> {
+    const STREAMS: usize = 500;
+    const PAUSE: Duration = Duration::from_millis(400);
+    let live =
+        async || -> io::Result<f64> { server.counted().await?["live"].as_f64().ok_or(io::ErrorKind::Other.into()) };
+    // What is made once is there then.
+    drop(runtime.block_on(server.open(path, 20))?);
+    std::thread::sleep(PAUSE);
+    let before = runtime.block_on(live())?;
+    let open = runtime.block_on(server.open(path, STREAMS))?;
+    std::thread::sleep(PAUSE);
+    let held = runtime.block_on(live())? - before;
+    drop(open);
+    std::thread::sleep(PAUSE);
+    #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
+    let each = held / STREAMS as f64 / 1024.0;
+    Ok(each)
 }

@@ -3,7 +3,7 @@
 use std::{process::ExitCode, time::Duration};
 
 use axum::{
-    Json, Router,
+    Router,
     body::{Body, Bytes},
     response::Response,
     routing::{get, post},
@@ -12,20 +12,22 @@ use futures_util::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tool_runtime::{
-    Agent, Message, Part, Toolset,
+    Agent, Message, Part,
     message::FinishReason,
     model::{Asked, Delta, FunctionModel, ModelError},
-    protocol::ui_stream::{Chunk, Finish, Level, Settings},
+    protocol::ui_stream::{Chunk, Finish, Json, Level, Settings},
+    tool, toolset,
 };
-use tool_server::{Server, answer_with, serve};
+use tool_server::{Chunks, Server, answer_with, serve};
 
 use super::PIECE;
 use crate::{clock, memory};
 
 /// Serves until it is killed.
 pub(crate) fn run() -> ExitCode {
+    // One thread, as node has.
     let served =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().and_then(|runtime| {
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().and_then(|runtime| {
             runtime.block_on(async {
                 let listener = TcpListener::bind("127.0.0.1:0").await?;
                 println!("listening on {}", listener.local_addr()?);
@@ -45,15 +47,15 @@ fn router() -> Router {
         settings.coalesce = false;
         settings
     };
-    let agent = Agent::new(FunctionModel::streaming(play)).tools(Toolset::new());
+    let agent = Agent::new(FunctionModel::streaming(play)).tools(toolset!(note));
     Server::new(agent).ui(each).router().route("/bare", post(bare)).route("/idle", post(idle)).route("/cpu", get(cpu))
 }
 
-async fn cpu() -> Json<Value> {
+async fn cpu() -> axum::Json<Value> {
     let counted = json!({
         "seconds": clock::process().as_secs_f64(), "allocations": memory::count(), "live": memory::live(),
     });
-    Json(counted)
+    axum::Json(counted)
 }
 
 /// How many pieces a message wants, and the milliseconds between them.
@@ -62,28 +64,57 @@ fn wanted(text: &str) -> (usize, Duration) {
     (count.parse().unwrap_or_default(), Duration::from_millis(millis.parse().unwrap_or_default()))
 }
 
-/// The model of the run: as many pieces as it is told. Of none, it never comes to an end.
+/// Keep a note.
+#[tool(effect = read_only)]
+fn note(
+    /// What it says.
+    text: String,
+) -> usize {
+    text.len()
+}
+
+const START: &str = "{\"text\":\"";
+const END: &str = "\"}";
+
+/// A piece of the arguments.
+fn argument(number: usize, count: usize) -> String {
+    let (start, end) = (if number == 0 { START } else { "" }, if number + 1 == count { END } else { "" });
+    [start, PIECE, end].concat()
+}
+
+/// The model of the run: as many pieces as it is told, half of them text, half arguments of a call. Of none, it never comes to
+/// an end.
 #[allow(clippy::needless_pass_by_value, reason = "a model is asked like this")]
 fn play(asked: Asked) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'static {
     let said = match asked.messages.last() {
         Some(Message::User { content }) => content.first().and_then(Part::as_text),
         _ => None,
     };
-    let (count, gap) = wanted(said.unwrap_or_default());
+    let (count, gap) = said.map_or((1, Duration::ZERO), wanted);
+    let half = if said.is_some() { count / 2 } else { 0 };
+    let finish = if half > 0 { FinishReason::ToolCalls } else { FinishReason::Stop };
     let end = stream::once(async move {
         if count == 0 {
             std::future::pending::<()>().await;
         }
-        Ok(Delta::Finish(FinishReason::Stop))
+        Ok(Delta::Finish(finish))
     });
     let first = (count == 0).then(|| Ok(Delta::Text(PIECE.to_owned())));
-    let pieces = stream::iter(0..count).then(move |_| async move {
+    let pace = move || async move {
         if !gap.is_zero() {
             tokio::time::sleep(gap).await;
         }
+    };
+    let texts = stream::iter(0..half).then(move |_| async move {
+        pace().await;
         Ok(Delta::Text(PIECE.to_owned()))
     });
-    stream::iter(first).chain(pieces).chain(end)
+    let start = (half > 0).then(|| Ok(Delta::CallStart { index: 0, id: "c1".to_owned(), name: "note".to_owned() }));
+    let arguments = stream::iter(0..half).then(move |number| async move {
+        pace().await;
+        Ok(Delta::CallArguments { index: 0, text: argument(number, half) })
+    });
+    stream::iter(first).chain(texts).chain(stream::iter(start)).chain(arguments).chain(end)
 }
 
 /// The same chunks without a run.
@@ -91,19 +122,69 @@ async fn bare(body: Bytes) -> Response {
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let (count, gap) = wanted(body["messages"][0]["parts"][0]["text"].as_str().unwrap_or_default());
     answer_with(Level::V7, async move |chunks| {
-        chunks.write(&Chunk::Start { message_id: Some("msg-1"), message_metadata: None });
-        chunks.write(&Chunk::StartStep {});
-        chunks.write(&Chunk::TextStart { id: "0", provider_metadata: None });
-        for _ in 0..count {
+        let pace = async || {
             if !gap.is_zero() {
                 tokio::time::sleep(gap).await;
             }
+        };
+        chunks.write(&Chunk::Start { message_id: Some("msg-1"), message_metadata: None });
+        if count == 0 {
+            return std::future::pending().await;
+        }
+        chunks.write(&Chunk::StartStep {});
+        chunks.write(&Chunk::TextStart { id: "0", provider_metadata: None });
+        for _ in 0..count / 2 {
+            pace().await;
             chunks.write(&Chunk::TextDelta { id: "0", delta: PIECE, provider_metadata: None });
         }
         chunks.write(&Chunk::TextEnd { id: "0", citations: None, provider_metadata: None });
+        called(&chunks, count / 2, pace).await;
+        chunks.write(&Chunk::FinishStep {});
+        chunks.write(&Chunk::StartStep {});
         chunks.write(&Chunk::FinishStep {});
         chunks.write(&Chunk::Finish { finish_reason: Some(Finish::Stop), message_metadata: None });
     })
+}
+
+async fn called(chunks: &Chunks, half: usize, pace: impl AsyncFn()) {
+    let (tool_call_id, tool_name) = ("c1", "note");
+    let (provider_executed, provider_metadata, tool_metadata, dynamic, title) = (None, None, None, None, None);
+    chunks.write(&Chunk::ToolInputStart {
+        tool_call_id,
+        tool_name,
+        input_encoding: None,
+        provider_executed,
+        provider_metadata,
+        tool_metadata,
+        dynamic,
+        title,
+    });
+    for number in 0..half {
+        pace().await;
+        chunks.write(&Chunk::ToolInputDelta { tool_call_id, input_text_delta: &argument(number, half) });
+    }
+    let input = json!({ "text": PIECE.repeat(half) });
+    chunks.write(&Chunk::ToolInputAvailable {
+        tool_call_id,
+        tool_name,
+        input: Json::Value(&input),
+        provider_executed,
+        provider_metadata,
+        tool_metadata,
+        dynamic,
+        title,
+    });
+    let output = Json::Text("1");
+    let preliminary = None;
+    chunks.write(&Chunk::ToolOutputAvailable {
+        tool_call_id,
+        output,
+        provider_executed,
+        provider_metadata,
+        tool_metadata,
+        dynamic,
+        preliminary,
+    });
 }
 
 /// The least that a stream can cost that is open: a connection, one frame, and nothing after it.

@@ -201,6 +201,13 @@ mod tests {
         fs::remove_dir_all(dir).unwrap();
     }
 
+    #[test]
+    fn types_are_current() {
+        let dir = scratch("types");
+        tool_tests::types::check("workspace", &Workspace::open(dir.join("root")).unwrap().toolset());
+        fs::remove_dir_all(dir).unwrap();
+    }
+
     #[tokio::test]
     async fn works_below_the_root() {
         let dir = scratch("works");

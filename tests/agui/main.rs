@@ -2,6 +2,7 @@
 
 mod endpoint;
 mod hostile;
+mod inside;
 mod kit;
 mod legal;
 mod model;

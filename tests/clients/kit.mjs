@@ -66,6 +66,7 @@ export function assertLegal(all) {
     const { type } = chunk;
     if (type === 'start-step') assert.ok(!inStep, 'a step in a step'), (inStep = true);
     if (type === 'finish-step') assert.ok(inStep, 'no step to finish'), (inStep = false), assert.equal(open.size, 0);
+    if (type === 'reset-step') assert.ok(inStep, 'no step to void'), open.clear();
     const part = type.match(/^(text|reasoning)-(start|delta|end)$/);
     if (part) {
       const key = `${part[1]} ${chunk.id}`;

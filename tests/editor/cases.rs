@@ -65,7 +65,7 @@ fn shout(#[arg(length(1..=9))] text: String) -> String { te$0 }
 //# predicate: completes amount
 use tool_runtime::tool;
 /// Pays.
-#[tool(approval = when(|input: &pay| input.$0))]
+#[tool(approval = when(|input| input.am$0))]
 fn pay(amount: u32) -> u32 { amount }
 
 //# context: completes day
@@ -156,3 +156,31 @@ use tool_runtime::tool;
 /// Looks.
 #[tool(effect = )]
 fn look(#[arg(range(1..))] id: u32) -> u32 { i$0d }
+
+//# touches: completes path
+use tool_runtime::{tool, tool::Touches};
+/// Reads.
+#[tool(touches = |input| Touches::new().reads(&input.pa$0))]
+fn read(path: String) -> usize { path.len() }
+
+//# default: leads to const MOST
+use tool_runtime::tool;
+const MOST: usize = 10;
+/// Reads.
+#[tool]
+fn read(#[arg(default = MO$0ST)] most: usize) -> usize { most }
+
+//# output: leads to struct Answer
+use tool_runtime::tool;
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Answer { yes: bool }
+/// Asks.
+#[tool(external, output = Ans$0wer)]
+struct Ask { what: String }
+
+//# nested: completes from
+use tool_runtime::{DynamicInput, Verdict, tool};
+#[derive(DynamicInput)]
+struct Leg { #[dynamic(validate = from)] from: String, #[dynamic(validate = to, requires(from))] to: String }
+fn from(value: Option<String>, _: LegFrom<'_>) -> Verdict<String> { Verdict::accept(value.unwrap_or_default()) }
+fn to(value: Option<String>, known: LegTo<'_>) -> Verdict<String> { known.$0 }

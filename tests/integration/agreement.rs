@@ -105,6 +105,11 @@ fn decoder_and_schema_accept_the_same() {
     tool_tests::agreement::check(&tools(), 4000);
 }
 
+#[test]
+fn types_are_current() {
+    tool_tests::types::check("kinds", &tools());
+}
+
 fn accepts(name: &str, arguments: &str) -> bool {
     let cx = Context::new("1");
     match tools().start(name, arguments, &cx).now().unwrap() {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tool_runtime::{
-    CallError, Content, Context, Failure, Part, Rejection, Shown, Toolset,
+    CallError, Content, Contents, Context, Failure, Part, Rejection, Shown, Toolset,
     feedback::{Choices, Report},
     layer::{Log, Secrets},
     tool,
@@ -76,7 +76,13 @@ fn shown(in_model: bool) -> Shown<String> {
 #[tool]
 fn content() -> Content {
     let image = Part::Image { media_type: "image/png".into(), data: "hunter2".into() };
-    Content(vec![image, Part::Json { json: r#"{"p":"hunt\u0065r2"}"#.into() }])
+    let file = |uri: &str, text: &str| Part::Resource {
+        uri: uri.into(),
+        media_type: None,
+        contents: Contents::Text(text.into()),
+    };
+    let files = [file("file:///hunter2", "public"), file("file:///a", "hunter2")];
+    Content([vec![image, Part::Json { json: r#"{"p":"hunt\u0065r2"}"#.into() }], files.into()].concat())
 }
 
 /// Fails in some way.
@@ -106,7 +112,7 @@ async fn contents_and_failures_are_looked_at_and_causes_go_to_the_log() {
     for (name, arguments, redacted) in [
         ("shown", r#"{"in_model":true}"#, "***"),
         ("shown", r#"{"in_model":false}"#, "public"),
-        ("content", "{}", r#"{"p":"***"}"#),
+        ("content", "{}", "{\"p\":\"***\"}\npublic\n***"),
         ("fails", r#"{"how":0}"#, "no user ***"),
         (
             "fails",

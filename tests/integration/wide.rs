@@ -148,3 +148,8 @@ fn the_schema_is_that_of_a_struct() {
 fn decoder_and_schema_accept_the_same() {
     tool_tests::agreement::check(&tools(), 4000);
 }
+
+#[test]
+fn types_are_current() {
+    tool_tests::types::check("wide", &tools());
+}

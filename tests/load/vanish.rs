@@ -2,11 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{io::AsyncWriteExt, net::TcpStream};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
 use tool_server::Server;
 
 use crate::{
-    kit::{Served, alone, begin, chat, live, run, until},
+    kit::{Served, alone, begin, chat, live, run, until, whole},
     model::{World, agent},
 };
 
@@ -89,4 +92,37 @@ async fn a_run_that_is_detached_goes_on_and_then_frees_everything() {
     assert_eq!(World::count(&world.dropped), 0);
     let left = live().saturating_sub(before) / CLIENTS;
     assert!(left < 12 * LEFT, "{left} bytes are left of each");
+}
+
+#[tokio::test]
+async fn who_comes_back_reads_all_of_it() {
+    let _alone = alone().await;
+    let (world, served) = served();
+    let asked = [
+        (
+            chat("back", "work", true),
+            "tool-input-available",
+            "/api/chat/back/stream",
+            "\"type\":\"start\"",
+            "data: [DONE]",
+        ),
+        (run("forth", "work", true), "TOOL_CALL_END", "/agent/forth/stream", "RUN_STARTED", "RUN_FINISHED"),
+    ];
+    for (request, part, path, first, last) in asked {
+        let mut stream = served.connect().await;
+        begin(&mut stream, &request, part).await.unwrap();
+        drop(stream);
+        let get = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").into_bytes();
+        let mut again = served.connect().await;
+        let mut text = begin(&mut again, &get, part).await.unwrap();
+        world.go.add_permits(1);
+        again.read_to_end(&mut text).await.unwrap();
+        let text = String::from_utf8(text).unwrap();
+        for part in [first, "so ", "worked", last] {
+            assert_eq!(text.matches(part).count(), if part == "so " { 2 } else { 1 }, "{part} in {text}");
+        }
+        served.rests().await;
+        let over = whole(served.connect().await, get).await.unwrap();
+        assert!(over.starts_with("HTTP/1.1 204"), "{over}");
+    }
 }

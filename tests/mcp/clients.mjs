@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { ElicitRequestSchema, LoggingMessageNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 
 const [command, url] = process.argv.slice(2);
 
@@ -31,6 +31,18 @@ async function check(name, transport) {
   assert.match((await call("delete_record", { number: 7 })).content[0].text, /did not run: no/);
   answer = { agreed: true };
   assert.deepEqual((await call("ConfirmAction", { action: "it" })).structuredContent, { agreed: true });
+  answer = { username: "Ada", email: "ada@example.com" };
+  assert.match((await call("test_elicitation", { message: "Who?" })).content[0].text, /Ada/);
+  assert.equal((await call("test_audio_content")).content[0].mimeType, "audio/wav");
+  assert.equal((await call("test_embedded_resource")).content[0].resource.uri, "test://embedded-resource");
+  const heard = [];
+  client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => { heard.push(params.data); });
+  await client.setLoggingLevel("info");
+  await call("test_tool_with_logging");
+  assert.deepEqual(heard, ["Tool execution started", "Tool processing data", "Tool execution completed"]);
+  // It lets go of the connection: the client comes back by itself.
+  assert.match((await call("test_reconnection")).content[0].text, /completed/);
+  assert.match((await call("slow_compute", { seconds: 1 })).content[0].text, /Computed/);
   const seen = [];
   await call("test_tool_with_progress", {}, { onprogress: (progress) => seen.push(progress.progress) });
   assert.deepEqual(seen, [0, 50, 100]);

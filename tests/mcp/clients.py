@@ -40,6 +40,12 @@ async def check(name, server, mode):
         person.answer = {"agreed": True}
         asked = await session.call_tool("ConfirmAction", {"action": "it"})
         assert asked.structured_content == {"agreed": True}, asked
+        person.answer = {"username": "Ada", "email": "ada@example.com"}
+        assert "Ada" in (await session.call_tool("test_elicitation", {"message": "Who?"})).content[0].text
+        assert (await session.call_tool("test_audio_content", {})).content[0].mime_type == "audio/wav"
+        resource = (await session.call_tool("test_embedded_resource", {})).content[0].resource
+        assert str(resource.uri) == "test://embedded-resource", resource
+        assert "Computed" in (await session.call_tool("slow_compute", {"seconds": 1})).content[0].text
         await session.call_tool("test_tool_with_progress", {}, progress_callback=report)
         assert progress == [0, 50, 100], progress
     print(f"python {name} {mode}: ok")

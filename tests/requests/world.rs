@@ -155,7 +155,7 @@ impl World {
 }
 
 /// Calls both tools, and says a word when it has heard of them.
-fn play(asked: &Asked) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'static {
+fn play(asked: &Asked) -> impl Stream<Item = Result<Delta, ModelError>> + Send + use<> {
     let is_answered = matches!(asked.messages.last(), Some(Message::Tool(_)));
     let mut deltas = vec![Delta::Text("Well.".to_owned())];
     if is_answered {

@@ -77,7 +77,7 @@ fn nothing_is_lost() {
             let Declared { is_impl, args, item } = declared;
             let is_struct = item.to_string().contains("struct ");
             let can_be_read = syn::parse2::<syn::Item>(item.clone()).is_ok();
-            let out = if is_impl { entry::toolset_impl(args, item) } else { entry::tool(args, item) }.to_string();
+            let out = if is_impl { entry::toolset_impl(args, item) } else { entry::tool(&args, item) }.to_string();
             let has = |text: &str| assert!(out.contains(text), "{head}: `{text}` is not in {out}");
             if is_impl {
                 has(&format!("impl {name}"));

@@ -22,7 +22,7 @@ use show::show;
 #[proc_macro_attribute]
 pub fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
     let item = item.into();
-    show("#[tool]", show::name(&item), entry::tool(args.into(), item)).into()
+    show("#[tool]", show::name(&item), entry::tool(&args.into(), item)).into()
 }
 
 #[doc = include_str!("docs/tools.md")]

@@ -3,6 +3,7 @@
 use std::{
     io::Write as _,
     process::{Command, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use proc_macro2::{TokenStream, TokenTree};
@@ -14,11 +15,16 @@ const VARIABLE: &str = "TOOL_EXPAND";
 /// What `macro_name` made of `item`: printed if it is asked for, and handed on.
 pub(crate) fn show(macro_name: &str, item: Option<String>, expansion: TokenStream) -> TokenStream {
     let (Ok(wanted), Some(item)) = (std::env::var(VARIABLE), item) else { return expansion };
-    if wanted.split(',').map(str::trim).any(|name| name == "*" || name == item) {
+    if is_named(&item, &wanted) {
         // One write, so that what other compilers say at the same time is not in the middle of it.
         eprint!("// {macro_name} on {item}\n\n{}\n", pretty(&expansion));
     }
     expansion
+}
+
+/// Whether `wanted` names `item`.
+fn is_named(item: &str, wanted: &str) -> bool {
+    wanted.split(',').map(str::trim).any(|name| name == "*" || name == item)
 }
 
 /// The name of an item: the word after `fn`, `struct`, `enum` or `impl`.
@@ -31,9 +37,12 @@ pub(crate) fn name(item: &TokenStream) -> Option<String> {
     words.next()
 }
 
-/// Lets cargo build again when the variable changes: it learns of variables that the compiler has looked at.
-pub(crate) fn watched() -> TokenStream {
-    quote!(_ = ::core::option_env!(#VARIABLE);)
+/// Lets Cargo build again when the variable changes: it learns of variables that the compiler has looked at. In the first tool of a
+/// crate only, since looking costs a quarter of a million instructions.
+pub(crate) fn watched() -> Option<TokenStream> {
+    static IS_WATCHED: AtomicBool = AtomicBool::new(false);
+    let is_first = proc_macro::is_available() && !IS_WATCHED.swap(true, Ordering::Relaxed);
+    is_first.then(|| quote!(_ = ::core::option_env!(#VARIABLE);))
 }
 
 /// The code as rustfmt writes it, in the style of the directory that the compiler runs in; as it is, where there is no rustfmt.
@@ -66,4 +75,47 @@ fn formatted(code: &str) -> Option<String> {
     child.stdin.take()?.write_all(code.as_bytes()).ok()?;
     let output = child.wait_with_output().ok()?;
     (output.status.success() && !output.stdout.is_empty()).then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_named, name, pretty, quote};
+
+    #[test]
+    fn items_are_found_by_name() {
+        assert_eq!(
+            name(&quote!(
+                #[doc = "struct Other"]
+                pub(crate) async fn look(id: u32) {}
+            ))
+            .as_deref(),
+            Some("look")
+        );
+        assert_eq!(name(&quote!(impl Shop { fn count(&self) {} })).as_deref(), Some("Shop"));
+        assert_eq!(
+            name(&quote!(
+                pub enum Lookup {
+                    Last,
+                }
+            ))
+            .as_deref(),
+            Some("Lookup")
+        );
+        assert_eq!(
+            name(&quote!(
+                trait Tool {}
+            )),
+            None
+        );
+        assert!(is_named("look", "count, look") && is_named("look", "*"));
+        assert!(!is_named("look", "") && !is_named("look", "looks"));
+    }
+
+    #[test]
+    fn docs_are_comments_and_items_have_room() {
+        let code = quote! { #[doc = " One."] struct One {} #[doc = " a \"b\""] struct Two {} };
+        assert_eq!(pretty(&code), "/// One.\nstruct One {}\n#[doc = \" a \\\"b\\\"\"]\nstruct Two {}\n");
+        let code = quote! { fn one() { two(); } fn two() {} };
+        assert_eq!(pretty(&code), "fn one() {\n    two();\n}\n\nfn two() {}\n");
+    }
 }

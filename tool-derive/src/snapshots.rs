@@ -25,7 +25,7 @@ fn expanded(mut item: Item) -> TokenStream {
     };
     if let Some(at) = place(attrs, "tool") {
         let args = args(attrs.remove(at));
-        return entry::tool(args, item.into_token_stream());
+        return entry::tool(&args, item.into_token_stream());
     }
     if let Some(at) = place(attrs, "tools") {
         let args = args(attrs.remove(at));

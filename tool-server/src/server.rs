@@ -189,7 +189,8 @@ impl Server {
         .await
     }
 
-    /// The routes, to be nested in an application's.
+    /// The routes, to be nested in an application's. [`serve`] serves them; who serves them otherwise sets `TCP_NODELAY`
+    /// (`axum::serve(listener.tap_io(|stream| _ = stream.set_nodelay(true)), router)`), which axum does not.
     pub fn router(self) -> Router {
         let agent = match (&self.seals, self.agent.stored_in()) {
             (Some(_), _) => self.agent.without_store(),

@@ -2,7 +2,7 @@
 import type { HttpAgent, Message as Said } from '@ag-ui/client';
 import type { Arguments, Decision, Message, ToolPart } from './conversation';
 
-/** What is known of calls beside the messages, by their ids. */
+/** What is known of calls beside the messages, by their ids: `isWhole` is false while arguments arrive. */
 export type Notes = Map<string, { input?: Arguments; isWhole?: boolean; decision?: Decision }>;
 
 type Call = NonNullable<Extract<Said, { role: 'assistant' }>['toolCalls']>[number];
@@ -49,7 +49,7 @@ export function messagesOf(agent: HttpAgent, notes: Notes, titles: Record<string
 /** The part that stands for a call. That its values are those of its tool is the server's promise. */
 function part({ id, function: { name, arguments: json } }: Call, notes: Notes, outcomes: Outcomes): ToolPart {
   const note = notes.get(id);
-  const isWhole = note?.isWhole ?? true;
+  const isWhole = note?.isWhole !== false;
   const input = note?.input ?? object(json) ?? {};
   const decision = note?.decision;
   const question = outcomes.questions.get(id);
@@ -79,7 +79,8 @@ function text(content: string | ReadonlyArray<{ type: string; text?: string }>):
   return typeof content === 'string' ? content : content.map(part => part.text ?? '').join('');
 }
 
-function object(json: string): Arguments | undefined {
+/** The object or list that a text is, if it is one. */
+export function object(json: string): Arguments | undefined {
   try {
     const value: unknown = JSON.parse(json);
     return value !== null && typeof value === 'object' ? (value as Arguments) : undefined;

@@ -2,7 +2,7 @@
 import { type AgentSubscriber, HttpAgent } from '@ag-ui/client';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { type Message, readable } from './conversation';
-import { messagesOf, type Notes } from './ag-ui-messages';
+import { messagesOf, type Notes, object } from './ag-ui-messages';
 import { Thread } from './thread';
 
 type Resume = NonNullable<Parameters<HttpAgent['runAgent']>[0]>['resume'];
@@ -11,10 +11,12 @@ export default function AgUiThread({ token }: { token: string }) {
   const headers = useMemo(() => ({ authorization: `Bearer ${token}` }), [token]);
   const agent = useMemo(() => new HttpAgent({ url: '/agent', headers }), [headers]);
   const notes = useRef<Notes>(new Map());
+  const isStopped = useRef(false);
   const [messages, setMessages] = useState<Message[]>([]);
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<string>();
 
+  useEffect(() => () => agent.abortRun(), [agent]);
   // The protocol has only names for tools.
   const titles = useRef<Record<string, string>>({});
   useEffect(() => {
@@ -31,8 +33,11 @@ export default function AgUiThread({ token }: { token: string }) {
   const note = (call: string, change: object) => notes.current.set(call, { ...notes.current.get(call), ...change });
   const subscriber: AgentSubscriber = {
     onMessagesChanged: show,
+    onToolCallStartEvent: ({ event }) => void note(event.toolCallId, { isWhole: false }),
     onToolCallArgsEvent: ({ event, partialToolCallArgs }) => {
-      note(event.toolCallId, { input: partialToolCallArgs });
+      // The client mends the text so far, and forgets to read it.
+      const input: unknown = partialToolCallArgs;
+      note(event.toolCallId, { input: typeof input === 'string' ? object(input) : input });
       show();
     },
     onToolCallEndEvent: ({ event, toolCallArgs }) => {
@@ -42,6 +47,7 @@ export default function AgUiThread({ token }: { token: string }) {
     onRunErrorEvent: ({ event }) => setError(event.message),
   };
   const run = async (resume?: Resume) => {
+    isStopped.current = false;
     setBusy(true);
     setError(undefined);
     try {
@@ -49,6 +55,8 @@ export default function AgUiThread({ token }: { token: string }) {
     } catch (failure) {
       setError(readable(failure as Error));
     }
+    // To be stopped is no failure.
+    if (isStopped.current) setError(undefined);
     setBusy(false);
     show();
   };
@@ -63,7 +71,10 @@ export default function AgUiThread({ token }: { token: string }) {
         show();
         void run();
       }}
-      stop={() => agent.abortRun()}
+      stop={() => {
+        isStopped.current = true;
+        agent.abortRun();
+      }}
       decide={(part, decision) => {
         note(part.toolCallId, { decision });
         show();

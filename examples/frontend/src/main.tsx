@@ -1,3 +1,4 @@
+import './no-eval';
 import { type FormEvent, lazy, Suspense, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { AiSdkThread } from './ai-sdk';
@@ -77,7 +78,9 @@ function signedIn(): string | null {
   return sessionStorage.getItem('token');
 }
 
+/** A new chat in place of the one that was kept. */
 function fresh(): string {
+  localStorage.removeItem(`chat ${localStorage.getItem('chat')}`);
   const chat = crypto.randomUUID();
   localStorage.setItem('chat', chat);
   return chat;

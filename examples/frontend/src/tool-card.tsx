@@ -11,43 +11,55 @@ interface Props {
 }
 
 export function ToolCard({ part, isOpen, conversation }: Props) {
+  // Here, so that a draft that the server does not take is still there.
+  const [draft, setDraft] = useState<Arguments>();
   const name = part.type.slice('tool-'.length);
   const title = part.title ?? name.replaceAll('_', ' ');
-  const state = stateOf(part);
+  const [tone, state] = look(part, conversation.isBusy);
   return (
-    <article className="card" data-tool={name} data-state={part.state} data-asks={feedbackOf(part) !== undefined} aria-label={`${title}: ${state}`}>
+    <article className={`card ${tone}`} data-tool={name} data-state={part.state} aria-label={`${title}: ${state}`}>
       <header>
         <span className="dot" aria-hidden="true" />
-        <h3>{title}</h3>
+        <h2>{title}</h2>
         <span className="state" role="status">
           {state}
         </span>
       </header>
-      <div className="body">{body(part, title, isOpen, conversation)}</div>
+      <div className="body">
+        {part.state === 'approval-requested' ? (
+          <Approval part={part} title={title} draft={draft} setDraft={setDraft} decide={conversation.decide} />
+        ) : (
+          body(part, isOpen, conversation)
+        )}
+      </div>
     </article>
   );
 }
 
-function stateOf(part: ToolPart): string {
+type Tone = 'going' | 'asks' | 'good' | 'bad' | 'still';
+
+/** What a call looks like, and what it is at. One that goes on while nobody answers was stopped. */
+function look(part: ToolPart, isBusy: boolean): [Tone, string] {
+  const going = (state: string): [Tone, string] => (isBusy ? ['going', state] : ['still', 'Stopped']);
   switch (part.state) {
     case 'input-streaming':
-      return 'Writing…';
+      return going('Writing…');
     case 'input-available':
-      return part.type === 'tool-pick_colour' ? 'Your turn' : 'Running…';
+      return part.type === 'tool-pick_colour' ? ['asks', 'Your turn'] : going('Running…');
     case 'approval-requested':
-      return 'Needs your approval';
+      return ['asks', 'Needs your approval'];
     case 'approval-responded':
-      return part.approval.approved ? 'Approved' : 'Denied';
+      return ['going', part.approval.approved ? 'Approved' : 'Denied'];
     case 'output-available':
-      return part.preliminary ? 'Working…' : 'Done';
+      return part.preliminary ? going('Working…') : ['good', 'Done'];
     case 'output-error':
-      return feedbackOf(part) ? 'Needs more' : 'Failed';
+      return feedbackOf(part) ? ['asks', 'Needs more'] : ['bad', 'Failed'];
     case 'output-denied':
-      return 'Denied';
+      return ['bad', 'Denied'];
   }
 }
 
-function body(part: ToolPart, title: string, isOpen: boolean, conversation: Conversation): ReactNode {
+function body(part: Exclude<ToolPart, { state: 'approval-requested' }>, isOpen: boolean, conversation: Conversation): ReactNode {
   switch (part.state) {
     case 'input-streaming':
       return <Values of={part.input} isArriving />;
@@ -57,8 +69,6 @@ function body(part: ToolPart, title: string, isOpen: boolean, conversation: Conv
       ) : (
         <Values of={part.input} />
       );
-    case 'approval-requested':
-      return <Approval key={part.approval.id} part={part} title={title} conversation={conversation} />;
     case 'approval-responded':
       return <Values of={part.input} />;
     case 'output-available':
@@ -124,16 +134,18 @@ function Output({ part }: { part: ToolPart & { state: 'output-available' } }) {
 interface ApprovalProps {
   part: ToolPart & { state: 'approval-requested' };
   title: string;
-  conversation: Conversation;
+  /** The arguments as the person has changed them so far. */
+  draft: Arguments | undefined;
+  setDraft(draft: Arguments | undefined): void;
+  decide: Conversation['decide'];
 }
 
 /** The question whether a call may run, with these arguments or others. */
-function Approval({ part, title, conversation }: ApprovalProps) {
-  const [draft, setDraft] = useState<Arguments>();
+function Approval({ part, title, draft, setDraft, decide }: ApprovalProps) {
   const [reason, setReason] = useState('');
   const approve = (event: FormEvent) => {
     event.preventDefault();
-    conversation.decide(part, draft ? { approved: true, edited: draft } : { approved: true });
+    decide(part, draft ? { approved: true, edited: draft } : { approved: true });
   };
   return (
     <form className="approval" onSubmit={approve} aria-label={`Approval of ${title}`}>
@@ -167,7 +179,7 @@ function Approval({ part, title, conversation }: ApprovalProps) {
         <button
           type="button"
           className="danger"
-          onClick={() => conversation.decide(part, reason ? { approved: false, reason } : { approved: false })}
+          onClick={() => decide(part, reason ? { approved: false, reason } : { approved: false })}
         >
           Deny
         </button>

@@ -57,4 +57,9 @@ mod tests {
     fn decoder_and_schema_accept_the_same() {
         tool_tests::agreement::check(&toolset!(Library::default(); search), 2000);
     }
+
+    #[test]
+    fn types_are_current() {
+        tool_tests::types::check("censorship", &toolset!(Library::default(); search));
+    }
 }

@@ -47,9 +47,17 @@ mod tests {
 
     use super::*;
 
+    fn seat() -> Arc<Seat> {
+        Arc::new(Seat::new(Person::Bob, Knowledge::default(), Arc::new(Meeting::default()), Duration::ZERO))
+    }
+
     #[test]
     fn decoder_and_schema_accept_the_same() {
-        let seat = Seat::new(Person::Bob, Knowledge::default(), Arc::new(Meeting::default()), Duration::ZERO);
-        tool_tests::agreement::check(&tools(Arc::new(seat)), 2000);
+        tool_tests::agreement::check(&tools(seat()), 2000);
+    }
+
+    #[test]
+    fn types_are_current() {
+        tool_tests::types::check("consensus", &tools(seat()));
     }
 }

@@ -103,4 +103,9 @@ mod tests {
     fn decoder_and_schema_accept_the_same() {
         tool_tests::agreement::check(&toolset!(get_climate), 2000);
     }
+
+    #[test]
+    fn types_are_current() {
+        tool_tests::types::check("weather", &toolset!(get_climate));
+    }
 }

@@ -6,41 +6,58 @@ import { after } from 'node:test';
 import { chromium } from 'playwright-core';
 
 const token = 'browser-test-token';
-const server = spawn(process.env.CHAT_SERVER, ['--port', '0', '--user', `anna=${token}`], {
-  stdio: ['ignore', 'pipe', 'inherit'],
-  // The model that needs no key.
-  env: { PATH: process.env.PATH },
-});
-const base = await new Promise((resolve, reject) => {
-  let text = '';
-  server.stdout.on('data', data => {
-    const found = (text += data).match(/anna: (\S+)\/#token=/);
-    if (found) resolve(found[1]);
-  });
-  server.on('exit', code => reject(new Error(`the server ended with ${code}`)));
-});
+
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM,
   // Pages of this test alone; containers have no user to be.
   args: ['--no-sandbox'],
 });
+const servers = [];
 after(async () => {
   await browser.close();
-  server.kill();
+  servers.forEach(server => server.kill());
 });
+
+/** A server with a folder and trains of its own; its address. */
+export async function served() {
+  const server = spawn(process.env.CHAT_SERVER, ['--port', '0', '--user', `anna=${token}`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    // The model that needs no key.
+    env: { PATH: process.env.PATH },
+  });
+  servers.push(server);
+  return new Promise((resolve, reject) => {
+    let text = '';
+    server.stdout.on('data', data => {
+      const found = (text += data).match(/anna: (\S+)\/#token=/);
+      if (found) resolve(found[1]);
+    });
+    server.on('exit', code => reject(new Error(`the server ended with ${code}`)));
+  });
+}
 
 /** Which states of calls were seen by any page, as `tool state`. */
 export const seen = new Set();
 
 /** A page of its own, with nothing remembered, that has signed in. */
-export async function opened({ mode = 'ai-sdk', signIn = true, colorScheme = 'light' } = {}) {
+export async function opened(base, { mode = 'ai-sdk', signIn = true, colorScheme = 'light' } = {}) {
   const context = await browser.newContext({ viewport: { width: 900, height: 900 }, colorScheme });
-  after(() => context.close());
-  await context.exposeFunction('sawState', state => void seen.add(state));
+  const states = [];
+  await context.exposeFunction('sawState', (tool, state, text) => {
+    seen.add(`${tool} ${state}`);
+    states.push({ tool, state, text });
+  });
   await context.addInitScript(mode => {
     localStorage.getItem('mode') ?? localStorage.setItem('mode', mode);
-    const look = () =>
-      document.querySelectorAll('[data-tool]').forEach(({ dataset }) => window.sawState(`${dataset.tool} ${dataset.state}`));
+    const last = new WeakMap();
+    const look = () => {
+      for (const card of document.querySelectorAll('[data-tool]')) {
+        const now = [card.dataset.tool, card.dataset.state, card.textContent];
+        if (last.get(card) === String(now)) continue;
+        last.set(card, String(now));
+        window.sawState(...now);
+      }
+    };
     new MutationObserver(look).observe(document, { subtree: true, childList: true, attributes: true });
   }, mode);
   const page = await context.newPage();
@@ -50,6 +67,8 @@ export async function opened({ mode = 'ai-sdk', signIn = true, colorScheme = 'li
   await page.goto(signIn ? `${base}/#token=${token}` : base);
   return Object.assign(page, {
     complaints,
+    /** What its cards looked like, one after the other: `tool`, `state` and `text`. */
+    states,
     /** Says something, and waits for what comes of it. */
     say: async text => {
       await page.getByLabel('Message').fill(text);

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// `#[tool(args)] item`.
-pub(crate) fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn tool(args: &TokenStream, item: TokenStream) -> TokenStream {
     if let Ok(function) = syn::parse2::<ToolFn>(item.clone()) {
         return by_case(args, function, |args, function| self::function(args, &item, function));
     }

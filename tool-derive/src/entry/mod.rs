@@ -118,7 +118,7 @@ mod tests {
             /// Looks.
             fn look(#[state] store: &mut Store, #[context] cx: &mut Context) {}
         };
-        let out = super::tool(TokenStream::new(), function).to_string();
+        let out = super::tool(&TokenStream::new(), function).to_string();
         assert_eq!(out.matches(text::MUT_STATE).count(), 2, "{out}");
     }
 }

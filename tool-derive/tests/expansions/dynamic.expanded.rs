@@ -47,7 +47,6 @@ struct BookTableSeats<'a> {
 #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
 const _: () = {
     use ::tool_runtime::__private as __rt;
-    _ = ::core::option_env!("TOOL_EXPAND");
     static __DEF: __rt::Def = __rt::Def::new(
         "book_table",
         "Book a table.",

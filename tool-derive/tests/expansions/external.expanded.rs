@@ -8,7 +8,6 @@ struct Choose {
 #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
 const _: () = {
     use ::tool_runtime::__private as __rt;
-    _ = ::core::option_env!("TOOL_EXPAND");
     static __F0: __rt::Field = __rt::Typed::<Vec<String>>::new("options", "What there is to choose from.")
         .limits(&[__rt::Check::<Vec<String>>::length(2usize, ::core::option::Option::Some(9usize))]);
     static __FIELDS: [__rt::Field; 1usize] = [__F0];

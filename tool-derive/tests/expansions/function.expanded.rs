@@ -31,7 +31,6 @@ struct find_orders {
 #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
 const _: () = {
     use ::tool_runtime::__private as __rt;
-    _ = ::core::option_env!("TOOL_EXPAND");
     static __F0: __rt::Field =
         __rt::Typed::<u32>::new("customer", "The customer's number.").limits(&[__rt::Check::<u32>::range(
             ::core::option::Option::Some(__rt::Number::Int(1i128)),

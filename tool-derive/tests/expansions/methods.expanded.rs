@@ -32,7 +32,6 @@ struct CounterNext {
 #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
 const _: () = {
     use ::tool_runtime::__private as __rt;
-    _ = ::core::option_env!("TOOL_EXPAND");
     static __DEF: __rt::Def = __rt::Def::new("next", "The next number.", &[__rt::Typed::<u64>::new("number", "")], {
         #[allow(unused_imports)]
         use __rt::AnyKind as _;

@@ -1,5 +1,7 @@
 //! Calls that somebody outside makes: the client of a protocol, a person, a test. They go the way of a model's calls.
 
+use std::sync::Arc;
+
 use futures_util::{
     future::ready,
     stream::{self, BoxStream, StreamExt},
@@ -51,6 +53,12 @@ impl Agent {
     /// ```
     pub fn without_model(tools: Toolset) -> Self {
         Self::new(Silent).tools(tools)
+    }
+
+    /// The same agent, whose model is not asked: a call from outside that fails ends its run, too. Everything else is as it was.
+    pub fn silenced(mut self) -> Self {
+        self.model = Arc::new(Silent);
+        self
     }
 }
 

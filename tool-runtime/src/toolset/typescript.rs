@@ -57,7 +57,7 @@ impl Toolset {
                 None => "unknown".to_owned(),
             };
             all.push_str(&comment(&spec.description, "  "));
-            all.push_str(&format!("  {}: {{ input: {input}; output: {output} }};\n", key(&spec.name)));
+            all.extend(["  ", &*key(&spec.name), ": { input: ", &input, "; output: ", &output, " };\n"]);
         }
         let all = if all.is_empty() { "{ [key: string]: never }".to_owned() } else { format!("{{\n{all}}}") };
         let types = module.finish();

@@ -1,6 +1,8 @@
 //! MCP, both ways, in one process.
 
 mod beside;
+#[path = "../../../tests/src/bin/mcp-conformance/declared.rs"]
+mod declared;
 mod hostile;
 mod http;
 mod kit;

@@ -37,6 +37,41 @@ async fn a_real_definition_becomes_a_tool() {
     assert!(tools.call("far_read_text_file", r#"{"path":1}"#, &cx).await.is_err());
 }
 
+/// Schemas as people write them for tools, each with arguments that fit and arguments that do not.
+const OWN: &str = r##"
+{"id":"union","schema":{"type":"object","properties":{"to":{"anyOf":[{"type":"string","format":"email"},{"type":"integer","minimum":1}]}},"required":["to"]},"tests":[{"valid":true,"data":{"to":7}},{"valid":false,"data":{"to":0}},{"valid":false,"data":{}}]}
+{"id":"tagged","schema":{"type":"object","properties":{"shape":{"oneOf":[{"type":"object","properties":{"kind":{"const":"circle"},"r":{"type":"number"}},"required":["kind","r"]},{"type":"object","properties":{"kind":{"const":"box"},"w":{"type":"number"}},"required":["kind","w"]}]}}},"tests":[{"valid":true,"data":{"shape":{"kind":"box","w":1}}},{"valid":false,"data":{"shape":{"kind":"box","r":1}}}]}
+{"id":"recursive","schema":{"$ref":"#/$defs/node","$defs":{"node":{"type":"object","properties":{"next":{"$ref":"#/$defs/node"},"n":{"type":"integer"}},"required":["n"]}}},"tests":[{"valid":true,"data":{"n":1,"next":{"n":2}}},{"valid":false,"data":{"n":1,"next":{"n":"2"}}}]}
+{"id":"draft7","schema":{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","definitions":{"id":{"type":"string","pattern":"^[a-z]+-[0-9]+$"}},"properties":{"ids":{"type":"array","items":{"$ref":"#/definitions/id"},"minItems":1,"uniqueItems":true}}},"tests":[{"valid":true,"data":{"ids":["a-1","b-2"]}},{"valid":false,"data":{"ids":["a-1","a-1"]}},{"valid":false,"data":{"ids":["A1"]}}]}
+{"id":"closed","schema":{"type":"object","properties":{"a":{"type":["string","null"],"maxLength":2}},"additionalProperties":false},"tests":[{"valid":true,"data":{"a":null}},{"valid":true,"data":{}},{"valid":false,"data":{"a":"abc"}},{"valid":false,"data":{"b":1}}]}
+{"id":"conditional","schema":{"type":"object","properties":{"mode":{"enum":["fast","exact"]},"digits":{"type":"integer"}},"if":{"properties":{"mode":{"const":"exact"}},"required":["mode"]},"then":{"required":["digits"]}},"tests":[{"valid":true,"data":{"mode":"fast"}},{"valid":true,"data":{"mode":"exact","digits":3}},{"valid":false,"data":{"mode":"exact"}}]}
+{"id":"map","schema":{"type":"object","patternProperties":{"^x_":{"type":"integer","multipleOf":5}},"propertyNames":{"maxLength":4},"minProperties":1},"tests":[{"valid":true,"data":{"x_a":10}},{"valid":false,"data":{"x_a":11}},{"valid":false,"data":{"too_long":1}},{"valid":false,"data":{}}]}
+"##;
+
+#[tokio::test]
+async fn schemas_as_people_write_them_accept_and_refuse() {
+    let (cases, otherwise) = judged(OWN).await;
+    assert_eq!((cases, otherwise), (21, 0));
+}
+
+/// How many instances the lines of a collection have, and how many are judged otherwise than it says.
+async fn judged(text: &str) -> (usize, usize) {
+    let (mut cases, mut otherwise) = (0, 0);
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let began = Instant::now();
+        let tool = RuntimeTool::new("t", "").input(case["schema"].clone()).handler(|value, _| async { Ok(value) });
+        let tools = tool_runtime::Toolset::new().with(tool.unwrap()).unwrap();
+        for test in case["tests"].as_array().unwrap().iter().filter(|test| test["data"].is_object()) {
+            let called = tools.call("t", &test["data"].to_string(), &Context::new("1")).await;
+            cases += 1;
+            otherwise += usize::from(called.is_ok() != (test["valid"] == json!(true)));
+        }
+        assert!(began.elapsed() < Duration::from_secs(5), "{} took {:?}", case["id"], began.elapsed());
+    }
+    (cases, otherwise)
+}
+
 #[tokio::test]
 async fn live_lists_of_servers_are_taken() {
     let Some(folder) = shared("mcp-tools") else { return };
@@ -63,18 +98,8 @@ async fn schemas_of_the_real_world_accept_and_refuse_as_their_data_says() {
         }
         let mut text = String::new();
         flate2::read::GzDecoder::new(std::fs::File::open(&path).unwrap()).read_to_string(&mut text).unwrap();
-        for line in text.lines() {
-            let case: Value = serde_json::from_str(line).unwrap();
-            let began = Instant::now();
-            let tool = RuntimeTool::new("t", "").input(case["schema"].clone()).handler(|value, _| async { Ok(value) });
-            let tools = tool_runtime::Toolset::new().with(tool.unwrap()).unwrap();
-            for test in case["tests"].as_array().unwrap().iter().filter(|test| test["data"].is_object()) {
-                let called = tools.call("t", &test["data"].to_string(), &Context::new("1")).await;
-                cases += 1;
-                otherwise += usize::from(called.is_ok() != (test["valid"] == json!(true)));
-            }
-            assert!(began.elapsed() < Duration::from_secs(5), "{} took {:?}", case["id"], began.elapsed());
-        }
+        let (some, wrong) = judged(&text).await;
+        (cases, otherwise) = (cases + some, otherwise + wrong);
     }
     eprintln!("{cases} instances, {otherwise} judged otherwise than their data says");
     assert!(cases > 2000 && otherwise * 200 < cases, "{otherwise} of {cases}");

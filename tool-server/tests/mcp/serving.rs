@@ -10,37 +10,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tool_runtime::{
-    Agent, Context, Failure, Image, Text, Toolset, Verdict, tool, toolset,
+    Agent, Context, Failure, Image, Text, Toolset,
+    model::{FunctionModel, Turn},
+    tool, toolset,
     toolset::{Proposal, Verdict as Judged},
 };
 use tool_server::mcp::McpServer;
 
-use crate::kit::{Person, client, params, text, until};
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Sum {
-    sum: i64,
-}
-
-/// Adds two numbers.
-#[tool(effect = read_only, title = "Add")]
-fn add(
-    /** The first. */
-    a: i64,
-    /** The second. */
-    b: i64,
-) -> Sum {
-    Sum { sum: a + b }
-}
-
-/// Counts letters.
-#[tool(effect = read_only, idempotent)]
-fn count(
-    /** The text. */
-    text: String,
-) -> usize {
-    text.len()
-}
+use crate::{
+    declared,
+    kit::{Person, client, params, text, until},
+};
 
 /// Draws.
 #[tool(effect = read_only)]
@@ -105,32 +85,9 @@ async fn ask(#[context] cx: &Context) -> Result<String, Failure> {
     Ok(format!("size {size}"))
 }
 
-/// Asks the user.
-#[tool(external, output = Size)]
-struct Measure {
-    /// What.
-    what: String,
-}
-
-/// Books seats.
-#[tool]
-fn book(
-    /// How many.
-    #[dynamic(validate = seats)]
-    seats: u8,
-) -> String {
-    format!("{seats} booked")
-}
-
-fn seats(value: Option<u8>, _: BookSeats<'_>) -> Verdict<u8> {
-    match value {
-        Some(seats) if seats < 3 => Verdict::accept(seats),
-        _ => Verdict::reject("2 are left").allowed([1, 2]),
-    }
-}
-
+/// With those that the conformance suite is served.
 fn tools() -> Toolset {
-    toolset!(add, count, draw, break_down, delete, report, wait, ask, Measure, book)
+    declared::tools().merge(toolset!(draw, break_down, delete, report, wait, ask)).expect("each name once")
 }
 
 fn accept(content: serde_json::Value) -> ElicitResult {
@@ -144,14 +101,15 @@ async fn tools_are_listed_page_by_page_with_what_they_are() {
     let all = client.list_all_tools().await.unwrap();
     let names: Vec<&str> = all.iter().map(|tool| &*tool.name).collect();
     assert_eq!(names, tools().names().collect::<Vec<_>>());
-    let add = &all[0];
+    let named = |name: &str| all.iter().find(|tool| tool.name == name).unwrap();
+    let add = named("add");
     assert_eq!(add.title.as_deref(), Some("Add"));
     let hints = add.annotations.as_ref().unwrap();
     assert_eq!((hints.read_only_hint, hints.destructive_hint), (Some(true), Some(false)));
     let output = serde_json::to_string(add.output_schema.as_ref().unwrap()).unwrap();
     assert!(output.contains(r#""sum":{"type":"integer""#) && output.contains(r#""type":"object""#), "{output}");
-    assert!(all[1].output_schema.is_none(), "before 2026-07-28 an output is an object");
-    assert_eq!(all[4].annotations.as_ref().unwrap().destructive_hint, Some(true));
+    assert!(named("add_up").output_schema.is_none(), "before 2026-07-28 an output is an object");
+    assert_eq!(named("delete").annotations.as_ref().unwrap().destructive_hint, Some(true));
     let mut wrong = PaginatedRequestParams::default();
     wrong.cursor = Some("nowhere".to_owned());
     assert!(client.list_tools(Some(wrong)).await.is_err());
@@ -162,8 +120,8 @@ async fn a_call_gives_what_a_model_would_read() {
     let client = client(&McpServer::new(tools()), Person::new(None), false).await;
     let sum = client.call_tool(params("add", json!({ "a": 2, "b": 3 }))).await.unwrap();
     assert_eq!((text(&sum).as_str(), sum.structured_content), (r#"{"sum":5}"#, Some(json!({ "sum": 5 }))));
-    let count = client.call_tool(params("count", json!({ "text": "four" }))).await.unwrap();
-    assert_eq!((text(&count).as_str(), count.structured_content), ("4", None));
+    let sum = client.call_tool(params("add_up", json!({ "numbers": [1, 3] }))).await.unwrap();
+    assert_eq!((text(&sum).as_str(), sum.structured_content), ("4", None));
     let image = client.call_tool(params("draw", json!({}))).await.unwrap();
     assert!(image.content[0].as_image().is_some_and(|image| image.mime_type == "image/png"));
     let broken = client.call_tool(params("break_down", json!({}))).await.unwrap();
@@ -177,9 +135,9 @@ async fn what_is_wrong_with_arguments_is_structured() {
     let client = client(&McpServer::new(tools()), Person::new(None), false).await;
     let refused = client.call_tool(params("draw", json!({ "x": 1 }))).await.unwrap();
     assert_eq!(refused.is_error, Some(true));
-    let refused = client.call_tool(params("book", json!({ "seats": 9 }))).await.unwrap();
+    let refused = client.call_tool(params("book_seats", json!({ "row": 1, "seats": 9 }))).await.unwrap();
     let feedback = refused.structured_content.unwrap();
-    assert_eq!(feedback["validationResults"]["seats"]["allowedValues"], json!([1, 2]), "{feedback}");
+    assert_eq!(feedback["validationResults"]["seats"]["allowedValues"], json!([2]), "{feedback}");
     // Where an output schema was told, structured content has to fit it; then the text has the feedback.
     let refused = client.call_tool(params("add", json!({ "a": "x" }))).await.unwrap();
     assert!(refused.structured_content.is_none() && text(&refused).contains("validationResults"));
@@ -214,15 +172,13 @@ async fn an_approval_is_asked_for_and_nothing_else_will_do() {
 
 #[tokio::test]
 async fn questions_and_external_calls_are_forms() {
-    let person = Person::new(Some(|_| accept(json!({ "size": 7 }))));
-    let client = client(&McpServer::new(tools()), person, false).await;
-    assert_eq!(text(&client.call_tool(params("ask", json!({}))).await.unwrap()), "size 7");
-    let measured = client.call_tool(params("Measure", json!({ "what": "it" }))).await;
-    let measured = match measured {
-        Ok(measured) => measured,
-        Err(_) => client.call_tool(params("measure", json!({ "what": "it" }))).await.unwrap(),
-    };
-    assert_eq!(measured.structured_content, Some(json!({ "size": 7 })));
+    let answering = |answer: fn(&str) -> ElicitResult| Person::new(Some(answer));
+    let server = McpServer::new(tools());
+    let asked = client(&server, answering(|_| accept(json!({ "size": 7 }))), false).await;
+    assert_eq!(text(&asked.call_tool(params("ask", json!({}))).await.unwrap()), "size 7");
+    let agreed = client(&server, answering(|_| accept(json!({ "agreed": true }))), false).await;
+    let agreed = agreed.call_tool(params("ConfirmAction", json!({ "action": "it" }))).await.unwrap();
+    assert_eq!(agreed.structured_content, Some(json!({ "agreed": true })));
 }
 
 #[tokio::test]
@@ -252,12 +208,12 @@ async fn other_tools_are_told_of() {
     let client = client(&server, person.clone(), false).await;
     client.list_all_tools().await.unwrap();
     until("the client is known", || {
-        server.replace(toolset!(add));
+        server.replace(toolset!(draw));
         person.heard().contains(&"list changed".to_owned())
     })
     .await;
     assert_eq!(client.list_all_tools().await.unwrap().len(), 1);
-    assert!(client.call_tool(params("count", json!({ "text": "x" }))).await.is_err());
+    assert!(client.call_tool(params("add_up", json!({ "numbers": [] }))).await.is_err());
 }
 
 #[tokio::test]
@@ -270,4 +226,16 @@ async fn policies_of_the_agent_hold() {
     assert!(client.call_tool(params("add", json!({ "a": 1, "b": 1 }))).await.unwrap().is_error == Some(false));
     let denied = client.call_tool(params("add", json!({ "a": 13, "b": 1 }))).await.unwrap();
     assert_eq!((denied.is_error, text(&denied).contains("not that")), (Some(true), true));
+}
+
+#[tokio::test]
+async fn the_model_of_the_agent_is_not_asked() {
+    let model = FunctionModel::new(|_| -> Turn { panic!("nobody asked it") });
+    let server = McpServer::of(Agent::new(model).tools(tools()));
+    let client = client(&server, Person::new(None), false).await;
+    for (name, arguments) in
+        [("add", json!({ "a": "x" })), ("break_down", json!({})), ("delete", json!({ "name": "x" }))]
+    {
+        assert_eq!(client.call_tool(params(name, arguments)).await.unwrap().is_error, Some(true), "{name}");
+    }
 }

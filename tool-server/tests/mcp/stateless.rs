@@ -141,6 +141,19 @@ async fn who_denies_or_says_nothing_clear_is_understood() {
 }
 
 #[tokio::test]
+async fn who_can_ask_nobody_is_told_what_is_missing() {
+    let client = client(&McpServer::new(tools()), Person::new(None), true).await;
+    // Before a call runs, and in the middle of one.
+    for (name, arguments, said) in
+        [("send_money", json!({ "amount": 11 }), "did not run"), ("greet", json!({}), "supports no elicitation")]
+    {
+        let error = client.call_tool_once(params(name, arguments)).await.unwrap_err().to_string();
+        assert!(error.contains("-32021") && error.contains(said), "{error}");
+    }
+    assert!(client.call_tool_once(params("add_up", json!({ "numbers": [1] }))).await.is_ok());
+}
+
+#[tokio::test]
 async fn a_call_goes_on_where_it_asked() {
     let client = modern(&McpServer::new(tools())).await;
     let call = || params("greet", json!({}));

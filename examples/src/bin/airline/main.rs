@@ -36,4 +36,9 @@ mod tests {
     fn decoder_and_schema_accept_the_same() {
         tool_tests::agreement::check(&tools(), 2000);
     }
+
+    #[test]
+    fn types_are_current() {
+        tool_tests::types::check("airline", &tools());
+    }
 }

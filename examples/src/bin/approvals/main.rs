@@ -156,4 +156,9 @@ mod tests {
     fn decoder_and_schema_accept_the_same() {
         tool_tests::agreement::check(&desk::tools("/nowhere".into()), 2000);
     }
+
+    #[test]
+    fn types_are_current() {
+        tool_tests::types::check("approvals", &desk::tools("/nowhere".into()));
+    }
 }

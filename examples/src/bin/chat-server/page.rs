@@ -15,21 +15,39 @@ macro_rules! built {
     };
 }
 
+/// The built files: their names, types and texts.
+const FILES: [(&str, &str, &str); 4] = [
+    ("index.html", "text/html", built!("index.html")),
+    ("page.js", "text/javascript", built!("page.js")),
+    ("ag-ui.js", "text/javascript", built!("ag-ui.js")),
+    ("page.css", "text/css", built!("page.css")),
+];
+
 pub(crate) fn routes() -> Router {
-    Router::new()
-        .route("/", file("text/html", built!("index.html")))
-        .route("/page.js", file("text/javascript", built!("page.js")))
-        .route("/ag-ui.js", file("text/javascript", built!("ag-ui.js")))
-        .route("/page.css", file("text/css", built!("page.css")))
+    FILES.into_iter().fold(Router::new(), |router, (name, kind, text)| {
+        let headers = [
+            (header::CONTENT_TYPE, format!("{kind}; charset=utf-8")),
+            (header::CONTENT_SECURITY_POLICY, POLICY.to_owned()),
+            (header::X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned()),
+            // A newer server has another page under the same names.
+            (header::CACHE_CONTROL, "no-cache".to_owned()),
+        ];
+        let path = if name == "index.html" { "/".to_owned() } else { format!("/{name}") };
+        router.route(&path, get(move || async move { (headers, text).into_response() }))
+    })
 }
 
-fn file(kind: &'static str, text: &'static str) -> tool_server::axum::routing::MethodRouter {
-    let headers = [
-        (header::CONTENT_TYPE, format!("{kind}; charset=utf-8")),
-        (header::CONTENT_SECURITY_POLICY, POLICY.to_owned()),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned()),
-        // A newer server has another page under the same names.
-        (header::CACHE_CONTROL, "no-cache".to_owned()),
-    ];
-    get(move || async move { (headers.clone(), text).into_response() })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_file_is_served() {
+        let dist = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/frontend/dist")).unwrap();
+        let mut built: Vec<_> = dist.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        built.sort();
+        let mut served = FILES.map(|(name, ..)| name);
+        served.sort_unstable();
+        assert_eq!(built, served);
+    }
 }

@@ -60,3 +60,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     .await?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_current() {
+        tool_tests::types::check("dojo", &tools::weather().merge(tools::recipe()).unwrap());
+    }
+}

@@ -35,6 +35,7 @@ async fn main() -> std::io::Result<()> {
             "dropDatabase" => Verdict::deny("never allowed"),
             _ => Verdict::Allow,
         })
+        .model_retries(1)
         .parallel(64);
     let mut server = Server::new(agent).authenticate(Everybody("acceptance".into()));
     if stateless {

@@ -1,12 +1,17 @@
 //! The scripted model: what it says stands in the user's last message.
 
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, PoisonError},
+};
+
 use futures_util::{Stream, StreamExt, stream};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tool_runtime::{
     Message, Part,
-    message::ToolMessage,
-    model::{Asked, Delta, FinishReason, ModelError},
+    message::{ProviderPart, ProviderPartKind, ToolMessage},
+    model::{Asked, Delta, FinishReason, ModelError, ModelErrorKind},
 };
 
 /// How many characters a piece of text has.
@@ -30,6 +35,22 @@ enum Item {
     Call {
         call: Call,
     },
+    /// The turn breaks off here, the first time.
+    Fail {
+        fail: String,
+    },
+    Provided {
+        provided: Provided,
+    },
+}
+
+/// What a tool does that the model's provider executes.
+#[derive(Clone, Deserialize)]
+struct Provided {
+    id: String,
+    name: String,
+    input: Value,
+    output: Value,
 }
 
 #[derive(Clone, Deserialize)]
@@ -53,11 +74,17 @@ pub(crate) fn play(asked: Asked) -> impl Stream<Item = Result<Delta, ModelError>
     let deltas = turn(&asked.messages);
     stream::iter(deltas).then(|delta| async {
         tokio::task::yield_now().await;
-        Ok(delta)
+        delta
     })
 }
 
-fn turn(messages: &[Message]) -> Vec<Delta> {
+/// Whether the turn called `name` fails: once.
+fn fails(name: &str) -> bool {
+    static FAILED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    FAILED.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned())
+}
+
+fn turn(messages: &[Message]) -> Vec<Result<Delta, ModelError>> {
     let last = messages.iter().rposition(|message| matches!(message, Message::User { .. }));
     let (script, since) = match last {
         Some(at) => (script(&messages[at]), &messages[at + 1..]),
@@ -72,6 +99,19 @@ fn turn(messages: &[Message]) -> Vec<Delta> {
         match item {
             Item::Text { text } => deltas.extend(pieces(&text, PIECE).map(Delta::Text)),
             Item::Echo { .. } => deltas.extend(pieces(&echo(since), PIECE).map(Delta::Text)),
+            Item::Fail { fail } if fails(&fail) => {
+                let mut turn: Vec<_> = deltas.into_iter().map(Ok).collect();
+                turn.push(Err(ModelError::new(ModelErrorKind::Unavailable, "the script says so")));
+                return turn;
+            }
+            Item::Fail { .. } => {}
+            Item::Provided { provided: Provided { id, name, input, output } } => {
+                let part = |kind, block: Value| {
+                    Delta::Provider(ProviderPart::new("script", &*id, &*name, kind, block.to_string()))
+                };
+                deltas.push(part(ProviderPartKind::Call, json!({ "input": input })));
+                deltas.push(part(ProviderPartKind::Result, json!({ "content": output })));
+            }
             Item::Call { call } => {
                 let index = calls;
                 calls += 1;
@@ -83,7 +123,7 @@ fn turn(messages: &[Message]) -> Vec<Delta> {
         }
     }
     deltas.push(Delta::Finish(if calls > 0 { FinishReason::ToolCalls } else { FinishReason::Stop }));
-    deltas
+    deltas.into_iter().map(Ok).collect()
 }
 
 /// The script in what the user said: the last text of it that is one.

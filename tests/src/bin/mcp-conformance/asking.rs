@@ -7,6 +7,7 @@ use tool_runtime::{Context, Failure, Text, Toolset, tool, toolset};
 pub(crate) fn tools() -> Toolset {
     toolset!(
         test_elicitation,
+        test_missing_capability,
         test_elicitation_sep1034_defaults,
         test_elicitation_sep1330_enums,
         test_streaming_elicitation,
@@ -33,6 +34,12 @@ async fn test_elicitation(
     #[context] cx: &Context,
 ) -> Result<Text, Failure> {
     accepted("User response", &cx.ask::<User>(message).await?)
+}
+
+/// Needs somebody who can be asked.
+#[tool(effect = write, approval = always)]
+fn test_missing_capability() -> Text {
+    Text("Somebody has approved it.".to_owned())
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

@@ -21,6 +21,7 @@ pub(crate) fn tools() -> Toolset {
         test_error_handling,
         test_tool_with_progress,
         test_tool_with_logging,
+        test_logging_tool,
         test_reconnection
     )
 }
@@ -81,6 +82,16 @@ async fn test_tool_with_progress(#[context] cx: &Context) -> Text {
 /// Logs what it does.
 #[tool(effect = read_only)]
 async fn test_tool_with_logging(#[context] cx: &Context) -> Text {
+    log(cx).await
+}
+
+/// The same, for requests that may not want it.
+#[tool(effect = read_only)]
+async fn test_logging_tool(#[context] cx: &Context) -> Text {
+    log(cx).await
+}
+
+async fn log(cx: &Context) -> Text {
     for text in ["Tool execution started", "Tool processing data", "Tool execution completed"] {
         if let Some(client) = cx.get::<McpClient>() {
             client.log(LogLevel::Info, text).await;
@@ -94,7 +105,7 @@ async fn test_tool_with_logging(#[context] cx: &Context) -> Text {
 #[tool(effect = read_only)]
 async fn test_reconnection(#[context] cx: &Context) -> Text {
     if let Some(client) = cx.get::<McpClient>() {
-        client.release(Duration::from_millis(500)).await;
+        client.release(Duration::from_millis(500));
     }
     tokio::time::sleep(Duration::from_millis(100)).await;
     Text("Reconnection test completed.".to_owned())

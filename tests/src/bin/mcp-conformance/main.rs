@@ -11,9 +11,9 @@ mod content;
 mod declared;
 mod long;
 
-use std::process::ExitCode;
+use std::{process::ExitCode, sync::OnceLock};
 
-use tool_runtime::Toolset;
+use tool_runtime::{Text, Toolset, tool, toolset};
 use tool_server::mcp::{McpServer, server::TaskSupport};
 
 #[tokio::main]
@@ -36,12 +36,30 @@ async fn main() -> ExitCode {
     }
 }
 
+/// What is served, for the tool that changes it.
+static SERVED: OnceLock<McpServer> = OnceLock::new();
+
 fn server() -> McpServer {
-    let sets = [content::tools(), asking::tools(), declared::tools(), long::tools()];
-    let tools = sets.into_iter().try_fold(Toolset::new(), Toolset::merge).expect("each name once");
-    McpServer::new(tools).name("mcp-conformance", env!("CARGO_PKG_VERSION")).tasks(|spec| match spec.name.as_str() {
+    let server = McpServer::new(tools()).name("mcp-conformance", env!("CARGO_PKG_VERSION"));
+    let server = server.tasks(|spec| match spec.name.as_str() {
         "slow_compute" | "confirm_delete" | "protocol_error_job" => TaskSupport::Possible,
         "failing_job" => TaskSupport::Required,
         _ => TaskSupport::Never,
-    })
+    });
+    SERVED.get_or_init(|| server).clone()
+}
+
+fn tools() -> Toolset {
+    let sets =
+        [content::tools(), asking::tools(), declared::tools(), long::tools(), toolset!(test_trigger_tool_change)];
+    sets.into_iter().try_fold(Toolset::new(), Toolset::merge).expect("each name once")
+}
+
+/// Puts the same tools on offer anew, of which clients hear.
+#[tool(effect = write)]
+fn test_trigger_tool_change() -> Text {
+    if let Some(server) = SERVED.get() {
+        server.replace(tools());
+    }
+    Text("The list has changed.".to_owned())
 }

@@ -3,9 +3,8 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt, StreamExt};
-use tokio::sync::mpsc;
 
-use super::trace;
+use super::{asking::Ear, trace};
 use crate::agent::{Agent, NextStep, knobs::Known};
 use crate::message::{Message, mend};
 use crate::model::{Delta, Model, ModelError, ModelErrorKind, Request, Settings, ToolChoice};
@@ -57,34 +56,32 @@ struct Plan {
 
 impl Ask {
     /// Asks the model, and hands on what it says. A panic is a failure of the model's.
-    pub(super) async fn pump(self, heard: mpsc::Sender<Heard>) {
-        let told = heard.clone();
-        if AssertUnwindSafe(self.ask(heard)).catch_unwind().await.is_err() {
+    pub(super) async fn pump(mut self: Box<Self>, ear: Ear) {
+        if AssertUnwindSafe(self.ask(&ear)).catch_unwind().await.is_err() {
             let error = ModelError::new(ModelErrorKind::Protocol, "the model panicked");
-            let _ = told.send(Heard::Said(Err(error))).await;
+            ear.say(Heard::Said(Err(error))).await;
         }
     }
 
-    async fn ask(mut self, heard: mpsc::Sender<Heard>) {
+    async fn ask(&mut self, ear: &Ear) {
         if !self.wait.is_zero() {
             tokio::time::sleep(self.wait).await;
         }
         let prepared = match self.prepared().await {
             Ok(prepared) => prepared,
-            Err(failure) => return drop(heard.send(Heard::Unprepared(failure)).await),
+            Err(failure) => return ear.say(Heard::Unprepared(failure)).await,
         };
         let plan = self.plan(prepared);
         let Plan { model, messages, list, choice, settings } = &plan;
         let planned =
             Planned { model: model.name().into(), offered: offered(&self.tools, list, choice), choice: choice.clone() };
-        if heard.send(Heard::Planned(planned)).await.is_err() {
-            return;
-        }
+        ear.say(Heard::Planned(planned)).await;
         let request = Request::new(messages, list).with_choice(choice).with_settings(settings);
         let mut stream = trace::chat(&self.agent, &**model, request);
         while let Some(delta) = stream.next().await {
             let is_last = matches!(delta, Err(_) | Ok(Delta::Finish(_)));
-            if heard.send(Heard::Said(delta)).await.is_err() || is_last {
+            ear.say(Heard::Said(delta)).await;
+            if is_last {
                 return;
             }
         }

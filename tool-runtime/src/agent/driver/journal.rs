@@ -28,7 +28,7 @@ pub(super) enum Asked {
 
 /// Where the calls of a run say what they have to say.
 pub(in crate::agent) struct Ties {
-    pub(super) asked: mpsc::UnboundedSender<Asked>,
+    pub(super) asked: mpsc::UnboundedSender<Box<Asked>>,
     pub(super) worked: mpsc::UnboundedSender<Worked>,
     pub(in crate::agent) front: Arc<dyn Front>,
 }
@@ -143,11 +143,11 @@ impl Journal for CallJournal {
 }
 
 pub(super) fn send<T: Send + 'static>(
-    run: &mpsc::UnboundedSender<Asked>,
+    run: &mpsc::UnboundedSender<Box<Asked>>,
     asked: Asked,
     answer: oneshot::Receiver<Result<T, Failure>>,
 ) -> BoxFuture<'static, Result<T, Failure>> {
-    let sent = run.send(asked);
+    let sent = run.send(Box::new(asked));
     Box::pin(async move {
         match (sent, answer.await) {
             (Ok(()), Ok(answer)) => answer,
@@ -182,7 +182,7 @@ impl Driver<'_> {
     pub(super) fn take_held(&mut self, call: &CallId) {
         for asked in self.held.extract_if(.., |asked| asked.call() == call) {
             // Behind what came before it, and what the call wants now.
-            let _ = self.ties.asked.send(asked);
+            let _ = self.ties.asked.send(Box::new(asked));
         }
     }
 

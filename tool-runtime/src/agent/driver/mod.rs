@@ -23,10 +23,15 @@ mod work;
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
+    pin::Pin,
     sync::Arc,
 };
 
-use tokio::{sync::mpsc, task::JoinSet, time::Instant};
+use tokio::{
+    sync::mpsc,
+    task::JoinSet,
+    time::{Instant, Sleep},
+};
 
 use super::{Agent, AgentError, Event as Told};
 use crate::message::ToolCall;
@@ -72,7 +77,7 @@ pub(super) struct Driver<'a> {
     effects: VecDeque<Effect>,
     live: HashMap<CallId, Live, foldhash::fast::RandomState>,
     ties: Arc<Ties>,
-    asked: mpsc::UnboundedReceiver<Asked>,
+    asked: mpsc::UnboundedReceiver<Box<Asked>>,
     /// What calls want that wait for an answer.
     held: Vec<Asked>,
     worked: mpsc::UnboundedReceiver<Worked>,
@@ -84,6 +89,8 @@ pub(super) struct Driver<'a> {
     person: Option<Person>,
     /// When the run was last read from its store.
     refreshed: Instant,
+    /// Wakes the driver at the time that it was waiting for last.
+    alarm: Option<Pin<Box<Sleep>>>,
     /// Whether time was the last that happened.
     was_time: bool,
     /// The turn of the model since the prompt whose end was not told yet.
@@ -129,6 +136,7 @@ impl<'a> Driver<'a> {
             people: VecDeque::new(),
             person: None,
             refreshed: Instant::now(),
+            alarm: None,
             was_time: false,
             step: None,
             wakes: BTreeSet::new(),
@@ -210,7 +218,7 @@ impl<'a> Driver<'a> {
             if self.is_done() {
                 if let Ok(asked) = self.asked.try_recv() {
                     // What a call wants beside what it waits for.
-                    self.asked(asked).await?;
+                    self.asked(*asked).await?;
                     continue;
                 }
                 if !self.refresh().await? && !self.take_late_word() {

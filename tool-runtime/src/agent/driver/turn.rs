@@ -60,7 +60,8 @@ impl Driver<'_> {
         });
         let (list, agent) = (list.clone(), agent.clone());
         let Attempts { model, wait, .. } = self.attempts;
-        self.asking = Some(Asking::new(Ask { agent, model, wait, messages, tools, list, until, known }));
+        let ask = Ask { agent, model, wait, messages, tools, list, until, known };
+        self.asking = Some(Asking::new(Box::new(ask)));
     }
 
     /// The model said more, or its turn broke off.

@@ -1,8 +1,11 @@
 //! What the driver waits for, and who is told when it happens.
 
-use std::time::Duration;
+use std::{pin::Pin, time::Duration};
 
-use tokio::{task::JoinError, time::Instant};
+use tokio::{
+    task::JoinError,
+    time::{Instant, Sleep, sleep_until},
+};
 
 use super::{Asked, Asking, Driver, Live, Person, Worked, ask::Heard, look::Looked, mend::Mending, people::Decided};
 use crate::agent::{AgentError, handle::Wish, steering::Steered};
@@ -50,11 +53,11 @@ impl Driver<'_> {
             Some(worked) = self.worked.recv() => Happened::Worked(worked),
             Some(looked) = self.readings.join_next(), if !self.readings.is_empty() => Happened::Looked(looked),
             Some(mended) = self.mending.join_next(), if !self.mending.is_empty() => Happened::Mended(mended),
-            Some(asked) = self.asked.recv() => Happened::Asked(asked),
+            Some(asked) = self.asked.recv() => Happened::Asked(*asked),
             decided = Person::decided(&mut self.person) => Happened::Decided(decided),
             Some(said) = Steered::next(&mut self.kept.steered) => Happened::Steered(said),
             heard = Asking::next(&mut self.asking) => Happened::Heard(heard),
-            () = until(timer) => Happened::Time,
+            () = until(&mut self.alarm, timer) => Happened::Time,
             () = moved => Happened::Time,
         }
     }
@@ -121,10 +124,13 @@ impl Driver<'_> {
     }
 }
 
-/// Waits until then. Without a time there is no timer, which not every runtime has.
-async fn until(time: Option<Instant>) {
-    match time {
-        Some(time) => tokio::time::sleep_until(time).await,
-        None => std::future::pending().await,
+/// Waits until then. Without a time there is no timer, which not every runtime has. The time is mostly the one that was
+/// waited for before, and a timer that stands is not set again: that costs more than a piece of text.
+async fn until(alarm: &mut Option<Pin<Box<Sleep>>>, time: Option<Instant>) {
+    let Some(time) = time else { return std::future::pending().await };
+    let alarm = alarm.get_or_insert_with(|| Box::pin(sleep_until(time)));
+    if alarm.deadline() != time || alarm.is_elapsed() {
+        alarm.as_mut().reset(time);
     }
+    alarm.as_mut().await;
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Chunk, Json, Level, UiStream};
+use super::{Chunk, Json, Level, UiStream, steps::Step};
 use crate::message::Part;
 
 impl UiStream {
@@ -18,7 +18,7 @@ impl UiStream {
 
     /// A turn came to nothing, and another is tried: what was said in it is void, and clients that can forget it do.
     pub(super) fn failed_step(&mut self, again: bool, out: &mut Vec<u8>) {
-        if !again {
+        if !again || self.step != Step::Open {
             return;
         }
         let from = self.step_calls.min(self.calls.len());

@@ -1,13 +1,16 @@
 //! Where references lead.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value;
 
 use crate::schema::{pointer, words};
 
-/// How many definitions one may lead to and still be compared with others; how many steps are taken in search of a circle.
-const MOST: usize = 200;
+/// How many definitions one may lead to and still be compared with others.
+const MOST_REACHED: usize = 64;
+
+/// How many places are visited in search of a circle; what is then unknown counts as one.
+const MOST_STEPS: usize = 10_000;
 
 /// What `schema` itself refers to: its place, and the schema there.
 pub(super) fn reference<'a>(root: &'a Value, at: &str, schema: &Value) -> Option<(String, &'a Value)> {
@@ -27,7 +30,7 @@ pub(super) fn identity(root: &Value, at: &str) -> Option<String> {
                 todo.push(at);
             }
         }
-        if reached.len() > MOST {
+        if reached.len() > MOST_REACHED {
             return None;
         }
     }
@@ -47,17 +50,17 @@ fn references<'a>(root: &'a Value, at: &str, schema: &'a Value, found: &mut Vec<
 /// Whether the type of the schema at `from` would have to be known to know that of the one at `to`. An alias may lead back
 /// to itself inside an object or a list, and nowhere else.
 pub(super) fn needs(root: &Value, from: &str, to: &str) -> bool {
-    let mut seen = Vec::new();
+    let mut seen = HashSet::new();
     let mut todo = vec![from.to_owned()];
     while let Some(at) = todo.pop() {
-        if at == to || seen.len() > MOST {
+        if at == to || seen.len() > MOST_STEPS {
             return true;
         }
         let Some(schema) = root.pointer(&at).filter(|_| !seen.contains(&at)) else { continue };
         todo.extend(reference(root, &at, schema).map(|(at, _)| at));
         let beside = words::children(schema, &at).into_iter();
         todo.extend(beside.filter(|(word, ..)| matches!(*word, "allOf" | "anyOf" | "oneOf")).map(|(_, at, _)| at));
-        seen.push(at);
+        seen.insert(at);
     }
     false
 }

@@ -9,7 +9,7 @@ use bytes::{Bytes, BytesMut};
 const LARGE: usize = 4 * 1024;
 
 /// How many bytes are gathered together.
-const BLOCK: usize = 2 * 1024;
+const BLOCK: usize = 1024;
 
 /// An answer's bytes, in pieces. Each is asked for by its number; the oldest are let go of.
 #[derive(Default)]

@@ -18,7 +18,7 @@ use rmcp::{
     model::{
         ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction, Implementation,
         ListRootsRequestMethod, ListRootsResult, LoggingMessageNotificationParam, ProgressNotificationParam,
-        ProgressToken,
+        ProgressToken, ProtocolVersion,
     },
     service::{NotificationContext, RequestContext},
 };
@@ -110,7 +110,10 @@ impl ClientHandler for Local {
         } else {
             ClientCapabilities::default()
         };
-        ClientConfig::new(capabilities, client)
+        let mut config = ClientConfig::new(capabilities, client);
+        // The last that begins with `initialize`; later ones are found out without it.
+        config.protocol_version = ProtocolVersion::V_2025_11_25;
+        config
     }
 
     async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {

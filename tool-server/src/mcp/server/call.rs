@@ -1,19 +1,21 @@
 //! One `tools/call`: how somebody can be asked, how progress is told, and what ends it.
 
-use std::{future::pending, sync::Arc};
+use std::{
+    future::pending,
+    sync::{Arc, atomic::Ordering},
+};
 
 use rmcp::{
     ErrorData, RoleServer,
-    model::{CallToolRequestParams, CallToolResponse, ClientCapabilities, ProgressNotificationParam},
+    model::{CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ProgressNotificationParam},
     service::RequestContext,
 };
-use tokio::sync::mpsc;
 use tool_runtime::{Agent, Cancellation, Context, run::Principal};
 
 use super::{
     McpClient, Shared,
     exchange::Exchange,
-    front::{Asking, CallFront, Reporter},
+    front::{Asking, CallFront, Reporter, Reports},
     handler::is_modern,
     list::Offer,
     tasks::{self, TaskSupport},
@@ -62,15 +64,12 @@ async fn here(
         (true, true) => Asking::ByResult,
         (true, false) => Asking::ByRequest(context.peer.clone()),
     };
-    let (reporter, mut progress) = match context.meta.get_progress_token() {
-        Some(token) => {
-            let (reporter, progress) = Reporter::new(token);
-            (Some(reporter), Some(progress))
-        }
-        None => (None, None),
-    };
+    let reporter = context.meta.get_progress_token().map(Reporter::new);
+    let progress = reporter.as_ref().map(Reporter::reports);
     let cancellation = Cancellation::new();
-    let agent = offer.agent.clone().front(CallFront::new(asking, reporter));
+    let front = CallFront::new(asking, reporter);
+    let asked_in_vain = front.asked_in_vain();
+    let agent = offer.agent.clone().front(front);
     let agent = of_client(agent, &context, cancellation.clone(), Some(behind));
     let Some(listed) = offer.get(&request.name) else {
         return Err(ErrorData::internal_error("the tool is not listed", None));
@@ -88,24 +87,40 @@ async fn here(
                 is_cancelled = true;
                 cancellation.cancel();
             }
-            told = next(&mut progress) => drop(context.peer.notify_progress(told).await),
+            told = next(progress.as_deref()) => drop(context.peer.notify_progress(told).await),
             done = &mut work => break done,
         }
     };
     // What the tool has said comes before its result.
-    while let Some(told) = progress.as_mut().and_then(|progress| progress.try_recv().ok()) {
+    while let Some(told) = progress.as_ref().and_then(|progress| progress.take()) {
         let _ = context.peer.notify_progress(told).await;
     }
-    done
+    match done {
+        // The revision has an error for that, by which a client knows what it lacks. Before, the model is told in words.
+        Ok(CallToolResponse::Complete(result)) if modern && fails(&result) && asked_in_vain.load(Ordering::Relaxed) => {
+            let required = ClientCapabilities::builder().enable_elicitation().build();
+            let mut error = ErrorData::missing_required_client_capability(required);
+            error.message = said(&result).into();
+            Err(error)
+        }
+        done => done,
+    }
+}
+
+fn fails(result: &CallToolResult) -> bool {
+    result.is_error == Some(true)
+}
+
+/// What a model would be told of a call.
+fn said(result: &CallToolResult) -> String {
+    let texts = result.content.iter().filter_map(|block| Some(block.as_text()?.text.as_str()));
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// The next progress of a call; never, where nobody wants any.
-async fn next(progress: &mut Option<mpsc::Receiver<ProgressNotificationParam>>) -> ProgressNotificationParam {
+async fn next(progress: Option<&Reports>) -> ProgressNotificationParam {
     match progress {
-        Some(progress) => match progress.recv().await {
-            Some(told) => told,
-            None => pending().await,
-        },
+        Some(progress) => progress.next().await,
         None => pending().await,
     }
 }

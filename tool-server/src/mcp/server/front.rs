@@ -1,8 +1,11 @@
 //! The client of a call, as the front of its run: it sees progress, and is asked where its revision has a way to ask.
 
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicU32, Ordering},
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
 };
 
 use futures_util::future::BoxFuture;
@@ -12,7 +15,7 @@ use rmcp::{
     task_manager::TaskContext,
 };
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::Notify;
 use tool_runtime::{
     Rejection, ToolSpec,
     agent::{ApprovalRequest, Event, ExternalCall, Front, QuestionRequest},
@@ -48,12 +51,18 @@ pub(super) const NO_FORM: &str = "somebody would have to decide, and a form of t
 pub(super) struct CallFront {
     asking: Asking,
     asked: AtomicU32,
+    asked_in_vain: Arc<AtomicBool>,
     progress: Option<Reporter>,
 }
 
 impl CallFront {
     pub(super) fn new(asking: Asking, progress: Option<Reporter>) -> Self {
-        Self { asking, asked: AtomicU32::new(0), progress }
+        Self { asking, asked: AtomicU32::new(0), asked_in_vain: Arc::default(), progress }
+    }
+
+    /// Whether somebody should have been asked whom this client cannot ask.
+    pub(super) fn asked_in_vain(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.asked_in_vain)
     }
 
     /// Asks with a form, and asks nothing where a form cannot say it.
@@ -70,7 +79,10 @@ impl CallFront {
                     Err(_) => Err("the task was called off".to_owned()),
                 }
             }
-            Asking::ByResult | Asking::Never => return Decision::deny(NOBODY),
+            Asking::ByResult | Asking::Never => {
+                self.asked_in_vain.store(true, Ordering::Relaxed);
+                return Decision::deny(NOBODY);
+            }
         };
         match answered {
             Ok(result) => wants.decision(result).unwrap_or_else(Decision::deny),
@@ -137,17 +149,52 @@ pub(super) fn output(spec: &ToolSpec) -> Option<Value> {
 pub(super) struct Reporter {
     token: ProgressToken,
     last: Mutex<Option<f64>>,
-    send: mpsc::Sender<ProgressNotificationParam>,
+    reports: Arc<Reports>,
+}
+
+/// The progress of a call on its way to the client. Most calls have none, so it takes no memory before there is some, as a
+/// channel does.
+#[derive(Default)]
+pub(super) struct Reports {
+    waiting: Mutex<VecDeque<ProgressNotificationParam>>,
+    more: Notify,
+}
+
+impl Reports {
+    pub(super) fn take(&self) -> Option<ProgressNotificationParam> {
+        lock(&self.waiting).pop_front()
+    }
+
+    /// The next.
+    pub(super) async fn next(&self) -> ProgressNotificationParam {
+        loop {
+            match self.take() {
+                Some(told) => return told,
+                None => self.more.notified().await,
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Reporter {
-    pub(super) fn new(token: ProgressToken) -> (Self, mpsc::Receiver<ProgressNotificationParam>) {
-        let (send, receive) = mpsc::channel(MOST_WAITING);
-        (Self { token, last: Mutex::new(None), send }, receive)
+    pub(super) fn new(token: ProgressToken) -> Self {
+        Self { token, last: Mutex::new(None), reports: Arc::default() }
+    }
+
+    pub(super) fn reports(&self) -> Arc<Reports> {
+        Arc::clone(&self.reports)
     }
 
     fn report(&self, progress: &Progress) {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = lock(&self.reports.waiting);
+        if waiting.len() >= MOST_WAITING {
+            return;
+        }
+        let mut last = lock(&self.last);
         // It has to grow with every message, whatever the tool says.
         let done = match (*last, progress.total) {
             (Some(last), _) if progress.done > last => progress.done,
@@ -163,9 +210,9 @@ impl Reporter {
             meta.insert("tool-runtime/preliminary".to_owned(), output.clone());
             told.meta = Some(meta);
         }
-        if self.send.try_send(told).is_ok() {
-            *last = Some(done);
-        }
+        waiting.push_back(told);
+        *last = Some(done);
+        self.reports.more.notify_one();
     }
 }
 

@@ -71,7 +71,7 @@ impl McpServer {
             page: 100,
             sealer: sealer.lifetime(LIFETIME),
             tasks: Tasks::default(),
-            offer: watch::Sender::new(Arc::new(Offer::new(agent))),
+            offer: watch::Sender::new(Arc::new(Offer::new(agent.silenced()))),
         };
         Self { shared: Arc::new(shared) }
     }

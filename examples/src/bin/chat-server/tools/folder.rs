@@ -12,7 +12,7 @@ use serde::Serialize;
 use tool_runtime::tool;
 
 /// How long a look into a file takes, and its end.
-const LOOK: Duration = Duration::from_millis(300);
+const LOOK: Duration = Duration::from_millis(400);
 
 /// Files by name, with their texts.
 pub(crate) struct Folder(Mutex<BTreeMap<String, String>>);

@@ -132,3 +132,8 @@ fn fits(schema: &Schema, value: &Value) {
 fn decoder_and_schema_accept_the_same() {
     tool_tests::agreement::check(&tools::of(shop()), 2000);
 }
+
+#[test]
+fn types_are_current() {
+    tool_tests::types::check("retail", &tools::of(shop()));
+}

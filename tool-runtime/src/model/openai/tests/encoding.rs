@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::tool;
 use crate::{
-    message::{AssistantPart, Message, Part, ToolCall, ToolMessage},
+    message::{AssistantPart, Contents, Message, Part, ToolCall, ToolMessage},
     model::{
         Request, Settings, ToolChoice,
         http::Http,
@@ -20,6 +20,9 @@ fn sent(model: &OpenAi, request: Request<'_>) -> Value {
 #[test]
 fn a_conversation_as_a_request() {
     let image = Part::Image { media_type: "image/png".into(), data: "AAAA".into() };
+    let sound = Part::Audio { media_type: "audio/wav".into(), data: "AAAA".into() };
+    let file = |uri: &str, contents| Part::Resource { uri: uri.into(), media_type: None, contents };
+    let bytes = Contents::Base64("AAAA".into());
     let answer = |id: &str, content: Vec<Part>, is_error| {
         Message::Tool(ToolMessage { call_id: id.into(), tool: "f".into(), content, is_error })
     };
@@ -34,6 +37,7 @@ fn a_conversation_as_a_request() {
         answer("a", vec![image], false),
         answer("b", vec![Part::text("no disk")], true),
         answer("c", vec![Part::Json { json: "{\"ok\":false}".into() }], true),
+        answer("d", vec![sound, file("file:///a", Contents::Text("A".into())), file("file:///b", bytes)], false),
         Message::user("go on"),
     ];
     let tools = ToolList::new(vec![tool("f", false, json!({"type": "object"}))]);
@@ -56,6 +60,8 @@ fn a_conversation_as_a_request() {
                 {"role": "tool", "tool_call_id": "a", "content": "(an image, shown below)"},
                 {"role": "tool", "tool_call_id": "b", "content": "error: no disk"},
                 {"role": "tool", "tool_call_id": "c", "content": "{\"ok\":false}"},
+                {"role": "tool", "tool_call_id": "d",
+                    "content": "(sound, audio/wav)\nA\n(file:///b, which is no text)"},
                 {"role": "user", "content": [{"type": "text", "text": "The image that `f` gave for call a:"}, picture]},
                 {"role": "user", "content": "go on"},
             ],

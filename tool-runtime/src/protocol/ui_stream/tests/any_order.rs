@@ -10,9 +10,9 @@ use super::{
     legal, run_of, tools,
 };
 use crate::agent::{AgentError, Event, SoFar};
-use crate::message::{FinishReason, Usage};
+use crate::message::{FinishReason, Part, ProviderPart, ProviderPartKind, Usage};
 use crate::protocol::{End, Wire};
-use crate::run::{CallResult, Decision, Obligation, ObligationKind, Phase, Question, Run, Shown, Time};
+use crate::run::{CallResult, Decision, Obligation, ObligationKind, Phase, Prompt, Question, Run, Shown, Time};
 use crate::tool::{Output, Progress};
 
 /// What can happen; the number says to which call.
@@ -31,6 +31,10 @@ enum Happens {
     Progress(usize),
     Ends(usize, u8),
     Flush,
+    Fails(bool),
+    Steered,
+    Provided(usize, u8),
+    Inside(usize),
 }
 
 const CALLS: [(&str, &str, &str); 4] = [
@@ -56,6 +60,10 @@ fn happens() -> impl Strategy<Value = Happens> {
         1 => call.clone().prop_map(Happens::Progress),
         2 => (call, 0..7u8).prop_map(|(at, how)| Happens::Ends(at, how)),
         1 => Just(Happens::Flush),
+        1 => any::<bool>().prop_map(Happens::Fails),
+        1 => Just(Happens::Steered),
+        1 => (0..3usize, 0..3u8).prop_map(|(at, kind)| Happens::Provided(at, kind)),
+        1 => (0..CALLS.len() - 1).prop_map(Happens::Inside),
     ]
 }
 
@@ -131,6 +139,25 @@ fn tell(stream: &mut UiStream, run: &Run, happens: &Happens, now: Duration, out:
             stream.event(Event::CallFinished { call: call(at), result: &result, detail: None }, now, out);
         }
         Happens::Flush => stream.flush(now, out),
+        Happens::Fails(again) => stream.event(Event::StepFailed { error: "s3cret", again: *again }, now, out),
+        Happens::Steered => {
+            let mut said = Prompt::new(vec![Part::text("no, this")], "anna".into(), Time(0));
+            said.steers = true;
+            stream.event(Event::Prompted(&said), now, out);
+        }
+        Happens::Provided(at, kind) => {
+            // One has the id of a call, one has none.
+            let kinds = [ProviderPartKind::Call, ProviderPartKind::Result, ProviderPartKind::Failure];
+            let part =
+                ProviderPart::new("p", ["s1", "a", ""][*at], "search", kinds[usize::from(*kind)], "{\"url\":\"x\"}");
+            stream.event(Event::Provided(&part), now, out);
+        }
+        Happens::Inside(at) => {
+            let inner = obligation(run, *at, 1);
+            let kind = ObligationKind::Inner { tool: "work".to_owned(), obligation: Box::new(inner), feedback: None };
+            let open = Obligation { kind, ..obligation(run, *at, 0) };
+            stream.event(Event::CallOpened { call: call(at), obligation: &open }, now, out);
+        }
     }
 }
 

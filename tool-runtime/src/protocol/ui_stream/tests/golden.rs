@@ -11,10 +11,11 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    super::{Chunk, DataParts, Json, Level, Settings, frame},
+    super::{Chunk, DataParts, Errors, Json, Level, Settings, frame},
     Sent, run_of, tools,
 };
 use crate::agent::{AgentError, Event, SoFar};
+use crate::feedback::Rejection;
 use crate::message::{FinishReason, Usage};
 use crate::model::{ModelError, ModelErrorKind};
 use crate::protocol::{End, Wire};
@@ -149,4 +150,32 @@ fn tools_put_data_into_the_message() {
     let weather = json!({ "type": "data-weather", "id": "oslo", "data": { "n": 21 } });
     assert_eq!(chunks[4..6], [weather, json!({ "type": "data-toast", "data": "done", "transient": true })]);
     assert_eq!(woken.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn a_refusal_is_data_for_a_form_too() {
+    let feedback = Rejection::of("city", "which city?");
+    let told = json!({ "tool": { "feedback": feedback.to_json() } });
+    let refused = CallResult::Rejected { feedback: feedback.clone() };
+    let failed = CallResult::Failed { error: "no".to_owned(), feedback: Some(Box::new(feedback)) };
+    let error = |is_accepted: bool, tool_errors, result: &CallResult| {
+        let run = run_of(&[("a", "work", "{}")]);
+        let call = &run.calls()[0];
+        let mut sent = Sent::new(Settings { tool_errors, ..Settings::new(tools()) });
+        sent.event(Event::StepStarted { step: 1 });
+        sent.event(Event::CallAnnounced { id: &call.id, name: &call.name });
+        if is_accepted {
+            sent.event(Event::CallAccepted(call));
+        }
+        sent.event(Event::CallFinished { call, result, detail: None });
+        let chunks = sent.end(End::new(None, None));
+        let error = |chunk: &&Value| chunk["type"].as_str().is_some_and(|kind| kind.ends_with("-error"));
+        let chunk = chunks.iter().find(error).expect("an error");
+        (chunk["type"].clone(), chunk.get("providerMetadata").cloned())
+    };
+    assert_eq!(error(false, Errors::Told, &refused), (json!("tool-input-error"), Some(told.clone())));
+    assert_eq!(error(true, Errors::Told, &failed), (json!("tool-output-error"), Some(told)));
+    let plain = CallResult::Failed { error: "no".to_owned(), feedback: None };
+    assert_eq!(error(true, Errors::Told, &plain), (json!("tool-output-error"), None));
+    assert_eq!(error(true, Errors::Masked, &failed), (json!("tool-output-error"), None));
 }

@@ -35,6 +35,7 @@ pub(super) fn assert_legal(all: &[Value], known: &[(&str, bool)], level: u8) {
         known.iter().filter(|(_, asked)| *asked).map(|(id, _)| (*id).to_owned()).collect();
     let mut announced = BTreeSet::new();
     let (mut in_step, mut open) = (false, BTreeSet::new());
+    let mut of_step: Vec<String> = Vec::new();
     assert_eq!(all[0]["type"], "start");
     assert!(matches!(text(all.last().unwrap(), "type"), "finish" | "abort" | "error"));
     for chunk in all {
@@ -48,7 +49,22 @@ pub(super) fn assert_legal(all: &[Value], known: &[(&str, bool)], level: u8) {
         let v7 = ["reset-step", "tool-approval-response", "reasoning-file", "custom", "steering-message"];
         assert!(level >= 7 || !v7.contains(&kind), "{kind} at level {level}");
         match kind {
-            "start-step" => assert!(!std::mem::replace(&mut in_step, true), "a step in a step"),
+            "start-step" => {
+                assert!(!std::mem::replace(&mut in_step, true), "a step in a step");
+                of_step.clear();
+            }
+            // What the client has of the step is gone, and with it what could be said of it.
+            "reset-step" => {
+                assert!(in_step, "no step to void");
+                open.clear();
+                for id in of_step.drain(..) {
+                    calls.remove(&id);
+                    announced.remove(&id);
+                    was_asked.remove(&id);
+                    asked.retain(|_, call| *call != id);
+                }
+            }
+            "steering-message" => assert!(!in_step && chunk["parts"].is_array(), "{chunk}"),
             "finish-step" => {
                 assert!(std::mem::replace(&mut in_step, false), "no step is open");
                 assert!(open.is_empty(), "{open:?} at the end of a step");
@@ -65,7 +81,16 @@ pub(super) fn assert_legal(all: &[Value], known: &[(&str, bool)], level: u8) {
                 // Clients of version 6 are not told what others decided, so what follows a decision comes as a surprise.
                 let is_surprise = level < 7 && calls.get(id) == Some(&At::Requested) && follows_decision(kind, chunk);
                 let before = if is_surprise { Some(At::Responded) } else { calls.get(id).copied() };
+                if before.is_none() {
+                    of_step.push(id.to_owned());
+                }
+                // What the provider executes, and what is handed out of another call, is told when it is complete.
+                let is_whole = chunk["providerExecuted"] == true || id.contains(".1-");
                 let after = match (kind, before) {
+                    ("tool-input-available", None) if is_whole => {
+                        announced.insert(id.to_owned());
+                        At::Available
+                    }
                     ("tool-input-start", None) | ("tool-input-delta", Some(At::Streaming)) => At::Streaming,
                     ("tool-input-available", Some(At::Streaming | At::Responded | At::Available | At::Requested)) => {
                         assert!(announced.insert(id.to_owned()), "{id} is announced twice");

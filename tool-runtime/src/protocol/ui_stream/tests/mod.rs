@@ -1,6 +1,7 @@
 //! The mapping without a driver: what is sent for events in any order, and what is taken of requests of any shape.
 
 mod any_order;
+mod between;
 mod golden;
 mod legal;
 mod pace;

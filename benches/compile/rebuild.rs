@@ -1,0 +1,59 @@
+//! What an edit costs: one parameter more of one of two hundred tools, against one more of a plain function beside them.
+
+use std::{fs, io};
+
+use super::{Subject, compile, source_of};
+use crate::{
+    crates::{self, Kind},
+    report::Report,
+};
+
+/// The crate that is edited.
+pub(super) const NAME: &str = "edited";
+
+/// How often each edit is made.
+const RUNS: usize = 5;
+
+/// What is edited, and what becomes of it. The tool is in the middle, the function at the end.
+const TOOL: [&str; 2] = ["pub async fn tool_100(\n", "pub async fn tool_100(\n    /// One more.\n    more: u32,\n"];
+const FUNCTION: [&str; 2] = ["pub fn plain(first: u32) ", "pub fn plain(first: u32, _more: u32) "];
+
+/// Prints the target of edits.
+pub(super) fn measure(report: &mut Report, subjects: &[Subject]) {
+    let name = "compile/rebuild";
+    let Some(subject) = subjects.iter().find(|subject| subject.name == NAME).filter(|_| report.wants(name)) else {
+        return;
+    };
+    match edits(subject) {
+        Ok([tool, function]) => {
+            let how = format!(
+                "s of rustc's CPU, incremental: one more parameter of a tool {tool:.2}, of a plain function {function:.2}"
+            );
+            report.at_most(name, tool / function, 1.1, &how);
+        }
+        Err(error) => report.broken(name, &error.to_string()),
+    }
+}
+
+/// The seconds that the compiler takes after an edit of a tool, and of a function: the least of all runs.
+fn edits(subject: &Subject) -> io::Result<[f64; 2]> {
+    let function = format!("{}u32 {{\n    first\n}}\n", FUNCTION[0].to_owned() + "-> ");
+    let base = format!("{}\n/// A function.\n{function}", crates::source(Kind::Ours));
+    let build = |source: &str| -> io::Result<f64> {
+        fs::write(source_of(subject), source)?;
+        Ok(compile(subject, &["build"], true)?.unwrap_or(f64::INFINITY))
+    };
+    let mut least = [f64::INFINITY; 2];
+    build(&base)?;
+    for _ in 0..RUNS {
+        for ([before, after], least) in [TOOL, FUNCTION].into_iter().zip(&mut least) {
+            let edited = base.replacen(before, after, 1);
+            if edited == base {
+                return Err(io::Error::other(format!("nothing reads `{}`", before.trim())));
+            }
+            *least = least.min(build(&edited)?);
+            build(&base)?;
+        }
+    }
+    Ok(least)
+}

@@ -1,0 +1,145 @@
+//! The MCP examples as clients start them: what they write to stdout is the protocol, and a proxy speaks three of them.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+};
+
+use serde_json::{Value, json};
+
+/// A directory with one file, which goes when it is dropped.
+struct Files(PathBuf);
+
+impl Files {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("mcp-example-{name}-{}", std::process::id()));
+        fs::create_dir_all(path.join("files")).unwrap();
+        fs::write(path.join("files/a.txt"), "hello there\n").unwrap();
+        Self(path)
+    }
+
+    fn served(&self) -> String {
+        self.0.join("files").display().to_string()
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A program that is ended when it is dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn call(id: u32, name: &str, arguments: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": name, "arguments": arguments } })
+}
+
+fn hello() -> Value {
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "desktop", "version": "1" } } })
+}
+
+#[test]
+fn a_desktop_client_reads_nothing_but_the_protocol() {
+    let files = Files::new("server");
+    let mut server = Command::new(env!("CARGO_BIN_EXE_mcp-server"))
+        .arg(files.served())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = server.stdin.take().unwrap();
+    let mut answers = BufReader::new(server.stdout.take().unwrap()).lines();
+    let mut ask = |message: &Value| {
+        writeln!(stdin, "{message}").unwrap();
+        let answer: Value = serde_json::from_str(&answers.next().unwrap().unwrap()).expect("JSON");
+        assert_eq!((&answer["jsonrpc"], &answer["id"]), (&json!("2.0"), &message["id"]), "{answer}");
+        answer["result"].clone()
+    };
+    assert_eq!(ask(&hello())["serverInfo"]["title"], "Files");
+    let read = ask(&call(2, "read", &json!({ "path": "a.txt" })));
+    assert_eq!(read["content"][0]["text"], "hello there\n");
+    // This client can ask nobody.
+    let write = ask(&call(3, "write", &json!({ "path": "b.txt", "content": "x" })));
+    assert!(write["isError"] == true && !files.0.join("files/b.txt").exists(), "{write}");
+    drop(stdin);
+    assert!(answers.next().is_none(), "nothing else is said");
+    let mut said = String::new();
+    server.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains("serving ") && server.wait().unwrap().success(), "{said}");
+}
+
+/// What comes of a request: the head, and the body.
+fn post(address: &str, path: &str, headers: &[(&str, &str)], body: &Value) -> (String, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let body = body.to_string();
+    let mut request = format!("POST {path} HTTP/1.1\r\nConnection: close\r\nContent-Type: application/json\r\n");
+    request += &format!("Accept: application/json, text/event-stream\r\nContent-Length: {}\r\n", body.len());
+    if !headers.iter().any(|(name, _)| *name == "Host") {
+        request += &format!("Host: {address}\r\n");
+    }
+    for (name, value) in headers {
+        request += &format!("{name}: {value}\r\n");
+    }
+    stream.write_all(format!("{request}\r\n{body}").as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a response");
+    (head.to_owned(), body.to_owned())
+}
+
+#[test]
+fn a_proxy_serves_mcp_the_ai_sdk_and_ag_ui() {
+    let files = Files::new("proxy");
+    let config = files.0.join("servers.json");
+    let server = json!({ "command": env!("CARGO_BIN_EXE_mcp-server"), "args": [files.served()], "allow": ["read"] });
+    fs::write(&config, json!({ "mcpServers": { "files": server } }).to_string()).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-proxy"));
+    for name in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "ANTHROPIC_API_KEY", "MCP_PROXY_TOKEN"] {
+        command.env_remove(name);
+    }
+    let proxy = command.args(["--http", "127.0.0.1:0"]).arg(&config).stderr(Stdio::piped()).spawn().unwrap();
+    let mut proxy = Running(proxy);
+    let mut said = BufReader::new(proxy.0.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let line = said.find(|line| line.starts_with("MCP at ")).expect("it says where it serves");
+    let address = line["MCP at http://".len()..].split('/').next().unwrap().to_owned();
+
+    let (head, _) = post(&address, "/mcp", &[], &hello());
+    let session = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).expect("a session").to_owned();
+    let in_session = [("Mcp-Session-Id", session.as_str())];
+    let (_, said) = post(&address, "/mcp", &in_session, &call(2, "files_read", &json!({ "path": "a.txt" })));
+    assert!(said.contains("hello there"), "{said}");
+    let delete = call(3, "files_delete", &json!({ "path": "a.txt" }));
+    let (_, said) = post(&address, "/mcp", &in_session, &delete);
+    assert!(said.contains("did not run") && files.0.join("files/a.txt").exists(), "{said}");
+
+    // Without a model in the environment, it is one that calls what it is told to.
+    let parts = json!([{ "type": "text", "text": "files_read a.txt" }]);
+    let chat = json!({ "id": "c", "messages": [{ "id": "m", "role": "user", "parts": parts }] });
+    let (_, said) = post(&address, "/api/chat", &[], &chat);
+    assert!(said.contains("tool-output-available") && said.contains("hello there"), "{said}");
+    let message = json!({ "id": "m", "role": "user", "content": "files_delete a.txt" });
+    let run = json!({ "threadId": "t", "runId": "r", "state": {}, "messages": [message], "tools": [], "context": [],
+        "forwardedProps": {} });
+    let (_, said) = post(&address, "/agent", &[], &run);
+    assert!(said.contains("interrupt") && files.0.join("files/a.txt").exists(), "an approval is asked for: {said}");
+    // And a page whose name leads here is refused by all of them.
+    for (path, body) in [("/mcp", &hello()), ("/api/chat", &chat), ("/agent", &run)] {
+        let (head, _) = post(&address, path, &[("Host", "evil.example")], body);
+        assert!(head.starts_with("HTTP/1.1 403"), "{path}: {head}");
+    }
+}

@@ -1,0 +1,28 @@
+// What comes between the turns of an answer, and what the model's provider does, as the real client shows it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { chat, chunks, sdk, text } from './kit.mjs';
+
+test('a turn that broke off is forgotten, where clients can', async () => {
+  const it = chat();
+  await it.say([text('It is in '), { fail: `turn-${Math.random()}` }, text('Oslo.')]);
+  it.ok();
+  const types = (await chunks(it.log.raw[0])).map(chunk => chunk.type);
+  assert.equal(types.includes('reset-step'), sdk.level === 7);
+  const said = it.parts().filter(part => part.type === 'text').map(part => part.text);
+  assert.deepEqual(said, sdk.level === 7 ? ['It is in Oslo.'] : ['It is in ', 'It is in Oslo.']);
+});
+
+test('what the provider executes is shown as its own, and nobody waits for it', async () => {
+  const it = chat();
+  const provided = { id: 's1', name: 'web_search', input: { query: 'rust' }, output: [{ url: 'https://a.example' }] };
+  await it.say([{ provided }, text('found')]);
+  it.ok();
+  const part = it.part('s1');
+  assert.deepEqual(
+    [part.type, part.toolName, part.state, part.providerExecuted, part.input, part.output],
+    ['dynamic-tool', 'web_search', 'output-available', true, provided.input, provided.output],
+  );
+  assert.equal(it.spoken(), 'found');
+  assert.equal(it.log.requests.length, 1, 'nothing was sent by itself');
+});

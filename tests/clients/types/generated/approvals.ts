@@ -1,0 +1,34 @@
+// Made from the declarations of the tools: change those.
+
+export type FindOrderInput = {
+  /** The order's number. */
+  order: string;
+};
+
+export type FindOrderOutput = Order;
+
+/** An order. */
+export type Order = {
+  number: string;
+  customer: string;
+  /** What was paid, in euros. */
+  paid: number;
+  /** What was paid back already, in euros. */
+  refunded: number;
+};
+
+export type RefundInput = {
+  /** The order's number. */
+  order: string;
+  /** How many euros to pay back. */
+  amount: number;
+};
+
+export type RefundOutput = string;
+
+export type Tools = {
+  /** Look an order up. */
+  find_order: { input: FindOrderInput; output: FindOrderOutput };
+  /** Refund an order: pay money back. */
+  refund: { input: RefundInput; output: RefundOutput };
+};

@@ -1,0 +1,22 @@
+//! That the types of a toolset are those that the real compiler was shown: `scripts/frontend` compiles what is in
+//! `tests/clients/types`.
+
+use std::{env, fs, path::Path};
+
+use tool_runtime::Toolset;
+
+/// Compares the types of `tools` with `clients/types/generated/<name>.ts`; with `TYPES=overwrite` it writes that file.
+///
+/// # Panics
+///
+/// When they differ.
+pub fn check(name: &str, tools: &Toolset) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/types/generated").join(format!("{name}.ts"));
+    let types = tools.typescript();
+    if env::var_os("TYPES").is_some_and(|what| what == "overwrite") {
+        fs::write(&path, types).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        return;
+    }
+    let known = fs::read_to_string(&path).unwrap_or_default();
+    assert!(known == types, "{} is not current: set TYPES=overwrite, and run `scripts/frontend`", path.display());
+}
