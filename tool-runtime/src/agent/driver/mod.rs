@@ -4,6 +4,7 @@
 
 mod ask;
 mod asking;
+mod fresh;
 mod history;
 mod inputs;
 mod inside;
@@ -115,60 +116,6 @@ pub(super) struct Driver<'a> {
 }
 
 impl<'a> Driver<'a> {
-    pub(super) fn new(agent: &Agent, inspector: Inspector, kept: &'a mut Kept) -> Self {
-        let (tell_asked, asked) = mpsc::unbounded_channel();
-        let (tell_worked, worked) = mpsc::unbounded_channel();
-        let ties = Ties { asked: tell_asked, worked: tell_worked, front: Arc::clone(&agent.front) };
-        Self {
-            agent: agent.clone(),
-            inspector,
-            kept,
-            worker: uuid::Uuid::new_v4().to_string(),
-            looks: VecDeque::new(),
-            readings: JoinSet::new(),
-            mending: JoinSet::new(),
-            bad: Vec::new(),
-            effects: VecDeque::new(),
-            live: HashMap::default(),
-            ties: Arc::new(ties),
-            asked,
-            held: Vec::new(),
-            worked,
-            asking: None,
-            given: None,
-            people: VecDeque::new(),
-            person: None,
-            refreshed: Instant::now(),
-            alarm: None,
-            cancelled: None,
-            was_time: false,
-            step: None,
-            wakes: BTreeSet::new(),
-            history: History::default(),
-            turn_context: agent.context.clone(),
-            holds: false,
-            is_held: false,
-            failure: None,
-            list: None,
-            attempts: Attempts::default(),
-            clocks: Clocks::default(),
-            details: HashMap::default(),
-            trace: Trace::new(agent),
-        }
-    }
-
-    /// The same, but the run is left where the model would be asked.
-    pub(super) fn without_model(mut self) -> Self {
-        self.holds = true;
-        self
-    }
-
-    /// The same, with a first turn that makes the call `given`.
-    pub(super) fn saying(mut self, given: Option<ToolCall>) -> Self {
-        self.given = given;
-        self
-    }
-
     /// Goes on, after `event`, until the run has finished, was stopped, or waits for somebody who is not there.
     pub(super) async fn drive(mut self, event: Option<Event>) -> Result<Phase, AgentError> {
         let span = self.trace.begin(&self.agent, &self.kept.run);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Findings, Level};
-use crate::Toolset;
+use crate::toolset::Toolset;
 use crate::toolset::{RuntimeTool, RuntimeToolBuilder};
 
 #[allow(clippy::needless_pass_by_value, reason = "short to call")]
