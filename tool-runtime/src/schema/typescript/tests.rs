@@ -11,8 +11,8 @@ fn declared(schema: &Value) -> String {
 }
 
 /// The type of `schema`, where it needs no other.
-fn typed(schema: Value) -> String {
-    let text = declared(&schema);
+fn typed(schema: &Value) -> String {
+    let text = declared(schema);
     let text = text.strip_prefix("export type It = ").and_then(|text| text.strip_suffix(';'));
     text.unwrap_or_else(|| panic!("{schema} needs more")).to_owned()
 }
@@ -39,7 +39,7 @@ fn values() {
         (json!({"allOf": [{"type": "string"}, {}]}), "string"),
         (json!({"type": "string", "oneOf": [{"const": "a"}, {"const": "b"}]}), r#"string & ("a" | "b")"#),
     ] {
-        assert_eq!(typed(schema.clone()), expected, "{schema}");
+        assert_eq!(typed(&schema), expected, "{schema}");
     }
 }
 
@@ -65,7 +65,7 @@ fn lists_and_tuples() {
         (json!({"type": "array", "prefixItems": [{}], "minItems": 1, "items": false}), "[unknown]"),
         (json!({"items": [{"type": "null"}], "additionalItems": {"type": "null"}}), "[(null)?, ...null[]]"),
     ] {
-        assert_eq!(typed(schema.clone()), expected, "{schema}");
+        assert_eq!(typed(&schema), expected, "{schema}");
     }
 }
 
@@ -104,7 +104,7 @@ fn objects_and_maps() {
             "{\n  kind: \"a\";\n} | {\n  kind: \"b\";\n}",
         ),
     ] {
-        assert_eq!(typed(schema.clone()), expected, "{schema}");
+        assert_eq!(typed(&schema), expected, "{schema}");
     }
 }
 
@@ -131,9 +131,9 @@ fn definitions_are_declared_once_and_may_be_recursive() {
 fn a_type_that_is_nothing_but_itself_is_unknown() {
     let circle = json!({"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/b"}, {"type": "null"}]}, "b": {"$ref": "#/$defs/a"}}});
     assert_eq!(declared(&circle), "export type It = A;\n\nexport type A = unknown;");
-    assert_eq!(typed(json!({"allOf": [{"$ref": "#"}, {"type": "string"}]})), "string");
-    assert_eq!(typed(json!({"$ref": "https://elsewhere.example/x"})), "unknown");
-    assert_eq!(typed(json!({"$ref": "#/nowhere", "type": "string"})), "string");
+    assert_eq!(typed(&json!({"allOf": [{"$ref": "#"}, {"type": "string"}]})), "string");
+    assert_eq!(typed(&json!({"$ref": "https://elsewhere.example/x"})), "unknown");
+    assert_eq!(typed(&json!({"$ref": "#/nowhere", "type": "string"})), "string");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn what_is_too_large_becomes_unknown() {
     for _ in 0..60 {
         deep = json!({"items": deep});
     }
-    assert_eq!(typed(deep), format!("unknown{}", "[]".repeat(48)));
+    assert_eq!(typed(&deep), format!("unknown{}", "[]".repeat(48)));
     // A chain of many, each of which refers to the next: no stack, and no time.
     let chain = (0..1000).map(|i| (format!("d{i}"), json!({"items": {"$ref": format!("#/$defs/d{}", i + 1)}})));
     let chain = json!({"$ref": "#/$defs/d0", "$defs": chain.collect::<serde_json::Map<_, _>>()});
