@@ -24,7 +24,7 @@ async fn at_work(served: &Served, world: &World, count: usize, resumable: bool) 
     let mut clients = Vec::new();
     for number in 0..count {
         let mut stream = served.connect().await;
-        let name = format!("vanish-{number}");
+        let name = format!("vanish-{before}-{number}");
         let (request, part) = if number % 2 == 0 {
             (chat(&name, "work", resumable), "tool-input-available")
         } else {
@@ -39,7 +39,7 @@ async fn at_work(served: &Served, world: &World, count: usize, resumable: bool) 
 
 fn served() -> (Arc<World>, Served) {
     let world = World::new(1);
-    let served = Served::start(Server::new(agent(&world)).keep_alive(Duration::from_secs(60)));
+    let served = Served::start(Server::new(agent(&world)).keep_alive(Duration::from_mins(1)));
     (world, served)
 }
 

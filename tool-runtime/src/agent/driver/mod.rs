@@ -23,16 +23,10 @@ mod work;
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
-    pin::Pin,
     sync::Arc,
 };
 
-use futures_util::future::BoxFuture;
-use tokio::{
-    sync::mpsc,
-    task::JoinSet,
-    time::{Instant, Sleep},
-};
+use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 
 use super::{Agent, AgentError, Event as Told};
 use crate::message::ToolCall;
@@ -54,6 +48,7 @@ use onward::Attempts;
 use people::Person;
 pub(super) use tell::tell;
 use trace::Trace;
+use wait::Waits;
 use work::{Live, Worked};
 
 /// How many places for things to do are kept.
@@ -90,10 +85,7 @@ pub(super) struct Driver<'a> {
     person: Option<Person>,
     /// When the run was last read from its store.
     refreshed: Instant,
-    /// Wakes the driver at the time that it was waiting for last.
-    alarm: Option<Pin<Box<Sleep>>>,
-    /// Ends when the run is called off. Kept, since to begin to listen costs an allocation.
-    cancelled: Option<BoxFuture<'static, ()>>,
+    waits: Waits,
     /// Whether time was the last that happened.
     was_time: bool,
     /// The turn of the model since the prompt whose end was not told yet.
@@ -139,8 +131,7 @@ impl<'a> Driver<'a> {
             people: VecDeque::new(),
             person: None,
             refreshed: Instant::now(),
-            alarm: None,
-            cancelled: None,
+            waits: Waits::default(),
             was_time: false,
             step: None,
             wakes: BTreeSet::new(),
@@ -304,9 +295,5 @@ impl<'a> Driver<'a> {
             Phase::Generating => self.is_held,
             Phase::Acting => false,
         }
-    }
-
-    fn now(&self) -> Time {
-        self.agent.now()
     }
 }
