@@ -17,7 +17,7 @@ async fn a_thousand_streams_at_once_end_as_they_should() {
     let _alone = alone().await;
     // Nobody's answer goes on before all of them are under way.
     let world = World::new(STREAMS);
-    let served = Served::stateless(Server::new(agent(&world)).keep_alive(Duration::from_secs(60)));
+    let served = Served::stateless(Server::new(agent(&world)).keep_alive(Duration::from_mins(1)));
     let (before, start) = (live(), Instant::now());
     let mut clients = JoinSet::new();
     for number in 0..STREAMS {

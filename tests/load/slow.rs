@@ -10,7 +10,7 @@ use crate::{
     model::{OUTPUT, World, agent},
 };
 
-const READERS: usize = 15;
+const READERS: usize = 10;
 const TIMES: usize = 2000;
 
 /// How many bytes of an answer are kept.

@@ -39,7 +39,7 @@ async fn at_work(served: &Served, world: &World, count: usize, resumable: bool) 
 
 fn served() -> (Arc<World>, Served) {
     let world = World::new(1);
-    let served = Served::start(Server::new(agent(&world)).keep_alive(Duration::from_secs(60)));
+    let served = Served::start(Server::new(agent(&world)).keep_alive(Duration::from_mins(1)));
     (world, served)
 }
 

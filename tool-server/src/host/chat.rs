@@ -119,10 +119,7 @@ impl Chat {
         decision: Decision,
     ) -> Result<Taken, ApiError> {
         let is_output = matches!(decision, Decision::Respond { .. });
-        let refusal = match self.decide_once(session, obligation, decision).await? {
-            None => return Ok(Taken::AsSaid),
-            Some(refusal) => refusal,
-        };
+        let Some(refusal) = self.decide_once(session, obligation, decision).await? else { return Ok(Taken::AsSaid) };
         if is_output && let Refusal::Invalid { feedback } = &refusal {
             let error = format!("the client's output does not fit: {feedback}");
             if self.decide_once(session, obligation, Decision::Fail { error }).await?.is_none() {

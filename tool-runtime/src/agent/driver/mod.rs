@@ -4,7 +4,6 @@
 
 mod ask;
 mod asking;
-mod fresh;
 mod history;
 mod inputs;
 mod inside;
@@ -24,16 +23,10 @@ mod work;
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
-    pin::Pin,
     sync::Arc,
 };
 
-use futures_util::future::BoxFuture;
-use tokio::{
-    sync::mpsc,
-    task::JoinSet,
-    time::{Instant, Sleep},
-};
+use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 
 use super::{Agent, AgentError, Event as Told};
 use crate::message::ToolCall;
@@ -55,6 +48,7 @@ use onward::Attempts;
 use people::Person;
 pub(super) use tell::tell;
 use trace::Trace;
+use wait::Waits;
 use work::{Live, Worked};
 
 /// How many places for things to do are kept.
@@ -91,10 +85,7 @@ pub(super) struct Driver<'a> {
     person: Option<Person>,
     /// When the run was last read from its store.
     refreshed: Instant,
-    /// Wakes the driver at the time that it was waiting for last.
-    alarm: Option<Pin<Box<Sleep>>>,
-    /// Ends when the run is called off. Kept, since to begin to listen costs an allocation.
-    cancelled: Option<BoxFuture<'static, ()>>,
+    waits: Waits,
     /// Whether time was the last that happened.
     was_time: bool,
     /// The turn of the model since the prompt whose end was not told yet.
@@ -116,6 +107,59 @@ pub(super) struct Driver<'a> {
 }
 
 impl<'a> Driver<'a> {
+    pub(super) fn new(agent: &Agent, inspector: Inspector, kept: &'a mut Kept) -> Self {
+        let (tell_asked, asked) = mpsc::unbounded_channel();
+        let (tell_worked, worked) = mpsc::unbounded_channel();
+        let ties = Ties { asked: tell_asked, worked: tell_worked, front: Arc::clone(&agent.front) };
+        Self {
+            agent: agent.clone(),
+            inspector,
+            kept,
+            worker: uuid::Uuid::new_v4().to_string(),
+            looks: VecDeque::new(),
+            readings: JoinSet::new(),
+            mending: JoinSet::new(),
+            bad: Vec::new(),
+            effects: VecDeque::new(),
+            live: HashMap::default(),
+            ties: Arc::new(ties),
+            asked,
+            held: Vec::new(),
+            worked,
+            asking: None,
+            given: None,
+            people: VecDeque::new(),
+            person: None,
+            refreshed: Instant::now(),
+            waits: Waits::default(),
+            was_time: false,
+            step: None,
+            wakes: BTreeSet::new(),
+            history: History::default(),
+            turn_context: agent.context.clone(),
+            holds: false,
+            is_held: false,
+            failure: None,
+            list: None,
+            attempts: Attempts::default(),
+            clocks: Clocks::default(),
+            details: HashMap::default(),
+            trace: Trace::new(agent),
+        }
+    }
+
+    /// The same, but the run is left where the model would be asked.
+    pub(super) fn without_model(mut self) -> Self {
+        self.holds = true;
+        self
+    }
+
+    /// The same, with a first turn that makes the call `given`.
+    pub(super) fn saying(mut self, given: Option<ToolCall>) -> Self {
+        self.given = given;
+        self
+    }
+
     /// Goes on, after `event`, until the run has finished, was stopped, or waits for somebody who is not there.
     pub(super) async fn drive(mut self, event: Option<Event>) -> Result<Phase, AgentError> {
         let span = self.trace.begin(&self.agent, &self.kept.run);
@@ -251,9 +295,5 @@ impl<'a> Driver<'a> {
             Phase::Generating => self.is_held,
             Phase::Acting => false,
         }
-    }
-
-    fn now(&self) -> Time {
-        self.agent.now()
     }
 }

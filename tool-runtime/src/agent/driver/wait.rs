@@ -2,6 +2,7 @@
 
 use std::{pin::Pin, time::Duration};
 
+use futures_util::future::BoxFuture;
 use tokio::{
     task::JoinError,
     time::{Instant, Sleep, sleep_until},
@@ -10,13 +11,22 @@ use tokio::{
 use super::{Asked, Asking, Driver, Live, Person, Worked, ask::Heard, look::Looked, mend::Mending, people::Decided};
 use crate::agent::{AgentError, handle::Wish, steering::Steered};
 use crate::message::Part;
-use crate::run::Event;
+use crate::run::{Event, Time};
 
 /// How often a run that waits for somebody is looked up in its store.
 const POLL: Duration = Duration::from_millis(200);
 
 /// How often any other is: somebody may have called it off.
 const WATCH: Duration = Duration::from_secs(1);
+
+/// What the driver waits with, kept from one time to the next: to begin costs more than a piece of text.
+#[derive(Default)]
+pub(super) struct Waits {
+    /// Wakes it at the time that it was waiting for last.
+    alarm: Option<Pin<Box<Sleep>>>,
+    /// Ends when the run is called off.
+    cancelled: Option<BoxFuture<'static, ()>>,
+}
 
 /// Something that the driver waited for.
 pub(super) enum Happened {
@@ -44,7 +54,7 @@ impl Driver<'_> {
             return Happened::Time;
         }
         self.was_time = false;
-        let cancelled = self.cancelled.get_or_insert_with(|| {
+        let cancelled = self.waits.cancelled.get_or_insert_with(|| {
             let cancellation = self.agent.context.cancellation().clone();
             Box::pin(async move { cancellation.cancelled().await })
         });
@@ -60,7 +70,7 @@ impl Driver<'_> {
             decided = Person::decided(&mut self.person) => Happened::Decided(decided),
             Some(said) = Steered::next(&mut self.kept.steered) => Happened::Steered(said),
             heard = Asking::next(&mut self.asking) => Happened::Heard(heard),
-            () = until(&mut self.alarm, timer) => Happened::Time,
+            () = until(&mut self.waits.alarm, timer) => Happened::Time,
             () = moved => Happened::Time,
         }
     }
@@ -82,7 +92,7 @@ impl Driver<'_> {
                 self.feed_late(Event::StopRequested { by, at: self.now() });
             }
             Happened::Cancelled | Happened::Wished(Wish::Cancel) => {
-                self.cancelled = None;
+                self.waits.cancelled = None;
                 let by = self.kept.run.owner().clone();
                 self.feed(Event::Cancel { by, at: self.now() })?;
             }
@@ -117,6 +127,10 @@ impl Driver<'_> {
         self.prolong_lease().await?;
         self.refresh().await?;
         Ok(())
+    }
+
+    pub(super) fn now(&self) -> Time {
+        self.agent.now()
     }
 
     /// Takes what has ended already.
