@@ -23,7 +23,7 @@ use tokio::sync::mpsc::{Receiver, UnboundedReceiver, unbounded_channel};
 const MOST_KEPT: usize = 256;
 
 /// How long a result is kept for a client that does not come back.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What is kept for clients that were let go, by session and number of the stream.
 type Kept = Mutex<HashMap<(SessionId, u64), UnboundedReceiver<ServerSseMessage>>>;
