@@ -47,11 +47,11 @@ pub(crate) fn tool(args: &TokenStream, item: TokenStream) -> TokenStream {
 
 /// The item as a tool; where its parameters depend on the build, once for either case, as a tool that is expanded there only.
 fn by_case<I: Parts + ToTokens>(
-    args: TokenStream,
+    args: &TokenStream,
     item: I,
     expand: impl FnOnce(TokenStream, I) -> TokenStream,
 ) -> TokenStream {
-    let Some((predicate, items)) = item.split() else { return expand(args, item) };
+    let Some((predicate, items)) = item.split() else { return expand(args.clone(), item) };
     // What is wrong with the options is told by the one that is expanded.
     let tool = match Options::parse(args.clone(), &mut Errors::default()).krate {
         Some(krate) => quote!(#krate::tool),
