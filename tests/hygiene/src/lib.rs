@@ -33,6 +33,14 @@
     unused_qualifications,
     unused_results
 )]
+// What these say is about the functions that are written here, not about what is written beside them.
+#![allow(
+    clippy::double_must_use,
+    clippy::missing_const_for_fn,
+    clippy::missing_errors_doc,
+    clippy::must_use_candidate,
+    clippy::option_if_let_else
+)]
 
 pub mod bare;
 pub mod documented;

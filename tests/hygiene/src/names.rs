@@ -1,4 +1,5 @@
 //! Parameters, state and fields may have any name, also those that expansions use themselves.
+#![allow(clippy::similar_names, clippy::used_underscore_binding, reason = "that is what they are for")]
 
 use tool_runtime::{Context, DynamicInput, Rejection, Toolset, Verdict, tool, toolset};
 
@@ -70,6 +71,7 @@ fn any<C>(value: Option<u8>, _: C) -> Verdict<u8> {
 }
 
 async fn whole(input: &judged, known: JudgedCheck<'_>) -> Result<(), Rejection> {
+    std::future::ready(()).await;
     if input.value > 9 { Err(Rejection::told(known.call().call_id())) } else { Ok(()) }
 }
 

@@ -76,7 +76,7 @@ impl Execute for Travel {
 impl Shop {
     /// Count the items.
     #[tool(effect = read_only)]
-    fn count(&self) -> usize {
+    const fn count(&self) -> usize {
         self.items.len()
     }
 }

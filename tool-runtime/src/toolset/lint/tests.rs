@@ -1,4 +1,5 @@
 //! Each rule finds what it is for.
+#![allow(clippy::needless_pass_by_value, reason = "short to call")]
 
 use serde_json::{Value, json};
 
@@ -6,7 +7,6 @@ use super::{Findings, Level};
 use crate::toolset::Toolset;
 use crate::toolset::{RuntimeTool, RuntimeToolBuilder};
 
-#[allow(clippy::needless_pass_by_value, reason = "short to call")]
 fn lint(name: &str, schema: Value, change: impl FnOnce(RuntimeToolBuilder) -> RuntimeToolBuilder) -> Findings {
     let tool = change(RuntimeTool::new(name, "Does something.").input(schema)).external().unwrap();
     Toolset::new().with(tool).unwrap().lint()
