@@ -14,7 +14,7 @@ macro_rules! takes {
                 $name: u8,
             )*
             #[state] state0: &u16,
-            #[context] _context: &Context,
+            #[context] _call_cx: &Context,
         ) -> Vec<u8> {
             debug_assert!(*state0 < 9);
             vec![$($name),*]

@@ -4,8 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{Findings, Level};
-use crate::toolset::Toolset;
-use crate::toolset::{RuntimeTool, RuntimeToolBuilder};
+use crate::toolset::{RuntimeTool, RuntimeToolBuilder, Toolset};
 
 fn lint(name: &str, schema: Value, change: impl FnOnce(RuntimeToolBuilder) -> RuntimeToolBuilder) -> Findings {
     let tool = change(RuntimeTool::new(name, "Does something.").input(schema)).external().unwrap();
