@@ -86,15 +86,18 @@ fn a_desktop_client_reads_nothing_but_the_protocol() {
 fn post(address: &str, path: &str, headers: &[(&str, &str)], body: &Value) -> (String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     let body = body.to_string();
-    let mut request = format!("POST {path} HTTP/1.1\r\nConnection: close\r\nContent-Type: application/json\r\n");
-    request += &format!("Accept: application/json, text/event-stream\r\nContent-Length: {}\r\n", body.len());
+    let mut lines = vec![
+        format!("POST {path} HTTP/1.1"),
+        "Connection: close".to_owned(),
+        "Content-Type: application/json".to_owned(),
+        "Accept: application/json, text/event-stream".to_owned(),
+        format!("Content-Length: {}", body.len()),
+    ];
     if !headers.iter().any(|(name, _)| *name == "Host") {
-        request += &format!("Host: {address}\r\n");
+        lines.push(format!("Host: {address}"));
     }
-    for (name, value) in headers {
-        request += &format!("{name}: {value}\r\n");
-    }
-    stream.write_all(format!("{request}\r\n{body}").as_bytes()).unwrap();
+    lines.extend(headers.iter().map(|(name, value)| format!("{name}: {value}")));
+    stream.write_all(format!("{}\r\n\r\n{body}", lines.join("\r\n")).as_bytes()).unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();
     let answer = String::from_utf8_lossy(&answer).into_owned();

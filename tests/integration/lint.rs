@@ -45,7 +45,7 @@ fn schema_and_decoder_that_disagree_are_found() {
 /// A reference by hand, to a definition that nobody makes.
 #[derive(Deserialize)]
 struct Broken {
-    _a: u8,
+    first: u8,
 }
 
 impl JsonSchema for Broken {
@@ -61,7 +61,7 @@ impl JsonSchema for Broken {
 /// Take something broken.
 #[tool]
 fn take_broken(broken: Broken) -> u8 {
-    broken._a
+    broken.first
 }
 
 #[test]

@@ -46,7 +46,9 @@ fn expanded(mut item: Item) -> TokenStream {
 fn expansion(source: &str) -> String {
     let file = syn::parse_file(source).expect("an input is Rust");
     let items = file.items.into_iter().map(expanded);
-    show::pretty(&items.collect())
+    let text = show::pretty(&items.collect());
+    // Whoever builds the whole workspace has the feature `collect`, too.
+    text.lines().filter(|line| !line.trim_start().starts_with("__rt::collect!")).flat_map(|line| [line, "\n"]).collect()
 }
 
 #[test]

@@ -59,7 +59,7 @@ async fn main() -> ExitCode {
 }
 
 async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
-    let tools = servers::connect(&options.servers).await?;
+    let tools = Box::pin(servers::connect(&options.servers)).await?;
     eprintln!("{} tools", tools.len());
     let model: Arc<dyn Model> = match from_env() {
         Some(model) => Arc::from(model?),
