@@ -16,7 +16,7 @@ use axum::{
 use tool_runtime::agent::Session;
 use tool_runtime::protocol::ag_ui::{Base, Frontend, Plan, RunInput, Writer};
 
-use crate::host::{ApiError, Chat, OnLeave, Shared, Work, retire};
+use crate::host::{ApiError, Chat, OnLeave, Shared, Work, retire, stream};
 pub use options::AgUi;
 use tools::Tools;
 
@@ -46,9 +46,22 @@ async fn run(shared: Arc<Shared>, options: Arc<AgUi>, request: Request) -> Resul
     let body = shared.body(Request::from_parts(parts, body)).await?;
     let input = RunInput::read(&body).map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;
     let mut chat = Chat::enter(&shared, principal.clone(), &input.thread_id).await?;
-    // Somebody who asks for something else does not want the answer before.
-    chat.stop_running().await?;
     let tools = Tools::new(chat.agent(), &input, options.check)?;
+    if let Some(running) = chat.running() {
+        let session = chat.open().await?;
+        let plan = Plan::new(session.as_ref().map(Session::run), &input, &tools.all);
+        match (plan.prompt, plan.base, session) {
+            // A request that was sent twice must not stop what the first one began. Whoever drives the run hears of what else
+            // was decided, and goes on.
+            (None, Base::Known, Some(mut session)) if !input.resume.is_empty() => {
+                decide::decide(&mut chat, &mut session, plan.decisions, &tools, &mut Vec::new()).await?;
+                let under_way = || ApiError::conflict("what this was sent for is under way; nothing was done twice");
+                return running.feed.replay().map(stream).ok_or_else(under_way);
+            }
+            // Somebody who asks for something else does not want the answer before.
+            _ => chat.stop_running().await?,
+        }
+    }
     let frontend = Frontend::new(input.clone());
     chat.change_agent(|agent| {
         let agent = agent.tools(tools.all.clone()).with_context(|cx| cx.with(frontend.clone()));
