@@ -14,9 +14,9 @@ pub(super) const NAME: &str = "edited";
 /// How often each edit is made.
 const RUNS: usize = 5;
 
-/// What is edited, and what becomes of it. The tool is in the middle, the function at the end.
+/// What is edited, and what becomes of it. Both are in the middle of the file, and get as many lines: what is below moves.
 const TOOL: [&str; 2] = ["pub async fn tool_100(\n", "pub async fn tool_100(\n    /// One more.\n    more: u32,\n"];
-const FUNCTION: [&str; 2] = ["pub fn plain(first: u32) ", "pub fn plain(first: u32, _more: u32) "];
+const FUNCTION: [&str; 2] = ["pub fn plain(\n", "pub fn plain(\n    // One more.\n    _more: u32,\n"];
 
 /// Prints the target of edits.
 pub(super) fn measure(report: &mut Report, subjects: &[Subject]) {
@@ -37,8 +37,10 @@ pub(super) fn measure(report: &mut Report, subjects: &[Subject]) {
 
 /// The seconds that the compiler takes after an edit of a tool, and of a function: the least of all runs.
 fn edits(subject: &Subject) -> io::Result<[f64; 2]> {
-    let function = format!("{}u32 {{\n    first\n}}\n", FUNCTION[0].to_owned() + "-> ");
-    let base = format!("{}\n/// A function.\n{function}", crates::source(Kind::Ours));
+    let function = format!("/// A function.\n{}    first: u32,\n) -> u32 {{\n    first\n}}\n\n", FUNCTION[0]);
+    let tools = crates::source(Kind::Ours);
+    let Some(at) = tools.find("/// Does number 100 ") else { return Err(io::Error::other("there is no tool 100")) };
+    let base = format!("{}{function}{}", &tools[..at], &tools[at..]);
     let build = |source: &str| -> io::Result<f64> {
         fs::write(source_of(subject), source)?;
         Ok(compile(subject, &["build"], true)?.unwrap_or(f64::INFINITY))
