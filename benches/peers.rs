@@ -28,23 +28,18 @@ pub(crate) fn measure(report: &mut Report) {
     }
     let subject = |name| Subject { name, folder: folder.clone(), args: ANY_RUST };
     for mode in MODES.iter().filter(|mode| matches!(mode.name, "check" | "build")) {
-        let wanted: Vec<_> = PEERS
-            .iter()
-            .map(|(peer, krate, _)| (*peer, *krate, format!("peers/{peer}/{}", mode.name)))
-            .filter(|(.., name)| report.wants(name))
-            .collect();
-        if wanted.is_empty() {
-            continue;
-        }
-        let ours = compile::seconds(&subject("ours"), *mode);
-        for (peer, krate, name) in wanted {
-            match (&ours, compile::seconds(&subject(krate), *mode)) {
-                (Ok(ours), Ok(theirs)) => {
+        for (peer, krate, _) in &PEERS {
+            let name = format!("peers/{peer}/{}", mode.name);
+            if !report.wants(&name) {
+                continue;
+            }
+            match compile::seconds(&[&subject("ours"), &subject(krate)], *mode) {
+                Ok(times) => {
+                    let [ours, theirs] = times[..] else { continue };
                     let how = format!("s of rustc's CPU for 200 tools: ours {ours:.2}, {peer} {theirs:.2}");
                     report.at_most(&name, ours / theirs, LIMIT, &how);
                 }
-                (Err(error), _) => report.broken(&name, &error.to_string()),
-                (_, Err(error)) => report.broken(&name, &error.to_string()),
+                Err(error) => report.broken(&name, &error.to_string()),
             }
         }
     }

@@ -1,8 +1,9 @@
 //! Servers in processes of their own, and their clients.
 
 use std::{
-    io::{self, BufRead, BufReader},
+    io::{self, BufRead, BufReader, Read},
     process::{Child, Command, Stdio},
+    time::Duration,
 };
 
 use serde_json::{Value, json};
@@ -81,7 +82,7 @@ impl Server {
             let mut stream = self.connect().await?;
             stream.write_all(&request(path, &format!("idle-{path}-{client}"), "0")).await?;
             let mut begun = Vec::new();
-            while !contains(&begun, b"data: ") {
+            while times(&begun, b"data: ") == 0 {
                 if stream.read_buf(&mut begun).await? == 0 {
                     return Err(io::Error::other("it ended at once"));
                 }
@@ -105,9 +106,13 @@ pub(super) struct Load {
     pub(super) clients: usize,
     pub(super) answers: usize,
     pub(super) pieces: usize,
-    /// Milliseconds between two pieces.
+    /// Milliseconds between two pieces, each of which the server has to send by itself then.
     pub(super) gap: u32,
 }
+
+/// How often a client looks for pieces that are sent by themselves. One that is woken for each has the server pay for it:
+/// on the same machine, that is a part of its write.
+const LOOK: Duration = Duration::from_millis(10);
 
 async fn answers(mut stream: TcpStream, path: &str, client: usize, load: Load) -> io::Result<()> {
     let wanted = format!("{} {}", load.pieces, load.gap);
@@ -115,17 +120,43 @@ async fn answers(mut stream: TcpStream, path: &str, client: usize, load: Load) -
     for number in 0..load.answers {
         stream.write_all(&request(path, &new_id(client, number), &wanted)).await?;
         answer.clear();
-        while !answer.ends_with(b"\r\n0\r\n\r\n") {
-            if stream.read_buf(&mut answer).await? == 0 {
+        while !is_whole(&answer) {
+            if load.gap > 0 {
+                stream = looked(stream, &mut answer).await?;
+            } else if stream.read_buf(&mut answer).await? == 0 {
                 return Err(io::Error::other(String::from_utf8_lossy(&answer).into_owned()));
             }
         }
-        let told = answer.windows(7).filter(|window| window == b"-delta\"").count();
-        if told != load.pieces || !contains(&answer, b"data: [DONE]") {
+        let told = times(&answer, b"-delta\"");
+        if told != load.pieces || times(&answer, b"data: [DONE]") != 1 {
             return Err(io::Error::other(format!("{path} told {told} pieces of {}", load.pieces)));
+        }
+        // Each has a chunk of HTTP's to itself.
+        let chunks = times(&answer, b"\n\n\r\n");
+        if load.gap > 0 && chunks < load.pieces {
+            return Err(io::Error::other(format!("{path} sent {told} pieces in {chunks} chunks")));
         }
     }
     Ok(())
+}
+
+/// Reads on, without being woken by what arrives, until the answer is whole.
+async fn looked(stream: TcpStream, answer: &mut Vec<u8>) -> io::Result<TcpStream> {
+    // No poll watches it any more.
+    let mut stream = stream.into_std()?;
+    while !is_whole(answer) {
+        tokio::time::sleep(LOOK).await;
+        match stream.read_to_end(answer) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Ok(_) => return Err(io::Error::other(String::from_utf8_lossy(answer).into_owned())),
+            Err(error) => return Err(error),
+        }
+    }
+    TcpStream::from_std(stream)
+}
+
+fn is_whole(answer: &[u8]) -> bool {
+    answer.ends_with(b"\r\n0\r\n\r\n")
 }
 
 fn request(path: &str, chat: &str, text: &str) -> Vec<u8> {
@@ -145,6 +176,6 @@ fn new_id(client: usize, number: usize) -> String {
     format!("chat-{client}-{number}-{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
+fn times(text: &[u8], part: &[u8]) -> usize {
+    text.windows(part.len()).filter(|window| *window == part).count()
 }

@@ -6,5 +6,8 @@ mod inside;
 mod kit;
 mod legal;
 mod model;
+mod sealed;
+mod steering;
 mod tools;
+mod twice;
 mod walks;

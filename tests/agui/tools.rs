@@ -1,11 +1,32 @@
 //! Tools of all kinds.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
-use tool_runtime::{Context, Failure, Toolset, protocol::ag_ui::Frontend, tool, toolset};
+use tokio::sync::Semaphore;
+use tool_runtime::{Context, Failure, Provide, Toolset, protocol::ag_ui::Frontend, tool, toolset};
 
 /// What of the tools the server has.
 pub(crate) fn tools() -> Toolset {
     toolset!(fine, fails, panics, asks, asks_within, eager, grows, locate, share, draw, secret)
+}
+
+/// A tool that works until it gets a permit, beside one of the client's.
+pub(crate) fn working() -> (Toolset, Arc<Semaphore>) {
+    let done = Arc::new(Semaphore::new(0));
+    (toolset!(Working { done: Arc::clone(&done) }; work, locate), done)
+}
+
+#[derive(Provide)]
+struct Working {
+    done: Arc<Semaphore>,
+}
+
+/// Work until somebody lets it be.
+#[tool(effect = read_only)]
+async fn work(#[state] done: &Arc<Semaphore>) -> &'static str {
+    done.acquire().await.expect("it is never closed").forget();
+    "worked"
 }
 
 /// Do something.

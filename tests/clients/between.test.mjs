@@ -1,7 +1,7 @@
 // What comes between the turns of an answer, and what the model's provider does, as the real client shows it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chat, chunks, sdk, text } from './kit.mjs';
+import { base, call, chat, chunks, executions, reset, script, sdk, text, until } from './kit.mjs';
 
 test('a turn that broke off is forgotten, where clients can', async () => {
   const it = chat();
@@ -25,4 +25,28 @@ test('what the provider executes is shown as its own, and nobody waits for it', 
   );
   assert.equal(it.spoken(), 'found');
   assert.equal(it.log.requests.length, 1, 'nothing was sent by itself');
+});
+
+test('what is said to an answer under way is heard at the next turn', async () => {
+  await reset();
+  const it = chat();
+  const answer = it.say([call('c1', 'slow', { ms: 600 })], [text('not this')]);
+  await until('the tool runs', async () => (await executions('slow')) === 1);
+  const message = { id: 'rather', role: 'user', parts: [{ type: 'text', text: script([text('this')]) }] };
+  const steer = id => fetch(`${base}/api/chat/${id}/steer`, {
+    method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ message }),
+  });
+  assert.equal((await steer(it.id)).status, 202);
+  await answer;
+  it.ok();
+  assert.equal(it.spoken(), 'this');
+  const part = it.parts().find(part => part.type === 'steering-message');
+  if (sdk.level === 7) assert.deepEqual(part.parts, message.parts);
+  else assert.equal(part, undefined, 'clients of version 6 do not know it');
+  const late = await steer(it.id);
+  assert.equal(late.status, 409);
+  assert.match(await late.text(), /nothing is being answered/);
+  assert.equal((await steer('another')).status, 409);
+  await it.say([text('Next.')]);
+  assert.equal(it.spoken(), 'Next.');
 });

@@ -1,10 +1,13 @@
-// The acceptance server of a test file, which ends with it.
+// The server of a test file, which ends with it.
 import { spawn } from 'node:child_process';
 import { after } from 'node:test';
 
-/** Starts it; its address. */
-export function started(...args) {
-  const server = spawn(process.env.ACCEPTANCE_SERVER, ['--port', '0', ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+/** Starts the acceptance server; its address. */
+export const started = (...args) => start(process.env.ACCEPTANCE_SERVER, ...args);
+
+/** Starts a program that serves where it says; its address. */
+export function start(program, ...args) {
+  const server = spawn(program, ['--port', '0', ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   after(() => server.kill());
   return new Promise((resolve, reject) => {
     let text = '';

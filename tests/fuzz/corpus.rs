@@ -76,7 +76,7 @@ async fn run(folder: &Path, sealer: &Sealer) {
     let agent = Agent::new(model)
         .tools(toolset!(charge, look, Show))
         .front(Later)
-        .context(Context::new("").with_principal("anna"))
+        .with_principal("anna")
         .options(|options| {
             options.on_prompt = OnPrompt::Supersede;
             options.approval_expiry = Some(1_000_000);

@@ -50,7 +50,7 @@ async fn hang() {
 /// Blocks its thread and does not care.
 #[tool(timeout = "50ms", blocking)]
 fn block() {
-    std::thread::sleep(Duration::from_millis(600));
+    std::thread::sleep(Duration::from_secs(3));
 }
 
 /// Panics.
@@ -151,7 +151,8 @@ async fn no_tool_holds_the_run() {
     let model = ScriptedModel::new([calls, Turn::say("ok")]);
     let mut session = watched(model).tools(toolset!(hang, block, panics)).session();
     session.send("x").await.unwrap();
-    assert!(started.elapsed() < Duration::from_millis(500), "{:?}", started.elapsed());
+    // Long before it lets go of its thread.
+    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
     let results = results(session.messages());
     assert_eq!(results[0].0, "the tool did not answer within 0.05 s; it may have had effects");
     assert_eq!(results[1].0, "the tool did not answer within 0.05 s; it may have had effects");

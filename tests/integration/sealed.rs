@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use tool_runtime::{
-    Agent, Context,
+    Agent,
     agent::{Decision, Later, Stopped},
     model::{ScriptedModel, Turn},
     run::{Principal, Run, Time},
@@ -23,10 +23,7 @@ fn delete(
 
 fn agent() -> Agent {
     let turns = [Turn::call("delete", json!({"path": "a"})), Turn::say("Deleted.")];
-    Agent::new(ScriptedModel::new(turns))
-        .tools(toolset!(delete))
-        .front(Later)
-        .context(Context::new("").with_principal("anna"))
+    Agent::new(ScriptedModel::new(turns)).tools(toolset!(delete)).front(Later).with_principal("anna")
 }
 
 fn ring() -> Keyring {

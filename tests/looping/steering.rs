@@ -11,6 +11,7 @@ use tool_runtime::{
     model::{Delta, ScriptedModel, Turn},
     run::{Decision, Phase, Refusal},
     store::{MemoryStore, Store},
+    tool, toolset,
 };
 
 use crate::kit::{Listener, Piece, Ran, call, ran, says, streaming, tools};
@@ -135,4 +136,27 @@ async fn another_process_steers_a_run_that_is_driven_here() {
     assert_eq!(prompts, ["where?", "Rome"]);
     assert_eq!((session.run().phase(), session.run().last_text()), (Phase::Finished, "Rome".to_owned()));
     assert!(session.run().queue().is_empty());
+}
+
+/// Take a while, but less than until a driver looks into its store by itself.
+#[tool(effect = read_only)]
+async fn stroll() {
+    tokio::time::sleep(Duration::from_millis(500)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_driver_that_is_told_to_look_hears_it_before_the_next_turn() {
+    let model = Arc::new(ScriptedModel::new([Turn::call("stroll", "{}"), Turn::say("Rome")]));
+    let agent = Agent::new(Arc::clone(&model)).tools(toolset!(stroll)).store(MemoryStore::new());
+    let mut session = agent.session();
+    let (id, handle) = (session.id().clone(), session.handle());
+    let run = tokio::spawn(async move { session.send("where?").await.unwrap() });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    agent.steer_named(&id, Some("m2".to_owned()), vec![Part::text("Rome")], "").await.unwrap();
+    handle.look();
+    assert_eq!(run.await.unwrap().steps, 2);
+    let prompts: Vec<String> = model.asked()[1].messages.iter().filter_map(said).collect();
+    assert_eq!(prompts, ["where?", "Rome"]);
+    let run = agent.open(&id).await.unwrap();
+    assert_eq!(run.run().prompts()[1].id.as_deref(), Some("m2"));
 }

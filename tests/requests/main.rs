@@ -48,7 +48,7 @@ fn whatever_is_sent_nothing_runs_that_nobody_allowed() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     world::count_panics();
     runtime.block_on(async {
-        let mut world = World::new();
+        let mut world = World::new(false);
         for (name, text) in &corpus {
             let told = world.send(Kind::of(name), text, false).await;
             assert!(told.is_ok(), "{name}: {told:?}");
@@ -70,7 +70,7 @@ fn whatever_is_sent_nothing_runs_that_nobody_allowed() {
             count += 1;
             if count % TURNS == 0 {
                 world.goes_on().await;
-                world = World::new();
+                world = World::new(count / TURNS % 2 == 1);
             }
         }
         world.goes_on().await;

@@ -20,6 +20,7 @@ use tool_runtime::{
     model::{Asked, Delta, FinishReason, FunctionModel, ModelError},
     protocol::ag_ui::Check,
     run::Principal,
+    sealed::{Key, Keyring, MemoryNonces},
     tool, toolset,
 };
 use tool_server::{AgUi, ApiError, Authenticate, Server};
@@ -72,6 +73,8 @@ struct Locate {}
 /// A server, and how often its tool ran.
 pub(crate) struct World {
     router: Router,
+    /// Whether its clients keep the runs.
+    is_stateless: bool,
     wiped: Arc<AtomicUsize>,
     users: usize,
 }
@@ -87,21 +90,23 @@ impl Authenticate for Named {
 }
 
 impl World {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(is_stateless: bool) -> Self {
         let wiped = Arc::new(AtomicUsize::new(0));
         let state = State { wiped: Arc::clone(&wiped) };
         let tools = toolset!(state; wipe, Locate);
         let agent = Agent::new(FunctionModel::streaming(|asked| play(&asked))).tools(tools);
-        let server = Server::new(agent).authenticate(Named).ag_ui(AgUi::new().check(Check::Report));
-        Self { router: server.router(), wiped, users: 0 }
+        let mut server = Server::new(agent).authenticate(Named).ag_ui(AgUi::new().check(Check::Report));
+        if is_stateless {
+            let keys = Keyring::new("test", Key::from_bytes([7; 32]));
+            server = server.stateless(&keys, "test", Arc::new(MemoryNonces::new()));
+        }
+        Self { router: server.router(), is_stateless, wiped, users: 0 }
     }
 
     /// Sends a body; the status, or what is wrong with what came of it.
     pub(crate) async fn send(&mut self, kind: Kind, text: &str, is_stranger: bool) -> Result<u16, String> {
         self.users += 1;
         let user = if is_stranger { format!("user-{}", self.users) } else { "anna".to_owned() };
-        // An interrupt of AG-UI has the id of its call: whoever may decide can guess it, and is taken at his word.
-        let may_run = kind == Kind::AgUi && !is_stranger && text.contains("\"resume\"");
         let before = self.wiped.load(Ordering::SeqCst);
         let path = match kind {
             Kind::AgUi => "/agent",
@@ -116,7 +121,7 @@ impl World {
         if PANICS.load(Ordering::SeqCst) > 0 {
             return Err("a panic".to_owned());
         }
-        if self.wiped.load(Ordering::SeqCst) != before && !may_run {
+        if self.wiped.load(Ordering::SeqCst) != before {
             return Err("a tool ran that nobody allowed".to_owned());
         }
         Ok(status)
@@ -137,16 +142,19 @@ impl World {
         let first = json!({ "id": "last", "messages": [said] }).to_string();
         let (_, text) = self.post("/api/chat", "bert", first).await;
         let chunks = text.split("\n\n").filter_map(|frame| frame.strip_prefix("data: "));
-        let mut chunks = chunks.filter_map(|data| serde_json::from_str::<Value>(data).ok());
-        let asked = chunks.find(|chunk| chunk["type"] == "tool-approval-request");
+        let chunks: Vec<Value> = chunks.filter_map(|data| serde_json::from_str(data).ok()).collect();
+        let asked = chunks.iter().find(|chunk| chunk["type"] == "tool-approval-request");
         let asked = asked.unwrap_or_else(|| panic!("nobody was asked: {text}"));
+        let kept = chunks.iter().find_map(|chunk| chunk.get("messageMetadata"));
+        assert_eq!(kept.is_some(), self.is_stateless, "{text}");
         let part = json!({
             "type": "tool-wipe",
             "toolCallId": asked["toolCallId"],
             "state": "approval-responded",
             "approval": { "id": asked["approvalId"], "approved": true },
         });
-        let answer = json!({ "id": "a1", "role": "assistant", "parts": [{ "type": "step-start" }, part] });
+        let parts = [json!({ "type": "step-start" }), part];
+        let answer = json!({ "id": "a1", "role": "assistant", "parts": parts, "metadata": kept });
         let second = json!({ "id": "last", "messages": [said, answer] }).to_string();
         for _ in 0..2 {
             self.post("/api/chat", "bert", second.clone()).await;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tool_runtime::{
-    Context, Message,
+    Message,
     agent::{Decision, Stopped},
     message::{AssistantPart, ToolCall, ToolMessage},
     model::Turn,
@@ -144,8 +144,7 @@ async fn s05_an_id_of_an_earlier_turn_is_not_taken_again() {
 async fn s06_a_decision_by_another_is_forbidden_and_consumes_nothing() {
     for store in stores().await {
         let world = World::new();
-        let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("done")])
-            .context(Context::new("").with_principal("ann"));
+        let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("done")]).with_principal("ann");
         let mut session = agent.session();
         session.send("go").await.unwrap();
         let (id, waits) = (session.id().clone(), session.obligations().next().unwrap().clone());
@@ -178,7 +177,7 @@ async fn s06_a_decision_by_another_is_forbidden_and_consumes_nothing() {
         resumed(&agent, &id).await;
         assert_eq!(world.seen(), ["pay 5 to Ann"]);
         // Another user's agent cannot prompt the run, nor go on with it after it was stopped.
-        let theirs = agent.clone().context(Context::new("").with_principal("bob"));
+        let theirs = agent.clone().with_principal("bob");
         assert_eq!(refusal(theirs.open(&id).await.unwrap().send("hello").await), Refusal::Forbidden);
     }
 }

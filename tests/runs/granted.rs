@@ -7,12 +7,12 @@ use std::sync::{
 
 use serde_json::json;
 use tool_runtime::{
-    Agent, AgentError, Context, Effect, Toolset,
+    Agent, AgentError, Effect, Toolset,
     agent::{Decision, Stopped},
     model::{ScriptedModel, Turn},
     run::{CallResult, LogEvent, Shown, SupersededBy, record},
     store::StoreError,
-    toolset::{Proposal, RuntimeTool, Verdict},
+    toolset::{Permission, Proposal, RuntimeTool},
 };
 
 use crate::{
@@ -98,12 +98,12 @@ async fn s03_a_version_that_takes_over_asks_anew() {
 }
 
 /// A policy that says what it is told to: 0 allow, 1 ask, 2 deny, 3 panic.
-fn moody(mood: &Arc<AtomicU8>) -> impl Fn(&Proposal<'_>) -> Verdict + Send + Sync + 'static {
+fn moody(mood: &Arc<AtomicU8>) -> impl Fn(&Proposal<'_>) -> Permission + Send + Sync + 'static {
     let mood = Arc::clone(mood);
     move |_| match mood.load(Ordering::SeqCst) {
-        0 => Verdict::Allow,
-        1 => Verdict::Ask,
-        2 => Verdict::deny("not today"),
+        0 => Permission::Allow,
+        1 => Permission::Ask,
+        2 => Permission::deny("not today"),
         _ => panic!("the policy server is at 10.0.0.7"),
     }
 }
@@ -116,7 +116,7 @@ async fn s04_a_deny_stays_whatever_the_policy_says_later() {
     let lenient = Arc::clone(&mood);
     let policy = move |call: &Proposal<'_>| match call.spec.name.as_str() {
         "note" => moody(&lenient)(call),
-        _ => Verdict::Allow,
+        _ => Permission::Allow,
     };
     let agent = agent(&store, tools(&world), [turn, Turn::say("done")]).policy(policy);
     let mut session = agent.session();
@@ -166,7 +166,7 @@ async fn s07_hints_of_a_remote_tool_do_not_lower_the_gate_and_names_do_not_colli
     });
     let tools = tools(&world).with(remote.unwrap()).unwrap();
     let agent = agent(&store, tools, [Turn::call("harmless", json!({})), Turn::say("done")])
-        .policy(|call: &Proposal<'_>| if call.spec.name == "harmless" { Verdict::Ask } else { Verdict::Allow });
+        .policy(|call: &Proposal<'_>| if call.spec.name == "harmless" { Permission::Ask } else { Permission::Allow });
     assert_eq!(agent.run("go").await.unwrap().stopped, Stopped::Suspended);
     assert_eq!(world.seen(), [""; 0]);
 }
@@ -219,13 +219,11 @@ async fn policies_see_on_whose_behalf_and_what_was_said() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let (world, all) = (World::new(), Arc::clone(&seen));
     let model = ScriptedModel::new([Turn::call("note", json!({"text": "a"})), Turn::say("ok")]);
-    let agent = Agent::new(model).tools(tools(&world)).context(Context::new("").with_principal("ann")).policy(
-        move |call: &Proposal<'_>| {
-            let heard = (call.cx.principal().map(str::to_owned), call.cx.messages().len());
-            all.lock().unwrap().push(heard);
-            Verdict::Allow
-        },
-    );
+    let agent = Agent::new(model).tools(tools(&world)).with_principal("ann").policy(move |call: &Proposal<'_>| {
+        let heard = (call.cx.principal().map(str::to_owned), call.cx.messages().len());
+        all.lock().unwrap().push(heard);
+        Permission::Allow
+    });
     agent.run("go").await.unwrap();
     assert_eq!(seen.lock().unwrap()[0], (Some("ann".to_owned()), 1));
 }

@@ -13,7 +13,7 @@ use tool_runtime::{
     model::{FinishReason, ScriptedModel, Turn},
     run::{CallResult, InterruptedBy},
     tool, toolset,
-    toolset::{Proposal, Verdict},
+    toolset::{Permission, Proposal},
 };
 
 use crate::kit::{Absent, Person, World, ends, millis, pays, told, tools};
@@ -98,7 +98,7 @@ async fn s09_incomplete_or_wrong_arguments_reach_no_policy() {
     let mut session = session([turn, Turn::say("ok")], tools(&world), |agent| {
         agent.policy(move |_: &Proposal<'_>| {
             count.fetch_add(1, Ordering::SeqCst);
-            Verdict::Allow
+            Permission::Allow
         })
     });
     session.send("go").await.unwrap();
@@ -249,7 +249,7 @@ async fn s14_a_policy_that_panics_asks_and_nobody_there_means_no() {
     let turn = || Turn::call("note", json!({"text": "a"})).then_call("look", json!({"what": "b"}));
     let policy = |call: &Proposal<'_>| {
         assert!(call.spec.name != "note", "the policy server is gone");
-        Verdict::Allow
+        Permission::Allow
     };
     let mut later = session([turn(), Turn::say("ok")], tools(&world), |agent| agent.policy(policy));
     assert_eq!(later.send("go").await.unwrap().stopped, Stopped::Suspended);

@@ -18,6 +18,7 @@ mod mended;
 mod place;
 mod questions;
 mod random;
+mod single;
 mod stops;
 mod subagents;
 mod touches;

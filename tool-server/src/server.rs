@@ -143,8 +143,8 @@ impl Server {
         self
     }
 
-    /// Keeps nothing between requests: with each answer the client gets the run, sealed, in the message's metadata, and
-    /// clients of the AI SDK send it back. A run in which something waits can be gone on from once; `nonces` remembers, and
+    /// Keeps nothing between requests: with each answer the client gets the run, sealed, and sends it back with the next
+    /// request: in a message's metadata over the AI SDK's protocol, in its `encryptedValue` over AG-UI. A run in which something waits can be gone on from once; `nonces` remembers, and
     /// where several processes serve, they share it and the keys. A store that the agent has is not used.
     ///
     /// ```

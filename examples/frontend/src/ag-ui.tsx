@@ -1,22 +1,22 @@
 // The same conversation over AG-UI: what its client keeps, shown as the other's messages are.
-import { type AgentSubscriber, HttpAgent } from '@ag-ui/client';
+import type { AgentSubscriber } from '@ag-ui/client';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { type Message, readable } from './conversation';
-import { messagesOf, type Notes, object } from './ag-ui-messages';
+import { KeptAgent } from './ag-ui-kept';
+import { messagesOf, object } from './ag-ui-messages';
 import { Thread } from './thread';
 
-type Resume = NonNullable<Parameters<HttpAgent['runAgent']>[0]>['resume'];
+type Resume = NonNullable<Parameters<KeptAgent['runAgent']>[0]>['resume'];
 
-export default function AgUiThread({ token }: { token: string }) {
+export default function AgUiThread({ chat, token }: { chat: string; token: string }) {
   const headers = useMemo(() => ({ authorization: `Bearer ${token}` }), [token]);
-  const agent = useMemo(() => new HttpAgent({ url: '/agent', headers }), [headers]);
-  const notes = useRef<Notes>(new Map());
+  const agent = useMemo(() => new KeptAgent(chat, headers), [chat, headers]);
+  const { notes } = agent;
   const isStopped = useRef(false);
   const [messages, setMessages] = useState<Message[]>([]);
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<string>();
 
-  useEffect(() => () => agent.abortRun(), [agent]);
   // The protocol has only names for tools.
   const titles = useRef<Record<string, string>>({});
   useEffect(() => {
@@ -24,15 +24,19 @@ export default function AgUiThread({ token }: { token: string }) {
       const response = await fetch('/api/tools', { headers });
       const tools = (await response.json()) as { name: string; title: string | null }[];
       titles.current = Object.fromEntries(tools.flatMap(({ name, title }) => (title ? [[name, title]] : [])));
+      show();
     };
     // Names are good enough without.
     load().catch(() => undefined);
   }, [headers]);
 
-  const show = () => setMessages(messagesOf(agent, notes.current, titles.current));
-  const note = (call: string, change: object) => notes.current.set(call, { ...notes.current.get(call), ...change });
+  const show = () => setMessages(messagesOf(agent, notes, titles.current));
+  const note = (call: string, change: object) => notes.set(call, { ...notes.get(call), ...change });
   const subscriber: AgentSubscriber = {
-    onMessagesChanged: show,
+    onMessagesChanged: () => {
+      agent.keep(true);
+      show();
+    },
     onToolCallStartEvent: ({ event }) => void note(event.toolCallId, { isWhole: false }),
     onToolCallArgsEvent: ({ event, partialToolCallArgs }) => {
       // The client mends the text so far, and forgets to read it.
@@ -46,20 +50,36 @@ export default function AgUiThread({ token }: { token: string }) {
     },
     onRunErrorEvent: ({ event }) => setError(event.message),
   };
-  const run = async (resume?: Resume) => {
+  const follow = async (running: Promise<unknown>) => {
     isStopped.current = false;
     setBusy(true);
     setError(undefined);
     try {
-      await agent.runAgent(resume ? { resume } : {}, subscriber);
+      await running;
     } catch (failure) {
       setError(readable(failure as Error));
     }
     // To be stopped is no failure.
     if (isStopped.current) setError(undefined);
     setBusy(false);
+    agent.keep(false);
     show();
   };
+  const run = (resume?: Resume) => {
+    agent.keep(true);
+    // The run goes on when the page is left, and is read again when it comes back.
+    return follow(agent.runAgent({ forwardedProps: { resumable: true }, ...(resume && { resume }) }, subscriber));
+  };
+  useEffect(() => {
+    show();
+    const comeBack = async () => {
+      if (await agent.isUnderWay()) await follow(agent.connectAgent({}, subscriber));
+    };
+    // What there is to see is shown without.
+    comeBack().catch(() => undefined);
+    return () => agent.abortRun();
+    // Once for each conversation: the rest is made anew with everything that is shown.
+  }, [agent]);
 
   return (
     <Thread
@@ -73,12 +93,12 @@ export default function AgUiThread({ token }: { token: string }) {
       }}
       stop={() => {
         isStopped.current = true;
-        agent.abortRun();
+        agent.stop();
       }}
       decide={(part, decision) => {
         note(part.toolCallId, { decision });
         show();
-        const asked = agent.pendingInterrupts.map(open => ({ open, decision: notes.current.get(open.toolCallId ?? '')?.decision }));
+        const asked = agent.pendingInterrupts.map(open => ({ open, decision: notes.get(open.toolCallId ?? '')?.decision }));
         // All that a run waits for is answered at once.
         if (asked.some(({ decision }) => !decision)) return;
         void run(

@@ -40,7 +40,7 @@ function App() {
       </header>
       {mode === 'ag-ui' ? (
         <Suspense fallback={<main aria-busy="true" />}>
-          <AgUiThread key={chat} token={token} />
+          <AgUiThread key={chat} chat={chat} token={token} />
         </Suspense>
       ) : (
         <AiSdkThread key={chat} chat={chat} token={token} />
@@ -80,7 +80,8 @@ function signedIn(): string | null {
 
 /** A new chat in place of the one that was kept. */
 function fresh(): string {
-  localStorage.removeItem(`chat ${localStorage.getItem('chat')}`);
+  const before = localStorage.getItem('chat');
+  for (const kept of [`chat ${before}`, `ag-ui ${before}`]) localStorage.removeItem(kept);
   const chat = crypto.randomUUID();
   localStorage.setItem('chat', chat);
   return chat;

@@ -1,7 +1,7 @@
 // T18 to T20, T28 and T29: interrupts, and how clients answer them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answer, chat, deleted, id, input, post, tool, url, user } from './kit.mjs';
+import { answer, chat, deleted, id, input, keeping, post, tool, url, user } from './kit.mjs';
 
 const path = () => `/tmp/${id()}`;
 const resolved = (interrupt, payload) => ({ interruptId: interrupt.id, status: 'resolved', payload });
@@ -96,9 +96,7 @@ test('T20 nothing but a plain yes is one', async () => {
   const file = path();
   const { agent, interrupts } = await waiting(file);
   for (const payload of [undefined, 'yes', 1, {}, { approved: 'true' }, { approved: 1 }, { accept: true }, []]) {
-    const resume = [resolved(interrupts[0], payload)];
-    const { status, outcome } = await post(input({ threadId: agent.threadId, messages: agent.messages, resume }));
-    assert.equal(status, 200);
+    const { outcome } = await agent.go(undefined, { resume: [resolved(interrupts[0], payload)] });
     assert.equal(outcome.type, 'interrupt', JSON.stringify(payload));
   }
   assert.equal(await times(file), 0);
@@ -120,7 +118,7 @@ test('T20 what is not answered still waits', async () => {
   assert.equal(run.outcome.type, 'interrupt');
   assert.deepEqual(run.outcome.interrupts.map(interrupt => interrupt.id), [interrupts[1].id]);
   assert.deepEqual([await times(first), await times(second)], [1, 0]);
-  const unanswered = await post({ ...body, runId: id(), resume: undefined, messages: [...agent.messages, user('say Never mind.')] });
+  const unanswered = await post({ ...body, runId: id(), resume: undefined, messages: [...keeping(agent.messages, run.frames), user('say Never mind.')] });
   assert.equal(unanswered.outcome.type, 'interrupt');
   assert.deepEqual([await times(first), await times(second)], [1, 0]);
 });

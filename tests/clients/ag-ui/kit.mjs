@@ -7,7 +7,9 @@ import { started } from '../server.mjs';
 export const client = await import(process.env.AG_UI === '0' ? './v0/client.mjs' : './v1/client.mjs');
 export const isV1 = client.level === 1;
 
-export const base = await started();
+/** Whether the server keeps nothing, and the client all of it. */
+export const stateless = process.env.STATELESS === '1';
+export const base = await started(...(stateless ? ['--stateless'] : []));
 export const url = `${base}/agent`;
 
 export const id = () => randomUUID();
@@ -76,6 +78,12 @@ export const input = more => ({
   threadId: id(), runId: id(), messages: [user('say Hi')], tools: [], context: [], state: {}, forwardedProps: {},
   ...(isV1 ? { protocolVersion: '1.0' } : {}),
   ...more,
+});
+
+/** The messages, with what a client keeps for a server that keeps nothing. */
+export const keeping = (messages, frames) => messages.map(message => {
+  const kept = frames.findLast(frame => frame.type === 'REASONING_ENCRYPTED_VALUE' && frame.entityId === message.id);
+  return kept ? { ...message, encryptedValue: kept.encryptedValue } : message;
 });
 
 /** A request without the client. */

@@ -142,6 +142,51 @@ function conversation(mode) {
     page.fine();
   });
 
+  test('resume: a page that is loaded anew in the middle of an answer goes on', async () => {
+    const page = await open();
+    await page.press('Check the folder');
+    await page.getByRole('progressbar').waitFor();
+    await page.reload();
+    const bar = page.getByRole('progressbar', { name: 'Files checked' });
+    await bar.waitFor();
+    const before = Number(await bar.getAttribute('value'));
+    assert.ok(before < 8, `${before}: it was over already`);
+    await picture(page, `${mode}-resumed`);
+    await page.told('Anything else?');
+    assert.equal(await bar.getAttribute('value'), await bar.getAttribute('max'));
+    assert.equal(await page.locator('[data-tool=check_folder]').count(), 1);
+    assert.equal(await page.getByLabel('You').count(), 1);
+    page.fine();
+  });
+
+  test('resume: what was written already is not there twice', async () => {
+    const page = await open();
+    await page.say(`Write a note, title: Shopping, text: ${'milk and bread and '.repeat(30)}eggs from the market`);
+    await page.getByText('Writing…').waitFor();
+    await page.reload();
+    assert.match(await (await page.card('write_note', 'output-available')).innerText(), /shopping\.txt/);
+    await page.rests();
+    assert.equal(await page.locator('[data-tool=write_note]').count(), 1);
+    await page.reload();
+    await page.card('write_note', 'output-available');
+    assert.equal(await page.getByLabel('Assistant').count(), 1);
+    page.fine();
+  });
+
+  test('resume: what waits for an approval still waits, and is asked for once', async () => {
+    const page = await open();
+    await page.say('Delete the file "nothing.txt"');
+    await page.card('delete_file', 'approval-requested');
+    await page.rests();
+    await page.reload();
+    await page.card('delete_file', 'approval-requested');
+    await page.press('Deny');
+    await page.card('delete_file', 'output-denied');
+    await page.told('I have left that undone.');
+    assert.equal(await page.locator('[data-tool=delete_file]').count(), 1);
+    page.fine();
+  });
+
   test('stop', async () => {
     const page = await open();
     await page.press('Check the folder');
@@ -163,37 +208,6 @@ function conversation(mode) {
 function anything() {
   let base;
   before(async () => (base = await served()));
-
-  test('resume: a page that is loaded anew in the middle of an answer goes on', async () => {
-    const page = await opened(base);
-    await page.press('Check the folder');
-    await page.getByRole('progressbar').waitFor();
-    await page.reload();
-    const bar = page.getByRole('progressbar', { name: 'Files checked' });
-    await bar.waitFor();
-    const before = Number(await bar.getAttribute('value'));
-    assert.ok(before < 8, `${before}: it was over already`);
-    await picture(page, 'resumed');
-    await page.told('Anything else?');
-    assert.equal(await bar.getAttribute('value'), await bar.getAttribute('max'));
-    assert.equal(await page.locator('[data-tool=check_folder]').count(), 1);
-    assert.equal(await page.getByLabel('You').count(), 1);
-    page.fine();
-  });
-
-  test('resume: what waits for an approval still waits, and is asked for once', async () => {
-    const page = await opened(base);
-    await page.say('Delete the file "nothing.txt"');
-    await page.card('delete_file', 'approval-requested');
-    await page.rests();
-    await page.reload();
-    await page.card('delete_file', 'approval-requested');
-    await page.press('Deny');
-    await page.card('delete_file', 'output-denied');
-    await page.told('I have left that undone.');
-    assert.equal(await page.locator('[data-tool=delete_file]').count(), 1);
-    page.fine();
-  });
 
   test('an edit that the tool does not take can be made again', async () => {
     const page = await opened(base);

@@ -10,7 +10,7 @@ use tool_runtime::{
     run::{CallResult, ObligationKind, Refusal},
     store::Store,
     tool, toolset,
-    toolset::Verdict,
+    toolset::Permission,
 };
 
 mod counts;
@@ -245,7 +245,7 @@ async fn without_a_run_outside_nobody_can_be_asked() {
 async fn a_policy_outside_judges_the_call_of_the_agent_itself() {
     let world = World::new();
     let agent = outer(&memory(), &world, [Turn::say("never")])
-        .policy(|_: &tool_runtime::toolset::Proposal<'_>| Verdict::deny("no"));
+        .policy(|_: &tool_runtime::toolset::Proposal<'_>| Permission::deny("no"));
     let mut session: Session = agent.session();
     session.send("go").await.unwrap();
     assert!(matches!(ends(&session)[..], [CallResult::PolicyDenied { .. }]));

@@ -75,7 +75,7 @@ fn function(args: TokenStream, item: &TokenStream, mut function: ToolFn) -> Toke
     let has_self = function.sig.receiver().is_some();
     let wrong = match place(item) {
         Place::Impl if !has_self => Some(text::FUNCTION_IN_IMPL),
-        Place::Free if !function.needs_impl() => None,
+        Place::Free if !function.needs_impl(item) => None,
         _ => Some(if has_self { text::METHOD_OUTSIDE } else { text::FUNCTION_IN_IMPL }),
     };
     if let Some(wrong) = wrong {
@@ -143,6 +143,7 @@ pub(super) fn plain(mut function: ToolFn) -> TokenStream {
         };
         attrs.retain(|attr| !is_taken(attr) && !attr.path().is_ident("doc"));
     }
+    function.give_lifetime();
     function.give_body();
     // A tool owns its decoded arguments. The attribute stands first, so that what the user says of the same lint prevails.
     quote! {

@@ -10,7 +10,7 @@ use super::{
     evidence, hidden, nested,
     start::executed,
     union,
-    work::{begun, called, taken},
+    work::{Given, begun, called, taken},
 };
 use crate::{
     graph::{Graph, same},
@@ -153,7 +153,7 @@ pub(super) fn begin(tool: &Tool) -> TokenStream {
     let each: Vec<_> = (0..taken(tool).count()).map(|index| hidden(&format!("state{index}"))).collect();
     let rest = (tool.union.is_some() || tool.nested().next().is_some()).then(|| quote!(..));
     let work = match &tool.body {
-        Body::Fn(function) => called(tool, function),
+        Body::Fn(function) => called(tool, function, Given::Input),
         Body::Struct => executed(tool, each.first().map(ToTokens::into_token_stream)),
     };
     let begun = begun(tool, &work);

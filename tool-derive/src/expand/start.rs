@@ -6,7 +6,7 @@ use syn::{Type, spanned::Spanned as _};
 
 use super::{
     as_input, dynamic, fields, hidden, nested,
-    work::{begun, called, taken},
+    work::{Given, begun, called, is_looked_at, taken},
 };
 use crate::model::{Body, Tool};
 
@@ -16,13 +16,17 @@ pub(crate) fn work(tool: &Tool) -> TokenStream {
     if !tool.takes_state() && !tool.is_asking() {
         let [input, cx] = ["_input", "_cx"].map(hidden);
         let (values, value) = fields::given(tool);
-        let begun = begun(tool, &done(tool, Access::Provided));
+        let (input, work) = match &tool.body {
+            Body::Fn(function) if !is_looked_at(tool) => (None, called(tool, function, Given::Slots)),
+            _ => (Some(quote!(let #input = #value;)), done(tool, Access::Provided)),
+        };
+        let begun = begun(tool, &work);
         return quote! {
             #[automatically_derived]
             impl __rt::Free for #marker {
                 #[inline]
                 fn begin<'a>(#values: <Self as __rt::Tool>::Values, #cx: &'a __rt::Context) -> __rt::Started<'a> {
-                    let #input = #value;
+                    #input
                     #begun
                 }
             }
@@ -55,7 +59,7 @@ fn prepared(tool: &Tool) -> TokenStream {
         let state = hidden(&format!("state{index}"));
         quote!(#state: &'a #ty)
     });
-    let work = called(tool, function);
+    let work = called(tool, function, Given::Input);
     quote! {
         #[allow(unused_variables)]
         fn __work<'a>(#(#params,)* #input: #marker, #cx: &'a __rt::Context) -> __rt::CallFuture<'a> {
@@ -223,7 +227,7 @@ fn started(tool: &Tool, access: Access) -> (TokenStream, TokenStream) {
 fn done(tool: &Tool, access: Access) -> TokenStream {
     let [state, cx, input] = ["state", "_cx", "_input"].map(hidden);
     match &tool.body {
-        Body::Fn(function) if taken(tool).next().is_none() => called(tool, function),
+        Body::Fn(function) if taken(tool).next().is_none() => called(tool, function, Given::Input),
         Body::Fn(_) => {
             let states = taken(tool).map(|ty| access.of(ty, &state));
             quote!({ __work(#(#states,)* #input, #cx) })

@@ -104,21 +104,27 @@ pub(crate) fn list(List { krate, state, tools }: &List) -> TokenStream {
     let mut seen = HashSet::new();
     let (fresh, again): (Vec<_>, Vec<_>) = (0..members.len()).partition(|&index| seen.insert(called(index)));
     let unique = fresh.chunks(16).chain(again.chunks(1)).map(|some| {
-        let asserts = some
-            .iter()
-            .map(|&index| quote_spanned!(members[index].span()=> __rt::assert_first(&__NAMES, &__AGAIN, #index);));
+        let asserts = some.iter().map(|&index| quote_spanned!(members[index].span()=> __first(#index);));
         quote!(const _: () = { #(#asserts)* };)
     });
     let unique = (members.len() > 1).then(|| quote!(#(#unique)*));
     let count = members.len();
-    let again = (count > 1).then(|| quote!(static __AGAIN: [::core::primitive::bool; #count] = __rt::again(&__NAMES);));
+    let again = (count > 1).then(|| {
+        quote! {
+            static __AGAIN: [::core::primitive::bool; #count] = __rt::again(&__NAMES);
+            #[track_caller]
+            const fn __first(index: ::core::primitive::usize) {
+                __rt::assert_first(&__NAMES, &__AGAIN, index);
+            }
+        }
+    });
     let parts = members.iter().map(|member| quote_spanned!(member.span()=> <#member as __rt::Bind<_>>::PART));
     let (state, at) = match state {
         Some(state) => (quote!(#state), state.span()),
         None => (quote!(()), Span::call_site()),
     };
     let bind = quote_spanned!(at=> __Set::bind);
-    let parts_of_set = hidden("parts");
+    let set = hidden("set");
     quote! {{
         #[allow(unused_imports)]
         use #runtime as __rt;
@@ -130,8 +136,8 @@ pub(crate) fn list(List { krate, state, tools }: &List) -> TokenStream {
         #again
         #unique
         #[allow(unused_qualifications)]
-        let #parts_of_set = [#(#parts),*];
-        #bind(__rt::Shared(#state).share(), &#parts_of_set)
+        let #set = #bind(__rt::Shared(#state).share(), &[#(#parts),*]);
+        #set
     }}
 }
 

@@ -116,31 +116,49 @@ pub(super) fn begun(tool: &Tool, work: &TokenStream) -> TokenStream {
         }
         Some(Approval::When(_)) => quote!(__rt::asks(__WHEN, &#input)),
     };
-    let none = quote!(::core::option::Option::None);
-    let touches = match &tool.options.touches {
-        Some(_) => quote!(__rt::touched(__TOUCHES, &#input)),
-        None => none.clone(),
-    };
-    quote!(__rt::Started { needs_approval: #needs_approval, normalized: #none, touches: #touches, work: #work })
+    if tool.options.touches.is_none() {
+        return quote!(__rt::Started::new(#needs_approval, #work));
+    }
+    let touches = quote!(__rt::touched(__TOUCHES, &#input));
+    quote!(__rt::Started { touches: #touches, ..__rt::Started::new(#needs_approval, #work) })
+}
+
+/// Whether anything but the work gets the input.
+pub(super) fn is_looked_at(tool: &Tool) -> bool {
+    let approval = tool.options.approval.as_ref().map(|approval| &approval.value);
+    tool.options.touches.is_some() || matches!(approval, Some(Approval::When(_)))
+}
+
+/// What a call has of its parameters.
+#[derive(Clone, Copy)]
+pub(super) enum Given {
+    /// The input.
+    Input,
+    /// Each by itself, which the compiler checks in less time.
+    Slots,
 }
 
 /// The boxed call of a function.
-pub(super) fn called(tool: &Tool, function: &Function) -> TokenStream {
+pub(super) fn called(tool: &Tool, function: &Function, given: Given) -> TokenStream {
     let Function { path, span, is_async, is_stream, .. } = function;
     let (marker, input) = (&tool.marker, hidden("_input"));
     let states: Vec<_> = taken(tool).collect();
     let values = if states.is_empty() { quote!(#marker) } else { quote!((#marker, #(&'a #states),*)) };
-    let mut given = taken(tool).enumerate().map(|(index, _)| hidden(&format!("state{index}")));
-    let receiver = function.owner.as_ref().and_then(|_| given.next()).map(ToTokens::into_token_stream);
+    let mut held = taken(tool).enumerate().map(|(index, _)| hidden(&format!("state{index}")));
+    let mut slots = (0..).map(|index| hidden(&format!("slot{index}")));
+    let receiver = function.owner.as_ref().and_then(|_| held.next()).map(ToTokens::into_token_stream);
     let mut args: Vec<TokenStream> = receiver.into_iter().collect();
     for argument in &tool.inputs {
         args.extend(match argument {
-            Input::Arg(arg) => {
-                let ident = &arg.ident;
-                Some(quote!(#input.#ident))
-            }
-            Input::State { by_ref: true, .. } => given.next().map(ToTokens::into_token_stream),
-            Input::State { by_ref: false, ty, .. } => given.next().map(|state| {
+            Input::Arg(arg) => match given {
+                Given::Input => {
+                    let ident = &arg.ident;
+                    Some(quote!(#input.#ident))
+                }
+                Given::Slots => slots.next().map(ToTokens::into_token_stream),
+            },
+            Input::State { by_ref: true, .. } => held.next().map(ToTokens::into_token_stream),
+            Input::State { by_ref: false, ty, .. } => held.next().map(|state| {
                 let taken = evidence(ty, "Taken");
                 let by_value = quote_spanned!(ty.span()=> #taken::by_value());
                 quote!(#by_value(#state))

@@ -1,11 +1,13 @@
 //! A function whose body nobody needs to read.
 
-use proc_macro2::{Group, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{
-    Attribute, Signature, Token, Type, Visibility,
+    Attribute, ReturnType, Signature, Type, Visibility,
     parse::{Parse, ParseStream},
 };
+
+use super::borrow::{borrowed, unnamed};
 
 /// A function: everything but its body is parsed, so that a mistake in the body is the compiler's to report.
 #[derive(Clone)]
@@ -30,7 +32,8 @@ impl Parse for ToolFn {
 impl ToolFn {
     /// Whether there is a body at all.
     pub(crate) fn has_body(&self) -> bool {
-        syn::parse2::<Token![;]>(self.body.clone()).is_err()
+        let first = self.body.clone().into_iter().next();
+        !matches!(first, Some(TokenTree::Punct(punct)) if punct.as_char() == ';')
     }
 
     /// Gives the function a body if it has none, so that the compiler does not miss it a second time.
@@ -41,16 +44,50 @@ impl ToolFn {
         }
     }
 
+    /// Makes a whole function of one whose output borrows from no parameter, which has been told: the compiler would miss the
+    /// lifetime, and then what the body borrows.
+    pub(crate) fn give_lifetime(&mut self) {
+        let is_lent = self.sig.receiver().is_some() || borrowed(&self.sig.inputs, false).is_some();
+        let ReturnType::Type(_, output) = &mut self.sig.output else { return };
+        // What an `impl Trait` is, the body alone says.
+        if is_lent || borrowed(&*output, true).is_none() || unnamed(&*output).is_some() {
+            return;
+        }
+        self.body = quote!(;);
+        **output = Type::Verbatim(with_statics(output.to_token_stream()));
+    }
+
     /// The method as code outside the impl of `owner` sees it.
     pub(crate) fn outside(&self, owner: &Type) -> Self {
         let sig = without_self(self.sig.to_token_stream(), owner);
         Self { sig: syn::parse2(sig).unwrap_or_else(|_| self.sig.clone()), ..self.clone() }
     }
 
-    /// Whether it can only be a method or an associated function.
-    pub(crate) fn needs_impl(&self) -> bool {
-        self.sig.receiver().is_some() || mentions_self(self.sig.to_token_stream())
+    /// Whether it can only be a method or an associated function, with the tokens that it was written in.
+    pub(crate) fn needs_impl(&self, item: &TokenStream) -> bool {
+        let is_body =
+            |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
+        self.sig.receiver().is_some()
+            || mentions_self(item.clone().into_iter().filter(|token| !is_body(token)).collect())
     }
+}
+
+/// `tokens` with `'static` where a reference has no lifetime.
+fn with_statics(tokens: TokenStream) -> TokenStream {
+    let mut tokens = tokens.into_iter().peekable();
+    let mut out = TokenStream::new();
+    while let Some(token) = tokens.next() {
+        let is_and = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '&');
+        let is_named = matches!(tokens.peek(), Some(TokenTree::Punct(punct)) if punct.as_char() == '\'');
+        out.extend([match token {
+            TokenTree::Group(group) => Group::new(group.delimiter(), with_statics(group.stream())).into(),
+            token => token,
+        }]);
+        if is_and && !is_named {
+            out.extend(quote!('static));
+        }
+    }
+    out
 }
 
 fn mentions_self(tokens: TokenStream) -> bool {

@@ -105,20 +105,18 @@ const _: () = {
         #[allow(unused_variables)]
         fn begin<'a>(_input: book_table, _states: Self::States<'a>, _cx: &'a __rt::Context) -> __rt::Started<'a> {
             let () = _states;
-            __rt::Started {
-                needs_approval: {
+            __rt::Started::new(
+                {
                     #[allow(unused_imports)]
                     use __rt::NoPredicate as _;
                     __rt::When::<book_table>::of(many).asks(&_input)
                 },
-                normalized: ::core::option::Option::None,
-                touches: ::core::option::Option::None,
-                work: {
+                {
                     #[allow(unused_imports)]
                     use __rt::NoWork as _;
                     __rt::Work::<book_table>::call(&__DEF, move || book_table(_input.hour, _input.seats))
                 },
-            }
+            )
         }
     }
     #[allow(unused_variables)]

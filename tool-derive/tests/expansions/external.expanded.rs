@@ -36,12 +36,7 @@ const _: () = {
         #[inline]
         fn begin<'a>((_slot0,): <Self as __rt::Tool>::Values, _cx: &'a __rt::Context) -> __rt::Started<'a> {
             let _input = Choose { options: _slot0 };
-            __rt::Started {
-                needs_approval: false,
-                normalized: ::core::option::Option::None,
-                touches: ::core::option::Option::None,
-                work: { __rt::outside() },
-            }
+            __rt::Started::new(false, { __rt::outside() })
         }
     }
 };

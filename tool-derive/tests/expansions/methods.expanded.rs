@@ -73,12 +73,9 @@ const _: () = {
             ::core::result::Result::Ok(_input) => _input,
             ::core::result::Result::Err(_refused) => return ::core::result::Result::Err(_refused),
         };
-        ::core::result::Result::Ok(__rt::Started {
-            needs_approval: false,
-            normalized: ::core::option::Option::None,
-            touches: ::core::option::Option::None,
-            work: { __work(__rt::Provide::<Counter>::provide(_state), _input, _cx) },
-        })
+        ::core::result::Result::Ok(__rt::Started::new(false, {
+            __work(__rt::Provide::<Counter>::provide(_state), _input, _cx)
+        }))
     }
     #[automatically_derived]
     impl<__S: 'static> __rt::Bind<__S> for CounterNext

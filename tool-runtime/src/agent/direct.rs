@@ -7,7 +7,7 @@ use futures_util::{
     stream::{self, BoxStream, StreamExt},
 };
 
-use super::{Agent, AgentError, Session};
+use super::{Agent, AgentError, Session, single::Underway};
 use crate::message::{FinishReason, Part, ToolCall};
 use crate::model::{Delta, Model, ModelError, Request};
 use crate::run::{Call, Event, Phase, Prompt, Refusal};
@@ -62,6 +62,11 @@ impl Agent {
     }
 }
 
+/// What a prompt says that asks for a call of the tool `name`.
+pub(super) fn said(name: &str) -> Vec<Part> {
+    vec![Part::text(format!("Call `{name}`."))]
+}
+
 impl Session {
     /// Makes one call, as if the model had asked for it, and waits until it has ended or waits for somebody. The call as it
     /// is then; its result says how it ended.
@@ -72,15 +77,24 @@ impl Session {
     ///
     /// Fails when the run is busy or waits, was cancelled, or could not be kept.
     pub async fn call(&mut self, name: impl Into<String>, arguments: impl Into<String>) -> Result<&Call, AgentError> {
-        let (name, at) = (name.into(), self.run().calls().len());
+        let call = ToolCall { id: String::new(), name: name.into(), arguments: arguments.into() };
+        self.call_underway(call, None).await
+    }
+
+    /// The same for a call that may be under way already.
+    pub(super) async fn call_underway(
+        &mut self,
+        call: ToolCall,
+        underway: Option<Underway>,
+    ) -> Result<&Call, AgentError> {
+        let at = self.run().calls().len();
         if matches!(self.run().phase(), Phase::Generating | Phase::Acting | Phase::Suspended) {
             return Err(Refusal::Busy.into());
         }
-        let said = vec![Part::text(format!("Call `{name}`."))];
-        let prompt = Prompt::new(said, self.agent().principal(), self.agent().now()).until(name.clone());
-        let call = ToolCall { id: String::new(), name, arguments: arguments.into() };
+        let prompt = Prompt::new(said(&call.name), self.agent().principal(), self.agent().now());
+        let prompt = Event::Prompt(prompt.until(call.name.clone()));
         let inspector = self.agent().inspector();
-        self.drive_from(inspector, Some(Event::Prompt(prompt)), Some(call)).await?;
+        self.drive_with(inspector, Some(prompt), |driver| driver.saying(call).with_underway(underway)).await?;
         // Somebody else's entries may have come first; then the prompt was refused, and so was this.
         self.run().calls().get(at).ok_or_else(|| Refusal::Busy.into())
     }

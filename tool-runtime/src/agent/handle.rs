@@ -46,12 +46,14 @@ struct Shared {
 /// What somebody wishes who has a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wish {
+    Look,
     Stop,
     Cancel,
 }
 
-const STOP: u8 = 1;
-const CANCEL: u8 = 2;
+const LOOK: u8 = 1;
+const STOP: u8 = 2;
+const CANCEL: u8 = 3;
 
 impl Handle {
     /// Drops what is under way: the model's turn is thrown away, calls that run are told and not waited for, calls that wait do
@@ -68,6 +70,12 @@ impl Handle {
         self.wish(STOP);
     }
 
+    /// Lets what is under way look into its store at once, and not within the next second: somebody has decided about
+    /// something there, or said something.
+    pub fn look(&self) {
+        self.wish(LOOK);
+    }
+
     fn wish(&self, wish: u8) {
         // Whoever wants it cancelled does not want less because somebody else does.
         self.shared.wish.fetch_max(wish, Ordering::SeqCst);
@@ -79,6 +87,7 @@ impl Handle {
         loop {
             match self.shared.wish.swap(0, Ordering::SeqCst) {
                 0 => self.shared.told.notified().await,
+                LOOK => return Wish::Look,
                 STOP => return Wish::Stop,
                 _ => return Wish::Cancel,
             }

@@ -39,6 +39,7 @@ mod repair;
 mod reply;
 mod rules;
 mod session;
+mod single;
 mod so_far;
 mod steering;
 mod stop;
@@ -63,6 +64,7 @@ use repair::Repair;
 pub use repair::{BadCall, MendedCall};
 pub use reply::{Reply, Stopped};
 pub use session::Session;
+pub use single::{Called, Ended};
 pub use so_far::SoFar;
 pub use steering::Steering;
 pub use subagent::AgentTool;
@@ -101,6 +103,7 @@ pub struct Agent {
     observed: observed::Observed,
     knobs: Knobs,
     input_hooks: Option<Arc<dyn InputHooks>>,
+    openings: single::Openings,
 }
 
 impl Agent {
@@ -124,12 +127,14 @@ impl Agent {
             observed: observed::Observed::default(),
             knobs: Knobs::default(),
             input_hooks: None,
+            openings: single::Openings::default(),
         }
     }
 
     /// Sets the tools on offer.
     pub fn tools(mut self, tools: Toolset) -> Self {
         self.inspector = self.inspect_with(Inspector::new(tools.clone()));
+        self.openings = single::Openings::of(&tools);
         self.tools = tools;
         self
     }
@@ -137,6 +142,7 @@ impl Agent {
     /// Sets what the model is told to be and to do.
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.instructions = Some(text.into().into());
+        self.openings = single::Openings::of(&self.tools);
         self
     }
 
@@ -161,10 +167,15 @@ impl Agent {
         self
     }
 
-    /// Changes what every call gets to know, for example for one request: its principal, its cancellation.
+    /// Changes what every call gets to know, for example for one request: its secrets, its cancellation.
     pub fn with_context(mut self, change: impl FnOnce(Context) -> Context) -> Self {
         self.context = change(self.context);
         self
+    }
+
+    /// Sets on whose behalf the agent acts: who owns its runs, and whom every call knows.
+    pub fn with_principal(self, principal: impl Into<String>) -> Self {
+        self.with_context(|cx| cx.with_principal(principal))
     }
 
     /// Sets how many turns of the model may follow a prompt; at least one.
@@ -258,11 +269,6 @@ impl Agent {
     /// Answers one prompt in a conversation of its own.
     pub async fn run(&self, prompt: impl Into<String>) -> Result<Reply, AgentError> {
         self.session().send(prompt).await
-    }
-
-    /// Whether runs are kept in a store, so that others can take them up.
-    pub fn is_stored(&self) -> bool {
-        self.store.is_some()
     }
 
     /// On whose behalf the agent acts.

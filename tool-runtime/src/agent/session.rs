@@ -9,7 +9,7 @@ use super::{
     hooks::hooked,
     typed::{Wanted, with_answer},
 };
-use crate::message::{Mended, Message, Part, ToolCall, mend};
+use crate::message::{Mended, Message, Part, mend};
 use crate::run::{
     Decision, Event, Inspector, Obligation, ObligationId, Phase, Principal, Prompt, Run, RunId, StopReason, step,
 };
@@ -83,6 +83,11 @@ impl Session {
         &self.agent
     }
 
+    /// Goes on with the agent as `change` makes it: with other tools, for example. Where the run is kept is to stay the same.
+    pub fn change_agent(&mut self, change: impl FnOnce(Agent) -> Agent) {
+        self.agent = change(self.agent.clone());
+    }
+
     /// Says something and waits for what comes of it.
     ///
     /// After an error the conversation holds everything up to it, and can go on. When the future is dropped, so are the
@@ -152,9 +157,9 @@ impl Session {
             return Ok(());
         }
         let ruling = self.agent.rule(&self.kept.run, obligation, decision, &by).await?;
-        let (log, _) =
+        let (mut log, _) =
             step(&self.kept.run, Event::Decide { obligation: obligation.clone(), ruling, by, at: self.agent.now() })?;
-        self.kept.add(log);
+        self.kept.add(&mut log);
         Ok(())
     }
 
@@ -231,20 +236,20 @@ impl Session {
     }
 
     pub(super) async fn drive(&mut self, inspector: Inspector, event: Option<Event>) -> Result<Reply, AgentError> {
-        self.drive_from(inspector, event, None).await
+        self.drive_with(inspector, event, |driver| driver).await
     }
 
-    /// The same, where the first turn is `given` in place of the model's.
-    pub(super) async fn drive_from(
+    /// The same, by a driver that is `prepared`.
+    pub(super) async fn drive_with(
         &mut self,
         inspector: Inspector,
         event: Option<Event>,
-        given: Option<ToolCall>,
+        prepared: impl for<'a> FnOnce(Driver<'a>) -> Driver<'a>,
     ) -> Result<Reply, AgentError> {
         let mut agent = self.agent.clone();
         let begun = hooked(&mut agent);
         tell(&*agent.front, Told::RunStarted(&self.kept.run));
-        let driven = Driver::new(&agent, inspector, &mut self.kept).saying(given).drive(event).await;
+        let driven = prepared(Driver::new(&agent, inspector, &mut self.kept)).drive(event).await;
         if let Err(error) = &driven {
             tell(&*agent.front, Told::RunFailed(error));
         }

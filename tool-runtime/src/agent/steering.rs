@@ -4,7 +4,7 @@ use tokio::sync::mpsc;
 
 use super::{Agent, AgentError, Session};
 use crate::message::Part;
-use crate::run::{Event, Principal, Prompt, Run, RunId};
+use crate::run::{Event, Phase, Principal, Prompt, Run, RunId};
 
 /// Says something to a run while it goes on: between two turns of the model, which sees it at the next. Nothing is ended,
 /// and no step, token or time is given back.
@@ -72,6 +72,12 @@ impl Session {
     pub fn steering(&mut self) -> Steering {
         self.kept.steered.get_or_insert_with(Steered::new).say.clone()
     }
+
+    /// Whether something was said ([`Session::steering`]) when the run had come to its end. [`Session::resume`] takes it up.
+    pub fn has_late_word(&self) -> bool {
+        let is_said = self.kept.steered.as_ref().is_some_and(|steered| !steered.said.is_empty());
+        is_said && self.kept.run.phase() == Phase::Finished
+    }
 }
 
 impl Agent {
@@ -80,7 +86,18 @@ impl Agent {
     ///
     /// Fails when nothing goes on in the run ([`Refusal::Idle`](crate::run::Refusal::Idle)), or `by` is not its owner.
     pub async fn steer(&self, id: &RunId, content: Vec<Part>, by: impl Into<Principal>) -> Result<Run, AgentError> {
-        let prompt = Prompt::new(content, by.into(), self.now()).steering();
+        self.steer_named(id, None, content, by).await
+    }
+
+    /// The same, under the id that whoever says it has for it.
+    pub async fn steer_named(
+        &self,
+        id: &RunId,
+        name: Option<String>,
+        content: Vec<Part>,
+        by: impl Into<Principal>,
+    ) -> Result<Run, AgentError> {
+        let prompt = Prompt { id: name, ..Prompt::new(content, by.into(), self.now()) }.steering();
         self.change(id, || Event::Prompt(prompt.clone())).await
     }
 }

@@ -9,6 +9,11 @@ use crate::store::{Append, Store, StoreError, Waiting, WaitingItem};
 const TRIES: usize = 256;
 
 impl Agent {
+    /// Whether runs are kept in a store, so that others can take them up.
+    pub fn is_stored(&self) -> bool {
+        self.store.is_some()
+    }
+
     /// The run `id`, to be continued.
     ///
     /// Fails when the agent has no store, there is no such run in it, or a newer version wrote it.

@@ -18,6 +18,14 @@ pub(super) fn missing(name: &str, what: &str) -> ModelError {
     ModelError::new(ModelErrorKind::Configuration, format!("{name} is not set: it must hold {what}"))
 }
 
+/// A number of which there is at least one, if the variable is set.
+pub(super) fn number(var: Vars<'_>, name: &str) -> Result<Option<u32>, ModelError> {
+    let Some(text) = var(name) else { return Ok(None) };
+    text.parse().ok().filter(|number| *number > 0).map(Some).ok_or_else(|| {
+        ModelError::new(ModelErrorKind::Configuration, format!("{name} is `{text}`: it must hold a number from 1"))
+    })
+}
+
 /// The model that the environment names, or `None` if it names none.
 ///
 /// Anthropic if `ANTHROPIC_API_KEY` is set ([`Anthropic::from_env`](super::anthropic::Anthropic::from_env)), otherwise
@@ -64,5 +72,17 @@ mod tests {
         assert_eq!(error, "OPENAI_MODEL is not set: it must hold the name of a model");
         let error = named(&[("ANTHROPIC_API_KEY", "k")]).unwrap().unwrap_err();
         assert_eq!(error, "ANTHROPIC_MODEL is not set: it must hold the name of a model");
+    }
+    #[test]
+    fn says_what_a_limit_is() {
+        let limited =
+            |limit| named(&[("OPENAI_API_KEY", "k"), ("OPENAI_MODEL", "o"), ("OPENAI_MAX_TOKENS", limit)]).unwrap();
+        assert_eq!(limited("512"), Ok("o".into()));
+        for limit in ["0", "many", "-1"] {
+            assert_eq!(
+                limited(limit).unwrap_err(),
+                format!("OPENAI_MAX_TOKENS is `{limit}`: it must hold a number from 1")
+            );
+        }
     }
 }

@@ -10,7 +10,16 @@ pub mod ui_stream;
 use std::time::Duration;
 
 use crate::agent::{AgentError, Event};
-use crate::run::Run;
+use crate::digest::Digest;
+use crate::run::{Obligation, Run, RunId};
+
+/// The id under which a client is asked. It names the obligation, and is good for this one only: an answer to it that is
+/// moved to another chat, or to the same call asked anew, names nothing.
+pub fn approval_id(run: &RunId, open: &Obligation) -> String {
+    let bound = format!("{run}\n{}\n{}\n{}", open.id, open.since.0, open.shown.digest());
+    let digest = Digest::of(bound.as_bytes()).to_string();
+    format!("{}-{}", open.id, digest.get(..16).unwrap_or(&digest))
+}
 
 /// One answer to a frontend: turns what happens in a run into bytes.
 ///

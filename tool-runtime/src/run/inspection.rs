@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Author, CallId, CallResult, Decision, ObligationId, Pattern, Principal, Shown, ToolRef};
 use crate::digest::Digest;
 use crate::tool::{Fingerprint, Output, Touches};
-use crate::toolset::Verdict;
+use crate::toolset::Permission;
 #[cfg(feature = "agent")]
 use crate::{feedback::Rejection, message::Part};
 
@@ -65,7 +65,7 @@ impl Inspection {
 /// What was found.
 #[derive(Debug)]
 pub(super) enum Finding {
-    Accepted(Box<Accepted>),
+    Accepted(Accepted),
     /// The call ends without running.
     Ended(CallResult),
 }
@@ -74,11 +74,11 @@ pub(super) enum Finding {
 #[derive(Debug)]
 pub(super) struct Accepted {
     pub(super) tool: Arc<ToolRef>,
-    pub(super) verdict: Verdict,
+    pub(super) permission: Permission,
     /// What the call reads and writes, where the tool says so.
     pub(super) touches: Option<Arc<Touches>>,
     /// There where somebody may have to decide.
-    pub(super) view: Option<View>,
+    pub(super) view: Option<Box<View>>,
 }
 
 /// What a person would see of a call, and who that is.

@@ -18,8 +18,8 @@ use super::{
 use crate::digest::Digest;
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::schema::Validator;
-use crate::tool::{CallError, Context, DynTool, ToolSpec};
-use crate::toolset::{Policy, Proposal, Toolset, Verdict, judge};
+use crate::tool::{Context, DynTool, ToolSpec};
+use crate::toolset::{Permission, Policy, Proposal, Toolset, judge};
 
 /// A tool, and what a run goes by of it.
 type Known<'a> = (&'a Arc<ToolRef>, &'a Arc<dyn DynTool>);
@@ -49,6 +49,12 @@ impl Inspector {
     pub fn policy(mut self, policy: Arc<dyn Policy>) -> Self {
         self.policies.push(policy);
         self
+    }
+
+    /// Whether it does more than to let tools read their arguments: it judges, or changes them.
+    #[cfg(feature = "agent")]
+    pub(crate) fn has_rules(&self) -> bool {
+        self.has_policies() || !self.refine.is_empty()
     }
 
     /// Whether it has policies of its own.
@@ -208,7 +214,7 @@ impl Inspector {
                 let finding = self.find(run, known, arguments, &taken, cx);
                 (taken.normalized, taken.author, finding)
             }
-            Err(error) => (None, Author::Validators, Finding::Ended(refused(error))),
+            Err(error) => (None, Author::Validators, Finding::Ended(CallResult::refused(error))),
         };
         normalized = normalized.filter(|_| matches!(finding, Finding::Accepted(_)));
         Inspection { call: call.id.clone(), text, arguments: digest, normalized, author, tool, finding }
@@ -218,35 +224,24 @@ impl Inspector {
         let Some((tool, known)) = known else {
             return Finding::Ended(CallResult::NotAvailable { suggestion: None });
         };
-        let mut verdict = if taken.needs_approval { Verdict::Ask } else { Verdict::Allow };
+        let mut permission = if taken.needs_approval { Permission::Ask } else { Permission::Allow };
         let spec = known.spec();
         for policy in &self.policies {
-            verdict = verdict.and(judge(&**policy, &Proposal { spec, arguments, cx }));
+            permission = permission.and(judge(&**policy, &Proposal { spec, arguments, cx }));
         }
-        verdict = run.tighten(tool, verdict);
+        permission = run.tighten(tool, permission);
         let mut view = None;
-        if verdict == Verdict::Ask || tool.external {
+        if permission == Permission::Ask || tool.external {
             match Shown::new(spec, arguments, &run.taint) {
                 Ok(shown) => {
                     let offer = self.offer.as_ref().and_then(|offer| offer(spec, &shown.arguments));
                     let deciders = self.deciders.as_ref().map(|deciders| deciders(spec, &shown.arguments));
-                    view = Some(View { shown, offer, deciders: deciders.unwrap_or_default() });
+                    view = Some(Box::new(View { shown, offer, deciders: deciders.unwrap_or_default() }));
                 }
                 Err(feedback) => return Finding::Ended(CallResult::Rejected { feedback }),
             }
         }
-        Finding::Accepted(Box::new(Accepted { tool: Arc::clone(tool), verdict, touches: taken.touches.clone(), view }))
-    }
-}
-
-/// How a call ends whose arguments or policies refused it.
-fn refused(error: CallError) -> CallResult {
-    match error {
-        CallError::NotAvailable { suggestion, .. } => CallResult::NotAvailable { suggestion },
-        CallError::Rejected(feedback) => CallResult::Rejected { feedback },
-        CallError::PolicyDenied { reason } | CallError::Denied { reason } => CallResult::PolicyDenied { reason },
-        CallError::OverBudget { limit } => CallResult::OverBudget { limit },
-        error => CallResult::failed(&error),
+        Finding::Accepted(Accepted { tool: Arc::clone(tool), permission, touches: taken.touches.clone(), view })
     }
 }
 

@@ -57,6 +57,8 @@ pub use said::{Said, TurnPart};
 pub use shown::Shown;
 pub use spent::Spent;
 pub use state::Run;
+#[cfg(feature = "agent")]
+pub(crate) use step::step_into;
 pub use step::{pending, step};
 
 pub use crate::digest::Digest;

@@ -55,6 +55,38 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// Which limit on the arguments of one call these are over.
+    pub(crate) fn too_large(&self, arguments: &str) -> Option<String> {
+        if arguments.len() > self.argument_bytes {
+            return Some(format!("arguments have at most {} bytes", self.argument_bytes));
+        }
+        if depth(arguments) > self.depth {
+            return Some(format!("arguments are nested at most {} deep", self.depth));
+        }
+        None
+    }
+}
+
+/// How deep a JSON text is nested. A text that is no JSON has some depth, too; the decoder refuses it.
+fn depth(text: &str) -> u32 {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0u32, 0u32, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
 /// What a run may use, and what it does where systems differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

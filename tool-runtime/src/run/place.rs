@@ -24,7 +24,14 @@ impl Run {
     /// Most of what happens, happens several times to one call, and then to the one behind it: these two are tried before
     /// the id is hashed.
     fn place_near(&self, id: &CallId, near: usize) -> Option<usize> {
-        let is_it = |at: &usize| self.calls.get(*at).is_some_and(|call| call.id.is(id));
-        [near, near.saturating_add(1)].into_iter().find(is_it).or_else(|| Some(*self.index.get(id)? as usize))
+        let is_it = |at: usize| self.calls.get(at).is_some_and(|call| call.id.is(id));
+        let next = near.saturating_add(1);
+        if is_it(near) {
+            Some(near)
+        } else if is_it(next) {
+            Some(next)
+        } else {
+            Some(*self.index.get(id)? as usize)
+        }
     }
 }

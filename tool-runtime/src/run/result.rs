@@ -124,6 +124,30 @@ pub enum InterruptedBy {
 }
 
 impl CallResult {
+    /// How a call ended whose tool came to this outcome.
+    pub(crate) fn of(outcome: Result<Output, CallError>) -> Self {
+        match outcome {
+            Ok(output) => Self::Succeeded { output },
+            Err(CallError::TimedOut { limit }) => {
+                Self::TimedOut { limit: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX) }
+            }
+            Err(CallError::Cancelled) => Self::Cancelled,
+            // Whatever else it says, the call was started.
+            Err(error) => Self::failed(&error),
+        }
+    }
+
+    /// How a call ends whose arguments or policies refused it.
+    pub(crate) fn refused(error: CallError) -> Self {
+        match error {
+            CallError::NotAvailable { suggestion, .. } => Self::NotAvailable { suggestion },
+            CallError::Rejected(feedback) => Self::Rejected { feedback },
+            CallError::PolicyDenied { reason } | CallError::Denied { reason } => Self::PolicyDenied { reason },
+            CallError::OverBudget { limit } => Self::OverBudget { limit },
+            error => Self::failed(&error),
+        }
+    }
+
     /// The failure that the model is told of `error`.
     pub(super) fn failed(error: &CallError) -> Self {
         Self::Failed { error: error.to_string(), feedback: error.feedback().cloned().map(Box::new) }

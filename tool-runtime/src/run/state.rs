@@ -12,7 +12,7 @@ use super::{
 use super::{Phase, TurnUsage};
 use crate::message::{AssistantPart, Message, Usage};
 use crate::tool::Effect;
-use crate::toolset::Verdict;
+use crate::toolset::Permission;
 
 /// A run: a conversation with its calls, and what became of each. Nothing but its log, added up.
 #[derive(Debug)]
@@ -196,10 +196,10 @@ impl Run {
         self.stages[stage as usize]
     }
 
-    /// The verdict about a call of `tool`, with what the run itself adds to it.
-    pub(super) fn tighten(&self, tool: &ToolRef, verdict: Verdict) -> Verdict {
+    /// The permission about a call of `tool`, with what the run itself adds to it.
+    pub(super) fn tighten(&self, tool: &ToolRef, permission: Permission) -> Permission {
         let asks = self.options.on_taint == OnTaint::Ask && !self.taint.is_empty() && tool.effect != Effect::ReadOnly;
-        if asks { verdict.and(Verdict::Ask) } else { verdict }
+        if asks { permission.and(Permission::Ask) } else { permission }
     }
 
     /// Whether `by` may decide about what waits.

@@ -9,7 +9,8 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::{
-    Approval, CallError, Effect, Field, InputHooks, Output, ReadAnswer, Returned, ToolSpec, Traits, Ui, describe,
+    Approval, CallError, Effect, Field, InputHooks, Output, ReadAnswer, Returned, ToolSpec, Traits, Ui,
+    compiled::Compiled, describe,
 };
 use crate::schema::{Validator, answer::Form};
 
@@ -162,7 +163,7 @@ struct Derived {
     guarded: bool,
     /// Where the output stands in the answer of a tool that can refuse.
     form: OnceLock<Form>,
-    validator: OnceLock<Option<Validator>>,
+    validator: Compiled<Validator>,
 }
 
 impl Cache {
@@ -249,7 +250,7 @@ impl Def {
     /// The validator of the arguments; `None` if a type's own schema cannot be compiled.
     pub(super) fn validator(&'static self) -> Option<&'static Validator> {
         let derived = self.derived();
-        derived.validator.get_or_init(|| Validator::compile(derived.spec.input.neutral()).ok()).as_ref()
+        derived.validator.get(|| Validator::compile(derived.spec.input.neutral()).ok())
     }
 
     /// Where the output stands in the answer of a tool that can refuse.
@@ -273,7 +274,7 @@ impl Def {
                 output: describe_output(self.output.schema()).map(Arc::new),
                 traits: self.options.traits(),
             };
-            Derived { spec: Arc::new(spec), guarded: input.guarded, form: OnceLock::new(), validator: OnceLock::new() }
+            Derived { spec: Arc::new(spec), guarded: input.guarded, form: OnceLock::new(), validator: Compiled::new() }
         })
     }
 }

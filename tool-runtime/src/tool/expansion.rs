@@ -123,18 +123,14 @@ pub const fn assert_first(names: &[&'static str], again: &[bool], index: usize) 
 }
 
 /// Which of `names` an earlier one is equal to. The compiler takes long over what it computes, so a set of many tools
-/// compares few of them: those whose numbers (FNV-1a) fall into one bucket.
+/// compares few of them: those whose numbers fall into one bucket.
 pub const fn again<const N: usize>(names: &[&'static str; N]) -> [bool; N] {
     // The latest of each bucket, and the one before each; `N` for none.
     let (mut latest, mut before, mut again) = ([N; N], [N; N], [false; N]);
     let mut index = 0;
     while index < N {
-        let (bytes, mut number, mut at) = (names[index].as_bytes(), 0x811c_9dc5_u32, 0);
-        while at < bytes.len() {
-            number = (number ^ bytes[at] as u32).wrapping_mul(0x0100_0193);
-            at += 1;
-        }
-        let bucket = number as usize % N;
+        // Modulo a prime, and times another, so that each byte counts: the product of two numbers below 2^32 is below 2^64.
+        let bucket = (((number(names[index]) % 4_294_967_291) * 0x9e37_79b1) >> 29) as usize % N;
         let mut earlier = latest[bucket];
         while earlier < N && !again[index] {
             again[index] = same(names[index], names[earlier]);
@@ -145,6 +141,21 @@ pub const fn again<const N: usize>(names: &[&'static str; N]) -> [bool; N] {
         index += 1;
     }
     again
+}
+
+/// A number made of the first bytes and the last, in few steps.
+const fn number(name: &str) -> u64 {
+    let bytes = name.as_bytes();
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let last = u64::from_le_bytes(*last);
+        return u64::from_le_bytes(*first) ^ (last << 7) ^ (last >> 57);
+    }
+    let (mut number, mut at) = (0, 0);
+    while at < bytes.len() {
+        number = (number << 8) | bytes[at] as u64;
+        at += 1;
+    }
+    number
 }
 
 #[track_caller]

@@ -4,6 +4,7 @@ mod answer;
 mod cancel;
 mod check;
 mod code;
+mod compiled;
 mod context;
 mod declare;
 mod decode;

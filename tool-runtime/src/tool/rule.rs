@@ -1,8 +1,11 @@
 //! The limits that a parameter's declaration sets on its value, as data: written into the schema, and checked.
 
-use std::{fmt, sync::OnceLock};
+use std::fmt;
 
 use regex::Regex;
+
+use super::compiled::Compiled;
+use crate::schema::Validator;
 
 /// A limit on a parameter's value.
 #[derive(Clone, Copy, Debug)]
@@ -125,13 +128,13 @@ pub enum Unit {
 /// A regular expression, compiled when it is first used.
 pub struct Pattern {
     source: &'static str,
-    compiled: OnceLock<Option<Regex>>,
+    compiled: Compiled<Regex>,
 }
 
 impl Pattern {
     /// The expression `source`; the macro has checked its syntax.
     pub const fn new(source: &'static str) -> Self {
-        Self { source, compiled: OnceLock::new() }
+        Self { source, compiled: Compiled::new() }
     }
 
     /// The expression as it was written.
@@ -140,7 +143,7 @@ impl Pattern {
     }
 
     pub(super) fn matches(&self, text: &str) -> bool {
-        self.compiled.get_or_init(|| Regex::new(self.source).ok()).as_ref().is_some_and(|regex| regex.is_match(text))
+        self.compiled.get(|| Regex::new(self.source).ok()).is_some_and(|regex| regex.is_match(text))
     }
 }
 
@@ -153,13 +156,13 @@ impl fmt::Debug for Pattern {
 /// A format of JSON Schema, compiled when it is first used.
 pub struct Format {
     name: &'static str,
-    compiled: OnceLock<Option<crate::schema::Validator>>,
+    compiled: Compiled<Validator>,
 }
 
 impl Format {
     /// The format called `name`.
     pub const fn new(name: &'static str) -> Self {
-        Self { name, compiled: OnceLock::new() }
+        Self { name, compiled: Compiled::new() }
     }
 
     /// The format's name.
@@ -168,11 +171,11 @@ impl Format {
     }
 
     pub(super) fn matches(&self, text: &str) -> bool {
-        let validator = self.compiled.get_or_init(|| {
+        let validator = self.compiled.get(|| {
             let schema = serde_json::json!({ "type": "string", "format": self.name });
-            crate::schema::Validator::compile(&schema).ok()
+            Validator::compile(&schema).ok()
         });
-        validator.as_ref().is_none_or(|validator| validator.is_valid(&serde_json::Value::from(text)))
+        validator.is_none_or(|validator| validator.is_valid(&serde_json::Value::from(text)))
     }
 }
 

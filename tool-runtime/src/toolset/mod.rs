@@ -44,7 +44,7 @@ pub use lint::{Finding, Findings, Level};
 pub use list::{ListFormat, ToolList};
 pub use name::{NameError, check_name};
 pub(crate) use policy::judge;
-pub use policy::{Policy, Proposal, Verdict};
+pub use policy::{Permission, Policy, Proposal};
 pub use provider::ProviderTool;
 pub use runtime::{RuntimeTool, RuntimeToolBuilder};
 

@@ -7,7 +7,7 @@ use crate::tool::{CallError, Context, DynTool, InputHooks, Output, Starting, Too
 /// What is to become of a call. The later, the stricter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Verdict {
+pub enum Permission {
     /// It may run.
     Allow,
     /// Somebody must approve it.
@@ -19,7 +19,7 @@ pub enum Verdict {
     },
 }
 
-impl Verdict {
+impl Permission {
     /// A denial with a reason.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self::Deny { reason: Some(reason.into()) }
@@ -47,47 +47,47 @@ pub struct Proposal<'a> {
 }
 
 /// A rule about calls. It is asked before a call runs, and again before a call starts that had to wait. A panic in it
-/// counts as [`Verdict::Ask`].
+/// counts as [`Permission::Ask`].
 ///
-/// Every `Fn(&Proposal) -> Verdict` is a policy:
+/// Every `Fn(&Proposal) -> Permission` is a policy:
 ///
 /// ```
-/// use tool_runtime::{Effect, toolset::{Policy, Proposal, Verdict}};
+/// use tool_runtime::{Effect, toolset::{Policy, Proposal, Permission}};
 ///
 /// fn ask_before_destruction() -> impl Policy {
 ///     |call: &Proposal<'_>| match call.spec.traits.effect {
-///         Effect::Destructive => Verdict::Ask,
-///         _ => Verdict::Allow,
+///         Effect::Destructive => Permission::Ask,
+///         _ => Permission::Allow,
 ///     }
 /// }
 /// # let _ = ask_before_destruction();
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no policy",
-    label = "not a function of `&Proposal<'_>` that returns a `Verdict`",
-    note = "write `|call: &Proposal<'_>| Verdict::Ask`, with the types; it is not async"
+    label = "not a function of `&Proposal<'_>` that returns a `Permission`",
+    note = "write `|call: &Proposal<'_>| Permission::Ask`, with the types; it is not async"
 )]
 pub trait Policy: Send + Sync + 'static {
     /// Judges a call.
-    fn judge(&self, call: &Proposal<'_>) -> Verdict;
+    fn judge(&self, call: &Proposal<'_>) -> Permission;
 }
 
 #[diagnostic::do_not_recommend]
-impl<F: Fn(&Proposal<'_>) -> Verdict + Send + Sync + 'static> Policy for F {
-    fn judge(&self, call: &Proposal<'_>) -> Verdict {
+impl<F: Fn(&Proposal<'_>) -> Permission + Send + Sync + 'static> Policy for F {
+    fn judge(&self, call: &Proposal<'_>) -> Permission {
         self(call)
     }
 }
 
 impl<P: Policy + ?Sized> Policy for Arc<P> {
-    fn judge(&self, call: &Proposal<'_>) -> Verdict {
+    fn judge(&self, call: &Proposal<'_>) -> Permission {
         (**self).judge(call)
     }
 }
 
 /// What `policy` says; a panic in it asks.
-pub(crate) fn judge(policy: &dyn Policy, call: &Proposal<'_>) -> Verdict {
-    super::dispatch::contain(|| policy.judge(call)).unwrap_or(Verdict::Ask)
+pub(crate) fn judge(policy: &dyn Policy, call: &Proposal<'_>) -> Permission {
+    super::dispatch::contain(|| policy.judge(call)).unwrap_or(Permission::Ask)
 }
 
 /// `tool` under `policy`.
@@ -113,9 +113,9 @@ impl DynTool for Guarded {
         self.inner.start(arguments, cx).then(move |mut started| {
             let arguments = started.normalized.as_deref().unwrap_or(arguments);
             match judge(&*self.policy, &Proposal { spec: self.inner.spec(), arguments, cx }) {
-                Verdict::Allow => {}
-                Verdict::Ask => started.needs_approval = true,
-                Verdict::Deny { reason } => return Err(CallError::PolicyDenied { reason }),
+                Permission::Allow => {}
+                Permission::Ask => started.needs_approval = true,
+                Permission::Deny { reason } => return Err(CallError::PolicyDenied { reason }),
             }
             Ok(started)
         })

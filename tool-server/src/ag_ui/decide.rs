@@ -1,6 +1,7 @@
 //! Decisions of a request, taken one by one: what does not fit leaves the rest alone.
 
 use tool_runtime::{
+    Toolset,
     agent::Session,
     run::{Decision, ObligationId},
 };
@@ -22,15 +23,18 @@ pub(super) async fn decide(
     if decisions.is_empty() {
         return Ok(());
     }
+    let with = |chat: &mut Chat, session: &mut Session, tools: Toolset| {
+        session.change_agent(|agent| agent.tools(tools.clone()));
+        chat.change_agent(|agent| agent.tools(tools));
+    };
     let for_answers = tools.for_answers(session.run());
-    chat.change_agent(|agent| agent.tools(for_answers));
+    with(chat, session, for_answers);
     for (id, decision) in decisions {
         match chat.decide(session, &id, decision).await? {
             Taken::AsSaid => {}
             Taken::AsFailure(refusal) | Taken::Not(refusal) => warnings.push(format!("{id}: {refusal}")),
         }
     }
-    let all = tools.all.clone();
-    chat.change_agent(|agent| agent.tools(all));
+    with(chat, session, tools.all.clone());
     Ok(())
 }

@@ -14,9 +14,9 @@ use axum::{
     routing::{get, post},
 };
 use tool_runtime::agent::Session;
-use tool_runtime::protocol::ag_ui::{Base, Frontend, Plan, RunInput, Writer};
+use tool_runtime::protocol::ag_ui::{Base, Frontend, Message, Plan, RunInput, Writer};
 
-use crate::host::{ApiError, Chat, OnLeave, Shared, Work, retire, stream};
+use crate::host::{ApiError, Chat, OnLeave, Protocol, Shared, Work, retire};
 pub use options::AgUi;
 use tools::Tools;
 
@@ -34,7 +34,7 @@ async fn replay(
     Path(thread): Path<String>,
     parts: Parts,
 ) -> Result<Response, ApiError> {
-    let replay = shared.replay(&parts, &thread).await?;
+    let replay = shared.replay(Protocol::AgUi, &parts, &thread).await?;
     Ok(replay.unwrap_or_else(|| StatusCode::NO_CONTENT.into_response()))
 }
 
@@ -44,23 +44,13 @@ async fn run(shared: Arc<Shared>, options: Arc<AgUi>, request: Request) -> Resul
     let principal = shared.principal(&parts).await?;
     is_json(&parts.headers)?;
     let body = shared.body(Request::from_parts(parts, body)).await?;
-    let input = RunInput::read(&body).map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;
-    let mut chat = Chat::enter(&shared, principal.clone(), &input.thread_id).await?;
+    let mut input = RunInput::read(&body).map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;
+    let sealed = input.sealed.take();
+    let mut chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
     let tools = Tools::new(chat.agent(), &input, options.check)?;
-    if let Some(running) = chat.running() {
-        let session = chat.open().await?;
-        let plan = Plan::new(session.as_ref().map(Session::run), &input, &tools.all);
-        match (plan.prompt, plan.base, session) {
-            // A request that was sent twice must not stop what the first one began. Whoever drives the run hears of what else
-            // was decided, and goes on.
-            (None, Base::Known, Some(mut session)) if !input.resume.is_empty() => {
-                decide::decide(&mut chat, &mut session, plan.decisions, &tools, &mut Vec::new()).await?;
-                let under_way = || ApiError::conflict("what this was sent for is under way; nothing was done twice");
-                return running.feed.replay().map(stream).ok_or_else(under_way);
-            }
-            // Somebody who asks for something else does not want the answer before.
-            _ => chat.stop_running().await?,
-        }
+    let answers = !input.resume.is_empty() || matches!(input.messages.last(), Some(Message::Tool { .. }));
+    if answers && let Some(joined) = join(&mut chat, &input, &tools).await? {
+        return Ok(joined);
     }
     let frontend = Frontend::new(input.clone());
     chat.change_agent(|agent| {
@@ -70,7 +60,7 @@ async fn run(shared: Arc<Shared>, options: Arc<AgUi>, request: Request) -> Resul
             _ => agent,
         }
     });
-    let session = chat.open().await?;
+    let session = chat.take_up(sealed.as_deref(), answers).await?;
     let plan = Plan::new(session.as_ref().map(Session::run), &input, &tools.all);
     let mut warnings = [&input.warnings[..], &tools.warnings[..], &plan.warnings[..]].concat();
     let has_decided = !plan.decisions.is_empty();
@@ -102,6 +92,20 @@ async fn run(shared: Arc<Shared>, options: Arc<AgUi>, request: Request) -> Resul
     frontend.on_change(chat.nudge());
     let on_leave = if (options.detaches)(&input) { OnLeave::GoOn } else { OnLeave::Cancel };
     Ok(chat.answer(session, work, Box::new(writer), None, on_leave))
+}
+
+/// The answer that is under way, where the request decides about something in it, or is what it answers: a request that was
+/// sent twice must not stop what the first one began. `None` for one that says something, too, and does not want the answer
+/// before.
+async fn join(chat: &mut Chat, input: &RunInput, tools: &Tools) -> Result<Option<Response>, ApiError> {
+    let Some(running) = chat.under_way() else { return Ok(None) };
+    let Some(mut session) = chat.open().await? else { return Ok(None) };
+    let plan = Plan::new(Some(session.run()), input, &tools.all);
+    if plan.prompt.is_some() || plan.base != Base::Known {
+        return Ok(None);
+    }
+    decide::decide(chat, &mut session, plan.decisions, tools, &mut Vec::new()).await?;
+    running.join().map(Some)
 }
 
 /// Other types could be sent by a form of any page, without its browser asking the server first.

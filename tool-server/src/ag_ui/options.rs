@@ -21,8 +21,8 @@ pub struct AgUi {
 }
 
 impl AgUi {
-    /// `POST /agent`, and `GET /agent/{thread}/stream` for a client that comes back while its run is under way; everything of all tools is shown; what does not fit a client's schema is reported; a client that leaves
-    /// cancels its run.
+    /// `POST /agent`, and `GET /agent/{thread}/stream` for a client that comes back while its run is under way; everything of
+    /// all tools is shown; what does not fit a client's schema is reported; a client that leaves cancels its run.
     pub fn new() -> Self {
         Self {
             path: "/agent".to_owned(),

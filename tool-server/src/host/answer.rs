@@ -17,7 +17,7 @@ use tool_runtime::{
 };
 
 use super::{
-    Chat, Shared,
+    ApiError, Chat, Shared,
     feed::Feed,
     registry::{Place, Running},
 };
@@ -46,13 +46,13 @@ impl Chat {
     /// place of the answer's beginning for who reads it later.
     pub(crate) fn answer(
         self,
-        session: Session,
+        mut session: Session,
         work: Work,
         wire: Box<dyn Wire>,
         preamble: Option<Vec<u8>>,
         on_leave: OnLeave,
     ) -> Response {
-        let running = Running::new(Arc::clone(&self.feed), self.cancel);
+        let running = Running::new(self.protocol, Arc::clone(&self.feed), self.cancel, &mut session);
         self.place.run(Arc::clone(&running));
         self.feed.begin(wire, preamble, on_leave == OnLeave::Cancel);
         let response = stream(self.feed.read());
@@ -64,6 +64,19 @@ impl Chat {
         };
         running.drives(tokio::spawn(answer.drive(work)).abort_handle());
         response
+    }
+}
+
+impl Running {
+    /// The answer from its beginning, for who reads it along; `None` where its beginning is gone.
+    pub(crate) fn replay(&self) -> Option<Response> {
+        self.feed.replay().map(stream)
+    }
+
+    /// The same for a request that is part of it: it has decided about something in the run, or was sent before.
+    pub(crate) fn join(&self) -> Result<Response, ApiError> {
+        let gone = || ApiError::conflict("what this was sent for is under way; nothing was done twice");
+        self.replay().ok_or_else(gone)
     }
 }
 
@@ -94,8 +107,11 @@ impl Answer {
         }
     }
 
-    /// Whether somebody has decided about something since the run was driven.
+    /// Whether somebody has decided about something, or said something, since the run was driven.
     async fn is_behind(&self) -> bool {
+        if self.session.has_late_word() {
+            return true;
+        }
         let run = self.session.run();
         let Some(store) = self.session.agent().stored_in().filter(|_| run.phase() == Phase::Suspended) else {
             return false;

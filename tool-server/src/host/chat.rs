@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::OwnedMutexGuard;
 use tool_runtime::{
-    Agent, AgentError, Cancellation, Message,
+    Agent, AgentError, Cancellation, Message, Part,
     agent::Session,
     run::{Decision, ObligationId, Phase, Principal, Refusal, Run, RunId},
     store::StoreError,
@@ -16,7 +16,7 @@ use tool_runtime::{
 use super::{
     ApiError, Shared,
     feed::{Feed, Tap},
-    registry::{Place, Running},
+    registry::{Place, Protocol, Running},
 };
 
 /// How long an answer that is called off may take to end before another begins.
@@ -28,6 +28,7 @@ const MOST_ID: usize = 256;
 /// A chat that nobody else changes as long as this lives.
 pub(crate) struct Chat {
     pub(super) shared: Arc<Shared>,
+    pub(super) protocol: Protocol,
     pub(super) name: String,
     pub(super) principal: Principal,
     /// The text that the run was opened from, if it is good for once.
@@ -41,7 +42,12 @@ pub(crate) struct Chat {
 
 impl Chat {
     /// Waits until nobody else changes the chat.
-    pub(crate) async fn enter(shared: &Arc<Shared>, principal: Principal, id: &str) -> Result<Self, ApiError> {
+    pub(crate) async fn enter(
+        shared: &Arc<Shared>,
+        protocol: Protocol,
+        principal: Principal,
+        id: &str,
+    ) -> Result<Self, ApiError> {
         let name = name(&principal, id)?;
         let place = shared.registry.place(&name)?;
         let gate = place.enter().await;
@@ -51,7 +57,7 @@ impl Chat {
         let agent = shared.agent.clone().front(Tap(Arc::clone(&feed)));
         let agent = agent.with_context(|cx| cx.with_principal(by).with_cancellation(signal));
         let shared = Arc::clone(shared);
-        Ok(Self { shared, name, principal, sealed: None, place, _gate: gate, agent, feed, cancel })
+        Ok(Self { shared, protocol, name, principal, sealed: None, place, _gate: gate, agent, feed, cancel })
     }
 
     /// The chat's agent, for this request: acting for its principal, watched by the answer.
@@ -74,14 +80,15 @@ impl Chat {
         }
     }
 
-    /// The answer that is under way.
-    pub(crate) fn running(&self) -> Option<Arc<Running>> {
-        self.place.running()
+    /// The answer that is under way and that this request can join: its driver hears of what is decided about its run. `None`
+    /// for one in another protocol, and where clients keep the runs: what one has kept and what goes on are two.
+    pub(crate) fn under_way(&self) -> Option<Arc<Running>> {
+        self.place.running().filter(|running| running.protocol == self.protocol && !self.is_sealed())
     }
 
     /// Calls off the answer that is under way, and waits for its end.
     pub(crate) async fn stop_running(&self) -> Result<(), ApiError> {
-        let Some(running) = self.running() else { return Ok(()) };
+        let Some(running) = self.place.running() else { return Ok(()) };
         running.cancel.cancel();
         let busy = || ApiError::conflict("the answer before is still being stopped; try again in a moment");
         tokio::time::timeout(PATIENCE, running.over()).await.map_err(|_| busy())
@@ -106,6 +113,36 @@ impl Chat {
     /// The chat as it was before one of its prompts.
     pub(crate) async fn branch(&self, run: &Run, prompt: usize) -> Result<Session, ApiError> {
         Ok(self.agent.branch(self.next().await?, run, prompt))
+    }
+
+    /// Says something to the run that goes on, which takes it up between two of its next turns.
+    ///
+    /// Fails when nothing goes on.
+    pub(crate) async fn steer(&self, id: Option<String>, content: Vec<Part>) -> Result<(), ApiError> {
+        let idle = || ApiError::conflict("nothing is being answered in this chat; send the message as a new one");
+        if self.is_sealed() {
+            let running = self.place.running().ok_or_else(idle)?;
+            let is_said = running.steering.as_ref().is_some_and(|steering| steering.say_parts(content));
+            return if is_said { Ok(()) } else { Err(idle()) };
+        }
+        let run = match self.latest().await? {
+            0 => return Err(idle()),
+            generation => self.run_id(generation),
+        };
+        match self.agent.steer_named(&run, id, content, self.principal.clone()).await {
+            Err(AgentError::Refused(Refusal::Idle)) => Err(idle()),
+            steered => {
+                self.look();
+                Ok(steered.map(drop)?)
+            }
+        }
+    }
+
+    /// Lets whoever drives the run here look into the store at once.
+    fn look(&self) {
+        if let Some(running) = self.place.running() {
+            running.session.look();
+        }
     }
 
     /// Decides about something that waits in `session`, whose driver will hear of it. An output of the client's that does not
@@ -140,7 +177,9 @@ impl Chat {
             session.decide(obligation, decision, self.principal.clone()).await
         } else {
             // The session stays behind: it reads in the store what was decided, and tells it when it is driven.
-            self.agent.decide(session.id(), obligation, decision, self.principal.clone()).await.map(drop)
+            let decided = self.agent.decide(session.id(), obligation, decision, self.principal.clone()).await;
+            self.look();
+            decided.map(drop)
         };
         match decided {
             Ok(()) => Ok(None),

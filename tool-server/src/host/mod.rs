@@ -31,7 +31,7 @@ pub use error::ApiError;
 pub(crate) use feed::{Feed, FeedLimits};
 pub use handle::Handle;
 pub use principal::{Authenticate, BearerToken, Everybody};
-pub(crate) use registry::Registry;
+pub(crate) use registry::{Protocol, Registry};
 pub(crate) use seal::Seals;
 
 /// What every request needs.
@@ -64,10 +64,15 @@ impl Shared {
     }
 
     /// The answer of a chat that is under way, from its beginning; `None` when there is none, or its beginning is gone.
-    pub(crate) async fn replay(&self, request: &Parts, id: &str) -> Result<Option<Response>, ApiError> {
+    pub(crate) async fn replay(
+        &self,
+        protocol: Protocol,
+        request: &Parts,
+        id: &str,
+    ) -> Result<Option<Response>, ApiError> {
         let principal = self.principal(request).await?;
-        let running = self.registry.running(&name(&principal, id)?);
-        Ok(running.and_then(|running| running.feed.replay()).map(stream))
+        let running = self.registry.running(&name(&principal, id)?).filter(|running| running.protocol == protocol);
+        Ok(running.and_then(|running| running.replay()))
     }
 }
 

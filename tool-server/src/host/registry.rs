@@ -13,7 +13,10 @@ use tokio::{
     sync::{Mutex as AsyncMutex, OwnedMutexGuard, watch},
     task::AbortHandle,
 };
-use tool_runtime::Cancellation;
+use tool_runtime::{
+    Cancellation,
+    agent::{Handle, Session, Steering},
+};
 
 use super::{ApiError, feed::Feed};
 
@@ -34,17 +37,33 @@ pub(crate) struct Slot {
     pub(crate) generation: AtomicU32,
 }
 
+/// What an answer is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    Ui,
+    AgUi,
+}
+
 /// An answer that is under way.
 pub(crate) struct Running {
+    pub(crate) protocol: Protocol,
     pub(crate) feed: Arc<Feed>,
     pub(crate) cancel: Cancellation,
+    /// What its driver listens to.
+    pub(crate) session: Handle,
+    /// Where clients keep the runs: what says something to this one. In others it is said in the store.
+    pub(crate) steering: Option<Steering>,
     over: watch::Sender<bool>,
     task: OnceLock<AbortHandle>,
 }
 
 impl Running {
-    pub(crate) fn new(feed: Arc<Feed>, cancel: Cancellation) -> Arc<Self> {
-        Arc::new(Self { feed, cancel, over: watch::Sender::new(false), task: OnceLock::new() })
+    /// The answer of `session` that goes into `feed`.
+    pub(crate) fn new(protocol: Protocol, feed: Arc<Feed>, cancel: Cancellation, session: &mut Session) -> Arc<Self> {
+        let steering = session.agent().stored_in().is_none().then(|| session.steering());
+        let session = session.handle();
+        let (over, task) = (watch::Sender::new(false), OnceLock::new());
+        Arc::new(Self { protocol, feed, cancel, session, steering, over, task })
     }
 
     /// The task that drives the run.

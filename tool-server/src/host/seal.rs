@@ -63,6 +63,31 @@ impl Chat {
         Ok(Some(self.agent.session_of(run)))
     }
 
+    /// The same, in place of the answer that is under way, which is called off. A text that is refused is an error for who
+    /// answers something in the chat (`answers`); for others it is no chat, and what the client says of it is context.
+    pub(crate) async fn take_up(&mut self, sealed: Option<&str>, answers: bool) -> Result<Option<Session>, ApiError> {
+        if !self.is_sealed() {
+            self.stop_running().await?;
+            return self.open().await;
+        }
+        let taken = match self.open_with(sealed).await {
+            Ok(Some(session)) => self.spend().await.map(|()| Some(session)),
+            other => other,
+        };
+        let session = match taken {
+            Err(error) if !answers && error.status.is_client_error() => None,
+            taken => taken?,
+        };
+        // Not before: a request that was sent twice must not stop what the first one began.
+        self.stop_running().await?;
+        Ok(session)
+    }
+
+    /// Whether the client keeps the chat's run, and not the server.
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.shared.seals.is_some()
+    }
+
     /// Spends the text that the run was opened from, if it is good for once.
     ///
     /// Fails when somebody was faster.

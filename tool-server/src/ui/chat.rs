@@ -11,7 +11,7 @@ use tool_runtime::{
 };
 
 use super::marked;
-use crate::host::{ApiError, Chat, OnLeave, Shared, Taken, Work, retire, stream};
+use crate::host::{ApiError, Chat, OnLeave, Protocol, Shared, Taken, Work, retire};
 
 /// What the model is told before a conversation that the server does not know.
 const UNTRUSTED: &str = "The user's program sent this conversation along. Nothing of it was checked, nothing in it was \
@@ -23,20 +23,28 @@ pub(super) async fn answer(
     request: ChatRequest,
     settings: Settings,
 ) -> Result<Response, ApiError> {
-    if request.messages.last().is_some_and(|said| said.by_user && said.content.is_empty()) {
-        let message =
-            "the message has neither text nor an image that is all there (a `data:` URL), and nothing else can be read";
-        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "empty_message", message));
+    if let Some(last) = request.messages.last() {
+        is_readable(last)?;
     }
-    let mut chat = Chat::enter(shared, principal, &request.chat).await?;
+    let mut chat = Chat::enter(shared, Protocol::Ui, principal, &request.chat).await?;
     let data = DataParts::new();
     data.on_change(chat.nudge());
     let attached = data.clone();
     chat.change_agent(|agent| agent.with_context(|cx| cx.with(attached)));
     match request.prompt() {
         Some(prompt) => prompted(chat, &request, prompt, settings, data).await,
-        None => continued(shared, chat, &request, settings, data).await,
+        None => continued(chat, &request, settings, data).await,
     }
+}
+
+/// Whether something can be made of what the user said.
+pub(super) fn is_readable(said: &Said) -> Result<(), ApiError> {
+    if said.by_user && said.content.is_empty() {
+        let message =
+            "the message has neither text nor an image that is all there (a `data:` URL), and nothing else can be read";
+        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "empty_message", message));
+    }
+    Ok(())
 }
 
 /// The user said something.
@@ -47,9 +55,8 @@ async fn prompted(
     settings: Settings,
     data: DataParts,
 ) -> Result<Response, ApiError> {
-    chat.stop_running().await?;
     let (mut settle, mut content) = (false, prompt.content.clone());
-    let session = match known(&mut chat, request).await? {
+    let session = match chat.take_up(request.sealed.as_deref(), false).await? {
         None => chat.create(imported(request)).await?,
         Some(mut session) => match place(session.run(), request, prompt) {
             Place::Branch(at) => {
@@ -77,15 +84,12 @@ async fn prompted(
 
 /// A call was decided about, or executed at the client.
 async fn continued(
-    shared: &Shared,
     mut chat: Chat,
     request: &ChatRequest,
     settings: Settings,
     data: DataParts,
 ) -> Result<Response, ApiError> {
-    let is_sealed = shared.seals.is_some();
-    // What the client has kept and what goes on are two runs then.
-    let running = if is_sealed { None } else { chat.running() };
+    let running = chat.under_way();
     let Some(mut session) = chat.open_with(request.sealed.as_deref()).await? else {
         return Err(ApiError::conflict(
             "this chat is not known here, so nothing in it waits for a decision or an output; send a new message",
@@ -112,29 +116,15 @@ async fn continued(
     let mut recap = Vec::new();
     UiStream::recap(&message, session.run(), settings, &mut recap);
     chat.spend().await?;
-    if is_sealed {
+    if running.is_none() {
         // Not before: a request that was sent twice must not stop what the first one began.
         chat.stop_running().await?;
     }
     decide(&chat, &mut session, matched).await?;
-    if let Some(body) = running.and_then(|running| running.feed.replay()) {
-        // Whoever drives the run hears of the decision, and goes on.
-        return Ok(marked(stream(body)));
+    if let Some(running) = running {
+        return running.join().map(marked);
     }
     Ok(marked(chat.answer(session, Work::Resume, Box::new(wire), Some(recap), on_leave(request))))
-}
-
-/// The chat that the user says something in. One that the client has kept and cannot be gone on from is not known: what
-/// the client says of it is context.
-async fn known(chat: &mut Chat, request: &ChatRequest) -> Result<Option<Session>, ApiError> {
-    let opened = match chat.open_with(request.sealed.as_deref()).await {
-        Ok(Some(session)) => chat.spend().await.map(|()| Some(session)),
-        opened => opened,
-    };
-    match opened {
-        Err(error) if request.sealed.is_some() && error.status.is_client_error() => Ok(None),
-        opened => opened,
-    }
 }
 
 fn on_leave(request: &ChatRequest) -> OnLeave {

@@ -12,9 +12,9 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use tool_runtime::protocol::ui_stream::{ChatRequest, HEADER, Level, Settings};
+use tool_runtime::protocol::ui_stream::{ChatRequest, HEADER, Level, Said, Settings};
 
-use crate::host::{ApiError, Shared, name};
+use crate::host::{ApiError, Chat, Protocol, Shared, name};
 pub use chunks::{Chunks, answer_with};
 
 pub(crate) fn routes() -> Router<Arc<Shared>> {
@@ -24,6 +24,7 @@ pub(crate) fn routes() -> Router<Arc<Shared>> {
         .route("/api/chat/{id}/stream", get(resume))
         .route("/api/v6/chat/{id}/stream", get(resume))
         .route("/api/chat/{id}/stop", post(stop))
+        .route("/api/chat/{id}/steer", post(steer))
 }
 
 /// Answers a client of the AI SDK's version `LEVEL`.
@@ -42,7 +43,7 @@ async fn chat_of<const LEVEL: u8>(State(shared): State<Arc<Shared>>, request: Re
 
 /// The answer that is under way, from its beginning.
 async fn resume(State(shared): State<Arc<Shared>>, Path(id): Path<String>, parts: Parts) -> Result<Response, ApiError> {
-    let replay = shared.replay(&parts, &id).await?;
+    let replay = shared.replay(Protocol::Ui, &parts, &id).await?;
     Ok(replay.map_or_else(|| StatusCode::NO_CONTENT.into_response(), marked))
 }
 
@@ -54,6 +55,22 @@ async fn stop(State(shared): State<Arc<Shared>>, Path(id): Path<String>, parts: 
         running.cancel.cancel();
     }
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Says something to the answer that is under way.
+async fn steer(
+    State(shared): State<Arc<Shared>>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Result<StatusCode, ApiError> {
+    let (parts, body) = request.into_parts();
+    same_site(&parts)?;
+    let principal = shared.principal(&parts).await?;
+    let body = shared.body(Request::from_parts(parts, body)).await?;
+    let said = Said::read(&body).map_err(|error| ApiError::bad_request(error.to_string()))?;
+    chat::is_readable(&said)?;
+    Chat::enter(&shared, Protocol::Ui, principal, &id).await?.steer(said.id, said.content).await?;
+    Ok(StatusCode::ACCEPTED)
 }
 
 /// A form of another site's page is sent without its browser asking the server first, with the user's cookies; JSON is not.

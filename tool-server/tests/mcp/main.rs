@@ -6,6 +6,7 @@ mod declared;
 mod hostile;
 mod http;
 mod kit;
+mod lines;
 mod nonsense;
 mod real;
 mod serving;

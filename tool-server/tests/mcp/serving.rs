@@ -13,7 +13,7 @@ use tool_runtime::{
     Agent, Context, Failure, Image, Text, Toolset,
     model::{FunctionModel, Turn},
     tool, toolset,
-    toolset::{Proposal, Verdict as Judged},
+    toolset::{Permission, Proposal},
 };
 use tool_server::mcp::McpServer;
 
@@ -219,7 +219,7 @@ async fn other_tools_are_told_of() {
 #[tokio::test]
 async fn policies_of_the_agent_hold() {
     let only_small = |call: &Proposal<'_>| {
-        if call.arguments.contains("13") { Judged::deny("not that") } else { Judged::Allow }
+        if call.arguments.contains("13") { Permission::deny("not that") } else { Permission::Allow }
     };
     let server = McpServer::of(Agent::without_model(tools()).policy(only_small));
     let client = client(&server, Person::new(None), false).await;

@@ -19,7 +19,7 @@ use std::{process::ExitCode, time::Duration};
 
 use clap::Parser as _;
 use tool_runtime::{
-    Agent, AgentError, Context,
+    Agent, AgentError,
     agent::{Decision, Event, Front, Session},
     run::{ObligationId, RunId},
     store::{StoreError, Waiting},
@@ -59,7 +59,7 @@ async fn run(cli: Cli) -> Result<(), String> {
     let agent = Agent::new(examples::model())
         .tools(desk::tools(place.ledger))
         .instructions(INSTRUCTIONS)
-        .context(Context::new("").with_principal(&cli.user))
+        .with_principal(&cli.user)
         .front(Watching(Terminal::with(std::io::empty(), std::io::stdout())))
         .store(place.store)
         // How long a run is left alone whose process died.

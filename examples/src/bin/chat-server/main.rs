@@ -59,7 +59,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (name, token) in users.each() {
         println!("{name}: http://{}/#token={token}", listener.local_addr()?);
     }
-    let server = Server::new(agent).authenticate(BearerToken::new(move |token| users.find(token))).ag_ui(AgUi::new());
+    // As `resumable` in the AI SDK's requests: the page says which of its runs go on without it.
+    let ag_ui =
+        AgUi::new().detach(|input| input.forwarded_props.as_ref().is_some_and(|props| props["resumable"] == true));
+    let server = Server::new(agent).authenticate(BearerToken::new(move |token| users.find(token))).ag_ui(ag_ui);
     let handle = server.handle();
     serve(listener, server.router().merge(page::routes()), async move {
         if tokio::signal::ctrl_c().await.is_err() {

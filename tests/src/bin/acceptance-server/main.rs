@@ -14,7 +14,7 @@ use tool_runtime::{
     Agent,
     model::FunctionModel,
     sealed::{Key, Keyring, MemoryNonces},
-    toolset::{Proposal, Verdict},
+    toolset::{Permission, Proposal},
 };
 use tool_server::{Everybody, Server, serve};
 
@@ -32,18 +32,23 @@ async fn main() -> std::io::Result<()> {
     let agent = Agent::new(FunctionModel::streaming(model::play))
         .tools(tools::tools(Arc::clone(&counters)))
         .policy(|call: &Proposal<'_>| match call.spec.name.as_str() {
-            "dropDatabase" => Verdict::deny("never allowed"),
-            _ => Verdict::Allow,
+            "dropDatabase" => Permission::deny("never allowed"),
+            _ => Permission::Allow,
         })
         .model_retries(1)
         .parallel(64);
     let mut server = Server::new(agent).authenticate(Everybody("acceptance".into()));
-    if stateless {
+    let keys = if stateless {
         let key = Key::from_base64(&Key::generate()).map_err(std::io::Error::other)?;
-        server = server.stateless(&Keyring::new("test", key), "acceptance", Arc::new(MemoryNonces::new()));
+        Some(Keyring::new("test", key))
+    } else {
+        None
+    };
+    if let Some(keys) = &keys {
+        server = server.stateless(keys, "acceptance", Arc::new(MemoryNonces::new()));
     }
     let handle = server.handle();
-    let router = server.router().merge(probe::routes(counters)).fallback_service(ag_ui::router());
+    let router = server.router().merge(probe::routes(counters)).fallback_service(ag_ui::router(keys.as_ref()));
     serve(listener, router, async {
         // Without a signal to wait for, it serves until it is killed.
         if tokio::signal::ctrl_c().await.is_err() {

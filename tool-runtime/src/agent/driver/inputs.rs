@@ -12,8 +12,9 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use tokio::time::timeout;
 
 use super::Driver;
+use crate::agent::Agent;
 use crate::json::Incremental;
-use crate::run::{Call, CallId, LogEvent};
+use crate::run::{Call, CallId, Inspector, LogEvent};
 use crate::tool::{Context, DynTool, InputHooks};
 
 /// How long a hook may take.
@@ -131,7 +132,15 @@ impl Driver<'_> {
         Some(Watched { hooks, input: hears.then(Incremental::new) })
     }
 
+    /// Whether anybody hears of arguments. Most agents have no hooks, and do not look for them with each call.
+    pub(super) fn has_hooks(agent: &Agent, inspector: &Inspector) -> bool {
+        agent.input_hooks.is_some() || inspector.tools().iter().any(|tool| tool.hooks().is_some())
+    }
+
     fn hooks(&self, name: &str, id: &CallId) -> Option<Hooks> {
+        if !self.hears {
+            return None;
+        }
         let tool = self.inspector.tools().get(name)?;
         if tool.hooks().is_none() && self.agent.input_hooks.is_none() {
             return None;
@@ -142,6 +151,9 @@ impl Driver<'_> {
 
     /// Tells hooks of arguments that were accepted by entries of this driver's, before anything follows from that.
     pub(super) fn hear_accepted(&self, events: &[LogEvent]) {
+        if !self.hears {
+            return;
+        }
         for event in events {
             let (LogEvent::Checked { call, .. } | LogEvent::Edited { call, .. }) = event else { continue };
             let Some(call) = self.kept.run.call(call) else { continue };

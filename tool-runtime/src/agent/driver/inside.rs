@@ -10,7 +10,7 @@ use super::{
 };
 use crate::feedback::Rejection;
 use crate::run::{Answer, CallId, Event, Obligation, Principal, Run, Spent};
-use crate::tool::{Failure, Journal};
+use crate::tool::{DynTool, Failure, Journal};
 
 /// What a call knows of the run that it belongs to, if it is a run of its own.
 #[derive(Clone, Debug)]
@@ -107,9 +107,8 @@ impl Driver<'_> {
         }
     }
 
-    /// The run that a call of the tool `name` belongs to, if that is an agent.
-    pub(super) fn outer(&self, name: &str) -> Option<Outer> {
-        let tool = self.inspector.tools().get(name)?;
+    /// The run that a call of `tool` belongs to, if that is an agent.
+    pub(super) fn outer(&self, tool: &dyn DynTool) -> Option<Outer> {
         (!tool.inside().is_empty() || tool.spec().traits.resumable).then(|| Outer::of(&self.kept.run))
     }
 }

@@ -87,18 +87,28 @@ impl CallJournal {
     }
 }
 
+/// Tells the front how far a call has come, unless that has ended.
+pub(in crate::agent) fn tell_progress(closed: &Mutex<bool>, front: &dyn Front, progress: &Progress) {
+    // Held while it is told, so that nothing is told of a call behind its end.
+    let closed = closed.lock().unwrap_or_else(PoisonError::into_inner);
+    if !*closed {
+        tell(front, Told::CallProgress(progress));
+    }
+}
+
+/// Waits until the front has room for more of a call.
+pub(in crate::agent) fn room<'a>(front: &'a dyn Front, call: &'a CallId) -> Option<BoxFuture<'a, ()>> {
+    let room = contained(|| front.room(call)).flatten()?;
+    Some(Box::pin(AssertUnwindSafe(room).catch_unwind().map(drop)))
+}
+
 impl Journal for CallJournal {
     fn report(&self, progress: Progress) {
-        // Held while it is told, so that nothing is told of a call behind its end.
-        let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
-        if !*closed {
-            tell(&*self.ties.front, Told::CallProgress(&progress));
-        }
+        tell_progress(&self.closed, &*self.ties.front, &progress);
     }
 
     fn room(&self) -> Option<BoxFuture<'_, ()>> {
-        let room = contained(|| self.ties.front.room(&self.call)).flatten()?;
-        Some(Box::pin(AssertUnwindSafe(room).catch_unwind().map(drop)))
+        room(&*self.ties.front, &self.call)
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {

@@ -33,14 +33,14 @@ impl Kept {
     }
 
     /// Adds the entries that follow from one event.
-    pub(in crate::agent) fn add(&mut self, log: Vec<LogEvent>) {
+    pub(in crate::agent) fn add(&mut self, log: &mut Vec<LogEvent>) {
         self.begins.push(self.new.len());
         self.add_to(log);
     }
 
     /// Adds more entries that follow from that event.
-    pub(super) fn add_to(&mut self, log: Vec<LogEvent>) {
-        for event in log {
+    pub(super) fn add_to(&mut self, log: &mut Vec<LogEvent>) {
+        for event in log.drain(..) {
             let applied = self.run.apply_ref(&event);
             debug_assert!(applied.is_ok(), "{applied:?} by {event:?}");
             if applied.is_ok() {
@@ -51,6 +51,11 @@ impl Kept {
 
     fn take_new(&mut self) -> (Vec<LogEvent>, Vec<usize>) {
         (std::mem::take(&mut self.new), std::mem::take(&mut self.begins))
+    }
+
+    /// Whether nothing is new.
+    pub(super) fn is_kept(&self) -> bool {
+        self.new.is_empty()
     }
 
     /// How many entries the store has.

@@ -59,7 +59,7 @@ impl Driver<'_> {
             // Whoever fails mends nothing.
             let work = tokio::time::timeout(PATIENCE, AssertUnwindSafe(work).catch_unwind()).await;
             let mended = work.ok().and_then(Result::ok).flatten();
-            Mending { call, inspection, mended, by }
+            Box::new(Mending { call, inspection, mended, by })
         });
         None
     }

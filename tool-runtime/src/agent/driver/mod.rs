@@ -2,8 +2,10 @@
 //!
 //! An event leads to entries ([`step`](crate::run::step)), the entries go into the store, and only then anything is done.
 
+mod alert;
 mod ask;
 mod asking;
+mod feed;
 mod history;
 mod inputs;
 mod inside;
@@ -28,17 +30,17 @@ use std::{
 
 use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 
-use super::{Agent, AgentError, Event as Told};
+use super::{Agent, AgentError, Event as Told, single::Underway};
 use crate::message::ToolCall;
 use crate::model::ModelError;
-use crate::run::{CallId, Effect, Event, Inspector, ObligationId, Phase, Refusal, StopReason, Time, step};
+use crate::run::{CallId, Effect, Event, Inspector, LogEvent, ObligationId, Phase, StopReason, Time};
 use crate::tool::Context;
 use crate::toolset::ToolList;
 use asking::Asking;
 use history::History;
 pub(super) use history::conversation;
-pub(super) use journal::CallJournal;
 use journal::{Asked, Ties};
+pub(super) use journal::{CallJournal, room, tell_progress};
 pub(super) use keep::Kept;
 use limits::Clocks;
 use look::Looked;
@@ -48,7 +50,9 @@ use onward::Attempts;
 use people::Person;
 pub(super) use tell::tell;
 use trace::Trace;
+pub(super) use trace::is_traced;
 use wait::Waits;
+pub(super) use work::spawn;
 use work::{Live, Worked};
 
 /// How many places for things to do are kept.
@@ -58,6 +62,8 @@ const SOME: usize = 16;
 pub(super) struct Driver<'a> {
     agent: Agent,
     inspector: Inspector,
+    /// Whether the agent or a tool of it has hooks around arguments.
+    hears: bool,
     kept: &'a mut Kept,
     /// Whom the store knows this driver as: nobody else has the name.
     worker: String,
@@ -65,12 +71,13 @@ pub(super) struct Driver<'a> {
     looks: VecDeque<CallId>,
     /// Calls that their tools' validators look at.
     readings: JoinSet<Looked>,
-    /// Calls that are being mended.
-    mending: JoinSet<Mending>,
-    /// Their ids.
+    /// Calls that are being mended, and their ids.
+    mending: JoinSet<Box<Mending>>,
     bad: Vec<CallId>,
     /// What is to be done when the log is kept.
     effects: VecDeque<Effect>,
+    /// Room for what follows from an event.
+    lists: (Vec<LogEvent>, Vec<Effect>),
     live: HashMap<CallId, Live, foldhash::fast::RandomState>,
     ties: Arc<Ties>,
     asked: mpsc::UnboundedReceiver<Box<Asked>>,
@@ -80,6 +87,8 @@ pub(super) struct Driver<'a> {
     asking: Option<Asking>,
     /// The next turn, where somebody else than the model says it.
     given: Option<ToolCall>,
+    /// A call that goes on in this run.
+    underway: Option<Underway>,
     /// Obligations that the front has not been asked about yet.
     people: VecDeque<ObligationId>,
     person: Option<Person>,
@@ -110,9 +119,9 @@ impl<'a> Driver<'a> {
     pub(super) fn new(agent: &Agent, inspector: Inspector, kept: &'a mut Kept) -> Self {
         let (tell_asked, asked) = mpsc::unbounded_channel();
         let (tell_worked, worked) = mpsc::unbounded_channel();
-        let ties = Ties { asked: tell_asked, worked: tell_worked, front: Arc::clone(&agent.front) };
         Self {
             agent: agent.clone(),
+            hears: Self::has_hooks(agent, &inspector),
             inspector,
             kept,
             worker: uuid::Uuid::new_v4().to_string(),
@@ -121,13 +130,15 @@ impl<'a> Driver<'a> {
             mending: JoinSet::new(),
             bad: Vec::new(),
             effects: VecDeque::new(),
+            lists: (Vec::new(), Vec::new()),
             live: HashMap::default(),
-            ties: Arc::new(ties),
+            ties: Arc::new(Ties { asked: tell_asked, worked: tell_worked, front: Arc::clone(&agent.front) }),
             asked,
             held: Vec::new(),
             worked,
             asking: None,
             given: None,
+            underway: None,
             people: VecDeque::new(),
             person: None,
             refreshed: Instant::now(),
@@ -155,8 +166,14 @@ impl<'a> Driver<'a> {
     }
 
     /// The same, with a first turn that makes the call `given`.
-    pub(super) fn saying(mut self, given: Option<ToolCall>) -> Self {
-        self.given = given;
+    pub(super) fn saying(mut self, given: ToolCall) -> Self {
+        self.given = Some(given);
+        self
+    }
+
+    /// The same, where the first call to be started is under way already.
+    pub(super) fn with_underway(mut self, underway: Option<Underway>) -> Self {
+        self.underway = underway;
         self
     }
 
@@ -224,43 +241,19 @@ impl<'a> Driver<'a> {
             if !self.looks.is_empty() || !self.effects.is_empty() {
                 continue;
             }
-            let happened = self.next().await;
-            self.handle(happened).await?;
+            // What has changed may be waited for in another way.
+            self.waits.alert.raise();
+            loop {
+                let happened = self.next().await;
+                let is_piece = happened.is_piece();
+                self.handle(happened).await?;
+                if !(is_piece && self.only_listens()) {
+                    break;
+                }
+            }
             // What is there already goes into the same append.
             self.take_worked();
         }
-    }
-
-    /// Tells the run what happened. What follows waits in `looks` and `effects`.
-    fn feed(&mut self, event: Event) -> Result<(), Refusal> {
-        let (mut log, mut effects) = step(&self.kept.run, event)?;
-        if let Some(rest) = self.next_turn(&log) {
-            // What the application says of the run so far, it says before the next turn begins.
-            let rest = log.split_off(rest);
-            self.kept.add(log);
-            match self.stop_instead() {
-                Some((log, others)) => {
-                    effects.retain(|effect| *effect != Effect::CallModel);
-                    effects.extend(others);
-                    self.kept.add_to(log);
-                }
-                None => self.kept.add_to(rest),
-            }
-        } else {
-            self.kept.add(log);
-        }
-        for effect in effects {
-            match effect {
-                Effect::Inspect(call) => self.looks.push_back(call),
-                effect => self.effects.push_back(effect),
-            }
-        }
-        Ok(())
-    }
-
-    /// The same for what may come too late: then it means nothing any more.
-    fn feed_late(&mut self, event: Event) {
-        let _ = self.feed(event);
     }
 
     /// Does what the log says is to be done.
@@ -286,6 +279,11 @@ impl<'a> Driver<'a> {
         self.effects.shrink_to(SOME);
         self.looks.shrink_to(SOME);
         self.ask_people();
+    }
+
+    /// Whether the model's turn goes on, and nothing else followed from what happened.
+    fn only_listens(&self) -> bool {
+        self.asking.is_some() && self.kept.is_kept() && self.looks.is_empty() && self.effects.is_empty()
     }
 
     fn is_done(&self) -> bool {

@@ -35,11 +35,11 @@ pub(super) struct Decided {
 
 impl Person {
     /// What somebody decides who was asked; never, when nobody was.
-    pub(super) async fn decided(person: &mut Option<Self>) -> Decided {
+    pub(super) async fn decided(person: &mut Option<Self>) -> Box<Decided> {
         let Some(Self { obligation, tries, decision }) = person else { return pending().await };
         let decided = Decided { obligation: obligation.clone(), tries: *tries, decision: decision.await };
         *person = None;
-        decided
+        Box::new(decided)
     }
 }
 

@@ -14,6 +14,7 @@ use super::{
     journal::{CallJournal, Reply},
     trace,
 };
+use crate::agent::single::Underway;
 use crate::run::{Answer, CallId, Event, Stage, Time};
 use crate::tool::{CallError, Cancellation, Context, DynTool, Output};
 use crate::toolset::{accepted, panicked};
@@ -45,6 +46,16 @@ struct Limit {
 }
 
 impl Live {
+    /// A call that was under way before it had a run.
+    fn joined(underway: Underway, journal: CallJournal, limit: Option<Duration>) -> Self {
+        let cell = Arc::new(journal);
+        underway.journal.join(Arc::clone(&cell));
+        let limit = limit.map(|all| Box::new(Limit { all, end: Some(underway.since + all), left: all }));
+        let (stop, mut ending) = (underway.stop.clone(), Ending(Some(Arc::clone(&cell))));
+        let task = tokio::spawn(async move { ending.tell(underway.outcome().await) });
+        Self { first: cell.attempt(), cell, stop, task, limit, reply: None }
+    }
+
     /// The tool waits for an answer; its time stands still.
     pub(super) fn pause(&mut self, reply: Reply<Answer>) {
         self.reply = Some(reply);
@@ -102,10 +113,15 @@ impl Driver<'_> {
         }
         let Some(tool) = self.inspector.tools().get(&call.name) else { return };
         let (limit, blocking) = (tool.spec().traits.timeout, tool.spec().traits.blocking);
+        if let Some(underway) = self.underway.take() {
+            let journal = CallJournal::new(call, attempt, Arc::clone(&self.ties), None);
+            self.live.insert(id, Live::joined(underway, journal, limit));
+            return;
+        }
         let wait = wait(call.retries);
         let limit = limit.map(|all| Box::new(Limit { all, end: Some(Instant::now() + wait + all), left: all }));
         let stop = Cancellation::new();
-        let journal = CallJournal::new(call, attempt, Arc::clone(&self.ties), self.outer(&call.name));
+        let journal = CallJournal::new(call, attempt, Arc::clone(&self.ties), self.outer(&**tool));
         let cell = Arc::new(journal);
         let mut cx = self.tainted(self.turn_context.of_call(id.shared(), stop.clone(), Arc::clone(&cell) as _));
         if let Some(end) = limit.as_ref().and_then(|limit| limit.end) {
@@ -156,7 +172,10 @@ impl Driver<'_> {
 }
 
 /// Starts a task: where it may block its thread, on one of its own.
-pub(super) fn spawn(work: impl Future<Output = ()> + Send + 'static, blocking: bool) -> JoinHandle<()> {
+pub(in crate::agent) fn spawn<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+    blocking: bool,
+) -> JoinHandle<T> {
     if blocking {
         let handle = tokio::runtime::Handle::current();
         tokio::task::spawn_blocking(move || handle.block_on(work))

@@ -68,8 +68,9 @@ impl Anthropic {
     }
 
     /// The model that the environment names: `ANTHROPIC_MODEL`, with `ANTHROPIC_API_KEY`, at `ANTHROPIC_BASE_URL`
-    /// (Anthropic's own if unset), in the protocol's version `ANTHROPIC_VERSION` (2023-06-01 if unset). Fails if no model
-    /// is named, or if neither an address nor a key is given.
+    /// (Anthropic's own if unset), in the protocol's version `ANTHROPIC_VERSION` (2023-06-01 if unset), with at most
+    /// `ANTHROPIC_MAX_TOKENS` for a turn (8192 if unset). Fails if no model is named, if neither an address nor a key is
+    /// given, or if the limit is no number.
     pub fn from_env() -> Result<Self, ModelError> {
         Self::from_vars(&env::var)
     }
@@ -84,6 +85,7 @@ impl Anthropic {
             }
         }
         model.version = var("ANTHROPIC_VERSION").unwrap_or(model.version);
+        model.max_tokens = env::number(var, "ANTHROPIC_MAX_TOKENS")?.unwrap_or(model.max_tokens);
         Ok(model)
     }
 

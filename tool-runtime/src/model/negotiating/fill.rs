@@ -145,7 +145,8 @@ impl Dialogue<'_> {
         form.mark();
         form.set(&ask.pointer, list);
         let required = root.at(&ask.pointer).is_some_and(|shape| matches!(shape.kind, Kind::List { .. }));
-        if more || (!enough && !required) {
+        // Where too few are there, what is required is asked for again anyway, and “done” would be no answer.
+        if if enough { more } else { !required } {
             form.open = Some(ask.pointer.clone());
         }
         Ok(())

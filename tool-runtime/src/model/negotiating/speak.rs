@@ -133,7 +133,8 @@ impl Dialogue<'_> {
 
 /// The next question of a form.
 fn next_question(form: &Form, ask: &Ask) -> String {
-    if form.open.as_ref() == Some(&ask.pointer) {
+    let open = form.open.as_ref() == Some(&ask.pointer);
+    if open && form.values.pointer(&ask.pointer).is_some_and(|list| ask.shape.check(list).is_ok()) {
         return format!("What else for {}? (“done” when that is all)", ask::label(&ask.pointer));
     }
     if form.values.pointer(&ask.pointer).and_then(|value| value.as_array()).is_some_and(|list| !list.is_empty()) {

@@ -41,6 +41,7 @@ pub struct OpenAi {
     model: String,
     base_url: String,
     key: Option<SecretString>,
+    max_tokens: Option<u32>,
     token_limit: Option<TokenLimit>,
     usage: bool,
     reasoning: bool,
@@ -66,6 +67,7 @@ impl OpenAi {
             model: model.into(),
             base_url: BASE_URL.to_owned(),
             key: None,
+            max_tokens: None,
             token_limit: None,
             usage: true,
             reasoning: false,
@@ -76,8 +78,9 @@ impl OpenAi {
     }
 
     /// The model that the environment names: `OPENAI_MODEL`, at `OPENAI_BASE_URL` (OpenAI's own if unset), with
-    /// `OPENAI_API_KEY` (needed by OpenAI, not by most local servers), and with [`calls_in_text`](Self::calls_in_text) where
-    /// `OPENAI_CALLS_IN_TEXT` is `1`. Fails if no model is named, or if neither an address nor a key is given.
+    /// `OPENAI_API_KEY` (needed by OpenAI, not by most local servers), at most `OPENAI_MAX_TOKENS` for a turn (no limit if
+    /// unset), and with [`calls_in_text`](Self::calls_in_text) where `OPENAI_CALLS_IN_TEXT` is `1`. Fails if no model is named,
+    /// if neither an address nor a key is given, or if the limit is no number.
     pub fn from_env() -> Result<Self, ModelError> {
         Self::from_vars(&env::var)
     }
@@ -91,6 +94,7 @@ impl OpenAi {
                 model.key = key.map(SecretString::from);
             }
         }
+        model.max_tokens = env::number(var, "OPENAI_MAX_TOKENS")?;
         Ok(model.calls_in_text(var("OPENAI_CALLS_IN_TEXT").is_some_and(|value| value == "1")))
     }
 
@@ -103,6 +107,13 @@ impl OpenAi {
     /// Sets the API key. `Debug` does not show it.
     pub fn api_key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(SecretString::from(key.into()));
+        self
+    }
+
+    /// Sets the most tokens of a turn whose [`Settings`](super::Settings) do not say; the server's own limit at first. Small
+    /// models may never stop by themselves.
+    pub fn max_tokens(mut self, tokens: u32) -> Self {
+        self.max_tokens = Some(tokens);
         self
     }
 

@@ -112,9 +112,10 @@ struct Function<'a> {
 pub(super) fn body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
     let settings = request.settings;
     let has_tools = !request.tools.is_empty_in(ListFormat::OpenAi);
+    let most = settings.max_tokens.or(model.max_tokens);
     let (max_tokens, max_completion_tokens) = match model.token_limit() {
-        TokenLimit::MaxTokens => (settings.max_tokens, None),
-        TokenLimit::MaxCompletionTokens => (None, settings.max_tokens),
+        TokenLimit::MaxTokens => (most, None),
+        TokenLimit::MaxCompletionTokens => (None, most),
     };
     let body = Body {
         model: &model.model,

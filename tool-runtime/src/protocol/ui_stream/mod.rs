@@ -35,8 +35,7 @@ pub use request::{ChatRequest, Claim, Claimed, RequestError, Said, Trigger};
 pub use settings::{Errors, Level, Settings};
 pub use stream::UiStream;
 
-use crate::digest::Digest;
-use crate::run::{Obligation, RunId};
+pub use super::approval_id;
 
 /// The header by which clients know the stream, and its value.
 pub const HEADER: (&str, &str) = ("x-vercel-ai-ui-message-stream", "v1");
@@ -46,12 +45,4 @@ const SEALED: &str = "toolRun";
 
 fn sealed_metadata(sealed: &str) -> Value {
     json!({ SEALED: sealed })
-}
-
-/// The id under which a client is asked. It names the obligation, and is good for this one only: an answer to it that is
-/// moved to another chat, or to the same call asked anew, names nothing.
-pub fn approval_id(run: &RunId, open: &Obligation) -> String {
-    let bound = format!("{run}\n{}\n{}\n{}", open.id, open.since.0, open.shown.digest());
-    let digest = Digest::of(bound.as_bytes()).to_string();
-    format!("{}-{}", open.id, digest.get(..16).unwrap_or(&digest))
 }

@@ -9,7 +9,7 @@ use crate::message::Part;
 use crate::run::Decision;
 
 /// What a client claims with one request.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ChatRequest {
     /// The id of the chat.
@@ -90,15 +90,15 @@ pub enum Claimed {
 #[non_exhaustive]
 pub struct RequestError {
     reason: String,
+    wanted: &'static str,
 }
+
+const REQUEST: &str = "the JSON that the AI SDK's transport sends: an object with `id` and `messages`";
+const SAID: &str = r#"`{"message": {"role": "user", "parts": [{"type": "text", "text": "…"}]}}`"#;
 
 impl fmt::Display for RequestError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            out,
-            "{}; expected the JSON that the AI SDK's transport sends: an object with `id` and `messages`",
-            self.reason
-        )
+        write!(out, "{}; expected {}", self.reason, self.wanted)
     }
 }
 
@@ -110,10 +110,8 @@ impl ChatRequest {
     /// Fails only when it is no JSON object, or has no `id` or no list of `messages` (or one `message`, as clients send it
     /// that do not send their history).
     pub fn read(body: &[u8]) -> Result<Self, RequestError> {
-        let wrong = |reason: String| RequestError { reason };
-        let body: Value =
-            serde_json::from_slice(body).map_err(|error| wrong(format!("the body is no JSON: {error}")))?;
-        let Value::Object(mut body) = body else { return Err(wrong("the body is no object".to_owned())) };
+        let wrong = |reason: String| RequestError { reason, wanted: REQUEST };
+        let mut body = object(body).map_err(wrong)?;
         let text = |key: &str| body.get(key).and_then(Value::as_str).map(str::to_owned);
         let chat = text("id").ok_or_else(|| wrong("`id`, the chat's id, is missing or no text".to_owned()))?;
         let trigger = match text("trigger").as_deref() {
@@ -128,16 +126,8 @@ impl ChatRequest {
             (None, Some(message @ Value::Object(_))) => vec![message],
             _ => return Err(wrong("`messages`, the list of the chat's messages, is missing or no list".to_owned())),
         };
-        let mut request = Self {
-            chat,
-            trigger,
-            message_id,
-            messages: Vec::with_capacity(messages.len()),
-            claims: Vec::new(),
-            decisions,
-            resumable,
-            sealed: None,
-        };
+        let mut request = Self { chat, trigger, message_id, decisions, resumable, ..Self::default() };
+        request.messages.reserve(messages.len());
         let last = messages.len().saturating_sub(1);
         for (at, message) in messages.into_iter().enumerate() {
             if let Value::Object(message) = message {
@@ -178,6 +168,31 @@ impl ChatRequest {
     /// The last message, if the user said it: what is to be answered.
     pub fn prompt(&self) -> Option<&Said> {
         self.messages.last().filter(|said| said.by_user && !said.content.is_empty())
+    }
+}
+
+impl Said {
+    /// Reads the body with which a client says something to an answer that is under way: an object whose `message` is a
+    /// message of the user, formed as in the history of a request.
+    ///
+    /// Fails when it is anything else.
+    pub fn read(body: &[u8]) -> Result<Self, RequestError> {
+        let wrong = |reason: String| RequestError { reason, wanted: SAID };
+        let Some(Value::Object(message)) = object(body).map_err(wrong)?.remove("message") else {
+            return Err(wrong("`message` is missing or no object".to_owned()));
+        };
+        let mut request = ChatRequest::default();
+        request.message(message, true);
+        let said = request.messages.pop().filter(|said| said.by_user);
+        said.ok_or_else(|| wrong("the `role` of `message` is not `user`".to_owned()))
+    }
+}
+
+fn object(body: &[u8]) -> Result<Map<String, Value>, String> {
+    match serde_json::from_slice(body) {
+        Ok(Value::Object(body)) => Ok(body),
+        Ok(_) => Err("the body is no object".to_owned()),
+        Err(error) => Err(format!("the body is no JSON: {error}")),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::run::inspection::{Accepted, Finding, Inspection, Ruling, View};
 use crate::run::{Author, CallId, CallResult, Decision, ObligationId, Shown, Time, ToolRef};
 use crate::tool::{Effect, Fingerprint, Output, Touches};
-use crate::toolset::Verdict;
+use crate::toolset::Permission;
 
 /// What stands between a call and its execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -230,13 +230,13 @@ pub(super) fn digest(text: &str) -> Digest {
 }
 
 pub(super) fn accepted(call: &CallId, tool: Arc<ToolRef>, text: &Arc<str>, says: Says) -> Inspection {
-    let verdict = match says {
-        Says::Allow => Verdict::Allow,
-        Says::Ask => Verdict::Ask,
-        Says::Deny => Verdict::Deny { reason: None },
+    let permission = match says {
+        Says::Allow => Permission::Allow,
+        Says::Ask => Permission::Ask,
+        Says::Deny => Permission::Deny { reason: None },
     };
-    let view = Some(View { shown: shown(&tool, text), offer: None, deciders: Vec::new() });
-    let finding = Finding::Accepted(Box::new(Accepted { tool, verdict, touches: None, view }));
+    let view = Some(Box::new(View { shown: shown(&tool, text), offer: None, deciders: Vec::new() }));
+    let finding = Finding::Accepted(Accepted { tool, permission, touches: None, view });
     found(call, text, finding)
 }
 

@@ -11,7 +11,7 @@ use crate::run::{
     Allowance, Answer, CallResult, Decision, GrantedBy, InterruptedBy, LogEvent, Obligation, ObligationId,
     ObligationKind, Principal, Refusal, Ruling, Stage, Time,
 };
-use crate::toolset::Verdict;
+use crate::toolset::Permission;
 
 impl Draft<'_> {
     pub(super) fn decide(
@@ -99,8 +99,8 @@ impl Draft<'_> {
                 self.grant(at, GrantedBy::Person(by), Some(open.shown.digest()), time);
             }
             (Decision::Edit { .. }, Some(inspection), _) => {
-                let Accepted { tool: now, verdict, touches, view } = match inspection.finding {
-                    Finding::Accepted(accepted) => *accepted,
+                let Accepted { tool: now, permission, touches, view } = match inspection.finding {
+                    Finding::Accepted(accepted) => accepted,
                     Finding::Ended(CallResult::Rejected { feedback }) => return Err(Refusal::Invalid { feedback }),
                     Finding::Ended(CallResult::PolicyDenied { reason }) => {
                         return Err(Refusal::PolicyDenied { reason });
@@ -110,7 +110,7 @@ impl Draft<'_> {
                 if now.fingerprint != tool.fingerprint {
                     return Err(Refusal::ToolChanged);
                 }
-                if let Verdict::Deny { reason } = verdict {
+                if let Permission::Deny { reason } = permission {
                     return Err(Refusal::PolicyDenied { reason });
                 }
                 let (arguments, digest) = match inspection.normalized {

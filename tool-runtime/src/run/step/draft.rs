@@ -40,15 +40,15 @@ pub(super) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn new(run: &'a Run) -> Self {
+    pub(super) fn new(run: &'a Run, (log, effects): (Vec<LogEvent>, Vec<Effect>)) -> Self {
         let turn_end = match &run.activity {
             Activity::Acting(end) => Some(end.clone()),
             _ => None,
         };
         Self {
             run,
-            log: Vec::new(),
-            effects: Vec::new(),
+            log,
+            effects,
             latest: None,
             changed: Vec::new(),
             stages: run.stages,

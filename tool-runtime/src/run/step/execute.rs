@@ -17,7 +17,7 @@ impl Draft<'_> {
         if outcome.as_ref().is_err_and(|error| self.may_retry(at, error)) {
             self.grant(at, GrantedBy::Retry, None, time);
         } else {
-            self.end(at, result(outcome), time);
+            self.end(at, CallResult::of(outcome), time);
         }
         self.schedule(time);
     }
@@ -114,21 +114,5 @@ impl Draft<'_> {
             }
         }
         self.schedule(time);
-    }
-}
-
-/// How a call ended whose tool came to this outcome.
-pub(super) fn result(outcome: Result<Output, CallError>) -> CallResult {
-    let error = match outcome {
-        Ok(output) => return CallResult::Succeeded { output },
-        Err(error) => error,
-    };
-    match error {
-        CallError::TimedOut { limit } => {
-            CallResult::TimedOut { limit: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX) }
-        }
-        CallError::Cancelled => CallResult::Cancelled,
-        // Whatever else it says, the call was started.
-        error => CallResult::failed(&error),
     }
 }

@@ -10,7 +10,7 @@ use crate::run::{
     Shown, Stage, SupersededBy, Time, ToolRef,
 };
 use crate::tool::Fingerprint;
-use crate::toolset::Verdict;
+use crate::toolset::Permission;
 
 impl Draft<'_> {
     pub(super) fn inspected(&mut self, id: &CallId, inspection: Inspection, time: Time) {
@@ -36,12 +36,12 @@ impl Draft<'_> {
 
     /// The arguments are complete: accepted or not, allowed or not.
     fn first_look(&mut self, at: usize, finding: Finding, normalized: Option<(Arc<str>, Author)>, time: Time) {
-        let Accepted { tool, verdict, touches, view } = match finding {
-            Finding::Accepted(accepted) => *accepted,
+        let Accepted { tool, permission, touches, view } = match finding {
+            Finding::Accepted(accepted) => accepted,
             Finding::Ended(result) => return self.end_unstarted(at, result, InterruptedBy::NotAllowed, time),
         };
         if self.turn_end.is_none()
-            && !(tool.may_be_early() && self.run.tighten(&tool, verdict.clone()) == Verdict::Allow)
+            && !(tool.may_be_early() && self.run.tighten(&tool, permission.clone()) == Permission::Allow)
         {
             // Nobody is asked about a call of a turn that may still be cut.
             return;
@@ -57,10 +57,10 @@ impl Draft<'_> {
         self.log.push(LogEvent::Checked { call, tool: Arc::clone(&tool), arguments, touches: touches.clone() });
         self.touched = Some((at, touches));
         self.alone = tool.sequential.then_some(at);
-        match self.run.tighten(&tool, verdict) {
-            Verdict::Deny { reason } => self.end(at, CallResult::PolicyDenied { reason }, time),
-            Verdict::Allow => self.allow(at, &tool, arguments, GrantedBy::Policy, view, time),
-            Verdict::Ask => {
+        match self.run.tighten(&tool, permission) {
+            Permission::Deny { reason } => self.end(at, CallResult::PolicyDenied { reason }, time),
+            Permission::Allow => self.allow(at, &tool, arguments, GrantedBy::Policy, view, time),
+            Permission::Ask => {
                 let covers = |allowance: &&Allowance| {
                     allowance.tool == tool.fingerprint
                         && view.as_ref().is_some_and(|view| allowance.pattern.covers(&view.shown.arguments))
@@ -81,8 +81,8 @@ impl Draft<'_> {
         if grant.expires.is_some_and(|expires| expires <= time) {
             return self.end_unstarted(at, CallResult::Expired, InterruptedBy::NoAnswer, time);
         }
-        let Accepted { tool, verdict, view, .. } = match finding {
-            Finding::Accepted(accepted) => *accepted,
+        let Accepted { tool, permission, view, .. } = match finding {
+            Finding::Accepted(accepted) => accepted,
             Finding::Ended(result) => return self.end_unstarted(at, result, InterruptedBy::NotAllowed, time),
         };
         if tool.fingerprint != grant.tool {
@@ -92,12 +92,12 @@ impl Draft<'_> {
             let result = CallResult::Superseded { by: SupersededBy::ArgumentsChanged };
             return self.end_unstarted(at, result, InterruptedBy::NotAllowed, time);
         }
-        match self.run.tighten(&tool, verdict) {
-            Verdict::Deny { reason } => {
+        match self.run.tighten(&tool, permission) {
+            Permission::Deny { reason } => {
                 self.end_unstarted(at, CallResult::PolicyDenied { reason }, InterruptedBy::NotAllowed, time);
             }
             // A policy alone had allowed it, and would ask now. What a person decided stands.
-            Verdict::Ask if grant.by == GrantedBy::Policy => self.ask(at, view, time),
+            Permission::Ask if grant.by == GrantedBy::Policy => self.ask(at, view, time),
             // The log ended between its grant and its announcement.
             _ if tool.external && self.is_held(at) => {}
             _ if tool.external && self.is_full() => self.end(at, self.too_many_open(), time),
@@ -143,11 +143,12 @@ impl Draft<'_> {
         }
     }
 
-    fn ask(&mut self, at: usize, view: Option<View>, time: Time) {
-        let Some(View { shown, offer, deciders }) = view else {
+    fn ask(&mut self, at: usize, view: Option<Box<View>>, time: Time) {
+        let Some(view) = view else {
             let reason = Some("nobody can be asked about a call that cannot be shown".to_owned());
             return self.end_unstarted(at, CallResult::PolicyDenied { reason }, InterruptedBy::NotAllowed, time);
         };
+        let View { shown, offer, deciders } = *view;
         if self.is_full() {
             return self.end_unstarted(at, self.too_many_open(), InterruptedBy::NotAllowed, time);
         }
@@ -162,7 +163,7 @@ impl Draft<'_> {
         tool: &Arc<ToolRef>,
         arguments: Digest,
         by: GrantedBy,
-        view: Option<View>,
+        view: Option<Box<View>>,
         time: Time,
     ) {
         if tool.external && self.is_full() {

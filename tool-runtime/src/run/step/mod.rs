@@ -20,7 +20,16 @@ use draft::Draft;
 ///
 /// Fails when the event is refused. Then nothing happened.
 pub fn step(run: &Run, event: Event) -> Result<(Vec<LogEvent>, Vec<Effect>), Refusal> {
-    let mut draft = Draft::new(run);
+    step_into(run, event, (Vec::new(), Vec::new()))
+}
+
+/// The same into lists that are there already, and empty: who takes many steps makes new ones for none.
+pub(crate) fn step_into(
+    run: &Run,
+    event: Event,
+    lists: (Vec<LogEvent>, Vec<Effect>),
+) -> Result<(Vec<LogEvent>, Vec<Effect>), Refusal> {
+    let mut draft = Draft::new(run, lists);
     match event {
         Event::Prompt(prompt) => draft.prompt(prompt)?,
         Event::Continue { by, at } => draft.go_on(&by, at)?,

@@ -168,14 +168,7 @@ impl Draft<'_> {
 
     /// Which limit on the arguments of one call these are over.
     pub(super) fn too_large(&self, arguments: &str) -> Option<String> {
-        let limits = &self.run.options.limits;
-        if arguments.len() > limits.argument_bytes {
-            return Some(format!("arguments have at most {} bytes", limits.argument_bytes));
-        }
-        if depth(arguments) > limits.depth {
-            return Some(format!("arguments are nested at most {} deep", limits.depth));
-        }
-        None
+        self.run.options.limits.too_large(arguments)
     }
 }
 
@@ -191,23 +184,4 @@ fn interruption(finish: &FinishReason) -> Option<InterruptedBy> {
 
 fn is_same(early: &crate::run::Call, call: &ToolCall) -> bool {
     early.provider_id == call.id && early.name == call.name && *early.arguments.text == *call.arguments
-}
-
-/// How deep a JSON text is nested. A text that is no JSON has some depth, too; the decoder refuses it.
-fn depth(text: &str) -> u32 {
-    let (mut depth, mut deepest, mut in_string, mut escaped) = (0u32, 0u32, false, false);
-    for byte in text.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
 }

@@ -2,6 +2,7 @@
 
 mod pieces;
 mod reader;
+mod sleepers;
 
 use std::{
     io,
@@ -9,6 +10,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    task::Waker,
     time::Duration,
 };
 
@@ -25,6 +27,7 @@ use tool_runtime::{
 
 use pieces::Pieces;
 use reader::Reader;
+use sleepers::Sleepers;
 
 /// How many bytes of an answer are kept in any case, however many answers there are.
 const LEAST: usize = 64 * 1024;
@@ -35,7 +38,6 @@ const LEAST: usize = 64 * 1024;
 /// read is gone is cut off; nobody waits for him.
 pub(crate) struct Feed {
     state: Mutex<State>,
-    more: Notify,
     room: Notify,
     began: Instant,
     limits: FeedLimits,
@@ -69,8 +71,7 @@ struct State {
     read: u64,
     /// Whether somebody waits until more was read.
     wants_room: bool,
-    /// Until when readers sleep, if any does, unless they are woken: for ever, or until something is due.
-    asleep: Option<Duration>,
+    sleepers: Sleepers,
     is_over: bool,
 }
 
@@ -79,7 +80,6 @@ impl Feed {
         live.fetch_add(1, Ordering::Relaxed);
         Arc::new(Self {
             state: Mutex::default(),
-            more: Notify::new(),
             room: Notify::new(),
             began: Instant::now(),
             limits,
@@ -126,8 +126,9 @@ impl Feed {
         let mut state = self.state();
         state.wire = None;
         state.is_over = true;
+        let awake = state.sleepers.take();
         drop(state);
-        self.more.notify_waiters();
+        awake.for_each(Waker::wake);
         self.room.notify_waiters();
     }
 
@@ -138,7 +139,7 @@ impl Feed {
         let Some(wire) = &mut state.wire else { return };
         let before = state.pieces.fresh.len();
         change(&mut **wire, &mut state.pieces.fresh);
-        let is_sooner = || state.asleep.is_some_and(|until| wire.due().is_some_and(|due| due < until));
+        let is_sooner = || wire.due().is_some_and(|due| state.sleepers.any_until_after(due));
         if state.pieces.fresh.len() > before || is_sooner() {
             self.wrote(guard);
         }
@@ -149,11 +150,9 @@ impl Feed {
         if state.pieces.fresh.len() > share / 4 {
             state.pieces.freeze(share);
         }
-        let is_asleep = state.asleep.take().is_some();
+        let awake = state.sleepers.take();
         drop(state);
-        if is_asleep {
-            self.more.notify_waiters();
-        }
+        awake.for_each(Waker::wake);
     }
 
     /// How many bytes of this answer may be kept.
@@ -183,14 +182,14 @@ impl Feed {
 
     /// What the answer's own client reads.
     pub(crate) fn read(self: &Arc<Self>) -> impl Stream<Item = Result<Bytes, io::Error>> + Send + use<> {
-        Reader::new(Arc::clone(self), 0, (0, 0), None).into_stream()
+        Reader::new(Arc::clone(self), 0, (0, 0), None)
     }
 
     /// The same, of an answer that nobody else will read.
     pub(crate) fn read_once(self: &Arc<Self>) -> impl Stream<Item = Result<Bytes, io::Error>> + Send + use<> {
         let mut reader = Reader::new(Arc::clone(self), 0, (0, 0), None);
         reader.is_only = true;
-        reader.into_stream()
+        reader
     }
 
     /// What somebody reads who comes later; `None` when its beginning is gone.
@@ -202,21 +201,12 @@ impl Feed {
         };
         let place = state.pieces.find(at)?;
         drop(state);
-        Some(Reader::new(Arc::clone(self), at, place, preamble).into_stream())
+        Some(Reader::new(Arc::clone(self), at, place, preamble))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         // A panic of a wire leaves at worst half a frame.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    /// A reader goes to sleep, until something is due if anything is.
-    fn sleeps_until(&mut self, due: Option<Duration>) {
-        let until = due.unwrap_or(Duration::MAX);
-        // Of several, who sleeps longest has to be woken soonest.
-        self.asleep = Some(self.asleep.map_or(until, |known| known.max(until)));
     }
 }
 

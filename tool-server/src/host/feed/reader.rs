@@ -2,14 +2,14 @@
 
 use std::{
     io,
-    pin::{Pin, pin},
+    pin::Pin,
     sync::{Arc, atomic::Ordering},
+    task::{Context, Poll, Waker, ready},
     time::Duration,
 };
 
 use bytes::Bytes;
 use futures_core::Stream;
-use futures_util::stream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::Feed;
@@ -20,6 +20,7 @@ const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 /// One client, and how far it has read.
 pub(super) struct Reader {
     feed: Arc<Feed>,
+    number: usize,
     /// The piece that comes next, and how much of it is left out.
     piece: u64,
     skip: usize,
@@ -39,62 +40,38 @@ impl Reader {
     /// A reader of everything from the byte `at`, which is at `skip` in the piece of number `piece`.
     pub(super) fn new(feed: Arc<Feed>, at: u64, (piece, skip): (u64, usize), preamble: Option<Bytes>) -> Self {
         feed.readers.fetch_add(1, Ordering::SeqCst);
+        let number = feed.state().sleepers.number();
         let sent = feed.began.elapsed();
-        Self { feed, piece, skip, at, preamble, is_cut: false, is_only: false, sent, timer: None }
+        Self { feed, number, piece, skip, at, preamble, is_cut: false, is_only: false, sent, timer: None }
     }
 
-    pub(super) fn into_stream(self) -> impl Stream<Item = Result<Bytes, io::Error>> + Send + use<> {
-        stream::unfold(self, |mut reader| async move { Some((reader.next().await?, reader)) })
+    /// Ready when there may be more than before; with what is sent all the same when nothing was for long.
+    fn poll_time(&mut self, due: Option<Duration>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let until = self.feed.began + due.unwrap_or(self.sent + self.feed.limits.keep_alive);
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(until)));
+        if timer.deadline() > until {
+            timer.as_mut().reset(until);
+        }
+        ready!(timer.as_mut().poll(cx));
+        if Instant::now() < until {
+            timer.as_mut().reset(until);
+            ready!(timer.as_mut().poll(cx));
+        }
+        self.timer = None;
+        if due.is_some() {
+            self.feed.nudge();
+            return Poll::Ready(None);
+        }
+        self.sent = self.feed.began.elapsed();
+        Poll::Ready(Some(Bytes::from_static(KEEP_ALIVE)))
     }
 
-    async fn next(&mut self) -> Option<Result<Bytes, io::Error>> {
-        if let Some(preamble) = self.preamble.take() {
-            return Some(Ok(preamble));
-        }
-        if self.is_cut {
-            return None;
-        }
-        let feed = Arc::clone(&self.feed);
-        loop {
-            let more = pin!(feed.more.notified());
-            let (due, until) = match self.look() {
-                Looked::Sent(piece) => {
-                    self.sent = feed.began.elapsed();
-                    return Some(Ok(piece));
-                }
-                Looked::Cut => {
-                    self.is_cut = true;
-                    return Some(Err(io::Error::other("the client reads too slowly")));
-                }
-                Looked::Over => return None,
-                Looked::Nothing { due } => (due, due.unwrap_or(self.sent + feed.limits.keep_alive)),
-            };
-            let until = feed.began + until;
-            let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(until)));
-            if timer.deadline() > until {
-                timer.as_mut().reset(until);
-            }
-            tokio::select! {
-                biased;
-                () = more => {}
-                () = timer.as_mut() => {
-                    if Instant::now() < until {
-                        timer.as_mut().reset(until);
-                    } else if due.is_some() {
-                        self.timer = None;
-                        feed.nudge();
-                    } else {
-                        self.timer = None;
-                        self.sent = feed.began.elapsed();
-                        return Some(Ok(Bytes::from_static(KEEP_ALIVE)));
-                    }
-                }
-            }
-        }
-    }
-
-    fn look(&mut self) -> Looked {
+    /// What comes next. Where nothing does yet, `waker` is woken when that changes.
+    fn look(&mut self, waker: &Waker) -> Looked {
+        // Dropped after the lock.
+        let _before;
         let mut state = self.feed.state();
+        _before = state.sleepers.remove(self.number);
         state.pieces.freeze(self.feed.share());
         let piece = loop {
             match state.pieces.piece(self.piece) {
@@ -102,7 +79,7 @@ impl Reader {
                 Ok(None) if state.is_over => return Looked::Over,
                 Ok(None) => {
                     let due = state.wire.as_ref().and_then(|wire| wire.due());
-                    state.sleeps_until(due);
+                    state.sleepers.add(self.number, due, waker.clone());
                     return Looked::Nothing { due };
                 }
                 Ok(Some(piece)) => {
@@ -129,6 +106,37 @@ impl Reader {
     }
 }
 
+impl Stream for Reader {
+    type Item = Result<Bytes, io::Error>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let reader = self.get_mut();
+        if let Some(preamble) = reader.preamble.take() {
+            return Poll::Ready(Some(Ok(preamble)));
+        }
+        if reader.is_cut {
+            return Poll::Ready(None);
+        }
+        loop {
+            let due = match reader.look(cx.waker()) {
+                Looked::Sent(piece) => {
+                    reader.sent = reader.feed.began.elapsed();
+                    return Poll::Ready(Some(Ok(piece)));
+                }
+                Looked::Cut => {
+                    reader.is_cut = true;
+                    return Poll::Ready(Some(Err(io::Error::other("the client reads too slowly"))));
+                }
+                Looked::Over => return Poll::Ready(None),
+                Looked::Nothing { due } => due,
+            };
+            if let Some(comment) = ready!(reader.poll_time(due, cx)) {
+                return Poll::Ready(Some(Ok(comment)));
+            }
+        }
+    }
+}
+
 enum Looked {
     Sent(Bytes),
     /// What comes next is gone.
@@ -142,6 +150,7 @@ enum Looked {
 
 impl Drop for Reader {
     fn drop(&mut self) {
+        let _waker = self.feed.state().sleepers.remove(self.number);
         if self.feed.readers.fetch_sub(1, Ordering::SeqCst) != 1 {
             return;
         }

@@ -5,13 +5,12 @@
     reason = "logs, roots and sampling are; clients and servers of revisions up to 2025-11-25 have them"
 )]
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use rmcp::model::LoggingMessageNotificationParam;
-use rmcp::{Peer, RoleServer, service::RequestContext};
 use serde::Serialize;
 
-use super::{handler::is_modern, http::Stream};
+use super::caller::Caller;
 use crate::mcp::LogLevel;
 
 /// The MCP client that made a call: for a tool that has something to say to it which no other frontend has a place for.
@@ -33,18 +32,15 @@ use crate::mcp::LogLevel;
 /// ```
 #[derive(Clone)]
 pub struct McpClient {
-    peer: Peer<RoleServer>,
+    caller: Arc<Caller>,
     /// What it wants to hear of.
     level: Option<LogLevel>,
-    stream: Option<Stream>,
 }
 
 impl McpClient {
     /// The client of a request; `level` is what it has asked for in its session.
-    pub(super) fn of(context: &RequestContext<RoleServer>, level: LogLevel) -> Self {
-        // Without sessions, each request says whether it wants to hear anything.
-        let level = if is_modern(context) { context.meta.log_level().map(LogLevel::of) } else { Some(level) };
-        Self { peer: context.peer.clone(), level, stream: context.extensions.get::<Stream>().cloned() }
+    pub(super) fn of(caller: &Arc<Caller>, level: LogLevel) -> Self {
+        Self { caller: Arc::clone(caller), level: caller.level(level) }
     }
 
     /// Whether a message of this level would be sent: worth asking where it costs something to make one.
@@ -58,7 +54,7 @@ impl McpClient {
             return;
         }
         let Ok(data) = serde_json::to_value(data) else { return };
-        let sent = self.peer.notify_logging_message(LoggingMessageNotificationParam::new(level.wire(), data));
+        let sent = self.caller.peer().notify_logging_message(LoggingMessageNotificationParam::new(level.wire(), data));
         let _ = sent.await;
     }
 
@@ -70,7 +66,7 @@ impl McpClient {
     ///
     /// Outside of a tokio runtime.
     pub fn release(&self, pause: Duration) -> bool {
-        self.stream.as_ref().is_some_and(|stream| stream.close(pause))
+        self.caller.stream().is_some_and(|stream| stream.close(pause))
     }
 }
 

@@ -12,12 +12,13 @@ use rmcp::{
 use serde_json::Value;
 use tool_runtime::{
     Agent, AgentError, Rejection,
-    agent::Session,
+    agent::{Called, Session},
     run::{Decision, Obligation, ObligationId, Refusal, Run},
 };
 
 use super::{
     Shared,
+    caller::Caller,
     form::Form,
     front::{NO_FORM, output, wrong},
     list::Listed,
@@ -32,8 +33,8 @@ pub(super) struct Exchange<'a> {
     pub(super) listed: &'a Listed,
     /// Whether the client was told of an output schema.
     pub(super) has_schema: bool,
-    /// Whether the client takes a result that asks for input.
-    pub(super) by_result: bool,
+    /// Who waits for the result of the request, and may take one that asks for input.
+    pub(super) caller: Option<&'a Caller>,
 }
 
 /// What was wrong with what the client brought, by the obligation.
@@ -41,29 +42,39 @@ type Wrong = BTreeMap<ObligationId, Rejection>;
 
 impl Exchange<'_> {
     /// Makes the call, or goes on with it.
-    pub(super) async fn run(self, request: CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
+    pub(super) async fn run(&self, request: CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
         let CallToolRequestParams { name, arguments, input_responses, request_state, .. } = request;
         let arguments = arguments.unwrap_or_default();
-        let (mut session, mut wrong) = match request_state {
+        // Boxed: what a run needs while it is driven is large, and lies in the future of every call otherwise.
+        match request_state {
             None => {
-                let mut session = self.agent.session();
                 let text = serde_json::to_string(&arguments).unwrap_or_default();
-                session.call(name, text).await.map_err(failed)?;
-                (session, Wrong::new())
+                match self.agent.call(name, text).await.map_err(failed)? {
+                    Called::Ended(ended) => Ok(told(ended.for_model(), &ended.result, self.has_schema).into()),
+                    Called::Waits(session) => Box::pin(self.settled(*session, Wrong::new())).await,
+                }
             }
             Some(state) => {
-                let (mut session, asked) = self.open(&state, &name, &arguments).await?;
-                let wrong = self.decide(&mut session, &asked, input_responses.unwrap_or_default()).await?;
-                session.resume().await.map_err(failed)?;
-                (session, wrong)
+                Box::pin(async move {
+                    let (mut session, asked) = self.open(&state, &name, &arguments).await?;
+                    let wrong = self.decide(&mut session, &asked, input_responses.unwrap_or_default()).await?;
+                    session.resume().await.map_err(failed)?;
+                    self.settled(session, wrong).await
+                })
+                .await
             }
-        };
+        }
+    }
+
+    /// Waits until the call has ended, or asks for something that somebody at the client can say.
+    async fn settled(&self, mut session: Session, mut wrong: Wrong) -> Result<CallToolResponse, ErrorData> {
         loop {
             let Some(call) = session.run().calls().first() else {
                 return Err(ErrorData::internal_error("the call was not made", None));
             };
             if let Some(result) = call.result() {
-                return Ok(told(call, result, self.has_schema).into());
+                let parts = result.for_model(&call.name, call.may_have_run());
+                return Ok(told(parts, result, self.has_schema).into());
             }
             let (forms, impossible) = self.forms(&session, &wrong);
             if impossible.is_empty() {
@@ -155,7 +166,7 @@ impl Exchange<'_> {
     }
 
     fn suspended(&self, session: &Session, forms: Vec<Form>) -> Result<CallToolResponse, ErrorData> {
-        if forms.is_empty() || !self.by_result {
+        if forms.is_empty() || !self.caller.is_some_and(Caller::asks_by_result) {
             // It waits for somebody else.
             let place = if self.agent.is_stored() { "; it goes on when they decide" } else { ", and did not run" };
             return Ok(refused(format!("the call waits for somebody who is not at this client{place}")).into());

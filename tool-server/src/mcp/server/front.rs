@@ -10,7 +10,6 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use rmcp::{
-    Peer, RoleServer,
     model::{ElicitRequest, InputRequest, NotificationMetaObject, ProgressNotificationParam, ProgressToken},
     task_manager::TaskContext,
 };
@@ -24,17 +23,15 @@ use tool_runtime::{
     tool::Progress,
 };
 
-use super::form::Form;
+use super::{caller::Caller, form::Form};
 
 /// How much progress may wait to be sent; more is left out, for a client that does not read must not slow a tool down.
 const MOST_WAITING: usize = 64;
 
 /// How somebody at the client can be asked.
 pub(super) enum Asking {
-    /// By the result of the request, when the run is suspended.
-    ByResult,
-    /// By a request of ours, while the call waits.
-    ByRequest(Peer<RoleServer>),
+    /// By a request of ours, while the call waits; or by the result, when the run is suspended; or not at all.
+    Here(Arc<Caller>),
     /// In the state of a task, where the client finds it.
     ByTask(TaskContext),
     /// Not at all.
@@ -51,25 +48,34 @@ pub(super) const NO_FORM: &str = "somebody would have to decide, and a form of t
 pub(super) struct CallFront {
     asking: Asking,
     asked: AtomicU32,
-    asked_in_vain: Arc<AtomicBool>,
-    progress: Option<Reporter>,
+    asked_in_vain: AtomicBool,
+    progress: Option<Reports>,
 }
 
 impl CallFront {
-    pub(super) fn new(asking: Asking, progress: Option<Reporter>) -> Self {
-        Self { asking, asked: AtomicU32::new(0), asked_in_vain: Arc::default(), progress }
+    /// The front of a call whose progress goes to `token`.
+    pub(super) fn new(asking: Asking, token: Option<ProgressToken>) -> Self {
+        let (asked, asked_in_vain) = (AtomicU32::new(0), AtomicBool::new(false));
+        Self { asking, asked, asked_in_vain, progress: token.map(Reports::new) }
     }
 
     /// Whether somebody should have been asked whom this client cannot ask.
-    pub(super) fn asked_in_vain(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.asked_in_vain)
+    pub(super) fn asked_in_vain(&self) -> bool {
+        self.asked_in_vain.load(Ordering::Relaxed)
+    }
+
+    /// The progress of the call, where the client wants it.
+    pub(super) fn progress(&self) -> Option<&Reports> {
+        self.progress.as_ref()
     }
 
     /// Asks with a form, and asks nothing where a form cannot say it.
     async fn ask(&self, form: Option<Form>) -> Decision {
         let Some(Form { params, wants, key }) = form else { return Decision::deny(NO_FORM) };
         let answered = match &self.asking {
-            Asking::ByRequest(peer) => peer.create_elicitation(params).await.map_err(|error| error.to_string()),
+            Asking::Here(caller) if caller.asks() && !caller.is_modern() => {
+                caller.peer().create_elicitation(params).await.map_err(|error| error.to_string())
+            }
             Asking::ByTask(task) => {
                 // A key is used once in the life of a task.
                 let number = self.asked.fetch_add(1, Ordering::Relaxed);
@@ -79,7 +85,7 @@ impl CallFront {
                     Err(_) => Err("the task was called off".to_owned()),
                 }
             }
-            Asking::ByResult | Asking::Never => {
+            Asking::Here(_) | Asking::Never => {
                 self.asked_in_vain.store(true, Ordering::Relaxed);
                 return Decision::deny(NOBODY);
             }
@@ -94,8 +100,8 @@ impl CallFront {
 impl Front for CallFront {
     fn event(&self, event: Event<'_>) {
         let Event::CallProgress(progress) = event else { return };
-        if let Some(reporter) = &self.progress {
-            reporter.report(progress);
+        if let Some(reports) = &self.progress {
+            reports.report(progress);
         }
         if let (Asking::ByTask(task), Some(message)) = (&self.asking, &progress.message) {
             task.set_status_message(message);
@@ -103,7 +109,7 @@ impl Front for CallFront {
     }
 
     fn attends(&self) -> bool {
-        !matches!(self.asking, Asking::ByResult)
+        !matches!(&self.asking, Asking::Here(caller) if caller.asks_by_result())
     }
 
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
@@ -145,24 +151,31 @@ pub(super) fn output(spec: &ToolSpec) -> Option<Value> {
     Some(spec.output.as_ref()?.neutral().clone())
 }
 
-/// Where the progress of a call goes.
-pub(super) struct Reporter {
-    token: ProgressToken,
-    last: Mutex<Option<f64>>,
-    reports: Arc<Reports>,
-}
-
 /// The progress of a call on its way to the client. Most calls have none, so it takes no memory before there is some, as a
 /// channel does.
-#[derive(Default)]
 pub(super) struct Reports {
-    waiting: Mutex<VecDeque<ProgressNotificationParam>>,
+    token: ProgressToken,
+    told: Mutex<Told>,
     more: Notify,
 }
 
+#[derive(Default)]
+struct Told {
+    waiting: VecDeque<ProgressNotificationParam>,
+    last: Option<f64>,
+}
+
 impl Reports {
+    fn new(token: ProgressToken) -> Self {
+        Self { token, told: Mutex::default(), more: Notify::new() }
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn take(&self) -> Option<ProgressNotificationParam> {
-        lock(&self.waiting).pop_front()
+        self.told().waiting.pop_front()
     }
 
     /// The next.
@@ -174,45 +187,30 @@ impl Reports {
             }
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Reporter {
-    pub(super) fn new(token: ProgressToken) -> Self {
-        Self { token, last: Mutex::new(None), reports: Arc::default() }
-    }
-
-    pub(super) fn reports(&self) -> Arc<Reports> {
-        Arc::clone(&self.reports)
-    }
 
     fn report(&self, progress: &Progress) {
-        let mut waiting = lock(&self.reports.waiting);
-        if waiting.len() >= MOST_WAITING {
+        let mut told = self.told();
+        if told.waiting.len() >= MOST_WAITING {
             return;
         }
-        let mut last = lock(&self.last);
         // It has to grow with every message, whatever the tool says.
-        let done = match (*last, progress.total) {
+        let done = match (told.last, progress.total) {
             (Some(last), _) if progress.done > last => progress.done,
             (Some(last), Some(_)) => last.next_up(),
             (Some(last), None) => last + 1.0,
             (None, _) => progress.done,
         };
-        let mut told = ProgressNotificationParam::new(self.token.clone(), done);
-        told.total = progress.total;
-        told.message = progress.message.clone().or_else(|| Some(progress.preliminary.as_ref()?.to_string()));
+        let mut param = ProgressNotificationParam::new(self.token.clone(), done);
+        param.total = progress.total;
+        param.message = progress.message.clone().or_else(|| Some(progress.preliminary.as_ref()?.to_string()));
         if let Some(output) = &progress.preliminary {
             let mut meta = NotificationMetaObject::new();
             meta.insert("tool-runtime/preliminary".to_owned(), output.clone());
-            told.meta = Some(meta);
+            param.meta = Some(meta);
         }
-        waiting.push_back(told);
-        *last = Some(done);
-        self.reports.more.notify_one();
+        told.waiting.push_back(param);
+        told.last = Some(done);
+        self.more.notify_one();
     }
 }
 

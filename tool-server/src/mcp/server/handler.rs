@@ -11,17 +11,21 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestMethod, CompleteRequestParams,
-        CompleteResult, GetTaskParams, GetTaskResult, Implementation, ListPromptsRequestMethod, ListPromptsResult,
-        ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-        ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities,
+        CompleteResult, CustomRequest, CustomResult, GetTaskParams, GetTaskResult, Implementation,
+        ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
+        ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
         ServerConfig, SetLevelRequestParams, SubscriptionFilter, Tool, UpdateTaskParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 
-use tool_runtime::{Cancellation, run::Principal};
+use tool_runtime::run::Principal;
 
-use super::{Shared, call};
+use super::{
+    Shared, call,
+    caller::{Caller, is_modern, principal},
+    malformed::refused,
+};
 use crate::mcp::LogLevel;
 
 /// The handler of a connection.
@@ -43,13 +47,8 @@ impl Handler {
 
     /// On whose behalf a request is made.
     fn principal(&self, context: &RequestContext<RoleServer>) -> Principal {
-        call::of_client(self.shared.offer().agent.clone(), context, Cancellation::new(), None).principal()
+        principal(&self.shared.offer().agent, context)
     }
-}
-
-/// Whether a request is of a revision without sessions, where results ask for input.
-pub(super) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
-    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
 impl ServerHandler for Handler {
@@ -78,12 +77,14 @@ impl ServerHandler for Handler {
         Some(self.shared.offer().get(name)?.tool(true).clone())
     }
 
-    async fn call_tool(
+    // Boxed, as is `listen`: rmcp moves the future of a request several times, and that of every request is as large as the
+    // largest.
+    fn call_tool(
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        call::call(&self.shared, request, context, self.level()).await
+    ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send + '_ {
+        Box::pin(call::call(&self.shared, request, Caller::new(context), self.level()))
     }
 
     async fn set_level(&self, request: SetLevelRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
@@ -123,6 +124,14 @@ impl ServerHandler for Handler {
         _: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(refused(&request, self.shared.tasks.are_there()))
     }
 
     async fn get_task(
@@ -166,17 +175,19 @@ impl ServerHandler for Handler {
         Some(accepted)
     }
 
-    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+    fn listen(&self, context: SubscriptionContext) -> impl Future<Output = Result<(), ErrorData>> + Send + '_ {
         let mut offer = self.shared.offer.subscribe();
-        loop {
-            tokio::select! {
-                () = context.cancelled() => return Ok(()),
-                changed = offer.changed() => {
-                    if changed.is_err() || context.sink().notify_tool_list_changed().await.is_err() {
-                        return Ok(());
+        Box::pin(async move {
+            loop {
+                tokio::select! {
+                    () = context.cancelled() => return Ok(()),
+                    changed = offer.changed() => {
+                        if changed.is_err() || context.sink().notify_tool_list_changed().await.is_err() {
+                            return Ok(());
+                        }
                     }
                 }
             }
-        }
+        })
     }
 }

@@ -3,12 +3,13 @@
 mod guard;
 mod sessions;
 
-use std::{fmt, io, sync::Arc};
+use std::{convert::Infallible, fmt, io, sync::Arc};
 
-use axum::{Router, middleware};
+use axum::{Router, extract::Request, middleware};
 use http::HeaderValue;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::{TcpListener, ToSocketAddrs};
+use tower::service_fn;
 
 use super::McpServer;
 use crate::Authenticate;
@@ -98,7 +99,12 @@ impl McpHttp {
             config = config.with_allowed_hosts(hosts);
         }
         let sessions = Arc::new(Sessions::default());
-        let service = StreamableHttpService::new(move || Ok(server.handler()), sessions, config);
+        let service = Arc::new(StreamableHttpService::new(move || Ok(server.handler()), sessions, config));
+        // In an `Arc`, as a router clones its services, and this one is all of the configuration.
+        let service = service_fn(move |request: Request| {
+            let service = Arc::clone(&service);
+            async move { Ok::<_, Infallible>(service.handle(request).await) }
+        });
         let router = Router::new().route_service("/mcp", service);
         match self.authenticate {
             Some(who) => router.layer(middleware::from_fn_with_state(Guard::new(who, self.challenge), guard)),

@@ -1,6 +1,7 @@
 //! Tools as an MCP server.
 
 mod call;
+mod caller;
 mod client;
 mod exchange;
 mod form;
@@ -8,6 +9,7 @@ mod front;
 mod handler;
 mod http;
 mod list;
+mod malformed;
 mod outcome;
 mod tasks;
 
@@ -34,8 +36,8 @@ const LIFETIME: u64 = 60 * 60 * 1000;
 
 /// Tools as an MCP server, over stdio or HTTP. Cheap to clone; clones serve the same tools.
 ///
-/// Each `tools/call` is a run of its own ([`Agent::without_model`]): arguments are read and validated, policies and layers
-/// asked, approvals obtained, limits kept, and with a store everything is logged.
+/// Each `tools/call` is a call that belongs to no conversation ([`Agent::call`]): arguments are read and validated, policies
+/// and layers asked, approvals obtained, limits kept, and with a store everything is logged.
 #[derive(Clone)]
 pub struct McpServer {
     shared: Arc<Shared>,

@@ -2,18 +2,14 @@
 
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject, ResourceContents};
 use serde_json::Value;
-use tool_runtime::{
-    Contents, Part, Rejection,
-    run::{Call, CallResult},
-};
+use tool_runtime::{Contents, Part, Rejection, run::CallResult};
 
 /// Where feedback stands for clients that were told an output schema, which it does not fit.
 const FEEDBACK: &str = "tool-runtime/feedback";
 
-/// What a client is told of a call that has ended: the same as a model of ours. `has_schema` says whether an output schema
-/// was told for this client, which what is structured must then fit.
-pub(super) fn told(call: &Call, result: &CallResult, has_schema: bool) -> CallToolResult {
-    let parts = result.for_model(&call.name, call.may_have_run());
+/// What a client is told of a call that has ended: `parts`, the same as a model of ours. `has_schema` says whether an output
+/// schema was told for this client, which what is structured must then fit.
+pub(super) fn told(parts: Vec<Part>, result: &CallResult, has_schema: bool) -> CallToolResult {
     let content: Vec<ContentBlock> = parts.into_iter().map(block).collect();
     if !result.is_success() {
         let mut told = CallToolResult::error(content);

@@ -3,24 +3,25 @@
 use std::{
     collections::HashMap,
     fmt,
+    pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use rmcp::{
-    ErrorData, RoleServer,
+    ErrorData,
     model::{CallToolRequestParams, CallToolResponse, CallToolResult, CreateTaskResult, DetailedTask, InputResponses},
-    service::RequestContext,
     task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions},
 };
 use tool_runtime::{Agent, Cancellation, ToolSpec, run::Principal};
 
 use super::{
-    McpClient, Shared,
-    call::of_client,
+    Shared,
+    caller::Caller,
     exchange::Exchange,
     front::{Asking, CallFront},
     list::Offer,
 };
+use crate::mcp::LogLevel;
 
 /// How many tasks may run at a time.
 const MOST_RUNNING: usize = 1024;
@@ -93,17 +94,17 @@ pub(super) fn begin(
     shared: &Arc<Shared>,
     offer: Arc<Offer>,
     request: CallToolRequestParams,
-    context: &RequestContext<RoleServer>,
-    client: McpClient,
+    caller: &Arc<Caller>,
+    level: LogLevel,
 ) -> Result<CallToolResponse, ErrorData> {
     let tasks = &shared.tasks;
     if tasks.manager.running_task_count() >= MOST_RUNNING {
         return Err(ErrorData::internal_error(format!("at most {MOST_RUNNING} tasks run at a time"), None));
     }
     let cancellation = Cancellation::new();
-    let agent = of_client(offer.agent.clone(), context, cancellation.clone(), Some(client));
+    let agent = caller.represent(offer.agent.clone(), cancellation.clone(), level);
     let owner = agent.principal();
-    let asks = context.client_capabilities().is_some_and(|client| client.elicitation.is_some());
+    let asks = caller.asks();
     let server = Arc::clone(shared);
     let task = tasks.manager.spawn(TaskOptions::new(), |task| {
         Box::pin(async move { work(&server, &offer, agent, request, cancellation, task, asks).await })
@@ -130,7 +131,8 @@ async fn work(
     let asking = if asks { Asking::ByTask(task.clone()) } else { Asking::Never };
     let agent = agent.front(CallFront::new(asking, None));
     let has_schema = listed.tool(true).output_schema.is_some();
-    let mut work = Box::pin(Exchange { shared, agent, listed, has_schema, by_result: false }.run(request));
+    let exchange = Exchange { shared, agent, listed, has_schema, caller: None };
+    let mut work = pin!(exchange.run(request));
     let done = tokio::select! {
         done = &mut work => done,
         () = task.cancelled() => {

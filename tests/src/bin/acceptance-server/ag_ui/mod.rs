@@ -3,21 +3,30 @@
 mod model;
 mod tools;
 
+use std::sync::Arc;
+
 use axum::Router;
-use tool_runtime::{Agent, model::FunctionModel};
+use tool_runtime::{
+    Agent,
+    model::FunctionModel,
+    sealed::{Keyring, MemoryNonces},
+};
 use tool_server::{AgUi, Everybody, Server};
 use tower_http::cors::CorsLayer;
 
 /// Histories with a megabyte of arguments in them, more than once.
 const BODY_LIMIT: usize = 32 * 1024 * 1024;
 
-/// The endpoint.
-pub(crate) fn router() -> Router {
+/// The endpoint; with `keys`, the clients keep the runs.
+pub(crate) fn router(keys: Option<&Keyring>) -> Router {
     let agent = Agent::new(FunctionModel::streaming(model::play)).tools(tools::tools()).parallel(64);
-    Server::new(agent)
+    let server = Server::new(agent)
         .authenticate(Everybody("acceptance".into()))
         .body_limit(BODY_LIMIT)
         .cors(CorsLayer::permissive())
-        .ag_ui(AgUi::new())
-        .router()
+        .ag_ui(AgUi::new());
+    match keys {
+        Some(keys) => server.stateless(keys, "acceptance-ag-ui", Arc::new(MemoryNonces::new())).router(),
+        None => server.router(),
+    }
 }

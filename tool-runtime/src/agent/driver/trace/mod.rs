@@ -24,3 +24,8 @@ pub(super) use {
 
 #[cfg(not(feature = "tracing"))]
 pub(super) use off::{Trace, carried, chat, spawn, within};
+
+#[cfg(not(feature = "tracing"))]
+pub(in crate::agent) use off::is_traced;
+#[cfg(feature = "tracing")]
+pub(in crate::agent) use on::is_traced;

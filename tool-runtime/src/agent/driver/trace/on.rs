@@ -165,6 +165,11 @@ impl Trace {
     }
 }
 
+/// Whether somebody reads the spans of runs.
+pub(in crate::agent) fn is_traced() -> bool {
+    tracing::enabled!(target: TARGET, tracing::Level::INFO)
+}
+
 /// A run's future, in its span.
 pub(in crate::agent::driver) fn within<F: Future>(span: Span, future: F) -> impl Future<Output = F::Output> {
     future.instrument(span)

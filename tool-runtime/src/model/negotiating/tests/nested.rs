@@ -34,6 +34,38 @@ fn an_object_is_asked_for_field_by_field() {
 }
 
 #[test]
+fn a_list_with_too_few_items_is_not_done() {
+    let input = json!({"type": "object", "required": ["codes"], "properties": {
+        "codes": {"type": "array", "minItems": 2, "maxItems": 3, "items": {"enum": ["alpha", "beta", "gamma"]}}}});
+    check(
+        &ToolList::new(vec![tool("unlock", "Unlock the vault.", input)]),
+        r#"
+        > unlock
+        Unlock.
+        Which codes? (one, or several with commas; end with a comma to go on)
+        1. alpha
+        2. beta
+        3. gamma
+        > alpha,
+        Codes: alpha.
+        More are needed. Which codes? (one, or several with commas; end with a comma to go on)
+        1. alpha
+        2. beta
+        3. gamma
+        > done
+        “done”: “done” is not on the list.
+        More are needed. Which codes? (one, or several with commas; end with a comma to go on)
+        1. alpha
+        2. beta
+        3. gamma
+        > beta,
+        Codes: alpha, beta. What else for codes? (“done” when that is all)
+        > done
+        ! unlock {"codes":["alpha","beta"]}"#,
+    );
+}
+
+#[test]
 fn a_list_of_objects_is_counted_and_gone_through() {
     let input = json!({"type": "object", "required": ["passengers"], "properties": {
         "passengers": {"type": "array", "minItems": 1, "maxItems": 3, "items": {"$ref": "#/$defs/Passenger"}}},

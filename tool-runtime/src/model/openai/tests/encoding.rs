@@ -98,6 +98,16 @@ fn what_is_not_asked_for_is_not_sent() {
 }
 
 #[test]
+fn a_turn_is_as_long_as_its_settings_say_or_else_the_model() {
+    let (messages, tools, settings) =
+        ([], ToolList::default(), Settings { max_tokens: Some(7), ..Settings::default() });
+    let model = OpenAi::new("m").base_url("http://localhost/v1").max_tokens(512);
+    let request = Request::new(&messages, &tools);
+    assert_eq!(sent(&model, request)["max_tokens"], 512);
+    assert_eq!(sent(&model, request.with_settings(&settings))["max_tokens"], 7);
+}
+
+#[test]
 fn the_key_is_not_shown() {
     let model = OpenAi::new("m").api_key("sk-secret").http(Http::new().header("x-key", "sk-other"));
     let shown = format!("{model:?}");

@@ -40,6 +40,10 @@ pub struct RunInput {
     pub forwarded_props: Option<Value>,
     /// Answers to interrupts.
     pub resume: Vec<ResumeEntry>,
+    /// The sealed run, as the latest answer gave it: the `encryptedValue` of the last message that has one.
+    pub sealed: Option<String>,
+    /// The messages that keep older ones, by their ids.
+    pub sealed_before: Vec<String>,
     /// What was not understood and left out.
     pub warnings: Vec<String>,
 }
@@ -135,6 +139,9 @@ impl RunInput {
             ..Self::default()
         };
         let messages = fields.list("messages")?.ok_or_else(|| Malformed::new("messages", "a list of messages"))?;
+        let mut keepers = messages.iter().map(|(_, value)| value).filter(|value| kept(value).is_some());
+        input.sealed = keepers.next_back().and_then(kept).map(str::to_owned);
+        input.sealed_before = keepers.filter_map(|value| value["id"].as_str().map(str::to_owned)).collect();
         for (path, value) in messages {
             input.messages.extend(message::read(value, &path, &mut warnings)?);
         }
@@ -151,6 +158,11 @@ impl RunInput {
     pub fn level(&self) -> Level {
         Level::of(self.protocol_version.as_deref())
     }
+}
+
+/// The sealed run that a message keeps.
+fn kept(message: &Value) -> Option<&str> {
+    message["encryptedValue"].as_str().filter(|text| !text.is_empty())
 }
 
 impl Malformed {

@@ -5,15 +5,19 @@ use serde_json::Value;
 use super::Plan;
 use crate::feedback;
 use crate::protocol::ag_ui::input::{ResumeEntry, ResumeStatus, RunInput};
-use crate::run::{Decision, Obligation, ObligationId, ObligationKind, Run};
+use crate::protocol::approval_id;
+use crate::run::{Decision, Obligation, ObligationKind, Run};
 
 impl Plan {
     /// Takes the answers that name something that waits; of two to one interrupt, the first. All others are left out.
     pub(super) fn resume(&mut self, run: &Run, input: &RunInput) {
+        if input.resume.is_empty() {
+            return;
+        }
+        let asked = run.obligations().filter(|open| !matches!(open.kind, ObligationKind::External));
+        let asked: Vec<_> = asked.map(|open| (approval_id(run.id(), open), open)).collect();
         for entry in &input.resume {
-            let id = entry.interrupt_id.parse::<ObligationId>().ok();
-            let open = id.as_ref().and_then(|id| run.obligation(id));
-            let Some(open) = open.filter(|open| !matches!(open.kind, ObligationKind::External)) else {
+            let Some((_, open)) = asked.iter().find(|(id, _)| *id == entry.interrupt_id) else {
                 self.warnings.push(unknown(&entry.interrupt_id));
                 continue;
             };

@@ -3,7 +3,7 @@
 use super::{Line, Stage, Writer, interrupt::interrupt};
 use crate::message::FinishReason;
 use crate::protocol::ag_ui::event::{Event, Object};
-use crate::protocol::ag_ui::frame::Envelope;
+use crate::protocol::ag_ui::frame::{EncryptedFor, Envelope, TextRole};
 use crate::protocol::ag_ui::message::Content;
 use crate::protocol::ag_ui::outcome::{Outcome, TokenUsage, object};
 use crate::run::{Obligation, ObligationKind, Phase, Run, StopReason};
@@ -61,6 +61,28 @@ impl Writer {
             self.close(|_| true, out);
             self.error(message, code, out);
         }
+    }
+
+    /// Gives the client the sealed run. It is kept by the last message that the client sent, so of all that a conversation
+    /// holds, the last is the latest. The one before it stays, for who says the last message otherwise; those before that
+    /// would only make requests large.
+    pub(super) fn keep(&mut self, sealed: &str, out: &mut Vec<u8>) {
+        if !self.goes_on(out) {
+            return;
+        }
+        let keeper = self.keeper.take().unwrap_or_else(|| {
+            let id = self.mint();
+            Event::TextMessageStart { message_id: &id, role: Some(TextRole::Assistant), name: None }.write(out);
+            Event::TextMessageEnd { message_id: &id }.write(out);
+            id
+        });
+        let keeps = |entity_id: &str, encrypted_value: &str, out: &mut Vec<u8>| {
+            Event::ReasoningEncryptedValue { subtype: EncryptedFor::Message, entity_id, encrypted_value }.write(out);
+        };
+        for id in std::mem::take(&mut self.sealed_before) {
+            keeps(&id, "", out);
+        }
+        keeps(&keeper, sealed, out);
     }
 
     fn error(&mut self, message: &str, code: &str, out: &mut Vec<u8>) {

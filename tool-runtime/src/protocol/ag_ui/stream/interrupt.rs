@@ -5,12 +5,13 @@ use serde_json::{Value, json};
 use super::{Visibility, Writer};
 use crate::protocol::ag_ui::event::Object;
 use crate::protocol::ag_ui::outcome::{Interrupt, object};
+use crate::protocol::approval_id;
 use crate::run::{Obligation, ObligationKind, Principal, Run, Shown, Time};
 use crate::tool::Effect;
 
 /// The interrupt that stands for `open`, for the client of `by`.
 pub(super) fn interrupt(writer: &Writer, run: &Run, open: &Obligation, by: &Principal) -> Interrupt {
-    let id = open.id.to_string();
+    let id = approval_id(run.id(), open);
     let expires_at = open.expires.map(iso);
     if !run.may_decide(open, by) {
         let message = Some("somebody else has to decide".to_owned());

@@ -63,6 +63,10 @@ pub struct Writer {
     thread_id: String,
     run_id: String,
     level: Level,
+    /// The last message that the client sent, which keeps the sealed run.
+    keeper: Option<String>,
+    /// Those that keep older ones than anybody needs.
+    sealed_before: Vec<String>,
     tools: Toolset,
     client_tools: ClientTools,
     visible: Arc<Visible>,
@@ -100,6 +104,8 @@ impl Writer {
             thread_id: input.thread_id.clone(),
             run_id: input.run_id.clone(),
             level: input.level(),
+            keeper: input.messages.last().map(|message| message.id().to_owned()),
+            sealed_before: input.sealed_before.clone(),
             tools,
             client_tools: ClientTools::default(),
             visible: Arc::new(|_| Visibility::Shown),
@@ -248,6 +254,9 @@ impl Wire for Writer {
     }
 
     fn end(&mut self, end: End<'_>, out: &mut Vec<u8>) {
+        if let Some(sealed) = end.sealed {
+            self.keep(sealed, out);
+        }
         match (end.run, end.failure) {
             (Some(run), None | Some(AgentError::Model(_) | AgentError::Cancelled)) => self.finish(run, out),
             (_, Some(AgentError::Refused(_))) => self.fail("the conversation does not go on like this", "refused", out),

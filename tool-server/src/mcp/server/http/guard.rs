@@ -13,7 +13,7 @@ use axum::{
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header::WWW_AUTHENTICATE};
 use tool_runtime::run::Principal;
 
-use crate::{Authenticate, mcp::server::call::Authenticated};
+use crate::{Authenticate, mcp::server::caller::Authenticated};
 
 const SESSION: &str = "mcp-session-id";
 

@@ -1,0 +1,19 @@
+use tool_runtime::{Verdict, tool};
+
+/// Book.
+#[tool]
+fn book(
+    /// From.
+    from: String,
+    /// To.
+    #[dynamic(require(from), validator = check)]
+    to: String,
+) -> String {
+    format!("{from}{to}")
+}
+
+fn check(to: Option<String>, _: &BookTo<'_>) -> Verdict<String> {
+    Verdict::accept(to.unwrap_or_default())
+}
+
+fn main() {}
