@@ -19,7 +19,23 @@ use tokio::runtime::Runtime;
 use tool_runtime::{Toolset, tool, toolset};
 use tool_server::mcp::McpServer;
 
-use crate::{clock, report::Report};
+use crate::{case::Case, clock, report::Report};
+
+/// What is measured over pipes, for a profiler.
+pub(crate) const CASES: &[Case] = &[
+    Case::new("mcp-ours", || over_pipes(|(ours, _)| ours), (100, 600)),
+    Case::new("mcp-rmcp", || over_pipes(|(_, theirs)| theirs), (100, 600)),
+];
+
+fn over_pipes(choose: fn(Pair) -> Client) -> Box<dyn FnMut(u64)> {
+    let runtime = runtime().expect("a runtime");
+    let client = choose(pipes(&runtime));
+    Box::new(move |rounds| calls(&runtime, &client, rounds))
+}
+
+fn runtime() -> std::io::Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
+}
 
 const LIMIT: f64 = 1.1;
 
@@ -49,7 +65,7 @@ type Client = RunningService<RoleClient, ()>;
 
 /// Prints the targets of a call over MCP.
 pub(crate) fn measure(report: &mut Report) {
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return report.broken("mcp", &error.to_string()),
     };

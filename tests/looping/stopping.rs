@@ -22,6 +22,35 @@ fn condition(name: &str) -> Stopped {
 }
 
 #[tokio::test]
+async fn a_model_that_repeats_what_fails_is_stuck() {
+    let wrong = |text: &str| Turn::call("add", text);
+    // Each prompt gets its turns: the call may be tried as often again, but not forever.
+    let turns = [
+        wrong("{}"),
+        wrong("{\"n\":\"x\"}"),
+        wrong("{}"),
+        wrong("{}"),
+        wrong("{}"),
+        wrong("{}"),
+        wrong("{}"),
+        wrong("{}"),
+        call(1),
+        call(1),
+        call(1),
+        Turn::say("the end"),
+    ];
+    let (agent, seen) = agent(turns.to_vec());
+    let mut session = agent.stop_when(StopWhen::stuck(3)).session();
+    let stuck = condition("the same call failed 3 times");
+    let reply = session.send("go").await.unwrap();
+    assert_eq!((&reply.stopped, reply.steps), (&stuck, 5));
+    let reply = session.send("go on").await.unwrap();
+    assert_eq!((&reply.stopped, reply.steps), (&stuck, 3), "not at once");
+    let reply = session.send("go on").await.unwrap();
+    assert_eq!((reply.stopped, ran(&seen)), (Stopped::Done, 3), "what succeeds may be repeated");
+}
+
+#[tokio::test]
 async fn a_condition_stops_the_run_when_its_calls_have_ended() {
     let conditions = [
         (StopWhen::steps(2), "2 steps", 2),

@@ -54,9 +54,10 @@ fn sound(shown: &str) {
     assert!(!shown.contains("panicked"), "something panicked");
 }
 
+/// The calls of a tool, with those that were refused.
 fn calls<'a>(shown: &'a str, tool: &str) -> Vec<&'a str> {
-    let start = format!("· {tool} ");
-    shown.lines().filter(|line| line.starts_with(&start)).collect()
+    let call = |line: &str| line.strip_prefix("· ")?.strip_prefix(tool)?.starts_with([' ', ':']).then_some(());
+    shown.lines().filter(|line| call(line).is_some()).collect()
 }
 
 #[test]
@@ -80,7 +81,7 @@ fn weather() {
 #[ignore = "needs a model"]
 fn airline() {
     let mut desk = start("airline");
-    let shown = say(&mut desk, "Book a flight from Berlin to Rome for 2 people.");
+    let shown = say(&mut desk, "Book a flight from Berlin to London for 2 people.");
     sound(&shown);
     tell("airline: it called book_flight", !calls(&shown, "book_flight").is_empty());
     let mut booked = shown.contains("(allowed)");
@@ -90,8 +91,8 @@ fn airline() {
         let day = shown
             .match_indices("2026-12-")
             .next()
-            .map_or("2026-12-03", |(at, _)| shown.get(at..at + 10).unwrap_or("2026-12-03"));
-        let shown = say(&mut desk, &format!("On {day}, please. Berlin to Rome, 2 people."));
+            .map_or("2026-12-05", |(at, _)| shown.get(at..at + 10).unwrap_or("2026-12-05"));
+        let shown = say(&mut desk, &format!("On {day}, please. Berlin to London, 2 people."));
         sound(&shown);
         booked = shown.contains("(allowed)");
     }

@@ -1,5 +1,7 @@
 //! What comes of a prompt.
 
+use std::fmt;
+
 use crate::message::{FinishReason, Usage};
 use crate::run::{Phase, Run, StopReason, TurnUsage};
 
@@ -41,6 +43,21 @@ pub enum Stopped {
     TimedOut(String),
     /// A condition of [`Agent::stop_when`](super::Agent::stop_when) holds, called this.
     Condition(String),
+}
+
+impl fmt::Display for Stopped {
+    /// The reason in a few words, such as `no steps are left`.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Done => out.write_str("done"),
+            Self::Suspended => out.write_str("it waits for somebody"),
+            Self::StepLimit => out.write_str("no steps are left"),
+            Self::Cut(finish) => write!(out, "the model was cut off ({finish:?})"),
+            Self::Denied => out.write_str("a call was denied"),
+            Self::Requested => out.write_str("somebody wanted it to stop"),
+            Self::OverBudget(limit) | Self::TimedOut(limit) | Self::Condition(limit) => out.write_str(limit),
+        }
+    }
 }
 
 impl Reply {

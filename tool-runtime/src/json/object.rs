@@ -6,15 +6,13 @@ use serde_json::Deserializer;
 
 /// A cursor over the entries of a JSON object.
 ///
-/// [`Object::more`] and [`Object::key`] lead to a value; the caller reads it from [`Object::value`] and tells with
-/// [`Object::advance`] how long it was. So every value is read once, by the code that knows its type. Who expects a
-/// certain key takes the steps of an entry one by one: [`Object::more`], [`Object::skip_key`] or [`Object::key`], and
-/// [`Object::value`].
+/// [`Object::enter`] and [`Object::key`] lead to a value; the caller reads it from [`Object::value`] and tells with
+/// [`Object::advance`] how long it was; [`Object::more`] leads to the next key. So every value is read once, by the code that
+/// knows its type. Who expects a certain key takes [`Object::skip_key`] first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Object<'a> {
     text: &'a str,
     at: usize,
-    first: bool,
 }
 
 /// The text is not a JSON object; `serde_json` says it better.
@@ -22,40 +20,40 @@ pub(crate) struct Object<'a> {
 pub(crate) struct ScanError;
 
 impl<'a> Object<'a> {
-    /// Enters the object that `text` consists of. Blank text is an empty object.
+    /// Enters the object that `text` consists of, up to its first key; `None` if it has none. Blank text is an empty object.
     #[inline]
-    pub(crate) fn enter(text: &'a str) -> Result<Self, ScanError> {
-        let mut object = Self { text, at: 0, first: true };
+    pub(crate) fn enter(text: &'a str) -> Result<Option<Self>, ScanError> {
+        let mut object = Self { text, at: 0 };
         match object.peek() {
             Some(b'{') => object.at += 1,
-            None => object.at = usize::MAX,
+            None => return Ok(None),
             Some(_) => return Err(ScanError),
         }
-        Ok(object)
+        match object.peek() {
+            Some(b'"') => Ok(Some(object)),
+            Some(b'}') => object.leave().map(|_| None),
+            _ => Err(ScanError),
+        }
     }
 
-    /// Moves to the next key; `false` after the last entry and nothing but white space behind the object.
+    /// Moves from behind a value to the next key; `false` after the last entry and nothing but white space behind the object.
     #[inline]
     pub(crate) fn more(&mut self) -> Result<bool, ScanError> {
-        if self.at == usize::MAX {
-            return Ok(false);
-        }
         match self.peek() {
-            Some(b'}') => {
+            Some(b',') => {
                 self.at += 1;
-                return if self.peek().is_none() { Ok(false) } else { Err(ScanError) };
+                if self.peek() == Some(b'"') { Ok(true) } else { Err(ScanError) }
             }
-            Some(b',') if !self.first => {
-                self.at += 1;
-                if self.peek() != Some(b'"') {
-                    return Err(ScanError);
-                }
-            }
-            Some(b'"') if self.first => {}
-            _ => return Err(ScanError),
+            Some(b'}') => self.leave(),
+            _ => Err(ScanError),
         }
-        self.first = false;
-        Ok(true)
+    }
+
+    /// Moves behind the object, which must be the end.
+    #[inline]
+    fn leave(&mut self) -> Result<bool, ScanError> {
+        self.at += 1;
+        if self.peek().is_none() { Ok(false) } else { Err(ScanError) }
     }
 
     /// Moves behind the key if it is `name`, written without escapes. `name` has nothing that JSON must escape.
@@ -136,15 +134,17 @@ mod tests {
     use super::Object;
 
     fn read(text: &str) -> Option<Map<String, Value>> {
-        let mut object = Object::enter(text).ok()?;
         let mut map = Map::new();
-        while object.more().ok()? {
+        let Some(mut object) = Object::enter(text).ok()? else { return Some(map) };
+        loop {
             let key = object.key().ok()?;
             let mut values = Deserializer::from_str(object.value().ok()?).into_iter::<Value>();
             map.insert(key.into_owned(), values.next()?.ok()?);
             object.advance(values.byte_offset());
+            if !object.more().ok()? {
+                return Some(map);
+            }
         }
-        Some(map)
     }
 
     #[test]
@@ -168,6 +168,8 @@ mod tests {
             r#"{"a":}"#,
             r#"{"a":1,}"#,
             r#"{,"a":1}"#,
+            r#"{"a":1{"b":2}"#,
+            "{,}",
             r#"{"a":1 "b":2}"#,
             "{} {}",
             r#"{"a":1}}"#,

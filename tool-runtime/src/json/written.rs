@@ -19,17 +19,15 @@ pub(crate) fn entry<'t>(text: &'t str, name: &str) -> Option<&'t str> {
 
 /// The entries as they are written; up to the first that is no JSON.
 fn parts(text: &str) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
-    let mut object = Object::enter(text).ok();
+    let mut object = Object::enter(text).ok().flatten();
     std::iter::from_fn(move || {
-        let object = object.as_mut()?;
-        if !object.more().ok()? {
-            return None;
-        }
-        let (name, value) = (object.key().ok()?, object.value().ok()?);
+        let mut here = object?;
+        let (name, value) = (here.key().ok()?, here.value().ok()?);
         let mut values = Deserializer::from_str(value).into_iter::<IgnoredAny>();
         let Some(Ok(_)) = values.next() else { return None };
         let length = values.byte_offset();
-        object.advance(length);
+        here.advance(length);
+        object = here.more().is_ok_and(|more| more).then_some(here);
         Some((name, &value[..length]))
     })
     .fuse()

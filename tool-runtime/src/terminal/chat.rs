@@ -3,7 +3,7 @@
 use std::io;
 
 use super::{Terminal, interrupt::Interrupts};
-use crate::agent::{Agent, AgentError};
+use crate::agent::{Agent, AgentError, Stopped};
 use crate::feedback::{escape, one_line};
 
 impl Terminal {
@@ -50,7 +50,13 @@ impl Terminal {
                 reply = session.send_until(prompt.trim(), stop) => reply,
             };
             match reply {
-                Ok(_) => screen.end_line(),
+                Ok(reply) => {
+                    screen.end_line();
+                    // What the person does or sees anyway is not said again.
+                    if !matches!(reply.stopped, Stopped::Done | Stopped::Suspended | Stopped::Denied) {
+                        screen.line(&format!("(stopped: {})", one_line(&reply.stopped.to_string())));
+                    }
+                }
                 Err(AgentError::Cancelled) if keys.is_pressed() => {}
                 Err(AgentError::Cancelled) => return Ok(()),
                 Err(error) => screen.line(&format!("! {}", one_line(&error.to_string()))),

@@ -46,7 +46,9 @@ impl<T: 'static> Check<T> {
         Limit {
             rule: Rule::Range { min, max, exclusive },
             holds: |place, rule| match (rule, value::<T>(place).and_then(T::number)) {
-                (Rule::Range { min, max, exclusive }, Some(number)) => number.within(*min, *max, *exclusive),
+                (Rule::Range { min, max, exclusive }, Some(number)) => {
+                    number.within(min.as_ref(), max.as_ref(), *exclusive)
+                }
                 _ => true,
             },
         }

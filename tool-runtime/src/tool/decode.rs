@@ -31,10 +31,10 @@ pub(super) fn decode(def: &'static Def, text: &str, cx: &Context, slots: &mut [S
 
 /// How many slots were filled; `None` as soon as anything is not as it should be.
 pub(super) fn read(text: &str, slots: &mut [Slot<'_>]) -> Option<usize> {
-    let mut object = Object::enter(text).ok()?;
+    let Some(mut object) = Object::enter(text).ok()? else { return Some(0) };
     // Models give arguments in the order of the schema, so the next slot is nearly always the right one.
     let (mut next, mut filled) = (0, 0);
-    while object.more().ok()? {
+    loop {
         let index = match slots.get(next).map(Slot::param) {
             Some(param) if param.plain && object.skip_key(param.name) => next,
             // By value, so that the cursor stays in registers where the order is the expected one.
@@ -48,8 +48,10 @@ pub(super) fn read(text: &str, slots: &mut [Slot<'_>]) -> Option<usize> {
         object.advance(slots[index].accept(rest)?);
         next = index + 1;
         filled += 1;
+        if !object.more().ok()? {
+            return Some(filled);
+        }
     }
-    Some(filled)
 }
 
 /// Reads a key that is not the expected one: the slot that it means, and the cursor behind it.

@@ -81,8 +81,8 @@ impl Number {
     }
 
     /// Whether the number lies within the limits; exact for two integers.
-    pub(super) fn within(self, min: Option<Self>, max: Option<Self>, exclusive: bool) -> bool {
-        let less = |a: Self, b: Self| match (a, b) {
+    pub(super) fn within(&self, min: Option<&Self>, max: Option<&Self>, exclusive: bool) -> bool {
+        let less = |a: &Self, b: &Self| match (a, b) {
             (Self::Int(a), Self::Int(b)) => a < b,
             (a, b) => a.as_f64() < b.as_f64(),
         };

@@ -1,8 +1,14 @@
 //! The work of a call, boxed: the evidence that it can be done where a call may run, on any thread.
 
-use std::marker::PhantomData;
+use std::{
+    future::poll_fn,
+    marker::PhantomData,
+    pin::Pin,
+    task::{self, Poll},
+};
 
 use futures_core::Stream;
+use pin_project_lite::pin_project;
 
 use super::{CallError, CallFuture, Context, Def, Output, expansion, streamed};
 
@@ -16,12 +22,16 @@ pub struct Work<V>(PhantomData<fn() -> V>);
 impl<V: Send> Work<V> {
     /// The work of an `async fn`.
     pub fn wait<'a, R: 'static>(def: &'static Def, future: impl Future<Output = R> + Send + 'a) -> CallFuture<'a> {
-        boxed(Box::new(async move { def.output.encode(future.await) }))
+        boxed(Box::new(Encoded { def, future }))
     }
 
     /// The work of a `fn`.
     pub fn call<'a, R: 'static>(def: &'static Def, call: impl FnOnce() -> R + Send + 'a) -> CallFuture<'a> {
-        boxed(Box::new(async move { def.output.encode(call()) }))
+        let mut call = Some(call);
+        boxed(Box::new(poll_fn(move |_| match call.take() {
+            Some(call) => Poll::Ready(def.output.encode(call())),
+            None => Poll::Pending,
+        })))
     }
 
     /// The work of an `async fn` that returns a stream of outputs.
@@ -40,6 +50,29 @@ impl<V: Send> Work<V> {
         call: impl FnOnce() -> S + Send + 'a,
     ) -> CallFuture<'a> {
         boxed(Box::new(async move { streamed(call(), cx, |item| def.output.encode(item)).await }))
+    }
+}
+
+pin_project! {
+    /// A future, and its output encoded. An `async` block would do the same with a state machine more for each tool: half of
+    /// what a tool without a body costs in a release build.
+    struct Encoded<F> {
+        def: &'static Def,
+        #[pin]
+        future: F,
+    }
+}
+
+impl<R: 'static, F: Future<Output = R>> Future for Encoded<F> {
+    type Output = Result<Output, CallError>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        match this.future.poll(cx) {
+            Poll::Ready(output) => Poll::Ready(this.def.output.encode(output)),
+            Poll::Pending => Poll::Pending,
+        }
     }
 }
 

@@ -4,7 +4,7 @@ mod book;
 mod desk;
 mod schedule;
 
-use tool_runtime::{Agent, Toolset, feedback::PROTOCOL, lint_test, terminal::Terminal, toolset};
+use tool_runtime::{Agent, Toolset, agent::StopWhen, feedback::PROTOCOL, lint_test, terminal::Terminal, toolset};
 
 use book::BookFlight;
 use desk::{Desk, cancel_booking, my_bookings};
@@ -24,7 +24,11 @@ lint_test!(tools());
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
     let instructions = format!("{INSTRUCTIONS}\n\n{PROTOCOL}");
-    let agent = Agent::new(examples::model()).tools(tools()).instructions(instructions);
+    let agent = Agent::new(examples::model())
+        .tools(tools())
+        .instructions(instructions)
+        // Small models repeat a call that is refused.
+        .stop_when(StopWhen::stuck(3));
     Terminal::new().chat(agent, GREETING).await
 }
 

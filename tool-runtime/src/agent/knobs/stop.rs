@@ -9,7 +9,7 @@ use std::{
 
 use super::super::{Agent, count};
 use crate::model::Usage;
-use crate::run::{CallResult, Run};
+use crate::run::{Call, CallResult, Run};
 
 /// A condition under which a run stops between two turns of its model, with a name that says which it was.
 ///
@@ -66,6 +66,32 @@ impl StopWhen {
         let name = name.into();
         Self::custom(format!("`{name}` succeeded"), move |run| {
             run.current().iter().any(|call| call.name == name && call.result().is_some_and(CallResult::is_success))
+        })
+    }
+
+    /// The model made the same call, with the same arguments, so many times in a row, and none of them did what was asked:
+    /// what small models do that do not understand why a call is refused.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, agent::{StopWhen, Stopped}, model::{ScriptedModel, Turn}};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let model = ScriptedModel::new((0..50).map(|_| Turn::call("no_such_tool", "{}")));
+    /// let reply = Agent::new(model).stop_when(StopWhen::stuck(3)).run("Go on.").await.unwrap();
+    /// assert_eq!(reply.stopped, Stopped::Condition("the same call failed 3 times".to_owned()));
+    /// # });
+    /// ```
+    pub fn stuck(times: usize) -> Self {
+        Self::custom(format!("the same call failed {times} times"), move |run| {
+            // What was tried before the prompt, somebody may have explained since.
+            if run.steps() < count(times) {
+                return false;
+            }
+            let mut last = run.calls().iter().rev().take(times);
+            let Some(first) = last.next() else { return false };
+            let failed = |call: &Call| call.result().is_some_and(|result| !result.is_success());
+            let same = |call: &Call| call.name == first.name && call.arguments().text == first.arguments().text;
+            run.calls().len() >= times && failed(first) && last.all(|call| same(call) && failed(call))
         })
     }
 

@@ -4,6 +4,7 @@
 mod journal;
 mod opening;
 mod plain;
+mod task;
 mod work;
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A call that runs without a run: on a task of its own, like any other, with its time limit and its panics kept inside.
+//! A call that runs without a run, with its time limit and its panics kept inside.
 
 use std::{
     future::pending,
@@ -8,10 +8,10 @@ use std::{
 };
 
 use futures_util::FutureExt as _;
-use tokio::{task::JoinHandle, time::Instant};
+use tokio::time::Instant;
 
-use super::LateJournal;
-use crate::agent::{Agent, driver::spawn};
+use super::{LateJournal, task::Task};
+use crate::agent::Agent;
 use crate::message::ToolCall;
 use crate::run::{CallId, CallResult};
 use crate::tool::{CallError, Cancellation, Context, Output};
@@ -31,7 +31,7 @@ pub(super) struct Single {
 
 /// A call that goes on, in whatever it belongs to. Dropped, it is given up.
 pub(in crate::agent) struct Underway {
-    task: JoinHandle<Ran>,
+    task: Task<Ran>,
     pub(in crate::agent) stop: Cancellation,
     pub(in crate::agent) journal: Arc<LateJournal>,
     pub(in crate::agent) since: Instant,
@@ -79,7 +79,9 @@ impl Single {
             cx = cx.with_deadline(end.into_std());
         }
         let work = work(agent.tools.clone(), Arc::clone(call), cx);
-        let underway = Underway { task: spawn(work, traits.blocking), stop, journal, since };
+        // Its time is to be over whatever the tool does.
+        let task = Task::new(work, limit.is_some(), traits.blocking);
+        let underway = Underway { task, stop, journal, since };
         Some(Self { underway, cancelled: agent.context.cancellation().clone(), limit })
     }
 
@@ -99,7 +101,7 @@ impl Single {
         let ran = tokio::select! {
             biased;
             () = cancelled.cancelled() => return Stopped::Cancelled,
-            ran = task => ran.unwrap_or_else(|_| Ran::Worked(Err(dropped()))),
+            ran = task => ran.unwrap_or_else(|| Ran::Worked(Err(dropped()))),
             () = journal.needs_run() => return Stopped::Asks(underway),
             limit = late => Ran::Worked(Err(CallError::TimedOut { limit })),
         };
@@ -116,9 +118,9 @@ impl Underway {
     /// What comes of the tool, whatever it belongs to meanwhile.
     pub(in crate::agent) async fn outcome(mut self) -> Result<Output, CallError> {
         match (&mut self.task).await {
-            Ok(Ran::Worked(outcome)) => outcome,
+            Some(Ran::Worked(outcome)) => outcome,
             // It has asked, so it was read.
-            Ok(Ran::Unread | Ran::Refused(_)) | Err(_) => Err(dropped()),
+            Some(Ran::Unread | Ran::Refused(_)) | None => Err(dropped()),
         }
     }
 }
@@ -127,7 +129,6 @@ impl Drop for Underway {
     fn drop(&mut self) {
         self.journal.close();
         self.stop.cancel();
-        self.task.abort();
     }
 }
 
