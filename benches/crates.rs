@@ -13,6 +13,8 @@ pub(crate) enum Kind {
     Derives,
     /// As structs with serde's `Deserialize` alone, and nothing that makes tools of them.
     Deserialize,
+    /// The same, and each of them read from a text: otherwise an optimised build makes no code of the derives at all.
+    Decoded,
     /// With rmcp's `#[tool]`, the parameters in a struct with derives, as rmcp wants them.
     Rmcp,
     /// With rig's `#[rig_tool]`, which makes such a struct itself.
@@ -82,7 +84,7 @@ pub(crate) fn source(kind: Kind) -> String {
             out.push_str(RMCP);
             "#[derive(Serialize, Deserialize, JsonSchema)]\n"
         }
-        Kind::Deserialize => "#[derive(serde::Deserialize)]\n",
+        Kind::Deserialize | Kind::Decoded => "#[derive(serde::Deserialize)]\n",
         Kind::Ours | Kind::Rig => "#[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]\n",
     };
     let _ = write!(out, "{derive}pub enum Unit {{ Metre, Foot }}\n\n{derive}pub struct Done {{ pub number: u32 }}\n\n");
@@ -95,7 +97,7 @@ pub(crate) fn source(kind: Kind) -> String {
     }
     let names = |each: fn(usize) -> String| (0..TOOLS).map(each).collect::<Vec<_>>().join(", ");
     match kind {
-        Kind::Floor | Kind::Deserialize => {}
+        Kind::Floor | Kind::Deserialize | Kind::Decoded => {}
         Kind::Ours => {
             let names = names(|number| format!("tool_{number:03}"));
             let _ =
@@ -157,13 +159,17 @@ fn tool(out: &mut String, kind: Kind, number: usize) {
             let (head, list) = ("#[tool_runtime::tool]\npub async fn", documented());
             let _ = write!(out, "/// {doc}\n{head} tool_{number:03}(\n{list}) -> Done {{\n{body}}}\n\n");
         }
-        Kind::Derives | Kind::Deserialize => {
+        Kind::Derives | Kind::Deserialize | Kind::Decoded => {
             structure(
                 out,
                 number,
                 if kind == Kind::Derives { "Deserialize, JsonSchema" } else { "serde::Deserialize" },
             );
             let _ = write!(out, "pub async fn tool_{number:03}({unpack}: Args{number:03}) -> Done {{\n{body}}}\n\n");
+            if kind == Kind::Decoded {
+                let read = format!("pub fn read_{number:03}(text: &str) -> serde_json::Result<Args{number:03}>");
+                let _ = write!(out, "{read} {{\n    serde_json::from_str(text)\n}}\n\n");
+            }
         }
         Kind::Rmcp => {
             let args = format!("Parameters({unpack}): Parameters<Args{number:03}>");

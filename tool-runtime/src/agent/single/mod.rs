@@ -9,9 +9,10 @@ mod work;
 
 use std::sync::Arc;
 
-use super::{Agent, AgentError, Session};
+use super::{Agent, AgentError, Front, Session};
 use crate::message::{Part, ToolCall};
 use crate::run::CallResult;
+use crate::tool::Context;
 use work::{Single, Stopped};
 
 pub(super) use journal::LateJournal;
@@ -80,8 +81,25 @@ impl Agent {
     /// # }
     /// ```
     pub async fn call(&self, name: impl Into<String>, arguments: impl Into<String>) -> Result<Called, AgentError> {
+        self.call_for(|context| context, Arc::clone(&self.front), name, arguments).await
+    }
+
+    /// Makes the same call in what `change` makes of the agent's context, with another front: what a server does that has
+    /// one agent for many callers.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub async fn call_for(
+        &self,
+        change: impl FnOnce(Context) -> Context,
+        front: Arc<dyn Front>,
+        name: impl Into<String>,
+        arguments: impl Into<String>,
+    ) -> Result<Called, AgentError> {
         let call = Arc::new(ToolCall { id: String::new(), name: name.into(), arguments: arguments.into() });
-        let underway = match Single::start(self, &call) {
+        let context = change(self.context.clone());
+        let underway = match Single::start(self, &call, &context, &front) {
             None => None,
             Some(single) => match single.stopped().await {
                 Stopped::Ended { result, may_have_run } => {
@@ -94,11 +112,12 @@ impl Agent {
             },
         };
         // Boxed: most calls do not come this far, and their futures need not be as large.
-        Box::pin(self.call_in_run(Arc::unwrap_or_clone(call), underway)).await
+        let agent = Self { front, context, ..self.clone() };
+        Box::pin(agent.call_in_run(Arc::unwrap_or_clone(call), underway)).await
     }
 
-    async fn call_in_run(&self, call: ToolCall, underway: Option<Underway>) -> Result<Called, AgentError> {
-        let mut session = Box::new(self.clone().silenced().session());
+    async fn call_in_run(self, call: ToolCall, underway: Option<Underway>) -> Result<Called, AgentError> {
+        let mut session = Box::new(self.silenced().session());
         let call = session.call_underway(call, underway).await?;
         match call.result() {
             Some(result) => {

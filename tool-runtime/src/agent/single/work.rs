@@ -1,9 +1,11 @@
 //! A call that runs without a run, with its time limit and its panics kept inside.
 
 use std::{
-    future::pending,
+    future::{pending, poll_fn},
     panic::AssertUnwindSafe,
+    pin::Pin,
     sync::{Arc, LazyLock},
+    task::Poll,
     time::Duration,
 };
 
@@ -11,7 +13,7 @@ use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
 use super::{LateJournal, task::Task};
-use crate::agent::Agent;
+use crate::agent::{Agent, Front};
 use crate::message::ToolCall;
 use crate::run::{CallId, CallResult};
 use crate::tool::{CallError, Cancellation, Context, Output};
@@ -61,7 +63,12 @@ pub(super) enum Stopped {
 
 impl Single {
     /// Starts a call; none, where it needs a run.
-    pub(super) fn start(agent: &Agent, call: &Arc<ToolCall>) -> Option<Self> {
+    pub(super) fn start(
+        agent: &Agent,
+        call: &Arc<ToolCall>,
+        context: &Context,
+        front: &Arc<dyn Front>,
+    ) -> Option<Self> {
         let (at, tool) = agent.tools.find(&call.name).filter(|(_, tool)| agent.makes_plain_calls(&***tool))?;
         if agent.options.limits.too_large(&call.arguments).is_some() {
             return None;
@@ -71,8 +78,8 @@ impl Single {
         // A limit beyond what the clock can hold is none.
         let limit = traits.timeout.and_then(|limit| Some((limit, since.checked_add(limit)?)));
         let (id, stop) = (ID.clone(), Cancellation::new());
-        let journal = LateJournal::new(id.clone(), Arc::clone(&agent.front));
-        let shared = agent.context.clone().with_shared_messages(agent.opening(at, &call.name));
+        let journal = LateJournal::new(id.clone(), Arc::clone(front));
+        let shared = context.clone().with_shared_messages(agent.opening(at, &call.name));
         let shared = if shared.taint().is_empty() { shared } else { shared.with_taint([]) };
         let mut cx = shared.of_call(id.shared(), stop.clone(), Arc::clone(&journal) as _);
         if let Some((_, end)) = limit {
@@ -82,13 +89,20 @@ impl Single {
         // Its time is to be over whatever the tool does.
         let task = Task::new(work, limit.is_some(), traits.blocking);
         let underway = Underway { task, stop, journal, since };
-        Some(Self { underway, cancelled: agent.context.cancellation().clone(), limit })
+        Some(Self { underway, cancelled: context.cancellation().clone(), limit })
     }
 
     /// Waits until the call has ended, is cancelled, is over its time, or needs a run.
     pub(super) async fn stopped(self) -> Stopped {
         let Self { mut underway, cancelled, limit } = self;
+        if cancelled.is_cancelled() {
+            return Stopped::Cancelled;
+        }
         let Underway { task, journal, .. } = &mut underway;
+        // Many tools do not wait for anything: then nobody has to listen for what may come meanwhile.
+        if let Poll::Ready(ran) = poll_fn(|cx| Poll::Ready(Pin::new(&mut *task).poll(cx))).await {
+            return Stopped::of(ran);
+        }
         let late = async {
             match limit {
                 Some((limit, end)) => {
@@ -101,16 +115,24 @@ impl Single {
         let ran = tokio::select! {
             biased;
             () = cancelled.cancelled() => return Stopped::Cancelled,
-            ran = task => ran.unwrap_or_else(|| Ran::Worked(Err(dropped()))),
+            ran = task => ran,
             () = journal.needs_run() => return Stopped::Asks(underway),
-            limit = late => Ran::Worked(Err(CallError::TimedOut { limit })),
+            limit = late => Some(Ran::Worked(Err(CallError::TimedOut { limit }))),
         };
+        Stopped::of(ran)
+    }
+}
+
+impl Stopped {
+    /// What a task came to; `None` where it was dropped.
+    fn of(ran: Option<Ran>) -> Self {
         let (result, may_have_run) = match ran {
-            Ran::Unread => return Stopped::Unread,
-            Ran::Refused(error) => (CallResult::refused(error), false),
-            Ran::Worked(outcome) => (CallResult::of(outcome), true),
+            Some(Ran::Unread) => return Self::Unread,
+            Some(Ran::Refused(error)) => (CallResult::refused(error), false),
+            Some(Ran::Worked(outcome)) => (CallResult::of(outcome), true),
+            None => (CallResult::of(Err(dropped())), true),
         };
-        Stopped::Ended { result, may_have_run }
+        Self::Ended { result, may_have_run }
     }
 }
 

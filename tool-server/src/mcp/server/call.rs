@@ -1,19 +1,24 @@
 //! One `tools/call`: how somebody can be asked, how progress is told, and what ends it.
 
-use std::{future::pending, pin::pin, sync::Arc};
+use std::{
+    future::{pending, poll_fn},
+    pin::pin,
+    sync::Arc,
+    task::Poll,
+};
 
 use rmcp::{
     ErrorData,
     model::{CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ProgressNotificationParam},
 };
-use tool_runtime::Cancellation;
+use tool_runtime::{Agent, Cancellation};
 
 use super::{
     Shared,
     caller::Caller,
     exchange::Exchange,
     front::{Asking, CallFront, Reports},
-    list::Offer,
+    list::Listed,
     tasks::{self, TaskSupport},
 };
 use crate::mcp::LogLevel;
@@ -25,10 +30,10 @@ pub(super) async fn call(
     level: LogLevel,
 ) -> Result<CallToolResponse, ErrorData> {
     let offer = shared.offer();
-    let Some(tool) = offer.agent.toolset().get(&request.name) else {
+    let Some(listed) = offer.get(&request.name) else {
         return Err(ErrorData::invalid_params(format!("there is no tool called `{}`", request.name), None));
     };
-    let support = shared.tasks.support(tool.spec());
+    let support = shared.tasks.support(offer.agent.toolset(), &request.name);
     if support != TaskSupport::Never {
         match (support, caller.capabilities().supports_tasks()) {
             (_, true) => return tasks::begin(shared, offer, request, &caller, level),
@@ -39,29 +44,42 @@ pub(super) async fn call(
             (TaskSupport::Never | TaskSupport::Possible, false) => {}
         }
     }
-    here(shared, &offer, request, &caller, level).await
+    here(shared, &offer.agent, listed, request, &caller, level).await
 }
 
 /// The call while its client waits for the result.
 async fn here(
     shared: &Shared,
-    offer: &Offer,
+    agent: &Agent,
+    listed: &Listed,
     request: CallToolRequestParams,
     caller: &Arc<Caller>,
     level: LogLevel,
 ) -> Result<CallToolResponse, ErrorData> {
-    let Some(listed) = offer.get(&request.name) else {
-        return Err(ErrorData::internal_error("the tool is not listed", None));
-    };
     let has_schema = listed.tool(caller.is_modern()).output_schema.is_some();
     let front = Arc::new(CallFront::new(Asking::Here(Arc::clone(caller)), caller.progress_token()));
     let cancellation = Cancellation::new();
-    let agent = offer.agent.clone().front(Arc::clone(&front));
-    let agent = caller.represent(agent, cancellation.clone(), level);
-    let exchange = Exchange { shared, agent, listed, has_schema, caller: Some(caller) };
+    let represent = |cx| caller.represent(cx, &cancellation, level);
+    let exchange = Exchange {
+        shared,
+        agent,
+        represent: &represent,
+        front: Arc::clone(&front),
+        listed,
+        has_schema,
+        caller: Some(caller),
+    };
     let mut work = pin!(exchange.run(request));
-    let mut is_cancelled = false;
+    let mut is_cancelled = caller.gone().is_cancelled();
+    if is_cancelled {
+        cancellation.cancel();
+    }
+    // Many tools do not wait for anything: then nobody has to listen for what may come meanwhile.
+    let mut done = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await;
     let done = loop {
+        if let Poll::Ready(done) = done {
+            break done;
+        }
         tokio::select! {
             biased;
             () = caller.gone().cancelled(), if !is_cancelled => {
@@ -70,7 +88,7 @@ async fn here(
                 cancellation.cancel();
             }
             told = next(&front) => drop(caller.peer().notify_progress(told).await),
-            done = &mut work => break done,
+            ended = &mut work => done = Poll::Ready(ended),
         }
     };
     // What the tool has said comes before its result.

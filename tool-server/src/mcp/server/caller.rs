@@ -71,16 +71,13 @@ impl Caller {
         self.context.extensions.get()
     }
 
-    /// The agent, on behalf of the client.
-    pub(super) fn represent(self: &Arc<Self>, agent: Agent, cancellation: Cancellation, level: LogLevel) -> Agent {
-        let principal = authenticated(&self.context);
-        agent.with_context(|cx: Context| {
-            let cx = cx.with_cancellation(cancellation).with(McpClient::of(self, level));
-            match principal {
-                Some(principal) => cx.with_principal(principal.as_str()),
-                None => cx,
-            }
-        })
+    /// The context of an agent, on behalf of the client.
+    pub(super) fn represent(self: &Arc<Self>, cx: Context, cancellation: &Cancellation, level: LogLevel) -> Context {
+        let cx = cx.with_cancellation(cancellation.clone()).with(McpClient::of(self, level));
+        match authenticated(&self.context) {
+            Some(principal) => cx.with_principal(principal.as_str()),
+            None => cx,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A call between two messages of its client: a run that begins, or goes on with what the client brings.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use rmcp::{
     ErrorData,
@@ -11,7 +11,7 @@ use rmcp::{
 };
 use serde_json::Value;
 use tool_runtime::{
-    Agent, AgentError, Rejection,
+    Agent, AgentError, Context, Rejection,
     agent::{Called, Session},
     run::{Decision, Obligation, ObligationId, Refusal, Run},
 };
@@ -20,7 +20,7 @@ use super::{
     Shared,
     caller::Caller,
     form::Form,
-    front::{NO_FORM, output, wrong},
+    front::{CallFront, NO_FORM, output, wrong},
     list::Listed,
     outcome::{refused, told},
 };
@@ -29,7 +29,11 @@ use crate::clock::now;
 /// A call, between two messages of the client.
 pub(super) struct Exchange<'a> {
     pub(super) shared: &'a Shared,
-    pub(super) agent: Agent,
+    /// The agent that the server has for all callers.
+    pub(super) agent: &'a Agent,
+    /// On whose behalf it acts now: what becomes of its context.
+    pub(super) represent: &'a (dyn Fn(Context) -> Context + Send + Sync),
+    pub(super) front: Arc<CallFront>,
     pub(super) listed: &'a Listed,
     /// Whether the client was told of an output schema.
     pub(super) has_schema: bool,
@@ -49,7 +53,8 @@ impl Exchange<'_> {
         match request_state {
             None => {
                 let text = serde_json::to_string(&arguments).unwrap_or_default();
-                match self.agent.call(name, text).await.map_err(failed)? {
+                let front = Arc::clone(&self.front);
+                match self.agent.call_for(self.represent, front, name, text).await.map_err(failed)? {
                     Called::Ended(ended) => Ok(told(ended.for_model(), &ended.result, self.has_schema).into()),
                     Called::Waits(session) => Box::pin(self.settled(*session, Wrong::new())).await,
                 }
@@ -64,6 +69,11 @@ impl Exchange<'_> {
                 .await
             }
         }
+    }
+
+    /// The agent, for this caller.
+    fn agent(&self) -> Agent {
+        self.agent.clone().front(Arc::clone(&self.front)).with_context(self.represent)
     }
 
     /// Waits until the call has ended, or asks for something that somebody at the client can say.
@@ -81,7 +91,7 @@ impl Exchange<'_> {
                 return self.suspended(&session, forms);
             }
             for id in impossible {
-                session.decide(&id, Decision::deny(NO_FORM), self.agent.principal()).await.map_err(failed)?;
+                session.decide(&id, Decision::deny(NO_FORM), self.agent().principal()).await.map_err(failed)?;
             }
             wrong.clear();
             session.resume().await.map_err(failed)?;
@@ -99,16 +109,17 @@ impl Exchange<'_> {
         let refuse = |reason: &dyn std::fmt::Display| {
             ErrorData::invalid_params(format!("the requestState cannot be used: {reason}"), None)
         };
-        let sealed = self.shared.sealer.open(state, &self.agent.principal(), now()).await;
+        let agent = self.agent();
+        let sealed = self.shared.sealer.open(state, &agent.principal(), now()).await;
         let run = sealed.map_err(|error| refuse(&error))?;
         if !is_of(&run, name, arguments) {
             return Err(refuse(&"it is of another call"));
         }
         let asked = run.obligations().map(|open| open.id.clone()).collect();
-        if self.agent.is_stored() {
-            return Ok((self.agent.open(run.id()).await.map_err(failed)?, asked));
+        if agent.is_stored() {
+            return Ok((agent.open(run.id()).await.map_err(failed)?, asked));
         }
-        Ok((self.agent.session_of(run), asked))
+        Ok((agent.session_of(run), asked))
     }
 
     /// Decides what the client brings decisions about. What does not fit stays open, and is asked again.
@@ -118,7 +129,7 @@ impl Exchange<'_> {
         asked: &[ObligationId],
         mut responses: BTreeMap<String, Value>,
     ) -> Result<Wrong, ErrorData> {
-        let principal = self.agent.principal();
+        let principal = self.agent().principal();
         let still_open = session.obligations().filter(|open| asked.contains(&open.id));
         let forms: Vec<(ObligationId, Form)> =
             still_open.filter_map(|open| Some((open.id.clone(), self.form(open, None)?))).collect();
@@ -171,7 +182,7 @@ impl Exchange<'_> {
             let place = if self.agent.is_stored() { "; it goes on when they decide" } else { ", and did not run" };
             return Ok(refused(format!("the call waits for somebody who is not at this client{place}")).into());
         }
-        let state = self.shared.sealer.seal(session.run(), &self.agent.principal(), now());
+        let state = self.shared.sealer.seal(session.run(), &self.agent().principal(), now());
         let state = state.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         let request = |form: Form| (form.key, InputRequest::Elicitation(ElicitRequest::new(form.params)));
         let requests = forms.into_iter().map(request).collect();

@@ -12,7 +12,7 @@ use rmcp::{
     model::{CallToolRequestParams, CallToolResponse, CallToolResult, CreateTaskResult, DetailedTask, InputResponses},
     task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions},
 };
-use tool_runtime::{Agent, Cancellation, ToolSpec, run::Principal};
+use tool_runtime::{Agent, Cancellation, ToolSpec, Toolset, run::Principal};
 
 use super::{
     Shared,
@@ -57,8 +57,10 @@ impl Tasks {
         self.support.is_some()
     }
 
-    pub(super) fn support(&self, spec: &ToolSpec) -> TaskSupport {
-        self.support.as_ref().map_or(TaskSupport::Never, |support| support(spec))
+    /// What was said of the tool `name` of `tools`.
+    pub(super) fn support(&self, tools: &Toolset, name: &str) -> TaskSupport {
+        let said = self.support.as_ref().and_then(|support| Some(support(tools.get(name)?.spec())));
+        said.unwrap_or(TaskSupport::Never)
     }
 
     pub(super) fn get(&self, id: &str, by: &Principal) -> Result<DetailedTask, ErrorData> {
@@ -102,7 +104,7 @@ pub(super) fn begin(
         return Err(ErrorData::internal_error(format!("at most {MOST_RUNNING} tasks run at a time"), None));
     }
     let cancellation = Cancellation::new();
-    let agent = caller.represent(offer.agent.clone(), cancellation.clone(), level);
+    let agent = offer.agent.clone().with_context(|cx| caller.represent(cx, &cancellation, level));
     let owner = agent.principal();
     let asks = caller.asks();
     let server = Arc::clone(shared);
@@ -129,9 +131,10 @@ async fn work(
         return Err(ErrorData::internal_error("the tool is not listed", None).into());
     };
     let asking = if asks { Asking::ByTask(task.clone()) } else { Asking::Never };
-    let agent = agent.front(CallFront::new(asking, None));
+    let front = Arc::new(CallFront::new(asking, None));
     let has_schema = listed.tool(true).output_schema.is_some();
-    let exchange = Exchange { shared, agent, listed, has_schema, caller: None };
+    let (agent, represent) = (&agent, &|cx| cx);
+    let exchange = Exchange { shared, agent, represent, front, listed, has_schema, caller: None };
     let mut work = pin!(exchange.run(request));
     let done = tokio::select! {
         done = &mut work => done,
