@@ -1,7 +1,7 @@
 //! A cursor over one delta.
 
 /// A delta, and how far it was read.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Input<'a> {
     text: &'a str,
     /// Always at the start of a character.

@@ -24,28 +24,40 @@ pub(super) fn read(text: &mut String, escape: &mut Escape, input: &mut Input<'_>
     if *escape != Escape::None && !go_on(text, escape, input)? {
         return Ok(false);
     }
+    // A copy whose address nobody has stays in registers.
+    let mut here = *input;
     loop {
-        text.push_str(input.plain());
-        match input.byte() {
-            None => return Ok(false),
-            Some(b'"') => {
-                input.bump();
-                return Ok(true);
+        text.push_str(here.plain());
+        let letter = match here.byte() {
+            Some(b'\\') => {
+                here.bump();
+                here.byte().and_then(letter)
             }
-            Some(b'\\') => input.bump(),
-            Some(_) => return Err(Fault::Control),
-        }
+            end => {
+                if end == Some(b'"') {
+                    here.bump();
+                }
+                *input = here;
+                return match end {
+                    None => Ok(false),
+                    Some(b'"') => Ok(true),
+                    Some(_) => Err(Fault::Control),
+                };
+            }
+        };
         // Nearly all escapes are of one letter.
-        match input.byte().and_then(letter) {
+        match letter {
             Some(letter) => {
-                input.bump();
+                here.bump();
                 text.push(letter);
             }
             None => {
                 *escape = Escape::Begun;
+                *input = here;
                 if !go_on(text, escape, input)? {
                     return Ok(false);
                 }
+                here = *input;
             }
         }
     }
