@@ -20,14 +20,14 @@ const ANY_RUST: &[&str] = &["--ignore-rust-version"];
 /// Name, crate, and how its tools are declared.
 const PEERS: [(&str, &str, Kind); 2] = [("rmcp", "with_rmcp", Kind::Rmcp), ("rig", "with_rig", Kind::Rig)];
 
-/// Prints the targets against other frameworks: checking and building for development.
+/// Prints the targets against other frameworks.
 pub(crate) fn measure(report: &mut Report) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
     if let Err(error) = prepare(&folder) {
         return report.broken("peers", &error.to_string());
     }
     let subject = |name| Subject { name, folder: folder.clone(), args: ANY_RUST };
-    for mode in MODES.iter().filter(|mode| matches!(mode.name, "check" | "build")) {
+    for mode in &MODES {
         for (peer, krate, _) in &PEERS {
             let name = format!("peers/{peer}/{}", mode.name);
             if !report.wants(&name) {

@@ -4,7 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tool_runtime::{Agent, lint_test, terminal::Terminal, tool, toolset};
+use tool_runtime::{Agent, agent::StopWhen, lint_test, terminal::Terminal, tool, toolset};
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -89,7 +89,11 @@ const INSTRUCTIONS: &str = "You tell how warm cities are. You do not know it you
 
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
-    let agent = Agent::new(examples::model()).tools(toolset!(get_climate)).instructions(INSTRUCTIONS);
+    let agent = Agent::new(examples::model())
+        .tools(toolset!(get_climate))
+        .instructions(INSTRUCTIONS)
+        // Small models repeat themselves.
+        .stop_when(StopWhen::stuck(3));
     Terminal::new().chat(agent, "Ask me how warm a city is, for example: How warm is Oslo in July?").await
 }
 

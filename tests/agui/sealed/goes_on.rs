@@ -58,6 +58,52 @@ async fn the_last_run_and_the_one_before_it_are_kept() {
     assert_eq!(run.prompts().len(), 5);
 }
 
+/// An activity keeps nothing, and stands last where a tool has told of its progress.
+#[tokio::test]
+async fn a_run_is_kept_where_clients_keep_something() {
+    let world = World::new();
+    let (mut client, yes) = asked(&world, "t").await;
+    client.messages.push(json!({ "id": "a", "role": "activity", "activityType": "progress", "content": {} }));
+    let before = client.seal();
+    let done = client.run(&world, yes).await;
+    assert_eq!(done.event("TOOL_CALL_RESULT")["content"], "removed a");
+    assert_ne!(client.seal(), before);
+    client.say(&world, &[vec![Step::Text("Next.".to_owned())]]).await;
+    let run = Sealer::new(ring(), "desk/rests", Replay::AllowReplay);
+    let run = run.open(&client.seal(), &"anna".into(), Time(0)).await.unwrap();
+    assert_eq!((run.prompts().len(), run.calls().len()), (2, 1), "the conversation is known");
+}
+
+/// What others seal in the same thread is none of ours, and stays.
+#[tokio::test]
+async fn what_other_agents_have_sealed_stays() {
+    let world = World::new();
+    let mut client = Client::new("t");
+    let theirs = json!({ "id": "r", "role": "reasoning", "content": "Hm.", "encryptedValue": "gAAAA" });
+    client.messages.push(theirs.clone());
+    client.say(&world, &[vec![Step::Text("One.".to_owned())]]).await;
+    client.messages.push(json!({ "id": "r2", "role": "reasoning", "content": "Hm.", "encryptedValue": "gBBBB" }));
+    client.say(&world, &[vec![Step::Text("Two.".to_owned())]]).await;
+    client.say(&world, &[vec![Step::Text("Three.".to_owned())]]).await;
+    let run = Sealer::new(ring(), "desk/rests", Replay::AllowReplay);
+    let run = run.open(&client.seal(), &"anna".into(), Time(0)).await.unwrap();
+    assert_eq!((run.prompts().len(), &client.messages[0]), (3, &theirs));
+}
+
+/// A run that is too large to be kept: the client forgets the one before it, which does not know what was said since.
+#[tokio::test]
+async fn a_run_that_is_too_large_is_kept_no_more() {
+    let world = World::new();
+    let mut client = Client::new("t");
+    client.say(&world, &[vec![Step::Text("One.".to_owned())]]).await;
+    client.say(&world, &[vec![Step::Text("Two.".to_owned())]]).await;
+    let large = client.say(&world, &[vec![Step::Text("x".repeat(5 << 20))]]).await;
+    assert_eq!(large.event("RUN_FINISHED")["outcome"]["type"], "success");
+    assert!(client.messages.iter().all(|message| message["encryptedValue"].as_str().is_none_or(str::is_empty)));
+    let next = client.say(&world, &[vec![Step::Text("Next.".to_owned())]]).await;
+    assert_eq!(next.event("TEXT_MESSAGE_CONTENT")["delta"], "Next.", "what the client has is context");
+}
+
 #[tokio::test]
 async fn a_message_is_answered_anew_from_what_was_kept_with_it() {
     let world = World::new();

@@ -58,7 +58,8 @@ pub struct End<'a> {
     pub run: Option<&'a Run>,
     /// Why it could not go on.
     pub failure: Option<&'a AgentError>,
-    /// The run, sealed, where the frontend keeps it and not the server.
+    /// The run, sealed, where the frontend keeps it and not the server; empty where it is too large for that, so that the
+    /// frontend forgets the one that it has.
     pub sealed: Option<&'a str>,
 }
 

@@ -121,7 +121,7 @@ impl Answer {
 
     fn end(&mut self, failure: Option<&AgentError>) {
         let run = self.session.run();
-        let sealed = self.shared.seals.as_ref().and_then(|seals| seals.seal(run, &self.principal));
+        let sealed = self.shared.seals.as_ref().map(|seals| seals.seal(run, &self.principal));
         self.ending.running.feed.end(End::new(Some(run), failure).with_sealed(sealed.as_deref()));
         self.ending.place.ended(&self.ending.running);
     }

@@ -90,7 +90,10 @@ impl Chat {
     pub(crate) async fn stop_running(&self) -> Result<(), ApiError> {
         let Some(running) = self.place.running() else { return Ok(()) };
         running.cancel.cancel();
-        let busy = || ApiError::conflict("the answer before is still being stopped; try again in a moment");
+        let again = "try again in a moment";
+        // A text that was good for once is spent by now.
+        let again = if self.is_sealed() { "say it in a new message" } else { again };
+        let busy = || ApiError::conflict(format!("the answer before is still being stopped; {again}"));
         tokio::time::timeout(PATIENCE, running.over()).await.map_err(|_| busy())
     }
 

@@ -8,6 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, duplex, split};
+use tokio::sync::Notify;
 use tool_runtime::{
     Agent, Content, Context, Failure, Text, Toolset,
     agent::Event,
@@ -69,6 +70,18 @@ fn tools() -> Toolset {
     })
 }
 
+/// Counts aloud, and says when it has.
+#[tool(effect = read_only)]
+async fn count(#[context] cx: &Context) {
+    for at in 0..1000 {
+        cx.progress(f64::from(at), Some(1000.0), "counting");
+        tokio::task::yield_now().await;
+    }
+    if let Some(over) = cx.get::<Arc<Notify>>() {
+        over.notify_one();
+    }
+}
+
 /// A client that writes and reads lines.
 struct Wire {
     write: WriteHalf<DuplexStream>,
@@ -79,7 +92,12 @@ struct Wire {
 
 impl Wire {
     async fn open(server: &McpServer, modern: bool, asks: bool) -> Self {
-        let (near, far) = duplex(1 << 20);
+        Self::open_within(1 << 20, server, modern, asks).await
+    }
+
+    /// With so many bytes on the way at most.
+    async fn open_within(bytes: usize, server: &McpServer, modern: bool, asks: bool) -> Self {
+        let (near, far) = duplex(bytes);
         let server = server.clone();
         tokio::spawn(async move {
             let (read, write) = split(far);
@@ -151,6 +169,16 @@ fn comparable(lines: &[String]) -> Vec<String> {
         _ => line.clone(),
     };
     lines.iter().map(unsealed).collect()
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_holds_no_tool_up() {
+    let over = Arc::new(Notify::new());
+    let agent = Agent::without_model(toolset!(count)).with_context(|cx| cx.with(Arc::clone(&over)));
+    let mut wire = Wire::open_within(4096, &McpServer::of(agent), false, false).await;
+    let params = json!({ "name": "count", "_meta": { "progressToken": 9 } });
+    wire.say(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })).await;
+    tokio::time::timeout(Duration::from_secs(5), over.notified()).await.expect("the tool gets to its end");
 }
 
 #[tokio::test]
@@ -232,6 +260,12 @@ async fn a_failure_is_told_to_who_can_do_something_about_it() {
         }
         let unknown = wire.request("tools/guess", &json!({}), 200).await;
         assert!(unknown[0].contains("-32601"), "{unknown:?}");
+        for (method, params) in
+            [("logging/setLevel", json!({ "level": "loud" })), ("subscriptions/listen", json!({ "notifications": 5 }))]
+        {
+            let answer = wire.request(method, &params, 300).await;
+            assert!(answer[0].contains("-32602") && answer[0].contains("malformed"), "{method}: {answer:?}");
+        }
         let nowhere = wire.request("tools/list", &json!({ "cursor": "x" }), 201).await;
         assert!(nowhere[0].contains("-32602") && nowhere[0].contains("list the tools anew"), "{nowhere:?}");
     }

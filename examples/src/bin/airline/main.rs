@@ -27,7 +27,7 @@ async fn main() -> std::io::Result<()> {
     let agent = Agent::new(examples::model())
         .tools(tools())
         .instructions(instructions)
-        // Small models repeat a call that is refused.
+        // Small models repeat themselves.
         .stop_when(StopWhen::stuck(3));
     Terminal::new().chat(agent, GREETING).await
 }

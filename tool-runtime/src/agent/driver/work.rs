@@ -45,12 +45,20 @@ struct Limit {
     left: Duration,
 }
 
+impl Limit {
+    /// So much time from `since` on. One beyond what the clock can hold is none.
+    fn new(all: Duration, since: Instant) -> Option<Box<Self>> {
+        let end = since.checked_add(all)?;
+        Some(Box::new(Self { all, end: Some(end), left: all }))
+    }
+}
+
 impl Live {
     /// A call that was under way before it had a run.
     fn joined(underway: Underway, journal: CallJournal, limit: Option<Duration>) -> Self {
         let cell = Arc::new(journal);
         underway.journal.join(Arc::clone(&cell));
-        let limit = limit.map(|all| Box::new(Limit { all, end: Some(underway.since + all), left: all }));
+        let limit = limit.and_then(|all| Limit::new(all, underway.since));
         let (stop, mut ending) = (underway.stop.clone(), Ending(Some(Arc::clone(&cell))));
         let task = tokio::spawn(async move { ending.tell(underway.outcome().await) });
         Self { first: cell.attempt(), cell, stop, task, limit, reply: None }
@@ -119,7 +127,7 @@ impl Driver<'_> {
             return;
         }
         let wait = wait(call.retries);
-        let limit = limit.map(|all| Box::new(Limit { all, end: Some(Instant::now() + wait + all), left: all }));
+        let limit = limit.and_then(|all| Limit::new(all, Instant::now().checked_add(wait)?));
         let stop = Cancellation::new();
         let journal = CallJournal::new(call, attempt, Arc::clone(&self.ties), self.outer(&**tool));
         let cell = Arc::new(journal);

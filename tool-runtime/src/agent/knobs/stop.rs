@@ -8,6 +8,7 @@ use std::{
 };
 
 use super::super::{Agent, count};
+use crate::message::{AssistantPart, Message};
 use crate::model::Usage;
 use crate::run::{Call, CallResult, Run};
 
@@ -69,8 +70,8 @@ impl StopWhen {
         })
     }
 
-    /// The model made the same call, with the same arguments, so many times in a row, and none of them did what was asked:
-    /// what small models do that do not understand why a call is refused.
+    /// The model made the same call, with the same arguments, so many times in a row, and it ended the same each time: what
+    /// small models do that do not understand why a call is refused, or that the answer is there.
     ///
     /// ```
     /// use tool_runtime::{Agent, agent::{StopWhen, Stopped}, model::{ScriptedModel, Turn}};
@@ -78,20 +79,23 @@ impl StopWhen {
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// let model = ScriptedModel::new((0..50).map(|_| Turn::call("no_such_tool", "{}")));
     /// let reply = Agent::new(model).stop_when(StopWhen::stuck(3)).run("Go on.").await.unwrap();
-    /// assert_eq!(reply.stopped, Stopped::Condition("the same call failed 3 times".to_owned()));
+    /// assert_eq!(reply.stopped, Stopped::Condition("the same call ended the same 3 times".to_owned()));
     /// # });
     /// ```
     pub fn stuck(times: usize) -> Self {
-        Self::custom(format!("the same call failed {times} times"), move |run| {
+        Self::custom(format!("the same call ended the same {times} times"), move |run| {
             // What was tried before the prompt, somebody may have explained since.
-            if run.steps() < count(times) {
+            let said = run.prompts().last().map_or(0, |said| said.at as usize);
+            if run.messages().iter().skip(said).map(calls_of).sum::<usize>() < times {
                 return false;
             }
             let mut last = run.calls().iter().rev().take(times);
             let Some(first) = last.next() else { return false };
-            let failed = |call: &Call| call.result().is_some_and(|result| !result.is_success());
-            let same = |call: &Call| call.name == first.name && call.arguments().text == first.arguments().text;
-            run.calls().len() >= times && failed(first) && last.all(|call| same(call) && failed(call))
+            let same = |call: &Call| {
+                (&call.name, &call.arguments().text, call.result())
+                    == (&first.name, &first.arguments().text, first.result())
+            };
+            last.all(same)
         })
     }
 
@@ -150,6 +154,14 @@ impl StopWhen {
     pub fn holds(&self, run: &Run) -> Option<String> {
         let held = catch_unwind(AssertUnwindSafe(|| (self.test)(run, &self.name)));
         held.unwrap_or_else(|_| Some(format!("the condition `{}` panicked", self.name)))
+    }
+}
+
+/// How many calls a message makes.
+fn calls_of(message: &Message) -> usize {
+    match message {
+        Message::Assistant { content } => content.iter().filter(|part| matches!(part, AssistantPart::Call(_))).count(),
+        _ => 0,
     }
 }
 

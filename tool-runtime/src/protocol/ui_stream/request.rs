@@ -146,7 +146,8 @@ impl ChatRequest {
         };
         let id = message.get("id").and_then(Value::as_str).filter(|id| !id.is_empty()).map(str::to_owned);
         if let Some(sealed) = message.get("metadata").and_then(|data| data.get(SEALED)).and_then(Value::as_str) {
-            self.sealed = Some(sealed.to_owned());
+            // An empty one says that the run could not be kept any more.
+            self.sealed = Some(sealed.to_owned()).filter(|sealed| !sealed.is_empty());
         }
         let all = match message.remove("parts") {
             Some(Value::Array(parts)) => parts,

@@ -76,6 +76,8 @@ async fn here(
     }
     // Many tools do not wait for anything: then nobody has to listen for what may come meanwhile.
     let mut done = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await;
+    // A client that does not read must not hold the tool up.
+    let mut sending = None;
     let done = loop {
         if let Poll::Ready(done) = done {
             break done;
@@ -87,11 +89,15 @@ async fn here(
                 is_cancelled = true;
                 cancellation.cancel();
             }
-            told = next(&front) => drop(caller.peer().notify_progress(told).await),
+            told = next(&front), if sending.is_none() => sending = Some(Box::pin(caller.peer().notify_progress(told))),
+            () = sent(&mut sending) => sending = None,
             ended = &mut work => done = Poll::Ready(ended),
         }
     };
     // What the tool has said comes before its result.
+    if let Some(sending) = sending {
+        let _ = sending.await;
+    }
     while let Some(told) = front.progress().and_then(Reports::take) {
         let _ = caller.peer().notify_progress(told).await;
     }
@@ -115,6 +121,14 @@ fn fails(result: &CallToolResult) -> bool {
 fn said(result: &CallToolResult) -> String {
     let texts = result.content.iter().filter_map(|block| Some(block.as_text()?.text.as_str()));
     texts.collect::<Vec<_>>().join("\n")
+}
+
+/// Ends when what is being sent has been; never, where nothing is.
+async fn sent<T>(sending: &mut Option<impl Future<Output = T> + Unpin>) {
+    match sending {
+        Some(sending) => drop(sending.await),
+        None => pending().await,
+    }
 }
 
 /// The next progress of a call; never, where nobody wants any.

@@ -42,6 +42,8 @@ pub struct RunInput {
     pub resume: Vec<ResumeEntry>,
     /// The sealed run, as the latest answer gave it: the `encryptedValue` of the last message that has one.
     pub sealed: Option<String>,
+    /// The message that keeps it, by its id.
+    pub sealed_by: Option<String>,
     /// The messages that keep older ones, by their ids.
     pub sealed_before: Vec<String>,
     /// What was not understood and left out.
@@ -140,8 +142,11 @@ impl RunInput {
         };
         let messages = fields.list("messages")?.ok_or_else(|| Malformed::new("messages", "a list of messages"))?;
         let mut keepers = messages.iter().map(|(_, value)| value).filter(|value| kept(value).is_some());
-        input.sealed = keepers.next_back().and_then(kept).map(str::to_owned);
-        input.sealed_before = keepers.filter_map(|value| value["id"].as_str().map(str::to_owned)).collect();
+        let id = |value: &Value| value["id"].as_str().map(str::to_owned);
+        if let Some(latest) = keepers.next_back() {
+            (input.sealed, input.sealed_by) = (kept(latest).map(str::to_owned), id(latest));
+        }
+        input.sealed_before = keepers.filter_map(id).collect();
         for (path, value) in messages {
             input.messages.extend(message::read(value, &path, &mut warnings)?);
         }
@@ -160,9 +165,9 @@ impl RunInput {
     }
 }
 
-/// The sealed run that a message keeps.
+/// The sealed run that a message keeps. What other agents of the thread have sealed is none of ours.
 fn kept(message: &Value) -> Option<&str> {
-    message["encryptedValue"].as_str().filter(|text| !text.is_empty())
+    message["encryptedValue"].as_str().filter(|text| text.starts_with("tool-run-"))
 }
 
 impl Malformed {

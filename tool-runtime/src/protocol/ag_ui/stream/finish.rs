@@ -65,7 +65,7 @@ impl Writer {
 
     /// Gives the client the sealed run. It is kept by the last message that the client sent, so of all that a conversation
     /// holds, the last is the latest. The one before it stays, for who says the last message otherwise; those before that
-    /// would only make requests large.
+    /// would only make requests large. Without a text nothing is kept any more: what it had would be an earlier run.
     pub(super) fn keep(&mut self, sealed: &str, out: &mut Vec<u8>) {
         if !self.goes_on(out) {
             return;
@@ -79,7 +79,8 @@ impl Writer {
         let keeps = |entity_id: &str, encrypted_value: &str, out: &mut Vec<u8>| {
             Event::ReasoningEncryptedValue { subtype: EncryptedFor::Message, entity_id, encrypted_value }.write(out);
         };
-        for id in std::mem::take(&mut self.sealed_before) {
+        let latest = self.sealed_by.take().filter(|id| sealed.is_empty() && *id != keeper);
+        for id in std::mem::take(&mut self.sealed_before).into_iter().chain(latest) {
             keeps(&id, "", out);
         }
         keeps(&keeper, sealed, out);

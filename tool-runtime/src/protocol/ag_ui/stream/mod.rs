@@ -15,7 +15,7 @@ use super::event::Event;
 use super::frame::Envelope;
 use super::input::RunInput;
 use super::outcome::object;
-use super::{ClientTools, Frontend, Level, VERSION};
+use super::{ClientTools, Frontend, Level, Message, VERSION};
 use crate::agent::{AgentError, Event as Told};
 use crate::message::Usage;
 use crate::protocol::{End, Wire};
@@ -67,6 +67,8 @@ pub struct Writer {
     keeper: Option<String>,
     /// Those that keep older ones than anybody needs.
     sealed_before: Vec<String>,
+    /// The one that keeps the run now.
+    sealed_by: Option<String>,
     tools: Toolset,
     client_tools: ClientTools,
     visible: Arc<Visible>,
@@ -104,7 +106,11 @@ impl Writer {
             thread_id: input.thread_id.clone(),
             run_id: input.run_id.clone(),
             level: input.level(),
-            keeper: input.messages.last().map(|message| message.id().to_owned()),
+            // Clients do not let activities keep anything.
+            keeper: (input.messages.iter().rev())
+                .find(|message| !matches!(message, Message::Activity { .. }))
+                .map(|message| message.id().to_owned()),
+            sealed_by: input.sealed_by.clone(),
             sealed_before: input.sealed_before.clone(),
             tools,
             client_tools: ClientTools::default(),
