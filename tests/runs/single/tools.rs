@@ -4,9 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tool_runtime::{
-    Content, Context, Failure, Toolset, Verdict,
+    Agent, Content, Context, Failure, Toolset, Verdict,
     layer::TimeLimit,
     message::Part,
+    model::{ScriptedModel, Turn},
     tool, toolset,
     toolset::{Permission, Proposal},
 };
@@ -100,6 +101,22 @@ async fn ask(#[state] world: &World, #[context] cx: &Context) -> Result<String, 
     Ok(format!("{kept} {} {}", size?, color?))
 }
 
+/// Signs.
+#[tool(effect = write, approval = always)]
+async fn sign() -> &'static str {
+    "signed"
+}
+
+/// Lets another agent sign, which it calls in its own body.
+#[tool]
+async fn delegate(#[context] cx: &Context) -> Result<String, Failure> {
+    let model = ScriptedModel::new([Turn::call("sign", json!({})), Turn::say("So be it.")]);
+    let clerk = Agent::new(model).tools(toolset!(sign)).as_tool("clerk", "Signs.");
+    let tools = Toolset::new().with(clerk)?;
+    let output = tools.call("clerk", r#"{"task":"Sign."}"#, cx).await?;
+    Ok(output.as_json().unwrap_or_default().to_owned())
+}
+
 /// Pays.
 #[tool(effect = destructive, approval = always)]
 async fn pay(#[state] world: &World, amount: i64) -> i64 {
@@ -145,7 +162,7 @@ pub(super) fn tools(world: &Arc<World>) -> Toolset {
     });
     let state = Arc::clone(world);
     toolset!(
-        state; double, fail, flaky, panics, slow, block, draw, odd, report, know, ask, pay, tip, Confirm, book
+        state; double, fail, flaky, panics, slow, block, draw, odd, report, know, ask, delegate, pay, tip, Confirm, book
     )
     .merge(limited)
     .and_then(|tools| tools.merge(guarded))

@@ -59,6 +59,13 @@ impl LateJournal {
         *self.closed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Gives the call of `journal` a run, if it has none yet: what works with the run itself would find nobody.
+    pub(in crate::agent) async fn give_run(journal: &dyn Journal) {
+        if let Some(late) = journal.as_any().and_then(|journal| journal.downcast_ref::<Self>()) {
+            let _ = Self::of_run(Weak::clone(&late.this)).await;
+        }
+    }
+
     /// The call belongs to a run from now on.
     pub(in crate::agent) fn join(&self, run: Arc<CallJournal>) {
         let _ = self.run.set(run);
@@ -95,7 +102,10 @@ impl Journal for LateJournal {
     }
 
     fn as_any(&self) -> Option<&dyn Any> {
-        self.run.get().map(|run| &**run as &dyn Any)
+        Some(match self.run.get() {
+            Some(run) => &**run,
+            None => self,
+        })
     }
 
     fn ask(&self, question: Question) -> BoxFuture<'static, Result<Answer, Failure>> {

@@ -11,6 +11,7 @@ use super::{AgentTool, store::StepStore};
 use crate::agent::{
     Agent, AgentError, Event as Told, Front, Reply, Session, Stopped,
     driver::{CallJournal, tell},
+    single::LateJournal,
     typed::Answering,
 };
 use crate::feedback::Rejection;
@@ -33,8 +34,9 @@ struct Outside {
 }
 
 impl Outside {
-    /// That of a call which a driver runs.
-    fn of(cx: &Context) -> Option<Arc<Self>> {
+    /// That of a call which a driver runs, as it does from now on where a tool has called the agent in its own.
+    async fn of(cx: &Context) -> Option<Arc<Self>> {
+        LateJournal::give_run(&**cx.journal()?).await;
         let journal = cx.journal().filter(|journal| CallJournal::of(&***journal).is_some())?;
         Some(Arc::new(Self { journal: Arc::clone(journal), tries: Mutex::default() }))
     }
@@ -119,7 +121,7 @@ impl AgentTool {
             let told = format!("agents call one another at most {MOST_DEEP} deep; do it without this one");
             return Err(Failure::told(told).into());
         }
-        let outside = Outside::of(cx);
+        let outside = Outside::of(cx).await;
         let (session, is_new) = self.session(depth, outside.as_ref(), cx).await.map_err(failed)?;
         let mut talk = Talk { tool: self, session, outside, taint: cx.taint().to_vec() };
         let first = is_new.then(|| talk.prompt(prompt));
