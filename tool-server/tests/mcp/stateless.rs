@@ -114,7 +114,8 @@ async fn a_state_is_good_for_its_call_its_server_and_unchanged_only() {
     let sealed = asked(client.call_tool_once(call()).await.unwrap());
     let state = sealed.request_state.clone().unwrap();
     let mut tampered = again(call(), &sealed, &approve);
-    tampered.request_state = Some(format!("{}A", &state[..state.len() - 1]));
+    let other = if state.ends_with('A') { 'B' } else { 'A' };
+    tampered.request_state = Some(format!("{}{other}", &state[..state.len() - 1]));
     let dearer = again(params("send_money", json!({ "amount": 7_000_000 })), &sealed, &approve);
     let foreign = again(call(), &sealed, &approve);
     let elsewhere = modern(&McpServer::new(tools())).await;

@@ -66,8 +66,9 @@ fn connect(place: Place<'_>, options: &SqliteOptions) -> Result<Connection, Brok
 
 /// Before anything is changed: the file of another program is left as it is.
 fn refuse_strangers(db: &Connection) -> Result<(), Broken> {
-    let application: i32 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    // In this order: a process that makes the tables at this moment sets its mark with them.
     let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let application: i32 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
     match application {
         APPLICATION => Ok(()),
         0 if tables == 0 => Ok(()),
