@@ -12,7 +12,7 @@ use crate::{
 pub(super) const NAME: &str = "edited";
 
 /// How often each edit is made.
-const RUNS: usize = 5;
+const RUNS: usize = 12;
 
 /// What is edited, and what becomes of it. Both are in the middle of the file, and get as many lines: what is below moves.
 const TOOL: [&str; 2] = ["pub async fn tool_100(\n", "pub async fn tool_100(\n    /// One more.\n    more: u32,\n"];
