@@ -1,14 +1,11 @@
 //! Requests whose method is known and whose parameters are not those of the method. rmcp takes them for requests of somebody
 //! else's protocol; by its answer a client would think that there are no such methods.
 
-#![expect(deprecated, reason = "logs are; clients of revisions up to 2025-11-25 have them")]
-
 use rmcp::{
     ErrorData,
     model::{
         CallToolRequestMethod, CallToolRequestParams, CancelTaskMethod, CancelTaskParams, ConstString as _,
-        CustomRequest, ErrorCode, GetTaskMethod, GetTaskParams, SetLevelRequestMethod, SetLevelRequestParams,
-        SubscriptionsListenRequestMethod, SubscriptionsListenRequestParams, UpdateTaskMethod, UpdateTaskParams,
+        CustomRequest, ErrorCode, GetTaskMethod, GetTaskParams, UpdateTaskMethod, UpdateTaskParams,
     },
 };
 use serde::de::DeserializeOwned;
@@ -17,8 +14,6 @@ use serde::de::DeserializeOwned;
 pub(super) fn refused(request: &CustomRequest, has_tasks: bool) -> ErrorData {
     let reason = match request.method.as_str() {
         CallToolRequestMethod::VALUE => reason::<CallToolRequestParams>(request),
-        SetLevelRequestMethod::VALUE => reason::<SetLevelRequestParams>(request),
-        SubscriptionsListenRequestMethod::VALUE => reason::<SubscriptionsListenRequestParams>(request),
         GetTaskMethod::VALUE if has_tasks => reason::<GetTaskParams>(request),
         UpdateTaskMethod::VALUE if has_tasks => reason::<UpdateTaskParams>(request),
         CancelTaskMethod::VALUE if has_tasks => reason::<CancelTaskParams>(request),
