@@ -55,7 +55,8 @@ impl Agent {
         Self::new(Silent).tools(tools)
     }
 
-    /// The same agent, whose model is not asked, nor any other: a call from outside that fails ends its run, too. Everything else is as it was.
+    /// The same agent, whose model is not asked, nor any other: a call from outside that fails ends its run, too. Everything
+    /// else is as it was.
     pub fn silenced(mut self) -> Self {
         self.model = Arc::new(Silent);
         self.knobs.prepare = None;

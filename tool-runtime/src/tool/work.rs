@@ -1,13 +1,13 @@
 //! The work of a call, boxed: the evidence that it can be done where a call may run, on any thread.
 
 use std::{
-    future::poll_fn,
     marker::PhantomData,
     pin::Pin,
     task::{self, Poll},
 };
 
 use futures_core::Stream;
+use futures_util::future::lazy;
 use pin_project_lite::pin_project;
 
 use super::{CallError, CallFuture, Context, Def, Output, expansion, streamed};
@@ -27,11 +27,7 @@ impl<V: Send> Work<V> {
 
     /// The work of a `fn`.
     pub fn call<'a, R: 'static>(def: &'static Def, call: impl FnOnce() -> R + Send + 'a) -> CallFuture<'a> {
-        let mut call = Some(call);
-        boxed(Box::new(poll_fn(move |_| match call.take() {
-            Some(call) => Poll::Ready(def.output.encode(call())),
-            None => Poll::Pending,
-        })))
+        boxed(Box::new(lazy(move |_| def.output.encode(call()))))
     }
 
     /// The work of an `async fn` that returns a stream of outputs.

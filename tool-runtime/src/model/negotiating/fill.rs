@@ -146,7 +146,8 @@ impl Dialogue<'_> {
         form.set(&ask.pointer, list);
         let required = root.at(&ask.pointer).is_some_and(|shape| matches!(shape.kind, Kind::List { .. }));
         // Where too few are there, what is required is asked for again anyway, and “done” would be no answer.
-        if if enough { more } else { !required } {
+        let goes_on = if enough { more } else { !required };
+        if goes_on {
             form.open = Some(ask.pointer.clone());
         }
         Ok(())

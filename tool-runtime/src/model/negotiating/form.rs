@@ -106,6 +106,11 @@ impl Form {
         }
     }
 
+    /// Whether what is settled can stay as it is: a list may still have too few items.
+    pub(super) fn is_enough(&self, ask: &Ask) -> bool {
+        self.values.pointer(&ask.pointer).is_some_and(|value| ask.shape.check(value).is_ok())
+    }
+
     /// Remembers the form as it is, to come back to.
     pub(super) fn mark(&mut self) {
         if self.trail.len() == TRAIL {

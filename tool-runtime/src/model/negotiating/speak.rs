@@ -133,8 +133,7 @@ impl Dialogue<'_> {
 
 /// The next question of a form.
 fn next_question(form: &Form, ask: &Ask) -> String {
-    let open = form.open.as_ref() == Some(&ask.pointer);
-    if open && form.values.pointer(&ask.pointer).is_some_and(|list| ask.shape.check(list).is_ok()) {
+    if form.open.as_ref() == Some(&ask.pointer) && form.is_enough(ask) {
         return format!("What else for {}? (“done” when that is all)", ask::label(&ask.pointer));
     }
     if form.values.pointer(&ask.pointer).and_then(|value| value.as_array()).is_some_and(|list| !list.is_empty()) {

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use super::super::ask::Ask;
 use super::super::fold::{self, Reply, Stage};
-use super::super::form::Form;
 use super::super::scalar;
 use super::super::shape::{Kind, Shape};
 use super::{answer, assistant, reply, tool};
@@ -167,11 +166,6 @@ fn fitting(ask: &Ask) -> String {
     text_of(&ask.shape)
 }
 
-/// Whether an open list can stay as it is.
-fn is_enough(form: &Form, ask: &Ask) -> bool {
-    form.values.pointer(&ask.pointer).is_some_and(|list| ask.shape.check(list).is_ok())
-}
-
 fn text_of(shape: &Shape) -> String {
     if let Some(choice) = shape.allowed.first() {
         return scalar::plain(&choice.value);
@@ -250,7 +244,7 @@ proptest! {
             let dialogue = fold::standing(Request::new(&messages, &tools)).expect("nothing is forced");
             let sensible = match &dialogue.stage {
                 Stage::Filling(form) if form.doubt.is_none() => match form.next(dialogue.shape(0)) {
-                    Some(ask) if form.open.is_some() && is_enough(form, &ask) => "done".to_owned(),
+                    Some(ask) if form.open.is_some() && form.is_enough(&ask) => "done".to_owned(),
                     Some(ask) => fitting(&ask),
                     None => "yes".to_owned(),
                 },
