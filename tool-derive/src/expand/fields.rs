@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Lit, spanned::Spanned as _};
 
-use super::{as_input, evidence, hidden};
+use super::{as_input, evidence, hidden, usual};
 use crate::{
     check::limits::literal,
     model::{Arg, Tool},
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// The parameters as data: the statics that they need, and a reference to all of them.
+/// The parameters as data: the items that they need, and a reference to all of them.
 ///
 /// Where something is evaluated that can fail, each parameter has a static of its own, because the compiler says of each
 /// static only the first thing that failed; but it takes long over each.
@@ -35,13 +35,14 @@ pub(crate) fn fields(tool: &Tool) -> (TokenStream, TokenStream) {
             name.into_token_stream()
         })
         .collect();
+    let otherwise = usual::otherwise(tool);
     if statics.is_empty() {
-        return (statics, quote!(&[#(#fields),*]));
+        return (quote!(#otherwise), quote!(&[#(#fields),*]));
     }
     // A static of its own, because a constant must not look at what failed.
     let count = fields.len();
     statics.extend(quote!(static __FIELDS: [__rt::Field; #count] = [#(#fields),*];));
-    (statics, quote!(&__FIELDS))
+    (quote!(#otherwise #statics), quote!(&__FIELDS))
 }
 
 fn plain(arg: &Arg) -> bool {
@@ -67,9 +68,10 @@ fn field(index: usize, arg: &Arg) -> (TokenStream, TokenStream) {
         let input = as_input(ty);
         return (TokenStream::new(), quote_spanned!(ty.span()=> #input::FIELD.named(#name, #doc)));
     }
-    let typed = evidence(ty, "Typed");
+    let (typed, usual) = (evidence(ty, "Typed"), evidence(ty, "Usual"));
     let constructor = match arg.attrs.secret {
         Some(_) => quote_spanned!(ty.span()=> #typed::secret(#name, #doc)),
+        None if usual::looks(ty) => quote_spanned!(ty.span()=> #usual::CODE.field(#name, #doc)),
         None => quote_spanned!(ty.span()=> #typed::new(#name, #doc)),
     };
     let escaped = name.contains(|c: char| c < ' ' || c == '"' || c == '\\').then(|| quote!(.escaped()));

@@ -12,6 +12,7 @@ pub(crate) mod provide;
 mod start;
 pub(crate) mod toolset;
 mod union;
+mod usual;
 pub(crate) mod work;
 
 pub(crate) use advice::advice;
@@ -146,7 +147,7 @@ pub(crate) fn stub(tool: &Tool) -> TokenStream {
             impl<__S: 'static> __rt::Bind<__S> for #marker {
                 const PART: __rt::Part<__S> = __rt::Part {
                     def: <Self as __rt::Tool>::def,
-                    start: __rt::Start::On(|_, _, _| ::core::unreachable!("this does not compile")),
+                    start: __rt::Start::Asking(|_, _, _| ::core::unreachable!("this does not compile")),
                 };
             }
 

@@ -33,16 +33,15 @@ pub(crate) fn work(tool: &Tool) -> TokenStream {
         };
     }
     let (prepared, state, bounds) = (prepared(tool), hidden("state"), bounds(tool));
-    let (variant, started) = started(tool, Access::Provided);
-    let start = function(tool, &quote!(__start<'a, __S>), &quote!(#state: &'a __S), &bounds, &started);
+    let (name, param) = (quote!(__start<'a, __S>), quote!(#state: &'a __S));
+    let (function, start) = started(tool, Access::Provided, &name, &param, &bounds, &quote!(__start::<__S>));
     quote! {
         #prepared
-        #start
+        #function
 
         #[automatically_derived]
         impl<__S: 'static> __rt::Bind<__S> for #marker #bounds {
-            const PART: __rt::Part<__S> =
-                __rt::Part { def: <Self as __rt::Tool>::def, start: __rt::Start::#variant(__start::<__S>) };
+            const PART: __rt::Part<__S> = __rt::Part { def: <Self as __rt::Tool>::def, start: #start };
         }
     }
 }
@@ -100,20 +99,27 @@ pub(crate) fn collected(tool: &Tool) -> TokenStream {
     if !cfg!(feature = "collect") {
         return TokenStream::new();
     }
-    let [state, text, cx] = ["state", "text", "_cx"].map(hidden);
-    let marker = &tool.marker;
-    let (variant, started) = if tool.takes_state() || tool.is_asking() {
-        started(tool, Access::Collected)
-    } else {
-        (quote!(On), quote!(__rt::start::<#marker>(#text, #cx)))
-    };
+    let (state, marker) = (hidden("state"), &tool.marker);
+    if !tool.takes_state() && !tool.is_asking() {
+        return quote! {
+            __rt::collect! {
+                __rt::inventory::submit! {
+                    __rt::Collected {
+                        def: &__DEF,
+                        start: <#marker as __rt::Bind<__rt::States>>::PART.start,
+                        needs: ::std::vec::Vec::new,
+                    }
+                }
+            }
+        };
+    }
     let param = quote!(#state: &'a __rt::States);
     let mut inputs = nested(tool);
     inputs.extend(tool.nested().map(wants).map(|wants| quote!(for<'__n> __rt::States: __rt::Collect<#wants>)));
-    let start = function(tool, &quote!(__collected<'a>), &param, &quote!(where #(#inputs),*), &started);
+    let (name, bounds) = (quote!(__collected<'a>), quote!(where #(#inputs),*));
+    let (function, mut started) = started(tool, Access::Collected, &name, &param, &bounds, &quote!(__collected));
     let states = tool.states();
     let mut needs = quote!(::std::vec![#(__rt::need::<#states>()),*]);
-    let mut started = quote!(__rt::Start::#variant(__collected));
     let wanted: Vec<_> = tool.nested().map(wants).collect();
     let mut lent = TokenStream::new();
     if !wanted.is_empty() {
@@ -132,7 +138,7 @@ pub(crate) fn collected(tool: &Tool) -> TokenStream {
 
             trait __Unlent {
                 const START: __rt::Start<__rt::States> =
-                    __rt::Start::On(|_, _, _| ::core::unreachable!("this does not compile"));
+                    __rt::Start::Asking(|_, _, _| ::core::unreachable!("this does not compile"));
 
                 fn needs(_: &mut ::std::vec::Vec<(::core::any::TypeId, &'static ::core::primitive::str)>) {}
             }
@@ -148,7 +154,7 @@ pub(crate) fn collected(tool: &Tool) -> TokenStream {
     }
     quote! {
         __rt::collect! {
-            #start
+            #function
             #lent
             __rt::inventory::submit! {
                 __rt::Collected {
@@ -161,31 +167,17 @@ pub(crate) fn collected(tool: &Tool) -> TokenStream {
     }
 }
 
-fn function(
+/// The function, with this head, that starts a call of a tool that takes state or asks validators; and the `Start` that
+/// `called` with this name.
+fn started(
     tool: &Tool,
+    access: Access,
     name: &TokenStream,
     param: &TokenStream,
     bounds: &TokenStream,
-    body: &TokenStream,
-) -> TokenStream {
-    let (text, cx) = (hidden("text"), hidden("_cx"));
-    let mut returns = quote!(::core::result::Result<__rt::Started<'a>, __rt::Refused>);
-    if tool.is_asking() {
-        returns = quote!(__rt::BoxFuture<'a, #returns>);
-    }
-    quote! {
-        #[allow(unused_variables)]
-        fn #name (#param, #text: &'a str, #cx: &'a __rt::Context) -> #returns
-        #bounds
-        {
-            #body
-        }
-    }
-}
-
-/// The accepted call of a tool that takes state or asks validators, and the variant of `Start` that it is for.
-fn started(tool: &Tool, access: Access) -> (TokenStream, TokenStream) {
-    let [state, text, cx, input, refused] = ["state", "text", "_cx", "_input", "refused"].map(hidden);
+    called: &TokenStream,
+) -> (TokenStream, TokenStream) {
+    let [state, text, cx, input] = ["state", "text", "_cx", "_input"].map(hidden);
     let marker = &tool.marker;
     if tool.is_asking() {
         let types = dynamic::states(tool);
@@ -205,22 +197,38 @@ fn started(tool: &Tool, access: Access) -> (TokenStream, TokenStream) {
         };
         let values = own().chain(inside);
         let settling = quote::format_ident!("{}", if tool.union.is_some() { "Choosing" } else { "Settling" });
-        let settled = quote! {
-            #[allow(unused_imports)]
-            use __rt::NotSettling as _;
-            __rt::#settling::<#marker, (#(#types,)*)>::settle(#text, (#(#values,)*), #cx)
+        let function = quote! {
+            #[allow(unused_variables)]
+            fn #name(
+                #param,
+                #text: &'a str,
+                #cx: &'a __rt::Context,
+            ) -> __rt::BoxFuture<'a, ::core::result::Result<__rt::Started<'a>, __rt::Refused>>
+            #bounds
+            {
+                #[allow(unused_imports)]
+                use __rt::NotSettling as _;
+                __rt::#settling::<#marker, (#(#types,)*)>::settle(#text, (#(#values,)*), #cx)
+            }
         };
-        return (quote!(Asking), settled);
+        return (function, quote!(__rt::Start::Asking(#called)));
     }
+    let (values, value) = fields::given(tool);
     let begun = begun(tool, &done(tool, access));
-    let started = quote! {
-        let #input = match <#marker as __rt::Tool>::decode(#text, #cx) {
-            ::core::result::Result::Ok(#input) => #input,
-            ::core::result::Result::Err(#refused) => return ::core::result::Result::Err(#refused),
-        };
-        ::core::result::Result::Ok(#begun)
+    let function = quote! {
+        #[allow(unused_variables)]
+        fn #name(
+            #param,
+            #values: <#marker as __rt::Tool>::Values,
+            #cx: &'a __rt::Context,
+        ) -> __rt::Started<'a>
+        #bounds
+        {
+            let #input = #value;
+            #begun
+        }
     };
-    (quote!(On), started)
+    (function, quote!(__rt::Start::On(&__rt::BeginOn(#called))))
 }
 
 /// The boxed work.

@@ -46,11 +46,13 @@ struct BookTableSeats<'a> {
 
 #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
 const _: () = {
+    #[allow(unused_imports)]
+    use __rt::AnyCode as _;
     use ::tool_runtime::__private as __rt;
     static __DEF: __rt::Def = __rt::Def::new(
         "book_table",
         "Book a table.",
-        &[__rt::Typed::<u8>::new("hour", "").dynamic(), __rt::Typed::<u8>::new("seats", "").dynamic()],
+        &[__rt::Usual::<u8>::CODE.field("hour", "").dynamic(), __rt::Usual::<u8>::CODE.field("seats", "").dynamic()],
         {
             #[allow(unused_imports)]
             use __rt::AnyKind as _;

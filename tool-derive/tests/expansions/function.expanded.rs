@@ -30,15 +30,18 @@ struct find_orders {
 
 #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
 const _: () = {
+    #[allow(unused_imports)]
+    use __rt::AnyCode as _;
     use ::tool_runtime::__private as __rt;
     static __F0: __rt::Field =
-        __rt::Typed::<u32>::new("customer", "The customer's number.").limits(&[__rt::Check::<u32>::range(
+        __rt::Usual::<u32>::CODE.field("customer", "The customer's number.").limits(&[__rt::Check::<u32>::range(
             ::core::option::Option::Some(__rt::Number::Int(1i128)),
             ::core::option::Option::None,
             false,
         )]);
-    static __F1: __rt::Field =
-        __rt::Typed::<usize>::new("limit", "How many.").default(&__rt::Given::<usize>(|| 10), || __rt::constant("10"));
+    static __F1: __rt::Field = __rt::Usual::<usize>::CODE
+        .field("limit", "How many.")
+        .default(&__rt::Given::<usize>(|| 10), || __rt::constant("10"));
     static __FIELDS: [__rt::Field; 2usize] = [__F0, __F1];
     static __DEF: __rt::Def = __rt::Def::new("find_orders", "Find a customer's orders.", &__FIELDS, {
         #[allow(unused_imports)]
@@ -72,19 +75,14 @@ const _: () = {
     #[allow(unused_variables)]
     fn __start<'a, __S>(
         _state: &'a __S,
-        _text: &'a str,
+        (_slot0, _slot1): <find_orders as __rt::Tool>::Values,
         _cx: &'a __rt::Context,
-    ) -> ::core::result::Result<__rt::Started<'a>, __rt::Refused>
+    ) -> __rt::Started<'a>
     where
         __S: __rt::Provide<Orders>,
     {
-        let _input = match <find_orders as __rt::Tool>::decode(_text, _cx) {
-            ::core::result::Result::Ok(_input) => _input,
-            ::core::result::Result::Err(_refused) => return ::core::result::Result::Err(_refused),
-        };
-        ::core::result::Result::Ok(__rt::Started::new(false, {
-            __work(__rt::Provide::<Orders>::provide(_state), _input, _cx)
-        }))
+        let _input = find_orders { customer: _slot0, limit: _slot1 };
+        __rt::Started::new(false, { __work(__rt::Provide::<Orders>::provide(_state), _input, _cx) })
     }
     #[automatically_derived]
     impl<__S: 'static> __rt::Bind<__S> for find_orders
@@ -92,6 +90,6 @@ const _: () = {
         __S: __rt::Provide<Orders>,
     {
         const PART: __rt::Part<__S> =
-            __rt::Part { def: <Self as __rt::Tool>::def, start: __rt::Start::On(__start::<__S>) };
+            __rt::Part { def: <Self as __rt::Tool>::def, start: __rt::Start::On(&__rt::BeginOn(__start::<__S>)) };
     }
 };

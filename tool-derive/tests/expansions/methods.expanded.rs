@@ -31,12 +31,15 @@ struct CounterNext {
 
 #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
 const _: () = {
+    #[allow(unused_imports)]
+    use __rt::AnyCode as _;
     use ::tool_runtime::__private as __rt;
-    static __DEF: __rt::Def = __rt::Def::new("next", "The next number.", &[__rt::Typed::<u64>::new("number", "")], {
-        #[allow(unused_imports)]
-        use __rt::AnyKind as _;
-        __rt::Kind::<u64>::KIND.output()
-    });
+    static __DEF: __rt::Def =
+        __rt::Def::new("next", "The next number.", &[__rt::Usual::<u64>::CODE.field("number", "")], {
+            #[allow(unused_imports)]
+            use __rt::AnyKind as _;
+            __rt::Kind::<u64>::KIND.output()
+        });
     #[automatically_derived]
     impl __rt::Tool for CounterNext {
         type Input = CounterNext;
@@ -63,19 +66,14 @@ const _: () = {
     #[allow(unused_variables)]
     fn __start<'a, __S>(
         _state: &'a __S,
-        _text: &'a str,
+        (_slot0,): <CounterNext as __rt::Tool>::Values,
         _cx: &'a __rt::Context,
-    ) -> ::core::result::Result<__rt::Started<'a>, __rt::Refused>
+    ) -> __rt::Started<'a>
     where
         __S: __rt::Provide<Counter>,
     {
-        let _input = match <CounterNext as __rt::Tool>::decode(_text, _cx) {
-            ::core::result::Result::Ok(_input) => _input,
-            ::core::result::Result::Err(_refused) => return ::core::result::Result::Err(_refused),
-        };
-        ::core::result::Result::Ok(__rt::Started::new(false, {
-            __work(__rt::Provide::<Counter>::provide(_state), _input, _cx)
-        }))
+        let _input = CounterNext { number: _slot0 };
+        __rt::Started::new(false, { __work(__rt::Provide::<Counter>::provide(_state), _input, _cx) })
     }
     #[automatically_derived]
     impl<__S: 'static> __rt::Bind<__S> for CounterNext
@@ -83,7 +81,7 @@ const _: () = {
         __S: __rt::Provide<Counter>,
     {
         const PART: __rt::Part<__S> =
-            __rt::Part { def: <Self as __rt::Tool>::def, start: __rt::Start::On(__start::<__S>) };
+            __rt::Part { def: <Self as __rt::Tool>::def, start: __rt::Start::On(&__rt::BeginOn(__start::<__S>)) };
     }
 };
 

@@ -5,7 +5,7 @@ use std::{any::Any, fmt};
 use schemars::SchemaGenerator;
 use serde::de::IgnoredAny;
 
-use super::ToolInput;
+use super::{Field, Param, ToolInput};
 
 /// Describes a type.
 pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> schemars::Schema;
@@ -21,6 +21,22 @@ pub struct Code {
 }
 
 impl Code {
+    /// The code of a parameter that the model gives.
+    pub(super) const fn of<T: ToolInput + 'static>() -> Self {
+        Self {
+            read: read::<T>,
+            absent: |place| put(place, T::absent()),
+            schema: T::schema,
+            optional: || T::absent().is_some(),
+            secret: None,
+        }
+    }
+
+    /// A parameter of this code, with its name and description.
+    pub const fn field(&'static self, name: &'static str, description: &'static str) -> Field {
+        Field::of(Param::new(name, description), self)
+    }
+
     /// The code of an object whose own fields are judged.
     pub(super) const fn nested(
         read: fn(&mut dyn Any, &str) -> Result<usize, serde_json::Error>,
@@ -37,7 +53,7 @@ impl fmt::Debug for Code {
 }
 
 /// Reads the value at the start of `text` into `place`; returns its length.
-pub(super) fn read<T: ToolInput + 'static>(place: &mut dyn Any, text: &str) -> Result<usize, serde_json::Error> {
+fn read<T: ToolInput + 'static>(place: &mut dyn Any, text: &str) -> Result<usize, serde_json::Error> {
     let (value, length) = T::read(text)?;
     put(place, Some(value));
     Ok(length)

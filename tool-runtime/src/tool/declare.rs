@@ -1,6 +1,6 @@
 //! The traits that `#[tool]` implements, and those that a user of it does.
 
-use super::{Context, Def, Part, Refused, Start, Started, Values};
+use super::{Begin, Context, Def, Part, Refused, Start, Started, Values};
 
 /// A declared tool. `#[tool]` implements it.
 #[diagnostic::on_unimplemented(
@@ -16,7 +16,7 @@ pub trait Tool {
     type Output;
     /// The types of the parameters, in order.
     #[doc(hidden)]
-    type Values: Values;
+    type Values: Values + 'static;
     /// The name that the model calls.
     const NAME: &'static str;
 
@@ -40,15 +40,6 @@ pub trait Free: Tool {
     fn begin(values: Self::Values, cx: &Context) -> Started<'_>;
 }
 
-/// Reads the arguments of a tool that needs no state, and prepares the call.
-pub fn start<'a, T: Free>(text: &str, cx: &'a Context) -> Result<Started<'a>, Refused> {
-    // Not `?`: that is two more functions for each tool.
-    match T::Values::read(T::def(), text, cx) {
-        Ok(values) => Ok(T::begin(values, cx)),
-        Err(refused) => Err(refused),
-    }
-}
-
 /// A tool that can work with the state `S`. `#[tool]` implements it for every state that provides what the tool needs.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool",
@@ -63,7 +54,7 @@ pub trait Bind<S: 'static>: Tool {
 
 #[diagnostic::do_not_recommend]
 impl<T: Free, S: 'static> Bind<S> for T {
-    const PART: Part<S> = Part { def: T::def, start: Start::Free(start::<T>) };
+    const PART: Part<S> = Part { def: T::def, start: Start::Free(&Begin::<T::Values>(T::begin)) };
 }
 
 /// A state that holds a `T` for the tools that need one.

@@ -143,12 +143,14 @@ pub const fn again<const N: usize>(names: &[&'static str; N]) -> [bool; N] {
     again
 }
 
-/// A number made of the first bytes and the last, in few steps.
+/// A number made of the length, the first bytes, those in the middle and the last, in few steps.
 const fn number(name: &str) -> u64 {
     let bytes = name.as_bytes();
-    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
-        let last = u64::from_le_bytes(*last);
-        return u64::from_le_bytes(*first) ^ (last << 7) ^ (last >> 57);
+    let middle = bytes.split_at((bytes.len() / 2).saturating_sub(4)).1;
+    if let (Some(first), Some(middle), Some(last)) = (bytes.first_chunk(), middle.first_chunk(), bytes.last_chunk()) {
+        let (first, middle, last) =
+            (u64::from_le_bytes(*first), u64::from_le_bytes(*middle), u64::from_le_bytes(*last));
+        return first ^ middle.rotate_left(23) ^ last.rotate_left(7) ^ bytes.len() as u64;
     }
     let (mut number, mut at) = (0, 0);
     while at < bytes.len() {

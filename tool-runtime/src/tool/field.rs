@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     Code, Limit, Rule, ToolInput, ToolSecret,
-    code::{SchemaOf, length, put, read},
+    code::{SchemaOf, length, put},
     input::{absent, read_secret},
 };
 
@@ -24,7 +24,7 @@ pub struct Param {
 }
 
 impl Param {
-    const fn new(name: &'static str, description: &'static str) -> Self {
+    pub(super) const fn new(name: &'static str, description: &'static str) -> Self {
         Self { name, description, secret: false, plain: true, examples: &[] }
     }
 
@@ -61,13 +61,7 @@ pub struct Field {
 pub struct Typed<T>(PhantomData<fn() -> T>);
 
 impl<T: ToolInput + 'static> Typed<T> {
-    const GIVEN: &'static Code = &Code {
-        read: read::<T>,
-        absent: |place| put(place, T::absent()),
-        schema: T::schema,
-        optional: || T::absent().is_some(),
-        secret: None,
-    };
+    pub(super) const GIVEN: &'static Code = &Code::of::<T>();
 }
 
 impl<T: ToolSecret + 'static> Typed<T> {
@@ -87,7 +81,7 @@ impl<T: 'static> Typed<T> {
     where
         T: ToolInput,
     {
-        Field::of(Param::new(name, description), Self::GIVEN)
+        Self::GIVEN.field(name, description)
     }
 
     /// A parameter that the application gives and the model never sees.
@@ -103,7 +97,7 @@ impl<T: 'static> Typed<T> {
 }
 
 impl Field {
-    const fn of(param: Param, code: &'static Code) -> Self {
+    pub(super) const fn of(param: Param, code: &'static Code) -> Self {
         Self {
             param,
             code,

@@ -12,7 +12,7 @@ use futures_util::{
     future::{BoxFuture, Ready, ready},
 };
 
-use super::{CallError, Context, Def, InputHooks, Output, Refused, ToolSpec, Touches};
+use super::{CallError, Context, Def, InputHooks, Output, Refused, ToolSpec, Touches, Values};
 use crate::feedback::Rejection;
 
 /// The work of a call. Nothing happens until it is polled.
@@ -130,11 +130,49 @@ impl fmt::Debug for Starting<'_> {
 /// The code that reads arguments and prepares a call.
 pub enum Start<S: 'static> {
     /// For a tool that needs no state.
-    Free(for<'a> fn(&'a str, &'a Context) -> Result<Started<'a>, Refused>),
+    Free(&'static dyn StartFree),
     /// For a tool that needs the state.
-    On(for<'a> fn(&'a S, &'a str, &'a Context) -> Result<Started<'a>, Refused>),
+    On(&'static dyn StartOn<S>),
     /// For a tool with dynamic parameters.
     Asking(for<'a> fn(&'a S, &'a str, &'a Context) -> BoxFuture<'a, Result<Started<'a>, Refused>>),
+}
+
+/// Starts a call of a tool that needs no state, whatever the types of its parameters.
+pub trait StartFree: Sync {
+    /// Reads the arguments `text` of the tool `def`, and prepares the call.
+    fn start<'a>(&self, def: &'static Def, text: &str, cx: &'a Context) -> Result<Started<'a>, Refused>;
+}
+
+/// The call with values of these types. What reads them is compiled once for each list of types, not for each tool.
+#[derive(Debug)]
+pub struct Begin<V>(pub for<'a> fn(V, &'a Context) -> Started<'a>);
+
+impl<V: Values> StartFree for Begin<V> {
+    fn start<'a>(&self, def: &'static Def, text: &str, cx: &'a Context) -> Result<Started<'a>, Refused> {
+        match V::read(def, text, cx) {
+            Ok(values) => Ok((self.0)(values, cx)),
+            Err(refused) => Err(refused),
+        }
+    }
+}
+
+/// Starts a call of a tool that needs the state `S`, whatever the types of its parameters.
+pub trait StartOn<S>: Sync {
+    /// Reads the arguments `text` of the tool `def`, and prepares the call.
+    fn start<'a>(&self, def: &'static Def, state: &'a S, text: &str, cx: &'a Context) -> Result<Started<'a>, Refused>;
+}
+
+/// The call with the state `S` and values of these types.
+#[derive(Debug)]
+pub struct BeginOn<S, V>(pub for<'a> fn(&'a S, V, &'a Context) -> Started<'a>);
+
+impl<S, V: Values> StartOn<S> for BeginOn<S, V> {
+    fn start<'a>(&self, def: &'static Def, state: &'a S, text: &str, cx: &'a Context) -> Result<Started<'a>, Refused> {
+        match V::read(def, text, cx) {
+            Ok(values) => Ok((self.0)(state, values, cx)),
+            Err(refused) => Err(refused),
+        }
+    }
 }
 
 /// The code that reads the output that somebody outside gave to a call.
@@ -149,12 +187,18 @@ pub struct Part<S: 'static> {
 }
 
 impl<S> Start<S> {
-    /// Reads the arguments.
+    /// Reads the arguments of the tool `def`.
     #[inline]
-    pub(crate) fn start<'a>(self, state: &'a S, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+    pub(crate) fn start<'a>(
+        self,
+        def: &'static Def,
+        state: &'a S,
+        arguments: &'a str,
+        cx: &'a Context,
+    ) -> Starting<'a> {
         let started = match self {
-            Self::Free(start) => start(arguments, cx),
-            Self::On(start) => start(state, arguments, cx),
+            Self::Free(begin) => begin.start(def, arguments, cx),
+            Self::On(begin) => begin.start(def, state, arguments, cx),
             Self::Asking(start) => return Starting::asking(start(state, arguments, cx).map(|started| Ok(started?))),
         };
         Starting::read(started.map_err(CallError::from))
@@ -245,7 +289,7 @@ impl<S: Send + Sync> DynTool for Bound<S> {
 
     #[inline]
     fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
-        self.start.start(&self.state, arguments, cx)
+        self.start.start(self.def, &self.state, arguments, cx)
     }
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {

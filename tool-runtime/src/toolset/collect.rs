@@ -170,7 +170,7 @@ impl DynTool for Linked {
     }
 
     fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
-        self.tool.start.start(&self.states, arguments, cx)
+        self.tool.start.start(self.tool.def, &self.states, arguments, cx)
     }
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {
