@@ -6,6 +6,7 @@
 use std::{fs, io, path::PathBuf, process::Command};
 
 mod rebuild;
+pub(crate) mod text;
 
 use crate::{
     crates::{self, Kind},
@@ -60,6 +61,7 @@ pub(crate) fn measure(report: &mut Report) {
             Err(error) => report.broken(&name, &error.to_string()),
         }
     }
+    text::measure(report, &subjects);
     rebuild::measure(report, &subjects);
 }
 

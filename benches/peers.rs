@@ -6,7 +6,7 @@
 use std::{io, path::Path, process::Command};
 
 use crate::{
-    compile::{self, MODES, Subject},
+    compile::{self, MODES, Subject, text},
     crates::{self, Kind},
     report::Report,
 };
@@ -41,6 +41,26 @@ pub(crate) fn measure(report: &mut Report) {
                 }
                 Err(error) => report.broken(&name, &error.to_string()),
             }
+        }
+    }
+    text(report, subject);
+}
+
+/// Tells how much machine code ours is of that of each peer.
+fn text(report: &Report, subject: impl Fn(&'static str) -> Subject) {
+    for (peer, krate, _) in &PEERS {
+        let name = format!("peers/{peer}/text");
+        if !report.wants(&name) {
+            continue;
+        }
+        let sizes = text::size(&subject("ours")).and_then(|ours| Ok((ours, text::size(&subject(krate))?)));
+        match sizes {
+            Ok((ours, theirs)) => {
+                let how =
+                    format!("{:.3} x (KB of machine code, release: ours {ours:.0}, {peer} {theirs:.0})", ours / theirs);
+                report.info(&name, &how);
+            }
+            Err(error) => report.info(&name, &error.to_string()),
         }
     }
 }

@@ -149,7 +149,6 @@ pub(crate) fn input(tool: &Tool, wrapped: impl FnOnce(TokenStream) -> TokenStrea
     quote! {
         type Values = #types;
 
-        #[inline]
         fn input(#values: Self::Values) -> Self {
             #value
         }

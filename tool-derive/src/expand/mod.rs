@@ -98,7 +98,6 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
                 type Output = #output;
                 const NAME: &'static str = #name;
 
-                #[inline]
                 fn def() -> &'static __rt::Def {
                     &__DEF
                 }

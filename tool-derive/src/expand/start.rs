@@ -24,7 +24,6 @@ pub(crate) fn work(tool: &Tool) -> TokenStream {
         return quote! {
             #[automatically_derived]
             impl __rt::Free for #marker {
-                #[inline]
                 fn begin<'a>(#values: <Self as __rt::Tool>::Values, #cx: &'a __rt::Context) -> __rt::Started<'a> {
                     #input
                     #begun

@@ -36,10 +36,10 @@ pub struct SoFar<'a> {
 #[derive(Debug, Default)]
 pub(super) struct View(Mutex<Option<Box<Incremental>>>);
 
-#[cfg(test)]
+#[cfg(all(test, feature = "ui-stream"))]
 static NOBODY: View = View(Mutex::new(None));
 
-#[cfg(test)]
+#[cfg(all(test, feature = "ui-stream"))]
 impl SoFar<'static> {
     /// Of arguments that nobody looks at.
     pub(crate) const UNSEEN: Self = Self { text: "", view: &NOBODY };

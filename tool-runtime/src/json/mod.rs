@@ -2,11 +2,14 @@
 //! a tree cannot hold.
 
 mod object;
+mod plain;
+mod source;
 mod stream;
 mod value;
 mod written;
 
 pub(crate) use object::Object;
+pub(crate) use source::Source;
 pub use stream::{Change, Incremental, Limits, Malformed, Path, Segment};
 pub(crate) use value::{Read, read, segment};
 pub(crate) use written::{entries, entry};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::Exact;
+use crate::json::Source;
 
 #[derive(Debug, PartialEq, Deserialize)]
 struct Point {
@@ -30,9 +31,9 @@ struct All {
 }
 
 fn exact<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
-    let mut json = serde_json::Deserializer::from_str(text);
-    let value = T::deserialize(Exact(&mut json)).ok()?;
-    json.end().ok().map(|()| value)
+    let mut source = Source::new(text);
+    let value = T::deserialize(Exact(&mut source)).ok()?;
+    text[source.read()..].trim().is_empty().then_some(value)
 }
 
 #[test]
