@@ -85,34 +85,41 @@ impl Agent {
     }
 
     /// Makes the same call in what `change` makes of the agent's context, with another front: what a server does that has
-    /// one agent for many callers.
+    /// one agent for many callers. It is asked again where the call turns out to need a run.
     ///
     /// # Panics
     ///
     /// Outside of a tokio runtime.
     pub async fn call_for(
         &self,
-        change: impl FnOnce(Context) -> Context,
+        change: impl Fn(Context) -> Context,
         front: Arc<dyn Front>,
         name: impl Into<String>,
         arguments: impl Into<String>,
     ) -> Result<Called, AgentError> {
         let call = Arc::new(ToolCall { id: String::new(), name: name.into(), arguments: arguments.into() });
-        let context = change(self.context.clone());
-        let underway = match Single::start(self, &call, &context, &front) {
-            None => None,
-            Some(single) => match single.stopped().await {
-                Stopped::Ended { result, may_have_run } => {
-                    let name = Arc::unwrap_or_clone(call).name;
-                    return Ok(Called::Ended(Ended { name, result, may_have_run }));
-                }
-                Stopped::Cancelled => return Err(AgentError::Cancelled),
-                Stopped::Unread => None,
-                Stopped::Asks(underway) => Some(underway),
-            },
+        let context = || change(self.context.clone());
+        // What waits is boxed here, and what needs a run: most calls do neither, and their futures need not be as large.
+        let mut single = Single::start(self, &call, context, &front);
+        let at_once = match &mut single {
+            Some(single) => single.at_once().await,
+            None => Some(Stopped::Unread),
         };
-        // Boxed: most calls do not come this far, and their futures need not be as large.
-        let agent = Self { front, context, ..self.clone() };
+        let stopped = match (at_once, single) {
+            (Some(stopped), _) => stopped,
+            (None, Some(single)) => Box::pin(single.waited()).await,
+            (None, None) => Stopped::Unread,
+        };
+        let underway = match stopped {
+            Stopped::Ended { result, may_have_run } => {
+                let name = Arc::unwrap_or_clone(call).name;
+                return Ok(Called::Ended(Ended { name, result, may_have_run }));
+            }
+            Stopped::Cancelled => return Err(AgentError::Cancelled),
+            Stopped::Unread => None,
+            Stopped::Asks(underway) => Some(underway),
+        };
+        let agent = Self { front, context: context(), ..self.clone() };
         Box::pin(agent.call_in_run(Arc::unwrap_or_clone(call), underway)).await
     }
 

@@ -66,7 +66,7 @@ impl Single {
     pub(super) fn start(
         agent: &Agent,
         call: &Arc<ToolCall>,
-        context: &Context,
+        context: impl FnOnce() -> Context,
         front: &Arc<dyn Front>,
     ) -> Option<Self> {
         let (at, tool) = agent.tools.find(&call.name).filter(|(_, tool)| agent.makes_plain_calls(&***tool))?;
@@ -79,9 +79,11 @@ impl Single {
         let limit = traits.timeout.and_then(|limit| Some((limit, since.checked_add(limit)?)));
         let (id, stop) = (ID.clone(), Cancellation::new());
         let journal = LateJournal::new(id.clone(), Arc::clone(front));
-        let shared = context.clone().with_shared_messages(agent.opening(at, &call.name));
-        let shared = if shared.taint().is_empty() { shared } else { shared.with_taint([]) };
-        let mut cx = shared.of_call(id.shared(), stop.clone(), Arc::clone(&journal) as _);
+        let context = context();
+        let cancelled = context.cancellation().clone();
+        let context = context.with_shared_messages(agent.opening(at, &call.name));
+        let context = if context.taint().is_empty() { context } else { context.with_taint([]) };
+        let mut cx = context.into_call(id.shared(), stop.clone(), Arc::clone(&journal) as _);
         if let Some((_, end)) = limit {
             cx = cx.with_deadline(end.into_std());
         }
@@ -89,20 +91,25 @@ impl Single {
         // Its time is to be over whatever the tool does.
         let task = Task::new(work, limit.is_some(), traits.blocking);
         let underway = Underway { task, stop, journal, since };
-        Some(Self { underway, cancelled: context.cancellation().clone(), limit })
+        Some(Self { underway, cancelled, limit })
+    }
+
+    /// How the call stopped, if it did without waiting: many tools do not wait for anything, and then nobody has to listen for
+    /// what may come meanwhile.
+    pub(super) async fn at_once(&mut self) -> Option<Stopped> {
+        if self.cancelled.is_cancelled() {
+            return Some(Stopped::Cancelled);
+        }
+        match poll_fn(|cx| Poll::Ready(Pin::new(&mut self.underway.task).poll(cx))).await {
+            Poll::Ready(ran) => Some(Stopped::of(ran)),
+            Poll::Pending => None,
+        }
     }
 
     /// Waits until the call has ended, is cancelled, is over its time, or needs a run.
-    pub(super) async fn stopped(self) -> Stopped {
+    pub(super) async fn waited(self) -> Stopped {
         let Self { mut underway, cancelled, limit } = self;
-        if cancelled.is_cancelled() {
-            return Stopped::Cancelled;
-        }
         let Underway { task, journal, .. } = &mut underway;
-        // Many tools do not wait for anything: then nobody has to listen for what may come meanwhile.
-        if let Poll::Ready(ran) = poll_fn(|cx| Poll::Ready(Pin::new(&mut *task).poll(cx))).await {
-            return Stopped::of(ran);
-        }
         let late = async {
             match limit {
                 Some((limit, end)) => {

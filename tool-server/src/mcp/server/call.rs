@@ -1,61 +1,65 @@
 //! One `tools/call`: how somebody can be asked, how progress is told, and what ends it.
 
 use std::{
-    future::{pending, poll_fn},
-    pin::pin,
+    future::{pending, poll_fn, ready},
+    pin::{Pin, pin},
     sync::Arc,
     task::Poll,
 };
 
+use futures_util::future::BoxFuture;
 use rmcp::{
     ErrorData,
     model::{CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ProgressNotificationParam},
 };
-use tool_runtime::{Agent, Cancellation};
+use tool_runtime::Cancellation;
 
 use super::{
     Shared,
     caller::Caller,
-    exchange::Exchange,
+    exchange::{Exchange, Wanted},
     front::{Asking, CallFront, Reports},
-    list::Listed,
+    list::Offer,
     tasks::{self, TaskSupport},
 };
 use crate::mcp::LogLevel;
 
-pub(super) async fn call(
+pub(super) fn call(
     shared: &Arc<Shared>,
     request: CallToolRequestParams,
     caller: Arc<Caller>,
     level: LogLevel,
-) -> Result<CallToolResponse, ErrorData> {
+) -> BoxFuture<'_, Result<CallToolResponse, ErrorData>> {
     let offer = shared.offer();
-    let Some(listed) = offer.get(&request.name) else {
-        return Err(ErrorData::invalid_params(format!("there is no tool called `{}`", request.name), None));
+    let Some(at) = offer.find(&request.name) else {
+        let error = ErrorData::invalid_params(format!("there is no tool called `{}`", request.name), None);
+        return Box::pin(ready(Err(error)));
     };
     let support = shared.tasks.support(offer.agent.toolset(), &request.name);
     if support != TaskSupport::Never {
         match (support, caller.capabilities().supports_tasks()) {
-            (_, true) => return tasks::begin(shared, offer, request, &caller, level),
+            (_, true) => return Box::pin(ready(tasks::begin(shared, offer, request, &caller, level))),
             (TaskSupport::Required, false) => {
                 let required = ClientCapabilities::builder().enable_tasks().build();
-                return Err(ErrorData::missing_required_client_capability(required));
+                return Box::pin(ready(Err(ErrorData::missing_required_client_capability(required))));
             }
             (TaskSupport::Never | TaskSupport::Possible, false) => {}
         }
     }
-    here(shared, &offer.agent, listed, request, &caller, level).await
+    // The request is large, and not held while it is worked on.
+    Box::pin(here(shared, offer, at, Wanted::of(request), caller, level))
 }
 
 /// The call while its client waits for the result.
 async fn here(
     shared: &Shared,
-    agent: &Agent,
-    listed: &Listed,
-    request: CallToolRequestParams,
-    caller: &Arc<Caller>,
+    offer: Arc<Offer>,
+    at: usize,
+    wanted: Wanted,
+    caller: Arc<Caller>,
     level: LogLevel,
 ) -> Result<CallToolResponse, ErrorData> {
+    let (agent, listed, caller) = (&offer.agent, offer.listed(at), &caller);
     let has_schema = listed.tool(caller.is_modern()).output_schema.is_some();
     let front = Arc::new(CallFront::new(Asking::Here(Arc::clone(caller)), caller.progress_token()));
     let cancellation = Cancellation::new();
@@ -69,15 +73,33 @@ async fn here(
         has_schema,
         caller: Some(caller),
     };
-    let mut work = pin!(exchange.run(request));
-    let mut is_cancelled = caller.gone().is_cancelled();
-    if is_cancelled {
+    let mut work = pin!(exchange.run(wanted));
+    if caller.gone().is_cancelled() {
         cancellation.cancel();
     }
-    // Many tools do not wait for anything: then nobody has to listen for what may come meanwhile.
-    let mut done = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await;
+    // Many tools neither wait for anything nor report how far they are: then nobody has to listen, and nothing is to be sent. The
+    // rest is boxed, so that the future of such a call need not be as large.
+    let first = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await;
+    let rest = match first {
+        Poll::Ready(done) if front.progress().is_none() => return ended(done, caller, &front),
+        first => Box::pin(waited(first, work, caller, &front, &cancellation)),
+    };
+    ended(rest.await, caller, &front)
+}
+
+/// Waits for `work`, whose first poll gave `first`; meanwhile its client is told of its progress, and it of a client that has
+/// gone.
+async fn waited<T>(
+    first: Poll<T>,
+    mut work: Pin<&mut impl Future<Output = T>>,
+    caller: &Caller,
+    front: &CallFront,
+    cancellation: &Cancellation,
+) -> T {
+    let mut is_cancelled = caller.gone().is_cancelled();
     // A client that does not read must not hold the tool up.
     let mut sending = None;
+    let mut done = first;
     let done = loop {
         if let Poll::Ready(done) = done {
             break done;
@@ -89,7 +111,7 @@ async fn here(
                 is_cancelled = true;
                 cancellation.cancel();
             }
-            told = next(&front), if sending.is_none() => sending = Some(Box::pin(caller.peer().notify_progress(told))),
+            told = next(front), if sending.is_none() => sending = Some(Box::pin(caller.peer().notify_progress(told))),
             () = sent(&mut sending) => sending = None,
             ended = &mut work => done = Poll::Ready(ended),
         }
@@ -101,6 +123,15 @@ async fn here(
     while let Some(told) = front.progress().and_then(Reports::take) {
         let _ = caller.peer().notify_progress(told).await;
     }
+    done
+}
+
+/// What the client is told of a call that is over.
+fn ended(
+    done: Result<CallToolResponse, ErrorData>,
+    caller: &Caller,
+    front: &CallFront,
+) -> Result<CallToolResponse, ErrorData> {
     match done {
         // The revision has an error for that, by which a client knows what it lacks. Before, the model is told in words.
         Ok(CallToolResponse::Complete(result)) if caller.is_modern() && fails(&result) && front.asked_in_vain() => {

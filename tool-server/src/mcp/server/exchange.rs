@@ -1,6 +1,6 @@
 //! A call between two messages of its client: a run that begins, or goes on with what the client brings.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use rmcp::{
     ErrorData,
@@ -41,34 +41,56 @@ pub(super) struct Exchange<'a> {
     pub(super) caller: Option<&'a Caller>,
 }
 
+/// What a request wants: little of it for a new call, as most are.
+pub(super) enum Wanted {
+    New {
+        name: Cow<'static, str>,
+        arguments: String,
+    },
+    /// With the state that the client was given, and what it brings.
+    Unfinished {
+        state: String,
+        request: Box<CallToolRequestParams>,
+    },
+}
+
+impl Wanted {
+    pub(super) fn of(mut request: CallToolRequestParams) -> Self {
+        match request.request_state.take() {
+            Some(state) => Self::Unfinished { state, request: Box::new(request) },
+            None => {
+                let arguments = serde_json::to_string(&request.arguments.unwrap_or_default()).unwrap_or_default();
+                Self::New { name: request.name, arguments }
+            }
+        }
+    }
+}
+
 /// What was wrong with what the client brought, by the obligation.
 type Wrong = BTreeMap<ObligationId, Rejection>;
 
 impl Exchange<'_> {
     /// Makes the call, or goes on with it.
-    pub(super) async fn run(&self, request: CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
-        let CallToolRequestParams { name, arguments, input_responses, request_state, .. } = request;
-        let arguments = arguments.unwrap_or_default();
+    pub(super) async fn run(&self, wanted: Wanted) -> Result<CallToolResponse, ErrorData> {
         // Boxed: what a run needs while it is driven is large, and lies in the future of every call otherwise.
-        match request_state {
-            None => {
-                let text = serde_json::to_string(&arguments).unwrap_or_default();
+        match wanted {
+            Wanted::New { name, arguments } => {
                 let front = Arc::clone(&self.front);
-                match self.agent.call_for(self.represent, front, name, text).await.map_err(failed)? {
+                match self.agent.call_for(self.represent, front, name, arguments).await.map_err(failed)? {
                     Called::Ended(ended) => Ok(told(ended.for_model(), &ended.result, self.has_schema).into()),
                     Called::Waits(session) => Box::pin(self.settled(*session, Wrong::new())).await,
                 }
             }
-            Some(state) => {
-                Box::pin(async move {
-                    let (mut session, asked) = self.open(&state, &name, &arguments).await?;
-                    let wrong = self.decide(&mut session, &asked, input_responses.unwrap_or_default()).await?;
-                    session.resume().await.map_err(failed)?;
-                    self.settled(session, wrong).await
-                })
-                .await
-            }
+            Wanted::Unfinished { state, request } => Box::pin(self.go_on(&state, *request)).await,
         }
+    }
+
+    async fn go_on(&self, state: &str, request: CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
+        let CallToolRequestParams { name, arguments, input_responses, .. } = request;
+        let (mut session, asked) = self.open(state, &name, &arguments.unwrap_or_default()).await?;
+        let wrong = self.decide(&mut session, &asked, input_responses.unwrap_or_default()).await?;
+        session.resume().await.map_err(failed)?;
+        self.settled(session, wrong).await
     }
 
     /// The agent, for this caller.

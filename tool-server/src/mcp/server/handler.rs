@@ -77,14 +77,14 @@ impl ServerHandler for Handler {
         Some(self.shared.offer().get(name)?.tool(true).clone())
     }
 
-    // Boxed, as is `listen`: rmcp moves the future of a request several times, and that of every request is as large as the
-    // largest.
+    // A box, as is the future of `listen`: rmcp moves the future of a request several times, and that of every request is as
+    // large as the largest.
     fn call_tool(
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send + '_ {
-        Box::pin(call::call(&self.shared, request, Caller::new(context), self.level()))
+        call::call(&self.shared, request, Caller::new(context), self.level())
     }
 
     async fn set_level(&self, request: SetLevelRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {

@@ -41,7 +41,17 @@ impl Offer {
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&Listed> {
-        self.tools.get(*self.index.get(name)?)
+        self.find(name).map(|at| self.listed(at))
+    }
+
+    /// Where the tool `name` stands.
+    pub(super) fn find(&self, name: &str) -> Option<usize> {
+        self.index.get(name).copied()
+    }
+
+    /// The tool that [`find`](Self::find) found.
+    pub(super) fn listed(&self, at: usize) -> &Listed {
+        &self.tools[at]
     }
 
     /// A page of the list. A cursor is the name of the tool before the page, so that it is good while that is there.

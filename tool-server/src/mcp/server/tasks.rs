@@ -17,7 +17,7 @@ use tool_runtime::{Agent, Cancellation, ToolSpec, Toolset, run::Principal};
 use super::{
     Shared,
     caller::Caller,
-    exchange::Exchange,
+    exchange::{Exchange, Wanted},
     front::{Asking, CallFront},
     list::Offer,
 };
@@ -135,7 +135,7 @@ async fn work(
     let has_schema = listed.tool(true).output_schema.is_some();
     let (agent, represent) = (&agent, &|cx| cx);
     let exchange = Exchange { shared, agent, represent, front, listed, has_schema, caller: None };
-    let mut work = pin!(exchange.run(request));
+    let mut work = pin!(exchange.run(Wanted::of(request)));
     let done = tokio::select! {
         done = &mut work => done,
         () = task.cancelled() => {
