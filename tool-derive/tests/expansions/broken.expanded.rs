@@ -45,7 +45,7 @@ const _: () = {
     impl<__S: 'static> __rt::Bind<__S> for delete {
         const PART: __rt::Part<__S> = __rt::Part {
             def: <Self as __rt::Tool>::def,
-            start: __rt::Start::On(|_, _, _| ::core::unreachable!("this does not compile")),
+            start: __rt::Start::Asking(|_, _, _| ::core::unreachable!("this does not compile")),
         };
     }
 };

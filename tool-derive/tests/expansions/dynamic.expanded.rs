@@ -65,12 +65,10 @@ const _: () = {
         type Input = book_table;
         type Output = String;
         const NAME: &'static str = "book_table";
-        #[inline]
         fn def() -> &'static __rt::Def {
             &__DEF
         }
         type Values = (u8, u8);
-        #[inline]
         fn input((_slot0, _slot1): Self::Values) -> Self {
             book_table { hour: _slot0, seats: _slot1 }
         }

@@ -7,8 +7,11 @@ struct Choose {
 
 #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
 const _: () = {
+    #[allow(unused_imports)]
+    use __rt::AnyCode as _;
     use ::tool_runtime::__private as __rt;
-    static __F0: __rt::Field = __rt::Typed::<Vec<String>>::new("options", "What there is to choose from.")
+    static __F0: __rt::Field = __rt::Usual::<Vec<String>>::CODE
+        .field("options", "What there is to choose from.")
         .limits(&[__rt::Check::<Vec<String>>::length(2usize, ::core::option::Option::Some(9usize))]);
     static __FIELDS: [__rt::Field; 1usize] = [__F0];
     static __OUTPUT: __rt::Answer<String> = __rt::Answer::<String>::new();
@@ -21,19 +24,16 @@ const _: () = {
         type Input = Choose;
         type Output = String;
         const NAME: &'static str = "Choose";
-        #[inline]
         fn def() -> &'static __rt::Def {
             &__DEF
         }
         type Values = (Vec<String>,);
-        #[inline]
         fn input((_slot0,): Self::Values) -> Self {
             Choose { options: _slot0 }
         }
     }
     #[automatically_derived]
     impl __rt::Free for Choose {
-        #[inline]
         fn begin<'a>((_slot0,): <Self as __rt::Tool>::Values, _cx: &'a __rt::Context) -> __rt::Started<'a> {
             let _input = Choose { options: _slot0 };
             __rt::Started::new(false, { __rt::outside() })

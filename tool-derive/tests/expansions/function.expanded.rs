@@ -54,12 +54,10 @@ const _: () = {
         type Input = find_orders;
         type Output = Vec<String>;
         const NAME: &'static str = "find_orders";
-        #[inline]
         fn def() -> &'static __rt::Def {
             &__DEF
         }
         type Values = (u32, usize);
-        #[inline]
         fn input((_slot0, _slot1): Self::Values) -> Self {
             find_orders { customer: _slot0, limit: _slot1 }
         }

@@ -45,12 +45,10 @@ const _: () = {
         type Input = CounterNext;
         type Output = u64;
         const NAME: &'static str = "next";
-        #[inline]
         fn def() -> &'static __rt::Def {
             &__DEF
         }
         type Values = (u64,);
-        #[inline]
         fn input((_slot0,): Self::Values) -> Self {
             CounterNext { number: _slot0 }
         }
