@@ -61,7 +61,7 @@ pub struct Field {
 pub struct Typed<T>(PhantomData<fn() -> T>);
 
 impl<T: ToolInput + 'static> Typed<T> {
-    pub(super) const GIVEN: &'static Code = &Code::of::<T>();
+    const GIVEN: &'static Code = &Code::of::<T>();
 }
 
 impl<T: ToolSecret + 'static> Typed<T> {

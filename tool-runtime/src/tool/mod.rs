@@ -74,5 +74,5 @@ pub use start::{Begin, BeginOn, Start, StartFree, StartOn};
 pub(crate) use streamed::streamed;
 pub(crate) use touches::TouchesOf;
 pub use touches::{Touches, touched};
-pub use usual::{AnyCode, Usual};
+pub use usual::{AnyCode, Unusual, Usual};
 pub use work::{NoWork, Owned, State, Taken, Work};

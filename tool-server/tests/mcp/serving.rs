@@ -1,7 +1,7 @@
 //! A toolset as a server, for clients of revisions with sessions.
 
 use std::{
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     time::Duration,
 };
 
@@ -199,6 +199,32 @@ async fn cancelling_drops_the_work() {
     let _ = tokio::time::timeout(Duration::from_millis(200), call).await;
     until("the future is dropped", || DROPPED.load(Ordering::SeqCst) == 1).await;
     assert!(client.call_tool(params("add", json!({ "a": 1, "b": 1 }))).await.is_ok(), "the connection goes on");
+}
+
+static GIVEN_UP: AtomicBool = AtomicBool::new(false);
+
+struct GivenUp;
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        GIVEN_UP.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Works without letting go of its thread, and only then waits.
+#[tool]
+async fn brood() -> Text {
+    let _given_up = GivenUp;
+    std::thread::sleep(Duration::from_millis(600));
+    std::future::pending().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_tool_that_was_busy_is_given_up_afterwards() {
+    let client = client(&McpServer::new(toolset!(brood)), Person::new(None), false).await;
+    let call = client.call_tool(params("brood", json!({})));
+    let _ = tokio::time::timeout(Duration::from_millis(200), call).await;
+    until("the future is dropped", || GIVEN_UP.load(Ordering::SeqCst)).await;
 }
 
 #[tokio::test]

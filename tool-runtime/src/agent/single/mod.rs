@@ -85,7 +85,8 @@ impl Agent {
     }
 
     /// Makes the same call in what `change` makes of the agent's context, with another front: what a server does that has
-    /// one agent for many callers. It is asked again where the call turns out to need a run.
+    /// one agent for many callers. It may be asked twice, where the call turns out to need a run, and has
+    /// to give the same both times.
     ///
     /// # Panics
     ///

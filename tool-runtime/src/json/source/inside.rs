@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IntoDeserializer as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeSeed, Deserializer, Error as _, IntoDeserializer as _, MapAccess, SeqAccess, Unexpected, Visitor,
+};
 use serde_json::Error;
 
-use super::Source;
+use super::{RAW, Source};
 
 /// What is wrong with a key that should be a number.
 const IN_KEY: &str = "invalid value: expected key to be a number in quotes";
@@ -72,7 +74,9 @@ impl Source<'_> {
     /// What stands in the text here, which has no escapes.
     fn inside(&mut self) -> Result<Self, Error> {
         match self.text()? {
-            Cow::Borrowed(text) if !text.starts_with([' ', '\n', '\r', '\t']) => Ok(Self::new(text)),
+            Cow::Borrowed(text) if text.starts_with(|first: char| first.is_ascii_digit() || first == '-') => {
+                Ok(Self::new(text))
+            }
             _ => Err(Error::custom(IN_KEY)),
         }
     }
@@ -113,8 +117,24 @@ impl<'de> Deserializer<'de> for Key<'_, 'de> {
     }
 
     inside! {
-        deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
         deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32 deserialize_f64
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match &*self.0.text()? {
+            "true" => visitor.visit_bool(true),
+            "false" => visitor.visit_bool(false),
+            text => Err(Error::invalid_type(Unexpected::Str(text), &visitor)),
+        }
+    }
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.0.deserialize_bytes(visitor)
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.0.deserialize_bytes(visitor)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -122,8 +142,8 @@ impl<'de> Deserializer<'de> for Key<'_, 'de> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_newtype_struct(self)
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, Error> {
+        if name == RAW { self.0.deserialize_newtype_struct(name, visitor) } else { visitor.visit_newtype_struct(self) }
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -136,6 +156,6 @@ impl<'de> Deserializer<'de> for Key<'_, 'de> {
     }
 
     serde::forward_to_deserialize_any! {
-        char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
+        char str string unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! `serde_json`'s deserializer is generic over where the text comes from, so each program compiles it again for its types:
 //! floating point and all, which is most of what an optimised build of a few tools costs. Here only that is generic which depends
-//! on the type. What is not plain (numbers with a sign or a fraction, texts with escapes) `serde_json` reads, in this crate.
+//! on the type. What is not plain (numbers with more than digits or more than 18 of them, texts with escapes) `serde_json` reads, in this crate.
 
 mod inside;
 mod token;
@@ -18,9 +18,13 @@ use serde_json::Error;
 use inside::{Entries, Items};
 use token::{Number, Token};
 
+/// How `serde_json::value::RawValue` asks for a value as it is written.
+const RAW: &str = "$serde_json::private::RawValue";
+
 /// A JSON text of which a value is read.
 ///
-/// It is read as the schema of its type has it by [`Exact`](crate::tool::exact::Exact) around this, which also reads enums.
+/// It is read as the schema of its type has it by `Exact` around this, which takes structs for objects and reads enums by
+/// itself.
 #[derive(Debug)]
 pub(crate) struct Source<'de> {
     text: &'de str,
@@ -39,15 +43,15 @@ impl<'de> Source<'de> {
     }
 
     fn list<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
-        let value = visitor.visit_seq(Items::new(self))?;
-        self.leave(b']')?;
-        Ok(value)
+        let value = visitor.visit_seq(Items::new(self));
+        let left = self.leave(b']');
+        value.and_then(|value| left.map(|()| value))
     }
 
     fn object<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
-        let value = visitor.visit_map(Entries::new(self))?;
-        self.leave(b'}')?;
-        Ok(value)
+        let value = visitor.visit_map(Entries::new(self));
+        let left = self.leave(b'}');
+        value.and_then(|value| left.map(|()| value))
     }
 }
 
@@ -55,9 +59,13 @@ impl Number {
     #[inline]
     fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self {
-            Self::Unsigned(number) => visitor.visit_u64(number),
-            Self::Signed(number) => visitor.visit_i64(number),
-            Self::Float(number) => visitor.visit_f64(number),
+            Self::Plain(number) => visitor.visit_u64(number),
+            Self::Written(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
+                (Some(number), ..) => visitor.visit_u64(number),
+                (_, Some(number), _) => visitor.visit_i64(number),
+                (.., Some(number)) => visitor.visit_f64(number),
+                (.., None) => Err(Error::custom("number out of range")),
+            },
         }
     }
 }
@@ -77,7 +85,7 @@ macro_rules! numbers {
             fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
                 match self.token()? {
                     Token::Number(number) => number.visit(visitor),
-                    other => Err(other.unfit(&visitor)),
+                    other => Err(self.misfit(&other, &visitor)),
                 }
             }
         )*
@@ -91,7 +99,7 @@ macro_rules! texts {
             fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
                 match self.token()? {
                     Token::Text(text) => visit_text(text, visitor),
-                    other => Err(other.unfit(&visitor)),
+                    other => Err(self.misfit(&other, &visitor)),
                 }
             }
         )*
@@ -105,7 +113,8 @@ impl<'de> Deserializer<'de> for &mut Source<'de> {
         match self.token()? {
             Token::Null => visitor.visit_unit(),
             Token::Bool(value) => visitor.visit_bool(value),
-            Token::Number(number) => number.visit(visitor),
+            Token::Number(Number::Plain(number)) => visitor.visit_u64(number),
+            Token::Number(Number::Written(number)) => number.deserialize_any(visitor),
             Token::Text(text) => visit_text(text, visitor),
             Token::List => self.list(visitor),
             Token::Object => self.object(visitor),
@@ -119,7 +128,7 @@ impl<'de> Deserializer<'de> for &mut Source<'de> {
 
     texts! { deserialize_char deserialize_str deserialize_string deserialize_identifier }
 
-    // The nearest number of single precision is another one than that next to the nearest of double precision.
+    // The nearest number of single precision may be another one than that next to the nearest of double precision.
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.parsed::<f32>(&visitor)? {
             Some(number) if number.is_finite() => visitor.visit_f32(number),
@@ -144,14 +153,14 @@ impl<'de> Deserializer<'de> for &mut Source<'de> {
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.token()? {
             Token::Bool(value) => visitor.visit_bool(value),
-            other => Err(other.unfit(&visitor)),
+            other => Err(self.misfit(&other, &visitor)),
         }
     }
 
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.token()? {
             Token::Null => visitor.visit_unit(),
-            other => Err(other.unfit(&visitor)),
+            other => Err(self.misfit(&other, &visitor)),
         }
     }
 
@@ -160,7 +169,7 @@ impl<'de> Deserializer<'de> for &mut Source<'de> {
             Token::Text(Cow::Borrowed(text)) => visitor.visit_borrowed_bytes(text.as_bytes()),
             Token::Text(Cow::Owned(text)) => visitor.visit_byte_buf(text.into_bytes()),
             Token::List => self.list(visitor),
-            other => Err(other.unfit(&visitor)),
+            other => Err(self.misfit(&other, &visitor)),
         }
     }
 
@@ -182,8 +191,6 @@ impl<'de> Deserializer<'de> for &mut Source<'de> {
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, Error> {
-        /// How `serde_json::value::RawValue` asks for a value as it is written.
-        const RAW: &str = "$serde_json::private::RawValue";
         if name != RAW {
             return visitor.visit_newtype_struct(self);
         }
@@ -194,7 +201,7 @@ impl<'de> Deserializer<'de> for &mut Source<'de> {
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.token()? {
             Token::List => self.list(visitor),
-            other => Err(other.unfit(&visitor)),
+            other => Err(self.misfit(&other, &visitor)),
         }
     }
 
@@ -214,7 +221,7 @@ impl<'de> Deserializer<'de> for &mut Source<'de> {
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.token()? {
             Token::Object => self.object(visitor),
-            other => Err(other.unfit(&visitor)),
+            other => Err(self.misfit(&other, &visitor)),
         }
     }
 
@@ -227,7 +234,7 @@ impl<'de> Deserializer<'de> for &mut Source<'de> {
         self.deserialize_map(visitor)
     }
 
-    /// Only a name: what else an enum may be, `Exact` reads.
+    /// Only a name, as a key is; `Exact` reads what else an enum may be.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -236,7 +243,7 @@ impl<'de> Deserializer<'de> for &mut Source<'de> {
     ) -> Result<V::Value, Error> {
         match self.token()? {
             Token::Text(text) => visitor.visit_enum(text.into_deserializer()),
-            other => Err(other.unfit(&visitor)),
+            other => Err(self.misfit(&other, &visitor)),
         }
     }
 

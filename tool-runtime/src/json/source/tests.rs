@@ -49,6 +49,30 @@ enum Either {
     List(Vec<Either>),
 }
 
+/// Takes the default in place of what cannot be read, and reads on.
+#[derive(Debug, Default)]
+#[allow(dead_code, reason = "shown by `Debug`")]
+struct Lenient<T>(T);
+
+impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for Lenient<T> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(T::deserialize(deserializer).unwrap_or_default()))
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[allow(dead_code, reason = "shown by `Debug`")]
+struct Mild {
+    a: Lenient<u32>,
+    b: Lenient<Vec<u8>>,
+    c: Lenient<Pair>,
+    d: Lenient<f64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[allow(dead_code, reason = "shown by `Debug`")]
+struct Pair(u8, bool);
+
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 enum Side {
     Left,
@@ -83,6 +107,8 @@ fn all(text: &str) -> String {
         differs::<Number>(text),
         differs::<Box<RawValue>>(text),
         differs::<Either>(text),
+        differs::<BTreeMap<Box<str>, Lenient<bool>>>(text),
+        differs::<Vec<Option<Number>>>(text),
     ];
     found.into_iter().flatten().fold(String::new(), |mut all, found| {
         let _ = writeln!(all, "{found}");
@@ -189,6 +215,40 @@ fn structs_are_read() {
     }
     assert_eq!(read::<&str>(r#""lent""#).unwrap(), "lent");
     assert_eq!(read::<&RawValue>(" [1, {}] ").unwrap().get(), "[1, {}]");
+}
+
+#[test]
+fn who_reads_on_after_a_mistake_reads_the_same() {
+    for [a, b, c, d] in [
+        ["1", "[2]", "[3,true]", "0.5"],
+        ["-1", "[\"x\"]", "[3]", "1e400"],
+        ["\"a\"", "{}", "[]", "null"],
+        ["1.5", "[[]]", "7", "-1e999"],
+        ["null", "[300]", "[\"\\u0041\"]", "\"\""],
+        ["99999999999999999999999", "true", "[3,1]", "{}"],
+    ] {
+        let text = format!(r#"{{"a":{a},"b":{b},"c":{c},"d":{d}}}"#);
+        assert_eq!(differs::<Mild>(&text), None);
+    }
+}
+
+#[test]
+fn no_mistake_makes_a_valid_text_of_another() {
+    // One bracket is missing in each.
+    for text in [r#"{"a":{},"b":[],"c":[1,true],"d":1"#, r#"{"a":1,"b":[1,"x",2],"c":[1,true],"d":[1}"#, r#"{"a":[}"#] {
+        assert!(read::<Mild>(text).is_err(), "{text}");
+    }
+    assert!(read::<Vec<Lenient<u32>>>(r#"["a",[1]"#).is_err());
+    assert!(read::<Vec<Lenient<Vec<u8>>>>(r#"[[1,"x",2]"#).is_err());
+    assert!(read::<Lenient<Vec<Lenient<u32>>>>(&"[[,".repeat(1_000)).is_err());
+}
+
+#[test]
+fn numbers_keep_what_serde_json_keeps() {
+    for text in ["-0", "1e3", "18446744073709551616", "0.1000", "-12"] {
+        let (ours, theirs) = (read::<Value>(text).unwrap(), serde_json::from_str::<Value>(text).unwrap());
+        assert_eq!(ours.to_string(), theirs.to_string());
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde::de::{Deserialize, Error as _, Expected, IgnoredAny, Unexpected, Visitor};
+use serde::de::{Deserialize, Error as _, Expected, IgnoredAny, Unexpected};
 use serde_json::{Deserializer, Error};
 
 use super::{super::plain::plain, Source};
@@ -18,11 +18,12 @@ pub(super) enum Token<'de> {
     Object,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) enum Number {
-    Unsigned(u64),
-    Signed(i64),
-    Float(f64),
+    /// Digits and nothing else.
+    Plain(u64),
+    /// As `serde_json` has it: with the digits that it was written with, where a program asks it to keep them.
+    Written(serde_json::Number),
 }
 
 impl<'de> Source<'de> {
@@ -64,19 +65,23 @@ impl<'de> Source<'de> {
 
     /// Goes one deeper; as deep as `serde_json` does.
     fn enter(&mut self) -> Result<(), Error> {
-        self.at += 1;
-        self.depth += 1;
-        if self.depth < 128 { Ok(()) } else { Err(Error::custom("recursion limit exceeded")) }
-    }
-
-    /// Leaves a list or an object, which must end here.
-    pub(super) fn leave(&mut self, end: u8) -> Result<(), Error> {
-        if self.peek() != Some(end) {
-            return Err(Error::custom("trailing characters"));
+        if self.depth == 127 {
+            return Err(Error::custom("recursion limit exceeded"));
         }
         self.at += 1;
-        self.depth -= 1;
+        self.depth += 1;
         Ok(())
+    }
+
+    /// Leaves a list or an object, which must end here. It is left even where it does not: who takes another value in place of one
+    /// that cannot be read reads on behind it, or not at all.
+    pub(super) fn leave(&mut self, end: u8) -> Result<(), Error> {
+        self.depth -= 1;
+        let next = self.peek();
+        if next.is_some_and(|byte| byte == end || byte == b',') {
+            self.at += 1;
+        }
+        if next == Some(end) { Ok(()) } else { Err(Error::custom("trailing characters")) }
     }
 
     /// Moves to the next entry of a list or an object; `false` when there is none.
@@ -117,9 +122,12 @@ impl<'de> Source<'de> {
         let ends = !matches!(digits.get(length), Some(b'0'..=b'9' | b'.' | b'e' | b'E'));
         if length > 0 && ends && (digits[0] != b'0' || length == 1) {
             self.at += length;
-            return Ok(Number::Unsigned(number));
+            return Ok(Number::Plain(number));
         }
-        self.whole()
+        self.whole().map(Number::Written).inspect_err(|_| {
+            // One that is too large is a number all the same: who takes another value in its place reads on behind it.
+            let _ = self.raw();
+        })
     }
 
     /// The number here, as the type that its text is parsed to; `None` where that does not hold it.
@@ -127,7 +135,7 @@ impl<'de> Source<'de> {
         let start = (self.peek(), self.at).1;
         match self.token()? {
             Token::Number(_) => Ok(self.text[start..self.at].parse().ok()),
-            other => Err(other.unfit(expected)),
+            other => Err(self.misfit(&other, expected)),
         }
     }
 
@@ -150,47 +158,26 @@ impl<'de> Source<'de> {
     }
 }
 
-impl Token<'_> {
-    /// That something else was expected.
-    pub(super) fn unfit(&self, expected: &dyn Expected) -> Error {
-        let got = match self {
-            Self::Null => Unexpected::Unit,
-            Self::Bool(value) => Unexpected::Bool(*value),
-            Self::Number(Number::Unsigned(number)) => Unexpected::Unsigned(*number),
-            Self::Number(Number::Signed(number)) => Unexpected::Signed(*number),
-            Self::Number(Number::Float(number)) => Unexpected::Float(*number),
-            Self::Text(text) => Unexpected::Str(text),
-            Self::List => Unexpected::Seq,
-            Self::Object => Unexpected::Map,
+impl Source<'_> {
+    /// That something else than `token` was expected. What was entered is not.
+    #[cold]
+    pub(super) fn misfit(&mut self, token: &Token<'_>, expected: &dyn Expected) -> Error {
+        let got = match token {
+            Token::Null => Unexpected::Unit,
+            Token::Bool(value) => Unexpected::Bool(*value),
+            Token::Number(Number::Plain(number)) => Unexpected::Unsigned(*number),
+            Token::Number(Number::Written(number)) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
+                (Some(number), ..) => Unexpected::Unsigned(number),
+                (_, Some(number), _) => Unexpected::Signed(number),
+                (.., number) => Unexpected::Float(number.unwrap_or(f64::INFINITY)),
+            },
+            Token::Text(text) => Unexpected::Str(text),
+            Token::List | Token::Object => {
+                self.at -= 1;
+                self.depth -= 1;
+                if matches!(token, Token::List) { Unexpected::Seq } else { Unexpected::Map }
+            }
         };
         Error::invalid_type(got, expected)
-    }
-}
-
-impl<'de> Deserialize<'de> for Number {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Any;
-
-        impl Visitor<'_> for Any {
-            type Value = Number;
-
-            fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                out.write_str("a number")
-            }
-
-            fn visit_u64<E>(self, number: u64) -> Result<Number, E> {
-                Ok(Number::Unsigned(number))
-            }
-
-            fn visit_i64<E>(self, number: i64) -> Result<Number, E> {
-                Ok(Number::Signed(number))
-            }
-
-            fn visit_f64<E>(self, number: f64) -> Result<Number, E> {
-                Ok(Number::Float(number))
-            }
-        }
-
-        deserializer.deserialize_u64(Any)
     }
 }

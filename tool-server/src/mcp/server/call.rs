@@ -77,8 +77,8 @@ async fn here(
     if caller.gone().is_cancelled() {
         cancellation.cancel();
     }
-    // Many tools neither wait for anything nor report how far they are: then nobody has to listen, and nothing is to be sent. The
-    // rest is boxed, so that the future of such a call need not be as large.
+    // Many tools do not wait for anything, and most clients want no progress: then nobody has to listen, and nothing is to be sent.
+    // The rest is boxed, so that the future of such a call need not be as large.
     let first = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await;
     let rest = match first {
         Poll::Ready(done) if front.progress().is_none() => return ended(done, caller, &front),
@@ -96,7 +96,8 @@ async fn waited<T>(
     front: &CallFront,
     cancellation: &Cancellation,
 ) -> T {
-    let mut is_cancelled = caller.gone().is_cancelled();
+    // It may have gone while the work was polled: then it is told now.
+    let mut is_cancelled = false;
     // A client that does not read must not hold the tool up.
     let mut sending = None;
     let mut done = first;
