@@ -40,3 +40,14 @@ pub(crate) fn least(works: &mut [&mut dyn FnMut(u64)], rounds: u64, batches: u32
     }
     best
 }
+
+/// The ratio of two sides that are measured in turns, and what each took: the medians. What else the machine does, disturbs both
+/// sides of a pair alike; the least of each side would be of different moments.
+pub(crate) fn medians(pairs: &[[f64; 2]]) -> [f64; 3] {
+    let median = |of: fn(&[f64; 2]) -> f64| {
+        let mut numbers: Vec<f64> = pairs.iter().map(of).collect();
+        numbers.sort_by(f64::total_cmp);
+        numbers.get(numbers.len() / 2).copied().unwrap_or(f64::NAN)
+    };
+    [median(|pair| pair[0] / pair[1]), median(|pair| pair[0]), median(|pair| pair[1])]
+}

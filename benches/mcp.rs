@@ -85,12 +85,12 @@ pub(crate) fn measure(report: &mut Report) {
 const BATCH: u64 = 25;
 const PAIRS: usize = 400;
 
-/// The ratio of the two sides' CPU time, and the time of a call of each, in µs: the medians of many pairs of small batches.
-/// What else the machine does, disturbs both sides of a pair alike, and a few pairs not at all.
+/// The ratio of the two sides' CPU time, and the time of a call of each, in µs: of many pairs of small batches, a few of which
+/// nothing disturbs.
 fn pairs(us: &mut dyn FnMut(u64), them: &mut dyn FnMut(u64)) -> [f64; 3] {
     us(BATCH * 8);
     them(BATCH * 8);
-    let mut measured = [const { Vec::new() }; 3];
+    let mut measured = Vec::new();
     for pair in 0..PAIRS {
         let mut times = [0.0; 2];
         // Who goes first finds the other's data in the caches.
@@ -100,14 +100,9 @@ fn pairs(us: &mut dyn FnMut(u64), them: &mut dyn FnMut(u64)) -> [f64; 3] {
             let each = time.as_secs_f64() * 1e6 / BATCH as f64;
             times[side] = each;
         }
-        measured[0].push(times[0] / times[1]);
-        measured[1].push(times[0]);
-        measured[2].push(times[1]);
+        measured.push(times);
     }
-    measured.map(|mut numbers| {
-        numbers.sort_by(f64::total_cmp);
-        numbers[numbers.len() / 2]
-    })
+    clock::medians(&measured)
 }
 
 fn calls(runtime: &Runtime, client: &Client, rounds: u64) {

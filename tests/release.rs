@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use super::{report, root};
 
-/// Every package that is built on this platform, with all features: from Cargo, without a network.
+/// Every package that is built on this platform, with all features: from Cargo, which fetches what the tests were built without.
 fn packages() -> Vec<Value> {
     let rustc = Command::new("rustc").arg("-vV").output().expect("rustc runs");
     let rustc = String::from_utf8(rustc.stdout).unwrap();
     let host = rustc.lines().find_map(|line| line.strip_prefix("host: ")).expect("rustc says where it runs");
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(root()).args(["metadata", "--offline", "--format-version", "1", "--all-features"]);
+    cargo.current_dir(root()).args(["metadata", "--locked", "--format-version", "1", "--all-features"]);
     let output = cargo.args(["--filter-platform", host]).output().expect("cargo runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let mut all: Value = serde_json::from_slice(&output.stdout).unwrap();
