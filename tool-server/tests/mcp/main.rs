@@ -8,6 +8,7 @@ mod http;
 mod kit;
 mod lines;
 mod nonsense;
+mod pieces;
 mod real;
 mod serving;
 mod stateless;

@@ -3,6 +3,7 @@
 mod call;
 mod caller;
 mod client;
+mod connection;
 mod exchange;
 mod form;
 mod front;
@@ -11,6 +12,7 @@ mod http;
 mod list;
 mod malformed;
 mod outcome;
+mod plain;
 mod tasks;
 
 use std::{fmt, sync::Arc};
@@ -27,6 +29,7 @@ pub use client::McpClient;
 pub use http::McpHttp;
 pub use tasks::TaskSupport;
 
+use connection::Connection;
 use handler::Handler;
 use list::Offer;
 use tasks::Tasks;
@@ -135,7 +138,7 @@ impl McpServer {
         write: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<(), ServeError> {
         let failed = |error: &dyn fmt::Display| ServeError(error.to_string());
-        let running = self.handler().serve((read, write)).await.map_err(|error| failed(&error))?;
+        let running = self.handler().serve(Connection::new(read, write)).await.map_err(|error| failed(&error))?;
         running.waiting().await.map_err(|error| failed(&error))?;
         Ok(())
     }
