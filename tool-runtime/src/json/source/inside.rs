@@ -1,7 +1,5 @@
 //! The entries of a list or an object.
 
-use std::borrow::Cow;
-
 use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IntoDeserializer as _, MapAccess, SeqAccess, Unexpected, Visitor,
 };
@@ -52,11 +50,10 @@ impl<'de> MapAccess<'de> for Entries<'_, 'de> {
     type Error = Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Error> {
-        if !self.source.more(b'}', self.first)? {
+        if !self.source.key(self.first)? {
             return Ok(None);
         }
         self.first = false;
-        self.source.key()?;
         seed.deserialize(Key(self.source)).map(Some)
     }
 
@@ -67,16 +64,18 @@ impl<'de> MapAccess<'de> for Entries<'_, 'de> {
 }
 
 impl Source<'_> {
-    fn key(&mut self) -> Result<(), Error> {
-        if self.peek() == Some(b'"') { Ok(()) } else { Err(Error::custom("key must be a string")) }
+    /// Moves to the key of the next entry; `false` when there is none.
+    fn key(&mut self, first: bool) -> Result<bool, Error> {
+        if !self.more(b'}', first)? {
+            return Ok(false);
+        }
+        if self.peek() == Some(b'"') { Ok(true) } else { Err(Error::custom("key must be a string")) }
     }
 
     /// What stands in the text here, which has no escapes.
     fn inside(&mut self) -> Result<Self, Error> {
-        match self.text()? {
-            Cow::Borrowed(text) if text.starts_with(|first: char| first.is_ascii_digit() || first == '-') => {
-                Ok(Self::new(text))
-            }
+        match self.plain_text() {
+            Some(text) if text.starts_with(|first: char| first.is_ascii_digit() || first == '-') => Ok(Self::new(text)),
             _ => Err(Error::custom(IN_KEY)),
         }
     }
@@ -113,7 +112,7 @@ impl<'de> Deserializer<'de> for Key<'_, 'de> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        self.0.deserialize_str(visitor)
+        self.0.visit_text(visitor)
     }
 
     inside! {
@@ -122,7 +121,7 @@ impl<'de> Deserializer<'de> for Key<'_, 'de> {
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match &*self.0.text()? {
+        match &*self.0.text(&visitor)? {
             "true" => visitor.visit_bool(true),
             "false" => visitor.visit_bool(false),
             text => Err(Error::invalid_type(Unexpected::Str(text), &visitor)),
@@ -152,7 +151,8 @@ impl<'de> Deserializer<'de> for Key<'_, 'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        visitor.visit_enum(self.0.text()?.into_deserializer())
+        let name = self.0.text(&visitor)?;
+        visitor.visit_enum(name.into_deserializer())
     }
 
     serde::forward_to_deserialize_any! {

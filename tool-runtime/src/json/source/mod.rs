@@ -2,12 +2,13 @@
 //!
 //! `serde_json`'s deserializer is generic over where the text comes from, so each program compiles it again for its types:
 //! floating point and all, which is most of what an optimised build of a few tools costs. Here only that is generic which depends
-//! on the type. What is not plain (numbers with more than digits or more than 18 of them, texts with escapes) `serde_json` reads, in this crate.
+//! on the type. What is not plain (numbers with an exponent or many digits, texts with escapes) `serde_json` reads, in this crate.
 
 mod inside;
+mod number;
 mod token;
 
-use std::{borrow::Cow, iter::once};
+use std::iter::once;
 
 use serde::de::{
     Deserializer, Error as _, IntoDeserializer as _, Visitor,
@@ -16,7 +17,7 @@ use serde::de::{
 use serde_json::Error;
 
 use inside::{Entries, Items};
-use token::{Number, Token};
+use number::Number;
 
 /// How `serde_json::value::RawValue` asks for a value as it is written.
 const RAW: &str = "$serde_json::private::RawValue";
@@ -43,38 +44,28 @@ impl<'de> Source<'de> {
     }
 
     fn list<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
+        self.enter(b'[', &visitor)?;
         let value = visitor.visit_seq(Items::new(self));
         let left = self.leave(b']');
         value.and_then(|value| left.map(|()| value))
     }
 
     fn object<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
+        self.enter(b'{', &visitor)?;
         let value = visitor.visit_map(Entries::new(self));
         let left = self.leave(b'}');
         value.and_then(|value| left.map(|()| value))
     }
-}
 
-impl Number {
     #[inline]
-    fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self {
-            Self::Plain(number) => visitor.visit_u64(number),
-            Self::Written(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
-                (Some(number), ..) => visitor.visit_u64(number),
-                (_, Some(number), _) => visitor.visit_i64(number),
-                (.., Some(number)) => visitor.visit_f64(number),
-                (.., None) => Err(Error::custom("number out of range")),
-            },
+    fn visit_text<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
+        match self.plain_text() {
+            Some(text) => visitor.visit_borrowed_str(text),
+            None => {
+                let text = self.other_text(&visitor)?;
+                visitor.visit_string(text)
+            }
         }
-    }
-}
-
-#[inline]
-fn visit_text<'de, V: Visitor<'de>>(text: Cow<'de, str>, visitor: V) -> Result<V::Value, Error> {
-    match text {
-        Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
-        Cow::Owned(text) => visitor.visit_string(text),
     }
 }
 
@@ -83,9 +74,14 @@ macro_rules! numbers {
         $(
             #[inline]
             fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-                match self.token()? {
-                    Token::Number(number) => number.visit(visitor),
-                    other => Err(self.misfit(&other, &visitor)),
+                let number = match self.plain_number() {
+                    Some(number) => Number::Whole(number),
+                    None => self.other_number(&visitor)?,
+                };
+                match number {
+                    Number::Whole(number) => visitor.visit_u64(number),
+                    Number::Negative(number) => visitor.visit_i64(number),
+                    Number::Broken(number) => visitor.visit_f64(number),
                 }
             }
         )*
@@ -97,10 +93,7 @@ macro_rules! texts {
         $(
             #[inline]
             fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-                match self.token()? {
-                    Token::Text(text) => visit_text(text, visitor),
-                    other => Err(self.misfit(&other, &visitor)),
-                }
+                self.visit_text(visitor)
             }
         )*
     };
@@ -110,14 +103,19 @@ impl<'de> Deserializer<'de> for &mut Source<'de> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.token()? {
-            Token::Null => visitor.visit_unit(),
-            Token::Bool(value) => visitor.visit_bool(value),
-            Token::Number(Number::Plain(number)) => visitor.visit_u64(number),
-            Token::Number(Number::Written(number)) => number.deserialize_any(visitor),
-            Token::Text(text) => visit_text(text, visitor),
-            Token::List => self.list(visitor),
-            Token::Object => self.object(visitor),
+        match self.peek() {
+            Some(b'"') => self.visit_text(visitor),
+            Some(b'{') => self.object(visitor),
+            Some(b'[') => self.list(visitor),
+            Some(b'n') => self.word("null").and_then(|()| visitor.visit_unit()),
+            Some(b't') => self.word("true").and_then(|()| visitor.visit_bool(true)),
+            Some(b'f') => self.word("false").and_then(|()| visitor.visit_bool(false)),
+            // With the digits that it was written with, where a program asks `serde_json` to keep them.
+            Some(b'0'..=b'9' | b'-') => match self.plain_number() {
+                Some(number) => visitor.visit_u64(number),
+                None => self.written()?.deserialize_any(visitor),
+            },
+            _ => Err(self.misfit(&visitor)),
         }
     }
 
@@ -151,25 +149,25 @@ impl<'de> Deserializer<'de> for &mut Source<'de> {
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.token()? {
-            Token::Bool(value) => visitor.visit_bool(value),
-            other => Err(self.misfit(&other, &visitor)),
-        }
+        let value = self.truth(&visitor)?;
+        visitor.visit_bool(value)
     }
 
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.token()? {
-            Token::Null => visitor.visit_unit(),
-            other => Err(self.misfit(&other, &visitor)),
-        }
+        self.null(&visitor)?;
+        visitor.visit_unit()
     }
 
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.token()? {
-            Token::Text(Cow::Borrowed(text)) => visitor.visit_borrowed_bytes(text.as_bytes()),
-            Token::Text(Cow::Owned(text)) => visitor.visit_byte_buf(text.into_bytes()),
-            Token::List => self.list(visitor),
-            other => Err(self.misfit(&other, &visitor)),
+        if self.peek() == Some(b'[') {
+            return self.list(visitor);
+        }
+        match self.plain_text() {
+            Some(text) => visitor.visit_borrowed_bytes(text.as_bytes()),
+            None => {
+                let text = self.other_text(&visitor)?;
+                visitor.visit_byte_buf(text.into_bytes())
+            }
         }
     }
 
@@ -182,7 +180,7 @@ impl<'de> Deserializer<'de> for &mut Source<'de> {
         if self.peek() != Some(b'n') {
             return visitor.visit_some(self);
         }
-        self.token()?;
+        self.word("null")?;
         visitor.visit_none()
     }
 
@@ -199,10 +197,7 @@ impl<'de> Deserializer<'de> for &mut Source<'de> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.token()? {
-            Token::List => self.list(visitor),
-            other => Err(self.misfit(&other, &visitor)),
-        }
+        self.list(visitor)
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Error> {
@@ -219,10 +214,7 @@ impl<'de> Deserializer<'de> for &mut Source<'de> {
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.token()? {
-            Token::Object => self.object(visitor),
-            other => Err(self.misfit(&other, &visitor)),
-        }
+        self.object(visitor)
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -241,10 +233,8 @@ impl<'de> Deserializer<'de> for &mut Source<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        match self.token()? {
-            Token::Text(text) => visitor.visit_enum(text.into_deserializer()),
-            other => Err(self.misfit(&other, &visitor)),
-        }
+        let name = self.text(&visitor)?;
+        visitor.visit_enum(name.into_deserializer())
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {

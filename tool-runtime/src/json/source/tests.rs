@@ -273,8 +273,9 @@ proptest! {
     }
 
     #[test]
-    fn agrees_on_numbers(text in r"-?[0-9]{1,25}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?") {
+    fn agrees_on_numbers(text in r"-?[0-9]{1,25}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?", few in r"-?(0|[1-9][0-9]{0,8})\.[0-9]{1,10}") {
         prop_assert_eq!(all(&text), "");
+        prop_assert_eq!(all(&few), "");
     }
 
     #[test]

@@ -5,26 +5,7 @@ use std::borrow::Cow;
 use serde::de::{Deserialize, Error as _, Expected, IgnoredAny, Unexpected};
 use serde_json::{Deserializer, Error};
 
-use super::{super::plain::plain, Source};
-
-/// A scalar, or the beginning of a list or an object.
-#[derive(Debug)]
-pub(super) enum Token<'de> {
-    Null,
-    Bool(bool),
-    Number(Number),
-    Text(Cow<'de, str>),
-    List,
-    Object,
-}
-
-#[derive(Debug)]
-pub(super) enum Number {
-    /// Digits and nothing else.
-    Plain(u64),
-    /// As `serde_json` has it: with the digits that it was written with, where a program asks it to keep them.
-    Written(serde_json::Number),
-}
+use super::{super::plain::plain, Source, number::Number};
 
 impl<'de> Source<'de> {
     /// Skips white space and looks at the next byte.
@@ -40,33 +21,34 @@ impl<'de> Source<'de> {
         None
     }
 
-    /// Reads a scalar, or enters a list or an object.
-    pub(super) fn token(&mut self) -> Result<Token<'de>, Error> {
-        match self.peek() {
-            Some(b'"') => self.text().map(Token::Text),
-            Some(b'0'..=b'9' | b'-') => self.number().map(Token::Number),
-            Some(b'{') => self.enter().map(|()| Token::Object),
-            Some(b'[') => self.enter().map(|()| Token::List),
-            Some(b'n') => self.word("null", Token::Null),
-            Some(b't') => self.word("true", Token::Bool(true)),
-            Some(b'f') => self.word("false", Token::Bool(false)),
-            Some(_) => Err(Error::custom("expected value")),
-            None => Err(Error::custom("EOF while parsing a value")),
-        }
-    }
-
-    fn word(&mut self, word: &str, token: Token<'de>) -> Result<Token<'de>, Error> {
+    /// Reads `word`, of which the first letter is here.
+    pub(super) fn word(&mut self, word: &str) -> Result<(), Error> {
         if !self.text[self.at..].starts_with(word) {
             return Err(Error::custom("expected ident"));
         }
         self.at += word.len();
-        Ok(token)
+        Ok(())
     }
 
-    /// Goes one deeper; as deep as `serde_json` does.
-    fn enter(&mut self) -> Result<(), Error> {
+    pub(super) fn null(&mut self, expected: &dyn Expected) -> Result<(), Error> {
+        if self.peek() == Some(b'n') { self.word("null") } else { Err(self.misfit(expected)) }
+    }
+
+    pub(super) fn truth(&mut self, expected: &dyn Expected) -> Result<bool, Error> {
+        match self.peek() {
+            Some(b't') => self.word("true").map(|()| true),
+            Some(b'f') => self.word("false").map(|()| false),
+            _ => Err(self.misfit(expected)),
+        }
+    }
+
+    /// Goes one deeper, into a list or an object; as deep as `serde_json` does.
+    pub(super) fn enter(&mut self, begin: u8, expected: &dyn Expected) -> Result<(), Error> {
+        if self.peek() != Some(begin) {
+            return Err(self.misfit(expected));
+        }
         if self.depth == 127 {
-            return Err(Error::custom("recursion limit exceeded"));
+            return Err(too_deep());
         }
         self.at += 1;
         self.depth += 1;
@@ -99,49 +81,36 @@ impl<'de> Source<'de> {
         }
     }
 
-    /// The text here, as a whole.
-    pub(super) fn text(&mut self) -> Result<Cow<'de, str>, Error> {
+    /// The text here, as a whole; `None` where there is another value, or one that does not stand there as it is.
+    pub(super) fn plain_text(&mut self) -> Option<&'de str> {
+        if self.peek() != Some(b'"') {
+            return None;
+        }
         let (start, bytes) = (self.at + 1, self.text.as_bytes());
         let end = plain(bytes, start);
-        if bytes.get(end) == Some(&b'"') {
-            self.at = end + 1;
-            return Ok(Cow::Borrowed(&self.text[start..end]));
+        if bytes.get(end) != Some(&b'"') {
+            return None;
         }
-        self.whole::<String>().map(Cow::Owned)
+        self.at = end + 1;
+        Some(&self.text[start..end])
     }
 
-    /// The number here.
-    fn number(&mut self) -> Result<Number, Error> {
-        let digits = &self.text.as_bytes()[self.at..];
-        let (mut number, mut length) = (0_u64, 0);
-        // So many digits fit; most numbers are such.
-        while let Some(digit @ b'0'..=b'9') = digits.get(length).filter(|_| length < 18) {
-            number = number * 10 + u64::from(digit - b'0');
-            length += 1;
-        }
-        let ends = !matches!(digits.get(length), Some(b'0'..=b'9' | b'.' | b'e' | b'E'));
-        if length > 0 && ends && (digits[0] != b'0' || length == 1) {
-            self.at += length;
-            return Ok(Number::Plain(number));
-        }
-        self.whole().map(Number::Written).inspect_err(|_| {
-            // One that is too large is a number all the same: who takes another value in its place reads on behind it.
-            let _ = self.raw();
-        })
+    /// The text here, which is not plain.
+    #[cold]
+    pub(super) fn other_text(&mut self, expected: &dyn Expected) -> Result<String, Error> {
+        if self.peek() == Some(b'"') { self.whole() } else { Err(self.misfit(expected)) }
     }
 
-    /// The number here, as the type that its text is parsed to; `None` where that does not hold it.
-    pub(super) fn parsed<T: std::str::FromStr>(&mut self, expected: &dyn Expected) -> Result<Option<T>, Error> {
-        let start = (self.peek(), self.at).1;
-        match self.token()? {
-            Token::Number(_) => Ok(self.text[start..self.at].parse().ok()),
-            other => Err(self.misfit(&other, expected)),
+    /// The text here.
+    pub(super) fn text(&mut self, expected: &dyn Expected) -> Result<Cow<'de, str>, Error> {
+        match self.plain_text() {
+            Some(text) => Ok(Cow::Borrowed(text)),
+            None => self.other_text(expected).map(Cow::Owned),
         }
     }
 
     /// What `serde_json` reads here.
-    #[cold]
-    fn whole<T: Deserialize<'de>>(&mut self) -> Result<T, Error> {
+    pub(super) fn whole<T: Deserialize<'de>>(&mut self) -> Result<T, Error> {
         let mut json = Deserializer::from_str(&self.text[self.at..]);
         let value = T::deserialize(&mut json)?;
         // Only a stream tells how far the deserializer has come; this one reads nothing more.
@@ -159,25 +128,51 @@ impl<'de> Source<'de> {
 }
 
 impl Source<'_> {
-    /// That something else than `token` was expected. What was entered is not.
+    /// That something else than the value here was expected. A scalar is read over; what would have to be entered is not.
     #[cold]
-    pub(super) fn misfit(&mut self, token: &Token<'_>, expected: &dyn Expected) -> Error {
-        let got = match token {
-            Token::Null => Unexpected::Unit,
-            Token::Bool(value) => Unexpected::Bool(*value),
-            Token::Number(Number::Plain(number)) => Unexpected::Unsigned(*number),
-            Token::Number(Number::Written(number)) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
-                (Some(number), ..) => Unexpected::Unsigned(number),
-                (_, Some(number), _) => Unexpected::Signed(number),
-                (.., number) => Unexpected::Float(number.unwrap_or(f64::INFINITY)),
-            },
-            Token::Text(text) => Unexpected::Str(text),
-            Token::List | Token::Object => {
-                self.at -= 1;
-                self.depth -= 1;
-                if matches!(token, Token::List) { Unexpected::Seq } else { Unexpected::Map }
-            }
-        };
-        Error::invalid_type(got, expected)
+    pub(super) fn misfit(&mut self, expected: &dyn Expected) -> Error {
+        self.got(expected).unwrap_or_else(|error| error)
     }
+
+    fn got(&mut self, expected: &dyn Expected) -> Result<Error, Error> {
+        let wrong = |got: Unexpected<'_>| Ok(Error::invalid_type(got, expected));
+        match self.peek() {
+            Some(b'"') => {
+                let text = self.text(expected)?;
+                wrong(Unexpected::Str(&text))
+            }
+            Some(b'0'..=b'9' | b'-') => match self.plain_number() {
+                Some(number) => wrong(Unexpected::Unsigned(number)),
+                None => match self.other_number(expected)? {
+                    Number::Whole(number) => wrong(Unexpected::Unsigned(number)),
+                    Number::Negative(number) => wrong(Unexpected::Signed(number)),
+                    Number::Broken(number) => wrong(Unexpected::Float(number)),
+                },
+            },
+            Some(b'{') => {
+                if self.depth == 127 {
+                    Err(too_deep())
+                } else {
+                    wrong(Unexpected::Map)
+                }
+            }
+            Some(b'[') => {
+                if self.depth == 127 {
+                    Err(too_deep())
+                } else {
+                    wrong(Unexpected::Seq)
+                }
+            }
+            Some(b'n') => self.word("null").and_then(|()| wrong(Unexpected::Unit)),
+            Some(b't') => self.word("true").and_then(|()| wrong(Unexpected::Bool(true))),
+            Some(b'f') => self.word("false").and_then(|()| wrong(Unexpected::Bool(false))),
+            Some(_) => Err(Error::custom("expected value")),
+            None => Err(Error::custom("EOF while parsing a value")),
+        }
+    }
+}
+
+#[cold]
+fn too_deep() -> Error {
+    Error::custom("recursion limit exceeded")
 }
