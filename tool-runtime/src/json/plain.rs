@@ -4,20 +4,21 @@
 ///
 /// Eight bytes are looked at at a time, for the last ones together with some that were looked at before.
 #[inline]
-pub(super) fn plain(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+pub(super) fn plain(bytes: &[u8], at: usize) -> usize {
+    let mut rest = &bytes[at..];
+    while let Some((word, behind)) = rest.split_first_chunk() {
         let marks = marks(u64::from_le_bytes(*word));
         if marks != 0 {
-            return at + first(marks);
+            return bytes.len() - rest.len() + first(marks);
         }
-        at += 8;
+        rest = behind;
     }
-    let rest = bytes.len() - at;
+    let at = bytes.len() - rest.len();
     match bytes.last_chunk() {
-        Some(_) if rest == 0 => at,
+        Some(_) if rest.is_empty() => at,
         // What is shifted in is zero, a control character: so the end is found.
-        Some(word) => at + first(marks(u64::from_le_bytes(*word) >> (64 - 8 * rest))),
-        None => at + bytes[at..].iter().position(|&byte| marks(byte.into()) & 0xff != 0).unwrap_or(rest),
+        Some(word) => at + first(marks(u64::from_le_bytes(*word) >> (64 - 8 * rest.len()))),
+        None => at + rest.iter().position(|&byte| marks(byte.into()) & 0xff != 0).unwrap_or(rest.len()),
     }
 }
 
