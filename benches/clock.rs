@@ -26,23 +26,26 @@ pub(crate) fn of<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (value, now().saturating_sub(start))
 }
 
-/// The nanoseconds of CPU that one round of each of `works` takes: the least of many batches, taken in turns so that
-/// whatever else the machine does disturbs all of them alike.
-pub(crate) fn least(works: &mut [&mut dyn FnMut(u64)], rounds: u64, batches: u32) -> Vec<f64> {
-    let mut best = vec![f64::INFINITY; works.len()];
-    for _ in 0..batches {
-        for (work, best) in works.iter_mut().zip(&mut best) {
-            let ((), time) = of(|| work(rounds));
-            #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
-            let each = time.as_secs_f64() * 1e9 / rounds as f64;
-            *best = best.min(each);
-        }
-    }
-    best
+/// The nanoseconds of CPU that one round of each of `works` takes: the least of many batches.
+pub(crate) fn least(works: &mut [&mut dyn FnMut(u64)], rounds: u64, batches: usize) -> Vec<f64> {
+    let batches = in_turns(works, rounds, batches);
+    (0..works.len()).map(|at| batches.iter().map(|batch| batch[at]).fold(f64::INFINITY, f64::min)).collect()
 }
 
-/// The ratio of two sides that are measured in turns, and what each took: the medians. What else the machine does, disturbs both
-/// sides of a pair alike; the least of each side would be of different moments.
+/// The nanoseconds of CPU that one round of each of `works` takes, in each of many batches: taken in turns, so that whatever else
+/// the machine does disturbs all of them alike.
+pub(crate) fn in_turns(works: &mut [&mut dyn FnMut(u64)], rounds: u64, batches: usize) -> Vec<Vec<f64>> {
+    let time = |work: &mut dyn FnMut(u64)| {
+        let ((), time) = of(|| work(rounds));
+        #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
+        let each = time.as_secs_f64() * 1e9 / rounds as f64;
+        each
+    };
+    (0..batches).map(|_| works.iter_mut().map(|work| time(*work)).collect()).collect()
+}
+
+/// The ratio of two sides that were measured in turns, and what each took: the medians. The least of each side would be of
+/// different moments.
 pub(crate) fn medians(pairs: &[[f64; 2]]) -> [f64; 3] {
     let median = |of: fn(&[f64; 2]) -> f64| {
         let mut numbers: Vec<f64> = pairs.iter().map(of).collect();

@@ -70,7 +70,7 @@ where
         poll_fn(|cx| match rest.as_mut().poll(cx) {
             // Found while it was polled, so nobody has to be woken.
             Poll::Pending => lock(found).take().map_or(Poll::Pending, |call| Poll::Ready(Some(call))),
-            received => received,
+            received @ Poll::Ready(_) => received,
         })
         .await
     }
