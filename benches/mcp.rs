@@ -85,8 +85,8 @@ pub(crate) fn measure(report: &mut Report) {
 const BATCH: u64 = 25;
 const PAIRS: usize = 400;
 
-/// The ratio of the two sides' CPU time, and the time of a call of each, in µs: of many pairs of small batches, a few of which
-/// nothing disturbs.
+/// The ratio of the two sides' CPU time, and the time of a call of each, in µs: of many pairs of small batches, so that what
+/// else the machine does disturbs both sides of a pair alike.
 fn pairs(us: &mut dyn FnMut(u64), them: &mut dyn FnMut(u64)) -> [f64; 3] {
     us(BATCH * 8);
     them(BATCH * 8);

@@ -23,7 +23,7 @@ pub(crate) fn measure(report: &mut Report) {
     }
     let [mut ours, mut alone, mut floor, mut bare] = [0, 1, 2, 3].map(|at: usize| (CASES[at].start)());
     let batches = clock::in_turns(&mut [&mut *ours, &mut *alone, &mut *floor, &mut *bare], 2, 160);
-    // What the model's script and the conversation cost is not the calls'.
+    // What the model's script and the conversation cost is not the calls'. (A refusal of each call is in it, which is little.)
     let against = |floor: usize| {
         let pairs: Vec<_> = batches.iter().map(|times| [times[0] - times[1], times[floor]]).collect();
         clock::medians(&pairs)

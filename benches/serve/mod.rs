@@ -78,7 +78,10 @@ fn against(report: &mut Report, runtime: &Runtime, ours: &Server) {
         let measured = least(runtime, load, (ours, own_path), theirs.as_ref().map(|theirs| (theirs, their_path)));
         match measured {
             Ok((us, Some(them))) => {
-                let how = format!("x less CPU for a piece: ours {us:.2} µs, theirs {them:.1} µs");
+                let Load { clients, pieces, gap, .. } = load;
+                let how = format!(
+                    "x less CPU for a piece: ours {us:.2} µs, theirs {them:.1} µs; {clients} streams of {pieces} pieces {gap} ms apart"
+                );
                 report.at_least(name, them / us, limit, &how);
             }
             Ok((us, None)) => report.info(name, &format!("{us:.2} µs of CPU for a piece")),

@@ -41,6 +41,9 @@ fn conversation() -> (Vec<u8>, BTreeMap<u64, &'static str>) {
         // A part of a line is no line.
         "x".repeat(1 << 20) + &call(5, "no"),
         format!("\u{feff}{}", call(6, "six")),
+        // Lists are no messages, and no parameters.
+        r#"["2.0",9,"tools/call",{"name":"count","arguments":{"text":"no"}}]"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":10,"method":"tools/call","params":[null,"count",{"text":"no"}]}"#.to_owned(),
         call(7, "seven"),
     ];
     // One that does not end comes last.
@@ -66,17 +69,23 @@ async fn messages_are_answered_once_in_whatever_pieces_they_come() {
             }
             write
         });
-        let mut answers = BTreeMap::new();
+        let (mut answers, mut refused) = (BTreeMap::new(), 0);
         let mut lines = BufReader::new(read).lines();
         while answers.len() < expected.len() {
             let line = tokio::time::timeout(Duration::from_secs(20), lines.next_line()).await;
             let line = line.unwrap_or_else(|_| panic!("{size}: {answers:?} only")).unwrap().expect("a connection");
             let answer: Value = serde_json::from_str(&line).unwrap();
+            if answer["id"].is_null() {
+                assert_eq!(answer["error"]["message"], "Invalid request", "{size}");
+                refused += 1;
+                continue;
+            }
             let id = answer["id"].as_u64().unwrap_or_else(|| panic!("{size}: {answer}"));
             let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned();
             assert!(answers.insert(id, text).is_none(), "{size}: {id} is answered twice");
         }
         assert!(answers.iter().map(|(id, text)| (*id, text.as_str())).eq(expected.clone()), "{size}: {answers:?}");
+        assert_eq!(refused, 2, "{size}: the two lists");
         writing.await.unwrap().shutdown().await.unwrap();
         let end = tokio::time::timeout(Duration::from_secs(20), lines.next_line()).await.expect("it ends");
         assert_eq!(end.unwrap(), None, "{size}");

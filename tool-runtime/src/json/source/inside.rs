@@ -1,5 +1,7 @@
 //! The entries of a list or an object.
 
+use std::borrow::Cow;
+
 use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IntoDeserializer as _, MapAccess, SeqAccess, Unexpected, Visitor,
 };
@@ -74,8 +76,10 @@ impl Source<'_> {
 
     /// What stands in the text here, which has no escapes.
     fn inside(&mut self) -> Result<Self, Error> {
-        match self.plain_text() {
-            Some(text) if text.starts_with(|first: char| first.is_ascii_digit() || first == '-') => Ok(Self::new(text)),
+        match self.text(&IN_KEY)? {
+            Cow::Borrowed(text) if text.starts_with(|first: char| first.is_ascii_digit() || first == '-') => {
+                Ok(Self::new(text))
+            }
             _ => Err(Error::custom(IN_KEY)),
         }
     }

@@ -89,7 +89,8 @@ impl Source<'_> {
         let number = self.written()?;
         match (number.as_u64(), number.as_i64(), number.as_f64()) {
             (Some(number), ..) => Ok(Number::Whole(number)),
-            (_, Some(number), _) => Ok(Number::Negative(number)),
+            // `-0` is no whole number, even where its digits are kept.
+            (_, Some(number), _) if number != 0 => Ok(Number::Negative(number)),
             (.., Some(number)) => Ok(Number::Broken(number)),
             (.., None) => Err(Error::custom("number out of range")),
         }

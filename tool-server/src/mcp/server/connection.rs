@@ -21,6 +21,9 @@ use super::plain;
 /// How long a line may be that is kept to be looked at; longer ones are rmcp's as they arrive.
 const MOST: usize = 1 << 20;
 
+/// How large the buffer of lines stays.
+const KEPT: usize = 1 << 16;
+
 type Message = RxJsonRpcMessage<RoleServer>;
 
 /// The transport of a connection.
@@ -68,7 +71,6 @@ where
         let Self { rest, found } = self;
         let mut rest = pin!(rest.receive());
         poll_fn(|cx| match rest.as_mut().poll(cx) {
-            // Found while it was polled, so nobody has to be woken.
             Poll::Pending => lock(found).take().map_or(Poll::Pending, |call| Poll::Ready(Some(call))),
             received @ Poll::Ready(_) => received,
         })
@@ -82,6 +84,12 @@ where
 
 fn lock(found: &Found) -> std::sync::MutexGuard<'_, Option<Message>> {
     found.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Empties the buffer of lines, which after a long one is not kept as long.
+fn forget(line: &mut Vec<u8>) {
+    line.clear();
+    line.shrink_to(KEPT);
 }
 
 /// What arrives, without the plain calls.
@@ -105,19 +113,16 @@ impl<R: AsyncRead + Unpin> AsyncRead for Rest<R> {
                 into.put_slice(&line[from..until]);
                 *given = Some(until);
                 if until == line.len() {
-                    line.clear();
+                    forget(line);
                     *given = None;
                 }
                 return Poll::Ready(Ok(()));
             }
             let arrived = ready!(Pin::new(&mut *read).poll_fill_buf(cx))?;
             if arrived.is_empty() {
-                if line.is_empty() {
-                    return Poll::Ready(Ok(()));
-                }
-                // The last line, which does not end.
-                *given = Some(0);
-                continue;
+                // A line that does not end is no message.
+                forget(line);
+                return Poll::Ready(Ok(()));
             }
             let end = arrived.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
             let taken = end.unwrap_or(arrived.len());

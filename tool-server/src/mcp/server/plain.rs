@@ -1,6 +1,6 @@
 //! Plain calls, as most messages to a server are.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use rmcp::{
     RoleServer,
@@ -10,7 +10,10 @@ use rmcp::{
     },
     service::RxJsonRpcMessage,
 };
-use serde::Deserialize;
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor, value::MapAccessDeserializer},
+};
 
 /// A call with nothing in it that is not in most of them.
 #[derive(Deserialize)]
@@ -20,7 +23,7 @@ struct Plain<'a> {
     version: &'a str,
     id: RequestId,
     method: &'a str,
-    params: Params,
+    params: Object<Params>,
 }
 
 #[derive(Deserialize)]
@@ -32,9 +35,32 @@ struct Params {
     arguments: Option<JsonObject>,
 }
 
+/// An object: a list of its values in their order, which serde takes for a struct too, is none.
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Members(PhantomData)).map(Self)
+    }
+}
+
+struct Members<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
+    type Value = T;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map))
+    }
+}
+
 /// The message of a line, if it is a plain call: the same as rmcp reads. Anything else is rmcp's to read, or to refuse.
 pub(super) fn call(line: &[u8]) -> Option<RxJsonRpcMessage<RoleServer>> {
-    let Plain { version, id, method, params } = serde_json::from_slice(line).ok()?;
+    let Object(Plain { version, id, method, params: Object(params) }) = serde_json::from_slice(line).ok()?;
     if version != JsonRpcVersion2_0::VALUE || method != CallToolRequestMethod::VALUE {
         return None;
     }
@@ -89,6 +115,8 @@ mod tests {
             "\n",
             "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"x\"}}",
             r#"[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}]"#,
+            r#"["2.0",1,"tools/call",{"name":"x"}]"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[null,"x",{"a":1}]}"#,
             r#"{"jsonrpc":"1.0","id":1,"method":"tools/call","params":{"name":"x"}}"#,
             r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"x"}}"#,
             r#"{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"x"}}"#,
@@ -164,6 +192,7 @@ mod tests {
         ];
         let params = (rarely(r#""search""#), prop::collection::vec(param, 0..3))
             .prop_map(|(name, others)| object([vec![("name".to_owned(), name)], others].concat()));
+        let params = prop_oneof![12 => params, 1 => value()];
         let extra = prop_oneof![6 => Just(None), 1 => (key(), value()).prop_map(Some)];
         let id = prop_oneof![6 => any::<i32>().prop_map(|id| id.to_string()), 1 => value()];
         (rarely(r#""2.0""#), id, rarely(r#""tools/call""#), params, extra)
@@ -179,8 +208,9 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
         #[test]
-        fn what_is_read_is_what_rmcp_reads(line in message()) {
+        fn what_is_read_is_what_rmcp_reads(line in message(), other in value()) {
             prop_assert!(is_as_rmcp_reads(&line), "{line}");
+            prop_assert!(is_as_rmcp_reads(&other), "{other}");
         }
     }
 }
