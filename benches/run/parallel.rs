@@ -22,7 +22,7 @@ pub(crate) fn measure(report: &mut Report) {
         return;
     }
     let [mut ours, mut alone, mut floor, mut bare] = [0, 1, 2, 3].map(|at: usize| (CASES[at].start)());
-    let batches = clock::in_turns(&mut [&mut *ours, &mut *alone, &mut *floor, &mut *bare], 2, 160);
+    let batches = clock::in_turns(&mut [&mut *ours, &mut *alone, &mut *floor, &mut *bare], 2, 800);
     // What the model's script and the conversation cost is not the calls'. (A refusal of each call is in it, which is little.)
     let against = |floor: usize| {
         let pairs: Vec<_> = batches.iter().map(|times| [times[0] - times[1], times[floor]]).collect();
@@ -33,7 +33,7 @@ pub(crate) fn measure(report: &mut Report) {
     let ([ratio, ours, floor], [of_texts, _, bare]) = (against(2), against(3));
     let (ours, floor, bare) = (each(ours), each(floor), each(bare));
     let how = format!(
-        "medians; {ours:.0} ns of CPU a call, looked at, logged, told and cancellable; a bare JoinSet {floor:.0} ns"
+        "medians of turns; {ours:.0} ns of CPU a call, looked at, logged, told and cancellable; a bare JoinSet {floor:.0} ns"
     );
     report.at_most(NAME, ratio, 2.0, &how);
     let text = format!("{of_texts:.2} x a bare JoinSet that is given the arguments as texts, {bare:.0} ns a call");
