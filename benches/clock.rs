@@ -35,13 +35,18 @@ pub(crate) fn least(works: &mut [&mut dyn FnMut(u64)], rounds: u64, batches: usi
 /// The nanoseconds of CPU that one round of each of `works` takes, in each of many batches: taken in turns, so that whatever else
 /// the machine does disturbs all of them alike.
 pub(crate) fn in_turns(works: &mut [&mut dyn FnMut(u64)], rounds: u64, batches: usize) -> Vec<Vec<f64>> {
-    let time = |work: &mut dyn FnMut(u64)| {
-        let ((), time) = of(|| work(rounds));
-        #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
-        let each = time.as_secs_f64() * 1e9 / rounds as f64;
-        each
-    };
-    (0..batches).map(|_| works.iter_mut().map(|work| time(*work)).collect()).collect()
+    let mut measured = vec![vec![0.0; works.len()]; batches];
+    for (batch, times) in measured.iter_mut().enumerate() {
+        for turn in 0..works.len() {
+            // Who goes first finds the last one's data in the caches.
+            let at = (batch + turn) % works.len();
+            let ((), time) = of(|| works[at](rounds));
+            #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
+            let each = time.as_secs_f64() * 1e9 / rounds as f64;
+            times[at] = each;
+        }
+    }
+    measured
 }
 
 /// The ratio of two sides that were measured in turns, and what each took: the medians. The least of each side would be of

@@ -90,19 +90,9 @@ const PAIRS: usize = 400;
 fn pairs(us: &mut dyn FnMut(u64), them: &mut dyn FnMut(u64)) -> [f64; 3] {
     us(BATCH * 8);
     them(BATCH * 8);
-    let mut measured = Vec::new();
-    for pair in 0..PAIRS {
-        let mut times = [0.0; 2];
-        // Who goes first finds the other's data in the caches.
-        for side in [pair % 2, (pair + 1) % 2] {
-            let ((), time) = clock::of(|| if side == 0 { us(BATCH) } else { them(BATCH) });
-            #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
-            let each = time.as_secs_f64() * 1e6 / BATCH as f64;
-            times[side] = each;
-        }
-        measured.push(times);
-    }
-    clock::medians(&measured)
+    let measured = clock::in_turns(&mut [us, them], BATCH, PAIRS);
+    let pairs: Vec<_> = measured.iter().map(|times| [times[0] / 1e3, times[1] / 1e3]).collect();
+    clock::medians(&pairs)
 }
 
 fn calls(runtime: &Runtime, client: &Client, rounds: u64) {

@@ -74,11 +74,7 @@ macro_rules! numbers {
         $(
             #[inline]
             fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-                let number = match self.plain_number() {
-                    Some(number) => Number::Whole(number),
-                    None => self.other_number(&visitor)?,
-                };
-                match number {
+                match self.number(&visitor)? {
                     Number::Whole(number) => visitor.visit_u64(number),
                     Number::Negative(number) => visitor.visit_i64(number),
                     Number::Broken(number) => visitor.visit_f64(number),

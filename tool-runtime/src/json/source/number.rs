@@ -30,6 +30,15 @@ fn digits(text: &[u8], mut number: u64, most: usize) -> (u64, usize) {
 }
 
 impl Source<'_> {
+    /// The number here.
+    #[inline]
+    pub(super) fn number(&mut self, expected: &dyn Expected) -> Result<Number, Error> {
+        match self.plain_number() {
+            Some(number) => Ok(Number::Whole(number)),
+            None => self.other_number(expected),
+        }
+    }
+
     /// The number here, of digits and nothing else; `None` where there is another value, or another number.
     pub(super) fn plain_number(&mut self) -> Option<u64> {
         self.peek();
@@ -79,7 +88,7 @@ impl Source<'_> {
     }
 
     /// The number here, which is not plain.
-    pub(super) fn other_number(&mut self, expected: &dyn Expected) -> Result<Number, Error> {
+    fn other_number(&mut self, expected: &dyn Expected) -> Result<Number, Error> {
         if !matches!(self.peek(), Some(b'0'..=b'9' | b'-')) {
             return Err(self.misfit(expected));
         }
@@ -107,9 +116,7 @@ impl Source<'_> {
     /// The number here, as the type that its text is parsed to; `None` where that does not hold it.
     pub(super) fn parsed<T: std::str::FromStr>(&mut self, expected: &dyn Expected) -> Result<Option<T>, Error> {
         let start = (self.peek(), self.at).1;
-        if self.plain_number().is_none() {
-            self.other_number(expected)?;
-        }
+        self.number(expected)?;
         Ok(self.text[start..self.at].parse().ok())
     }
 }

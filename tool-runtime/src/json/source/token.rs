@@ -42,17 +42,20 @@ impl<'de> Source<'de> {
         }
     }
 
-    /// Goes one deeper, into a list or an object; as deep as `serde_json` does.
+    /// Goes one deeper, into a list or an object.
     pub(super) fn enter(&mut self, begin: u8, expected: &dyn Expected) -> Result<(), Error> {
         if self.peek() != Some(begin) {
             return Err(self.misfit(expected));
         }
-        if self.depth == 127 {
-            return Err(too_deep());
-        }
+        self.room()?;
         self.at += 1;
         self.depth += 1;
         Ok(())
+    }
+
+    /// Whether it may go one deeper; as deep as `serde_json` does.
+    fn room(&self) -> Result<(), Error> {
+        if self.depth == 127 { Err(Error::custom("recursion limit exceeded")) } else { Ok(()) }
     }
 
     /// Leaves a list or an object, which must end here. It is left even where it does not: who takes another value in place of one
@@ -141,28 +144,13 @@ impl Source<'_> {
                 let text = self.text(expected)?;
                 wrong(Unexpected::Str(&text))
             }
-            Some(b'0'..=b'9' | b'-') => match self.plain_number() {
-                Some(number) => wrong(Unexpected::Unsigned(number)),
-                None => match self.other_number(expected)? {
-                    Number::Whole(number) => wrong(Unexpected::Unsigned(number)),
-                    Number::Negative(number) => wrong(Unexpected::Signed(number)),
-                    Number::Broken(number) => wrong(Unexpected::Float(number)),
-                },
-            },
-            Some(b'{') => {
-                if self.depth == 127 {
-                    Err(too_deep())
-                } else {
-                    wrong(Unexpected::Map)
-                }
-            }
-            Some(b'[') => {
-                if self.depth == 127 {
-                    Err(too_deep())
-                } else {
-                    wrong(Unexpected::Seq)
-                }
-            }
+            Some(b'0'..=b'9' | b'-') => wrong(match self.number(expected)? {
+                Number::Whole(number) => Unexpected::Unsigned(number),
+                Number::Negative(number) => Unexpected::Signed(number),
+                Number::Broken(number) => Unexpected::Float(number),
+            }),
+            Some(b'{') => self.room().and_then(|()| wrong(Unexpected::Map)),
+            Some(b'[') => self.room().and_then(|()| wrong(Unexpected::Seq)),
             Some(b'n') => self.word("null").and_then(|()| wrong(Unexpected::Unit)),
             Some(b't') => self.word("true").and_then(|()| wrong(Unexpected::Bool(true))),
             Some(b'f') => self.word("false").and_then(|()| wrong(Unexpected::Bool(false))),
@@ -170,9 +158,4 @@ impl Source<'_> {
             None => Err(Error::custom("EOF while parsing a value")),
         }
     }
-}
-
-#[cold]
-fn too_deep() -> Error {
-    Error::custom("recursion limit exceeded")
 }

@@ -66,23 +66,16 @@ pub(super) fn read(text: &mut String, escape: &mut Escape, input: &mut Input<'_>
 /// What a letter behind a backslash stands for.
 #[inline]
 fn letter(byte: u8) -> Option<char> {
-    match LETTERS[usize::from(byte)] {
-        0 => None,
-        stands_for => Some(char::from(stands_for)),
-    }
+    Some(match byte {
+        b'"' | b'\\' | b'/' => char::from(byte),
+        b'n' => '\n',
+        b't' => '\t',
+        b'r' => '\r',
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        _ => return None,
+    })
 }
-
-/// What letters behind a backslash stand for; 0 where they stand for nothing.
-static LETTERS: [u8; 256] = {
-    let mut letters = [0; 256];
-    let known = *b"\"\"\\\\//n\nt\tr\rb\x08f\x0c";
-    let mut at = 0;
-    while at < known.len() {
-        letters[known[at] as usize] = known[at + 1];
-        at += 2;
-    }
-    letters
-};
 
 /// Goes on with an escape that has begun; whether it is complete.
 #[inline(never)]
