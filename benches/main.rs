@@ -66,7 +66,10 @@ fn main() -> ExitCode {
     if let ["--case", name, "--rounds", rounds] = args[..] {
         return case::run(name, rounds);
     }
-    if args == ["--serve"] {
+    if let ["--serve", counts @ ..] = &args[..] {
+        if counts.is_empty() {
+            memory::stop_counting();
+        }
         return serve::serve();
     }
     if args == ["--startup"] {

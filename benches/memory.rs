@@ -4,7 +4,7 @@
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
-    sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed},
 };
 
 /// The system's allocator, counted.
@@ -12,25 +12,41 @@ pub(crate) struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 static LIVE: AtomicI64 = AtomicI64::new(0);
+static IS_OFF: AtomicBool = AtomicBool::new(false);
+
+/// Counts nothing from now on: where time is measured, that would be part of it.
+pub(crate) fn stop_counting() {
+    IS_OFF.store(true, Relaxed);
+}
+
+fn counts() -> bool {
+    !IS_OFF.load(Relaxed)
+}
 
 // SAFETY: every method forwards to `System` with the arguments it was given.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Relaxed);
-        LIVE.fetch_add(layout.size().cast_signed() as i64, Relaxed);
+        if counts() {
+            ALLOCATIONS.fetch_add(1, Relaxed);
+            LIVE.fetch_add(layout.size().cast_signed() as i64, Relaxed);
+        }
         // SAFETY: the caller keeps to the contract of `alloc`, which is the same.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size().cast_signed() as i64, Relaxed);
+        if counts() {
+            LIVE.fetch_sub(layout.size().cast_signed() as i64, Relaxed);
+        }
         // SAFETY: the caller keeps to the contract of `dealloc`, which is the same.
         unsafe { System.dealloc(memory, layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Relaxed);
-        LIVE.fetch_add(size.cast_signed() as i64 - layout.size().cast_signed() as i64, Relaxed);
+        if counts() {
+            ALLOCATIONS.fetch_add(1, Relaxed);
+            LIVE.fetch_add(size.cast_signed() as i64 - layout.size().cast_signed() as i64, Relaxed);
+        }
         // SAFETY: the caller keeps to the contract of `realloc`, which is the same.
         unsafe { System.realloc(memory, layout, size) }
     }

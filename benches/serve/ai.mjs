@@ -1,4 +1,5 @@
-// The AI SDK's own server: answers `POST` with as many pieces of text as the user's message says, at such a distance.
+// The AI SDK's own server: answers `POST` with as many pieces of text as the user's message says: all at once, each when the
+// one before was sent, or so many milliseconds after it.
 //
 //   node ai.mjs FOLDER-WITH-NODE_MODULES
 //
@@ -6,7 +7,6 @@
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 
 const require = createRequire(pathToFileURL(`${resolve(process.argv[2])}/`));
@@ -17,19 +17,23 @@ const START = '{"text":"';
 const END = '"}';
 const kept = new Map();
 
-async function write(writer, count, millis) {
+function pause(pace) {
+  return new Promise(done => (pace === 'alone' ? setImmediate(done) : setTimeout(done, Number(pace))));
+}
+
+async function write(writer, count, pace) {
   writer.write({ type: 'start', messageId: 'msg-1' });
   writer.write({ type: 'start-step' });
   writer.write({ type: 'text-start', id: '0' });
   for (let n = 0; n < count / 2; n++) {
-    if (millis > 0) await pause(millis);
+    if (pace !== 'at-once') await pause(pace);
     writer.write({ type: 'text-delta', id: '0', delta: PIECE });
   }
   writer.write({ type: 'text-end', id: '0' });
   const call = { toolCallId: 'c1', toolName: 'note' };
   writer.write({ type: 'tool-input-start', ...call });
   for (let n = 0; n < count / 2; n++) {
-    if (millis > 0) await pause(millis);
+    if (pace !== 'at-once') await pause(pace);
     const inputTextDelta = (n === 0 ? START : '') + PIECE + (n + 1 >= count / 2 ? END : '');
     writer.write({ type: 'tool-input-delta', toolCallId: 'c1', inputTextDelta });
   }
@@ -49,7 +53,8 @@ const server = createServer(async (request, response) => {
   let body = '';
   for await (const piece of request) body += piece;
   const { id, messages } = JSON.parse(body);
-  const [count, millis] = messages.at(-1).parts[0].text.split(' ').map(Number);
+  const [number, pace] = messages.at(-1).parts[0].text.split(' ');
+  const count = Number(number);
   const keeps = {
     originalMessages: messages,
     onFinish: ({ messages }) => {
@@ -59,7 +64,7 @@ const server = createServer(async (request, response) => {
       kept.set(id, messages);
     },
   };
-  const execute = ({ writer }) => write(writer, count, millis);
+  const execute = ({ writer }) => write(writer, count, pace);
   const stream = createUIMessageStream({ execute, ...(request.url === '/kept' ? keeps : {}) });
   pipeUIMessageStreamToResponse({ response, stream });
 });

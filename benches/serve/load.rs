@@ -106,8 +106,45 @@ pub(super) struct Load {
     pub(super) clients: usize,
     pub(super) answers: usize,
     pub(super) pieces: usize,
-    /// Milliseconds between two pieces, each of which the server has to send by itself then.
-    pub(super) gap: u32,
+    pub(super) pace: Pace,
+}
+
+/// When a piece is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// With the one before.
+    AtOnce,
+    /// When the one before was sent.
+    Alone,
+    /// So many milliseconds after the one before, by a timer of its stream's.
+    Timed(u64),
+}
+
+impl Pace {
+    /// What a message says to have it.
+    fn text(self) -> String {
+        match self {
+            Self::AtOnce => "at-once".to_owned(),
+            Self::Alone => "alone".to_owned(),
+            Self::Timed(millis) => millis.to_string(),
+        }
+    }
+
+    /// What is told of it.
+    pub(super) fn told(self) -> String {
+        match self {
+            Self::AtOnce => "all at once".to_owned(),
+            Self::Alone => "each sent alone".to_owned(),
+            Self::Timed(millis) => format!("{millis} ms apart"),
+        }
+    }
+
+    pub(super) fn read(text: &str) -> Self {
+        match text {
+            "alone" => Self::Alone,
+            text => text.parse().map_or(Self::AtOnce, Self::Timed),
+        }
+    }
 }
 
 /// How often a client looks for pieces that are sent by themselves. One that is woken for each has the server pay for it:
@@ -115,13 +152,13 @@ pub(super) struct Load {
 const LOOK: Duration = Duration::from_millis(10);
 
 async fn answers(mut stream: TcpStream, path: &str, client: usize, load: Load) -> io::Result<()> {
-    let wanted = format!("{} {}", load.pieces, load.gap);
+    let wanted = format!("{} {}", load.pieces, load.pace.text());
     let mut answer = Vec::new();
     for number in 0..load.answers {
         stream.write_all(&request(path, &new_id(client, number), &wanted)).await?;
         answer.clear();
         while !is_whole(&answer) {
-            if load.gap > 0 {
+            if load.pace != Pace::AtOnce {
                 stream = looked(stream, &mut answer).await?;
             } else if stream.read_buf(&mut answer).await? == 0 {
                 return Err(io::Error::other(String::from_utf8_lossy(&answer).into_owned()));
@@ -133,7 +170,7 @@ async fn answers(mut stream: TcpStream, path: &str, client: usize, load: Load) -
         }
         // Each has a chunk of HTTP's to itself.
         let chunks = times(&answer, b"\n\n\r\n");
-        if load.gap > 0 && chunks < load.pieces {
+        if load.pace != Pace::AtOnce && chunks < load.pieces {
             return Err(io::Error::other(format!("{path} sent {told} pieces in {chunks} chunks")));
         }
     }

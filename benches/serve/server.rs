@@ -20,7 +20,7 @@ use tool_runtime::{
 };
 use tool_server::{Chunks, Server, answer_with, serve};
 
-use super::PIECE;
+use super::{PIECE, load::Pace};
 use crate::{clock, memory};
 
 /// Serves until it is killed.
@@ -58,10 +58,10 @@ async fn cpu() -> axum::Json<Value> {
     axum::Json(counted)
 }
 
-/// How many pieces a message wants, and the milliseconds between them.
-fn wanted(text: &str) -> (usize, Duration) {
-    let (count, millis) = text.split_once(' ').unwrap_or((text, "0"));
-    (count.parse().unwrap_or_default(), Duration::from_millis(millis.parse().unwrap_or_default()))
+/// How many pieces a message wants, and when each.
+fn wanted(text: &str) -> (usize, Pace) {
+    let (count, pace) = text.split_once(' ').unwrap_or((text, ""));
+    (count.parse().unwrap_or_default(), Pace::read(pace))
 }
 
 /// Keep a note.
@@ -82,9 +82,13 @@ fn argument(number: usize, count: usize) -> String {
     [start, PIECE, end].concat()
 }
 
-async fn pace(gap: Duration) {
-    if !gap.is_zero() {
-        tokio::time::sleep(gap).await;
+/// Waits until the next piece may be made.
+async fn pause(pace: Pace) {
+    match pace {
+        Pace::AtOnce => {}
+        // What the piece before has woken has its turn.
+        Pace::Alone => tokio::task::yield_now().await,
+        Pace::Timed(millis) => tokio::time::sleep(Duration::from_millis(millis)).await,
     }
 }
 
@@ -96,32 +100,32 @@ fn play(asked: Asked) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 
         Some(Message::User { content }) => content.first().and_then(Part::as_text),
         _ => None,
     };
-    let (count, gap) = said.map_or((1, Duration::ZERO), wanted);
+    let (count, pace) = said.map_or((1, Pace::AtOnce), wanted);
     let half = if said.is_some() { count / 2 } else { 0 };
-    let finish = if half > 0 { FinishReason::ToolCalls } else { FinishReason::Stop };
-    let end = stream::once(async move {
+    let first = (count == 0).then(|| Ok(Delta::Text(PIECE.to_owned())));
+    // The texts, the call, its arguments, and the end.
+    let said = stream::iter(0..=2 * half + 1).then(move |number| async move {
+        if number != half && number <= 2 * half {
+            pause(pace).await;
+        }
         if count == 0 {
             std::future::pending::<()>().await;
         }
-        Ok(Delta::Finish(finish))
+        Ok(match number {
+            _ if half == 0 => Delta::Finish(FinishReason::Stop),
+            text if text < half => Delta::Text(PIECE.to_owned()),
+            call if call == half => Delta::CallStart { index: 0, id: "c1".to_owned(), name: "note".to_owned() },
+            end if end > 2 * half => Delta::Finish(FinishReason::ToolCalls),
+            number => Delta::CallArguments { index: 0, text: argument(number - half - 1, half) },
+        })
     });
-    let first = (count == 0).then(|| Ok(Delta::Text(PIECE.to_owned())));
-    let texts = stream::iter(0..half).then(move |_| async move {
-        pace(gap).await;
-        Ok(Delta::Text(PIECE.to_owned()))
-    });
-    let start = (half > 0).then(|| Ok(Delta::CallStart { index: 0, id: "c1".to_owned(), name: "note".to_owned() }));
-    let arguments = stream::iter(0..half).then(move |number| async move {
-        pace(gap).await;
-        Ok(Delta::CallArguments { index: 0, text: argument(number, half) })
-    });
-    stream::iter(first).chain(texts).chain(stream::iter(start)).chain(arguments).chain(end)
+    stream::iter(first).chain(said)
 }
 
 /// The same chunks without a run.
 async fn bare(body: Bytes) -> Response {
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let (count, gap) = wanted(body["messages"][0]["parts"][0]["text"].as_str().unwrap_or_default());
+    let (count, pace) = wanted(body["messages"][0]["parts"][0]["text"].as_str().unwrap_or_default());
     answer_with(Level::V7, async move |chunks| {
         chunks.write(&Chunk::Start { message_id: Some("msg-1"), message_metadata: None });
         if count == 0 {
@@ -130,11 +134,11 @@ async fn bare(body: Bytes) -> Response {
         chunks.write(&Chunk::StartStep {});
         chunks.write(&Chunk::TextStart { id: "0", provider_metadata: None });
         for _ in 0..count / 2 {
-            pace(gap).await;
+            pause(pace).await;
             chunks.write(&Chunk::TextDelta { id: "0", delta: PIECE, provider_metadata: None });
         }
         chunks.write(&Chunk::TextEnd { id: "0", citations: None, provider_metadata: None });
-        called(&chunks, count / 2, gap).await;
+        called(&chunks, count / 2, pace).await;
         chunks.write(&Chunk::FinishStep {});
         chunks.write(&Chunk::StartStep {});
         chunks.write(&Chunk::FinishStep {});
@@ -142,7 +146,7 @@ async fn bare(body: Bytes) -> Response {
     })
 }
 
-async fn called(chunks: &Chunks, half: usize, gap: Duration) {
+async fn called(chunks: &Chunks, half: usize, pace: Pace) {
     let (tool_call_id, tool_name) = ("c1", "note");
     let (provider_executed, provider_metadata, tool_metadata, dynamic, title) = (None, None, None, None, None);
     chunks.write(&Chunk::ToolInputStart {
@@ -156,7 +160,7 @@ async fn called(chunks: &Chunks, half: usize, gap: Duration) {
         title,
     });
     for number in 0..half {
-        pace(gap).await;
+        pause(pace).await;
         chunks.write(&Chunk::ToolInputDelta { tool_call_id, input_text_delta: &argument(number, half) });
     }
     let input = json!({ "text": PIECE.repeat(half) });

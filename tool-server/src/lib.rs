@@ -25,6 +25,7 @@
 mod ag_ui;
 mod clock;
 mod host;
+mod listener;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 mod server;

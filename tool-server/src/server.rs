@@ -11,7 +11,6 @@ use axum::{
     },
     response::{IntoResponse, Response},
     routing::get,
-    serve::ListenerExt,
 };
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -28,6 +27,7 @@ use crate::ag_ui::{self, AgUi};
 use crate::host::{
     ApiError, Authenticate, DEFAULT_FEED, Everybody, FeedLimits, Handle, Registry, Seals, Shared, UiSettings,
 };
+use crate::listener::NoDelay;
 
 /// How many bytes a request may have, unless [`Server::body_limit`] says otherwise.
 pub const DEFAULT_BODY_LIMIT: usize = 4 * 1024 * 1024;
@@ -266,9 +266,5 @@ pub async fn serve(
     router: Router,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
-    let listener = listener.tap_io(|stream| {
-        // A connection without it is slower, not wrong.
-        let _ = stream.set_nodelay(true);
-    });
-    axum::serve(listener, router).with_graceful_shutdown(shutdown).await
+    axum::serve(NoDelay(listener), router).with_graceful_shutdown(shutdown).await
 }
