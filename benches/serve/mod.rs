@@ -6,6 +6,7 @@
 //! ```
 
 mod load;
+mod peer;
 mod server;
 
 use std::{io, path::Path, process::Command, time::Duration};
@@ -35,21 +36,52 @@ const TIMED: Load = Load { pace: Pace::Timed(1), ..PACED };
 /// How often each is measured: the least counts.
 const ROUNDS: usize = 3;
 
-/// What is compared, and how often less CPU it is to take.
-const CASES: [(&str, Load, [&str; 2], Option<f64>); 6] = [
-    ("serve/burst", BURST, BARE, Some(15.0)),
-    ("serve/paced", PACED, BARE, Some(4.0)),
-    ("serve/timed", TIMED, BARE, None),
-    ("serve/burst-kept", BURST, KEPT, Some(50.0)),
-    ("serve/paced-kept", PACED, KEPT, Some(15.0)),
-    ("serve/timed-kept", TIMED, KEPT, None),
+/// What is compared: ours, what it is compared with, and the goal.
+struct Case {
+    name: &'static str,
+    load: Load,
+    own: &'static str,
+    other: Other,
+    goal: Goal,
+}
+
+enum Other {
+    /// The AI SDK's server.
+    Ai(&'static str),
+    /// Something else that our process serves.
+    Here(&'static str),
+}
+
+enum Goal {
+    /// The other one is to take so many times the CPU.
+    Less(f64),
+    /// Ours may take so many times the CPU.
+    More(f64),
+    None,
+}
+
+impl Case {
+    const fn new(name: &'static str, load: Load, own: &'static str, other: Other, goal: Goal) -> Self {
+        Self { name, load, own, other, goal }
+    }
+}
+
+const CASES: [Case; 8] = [
+    Case::new("serve/burst", BURST, BARE, Other::Ai("/bare"), Goal::Less(15.0)),
+    Case::new("serve/paced", PACED, BARE, Other::Ai("/bare"), Goal::Less(4.0)),
+    Case::new("serve/timed", TIMED, BARE, Other::Ai("/bare"), Goal::None),
+    Case::new("serve/burst-kept", BURST, KEPT, Other::Ai("/kept"), Goal::Less(50.0)),
+    Case::new("serve/paced-kept", PACED, KEPT, Other::Ai("/kept"), Goal::Less(15.0)),
+    Case::new("serve/timed-kept", TIMED, KEPT, Other::Ai("/kept"), Goal::None),
+    Case::new("serve/burst-axum", BURST, BARE, Other::Here("/sse"), Goal::Less(2.5)),
+    Case::new("serve/paced-floor", PACED, BARE, Other::Here("/frames"), Goal::More(1.3)),
 ];
 
-/// Where chunks are piped, here and there.
-const BARE: [&str; 2] = ["/bare", "/bare"];
+/// Where chunks are written.
+const BARE: &str = "/bare";
 
-/// Where they are kept, too.
-const KEPT: [&str; 2] = ["/api/chat", "/kept"];
+/// Where they are a run's.
+const KEPT: &str = "/api/chat";
 
 /// Where allocations are counted, and how many of a piece's are its model's.
 const ALLOCATIONS: [(&str, &str, Load, f64); 4] = [
@@ -67,7 +99,7 @@ pub(crate) fn measure(report: &mut Report) {
         Ok(runtime) => runtime,
         Err(error) => return report.broken("serve", &error.to_string()),
     };
-    let names = CASES.map(|(name, ..)| name);
+    let names = CASES.map(|case| case.name);
     if report.wants_any(&names)
         && let Err(error) = against(report, &runtime)
     {
@@ -93,24 +125,26 @@ fn against(report: &mut Report, runtime: &Runtime) -> io::Result<()> {
     if theirs.is_none() {
         report.info("serve", "skip: no node, or no `ai`; `npm install --prefix target/ai ai@7` installs it");
     }
-    for (name, load, [own_path, their_path], limit) in CASES {
+    for Case { name, load, own, other, goal } in CASES {
         if !report.wants(name) {
             continue;
         }
+        let other = match other {
+            Other::Ai(path) => theirs.as_ref().map(|theirs| (theirs, path)),
+            Other::Here(path) => Some((&ours, path)),
+        };
+        let (us, them) = least(runtime, load, (&ours, own), other)?;
         let Load { clients, pieces, pace, .. } = load;
-        let how = format!("{clients} streams of {pieces} pieces, {}", pace.told());
-        let measured = least(runtime, load, (&ours, own_path), theirs.as_ref().map(|theirs| (theirs, their_path)))?;
-        match (measured, limit) {
-            ((us, Some(them)), Some(limit)) => {
-                let how = format!("x less CPU for a piece: ours {us:.2} µs, theirs {them:.1} µs; {how}");
-                report.at_least(name, them / us, limit, &how);
-            }
-            ((us, Some(them)), None) => {
-                let times = them / us;
-                let how = format!("{times:.1} x less CPU for a piece: ours {us:.2} µs, theirs {them:.1} µs; {how}");
-                report.info(name, &how);
-            }
-            ((us, None), _) => report.info(name, &format!("{us:.2} µs of CPU for a piece; {how}")),
+        let load = format!("{clients} streams of {pieces} pieces, {}", pace.told());
+        let Some(them) = them else {
+            report.info(name, &format!("{us:.2} µs of CPU for a piece; {load}"));
+            continue;
+        };
+        let how = format!("x less CPU for a piece: ours {us:.2} µs, theirs {them:.2} µs; {load}");
+        match goal {
+            Goal::Less(times) => report.at_least(name, them / us, times, &how),
+            Goal::More(times) => report.at_most(name, us / them, times, &how.replace("x less", "x the")),
+            Goal::None => report.info(name, &format!("{:.1} {how}", them / us)),
         }
     }
     Ok(())

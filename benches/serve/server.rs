@@ -20,7 +20,7 @@ use tool_runtime::{
 };
 use tool_server::{Chunks, Server, answer_with, serve};
 
-use super::{PIECE, load::Pace};
+use super::{PIECE, load::Pace, peer};
 use crate::{clock, memory};
 
 /// Serves until it is killed.
@@ -48,7 +48,8 @@ fn router() -> Router {
         settings
     };
     let agent = Agent::new(FunctionModel::streaming(play)).tools(toolset!(note));
-    Server::new(agent).ui(each).router().route("/bare", post(bare)).route("/idle", post(idle)).route("/cpu", get(cpu))
+    let own = Server::new(agent).ui(each).router().route("/bare", post(bare));
+    own.merge(peer::routes()).route("/idle", post(idle)).route("/cpu", get(cpu))
 }
 
 async fn cpu() -> axum::Json<Value> {
@@ -64,6 +65,12 @@ fn wanted(text: &str) -> (usize, Pace) {
     (count.parse().unwrap_or_default(), Pace::read(pace))
 }
 
+/// The same of a request's body.
+pub(super) fn asked(body: &[u8]) -> (usize, Pace) {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    wanted(body["messages"][0]["parts"][0]["text"].as_str().unwrap_or_default())
+}
+
 /// Keep a note.
 #[tool(effect = read_only)]
 fn note(
@@ -77,13 +84,13 @@ const START: &str = "{\"text\":\"";
 const END: &str = "\"}";
 
 /// A piece of the arguments.
-fn argument(number: usize, count: usize) -> String {
+pub(super) fn argument(number: usize, count: usize) -> String {
     let (start, end) = (if number == 0 { START } else { "" }, if number + 1 == count { END } else { "" });
     [start, PIECE, end].concat()
 }
 
 /// Waits until the next piece may be made.
-async fn pause(pace: Pace) {
+pub(super) async fn pause(pace: Pace) {
     match pace {
         Pace::AtOnce => {}
         // What the piece before has woken has its turn.
@@ -124,8 +131,7 @@ fn play(asked: Asked) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 
 
 /// The same chunks without a run.
 async fn bare(body: Bytes) -> Response {
-    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let (count, pace) = wanted(body["messages"][0]["parts"][0]["text"].as_str().unwrap_or_default());
+    let (count, pace) = asked(&body);
     answer_with(Level::V7, async move |chunks| {
         chunks.write(&Chunk::Start { message_id: Some("msg-1"), message_metadata: None });
         if count == 0 {

@@ -1,0 +1,75 @@
+//! The same answers without this project: written as one would with axum alone, and the least that pieces cost there.
+
+use std::convert::Infallible;
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    response::{
+        Response, Sse,
+        sse::{Event, KeepAlive},
+    },
+    routing::post,
+};
+use futures_util::{Stream, StreamExt, stream};
+use serde::Serialize;
+use tokio::sync::mpsc;
+
+use super::{
+    PIECE,
+    load::Pace,
+    server::{argument, asked, pause},
+};
+
+pub(super) fn routes() -> Router {
+    Router::new().route("/sse", post(sse)).route("/frames", post(frames))
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+enum Chunk<'a> {
+    TextDelta { id: &'a str, delta: &'a str },
+    ToolInputDelta { tool_call_id: &'a str, input_text_delta: &'a str },
+}
+
+fn chunk(number: usize, half: usize) -> String {
+    let written = if number < half {
+        serde_json::to_string(&Chunk::TextDelta { id: "0", delta: PIECE })
+    } else {
+        let text = argument(number - half, half);
+        serde_json::to_string(&Chunk::ToolInputDelta { tool_call_id: "c1", input_text_delta: &text })
+    };
+    written.unwrap_or_default()
+}
+
+fn chunks(count: usize, pace: Pace) -> impl Stream<Item = String> + Send {
+    let said = stream::iter(0..count).then(move |number| async move {
+        pause(pace).await;
+        chunk(number, count / 2)
+    });
+    said.chain(stream::iter(["[DONE]".to_owned()]))
+}
+
+/// axum's own events.
+async fn sse(body: Bytes) -> Sse<impl Stream<Item = Result<Event, Infallible>> + Send> {
+    let (count, pace) = asked(&body);
+    let events = chunks(count, pace).map(|chunk| Ok(Event::default().data(chunk)));
+    Sse::new(events).keep_alive(KeepAlive::default())
+}
+
+/// One frame for each chunk, by a task of its own.
+async fn frames(body: Bytes) -> Response {
+    let (count, pace) = asked(&body);
+    let (out, frames) = mpsc::channel::<Bytes>(64);
+    tokio::spawn(async move {
+        let mut chunks = std::pin::pin!(chunks(count, pace));
+        while let Some(chunk) = chunks.next().await {
+            let frame = ["data: ", &chunk, "\n\n"].concat();
+            if out.send(frame.into()).await.is_err() {
+                return;
+            }
+        }
+    });
+    let frames = stream::unfold(frames, |mut frames| async { frames.recv().await.map(|frame| (frame, frames)) });
+    Response::new(Body::from_stream(frames.map(Ok::<_, Infallible>)))
+}
