@@ -50,3 +50,39 @@ test('what is said to an answer under way is heard at the next turn', async () =
   await it.say([text('Next.')]);
   assert.equal(it.spoken(), 'Next.');
 });
+
+test('a turn that says nothing ends the answer', async () => {
+  for (const calls of [[call('c1', 'getWeather', { city: 'Oslo' })], [call('c2', 'getWeather', {}), call('c3', 'explode', { message: 'x' })]]) {
+    const it = chat();
+    await it.say(calls, []);
+    it.ok();
+    assert.equal(it.log.requests.length, 1, 'nothing was sent by itself');
+  }
+});
+
+test('what a client does not read is a text', async () => {
+  const deep = `{"city":${'['.repeat(300)}${']'.repeat(300)}}`;
+  for (const inputText of ['{"city":"x","__proto__":{"a":1}}', '{"constructor":{"prototype":{}}}', deep]) {
+    const it = chat();
+    await it.say([{ call: { id: 'c1', tool: 'getWeather', inputText } }], [text('so')]);
+    it.ok();
+    assert.equal(it.part('c1').state, 'output-error');
+    assert.equal(it.spoken(), 'so');
+    await it.say([text('Next.')]);
+    it.ok();
+    assert.equal(it.spoken(), 'Next.');
+  }
+});
+
+test('half a character is not the end of a chat', async () => {
+  const it = chat();
+  const half = '😀'.slice(0, 1);
+  await it.sendMessage({ parts: [{ type: 'text', text: half }, { type: 'text', text: script([call('c1', 'getLocation', {})], [text('there')]) }] });
+  await it.settled();
+  await it.addToolOutput({ tool: 'getLocation', toolCallId: 'c1', output: { place: half } });
+  await it.settled();
+  it.ok();
+  await it.say([text('Next.')]);
+  it.ok();
+  assert.equal(it.spoken(), 'Next.');
+});

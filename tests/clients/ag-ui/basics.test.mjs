@@ -97,3 +97,14 @@ test('T11 the run fails, and the server goes on', async () => {
   assert.ok(frames.some(frame => frame.type === 'TEXT_MESSAGE_END'), 'what is open is closed');
   assert.equal((await agent.go('say Again.')).text, 'Again.');
 });
+
+test('T11 the run fails behind a call of the client, which is left to it', async () => {
+  const agent = chat();
+  const tools = [tool('confirm')];
+  const { calls, frames, outcome } = await agent.go('call confirm {}\ncall get_weather {"city":"Oslo"}\ncrash', { tools });
+  assert.equal(outcome.type, 'error');
+  const answered = frames.filter(frame => frame.type === 'TOOL_CALL_RESULT').map(frame => frame.toolCallId);
+  assert.deepEqual(answered, [calls[1].id], 'of the server\'s own, each has one; of the client\'s, none');
+  const { text } = await agent.go(answer(calls[0].id, 'late'), { tools });
+  assert.match(text, /^tool results: .*late$/);
+});

@@ -95,3 +95,29 @@ test('a message that is answered anew', async () => {
   agent.setMessages([{ ...said, content: 'say Edited.' }]);
   assert.equal((await agent.go()).text, 'Edited.');
 });
+
+test('T30 results of no call beside those that count', async () => {
+  const asked = called('confirm');
+  const [orphan, valid] = [answer(id(), 'or\nphan'), answer(asked.toolCalls[0].id, 'valid')];
+  for (const results of [[orphan, valid], [valid, orphan]]) {
+    assert.equal((await run([user('call confirm {}'), asked, ...results])).text, 'tool results: valid | or\nphan');
+    const agent = chat();
+    const { calls } = await agent.go('call confirm {}', { tools });
+    const here = results.map(result => (result === valid ? answer(calls[0].id, 'valid') : result));
+    agent.addMessage(here[0]);
+    assert.equal((await agent.go(here[1], { tools })).text, 'tool results: valid | or\nphan');
+  }
+  assert.equal((await run([user('x'), orphan, answer(id(), 'another')])).text, 'tool results: or\nphan | another');
+});
+
+test('T30 what was said in vain is not done', async () => {
+  const agent = chat();
+  await agent.go('say Hi');
+  agent.addMessage(user('call delete_file {"path":"/in-vain"}'));
+  assert.equal((await agent.go('say Ho')).text, 'Ho');
+  assert.equal((await run([user('say Hi'), { id: id(), role: 'system', content: 'Be nice.' }])).text, 'Hi');
+});
+
+test('T30 half a character', async () => {
+  assert.equal((await run([user(`say ${'😀'.slice(0, 1)}`)])).text, '\ufffd');
+});

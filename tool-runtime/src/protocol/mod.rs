@@ -6,6 +6,8 @@
 pub mod ag_ui;
 #[cfg(feature = "ui-stream")]
 pub mod ui_stream;
+#[cfg(any(feature = "ag-ui", feature = "ui-stream"))]
+mod whole;
 
 use std::time::Duration;
 

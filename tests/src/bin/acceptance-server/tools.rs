@@ -99,12 +99,13 @@ impl Drop for Watch<'_> {
 #[tool(effect = read_only)]
 async fn slow(
     /// How many milliseconds.
-    ms: u64,
+    ms: f64,
     #[state] counters: &Arc<Counters>,
 ) -> Value {
     counters.ran("slow");
     let mut watch = Watch { counters, is_done: false };
-    tokio::time::sleep(Duration::from_millis(ms)).await;
+    let time = Duration::try_from_secs_f64(ms / 1000.0).unwrap_or_default();
+    tokio::time::sleep(time).await;
     watch.is_done = true;
     json!({ "waited": ms })
 }

@@ -1,5 +1,6 @@
 //! JSON and frames, written straight into the bytes that are sent.
 
+use super::forbidden::is_forbidden;
 use super::{Chunk, Finish, Json, Level};
 
 /// Writes `chunk` as a frame of the event stream; nothing, if clients of `level` do not know it.
@@ -38,6 +39,7 @@ impl Field for bool {
 impl Field for Json<'_> {
     fn field(self, name: &'static str, _: Level, out: &mut Vec<u8>) {
         out.extend_from_slice(name.as_bytes());
+        let from = out.len();
         match self {
             Json::Text(json) if json.trim().is_empty() => out.extend_from_slice(b"{}"),
             // A line break in JSON stands between values only; in a frame it would end the line.
@@ -46,7 +48,11 @@ impl Field for Json<'_> {
             }
             Json::Text(json) => out.extend_from_slice(json.as_bytes()),
             // Writing a value into memory cannot fail.
-            Json::Value(value) => drop(serde_json::to_writer(out, value)),
+            Json::Value(value) => drop(serde_json::to_writer(&mut *out, value)),
+        }
+        if is_forbidden(&out[from..]) {
+            let json = out.split_off(from);
+            text(&[&String::from_utf8_lossy(&json)], out);
         }
     }
 }

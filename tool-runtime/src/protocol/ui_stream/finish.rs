@@ -12,8 +12,9 @@ impl UiStream {
         let is_closed = self.has_calls && !matches!(phase, Some(Phase::Suspended));
         self.finish_step(out);
         if is_closed {
-            self.frame(&Chunk::StartStep {}, out);
-            self.frame(&Chunk::FinishStep {}, out);
+            self.start_step(out);
+            self.say_nothing(out);
+            self.finish_step(out);
         }
         let reason = match phase {
             Some(Phase::Suspended | Phase::Stopped(StopReason::StepLimit)) => Finish::ToolCalls,

@@ -11,6 +11,7 @@ mod chunk;
 mod data;
 mod encode;
 mod finish;
+mod forbidden;
 mod held;
 mod inside;
 mod match_claims;

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{SEALED, parts};
 use crate::message::Part;
+use crate::protocol::whole::whole;
 use crate::run::Decision;
 
 /// What a client claims with one request.
@@ -190,7 +191,7 @@ impl Said {
 }
 
 fn object(body: &[u8]) -> Result<Map<String, Value>, String> {
-    match serde_json::from_slice(body) {
+    match serde_json::from_slice(&whole(body)) {
         Ok(Value::Object(body)) => Ok(body),
         Ok(_) => Err("the body is no object".to_owned()),
         Err(error) => Err(format!("the body is no JSON: {error}")),

@@ -143,6 +143,16 @@ impl UiStream {
         }
     }
 
+    /// Says nothing, in a step of its own: what the client has of calls is in the step before. A step without parts is none, for
+    /// clients keep its beginning only when something comes after it.
+    pub(super) fn say_nothing(&mut self, out: &mut Vec<u8>) {
+        self.open_step(out);
+        let id = self.parts.to_string();
+        self.parts += 1;
+        self.frame(&Chunk::TextStart { id: &id, provider_metadata: None }, out);
+        self.frame(&Chunk::TextEnd { id: &id, citations: None, provider_metadata: None }, out);
+    }
+
     pub(super) fn close_text(&mut self, out: &mut Vec<u8>) {
         let Some(Said { id, is_reasoning, mut held }) = self.said.take() else { return };
         let level = self.settings.level;
@@ -201,7 +211,9 @@ impl Wire for UiStream {
             Event::CallArguments { id, text, .. } => self.argue(id, text, now, out),
             Event::StepFinished { .. } => {
                 self.close_text(out);
-                // A step of which nothing came is one, too: what the client has of calls is in the step before.
+                if self.step == Step::Due && !self.calls.is_empty() {
+                    self.say_nothing(out);
+                }
                 self.open_step(out);
             }
             Event::CallAccepted(call) => self.accepted(call, out),

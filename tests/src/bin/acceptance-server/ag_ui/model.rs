@@ -14,7 +14,7 @@ use tool_runtime::{
 /// How many characters a piece of text has.
 const PIECE: usize = 12;
 
-/// How many pieces long arguments come in.
+/// How many pieces long texts and arguments come in: clients copy all of it for each.
 const PIECES: usize = 64;
 
 /// How long `slow` waits between words.
@@ -50,13 +50,13 @@ pub(crate) fn play(asked: Asked) -> impl Stream<Item = Result<Delta, ModelError>
 }
 
 fn turn(messages: &[Message]) -> Vec<Step> {
-    let last = messages.iter().rposition(|message| matches!(message, Message::User { .. }));
-    let said = last.map(|at| text_of(&messages[at])).unwrap_or_default();
-    let since = last.map_or(messages, |at| &messages[at + 1..]);
-    let mut results: Vec<String> = since.iter().filter_map(result).collect();
-    results.extend(said.lines().filter_map(stray).map(str::to_owned));
+    let heard: Vec<_> = messages.iter().flat_map(heard).collect();
+    let last = heard.iter().rposition(|heard| matches!(heard, Heard::Said(_)));
+    let said = last.map(|at| heard[at].text()).unwrap_or_default();
+    let since = last.map_or(&heard[..], |at| &heard[at + 1..]);
+    let results: Vec<_> = since.iter().map(Heard::text).collect();
     let mut turn = Turn::default();
-    if results.is_empty() && !since.iter().any(|message| matches!(message, Message::Tool(_))) {
+    if results.is_empty() {
         said.lines().for_each(|line| turn.line(line));
         if turn.steps.is_empty() {
             turn.say("(no script)");
@@ -81,8 +81,8 @@ impl Turn {
         match verb {
             "say" => self.say(rest),
             "slow" => {
-                for word in rest.split_inclusive(' ') {
-                    self.delta(Delta::Text(word.to_owned()));
+                for piece in rest.split_inclusive(' ').flat_map(|word| pieces(word, PIECE)) {
+                    self.delta(Delta::Text(piece));
                     self.steps.push(Step::Pause);
                 }
             }
@@ -96,7 +96,7 @@ impl Turn {
     }
 
     fn say(&mut self, text: &str) {
-        pieces(text, PIECE).for_each(|piece| self.delta(Delta::Text(piece)));
+        pieces(text, PIECE.max(text.len() / PIECES)).for_each(|piece| self.delta(Delta::Text(piece)));
     }
 
     fn call(&mut self, tool: &str, arguments: &str) {
@@ -121,24 +121,40 @@ fn new_id() -> String {
     format!("call_{:x}_{}", since.as_micros(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// What the user said, as one text.
-fn text_of(message: &Message) -> String {
-    match message {
-        Message::User { content } => content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n"),
-        _ => String::new(),
+/// What the model takes from a message. What several messages said may stand in one.
+enum Heard {
+    Said(String),
+    Result(String),
+}
+
+impl Heard {
+    fn text(&self) -> &str {
+        match self {
+            Self::Said(text) | Self::Result(text) => text,
+        }
     }
 }
 
-fn result(message: &Message) -> Option<String> {
-    let Message::Tool(answer) = message else { return None };
-    let text = answer.content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n");
-    Some(text).filter(|text| !NO_RESULT.contains(&text.as_str()))
+fn heard(message: &Message) -> Vec<Heard> {
+    let texts = |content: &[Part]| content.iter().filter_map(Part::as_text).map(str::to_owned).collect::<Vec<_>>();
+    match message {
+        Message::User { content } => texts(content).into_iter().filter_map(of_user).collect(),
+        Message::Tool(answer) => {
+            let text = texts(&answer.content).join("\n");
+            if NO_RESULT.contains(&text.as_str()) { Vec::new() } else { vec![Heard::Result(text)] }
+        }
+        _ => Vec::new(),
+    }
 }
 
-/// A result that came when nothing waited for it.
-fn stray(line: &str) -> Option<&str> {
-    let (_, result) = line.strip_prefix("Result of the call ")?.split_once(", as the client sent it: ")?;
-    Some(result)
+/// Something in a message of the user's: said, or sent along by the client.
+fn of_user(text: String) -> Option<Heard> {
+    const STRAY: [&str; 2] = ["Result of the call ", ", which nothing waits for, as the client sent it: "];
+    if text.starts_with("Instructions, as the client sent them: ") {
+        return None;
+    }
+    let result = text.strip_prefix(STRAY[0]).and_then(|rest| rest.split_once(STRAY[1]));
+    Some(result.map(|(_, result)| Heard::Result(result.to_owned())).unwrap_or(Heard::Said(text)))
 }
 
 fn pieces(text: &str, size: usize) -> impl Iterator<Item = String> {

@@ -12,6 +12,7 @@ use self::fields::Fields;
 use super::Level;
 use super::event::Object;
 use super::message::Message;
+use crate::protocol::whole::whole;
 
 /// How many remarks about one input are kept.
 const MOST_WARNINGS: usize = 16;
@@ -128,7 +129,7 @@ impl RunInput {
     /// ```
     pub fn read(body: &[u8]) -> Result<Self, Malformed> {
         let value: Value =
-            serde_json::from_slice(body).map_err(|error| Malformed::new("", format!("JSON ({error})")))?;
+            serde_json::from_slice(&whole(body)).map_err(|error| Malformed::new("", format!("JSON ({error})")))?;
         let mut fields = Fields::of(value, "")?;
         let mut warnings = Vec::new();
         let mut input = Self {

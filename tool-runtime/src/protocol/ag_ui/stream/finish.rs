@@ -92,12 +92,13 @@ impl Writer {
         self.stage = Stage::Finished;
     }
 
-    /// Closes what is open, and answers the calls that the client would wait for in vain.
+    /// Closes what is open, and answers the calls that the client would wait for in vain. Those that it executes itself are its
+    /// own to answer, whatever became of the run.
     fn close(&mut self, is_over: impl Fn(&Line) -> bool, out: &mut Vec<u8>) {
         self.end_said(out);
         self.first = 0;
         self.end_calls(out);
-        let over = self.lines.iter().filter(|line| line.is_unanswered() && is_over(line));
+        let over = self.lines.iter().filter(|line| !line.is_external && line.is_unanswered() && is_over(line));
         let over: Vec<_> = over.map(|line| line.id.clone()).collect();
         for id in over {
             self.answer(&id, &Content::Text(NO_RESULT.to_owned()), out);

@@ -95,7 +95,7 @@ fn a_denial_by_a_policy_at_both_levels() {
         sent.event(Event::CallAnnounced { id: &call.id, name: &call.name });
         sent.event(Event::CallFinished { call, result: &denied, detail: None });
         let kinds: Vec<_> = sent.end(End::new(None, None)).iter().map(|chunk| chunk["type"].to_string()).collect();
-        kinds[3..kinds.len() - 4].join(" ").replace('"', "")
+        kinds[3..kinds.len() - 6].join(" ").replace('"', "")
     };
     let v7 = "tool-approval-request tool-approval-response tool-output-denied";
     let v6 = "tool-approval-request tool-output-denied";

@@ -52,6 +52,9 @@ fn an_approval_of_what_was_asked_is_taken() {
     let (run, asked) = waiting();
     let matched = match_claims(&run, &read(&answered(&asked, true, &json!({ "path": "x", "n": 1 }))));
     assert_eq!(matched.decisions, [("a.1".parse().unwrap(), Decision::Approve)]);
+    // A client that would not have read it has it as a text.
+    let matched = match_claims(&run, &read(&answered(&asked, true, &json!(r#"{"n": 1, "path": "x"}"#))));
+    assert_eq!(matched.decisions.len(), 1);
     let matched = match_claims(&run, &read(&answered(&asked, false, &json!(null))));
     assert_eq!(matched.decisions, [("a.1".parse().unwrap(), Decision::deny("so"))]);
     let mut beside = answered(&asked, true, &json!({ "path": "y" }));
@@ -71,7 +74,13 @@ fn what_is_forged_moved_or_changed_is_not() {
         let matched = match_claims(&run, &read(&answered(approval, true, &input)));
         assert_eq!((matched.decisions.len(), matched.unasked), (0, 1), "{approval}");
     }
-    for input in [json!({ "path": "/etc", "n": 1 }), json!({}), json!(null), json!({ "path": "x", "n": 1, "m": 2 })] {
+    for input in [
+        json!({ "path": "/etc", "n": 1 }),
+        json!(r#"{"path":"/etc","n":1}"#),
+        json!({}),
+        json!(null),
+        json!({ "path": "x", "n": 1, "m": 2 }),
+    ] {
         let matched = match_claims(&run, &read(&answered(&asked, true, &input)));
         assert_eq!((matched.decisions.len(), matched.tampered.len()), (0, 1), "{input}");
     }
