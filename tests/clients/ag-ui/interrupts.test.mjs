@@ -45,10 +45,15 @@ test('T18 approved by fifty at once, and run once', async () => {
   const file = path();
   const { agent, interrupts } = await waiting(file);
   const resume = [resolved(interrupts[0], { approved: true })];
-  const body = () => JSON.stringify(input({ threadId: agent.threadId, messages: agent.messages, resume }));
+  const bodies = Array.from({ length: 50 }, () => input({ threadId: agent.threadId, messages: agent.messages, resume }));
   const headers = { 'content-type': 'application/json' };
-  const all = await Promise.all(Array.from({ length: 50 }, () => fetch(url, { method: 'POST', headers, body: body() }).then(response => response.text())));
-  assert.equal(all.length, 50);
+  const send = body => fetch(url, { method: 'POST', headers, body: JSON.stringify(body) }).then(response => response.text());
+  const all = await Promise.all(bodies.map(send));
+  for (const [at, text] of all.entries()) {
+    const named = text.split('\n').filter(line => /^data: \{"type":"RUN_(STARTED|FINISHED)"/.test(line));
+    const ids = named.map(line => JSON.parse(line.slice('data: '.length)).runId);
+    assert.ok(ids.every(id => id === bodies[at].runId), 'who shares an answer has it under its own id');
+  }
   assert.equal(await times(file), 1);
 });
 

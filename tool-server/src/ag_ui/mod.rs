@@ -1,6 +1,7 @@
 //! The AG-UI endpoint.
 
 mod decide;
+mod echo;
 mod options;
 mod tools;
 
@@ -105,7 +106,8 @@ async fn join(chat: &mut Chat, input: &RunInput, tools: &Tools) -> Result<Option
         return Ok(None);
     }
     decide::decide(chat, &mut session, plan.decisions, tools, &mut Vec::new()).await?;
-    running.join().map(Some)
+    let own = input.run_id.clone();
+    running.join_as(move |frames| echo::echoed(frames, &own)).map(Some)
 }
 
 /// Other types could be sent by a form of any page, without its browser asking the server first.

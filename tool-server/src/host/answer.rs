@@ -9,6 +9,7 @@ use axum::{
 };
 use bytes::Bytes;
 use futures_core::Stream;
+use futures_util::StreamExt;
 use tool_runtime::{
     AgentError, Part,
     agent::Session,
@@ -75,8 +76,14 @@ impl Running {
 
     /// The same for a request that is part of it: it has decided about something in the run, or was sent before.
     pub(crate) fn join(&self) -> Result<Response, ApiError> {
+        self.join_as(|frames| frames)
+    }
+
+    /// The same, with what `change` makes of its frames for the request.
+    pub(crate) fn join_as(&self, change: impl Fn(Bytes) -> Bytes + Send + 'static) -> Result<Response, ApiError> {
         let gone = || ApiError::conflict("what this was sent for is under way; nothing was done twice");
-        self.replay().ok_or_else(gone)
+        let frames = self.feed.replay().ok_or_else(gone)?;
+        Ok(stream(frames.map(move |frames| frames.map(&change))))
     }
 }
 
