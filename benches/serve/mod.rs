@@ -133,7 +133,13 @@ fn against(report: &mut Report, runtime: &Runtime) -> io::Result<()> {
             Other::Ai(path) => theirs.as_ref().map(|theirs| (theirs, path)),
             Other::Here(path) => Some((&ours, path)),
         };
-        let (us, them) = least(runtime, load, (&ours, own), other)?;
+        let (us, them) = match least(runtime, load, (&ours, own), other) {
+            Ok(measured) => measured,
+            Err(error) => {
+                report.broken(name, &error.to_string());
+                continue;
+            }
+        };
         let Load { clients, pieces, pace, .. } = load;
         let load = format!("{clients} streams of {pieces} pieces, {}", pace.told());
         let Some(them) = them else {

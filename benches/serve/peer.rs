@@ -1,4 +1,4 @@
-//! The same answers without this project: written as one would with axum alone, and the least that pieces cost there.
+//! The same answers, written as one would with axum alone, and the least that pieces cost there. They go over the same connections.
 
 use std::convert::Infallible;
 
@@ -57,19 +57,32 @@ async fn sse(body: Bytes) -> Sse<impl Stream<Item = Result<Event, Infallible>> +
     Sse::new(events).keep_alive(KeepAlive::default())
 }
 
-/// One frame for each chunk, by a task of its own.
+/// Frames that are there already, one for each chunk, by a task of its own.
 async fn frames(body: Bytes) -> Response {
     let (count, pace) = asked(&body);
+    let half = count / 2;
+    let [first, text, argument, last] =
+        [half, 0, half + 1, count.saturating_sub(1)].map(|number| Bytes::from(frame(&chunk(number, half))));
     let (out, frames) = mpsc::channel::<Bytes>(64);
     tokio::spawn(async move {
-        let mut chunks = std::pin::pin!(chunks(count, pace));
-        while let Some(chunk) = chunks.next().await {
-            let frame = ["data: ", &chunk, "\n\n"].concat();
-            if out.send(frame.into()).await.is_err() {
+        for number in 0..count {
+            pause(pace).await;
+            let frame = match number {
+                number if number < half => &text,
+                number if number == half => &first,
+                number if number + 1 == count => &last,
+                _ => &argument,
+            };
+            if out.send(frame.clone()).await.is_err() {
                 return;
             }
         }
+        let _ = out.send(Bytes::from(frame("[DONE]"))).await;
     });
     let frames = stream::unfold(frames, |mut frames| async { frames.recv().await.map(|frame| (frame, frames)) });
     Response::new(Body::from_stream(frames.map(Ok::<_, Infallible>)))
+}
+
+fn frame(chunk: &str) -> String {
+    ["data: ", chunk, "\n\n"].concat()
 }

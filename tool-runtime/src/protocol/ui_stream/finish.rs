@@ -8,7 +8,7 @@ use crate::run::{Phase, StopReason};
 impl UiStream {
     /// The run rests, or waits for somebody.
     pub(super) fn finish(&mut self, phase: Option<&Phase>, sealed: Option<&str>, out: &mut Vec<u8>) {
-        // A client that sends by itself would send for ever if the last step had calls that have all ended.
+        // A client that sends by itself would send for ever if the last step that it keeps had calls that have all ended.
         let is_closed = self.has_calls && !matches!(phase, Some(Phase::Suspended));
         self.finish_step(out);
         if is_closed {

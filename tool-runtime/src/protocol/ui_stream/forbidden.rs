@@ -2,16 +2,18 @@
 
 use serde_json::Value;
 
+use crate::protocol::whole::whole;
+
 /// How deep JSON may be nested. Clients send it back with the next request, where it lies some levels deeper, and readers of JSON
 /// take 127.
 const DEEP: usize = 100;
 
 /// Whether clients give up the whole answer for this JSON, because it could change the prototype of an object, or could not send it
-/// back. Whoever writes it writes it as a text.
+/// back. Inputs, outputs and data are then written as a text.
 pub(super) fn is_forbidden(json: &[u8]) -> bool {
     // Names can be written with escapes.
     let is_suspect = ["__proto__", "constructor", "\\u00"].iter().any(|part| has(json, part.as_bytes()));
-    is_too_deep(json) || is_suspect && serde_json::from_slice(json).is_ok_and(|value| is_hostile(&value))
+    is_too_deep(json) || is_suspect && serde_json::from_slice(&whole(json)).map_or(true, |value| is_hostile(&value))
 }
 
 fn is_too_deep(json: &[u8]) -> bool {
@@ -67,6 +69,8 @@ mod tests {
             r#"{"__proto__":1}"#,
             r#"[{"a":{"__proto__" : null}}]"#,
             r#"{"\u005f_proto__":1}"#,
+            r#"{"a":"\ud83d","__proto__":1}"#,
+            r#"{"a":1e999,"__proto__":1}"#,
             r#"{"constructor":{"prototype":{}}}"#,
             r#"{"\u0063onstructor":{"prototype":1}}"#,
         ] {

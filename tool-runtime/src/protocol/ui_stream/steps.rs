@@ -41,7 +41,6 @@ impl UiStream {
     pub(super) fn finish_step(&mut self, out: &mut Vec<u8>) {
         self.close_text(out);
         if matches!(self.step, Step::Open | Step::Void) {
-            self.has_calls = false;
             self.frame(&Chunk::FinishStep {}, out);
         }
         self.step = Step::None;
@@ -49,7 +48,7 @@ impl UiStream {
 
     /// What came of the step at hand is void, and clients forget it.
     pub(super) fn forget_step(&mut self, out: &mut Vec<u8>) {
-        (self.said, self.has_calls) = (None, false);
+        (self.said, self.has_calls) = (None, self.step_calls > 0);
         if self.step == Step::Open {
             self.frame(&Chunk::ResetStep {}, out);
             self.step = Step::Void;

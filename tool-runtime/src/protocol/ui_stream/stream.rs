@@ -35,7 +35,7 @@ pub struct UiStream {
     /// What requests are bound to.
     pub(super) run: RunId,
     pub(super) step: Step,
-    /// Whether the step at hand has calls that the client sees.
+    /// Whether calls are in the last step that the client sees and keeps: one that has parts.
     pub(super) has_calls: bool,
     pub(super) said: Option<Said>,
     parts: usize,
@@ -84,6 +84,7 @@ impl UiStream {
             let is_external = call.tool.as_ref().is_some_and(|tool| tool.external);
             stream.calls.push(Call::known(call.id.as_str(), &call.name, is_external, was_asked));
         }
+        stream.has_calls = !stream.calls.is_empty();
         stream
     }
 
@@ -128,6 +129,8 @@ impl UiStream {
         if self.said.is_none() {
             let id = self.parts.to_string();
             self.parts += 1;
+            // In a step without calls of its own.
+            self.has_calls &= self.calls.len() > self.step_calls;
             let start = if is_reasoning {
                 Chunk::ReasoningStart { id: &id, provider_metadata: None }
             } else {
@@ -151,6 +154,7 @@ impl UiStream {
         self.parts += 1;
         self.frame(&Chunk::TextStart { id: &id, provider_metadata: None }, out);
         self.frame(&Chunk::TextEnd { id: &id, citations: None, provider_metadata: None }, out);
+        self.has_calls = false;
     }
 
     pub(super) fn close_text(&mut self, out: &mut Vec<u8>) {
@@ -211,7 +215,7 @@ impl Wire for UiStream {
             Event::CallArguments { id, text, .. } => self.argue(id, text, now, out),
             Event::StepFinished { .. } => {
                 self.close_text(out);
-                if self.step == Step::Due && !self.calls.is_empty() {
+                if self.step == Step::Due && self.has_calls {
                     self.say_nothing(out);
                 }
                 self.open_step(out);

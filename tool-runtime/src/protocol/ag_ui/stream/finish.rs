@@ -24,7 +24,8 @@ impl Writer {
             Phase::Generating | Phase::Acting => Some(("the run was left before its end", "interrupted")),
             _ => None,
         };
-        self.close(|line| run.call(&line.id).is_none_or(|call| call.result().is_some()), out);
+        let is_over = |line: &Line| run.call(&line.id).is_none_or(|call| call.result().is_some());
+        self.close(|line| is_over(line) && !(failed.is_some() && line.is_external), out);
         if let Some((message, code)) = failed {
             return self.error(message, code, out);
         }
@@ -58,7 +59,7 @@ impl Writer {
     /// a log may hold. Again has no effect.
     pub fn fail(&mut self, message: &str, code: &str, out: &mut Vec<u8>) {
         if self.goes_on(out) {
-            self.close(|_| true, out);
+            self.close(|line| !line.is_external, out);
             self.error(message, code, out);
         }
     }
@@ -92,13 +93,13 @@ impl Writer {
         self.stage = Stage::Finished;
     }
 
-    /// Closes what is open, and answers the calls that the client would wait for in vain. Those that it executes itself are its
-    /// own to answer, whatever became of the run.
+    /// Closes what is open, and answers the calls that the client would wait for in vain. Where the run failed, those that it
+    /// executes itself are its own to answer; elsewhere it would execute what has become void.
     fn close(&mut self, is_over: impl Fn(&Line) -> bool, out: &mut Vec<u8>) {
         self.end_said(out);
         self.first = 0;
         self.end_calls(out);
-        let over = self.lines.iter().filter(|line| !line.is_external && line.is_unanswered() && is_over(line));
+        let over = self.lines.iter().filter(|line| line.is_unanswered() && is_over(line));
         let over: Vec<_> = over.map(|line| line.id.clone()).collect();
         for id in over {
             self.answer(&id, &Content::Text(NO_RESULT.to_owned()), out);

@@ -9,7 +9,7 @@ use super::{
 use crate::agent::Event;
 use crate::message::{Part, ProviderPart, ProviderPartKind};
 use crate::protocol::End;
-use crate::run::{Prompt, Time};
+use crate::run::{CallResult, Prompt, Time};
 
 fn failed(level: Level, is_accepted: bool) -> Vec<Value> {
     let run = run_of(&[("a", "work", "{}"), ("b", "work", "{}")]);
@@ -119,4 +119,33 @@ fn what_the_provider_executes_is_marked_as_its_own() {
         json!({ "type": "source-url", "sourceId": "https://b.example", "url": "https://b.example", "title": "B" });
     assert_eq!(all[6], source);
     assert_eq!(all[7]["type"], "finish-step");
+}
+
+/// A call that ends, and then another turn of which `more` comes.
+fn behind_a_call(more: &[Event<'_>]) -> Vec<String> {
+    let run = run_of(&[("a", "work", "{}")]);
+    let call = &run.calls()[0];
+    let mut sent = Sent::new(Settings::new(tools()));
+    sent.event(Event::StepStarted { step: 1 });
+    sent.event(Event::CallAnnounced { id: &call.id, name: &call.name });
+    sent.event(Event::CallFinished { call, result: &CallResult::PolicyDenied { reason: None }, detail: None });
+    for event in more {
+        sent.event(*event);
+    }
+    let all = sent.end(End::new(None, None));
+    let at = all.iter().rposition(|chunk| chunk["type"] == "tool-output-denied").unwrap();
+    kinds(&all[at + 1..]).into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn behind_calls_that_ended_a_step_with_a_part_tells_clients_not_to_send() {
+    const END: [&str; 6] = ["finish-step", "start-step", "text-start", "text-end", "finish-step", "finish"];
+    let begun = Event::StepStarted { step: 2 };
+    assert_eq!(behind_a_call(&[]), END);
+    assert_eq!(behind_a_call(&[begun]), END, "it was stopped before anything came");
+    let nothing = ProviderPart::new("openai", "", "web_search", ProviderPartKind::Result, "{}".to_owned());
+    let with = behind_a_call(&[begun, Event::Provided(&nothing)]);
+    assert_eq!(with[with.len() - 4..], END[2..], "nothing of it is a part");
+    let said = ["finish-step", "start-step", "text-start", "text-delta", "text-end", "finish-step", "finish"];
+    assert_eq!(behind_a_call(&[begun, Event::Text("Yes.")]), said);
 }
