@@ -20,7 +20,7 @@ use std::{
 use axum::{
     body::Bytes,
     extract::{FromRequest, Request},
-    http::{StatusCode, header, request::Parts},
+    http::{StatusCode, request::Parts},
     response::Response,
 };
 use tool_runtime::{Agent, protocol::ui_stream::Settings, run::Principal};
@@ -57,11 +57,6 @@ impl Shared {
 
     /// The whole body, of somebody who is known by now.
     pub(crate) async fn body(&self, request: Request) -> Result<Bytes, ApiError> {
-        let length =
-            request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-        if length.is_some_and(|length: usize| length > self.body_limit) {
-            return Err(ApiError::too_large(self.body_limit));
-        }
         Bytes::from_request(request, &()).await.map_err(|error| match error.status() {
             StatusCode::PAYLOAD_TOO_LARGE => ApiError::too_large(self.body_limit),
             status => ApiError::new(status, "bad_request", "the body did not arrive as a whole; send it again"),
