@@ -1,6 +1,7 @@
 //! JSON text: as it arrives piece by piece ([`Incremental`]), taken apart without building a tree, or read as one with what
 //! a tree cannot hold.
 
+mod depth;
 mod object;
 mod plain;
 mod source;
@@ -8,6 +9,7 @@ mod stream;
 mod value;
 mod written;
 
+pub(crate) use depth::is_deeper;
 pub(crate) use object::Object;
 pub(crate) use source::Source;
 pub use stream::{Change, Incremental, Limits, Malformed, Path, Segment};

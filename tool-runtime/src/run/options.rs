@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::is_deeper;
+
 /// What a run may use. What is over a limit gets a result that says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -61,32 +63,11 @@ impl Limits {
         if arguments.len() > self.argument_bytes {
             return Some(format!("arguments have at most {} bytes", self.argument_bytes));
         }
-        // Nearly all have fewer brackets than levels that are allowed, and counting bytes is fast.
-        let brackets = arguments.bytes().filter(|byte| matches!(byte, b'{' | b'[')).count();
-        if brackets > self.depth as usize && depth(arguments) > self.depth {
+        if is_deeper(arguments, self.depth) {
             return Some(format!("arguments are nested at most {} deep", self.depth));
         }
         None
     }
-}
-
-/// How deep a JSON text is nested. A text that is no JSON has some depth, too; the decoder refuses it.
-fn depth(text: &str) -> u32 {
-    let (mut depth, mut deepest, mut in_string, mut escaped) = (0u32, 0u32, false, false);
-    for byte in text.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
 }
 
 /// What a run may use, and what it does where systems differ.

@@ -1,6 +1,8 @@
 //! An answer that several requests get: to each, its run has the id that it asked under.
 
 use bytes::Bytes;
+use serde::de::IgnoredAny;
+use serde_json::Deserializer;
 
 /// Frames of an answer, with `run_id` in those that name the run.
 pub(super) fn echoed(frames: Bytes, run_id: &str) -> Bytes {
@@ -28,13 +30,9 @@ pub(super) fn echoed(frames: Bytes, run_id: &str) -> Bytes {
 fn id(line: &[u8]) -> Option<(usize, usize)> {
     const NAME: &[u8] = b",\"runId\":";
     let from = line.windows(NAME.len()).position(|part| part == NAME)? + NAME.len();
-    let mut is_escaped = false;
-    let end = line.get(from + 1..)?.iter().position(|byte| {
-        let is_end = *byte == b'"' && !is_escaped;
-        is_escaped = *byte == b'\\' && !is_escaped;
-        is_end
-    })?;
-    Some((from, from + end + 2))
+    let mut id = Deserializer::from_slice(&line[from..]).into_iter::<IgnoredAny>();
+    id.next()?.ok()?;
+    Some((from, from + id.byte_offset()))
 }
 
 #[cfg(test)]

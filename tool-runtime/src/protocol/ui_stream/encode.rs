@@ -50,9 +50,11 @@ impl Field for Json<'_> {
             // Writing a value into memory cannot fail.
             Json::Value(value) => drop(serde_json::to_writer(&mut *out, value)),
         }
-        if is_forbidden(&out[from..]) {
-            let json = out.split_off(from);
-            text(&[&String::from_utf8_lossy(&json)], out);
+        let json = String::from_utf8_lossy(&out[from..]);
+        if is_forbidden(&json) {
+            let json = json.into_owned();
+            out.truncate(from);
+            text(&[&json], out);
         }
     }
 }

@@ -2,36 +2,20 @@
 
 use serde_json::Value;
 
+use crate::json::is_deeper;
 use crate::protocol::whole::whole;
 
 /// How deep JSON may be nested. Clients send it back with the next request, where it lies some levels deeper, and readers of JSON
 /// take 127.
-const DEEP: usize = 100;
+const DEEP: u32 = 100;
 
 /// Whether clients give up the whole answer for this JSON, because it could change the prototype of an object, or could not send it
 /// back. Inputs, outputs and data are then written as a text.
-pub(super) fn is_forbidden(json: &[u8]) -> bool {
+pub(super) fn is_forbidden(json: &str) -> bool {
     // Names can be written with escapes.
-    let is_suspect = ["__proto__", "constructor", "\\u00"].iter().any(|part| has(json, part.as_bytes()));
-    is_too_deep(json) || is_suspect && serde_json::from_slice(&whole(json)).map_or(true, |value| is_hostile(&value))
-}
-
-fn is_too_deep(json: &[u8]) -> bool {
-    let (mut depth, mut in_text, mut is_escaped) = (0_usize, false, false);
-    for byte in json {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = in_text,
-            b'"' => in_text = !in_text,
-            b'[' | b'{' if !in_text => depth += 1,
-            b']' | b'}' if !in_text => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth > DEEP {
-            return true;
-        }
-    }
-    false
+    let is_suspect = ["__proto__", "constructor", "\\u00"].iter().any(|part| json.contains(part));
+    let read = || serde_json::from_slice(&whole(json.as_bytes()));
+    is_deeper(json, DEEP) || is_suspect && read().map_or(true, |value| is_hostile(&value))
 }
 
 fn is_hostile(value: &Value) -> bool {
@@ -45,22 +29,18 @@ fn is_hostile(value: &Value) -> bool {
     }
 }
 
-fn has(json: &[u8], part: &[u8]) -> bool {
-    json.windows(part.len()).any(|window| window == part)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn what_is_nested_too_deep_is_forbidden_and_brackets_in_texts_are_not_counted() {
-        let nested = |depth| ["[".repeat(depth), "]".repeat(depth)].concat();
-        assert!(!is_forbidden(nested(DEEP).as_bytes()));
-        assert!(is_forbidden(nested(DEEP + 1).as_bytes()));
+        let nested = |depth: u32| ["[", "]"].map(|bracket| bracket.repeat(depth as usize)).concat();
+        assert!(!is_forbidden(&nested(DEEP)));
+        assert!(is_forbidden(&nested(DEEP + 1)));
         let text = format!(r#"{{"a":"\"{}","b":{}}}"#, "[".repeat(500), nested(DEEP - 1));
-        assert!(!is_forbidden(text.as_bytes()));
-        assert!(!is_forbidden("[],".repeat(500).as_bytes()));
+        assert!(!is_forbidden(&text));
+        assert!(!is_forbidden(&"[],".repeat(500)));
     }
 
     #[test]
@@ -74,7 +54,7 @@ mod tests {
             r#"{"constructor":{"prototype":{}}}"#,
             r#"{"\u0063onstructor":{"prototype":1}}"#,
         ] {
-            assert!(is_forbidden(json.as_bytes()), "{json}");
+            assert!(is_forbidden(json), "{json}");
         }
         for json in [
             r#"{"kind":"constructor","of":"__proto__"}"#,
@@ -83,7 +63,7 @@ mod tests {
             "7",
             "",
         ] {
-            assert!(!is_forbidden(json.as_bytes()), "{json}");
+            assert!(!is_forbidden(json), "{json}");
         }
     }
 }

@@ -127,8 +127,7 @@ impl UiStream {
         }
         let level = self.settings.level;
         if self.said.is_none() {
-            let id = self.parts.to_string();
-            self.parts += 1;
+            let id = self.new_part();
             // In a step without calls of its own.
             self.has_calls &= self.calls.len() > self.step_calls;
             let start = if is_reasoning {
@@ -146,12 +145,18 @@ impl UiStream {
         }
     }
 
+    /// The id of a new text.
+    fn new_part(&mut self) -> String {
+        let id = self.parts.to_string();
+        self.parts += 1;
+        id
+    }
+
     /// Says nothing, in a step of its own: what the client has of calls is in the step before. A step without parts is none, for
     /// clients keep its beginning only when something comes after it.
     pub(super) fn say_nothing(&mut self, out: &mut Vec<u8>) {
         self.open_step(out);
-        let id = self.parts.to_string();
-        self.parts += 1;
+        let id = self.new_part();
         self.frame(&Chunk::TextStart { id: &id, provider_metadata: None }, out);
         self.frame(&Chunk::TextEnd { id: &id, citations: None, provider_metadata: None }, out);
         self.has_calls = false;

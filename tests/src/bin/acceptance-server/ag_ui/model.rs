@@ -81,7 +81,7 @@ impl Turn {
         match verb {
             "say" => self.say(rest),
             "slow" => {
-                for piece in rest.split_inclusive(' ').flat_map(|word| pieces(word, PIECE)) {
+                for piece in rest.split_inclusive(' ').flat_map(pieces) {
                     self.delta(Delta::Text(piece));
                     self.steps.push(Step::Pause);
                 }
@@ -96,14 +96,14 @@ impl Turn {
     }
 
     fn say(&mut self, text: &str) {
-        pieces(text, PIECE.max(text.len() / PIECES)).for_each(|piece| self.delta(Delta::Text(piece)));
+        pieces(text).for_each(|piece| self.delta(Delta::Text(piece)));
     }
 
     fn call(&mut self, tool: &str, arguments: &str) {
         let index = self.calls;
         self.calls += 1;
         self.delta(Delta::CallStart { index, id: new_id(), name: tool.to_owned() });
-        for text in pieces(arguments, PIECE.max(arguments.len() / PIECES)) {
+        for text in pieces(arguments) {
             self.delta(Delta::CallArguments { index, text });
         }
         self.delta(Delta::CallEnd { index });
@@ -157,8 +157,8 @@ fn of_user(text: String) -> Option<Heard> {
     Some(result.map(|(_, result)| Heard::Result(result.to_owned())).unwrap_or(Heard::Said(text)))
 }
 
-fn pieces(text: &str, size: usize) -> impl Iterator<Item = String> {
+fn pieces(text: &str) -> impl Iterator<Item = String> + use<> {
     let all: Vec<char> = text.chars().collect();
-    let pieces: Vec<String> = all.chunks(size).map(|piece| piece.iter().collect()).collect();
+    let pieces: Vec<String> = all.chunks(PIECE.max(text.len() / PIECES)).map(|piece| piece.iter().collect()).collect();
     pieces.into_iter()
 }
