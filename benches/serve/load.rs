@@ -40,7 +40,7 @@ impl Server {
     /// What it counted so far.
     pub(super) async fn counted(&self) -> io::Result<Value> {
         let mut stream = self.connect().await?;
-        stream.write_all(b"GET /cpu HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await?;
+        stream.write_all(b"GET /cpu HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await?;
         let mut text = String::new();
         stream.read_to_string(&mut text).await?;
         let json = text.find('{').zip(text.rfind('}')).map(|(from, to)| &text[from..=to]);
@@ -200,7 +200,7 @@ fn request(path: &str, chat: &str, text: &str) -> Vec<u8> {
     let message = json!({ "id": "m1", "role": "user", "parts": [{ "type": "text", "text": text }] });
     let body = json!({ "id": chat, "messages": [message], "trigger": "submit-message" }).to_string();
     let head = format!(
-        "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
     [head, body].concat().into_bytes()

@@ -5,7 +5,15 @@ pub mod workspace;
 
 pub use transcript::Transcript;
 
+use std::net::SocketAddr;
+
 use tool_runtime::model::{Model, NegotiatingModel, from_env};
+
+/// Returns the names that a server at `address` is reached by: those of loopback, the address itself, and `names`.
+pub fn hosts(address: SocketAddr, names: Vec<String>) -> Vec<String> {
+    let own = ["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned(), address.ip().to_string()];
+    own.into_iter().chain(names).collect()
+}
 
 /// The model that the environment names (`OPENAI_*`, `ANTHROPIC_*`), or else the negotiating model, which needs neither a
 /// key nor a network.

@@ -200,7 +200,7 @@ async fn others_do_not_find_a_conversation() {
     let agent = Agent::new(FunctionModel::streaming(play)).tools(tools());
     let router = Server::new(agent).ag_ui(AgUi::new()).authenticate(tool_server::BearerToken::new(tokens)).router();
     let ask = async |token: &str, body: String| {
-        let request = axum::http::Request::post("/agent")
+        let request = axum::http::Request::post("http://localhost/agent")
             .header("content-type", "application/json")
             .header("authorization", format!("Bearer {token}"));
         let response = tower::ServiceExt::oneshot(router.clone(), request.body(axum::body::Body::from(body)).unwrap())

@@ -46,7 +46,7 @@ fn router() -> Router {
 /// The chunks that a chat of the AI SDK gets.
 async fn chat(router: &Router, messages: &Value) -> Vec<Value> {
     let body = json!({ "id": "c", "messages": messages }).to_string();
-    let request = Request::post("/api/chat").header(header::CONTENT_TYPE, "application/json");
+    let request = Request::post("http://localhost/api/chat").header(header::CONTENT_TYPE, "application/json");
     let response = router.clone().oneshot(request.body(Body::from(body)).unwrap()).await.unwrap();
     let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
     let text = String::from_utf8(bytes.to_vec()).unwrap();

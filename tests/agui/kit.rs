@@ -41,7 +41,8 @@ impl Answer {
 
 /// Sends a body, and reads what comes until its end.
 pub(crate) async fn post(router: &Router, body: impl Into<Body>) -> Answer {
-    let request = Request::post("/agent").header(header::CONTENT_TYPE, "application/json").body(body.into()).unwrap();
+    let request = Request::post("http://localhost/agent").header(header::CONTENT_TYPE, "application/json");
+    let request = request.body(body.into()).unwrap();
     let response = router.clone().oneshot(request).await.unwrap();
     let status = response.status().as_u16();
     let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();

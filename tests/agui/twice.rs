@@ -31,7 +31,7 @@ fn script(names: &[&str]) -> String {
 }
 
 async fn get(router: &Router, path: &str) -> u16 {
-    let request = Request::get(path).body(Body::empty()).unwrap();
+    let request = Request::get(format!("http://localhost{path}")).body(Body::empty()).unwrap();
     router.clone().oneshot(request).await.unwrap().status().as_u16()
 }
 
@@ -76,7 +76,7 @@ async fn an_answer_is_read_again_in_its_own_protocol() {
 
     let parts = json!([{ "type": "text", "text": script(&["work"]) }]);
     let body = json!({ "id": "u", "messages": [{ "id": "m1", "role": "user", "parts": parts }] });
-    let request = Request::post("/api/chat").header(header::CONTENT_TYPE, "application/json");
+    let request = Request::post("http://localhost/api/chat").header(header::CONTENT_TYPE, "application/json");
     let response = router.clone().oneshot(request.body(Body::from(body.to_string())).unwrap()).await.unwrap();
     assert_eq!(get(&router, "/api/chat/u/stream").await, 200);
     assert_eq!(get(&router, "/agent/u/stream").await, 204);

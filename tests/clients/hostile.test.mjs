@@ -56,7 +56,7 @@ test('too much', async () => {
 test('a request that is cut off', async () => {
   const { hostname, port } = new URL(base);
   const socket = net.connect(port, hostname);
-  socket.write(`POST ${sdk.endpoint} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"id":"x","messages":[`);
+  socket.write(`POST ${sdk.endpoint} HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"id":"x","messages":[`);
   await new Promise(resolve => setTimeout(resolve, 50));
   socket.destroy();
   await idle();
@@ -120,7 +120,7 @@ test('a reader that is slow holds up nobody', async () => {
   const body = JSON.stringify({ id: `slow-${Math.random()}`, messages: [user(script([text('x'.repeat(300_000)), call('c1', 'getWeather', { city: 'Oslo' })]))] });
   const socket = net.connect({ port, host: hostname });
   socket.pause();
-  socket.write(`POST ${sdk.endpoint} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  socket.write(`POST ${sdk.endpoint} HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
   await until('the run is over although nobody reads', async () => (await executions('getWeather')) === 1);
   socket.destroy();
 });

@@ -60,7 +60,7 @@ impl Served {
     /// Counts the server's own tasks, once it serves.
     fn look(&mut self, address: SocketAddr) {
         let mut stream = std::net::TcpStream::connect(address).unwrap();
-        stream.write_all(b"GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+        stream.write_all(b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
         assert!(text.contains("ok"), "{text}");
@@ -140,7 +140,7 @@ pub(crate) fn run(thread: &str, text: &str, resumable: bool) -> Vec<u8> {
 fn post(path: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!(
-        "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\
          connection: close\r\n\r\n{body}"
     )
     .into_bytes()

@@ -112,7 +112,7 @@ async fn who_comes_back_reads_all_of_it() {
         let mut stream = served.connect().await;
         begin(&mut stream, &request, part).await.unwrap();
         drop(stream);
-        let get = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").into_bytes();
+        let get = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").into_bytes();
         let mut again = served.connect().await;
         let mut text = begin(&mut again, &get, part).await.unwrap();
         world.go.add_permits(1);

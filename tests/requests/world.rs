@@ -128,7 +128,8 @@ impl World {
     }
 
     async fn post(&self, path: &str, user: &str, body: String) -> (u16, String) {
-        let request = Request::post(path).header(header::CONTENT_TYPE, "application/json").header("x-user", user);
+        let request = Request::post(format!("http://localhost{path}"));
+        let request = request.header(header::CONTENT_TYPE, "application/json").header("x-user", user);
         let response = self.router.clone().oneshot(request.body(Body::from(body)).unwrap()).await.unwrap();
         let status = response.status().as_u16();
         let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap_or_default();

@@ -24,6 +24,7 @@
 
 mod ag_ui;
 mod clock;
+mod guard;
 mod host;
 mod listener;
 #[cfg(feature = "mcp")]

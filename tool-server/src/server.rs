@@ -24,6 +24,7 @@ use tool_runtime::{
 use tower_http::cors::CorsLayer;
 
 use crate::ag_ui::{self, AgUi};
+use crate::guard::Guard;
 use crate::host::{
     ApiError, Authenticate, DEFAULT_FEED, Everybody, FeedLimits, Handle, Registry, Seals, Shared, UiSettings,
 };
@@ -41,6 +42,7 @@ pub struct Server {
     authenticate: Arc<dyn Authenticate>,
     feed: FeedLimits,
     body_limit: usize,
+    guard: Guard,
     cors: Option<CorsLayer>,
     ag_ui: Option<AgUi>,
     registry: Arc<Registry>,
@@ -50,8 +52,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server for `agent`, for whom everybody is one and the same anonymous principal until [`Server::authenticate`]
-    /// says otherwise. An agent without a store gets one in memory.
+    /// Creates a server for `agent`. It answers to the names of loopback until [`Server::hosts`] sets others, and everybody is
+    /// one anonymous principal until [`Server::authenticate`] tells them apart. An agent without a store gets one in memory.
     ///
     /// A prompt that comes while calls wait supersedes them: a frontend's user can always say something else.
     pub fn new(agent: Agent) -> Self {
@@ -62,6 +64,7 @@ impl Server {
             authenticate,
             feed: DEFAULT_FEED,
             body_limit: DEFAULT_BODY_LIMIT,
+            guard: Guard::default(),
             cors: None,
             ag_ui: None,
             registry: Arc::default(),
@@ -116,6 +119,25 @@ impl Server {
     /// Sets after how much silence a comment is sent, so that nobody in between gives the connection up.
     pub fn keep_alive(mut self, every: Duration) -> Self {
         self.feed.keep_alive = every;
+        self
+    }
+
+    /// Sets the names that the server is reached by, such as `tools.example.com` or `tools.example.com:8443`, in place of those
+    /// of loopback: `localhost`, `127.0.0.1` and `[::1]`. A name without a port is allowed at every port.
+    ///
+    /// Requests with another `Host` are refused, so that a web page cannot reach the server by a name of its own (DNS
+    /// rebinding). Behind a proxy that sets `Host`, this is the name that the proxy sends.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
+    /// use tool_server::Server;
+    ///
+    /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")]));
+    /// let server = Server::new(agent).hosts(["tools.example.com", "localhost"]);
+    /// # let _ = server;
+    /// ```
+    pub fn hosts(mut self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.guard.set_hosts(hosts);
         self
     }
 
@@ -212,13 +234,15 @@ impl Server {
             .merge(self.ag_ui.map_or_else(Router::new, ag_ui::routes))
             .route("/api/tools", get(tools))
             .route("/api/tools.ts", get(types))
-            .route("/health", get(health))
             .layer(DefaultBodyLimit::max(self.body_limit))
             .with_state(shared);
-        match self.cors {
-            Some(cors) => router.layer(cors),
+        let with_cors = |router: Router| match &self.cors {
+            Some(cors) => router.layer(cors.clone()),
             None => router,
-        }
+        };
+        // A load balancer checks by the machine's address, and nobody learns more here than that the server is up.
+        let health = with_cors(Router::new().route("/health", get(health)));
+        self.guard.protect(with_cors(router)).merge(health)
     }
 }
 

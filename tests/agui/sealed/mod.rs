@@ -72,7 +72,7 @@ impl World {
     }
 
     async fn post(&self, by: &str, body: String) -> Answer {
-        let request = Request::post("/agent")
+        let request = Request::post("http://localhost/agent")
             .header(header::CONTENT_TYPE, "application/json")
             .header(header::AUTHORIZATION, format!("Bearer {by}"));
         let response = self.router.clone().oneshot(request.body(Body::from(body)).unwrap()).await.unwrap();

@@ -34,6 +34,9 @@ struct Options {
     /// The port.
     #[arg(long, env = "PORT", default_value_t = 3000)]
     port: u16,
+    /// Another name that the server is reached by, such as `chat.example`; without one, loopback's and its own address.
+    #[arg(long)]
+    name: Vec<String>,
     /// Who may ask, and the token that says so; without any, one user with a token made up for this time.
     #[arg(long, value_name = "NAME=TOKEN")]
     user: Vec<User>,
@@ -56,13 +59,17 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let agent = Agent::new(model).tools(tools::all()).instructions(format!("{INSTRUCTIONS}\n\n{PROTOCOL}"));
     let listener = TcpListener::bind((options.host, options.port)).await?;
     let users = Users::new(options.user);
+    let address = listener.local_addr()?;
     for (name, token) in users.each() {
-        println!("{name}: http://{}/#token={token}", listener.local_addr()?);
+        println!("{name}: http://{address}/#token={token}");
     }
     // As `resumable` in the AI SDK's requests: the page says which of its runs go on without it.
     let ag_ui =
         AgUi::new().detach(|input| input.forwarded_props.as_ref().is_some_and(|props| props["resumable"] == true));
-    let server = Server::new(agent).authenticate(BearerToken::new(move |token| users.find(token))).ag_ui(ag_ui);
+    let server = Server::new(agent)
+        .authenticate(BearerToken::new(move |token| users.find(token)))
+        .hosts(examples::hosts(address, options.name))
+        .ag_ui(ag_ui);
     let handle = server.handle();
     serve(listener, server.router().merge(page::routes()), async move {
         if tokio::signal::ctrl_c().await.is_err() {

@@ -25,6 +25,9 @@ struct Options {
     /// The port.
     #[arg(long, env = "PORT", default_value_t = 8018)]
     port: u16,
+    /// Another name that the server is reached by, such as `dojo.example`; without one, loopback's and its own address.
+    #[arg(long)]
+    name: Vec<String>,
     /// Another origin whose pages may ask, such as `http://localhost:3000`; without one, only programs can.
     #[arg(long)]
     origin: Vec<String>,
@@ -44,14 +47,16 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("/tool_based_generative_ui", Toolset::new(), "Write haiku, by the tool that is there for it."),
         ("/shared_state", tools::recipe(), "Write the recipe with the user. What it is now, the tools know."),
     ];
+    let listener = TcpListener::bind((options.host, options.port)).await?;
+    let address = listener.local_addr()?;
+    let hosts = examples::hosts(address, options.name);
     let mut router = Router::new();
     for (path, tools, instructions) in features {
         let agent = Agent::new(Arc::clone(&model)).tools(tools).instructions(instructions);
-        let server = Server::new(agent).ag_ui(AgUi::new().path("/")).origins(&options.origin)?;
+        let server = Server::new(agent).ag_ui(AgUi::new().path("/")).hosts(&hosts).origins(&options.origin)?;
         router = router.nest(path, server.router());
     }
-    let listener = TcpListener::bind((options.host, options.port)).await?;
-    println!("listening on http://{}", listener.local_addr()?);
+    println!("listening on http://{address}");
     serve(listener, router, async {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;

@@ -1,0 +1,162 @@
+//! A server with a tool that must not run, and raw requests to it.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use axum::Router;
+use futures_util::stream;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+use tool_runtime::{
+    Agent, Message, Provide,
+    model::{Delta, FinishReason, FunctionModel},
+    tool, toolset,
+};
+use tool_server::{AgUi, Server, serve};
+
+#[derive(Provide)]
+struct Disk {
+    deleted: Arc<AtomicUsize>,
+}
+
+/// Delete a file.
+#[tool(effect = destructive, approval = always)]
+fn delete_file(
+    /// Its name.
+    name: String,
+    #[state] deleted: &Arc<AtomicUsize>,
+) -> String {
+    deleted.fetch_add(1, Ordering::SeqCst);
+    format!("{name} is deleted")
+}
+
+/// Returns a server whose model wants to delete a file, and the number of files that were deleted.
+pub(crate) fn server() -> (Server, Arc<AtomicUsize>) {
+    let deleted = Arc::new(AtomicUsize::new(0));
+    let state = Disk { deleted: Arc::clone(&deleted) };
+    let model = FunctionModel::streaming(|asked| {
+        let deltas = if matches!(asked.messages.last(), Some(Message::Tool(_))) {
+            vec![Delta::Text("Done.".to_owned()), Delta::Finish(FinishReason::Stop)]
+        } else {
+            vec![
+                Delta::CallStart { index: 0, id: "c1".to_owned(), name: "delete_file".to_owned() },
+                Delta::CallArguments { index: 0, text: r#"{"name":"thesis.txt"}"#.to_owned() },
+                Delta::CallEnd { index: 0 },
+                Delta::Finish(FinishReason::ToolCalls),
+            ]
+        };
+        stream::iter(deltas.into_iter().map(Ok))
+    });
+    let agent = Agent::new(model).tools(toolset!(state; delete_file));
+    (Server::new(agent).ag_ui(AgUi::new()), deleted)
+}
+
+/// Serves the routes on a free port of loopback.
+pub(crate) async fn listen(router: Router) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(serve(listener, router, std::future::pending()));
+    address
+}
+
+/// A response.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    /// Returns the events of a stream.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        let data = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
+        data.filter_map(|text| serde_json::from_str(text).ok()).collect()
+    }
+
+    /// Checks that the request was refused, in the form of the project's errors, with a message that has `parts` in it.
+    #[track_caller]
+    pub(crate) fn is_refused(&self, status: u16, code: &str, parts: &[&str]) {
+        assert_eq!(self.status, status, "{self:?}");
+        let body: Value = serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"));
+        assert_eq!(body["error"]["code"], code, "{self:?}");
+        let message = body["error"]["message"].as_str().unwrap_or_default();
+        assert!(parts.iter().all(|part| message.contains(part)), "{parts:?} is not in: {message}");
+    }
+}
+
+/// Sends a request as it is written here, and reads the whole response.
+pub(crate) async fn send(address: SocketAddr, line: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    let mut lines = vec![format!("{line} HTTP/1.1"), "connection: close".to_owned()];
+    lines.extend(headers.iter().map(|(name, value)| format!("{name}: {value}")));
+    if !body.is_empty() {
+        lines.push(format!("content-length: {}", body.len()));
+    }
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(format!("{}\r\n\r\n{body}", lines.join("\r\n")).as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    let answer = String::from_utf8(answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no response: {answer:?}"));
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+    Answer { status, body: body.to_owned() }
+}
+
+/// Sends JSON to a host.
+pub(crate) async fn post(address: SocketAddr, path: &str, host: &str, body: &Value) -> Answer {
+    let headers = [("host", host), ("content-type", "application/json")];
+    send(address, &format!("POST {path}"), &headers, &body.to_string()).await
+}
+
+fn said() -> Value {
+    json!({ "id": "m1", "role": "user", "parts": [{ "type": "text", "text": "Clean up." }] })
+}
+
+/// Returns a new message of the AI SDK.
+pub(crate) fn chat() -> Value {
+    json!({ "id": "chat", "messages": [said()] })
+}
+
+/// Returns the approval that an answer asks for, or a made-up one where it asks for none.
+pub(crate) fn chat_approval(asked: &Answer) -> Value {
+    let asked = asked.events().into_iter().find(|event| event["type"] == "tool-approval-request").unwrap_or_default();
+    let part = json!({
+        "type": "tool-delete_file",
+        "toolCallId": asked["toolCallId"],
+        "state": "approval-responded",
+        "input": { "name": "thesis.txt" },
+        "approval": { "id": asked["approvalId"], "approved": true },
+    });
+    let answer = json!({ "id": "a1", "role": "assistant", "parts": [{ "type": "step-start" }, part] });
+    json!({ "id": "chat", "messages": [said(), answer] })
+}
+
+fn run_input() -> Value {
+    json!({
+        "threadId": "thread", "runId": "run", "protocolVersion": "1.0",
+        "messages": [], "tools": [], "context": [], "state": {}, "forwardedProps": {},
+    })
+}
+
+/// Returns a new message of AG-UI.
+pub(crate) fn run() -> Value {
+    let mut input = run_input();
+    input["messages"] = json!([{ "id": "m1", "role": "user", "content": "Clean up." }]);
+    input
+}
+
+/// Returns the answer to the interrupt of a run, or to a made-up one where there is none.
+pub(crate) fn run_approval(asked: &Answer) -> Value {
+    let asked = asked.events().into_iter().find(|event| event["type"] == "RUN_FINISHED").unwrap_or_default();
+    let id = &asked["outcome"]["interrupts"][0]["id"];
+    let mut input = run_input();
+    input["resume"] = json!([{ "interruptId": id, "status": "resolved", "payload": { "approved": true } }]);
+    input
+}

@@ -1,0 +1,5 @@
+//! Requests that a hostile web page makes its visitor's browser send.
+
+mod hosts;
+mod kit;
+mod rebinding;

@@ -1,0 +1,42 @@
+//! DNS rebinding: the name of a hostile page leads to this machine, so that its browser takes the server for that page's own.
+
+use std::{net::SocketAddr, sync::atomic::Ordering};
+
+use axum::Router;
+use serde_json::Value;
+
+use crate::kit::{Answer, chat, chat_approval, listen, post, run, run_approval, server};
+
+/// A protocol: its path, a message, and the approval of what the answer asks for.
+type Protocol = (&'static str, fn() -> Value, fn(&Answer) -> Value);
+
+const PROTOCOLS: [Protocol; 3] =
+    [("/api/chat", chat, chat_approval), ("/api/v6/chat", chat, chat_approval), ("/agent", run, run_approval)];
+
+/// Asks the agent by one name, and approves by another; the status of both.
+async fn deletes(address: SocketAddr, path: &str, protocol: Protocol, asks: &str, approves: &str) -> [u16; 2] {
+    let (_, message, approval) = protocol;
+    let asked = post(address, path, asks, &message()).await;
+    let approved = post(address, path, approves, &approval(&asked)).await;
+    [asked.status, approved.status]
+}
+
+#[tokio::test]
+async fn a_page_neither_asks_nor_approves_by_a_name_of_its_own() {
+    for protocol in PROTOCOLS {
+        for prefix in ["", "/nested"] {
+            let (server, deleted) = server();
+            let router = if prefix.is_empty() { server.router() } else { Router::new().nest(prefix, server.router()) };
+            let address = listen(router).await;
+            let path = format!("{prefix}{}", protocol.0);
+            let (own, foreign) = (address.to_string(), format!("evil.example:{}", address.port()));
+            assert_eq!(deletes(address, &path, protocol, &foreign, &foreign).await, [403, 403], "{path}");
+            // Nor does it help to have learnt the approval's id.
+            assert_eq!(deletes(address, &path, protocol, &own, &foreign).await, [200, 403], "{path}");
+            assert_eq!(deleted.load(Ordering::SeqCst), 0, "{path}");
+            // By a name of its own, the server does what it is asked.
+            assert_eq!(deletes(address, &path, protocol, &own, &own).await, [200, 200], "{path}");
+            assert_eq!(deleted.load(Ordering::SeqCst), 1, "{path}");
+        }
+    }
+}
