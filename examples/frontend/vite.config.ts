@@ -12,5 +12,10 @@ export default defineConfig({
       output: { entryFileNames: 'page.js', chunkFileNames: '[name].js', assetFileNames: 'page[extname]' },
     },
   },
-  server: { proxy: { '/api': 'http://127.0.0.1:3000', '/agent': 'http://127.0.0.1:3000' } },
+  // The server compares the page's origin with the host that the browser asked for: the proxy must not change it.
+  server: {
+    proxy: Object.fromEntries(
+      ['/api', '/agent'].map(path => [path, { target: 'http://127.0.0.1:3000', changeOrigin: false }]),
+    ),
+  },
 });

@@ -22,6 +22,7 @@
 
 #![forbid(unsafe_code)]
 
+mod about;
 mod ag_ui;
 mod clock;
 mod guard;
@@ -37,6 +38,7 @@ pub use tower_http::cors::CorsLayer;
 
 pub use ag_ui::AgUi;
 pub use axum::Router;
+pub use guard::InvalidOrigin;
 pub use host::{ApiError, Authenticate, BearerToken, Everybody, Handle};
 pub use server::{DEFAULT_BODY_LIMIT, DEFAULT_GRACE, Server, serve};
 pub use ui::{Chunks, answer_with};

@@ -2,17 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use axum::{
-    Json, Router,
-    extract::{DefaultBodyLimit, Request, State},
-    http::{
-        HeaderValue, Method,
-        header::{self, InvalidHeaderValue},
-    },
-    response::{IntoResponse, Response},
-    routing::get,
-};
-use serde_json::{Value, json};
+use axum::{Router, extract::DefaultBodyLimit, middleware::from_fn};
 use tokio::net::TcpListener;
 use tool_runtime::{
     Agent,
@@ -23,11 +13,10 @@ use tool_runtime::{
 };
 use tower_http::cors::CorsLayer;
 
+use crate::about;
 use crate::ag_ui::{self, AgUi};
-use crate::guard::Guard;
-use crate::host::{
-    ApiError, Authenticate, DEFAULT_FEED, Everybody, FeedLimits, Handle, Registry, Seals, Shared, UiSettings,
-};
+use crate::guard::{self, AllowedOrigin, Guard, InvalidOrigin};
+use crate::host::{Authenticate, DEFAULT_FEED, Everybody, FeedLimits, Handle, Registry, Seals, Shared, UiSettings};
 use crate::listener::NoDelay;
 
 /// How many bytes a request may have, unless [`Server::body_limit`] says otherwise.
@@ -141,19 +130,24 @@ impl Server {
         self
     }
 
-    /// Lets pages of these origins ask, such as `https://app.example`.
+    /// Allows pages of these origins to use the server beside its own, such as `https://app.example`; `http://localhost:*` is
+    /// one of any port.
     ///
-    /// Fails when one is no header's value.
-    pub fn origins<T: AsRef<str>>(self, origins: impl IntoIterator<Item = T>) -> Result<Self, InvalidHeaderValue> {
-        let origins: Result<Vec<HeaderValue>, _> = origins.into_iter().map(|origin| origin.as_ref().parse()).collect();
-        let cors = CorsLayer::new()
-            .allow_origin(origins?)
-            .allow_methods([Method::GET, Method::POST])
-            .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE]);
-        Ok(self.cors(cors))
+    /// A request that names another `Origin` is refused, and so is one with the origin `null`. Where a proxy changes `Host`, the
+    /// server cannot know its own origin: name it here.
+    ///
+    /// Fails when a text is no origin, such as one with a path.
+    pub fn origins<T: AsRef<str>>(mut self, origins: impl IntoIterator<Item = T>) -> Result<Self, InvalidOrigin> {
+        let origins: Result<Vec<_>, _> =
+            origins.into_iter().map(|origin| AllowedOrigin::read(origin.as_ref())).collect();
+        self.guard.set_origins(origins?);
+        Ok(self)
     }
 
-    /// Sets which other origins may ask. Without it, only pages of the server's own origin.
+    /// Sets the headers by which browsers learn what pages of other origins may send and read. Without it, pages of the
+    /// [`origins`](Self::origins) may send `GET` and `POST`, with `Authorization` and `Content-Type`.
+    ///
+    /// It allows no origin by itself: the server cannot read a layer's origins, and refuses those that `origins` does not name.
     pub fn cors(mut self, cors: CorsLayer) -> Self {
         self.cors = Some(cors);
         self
@@ -232,16 +226,16 @@ impl Server {
         let router = Router::new()
             .merge(crate::ui::routes())
             .merge(self.ag_ui.map_or_else(Router::new, ag_ui::routes))
-            .route("/api/tools", get(tools))
-            .route("/api/tools.ts", get(types))
+            .merge(about::routes())
             .layer(DefaultBodyLimit::max(self.body_limit))
+            .route_layer(from_fn(guard::json))
             .with_state(shared);
-        let with_cors = |router: Router| match &self.cors {
+        let cors = self.cors.or_else(|| self.guard.cors());
+        let with_cors = |router: Router| match &cors {
             Some(cors) => router.layer(cors.clone()),
             None => router,
         };
-        // A load balancer checks by the machine's address, and nobody learns more here than that the server is up.
-        let health = with_cors(Router::new().route("/health", get(health)));
+        let health = self.guard.for_any_host().protect(with_cors(about::health()));
         self.guard.protect(with_cors(router)).merge(health)
     }
 }
@@ -250,37 +244,6 @@ impl std::fmt::Debug for Server {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.debug_struct("Server").field("agent", &self.agent).finish_non_exhaustive()
     }
-}
-
-async fn health() -> Json<Value> {
-    Json(json!({ "status": "ok" }))
-}
-
-async fn tools(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, ApiError> {
-    let (parts, _) = request.into_parts();
-    shared.principal(&parts).await?;
-    let specs = shared.agent.toolset().iter().map(|tool| tool.spec()).filter(|spec| !spec.is_hidden());
-    let tools = specs.map(|spec| {
-        json!({
-            "name": spec.name,
-            "title": spec.title,
-            "description": spec.description,
-            "input": spec.input.neutral(),
-            "output": spec.output.as_ref().map(|schema| schema.neutral()),
-            "effect": spec.traits.effect,
-            "approval": spec.traits.approval,
-            "external": spec.traits.external,
-        })
-    });
-    Ok(Json(tools.collect::<Vec<_>>()).into_response())
-}
-
-/// The tools as types, for who writes a frontend.
-async fn types(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, ApiError> {
-    let (parts, _) = request.into_parts();
-    shared.principal(&parts).await?;
-    let kind = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
-    Ok((kind, shared.agent.toolset().typescript()).into_response())
 }
 
 /// Serves `router` on `listener` until `shutdown` is ready. Small pieces go out at once (`TCP_NODELAY`): without it, every

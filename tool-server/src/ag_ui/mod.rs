@@ -10,7 +10,7 @@ use std::sync::Arc;
 use axum::{
     Router,
     extract::{Path, Request, State},
-    http::{HeaderMap, StatusCode, header, request::Parts},
+    http::{StatusCode, request::Parts},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -43,7 +43,6 @@ async fn replay(
 async fn run(shared: Arc<Shared>, options: Arc<AgUi>, request: Request) -> Result<Response, ApiError> {
     let (parts, body) = request.into_parts();
     let principal = shared.principal(&parts).await?;
-    is_json(&parts.headers)?;
     let body = shared.body(Request::from_parts(parts, body)).await?;
     let mut input = RunInput::read(&body).map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;
     let sealed = input.sealed.take();
@@ -108,15 +107,4 @@ async fn join(chat: &mut Chat, input: &RunInput, tools: &Tools) -> Result<Option
     decide::decide(chat, &mut session, plan.decisions, tools, &mut Vec::new()).await?;
     let own = input.run_id.clone();
     running.join_as(move |frames| echo::echoed(frames, &own)).map(Some)
-}
-
-/// Other types could be sent by a form of any page, without its browser asking the server first.
-fn is_json(headers: &HeaderMap) -> Result<(), ApiError> {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if kind == "application/json" || kind.starts_with("application/") && kind.ends_with("+json") {
-        return Ok(());
-    }
-    let message = "send the input as `Content-Type: application/json`";
-    Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message))
 }

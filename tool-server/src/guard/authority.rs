@@ -11,11 +11,14 @@ pub(super) struct Authority {
 }
 
 impl Authority {
-    /// Reads `name`, `name:port`, `[::1]`, `[::1]:port` or `::1`; `None` for anything else, such as one with a user or a path.
+    /// Reads what an application has written, where an IPv6 address needs no brackets.
+    pub(super) fn of_setting(text: &str) -> Option<Self> {
+        Self::read(text)
+            .or_else(|| text.parse().ok().map(|address: Ipv6Addr| Self { name: format!("[{address}]"), port: None }))
+    }
+
+    /// Reads `name`, `name:port`, `[::1]` or `[::1]:port`; `None` for anything else, such as one with a user or a path.
     pub(super) fn read(text: &str) -> Option<Self> {
-        if let Ok(address) = text.parse::<Ipv6Addr>() {
-            return Some(Self { name: format!("[{address}]"), port: None });
-        }
         let (name, port) = match text.rsplit_once(':') {
             Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
             _ => (text, None),
@@ -70,13 +73,13 @@ mod tests {
             ("LocalHost", "localhost"),
             ("localhost:3000", "localhost:3000"),
             ("127.0.0.1:80", "127.0.0.1:80"),
-            ("::1", "[::1]"),
             ("[::1]", "[::1]"),
             ("[0:0:0:0:0:0:0:1]:3000", "[::1]:3000"),
             ("my_service.internal:1", "my_service.internal:1"),
         ] {
             assert_eq!(read(text).to_string(), form);
         }
+        assert_eq!(Authority::of_setting("::1"), Some(read("[::1]")));
     }
 
     #[test]
@@ -97,6 +100,7 @@ mod tests {
             "localhost,evil",
             "[localhost]",
             "[::1",
+            "::1",
             "::1]",
             "[::1]x",
             "[[::1]]",

@@ -30,7 +30,6 @@ pub(crate) fn routes() -> Router<Arc<Shared>> {
 /// Answers a client of the AI SDK's version `LEVEL`.
 async fn chat_of<const LEVEL: u8>(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, ApiError> {
     let (parts, body) = request.into_parts();
-    same_site(&parts)?;
     let principal = shared.principal(&parts).await?;
     let body = shared.body(Request::from_parts(parts, body)).await?;
     let request = ChatRequest::read(&body).map_err(|error| ApiError::bad_request(error.to_string()))?;
@@ -49,7 +48,6 @@ async fn resume(State(shared): State<Arc<Shared>>, Path(id): Path<String>, parts
 
 /// Calls off the answer that is under way.
 async fn stop(State(shared): State<Arc<Shared>>, Path(id): Path<String>, parts: Parts) -> Result<StatusCode, ApiError> {
-    same_site(&parts)?;
     let principal = shared.principal(&parts).await?;
     if let Some(running) = shared.registry.running(&name(&principal, &id)?) {
         running.cancel.cancel();
@@ -64,24 +62,12 @@ async fn steer(
     request: Request,
 ) -> Result<StatusCode, ApiError> {
     let (parts, body) = request.into_parts();
-    same_site(&parts)?;
     let principal = shared.principal(&parts).await?;
     let body = shared.body(Request::from_parts(parts, body)).await?;
     let said = Said::read(&body).map_err(|error| ApiError::bad_request(error.to_string()))?;
     chat::is_readable(&said)?;
     Chat::enter(&shared, Protocol::Ui, principal, &id).await?.steer(said.id, said.content).await?;
     Ok(StatusCode::ACCEPTED)
-}
-
-/// A form of another site's page is sent without its browser asking the server first, with the user's cookies; JSON is not.
-fn same_site(parts: &Parts) -> Result<(), ApiError> {
-    let text = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let is_elsewhere = matches!(text("sec-fetch-site"), "cross-site" | "same-site");
-    if is_elsewhere && !text("content-type").trim_start().to_ascii_lowercase().starts_with("application/json") {
-        let message = "send the request as `Content-Type: application/json`";
-        return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message));
-    }
-    Ok(())
 }
 
 /// The response, with the header by which clients know the stream.

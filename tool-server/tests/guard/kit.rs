@@ -71,6 +71,8 @@ pub(crate) async fn listen(router: Router) -> SocketAddr {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
+    /// The status line and the headers, in lower case.
+    pub(crate) head: String,
     pub(crate) body: String,
 }
 
@@ -79,6 +81,11 @@ impl Answer {
     pub(crate) fn events(&self) -> Vec<Value> {
         let data = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
         data.filter_map(|text| serde_json::from_str(text).ok()).collect()
+    }
+
+    /// Returns `true` if there is a header of this name and value.
+    pub(crate) fn has(&self, name: &str, value: &str) -> bool {
+        self.head.lines().any(|line| line.split_once(": ") == Some((name, value)))
     }
 
     /// Checks that the request was refused, in the form of the project's errors, with a message that has `parts` in it.
@@ -96,7 +103,9 @@ impl Answer {
 pub(crate) async fn send(address: SocketAddr, line: &str, headers: &[(&str, &str)], body: &str) -> Answer {
     let mut lines = vec![format!("{line} HTTP/1.1"), "connection: close".to_owned()];
     lines.extend(headers.iter().map(|(name, value)| format!("{name}: {value}")));
-    if !body.is_empty() {
+    let is_chunked = headers.iter().any(|(name, _)| *name == "transfer-encoding");
+    let body = if is_chunked { format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len()) } else { body.to_owned() };
+    if !is_chunked && !body.is_empty() {
         lines.push(format!("content-length: {}", body.len()));
     }
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -106,7 +115,7 @@ pub(crate) async fn send(address: SocketAddr, line: &str, headers: &[(&str, &str
     let answer = String::from_utf8(answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no response: {answer:?}"));
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
-    Answer { status, body: body.to_owned() }
+    Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
 }
 
 /// Sends JSON to a host.

@@ -1,5 +1,8 @@
 //! Requests that a hostile web page makes its visitor's browser send.
 
+mod forms;
 mod hosts;
 mod kit;
+mod origins;
 mod rebinding;
+mod routes;

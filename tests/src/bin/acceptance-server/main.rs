@@ -48,7 +48,8 @@ async fn main() -> std::io::Result<()> {
         server = server.stateless(keys, "acceptance", Arc::new(MemoryNonces::new()));
     }
     let handle = server.handle();
-    let router = server.router().merge(probe::routes(counters)).fallback_service(ag_ui::router(keys.as_ref()));
+    let ag_ui = ag_ui::router(keys.as_ref()).map_err(std::io::Error::other)?;
+    let router = server.router().merge(probe::routes(counters)).fallback_service(ag_ui);
     serve(listener, router, async {
         // Without a signal to wait for, it serves until it is killed.
         if tokio::signal::ctrl_c().await.is_err() {

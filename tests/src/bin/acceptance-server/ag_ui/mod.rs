@@ -11,22 +11,21 @@ use tool_runtime::{
     model::FunctionModel,
     sealed::{Keyring, MemoryNonces},
 };
-use tool_server::{AgUi, Everybody, Server};
-use tower_http::cors::CorsLayer;
+use tool_server::{AgUi, Everybody, InvalidOrigin, Server};
 
 /// Histories with a megabyte of arguments in them, more than once.
 const BODY_LIMIT: usize = 32 * 1024 * 1024;
 
 /// The endpoint; with `keys`, the clients keep the runs.
-pub(crate) fn router(keys: Option<&Keyring>) -> Router {
+pub(crate) fn router(keys: Option<&Keyring>) -> Result<Router, InvalidOrigin> {
     let agent = Agent::new(FunctionModel::streaming(model::play)).tools(tools::tools()).parallel(64);
     let server = Server::new(agent)
         .authenticate(Everybody("acceptance".into()))
         .body_limit(BODY_LIMIT)
-        .cors(CorsLayer::permissive())
+        .origins(["https://app.example"])?
         .ag_ui(AgUi::new());
-    match keys {
+    Ok(match keys {
         Some(keys) => server.stateless(keys, "acceptance-ag-ui", Arc::new(MemoryNonces::new())).router(),
         None => server.router(),
-    }
+    })
 }

@@ -1,0 +1,99 @@
+//! Pages of other origins that the application allows.
+
+use std::net::SocketAddr;
+
+use tool_server::{CorsLayer, Server};
+
+use crate::{
+    kit::{Answer, chat, listen, send, server},
+    routes::{ROUTES, ask},
+};
+
+const APP: &str = "https://app.example";
+
+async fn allowing(change: impl FnOnce(Server) -> Server) -> SocketAddr {
+    listen(change(server().0).router()).await
+}
+
+/// What a browser asks before a page of another origin may send JSON.
+async fn preflight(address: SocketAddr, path: &str, host: &str, origin: &str) -> Answer {
+    let headers = [
+        ("host", host),
+        ("origin", origin),
+        ("access-control-request-method", "POST"),
+        ("access-control-request-headers", "authorization,content-type"),
+    ];
+    send(address, &format!("OPTIONS {path}"), &headers, "").await
+}
+
+#[tokio::test]
+async fn pages_of_allowed_origins_use_every_route() {
+    let address = allowing(|server| server.origins([APP, "http://localhost:*"]).unwrap()).await;
+    for origin in [APP, "http://localhost:5173"] {
+        for route in ROUTES {
+            let path = route.1.replace(['{', '}'], "");
+            let asked = preflight(address, &path, "localhost:3000", origin).await;
+            assert_eq!(asked.status, 200, "{asked:?}");
+            assert!(asked.has("access-control-allow-origin", origin), "{asked:?}");
+            assert!(asked.has("access-control-allow-methods", "get,post"), "{asked:?}");
+            assert!(asked.has("access-control-allow-headers", "authorization,content-type"), "{asked:?}");
+            let headers = [("host", "localhost:3000"), ("content-type", "application/json"), ("origin", origin)];
+            let answer = ask((address, ""), route, &headers, "").await;
+            assert!(![403, 415].contains(&answer.status), "{route:?}: {answer:?}");
+            assert!(answer.has("access-control-allow-origin", origin), "{answer:?}");
+        }
+    }
+    // It reads why its request is wrong.
+    let headers = [("host", "localhost"), ("content-type", "text/plain"), ("origin", APP)];
+    let answer = send(address, "POST /api/chat", &headers, &chat().to_string()).await;
+    answer.is_refused(415, "unsupported_media_type", &[]);
+    assert!(answer.has("access-control-allow-origin", APP), "{answer:?}");
+}
+
+#[tokio::test]
+async fn pages_of_others_are_not_even_told_that_they_may_not() {
+    let address = allowing(|server| server.origins([APP]).unwrap()).await;
+    for origin in ["https://evil.example", "http://app.example", "https://app.example:8443", "null"] {
+        let asked = preflight(address, "/api/chat", "localhost", origin).await;
+        asked.is_refused(403, "invalid_origin", &[origin]);
+        assert!(!asked.head.contains("access-control-allow"), "{asked:?}");
+    }
+    // An origin that is allowed does not make up for a foreign name.
+    preflight(address, "/api/chat", "evil.example", APP).await.is_refused(403, "invalid_host", &[]);
+}
+
+/// A layer of the application changes what browsers are told; who is let in, only `origins` says.
+#[tokio::test]
+async fn a_layer_allows_no_origin_by_itself() {
+    let only_layer = allowing(|server| server.cors(CorsLayer::permissive())).await;
+    preflight(only_layer, "/api/chat", "localhost", APP).await.is_refused(403, "invalid_origin", &["`origins`"]);
+    let first = allowing(|server| server.cors(CorsLayer::permissive()).origins([APP]).unwrap()).await;
+    let last = allowing(|server| server.origins([APP]).unwrap().cors(CorsLayer::permissive())).await;
+    for address in [first, last] {
+        let asked = preflight(address, "/api/chat", "localhost", APP).await;
+        assert!(asked.status == 200 && asked.has("access-control-allow-origin", "*"), "{asked:?}");
+        preflight(address, "/api/chat", "localhost", "null").await.is_refused(403, "invalid_origin", &[]);
+    }
+}
+
+#[tokio::test]
+async fn a_page_behind_tls_is_the_servers_own() {
+    let address = allowing(|server| server.hosts(["agent.example"])).await;
+    for (host, origin, status) in [
+        ("agent.example", "https://agent.example", 200),
+        ("agent.example:443", "https://agent.example", 200),
+        ("agent.example", "https://www.agent.example", 403),
+        ("agent.example", "https://agent.example:8443", 403),
+    ] {
+        let answer = send(address, "GET /api/tools", &[("host", host), ("origin", origin)], "").await;
+        assert_eq!(answer.status, status, "{host}, {origin}");
+    }
+}
+
+#[test]
+fn a_text_that_is_no_origin_is_an_error() {
+    for text in ["app.example", "https://app.example/", "*", "null"] {
+        let error = server().0.origins([APP, text]).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("invalid origin `{text}`: ")), "{error}");
+    }
+}

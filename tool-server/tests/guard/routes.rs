@@ -1,0 +1,142 @@
+//! All routes of a server, and what each of them refuses.
+
+use std::{collections::BTreeSet, net::SocketAddr};
+
+use axum::Router;
+
+use crate::kit::{Answer, listen, send, server};
+
+/// Every route: a method, and a path.
+pub(crate) const ROUTES: [(&str, &str); 11] = [
+    ("GET", "/agent/{thread}/stream"),
+    ("GET", "/api/chat/{id}/stream"),
+    ("GET", "/api/tools"),
+    ("GET", "/api/tools.ts"),
+    ("GET", "/api/v6/chat/{id}/stream"),
+    ("GET", "/health"),
+    ("POST", "/agent"),
+    ("POST", "/api/chat"),
+    ("POST", "/api/chat/{id}/steer"),
+    ("POST", "/api/chat/{id}/stop"),
+    ("POST", "/api/v6/chat"),
+];
+
+/// Where a server is that has all routes, once by itself and once nested.
+pub(crate) async fn servers() -> [(SocketAddr, &'static str); 2] {
+    let nested = Router::new().nest("/nested", server().0.router());
+    [(listen(server().0.router()).await, ""), (listen(nested).await, "/nested")]
+}
+
+/// Sends a request to a route.
+pub(crate) async fn ask(
+    (address, prefix): (SocketAddr, &str),
+    (method, path): (&str, &str),
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Answer {
+    let path = path.replace(['{', '}'], "");
+    send(address, &format!("{method} {prefix}{path}"), headers, body).await
+}
+
+/// Returns the paths of a router, which axum shows only in what it prints for debugging.
+fn paths(router: &Router) -> Vec<String> {
+    let text = format!("{router:?}");
+    let (routes, _) = text.split_once("fallback_router").expect("axum prints the routes before the fallback");
+    routes.split('"').filter(|part| part.starts_with('/')).map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn the_table_has_every_route() {
+    let router = server().0.router();
+    let mut found = BTreeSet::new();
+    for path in paths(&router) {
+        for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+            let headers = [("host", "localhost"), ("content-type", "application/json")];
+            let answer = ask((listen(router.clone()).await, ""), (method, &path), &headers, "").await;
+            if answer.status != 405 {
+                found.insert((method.to_owned(), path.clone()));
+            }
+        }
+    }
+    let table = ROUTES.map(|(method, path)| (method.to_owned(), path.to_owned()));
+    assert_eq!(found, BTreeSet::from(table), "add the route to the table, so that it is tested as the others are");
+}
+
+#[tokio::test]
+async fn every_route_refuses_foreign_names() {
+    for server in servers().await {
+        for route in ROUTES.into_iter().filter(|route| *route != ("GET", "/health")) {
+            let headers = [("host", "evil.example"), ("content-type", "application/json")];
+            ask(server, route, &headers, "").await.is_refused(403, "invalid_host", &["`evil.example`", "`hosts`"]);
+            ask(server, route, &headers[1..], "").await.is_refused(400, "invalid_host", &["names none"]);
+            // A name of the page's own is not less foreign with the page's origin beside it.
+            let headers = [&headers[..], &[("origin", "http://evil.example")]].concat();
+            ask(server, route, &headers, "").await.is_refused(403, "invalid_host", &["`evil.example`"]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_route_refuses_foreign_origins() {
+    for server in servers().await {
+        for route in ROUTES {
+            for origin in [
+                "https://evil.example",
+                "http://localhost",
+                "http://localhost:3001",
+                "http://127.0.0.1:3000",
+                "http://localhost:3000.evil.example",
+                "null",
+                "localhost:3000",
+                "http://localhost:3000 https://evil.example",
+                "",
+            ] {
+                let headers = [("host", "localhost:3000"), ("content-type", "application/json"), ("origin", origin)];
+                let answer = ask(server, route, &headers, "").await;
+                answer.is_refused(403, "invalid_origin", &[&format!("`{origin}`"), "`origins`"]);
+            }
+            let headers = [("host", "localhost:3000"), ("content-type", "application/json")];
+            let own = ("origin", "http://localhost:3000");
+            let twice = [&headers[..], &[own, ("origin", "https://evil.example")]].concat();
+            ask(server, route, &twice, "").await.is_refused(403, "invalid_origin", &[]);
+            // A page of the server's own is let through to the route, whatever that makes of it.
+            for headers in [&headers[..], &[&headers[..], &[own]].concat()] {
+                let answer = ask(server, route, headers, "").await;
+                assert!(![403, 404, 405, 415].contains(&answer.status), "{route:?}: {answer:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_route_that_changes_something_refuses_forms() {
+    for server in servers().await {
+        for route in ROUTES.into_iter().filter(|(method, _)| *method == "POST") {
+            for kind in [
+                "text/plain",
+                "application/x-www-form-urlencoded",
+                "multipart/form-data; boundary=x",
+                "text/plain; application/json",
+                "application/jsonp",
+                "application/json, text/plain",
+                "",
+            ] {
+                for body in ["", "{}"] {
+                    let headers = [("host", "localhost"), ("content-type", kind)];
+                    let answer = ask(server, route, &headers, body).await;
+                    let parts = [&format!("`{kind}`"), "`Content-Type: application/json`"];
+                    answer.is_refused(415, "unsupported_media_type", &parts);
+                }
+            }
+            // A body of an unknown type, which browsers send for a `Blob` without one.
+            ask(server, route, &[("host", "localhost")], "{}").await.is_refused(415, "unsupported_media_type", &[]);
+            let chunked = [("host", "localhost"), ("transfer-encoding", "chunked")];
+            let answer = ask(server, route, &chunked, "{}").await;
+            answer.is_refused(415, "unsupported_media_type", &[]);
+            for kind in ["application/json", "Application/JSON; charset=utf-8", "application/json;charset=\"utf-8\""] {
+                let answer = ask(server, route, &[("host", "localhost"), ("content-type", kind)], "").await;
+                assert_ne!(answer.status, 415, "{route:?}: {answer:?}");
+            }
+        }
+    }
+}
