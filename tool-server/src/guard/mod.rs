@@ -55,6 +55,12 @@ impl Guard {
         self.hosts = Hosts::Named(hosts.collect());
     }
 
+    /// Returns `true` if the application has set the names that the service answers to.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn has_hosts(&self) -> bool {
+        matches!(self.hosts, Hosts::Named(_))
+    }
+
     /// Sets the origins whose pages may use the service beside its own.
     pub(crate) fn set_origins(&mut self, origins: impl IntoIterator<Item = AllowedOrigin>) {
         self.origins = origins.into_iter().collect();

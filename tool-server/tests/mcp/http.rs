@@ -1,6 +1,6 @@
 //! Over HTTP: who may connect, and whose everything is.
 
-use http::HeaderValue;
+use http::{HeaderMap, HeaderValue, header};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tool_runtime::{Context, tool, toolset};
@@ -69,15 +69,55 @@ async fn our_own_client_calls_over_http() {
     assert_eq!(tools.call("far_who_am_i", "{}", &cx).await.unwrap().text(), "nobody");
 }
 
+/// Checks that a request is refused as those to [`tool_server::Server`] are.
+async fn is_refused(request: reqwest::RequestBuilder, code: &str, parts: &[&str]) {
+    let response = request.send().await.unwrap();
+    assert_eq!(response.status(), 403, "{code}");
+    let text = response.text().await.unwrap();
+    let error = serde_json::from_str::<serde_json::Value>(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    assert_eq!(error["error"]["code"], code);
+    let message = error["error"]["message"].as_str().unwrap();
+    assert!(parts.iter().all(|part| message.contains(part)), "{parts:?} is not in: {message}");
+}
+
 #[tokio::test]
 async fn foreign_pages_and_names_are_refused() {
+    for authorized in [false, true] {
+        let address = served(authorized).await;
+        // Before anybody is authenticated.
+        for origin in ["http://evil.example", "null"] {
+            is_refused(initialize(&address).header("origin", origin), "invalid_origin", &[origin, "`origins`"]).await;
+        }
+        is_refused(initialize(&address).header("host", "evil.example"), "invalid_host", &["`evil.example`", "`hosts`"])
+            .await;
+    }
     let address = served(false).await;
     assert_eq!(initialize(&address).send().await.unwrap().status(), 200);
-    for (header, value) in [("origin", "http://evil.example"), ("origin", "null"), ("host", "evil.example")] {
-        let status = initialize(&address).header(header, value).send().await.unwrap().status();
-        assert_eq!(status, 403, "{header}: {value}");
-    }
     assert_eq!(initialize(&address).header("origin", "http://localhost:3000").send().await.unwrap().status(), 200);
+    let form = HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"))]);
+    assert_eq!(initialize(&address).headers(form).send().await.unwrap().status(), 415);
+}
+
+#[tokio::test]
+async fn hosts_and_origins_take_the_place_of_loopback() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let http = McpServer::new(toolset!(add)).http().hosts(["tools.example"]).origins(["https://app.example"]);
+    tokio::spawn(http.serve(listener));
+    let named = || initialize(&address).header("host", "tools.example");
+    for origin in ["https://app.example", "https://tools.example"] {
+        assert_eq!(named().header("origin", origin).send().await.unwrap().status(), 200, "{origin}");
+    }
+    for origin in ["http://localhost:3000", "https://app.example:8443", "http://app.example"] {
+        is_refused(named().header("origin", origin), "invalid_origin", &[origin]).await;
+    }
+    is_refused(initialize(&address), "invalid_host", &["127.0.0.1"]).await;
+    // No name is no name, where rmcp takes it for every name.
+    let nobody = McpServer::new(toolset!(add)).http().hosts([""; 0]);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}/mcp", listener.local_addr().unwrap());
+    tokio::spawn(nobody.serve(listener));
+    is_refused(initialize(&address), "invalid_host", &["127.0.0.1"]).await;
 }
 
 #[tokio::test]

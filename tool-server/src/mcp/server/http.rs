@@ -1,6 +1,6 @@
 //! Streamable HTTP: who may connect, from where, and on whose behalf.
 
-mod guard;
+mod owners;
 mod sessions;
 
 use std::{convert::Infallible, fmt, io, sync::Arc};
@@ -12,20 +12,22 @@ use tokio::net::{TcpListener, ToSocketAddrs};
 use tower::service_fn;
 
 use super::McpServer;
-use crate::Authenticate;
-use guard::{Guard, guard};
+use crate::{
+    Authenticate,
+    guard::{AllowedOrigin, Guard, json},
+};
+use owners::Owners;
 use sessions::Sessions;
 
 pub(super) use sessions::Stream;
 
-/// A server over streamable HTTP, at `/mcp`. For loopback, unless it is told of other hosts.
+/// A server over streamable HTTP, at `/mcp`. It answers to the names of loopback until [`hosts`](Self::hosts) sets others.
 ///
 /// Requests with a foreign `Host` are refused, so that a web page cannot reach a local server by a name of its own, and so
-/// are those with an `Origin` that is not allowed.
+/// are those with an `Origin` that is neither the server's own nor allowed.
 pub struct McpHttp {
     server: McpServer,
-    hosts: Option<Vec<String>>,
-    origins: Vec<String>,
+    guard: Guard,
     authenticate: Option<Arc<dyn Authenticate>>,
     challenge: Option<HeaderValue>,
     max_bytes: usize,
@@ -34,28 +36,30 @@ pub struct McpHttp {
 impl McpServer {
     /// The same server over HTTP.
     pub fn http(&self) -> McpHttp {
-        McpHttp {
+        let http = McpHttp {
             server: self.clone(),
-            hosts: None,
-            origins: ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"].map(str::to_owned).to_vec(),
+            guard: Guard::default(),
             authenticate: None,
             challenge: None,
             max_bytes: 4 * 1024 * 1024,
-        }
+        };
+        http.origins(["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"])
     }
 }
 
 impl McpHttp {
     /// Sets the names that the server is reached by, such as `tools.example.com` or `tools.example.com:8443`, in place of
-    /// those of loopback.
+    /// those of loopback: `localhost`, `127.0.0.1` and `[::1]`. A name without a port is allowed at every port.
     pub fn hosts(mut self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.hosts = Some(hosts.into_iter().map(Into::into).collect());
+        self.guard.set_hosts(hosts);
         self
     }
 
-    /// Sets which web pages may use the server, such as `https://app.example.com:443`, in place of those of loopback.
+    /// Sets the origins whose web pages may use the server beside its own, such as `https://app.example.com` or
+    /// `http://localhost:*` (any port), in place of those of loopback. A text that is no origin allows no page.
     pub fn origins(mut self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.origins = origins.into_iter().map(Into::into).collect();
+        let origins = origins.into_iter().filter_map(|origin| AllowedOrigin::read(&origin.into()).ok());
+        self.guard.set_origins(origins);
         self
     }
 
@@ -91,13 +95,9 @@ impl McpHttp {
     /// The service, to be put into a server of the application.
     pub fn router(self) -> Router {
         let server = self.server;
-        let mut config = StreamableHttpServerConfig::default()
-            .with_allowed_origins(self.origins)
-            .enforce_origin_validation()
-            .with_max_request_body_bytes(self.max_bytes);
-        if let Some(hosts) = self.hosts {
-            config = config.with_allowed_hosts(hosts);
-        }
+        // The guard checks the hosts, and the origins, which rmcp does not by default.
+        let config =
+            StreamableHttpServerConfig::default().disable_allowed_hosts().with_max_request_body_bytes(self.max_bytes);
         let sessions = Arc::new(Sessions::default());
         let service = Arc::new(StreamableHttpService::new(move || Ok(server.handler()), sessions, config));
         // In an `Arc`, as a router clones its services, and this one is all of the configuration.
@@ -105,11 +105,12 @@ impl McpHttp {
             let service = Arc::clone(&service);
             async move { Ok::<_, Infallible>(service.handle(request).await) }
         });
-        let router = Router::new().route_service("/mcp", service);
-        match self.authenticate {
-            Some(who) => router.layer(middleware::from_fn_with_state(Guard::new(who, self.challenge), guard)),
+        let router = Router::new().route_service("/mcp", service).route_layer(middleware::from_fn(json));
+        let router = match self.authenticate {
+            Some(who) => router.layer(middleware::from_fn_with_state(Owners::new(who, self.challenge), owners::check)),
             None => router,
-        }
+        };
+        self.guard.protect(router)
     }
 
     /// Serves at `address` until the process ends.
@@ -123,7 +124,7 @@ impl McpHttp {
     /// The same on a listener that is there already.
     pub async fn serve(self, listener: TcpListener) -> io::Result<()> {
         let address = listener.local_addr()?;
-        if !address.ip().is_loopback() && (self.hosts.is_none() || self.authenticate.is_none()) {
+        if !address.ip().is_loopback() && (!self.guard.has_hosts() || self.authenticate.is_none()) {
             let text =
                 format!("{address} is not loopback: say by which `hosts` it is reached, and how to `authenticate`");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
@@ -136,8 +137,7 @@ impl fmt::Debug for McpHttp {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("McpHttp")
             .field("server", &self.server)
-            .field("hosts", &self.hosts)
-            .field("origins", &self.origins)
+            .field("guard", &self.guard)
             .field("authenticates", &self.authenticate.is_some())
             .finish_non_exhaustive()
     }

@@ -23,13 +23,13 @@ const MOST_SESSIONS: usize = 65_536;
 
 /// Authenticates requests, and knows whose each session is.
 #[derive(Clone)]
-pub(super) struct Guard {
+pub(super) struct Owners {
     authenticate: Arc<dyn Authenticate>,
     challenge: HeaderValue,
     sessions: Arc<Mutex<HashMap<String, Principal>>>,
 }
 
-impl Guard {
+impl Owners {
     pub(super) fn new(authenticate: Arc<dyn Authenticate>, challenge: Option<HeaderValue>) -> Self {
         let challenge = challenge.unwrap_or(HeaderValue::from_static("Bearer"));
         Self { authenticate, challenge, sessions: Arc::default() }
@@ -40,14 +40,14 @@ impl Guard {
     }
 }
 
-pub(super) async fn guard(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+pub(super) async fn check(State(owners): State<Owners>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
-    let principal = match guard.authenticate.authenticate(&parts).await {
+    let principal = match owners.authenticate.authenticate(&parts).await {
         Ok(principal) => principal,
         Err(refused) => {
             let mut response = refused.into_response();
             if response.status() == StatusCode::UNAUTHORIZED {
-                response.headers_mut().insert(WWW_AUTHENTICATE, guard.challenge);
+                response.headers_mut().insert(WWW_AUTHENTICATE, owners.challenge);
             }
             return response;
         }
@@ -55,7 +55,7 @@ pub(super) async fn guard(State(guard): State<Guard>, request: Request, next: Ne
     let mut request = Request::from_parts(parts, body);
     let session = session(request.headers());
     if let Some(session) = &session
-        && guard.sessions().get(session) != Some(&principal)
+        && owners.sessions().get(session) != Some(&principal)
     {
         // As if it were not there: whether it is, is nobody else's business.
         return StatusCode::NOT_FOUND.into_response();
@@ -63,7 +63,7 @@ pub(super) async fn guard(State(guard): State<Guard>, request: Request, next: Ne
     request.extensions_mut().insert(Authenticated(principal.clone()));
     let ends = request.method() == Method::DELETE;
     let response = next.run(request).await;
-    let mut sessions = guard.sessions();
+    let mut sessions = owners.sessions();
     match session {
         Some(session) if ends || response.status() == StatusCode::NOT_FOUND => drop(sessions.remove(&session)),
         Some(_) => {}
