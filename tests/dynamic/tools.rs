@@ -11,7 +11,7 @@ use tool_runtime::{
     toolset::{DynamicField, DynamicTool, DynamicToolBuilder, RuntimeTool},
 };
 
-fn trip() -> Value {
+pub(crate) fn trip() -> Value {
     json!({
         "type": "object",
         "properties": {
@@ -26,19 +26,19 @@ fn trip() -> Value {
 }
 
 /// Accepts what is given.
-fn given(name: &str) -> DynamicField {
+pub(crate) fn given(name: &str) -> DynamicField {
     DynamicField::new(name).validate(|value, _| value.map_or_else(|| Verdict::reject("needed"), Verdict::accept))
 }
 
-fn begin(schema: Value) -> DynamicToolBuilder {
+pub(crate) fn begin(schema: Value) -> DynamicToolBuilder {
     RuntimeTool::new("trip", "Books a trip.").input(schema).dynamic()
 }
 
-fn finish(tool: DynamicToolBuilder) -> DynamicTool {
+pub(crate) fn finish(tool: DynamicToolBuilder) -> DynamicTool {
     tool.handler(|arguments, _| async { Ok(arguments) }).unwrap()
 }
 
-fn call(tool: DynamicTool, arguments: &str) -> Result<Value, Value> {
+pub(crate) fn call(tool: DynamicTool, arguments: &str) -> Result<Value, Value> {
     let tools = Toolset::new().with(tool).unwrap();
     match tools.call("trip", arguments, &Context::new("call")).now_or_never().expect("nothing waits") {
         Ok(output) => Ok(output.decode().unwrap()),

@@ -161,6 +161,11 @@ impl Call {
         self.past.as_ref().map_or(&[], |past| &past.revisions)
     }
 
+    /// Returns whether the arguments were accepted as they are now, and are not what the model wrote.
+    pub(crate) fn is_revised(&self) -> bool {
+        !matches!(self.state, CallState::Proposed) && !self.revisions().is_empty()
+    }
+
     /// Questions of the tool that were answered, in order.
     pub fn answers(&self) -> &[Answered] {
         self.past.as_ref().map_or(&[], |past| &past.answers)

@@ -118,7 +118,11 @@ impl Inspector {
         let refined = |revision: &ArgsRev| revision.author == Author::Refinement;
         let is_new = call.stage() == Stage::Proposed && !call.revisions().iter().any(refined);
         let refine = self.refine.get(&call.name).filter(|_| is_new && !refined(call.arguments()));
-        Reading::refined(&self.tools, &call.name, &call.arguments().text, cx, refine)
+        let text = &call.arguments().text;
+        if call.is_revised() {
+            return Reading::refined(&self.tools, &call.name, text, &cx.clone().revised(), refine);
+        }
+        Reading::refined(&self.tools, &call.name, text, cx, refine)
     }
 
     /// Looks at a call whose arguments were read.

@@ -25,6 +25,7 @@ struct OfCall {
     id: Arc<str>,
     cancellation: Cancellation,
     journal: Journals,
+    is_revised: bool,
     rare: Option<Box<Rare>>,
 }
 
@@ -101,6 +102,17 @@ impl Context {
         self.call.journal.as_ref()
     }
 
+    /// Returns whether the tool accepted the call's arguments before, and they are not what the model wrote.
+    pub(crate) fn is_revised(&self) -> bool {
+        self.call.is_revised
+    }
+
+    /// Marks arguments that the tool accepted before, and that are not what the model wrote.
+    pub(crate) fn revised(mut self) -> Self {
+        self.change().is_revised = true;
+        self
+    }
+
     /// The value of type `T` that the application attached to the call.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
         let (_, value) = self.shared.extensions.iter().find(|(known, _)| *known == TypeId::of::<T>())?;
@@ -131,7 +143,8 @@ impl Context {
     /// The context of a call of this one's turn, made at once and not of a copy.
     #[cfg(feature = "agent")]
     pub(crate) fn of_call(&self, call_id: Arc<str>, cancellation: Cancellation, journal: Arc<dyn Journal>) -> Self {
-        let call = OfCall { id: call_id, cancellation, journal: Some(journal), rare: self.call.rare.clone() };
+        let rare = self.call.rare.clone();
+        let call = OfCall { id: call_id, cancellation, journal: Some(journal), is_revised: false, rare };
         Self { call: Arc::new(call), shared: Arc::clone(&self.shared) }
     }
 

@@ -132,6 +132,9 @@ impl Driver<'_> {
         let journal = CallJournal::new(call, attempt, Arc::clone(&self.ties), self.outer(&**tool));
         let cell = Arc::new(journal);
         let mut cx = self.tainted(self.turn_context.of_call(id.shared(), stop.clone(), Arc::clone(&cell) as _));
+        if call.is_revised() {
+            cx = cx.revised();
+        }
         if let Some(end) = limit.as_ref().and_then(|limit| limit.end) {
             cx = cx.with_deadline(end.into_std());
         }

@@ -6,7 +6,7 @@ use futures_util::{FutureExt, TryFutureExt};
 use serde_json::{Map, Value};
 
 use super::{DynamicTool, Known};
-use crate::feedback::{Problem, Rejection, Report};
+use crate::feedback::{Problem, ProblemKind, Rejection, Report};
 use crate::tool::{
     CallError, Context, Started,
     dynamic::{Board, Call, Kept, Reading, Settled, Shape, UNCHECKED, ask_all, conclude, remarks},
@@ -15,7 +15,7 @@ use crate::tool::{
 impl DynamicTool {
     pub(super) async fn settle<'a>(&'a self, text: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError> {
         let shape = &*self.parameters;
-        let (mut arguments, reading) = self.read(text)?;
+        let (mut arguments, reading) = self.read(text, cx)?;
         let values = self.values(&mut arguments, &reading);
         let given = Arc::new(arguments);
         let board = Board::new(shape.fields());
@@ -41,8 +41,12 @@ impl DynamicTool {
     }
 
     /// Reads the arguments as far as they can be read.
-    fn read(&self, text: &str) -> Result<(Map<String, Value>, Reading), CallError> {
-        let (arguments, problems) = self.tool.look(text)?;
+    fn read(&self, text: &str, cx: &Context) -> Result<(Map<String, Value>, Reading), CallError> {
+        let (arguments, mut problems) = self.tool.look(text)?;
+        if cx.is_revised() {
+            // A validator may have put the `null` there, when the arguments were read before.
+            problems.retain(|problem| !self.is_about_null(problem, &arguments));
+        }
         let mut reading = Reading::new(self.parameters.fields());
         for problem in &problems {
             reading.place(&*self.parameters, problem)?;
@@ -84,9 +88,19 @@ impl DynamicTool {
         Value::Object(arguments)
     }
 
-    /// A validator may accept another value than was given, which must fit the schema, too.
+    /// Returns whether `problem` says that the value of a dynamic parameter must not be `null`.
+    fn is_about_null(&self, problem: &Problem, arguments: &Value) -> bool {
+        let field = problem.about().and_then(|name| Some((self.parameters.find(&name)?, name)));
+        let is_null = |(field, name): (usize, String)| {
+            self.parameters.is_dynamic(field) && arguments.get(&name).is_some_and(Value::is_null)
+        };
+        !problem.is_nested() && problem.kind != ProblemKind::Duplicate && field.is_some_and(is_null)
+    }
+
+    /// Checks that the values that validators accepted in place of those given fit the schema, or are `null`.
     fn check_accepted(&self, arguments: &Value) -> Result<(), CallError> {
-        let problems = self.complete.problems(arguments, "");
+        let mut problems = self.complete.problems(arguments, "");
+        problems.retain(|problem| !self.is_about_null(problem, arguments));
         if problems.is_empty() {
             return Ok(());
         }

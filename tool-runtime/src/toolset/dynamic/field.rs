@@ -63,7 +63,10 @@ impl DynamicField {
     }
 
     /// Sets the validator: it gets the value that was given, if any, and what is known of the others. The value fits the
-    /// schema of the property; what is accepted must, too.
+    /// schema of the property. The value that it accepts must fit the schema too, or be `null`: the handler gets the `null`,
+    /// also where the schema has none. A model cannot give a `null` that the schema refuses.
+    ///
+    /// A validator is asked again before the call starts, about the value that it accepted. It must accept that value.
     ///
     /// It returns a [`Verdict`](crate::Verdict), or a `Result` of one with a [`Failure`](crate::Failure). A failure or a panic
     /// refuses the value, and the model is told no more of it than [`Failure::told`](crate::Failure::told) says.
