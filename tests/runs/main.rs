@@ -5,6 +5,7 @@
 
 mod breaks;
 mod decisions;
+mod digits;
 mod dynamic;
 mod expiry;
 mod granted;

@@ -15,7 +15,8 @@ impl Agent {
     }
 
     /// Sets which calls a person may allow for the rest of a run, and which others are like them: those with the same
-    /// values for the parameters of the pattern.
+    /// values for the parameters of the pattern. A pattern that does not cover the call itself ([`Pattern::covers`]) is not
+    /// offered.
     pub fn offer(
         mut self,
         offer: impl Fn(&ToolSpec, &serde_json::Value) -> Option<Pattern> + Send + Sync + 'static,

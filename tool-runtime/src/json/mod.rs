@@ -2,6 +2,7 @@
 //! a tree cannot hold.
 
 mod depth;
+mod exact;
 mod object;
 mod plain;
 mod source;
@@ -10,11 +11,16 @@ mod value;
 mod written;
 
 pub(crate) use depth::is_deeper;
+#[cfg(feature = "agent")]
+pub(crate) use exact::canonical_text;
+pub(crate) use exact::same;
+#[cfg(feature = "ui-stream")]
+pub(crate) use exact::{is_echo, rounds};
 pub(crate) use object::Object;
 pub(crate) use source::Source;
 pub use stream::{Change, Incremental, Limits, Malformed, Path, Segment};
 pub(crate) use value::{Read, read, segment};
-pub(crate) use written::{entries, entry};
+pub(crate) use written::{entries, entry, members, object};
 
 /// Whether `text` has nothing but JSON's white space. Arguments without any text mean `{}`.
 pub(crate) fn is_blank(text: &str) -> bool {

@@ -1,15 +1,35 @@
 //! JSON as it was written: digits that no number type of ours holds are still there.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
 use serde::de::IgnoredAny;
-use serde_json::{Deserializer, Value};
+use serde_json::{Deserializer, Map, Value};
 
 use super::Object;
 
 /// The entries of the object that `text` consists of, each value on one line; up to the first that is no JSON.
 pub(crate) fn entries(text: &str) -> Vec<(String, String)> {
     parts(text).map(|(name, value)| (name.into_owned(), one_line(value))).collect()
+}
+
+/// The entries of the object that `text` consists of, of one name the last; `None` where it is no object.
+pub(crate) fn members(text: &str) -> Option<Vec<(String, String)>> {
+    serde_json::from_str::<Map<String, Value>>(text).ok()?;
+    let (mut members, mut places) = (Vec::new(), HashMap::new());
+    for (name, value) in entries(text) {
+        let at = *places.entry(name.clone()).or_insert(members.len());
+        match members.get_mut(at) {
+            Some((_, known)) => *known = value,
+            None => members.push((name, value)),
+        }
+    }
+    Some(members)
+}
+
+/// The object with these entries, whose values are JSON.
+pub(crate) fn object(entries: &[(String, String)]) -> String {
+    let entry = |(name, value): &(String, String)| format!("{}:{value}", Value::from(name.as_str()));
+    format!("{{{}}}", entries.iter().map(entry).collect::<Vec<_>>().join(","))
 }
 
 /// The value of the first entry `name` of the object that `text` consists of, as it is written.

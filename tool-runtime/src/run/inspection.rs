@@ -85,6 +85,8 @@ pub(super) struct Accepted {
 #[derive(Debug)]
 pub(super) struct View {
     pub(super) shown: Shown,
+    /// The arguments with all their digits, defaults filled in.
+    pub(super) written: Vec<(String, String)>,
     /// Which calls like this one can be allowed for the rest of the run.
     pub(super) offer: Option<Pattern>,
     /// Who may decide; the run's owner if it is empty.

@@ -236,11 +236,13 @@ impl Inspector {
         permission = run.tighten(tool, permission);
         let mut view = None;
         if permission == Permission::Ask || tool.external {
-            match Shown::new(spec, arguments, &run.taint) {
-                Ok(shown) => {
+            match Shown::new(spec, arguments, &run.taint).and_then(|shown| Ok((shown, spec.written(arguments)?))) {
+                Ok((shown, written)) => {
                     let offer = self.offer.as_ref().and_then(|offer| offer(spec, &shown.arguments));
+                    // A pattern that does not even cover this call would be asked about again and again.
+                    let offer = offer.filter(|pattern| pattern.covers(&written));
                     let deciders = self.deciders.as_ref().map(|deciders| deciders(spec, &shown.arguments));
-                    view = Some(Box::new(View { shown, offer, deciders: deciders.unwrap_or_default() }));
+                    view = Some(Box::new(View { shown, written, offer, deciders: deciders.unwrap_or_default() }));
                 }
                 Err(feedback) => return Finding::Ended(CallResult::Rejected { feedback }),
             }

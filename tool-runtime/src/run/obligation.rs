@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::{ObligationId, Principal, Question, Shown, Time};
 use crate::digest::Digest;
 use crate::feedback::Rejection;
+use crate::json;
 use crate::tool::{Fingerprint, Tool};
 
 /// What a call waits for.
@@ -213,9 +214,17 @@ impl<I: Serialize, O: Serialize> Decision<I, O> {
 pub struct Pattern(pub Map<String, Value>);
 
 impl Pattern {
-    /// Whether `arguments` (an object, defaults filled in) fit.
-    pub fn covers(&self, arguments: &Value) -> bool {
-        self.0.iter().all(|(name, value)| arguments.get(name) == Some(value))
+    /// Returns whether arguments fit that are written like this: by name, defaults filled in, each as JSON. These are the
+    /// texts that [`ToolSpec::written`](crate::tool::ToolSpec::written) returns.
+    ///
+    /// Numbers are compared by value and to the last digit: `1.0` is `1`, and 18446744073709551617 is nothing else. A
+    /// [`Value`] cannot hold such a number, so no pattern covers it.
+    pub fn covers(&self, written: &[(String, String)]) -> bool {
+        let fits = |name: &str, value: &Value| {
+            let text = written.iter().find(|(known, _)| known == name);
+            text.is_some_and(|(_, text)| json::same(text, &value.to_string()))
+        };
+        self.0.iter().all(|(name, value)| fits(name, value))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a tool says of arguments, before anybody judges them.
 
 use std::{
+    collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     time::Duration,
@@ -73,7 +74,16 @@ fn again(taken: Taken, text: &Arc<str>, refine: &Refine, cx: &Context) -> Result
     if catch_unwind(AssertUnwindSafe(|| refine(text, &mut after, cx))).is_err() {
         return Err(Err(Failure::hidden("the refinement of the arguments panicked").into()));
     }
-    if after == before { Err(Ok(taken)) } else { Ok(Value::Object(after).to_string().into()) }
+    if after == before {
+        return Err(Ok(taken));
+    }
+    // What was left as it was keeps its digits.
+    let mut written: HashMap<String, String> = json::entries(text).into_iter().collect();
+    let text_of = |(name, value): (&String, &Value)| {
+        let kept = written.remove(name).filter(|_| before.get(name) == Some(value));
+        (name.clone(), kept.unwrap_or_else(|| value.to_string()))
+    };
+    Ok(json::object(&after.iter().map(text_of).collect::<Vec<_>>()).into())
 }
 
 /// Arguments that a tool reads: at once, or when its validators have answered.

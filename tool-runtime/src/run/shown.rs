@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::Call;
 use crate::digest::Digest;
 use crate::feedback::{Rejection, one_line};
+use crate::json;
 use crate::tool::{Effect, ToolSpec};
 
 /// What a person is shown about a call: all of it, with nothing cut and nothing that could fool the eye.
@@ -57,16 +58,16 @@ impl Shown {
 
     /// What is shown about a call that was started already: its arguments as they were written.
     pub(super) fn of_running(call: &Call) -> Self {
-        let arguments: Value = serde_json::from_str(&call.arguments().text).unwrap_or_default();
-        let line = |(name, value): (&String, &Value)| (one_line(name), one_line(&value.to_string()));
+        let text = &call.arguments().text;
+        let line = |(name, value): &(String, String)| (one_line(name), one_line(value));
         Self {
             tool: one_line(&call.name),
             title: None,
             origin: call.tool.as_ref().and_then(|tool| tool.origin.as_deref()).map(one_line),
             effect: call.tool.as_ref().map_or(Effect::default(), |tool| tool.effect),
             challenge: None,
-            lines: arguments.as_object().into_iter().flatten().map(line).collect(),
-            arguments,
+            lines: json::members(text).iter().flatten().map(line).collect(),
+            arguments: serde_json::from_str(text).unwrap_or_default(),
             tainted_by: Vec::new(),
         }
     }

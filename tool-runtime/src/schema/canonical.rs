@@ -1,11 +1,8 @@
 //! One text for one value: what fingerprints are made of.
 
-use std::borrow::Cow;
-
 use serde_json::{Map, Number, Value};
 
 use super::number;
-use crate::json;
 
 /// `value` as its canonical JSON text: the same value gives the same text in every process, whatever the order of its
 /// keys and however its numbers were written.
@@ -51,43 +48,6 @@ pub fn canonical(value: &Value) -> String {
         }
     }
     text
-}
-
-/// What the JSON `text` says, as one text: that of [`canonical`], so that it does not matter how it was written. A text with
-/// a number that a [`Value`] would round is its own: it says the same as itself only. So is what is no JSON; a blank text
-/// says `{}`.
-pub(crate) fn canonical_text(text: &str) -> Cow<'_, str> {
-    let text = if json::is_blank(text) { "{}" } else { text };
-    match serde_json::from_str(text) {
-        Ok(value) if !rounds(text) => Cow::Owned(canonical(&value)),
-        _ => Cow::Borrowed(text),
-    }
-}
-
-/// Whether a number in `text`, which is JSON, may have more digits than a [`Value`] keeps.
-fn rounds(text: &str) -> bool {
-    const KEPT: usize = 15;
-    let (bytes, mut at, mut in_string) = (text.as_bytes(), 0, false);
-    while let Some(byte) = bytes.get(at) {
-        at += 1;
-        match byte {
-            b'"' => in_string = !in_string,
-            b'\\' if in_string => at += 1,
-            b'-' | b'0'..=b'9' if !in_string => {
-                let start = at - 1;
-                while matches!(bytes.get(at), Some(b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-')) {
-                    at += 1;
-                }
-                let number = &text[start..at];
-                let is_whole = number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok();
-                if !is_whole && number.bytes().filter(u8::is_ascii_digit).count() > KEPT {
-                    return true;
-                }
-            }
-            _ => {}
-        }
-    }
-    false
 }
 
 enum Todo<'a> {
@@ -152,25 +112,6 @@ mod tests {
         assert_eq!(canonical(&value).len(), 200_004);
         // Dropping it would need a stack.
         std::mem::forget(value);
-    }
-
-    #[test]
-    fn texts_that_say_the_same_are_one_unless_digits_would_be_lost() {
-        let same = |a, b| canonical_text(a) == canonical_text(b);
-        assert!(same(r#"{"a": 1.0, "b": [1e2]}"#, r#"{"b":[100],"\u0061":1}"#));
-        assert!(same("", " {} "));
-        assert!(same(r#"{"a":9223372036854775807,"b":0}"#, r#"{"b":0,"a":9223372036854775807}"#));
-        assert!(!same("[9223372036854775808]", "[9223372036854775809]"));
-        for (one, other) in [
-            ("[-9223372036854775809]", "[-9223372036854775808]"),
-            ("[18446744073709551616]", "[18446744073709551617]"),
-            ("[0.1234567890123456789]", "[0.1234567890123456788]"),
-            (r#"["\"",100000000000000000001]"#, r#"["\"",100000000000000000002]"#),
-        ] {
-            assert!(!same(one, other), "{one} {other}");
-        }
-        assert!(same(r#"["100000000000000000001",  1]"#, r#"["100000000000000000001",1]"#), "a text is not a number");
-        assert!(!same("{", "{}"));
     }
 
     proptest! {

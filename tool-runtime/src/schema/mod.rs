@@ -36,7 +36,6 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 pub use canonical::canonical;
-pub(crate) use canonical::canonical_text;
 pub use check::needs_check;
 pub use dialect::Dialect;
 pub use loss::{Loss, Severity};

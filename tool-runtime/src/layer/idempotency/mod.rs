@@ -10,7 +10,7 @@ use place::{Came, Claim, Place};
 
 use crate::digest::Digest;
 use crate::feedback::Rejection;
-use crate::schema::canonical_text;
+use crate::json::canonical_text;
 use crate::tool::{CallError, CallFuture, Effect, Failure, Output};
 use crate::toolset::{Invocation, Layer, Next};
 

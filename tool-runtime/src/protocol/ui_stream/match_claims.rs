@@ -1,8 +1,7 @@
 //! Which of a client's claims a run waits for.
 
-use serde_json::{Number, Value};
-
 use super::{ChatRequest, Claim, Claimed, approval_id};
+use crate::json::is_echo;
 use crate::run::{Call, Decision, Obligation, ObligationId, ObligationKind, Run};
 
 /// What a run makes of a client's claims.
@@ -57,7 +56,7 @@ fn decision(
         Claimed::Answered { approved: false, reason, .. } => Some(Decision::Deny { reason: reason.clone() }),
         Claimed::Answered { .. } => match beside {
             Some(decision) => Some(decision.clone()),
-            None if is_shown(call, open, claim.input.as_ref()) => Some(Decision::Approve),
+            None if is_shown(call, open, claim) => Some(Decision::Approve),
             None => return Err(Tampered),
         },
         Claimed::Output(output) => Some(Decision::Respond { output: output.clone() }),
@@ -65,25 +64,13 @@ fn decision(
     })
 }
 
-/// Whether the arguments that the client has are those that the run asked about. What it does not say is not other.
-fn is_shown(call: &Call, open: &Obligation, input: Option<&Value>) -> bool {
-    let Some(input) = input else { return true };
-    let text = &call.arguments().text;
-    let written = serde_json::from_str(if text.trim().is_empty() { "{}" } else { text }).ok();
+/// Returns whether the arguments that the client has are those that the run asked about. What it does not say is not other.
+fn is_shown(call: &Call, open: &Obligation, claim: &Claim) -> bool {
+    let Some(input) = &claim.input else { return true };
     // What no client reads it has as a text.
-    let read: Option<Value> = input.as_str().and_then(|text| serde_json::from_str(text).ok());
-    let input = read.as_ref().unwrap_or(input);
-    same(input, &open.shown.arguments) || written.is_some_and(|written: Value| same(input, &written))
-}
-
-/// Whether two values are one in JavaScript, which has no integers.
-fn same(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Number(a), Value::Number(b)) => a == b || Number::as_f64(a) == Number::as_f64(b),
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
-        (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
-        }
-        _ => a == b,
-    }
+    let input = match input.as_str() {
+        Some(text) => text.to_owned(),
+        None => claim.written.clone().unwrap_or_else(|| input.to_string()),
+    };
+    is_echo(&input, &open.shown.arguments.to_string()) || is_echo(&input, &call.arguments().text)
 }

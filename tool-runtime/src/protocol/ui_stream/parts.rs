@@ -51,5 +51,5 @@ pub(super) fn claim(mut part: Map<String, Value>, is_last: bool, content: &mut V
         "output-error" => Claimed::Failed(part.get("errorText").and_then(Value::as_str).unwrap_or_default().to_owned()),
         _ => return None,
     };
-    Some(Claim { call, input: part.remove("input"), claimed, is_last })
+    Some(Claim { call, input: part.remove("input"), written: None, claimed, is_last })
 }

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, value::RawValue};
 
 use super::{SEALED, parts};
+use crate::json;
 use crate::message::Part;
 use crate::protocol::whole::whole;
 use crate::run::Decision;
@@ -62,6 +63,8 @@ pub struct Claim {
     pub call: String,
     /// What its arguments are.
     pub input: Option<Value>,
+    /// The same as they are written, where `input` may have fewer digits.
+    pub(super) written: Option<String>,
     /// What became of it.
     pub claimed: Claimed,
     /// Whether it is in the last message, which the request is then about.
@@ -112,6 +115,7 @@ impl ChatRequest {
     /// that do not send their history).
     pub fn read(body: &[u8]) -> Result<Self, RequestError> {
         let wrong = |reason: String| RequestError { reason, wanted: REQUEST };
+        let written = whole(body);
         let mut body = object(body).map_err(wrong)?;
         let text = |key: &str| body.get(key).and_then(Value::as_str).map(str::to_owned);
         let chat = text("id").ok_or_else(|| wrong("`id`, the chat's id, is missing or no text".to_owned()))?;
@@ -135,7 +139,34 @@ impl ChatRequest {
                 request.message(message, at == last);
             }
         }
+        request.keep_digits(&String::from_utf8_lossy(&written));
         Ok(request)
+    }
+
+    /// Keeps the arguments of the claims as `body` has them, where a [`Value`] may have fewer digits.
+    fn keep_digits(&mut self, body: &str) {
+        if self.claims.is_empty() || !json::rounds(body) {
+            return;
+        }
+        let list = |text: Option<String>| -> Vec<Box<RawValue>> {
+            text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+        };
+        let of = |text: &str, name: &str| {
+            let member = json::members(text)?.into_iter().find(|(known, _)| known == name);
+            member.map(|(_, value)| value)
+        };
+        let mut messages = list(of(body, "messages"));
+        messages.extend(of(body, "message").and_then(|message| RawValue::from_string(message).ok()));
+        for part in messages.iter().flat_map(|message| list(of(message.get(), "parts"))) {
+            let call = of(part.get(), "toolCallId").and_then(|call| serde_json::from_str::<String>(&call).ok());
+            let Some(input) = of(part.get(), "input").filter(|input| json::rounds(input)) else { continue };
+            let value: Option<Value> = serde_json::from_str(&input).ok();
+            for claim in &mut self.claims {
+                if call.as_deref() == Some(&*claim.call) && claim.input == value {
+                    claim.written = Some(input.clone());
+                }
+            }
+        }
     }
 
     fn message(&mut self, mut message: Map<String, Value>, is_last: bool) {

@@ -235,7 +235,8 @@ pub(super) fn accepted(call: &CallId, tool: Arc<ToolRef>, text: &Arc<str>, says:
         Says::Ask => Permission::Ask,
         Says::Deny => Permission::Deny { reason: None },
     };
-    let view = Some(Box::new(View { shown: shown(&tool, text), offer: None, deciders: Vec::new() }));
+    let view =
+        Some(Box::new(View { shown: shown(&tool, text), written: Vec::new(), offer: None, deciders: Vec::new() }));
     let finding = Finding::Accepted(Accepted { tool, permission, touches: None, view });
     found(call, text, finding)
 }

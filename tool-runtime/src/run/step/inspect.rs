@@ -63,7 +63,7 @@ impl Draft<'_> {
             Permission::Ask => {
                 let covers = |allowance: &&Allowance| {
                     allowance.tool == tool.fingerprint
-                        && view.as_ref().is_some_and(|view| allowance.pattern.covers(&view.shown.arguments))
+                        && view.as_ref().is_some_and(|view| allowance.pattern.covers(&view.written))
                 };
                 match self.run.allowances.iter().find(covers) {
                     Some(allowance) => {
@@ -148,7 +148,7 @@ impl Draft<'_> {
             let reason = Some("nobody can be asked about a call that cannot be shown".to_owned());
             return self.end_unstarted(at, CallResult::PolicyDenied { reason }, InterruptedBy::NotAllowed, time);
         };
-        let View { shown, offer, deciders } = *view;
+        let View { shown, offer, deciders, .. } = *view;
         if self.is_full() {
             return self.end_unstarted(at, self.too_many_open(), InterruptedBy::NotAllowed, time);
         }

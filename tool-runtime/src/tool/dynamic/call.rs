@@ -142,7 +142,5 @@ pub(super) fn rewritten(shape: &impl Shape, text: &str, settled: &[Option<Settle
             None => entries.push((name.to_owned(), value.to_owned())),
         }
     }
-    let entries: Vec<String> =
-        entries.iter().map(|(name, value)| format!("{}:{value}", Value::from(name.as_str()))).collect();
-    Some(format!("{{{}}}", entries.join(",")).into())
+    Some(json::object(&entries).into())
 }

@@ -7,7 +7,6 @@ use std::{
 
 use futures_util::{FutureExt, future::BoxFuture};
 use serde::Serialize;
-use serde_json::Value;
 use smallvec::SmallVec;
 
 use super::{Asking, IntoVerdict, Judged, Settled, Verdict, board::Kept, engine::UNCHECKED};
@@ -201,22 +200,22 @@ fn settle<T: Judged>(said: Result<Verdict<T>, Failure>, before: Before<T>) -> Se
     let mut settled = Settled::accepted(place);
     settled.report = report;
     if let Some(changed) = changed {
-        settled.change(Some(changed.to_string().into()));
-        settled.report.get_or_insert_with(|| Report::accepted().into()).normalized = Some(changed);
+        settled.report.get_or_insert_with(|| Report::accepted().into()).normalized =
+            serde_json::from_str(&changed).ok();
+        settled.change(Some(changed.into()));
     }
     settled
 }
 
 /// The value as JSON, where it is not written as `before`.
-fn changed<T: Serialize>(value: &T, before: Option<&[u8]>) -> Result<Option<Value>, serde_json::Error> {
+fn changed<T: Serialize>(value: &T, before: Option<&[u8]>) -> Result<Option<String>, serde_json::Error> {
     if let Some(before) = before {
         let mut same = Same(before);
         if serde_json::to_writer(&mut same, value).is_ok() && same.0.is_empty() {
             return Ok(None);
         }
     }
-    let after = serde_json::to_vec(value)?;
-    Ok(serde_json::from_slice(&after).ok())
+    serde_json::to_string(value).map(Some)
 }
 
 /// Takes what was written before, again, and nothing else.

@@ -1,16 +1,15 @@
 //! A call whose arguments mean something else to the tool than they say.
 
 use std::{
+    collections::HashMap,
     pin::Pin,
     sync::{Arc, OnceLock},
     task::{self, Poll},
 };
 
-use serde_json::{Map, Value};
-
 use super::{Layer, Next, around::Around};
 use crate::feedback::Rejection;
-use crate::schema::canonical_text;
+use crate::json;
 use crate::tool::{CallError, CallFuture, Context, Started, Starting, Touches};
 
 /// What is known of a call when it was read.
@@ -106,7 +105,7 @@ fn restored<L: Layer + ?Sized>(
     let said = around.layer.restore(around.invocation(arguments, cx), meant, changed);
     let said = said.filter(|said| {
         let means = around.layer.arguments(around.invocation(said, cx), around.inner.spec());
-        means.is_ok_and(|means| canonical_text(&means) == canonical_text(changed))
+        means.is_ok_and(|means| json::same(&means, changed))
     });
     said.map(String::into_boxed_str).ok_or_else(|| {
         let told = format!("the arguments would be understood as {changed}, which cannot be said in the parameters");
@@ -117,20 +116,20 @@ fn restored<L: Layer + ?Sized>(
 
 /// `given` with what `changed` says otherwise than `meant`, as far as those parameters mean what they say.
 pub(crate) fn carried_over(given: &str, meant: &str, changed: &str) -> Option<String> {
-    let read = |text| serde_json::from_str::<Map<String, Value>>(text).ok();
-    let (mut given, meant, changed) = (read(given)?, read(meant)?, read(changed)?);
-    if meant.keys().any(|name| !changed.contains_key(name)) {
-        return None;
-    }
+    let (mut given, meant, changed) = (json::members(given)?, json::members(meant)?, json::members(changed)?);
+    let places: HashMap<String, usize> = given.iter().map(|(name, _)| name.clone()).zip(0..).collect();
+    let mut meant: HashMap<String, String> = meant.into_iter().collect();
     for (name, value) in changed {
-        let before = meant.get(&name);
-        if before == Some(&value) {
+        let before = meant.remove(&name);
+        if before.as_ref().is_some_and(|before| json::same(before, &value)) {
             continue;
         }
-        if given.get(&name) != before {
-            return None;
+        match (before, places.get(&name)) {
+            (Some(before), Some(said)) if json::same(&before, &given[*said].1) => given[*said].1 = value,
+            (None, None) => given.push((name, value)),
+            _ => return None,
         }
-        given.insert(name, value);
     }
-    serde_json::to_string(&given).ok()
+    // What is not in `changed` cannot be left out of `given`, which may say it otherwise.
+    meant.is_empty().then(|| json::object(&given))
 }

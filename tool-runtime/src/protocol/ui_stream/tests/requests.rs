@@ -16,7 +16,11 @@ fn read(body: &Value) -> ChatRequest {
 
 /// A run in which the call `a` waits for an approval, and `b` for its output.
 fn waiting() -> (Run, String) {
-    let mut run = run_of(&[("a", "work", r#"{"n": 1.0, "path": "x"}"#), ("b", "client", "{}")]);
+    waiting_with(r#"{"n": 1.0, "path": "x"}"#)
+}
+
+fn waiting_with(arguments: &str) -> (Run, String) {
+    let mut run = run_of(&[("a", "work", arguments), ("b", "client", "{}")]);
     let tools = super::tools();
     for (name, id, kind) in
         [("work", "a", ObligationKind::Approval { offer: None }), ("client", "b", ObligationKind::External)]
@@ -89,6 +93,21 @@ fn what_is_forged_moved_or_changed_is_not() {
     body["messages"][0]["parts"][0]["state"] = "output-available".into();
     body["messages"][0]["parts"][0]["output"] = json!("made up");
     assert_eq!(match_claims(&run, &read(&body)).decisions, []);
+}
+
+#[test]
+fn every_digit_of_what_was_asked_counts() {
+    let (run, asked) = waiting_with(r#"{"n":18446744073709551617,"path":"x"}"#);
+    let decided = |number: &str| {
+        let body = answered(&asked, true, &json!({ "n": "N", "path": "x" })).to_string().replace(r#""N""#, number);
+        let matched = match_claims(&run, &ChatRequest::read(body.as_bytes()).unwrap());
+        assert_eq!(matched.decisions.len() + matched.tampered.len(), 1);
+        !matched.decisions.is_empty()
+    };
+    assert!(decided("18446744073709551617"));
+    // As JavaScript writes it.
+    assert!(decided("18446744073709552000"));
+    assert!(!decided("18446744073709551999") && !decided("18446744073709551616"));
 }
 
 #[test]
