@@ -10,8 +10,9 @@ use tool_runtime::{
     Agent, AgentError, Effect, Toolset,
     agent::{Decision, Stopped},
     model::{ScriptedModel, Turn},
-    run::{CallResult, LogEvent, Shown, SupersededBy, record},
+    run::{CallResult, Digest, LogEvent, Shown, SupersededBy, record},
     store::StoreError,
+    tool::ToolSpec,
     toolset::{Permission, Proposal, RuntimeTool},
 };
 
@@ -70,6 +71,56 @@ async fn s03_a_tool_that_was_changed_does_not_run_on_an_old_approval() {
             assert_eq!(ends(&session), [CallResult::Superseded { by: SupersededBy::ToolChanged }]);
             assert_eq!(told(&session), ["the tool was changed while the call waited; it did not run"]);
             assert_eq!(world.seen(), [""; 0]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn s03_a_text_that_was_mended_supersedes_nothing() {
+    for store in stores().await {
+        for is_approved in [false, true] {
+            let world = World::new();
+            let (agent, id, waits) = waiting(&store, payment(&world, "Pasy.", "1", &[]), pays(&[5])).await;
+            let mended = agent.clone().tools(payment(&world, "Pays.", "1", &[]));
+            let agent = if is_approved { agent } else { mended.clone() };
+            agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
+            resumed(&mended, &id).await;
+            assert_eq!(world.seen(), ["1 pays 5"]);
+        }
+    }
+}
+
+/// The fingerprint that records had of `tool` when texts counted.
+fn fingerprint_with_texts(tool: &ToolSpec) -> String {
+    let definition = json!({
+        "name": tool.name, "description": tool.description, "version": tool.traits.version,
+        "input": tool.input.neutral(), "output": null, "effect": "destructive", "approval": "always",
+        "idempotent": false, "external": false,
+    });
+    Digest::of(tool_runtime::schema::canonical(&definition)).to_string()
+}
+
+#[tokio::test]
+async fn s03_what_waits_in_an_older_record_can_be_decided() {
+    let edit = || Decision::Edit { arguments: json!({ "amount": 6 }) };
+    for store in stores().await {
+        for (decision, description, effects) in [
+            (Decision::Approve, "Pays.", &["1 pays 5"] as &[&str]),
+            (edit(), "Pays.", &["1 pays 6"]),
+            // Which of the two has changed, the older record does not say.
+            (Decision::Approve, "Pays twice.", &[]),
+        ] {
+            let world = World::new();
+            let tools = payment(&world, "Pays.", "1", &[]);
+            let spec = tools.get("pay").unwrap().spec();
+            let (now, then) = (spec.fingerprint().to_string(), fingerprint_with_texts(spec));
+            assert_ne!(now, then);
+            let (agent, id, waits) = waiting(&store, tools, pays(&[5])).await;
+            let older = Wrapped::new(&store).tampered(move |text| text.replace(&now, &then));
+            let agent = agent.store(older).tools(payment(&world, description, "1", &[]));
+            let _ = agent.decide(&id, &waits[0].id, decision, "").await;
+            resumed(&agent, &id).await;
+            assert_eq!(world.seen(), effects, "{description}");
         }
     }
 }

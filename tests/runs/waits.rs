@@ -195,7 +195,8 @@ async fn what_was_allowed_for_the_run_does_not_cover_another_definition_of_the_t
         let world = World::new();
         let pay = |description: &str| {
             let seen = Arc::clone(&world);
-            let tool = RuntimeTool::new("pay", description).approval().handler(move |_, _| {
+            let version = |traits: &mut tool_runtime::tool::Traits| traits.version = Some(description.to_owned());
+            let tool = RuntimeTool::new("pay", description).approval().traits(version).handler(move |_, _| {
                 seen.did("paid");
                 async { Ok(json!("paid")) }
             });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Author, CallId, CallResult, Decision, ObligationId, Pattern, Principal, Shown, ToolRef};
 use crate::digest::Digest;
-use crate::tool::{Fingerprint, Output, Touches};
+use crate::tool::{Identity, Output, Touches};
 use crate::toolset::Permission;
 #[cfg(feature = "agent")]
 use crate::{feedback::Rejection, message::Part};
@@ -26,7 +26,7 @@ pub struct Inspection {
     /// Who changed them last.
     pub(super) author: Author,
     /// The tool that looked.
-    pub(super) tool: Option<Fingerprint>,
+    pub(super) tool: Option<Identity>,
     pub(super) finding: Finding,
 }
 

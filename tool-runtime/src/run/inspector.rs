@@ -18,11 +18,13 @@ use super::{
 use crate::digest::Digest;
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::schema::Validator;
-use crate::tool::{Context, DynTool, ToolSpec};
+use crate::tool::{Context, DynTool, Identity, ToolSpec};
 use crate::toolset::{Permission, Policy, Proposal, Toolset, judge};
 
 /// A tool, and what a run goes by of it.
-type Known<'a> = (&'a Arc<ToolRef>, &'a Arc<dyn DynTool>);
+type Known<'a> = (&'a Ref, &'a Arc<dyn DynTool>);
+/// What a run goes by of a tool, and what older records know it by.
+type Ref = (Arc<ToolRef>, Identity);
 type Offer = dyn Fn(&ToolSpec, &Value) -> Option<Pattern> + Send + Sync;
 type Deciders = dyn Fn(&ToolSpec, &Value) -> Vec<Principal> + Send + Sync;
 
@@ -35,7 +37,7 @@ pub struct Inspector {
     offer: Option<Arc<Offer>>,
     deciders: Option<Arc<Deciders>>,
     refine: Arc<HashMap<String, Arc<Refine>>>,
-    refs: Arc<[OnceLock<Arc<ToolRef>>]>,
+    refs: Arc<[OnceLock<Ref>]>,
 }
 
 impl Inspector {
@@ -97,14 +99,15 @@ impl Inspector {
 
     /// What a run goes by of the tool `name`.
     pub fn tool(&self, name: &str) -> Option<&Arc<ToolRef>> {
-        Some(self.known(name)?.0)
+        Some(&self.known(name)?.0.0)
     }
 
     /// The same, and the tool itself.
     fn known(&self, name: &str) -> Option<Known<'_>> {
         let (at, tool) = self.tools.find(name)?;
-        let spec = || Arc::new(ToolRef::new(tool.spec(), tool.spec().fingerprint()));
-        Some((self.refs[at].get_or_init(spec), tool))
+        let spec = tool.spec();
+        let known = || (Arc::new(ToolRef::new(spec, spec.fingerprint())), Identity::of(spec));
+        Some((self.refs[at].get_or_init(known), tool))
     }
 
     /// Looks at a call of `run`: are its arguments accepted, and may it run? Waits for the validators of a tool that has some.
@@ -211,7 +214,7 @@ impl Inspector {
     fn look(&self, run: &Run, call: &Call, read: Read, digest: Digest, cx: &Context) -> Inspection {
         let Read { text, outcome } = read;
         let known = self.known(&call.name);
-        let tool = known.map(|(tool, _)| tool.fingerprint);
+        let tool = known.map(|((_, identity), _)| *identity);
         let (mut normalized, author, finding) = match outcome {
             Ok(taken) => {
                 let arguments = taken.normalized.as_deref().unwrap_or(&text);
@@ -225,7 +228,7 @@ impl Inspector {
     }
 
     fn find(&self, run: &Run, known: Option<Known<'_>>, arguments: &str, taken: &Taken, cx: &Context) -> Finding {
-        let Some((tool, known)) = known else {
+        let Some(((tool, _), known)) = known else {
             return Finding::Ended(CallResult::NotAvailable { suggestion: None });
         };
         let mut permission = if taken.needs_approval { Permission::Ask } else { Permission::Allow };

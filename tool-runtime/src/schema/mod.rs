@@ -27,6 +27,7 @@ mod raise;
 mod shape;
 #[cfg(test)]
 mod testing;
+mod texts;
 pub(crate) mod typescript;
 mod validator;
 mod words;
@@ -40,6 +41,7 @@ pub use check::needs_check;
 pub use dialect::Dialect;
 pub use loss::{Loss, Severity};
 pub use lowered::Lowered;
+pub(crate) use texts::without_texts;
 pub use validator::{Uncompilable, Validator};
 
 /// A JSON Schema and its lowered forms, each made once, when it is first asked for.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Context, Failure, Progress};
 use crate::digest::Digest;
-use crate::schema::canonical;
+use crate::schema::{canonical, without_texts};
 
 /// What a running tool asks somebody.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,9 +46,20 @@ impl Question {
         Self { text: text.into(), schema: None }
     }
 
-    /// What an answer is bound to.
+    /// Returns what an answer is bound to: the question, and what may be answered. Texts in the schema do not count, as
+    /// they do not for a [`Fingerprint`](super::Fingerprint).
     pub fn digest(&self) -> Digest {
-        let schema = self.schema.as_ref().map(canonical).unwrap_or_default();
+        self.digest_of(self.schema.as_ref().map(without_texts))
+    }
+
+    /// Returns whether a recorded answer is to this question. Records of earlier versions let the texts in the schema count.
+    #[cfg(feature = "agent")]
+    pub(crate) fn is(&self, recorded: Digest) -> bool {
+        recorded == self.digest() || recorded == self.digest_of(self.schema.clone())
+    }
+
+    fn digest_of(&self, schema: Option<Value>) -> Digest {
+        let schema = schema.as_ref().map(canonical).unwrap_or_default();
         Digest::of(format!("{}\n{schema}", self.text))
     }
 }
@@ -164,3 +175,23 @@ impl std::fmt::Debug for dyn Journal {
 
 /// Where questions go; `None` where nobody listens.
 pub(super) type Journals = Option<Arc<dyn Journal>>;
+
+#[cfg(all(test, feature = "agent"))]
+mod tests {
+    use serde_json::json;
+
+    use super::Question;
+    use crate::digest::Digest;
+    use crate::schema::canonical;
+
+    #[test]
+    fn an_answer_stays_good_when_a_text_is_mended() {
+        let schema = |text: &str, kind: &str| json!({ "title": text, "type": kind, "description": text });
+        let question = Question::ask("Which?", schema("a", "string"));
+        let before = Digest::of(format!("Which?\n{}", canonical(&schema("a", "string"))));
+        assert!(question.is(question.digest()) && question.is(before), "records of earlier versions");
+        assert!(Question::ask("Which?", schema("b", "string")).is(question.digest()));
+        assert!(!Question::ask("Which?", schema("a", "integer")).is(question.digest()));
+        assert!(!Question::ask("Who?", schema("a", "string")).is(question.digest()));
+    }
+}

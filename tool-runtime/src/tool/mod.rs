@@ -56,6 +56,7 @@ pub use executor::{Alone, Executing, ExecutingWith, Executor, Idle, NotExecuting
 pub use failure::{Failure, ToolError};
 pub use field::{AnyGiven, Field, Given, Param, Tag, Typed};
 pub use fingerprint::Fingerprint;
+pub(crate) use fingerprint::Identity;
 pub use hooks::{Hook, HookFuture, HookLater, Hooked, Hooks, InputHooks, OnAvailable, OnDelta};
 pub use input::{ToolAnswer, ToolInput, ToolSecret};
 pub use journal::{Journal, Question};

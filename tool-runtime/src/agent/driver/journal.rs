@@ -122,7 +122,7 @@ impl Journal for CallJournal {
     fn ask(&self, question: Question) -> BoxFuture<'static, Result<Answer, Failure>> {
         let number = self.asked.fetch_add(1, Ordering::SeqCst);
         if let Some(known) = self.before.as_ref().and_then(|before| before.answers.get(number as usize)) {
-            let answer = if known.question == question.digest() {
+            let answer = if question.is(known.question) {
                 Ok(known.answer.clone())
             } else {
                 Err(Failure::hidden("the tool asks something else than when it ran before"))

@@ -237,8 +237,9 @@ pub(super) fn accepted(call: &CallId, tool: Arc<ToolRef>, text: &Arc<str>, says:
     };
     let view =
         Some(Box::new(View { shown: shown(&tool, text), written: Vec::new(), offer: None, deciders: Vec::new() }));
+    let identity = Some(tool.fingerprint.into());
     let finding = Finding::Accepted(Accepted { tool, permission, touches: None, view });
-    found(call, text, finding)
+    Inspection { tool: identity, ..found(call, text, finding) }
 }
 
 fn found(call: &CallId, text: &Arc<str>, finding: Finding) -> Inspection {

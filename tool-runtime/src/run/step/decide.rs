@@ -99,7 +99,7 @@ impl Draft<'_> {
                 self.grant(at, GrantedBy::Person(by), Some(open.shown.digest()), time);
             }
             (Decision::Edit { .. }, Some(inspection), _) => {
-                let Accepted { tool: now, permission, touches, view } = match inspection.finding {
+                let Accepted { permission, touches, view, .. } = match inspection.finding {
                     Finding::Accepted(accepted) => accepted,
                     Finding::Ended(CallResult::Rejected { feedback }) => return Err(Refusal::Invalid { feedback }),
                     Finding::Ended(CallResult::PolicyDenied { reason }) => {
@@ -107,12 +107,14 @@ impl Draft<'_> {
                     }
                     Finding::Ended(_) => return Err(Refusal::ToolChanged),
                 };
-                if now.fingerprint != tool.fingerprint {
+                if !inspection.tool.is_some_and(|now| now.is(tool.fingerprint)) {
                     return Err(Refusal::ToolChanged);
                 }
                 if let Permission::Deny { reason } = permission {
                     return Err(Refusal::PolicyDenied { reason });
                 }
+                // As the log knows the tool.
+                let granted = tool.fingerprint;
                 let (arguments, digest) = match inspection.normalized {
                     Some(text) => (Arc::clone(&text), Digest::of(text.as_bytes())),
                     None => (inspection.text, inspection.arguments),
@@ -131,7 +133,7 @@ impl Draft<'_> {
                     self.grant(at, GrantedBy::Person(by), seen, time);
                     return Ok(());
                 }
-                self.grant_for(at, now.fingerprint, digest, GrantedBy::Person(by), seen, time);
+                self.grant_for(at, granted, digest, GrantedBy::Person(by), seen, time);
             }
             (Decision::Deny { reason }, ..) => {
                 self.decided(open, decision, by.clone(), time);

@@ -9,7 +9,7 @@ use crate::run::{
     Allowance, Author, CallId, CallResult, Effect, GrantedBy, InterruptedBy, LogEvent, ObligationKind, Principal,
     Shown, Stage, SupersededBy, Time, ToolRef,
 };
-use crate::tool::Fingerprint;
+use crate::tool::Identity;
 use crate::toolset::Permission;
 
 impl Draft<'_> {
@@ -22,12 +22,12 @@ impl Draft<'_> {
         let Inspection { normalized, author, tool, finding, .. } = inspection;
         let normalized = normalized.map(|text| (text, author));
         match self.stage(at) {
-            Stage::Proposed => self.first_look(at, finding, normalized, time),
+            Stage::Proposed => self.first_look(at, finding, tool, normalized, time),
             Stage::Ready if normalized.is_some() => {
                 let result = CallResult::Superseded { by: SupersededBy::ArgumentsChanged };
                 self.end_unstarted(at, result, InterruptedBy::NotAllowed, time);
             }
-            Stage::Ready => self.last_look(at, finding, time),
+            Stage::Ready => self.last_look(at, finding, tool, time),
             Stage::Open => self.look_between(at, finding, tool, time),
             Stage::Running | Stage::Unknown | Stage::Done => return,
         }
@@ -35,7 +35,14 @@ impl Draft<'_> {
     }
 
     /// The arguments are complete: accepted or not, allowed or not.
-    fn first_look(&mut self, at: usize, finding: Finding, normalized: Option<(Arc<str>, Author)>, time: Time) {
+    fn first_look(
+        &mut self,
+        at: usize,
+        finding: Finding,
+        identity: Option<Identity>,
+        normalized: Option<(Arc<str>, Author)>,
+        time: Time,
+    ) {
         let Accepted { tool, permission, touches, view } = match finding {
             Finding::Accepted(accepted) => accepted,
             Finding::Ended(result) => return self.end_unstarted(at, result, InterruptedBy::NotAllowed, time),
@@ -62,7 +69,7 @@ impl Draft<'_> {
             Permission::Allow => self.allow(at, &tool, arguments, GrantedBy::Policy, view, time),
             Permission::Ask => {
                 let covers = |allowance: &&Allowance| {
-                    allowance.tool == tool.fingerprint
+                    identity.is_some_and(|tool| tool.is(allowance.tool))
                         && view.as_ref().is_some_and(|view| allowance.pattern.covers(&view.written))
                 };
                 match self.run.allowances.iter().find(covers) {
@@ -76,7 +83,7 @@ impl Draft<'_> {
     }
 
     /// A policy may have become stricter, the tool another, and the grant too old, since the call was granted.
-    fn last_look(&mut self, at: usize, finding: Finding, time: Time) {
+    fn last_look(&mut self, at: usize, finding: Finding, identity: Option<Identity>, time: Time) {
         let Some(grant) = self.grant_of(at) else { return };
         if grant.expires.is_some_and(|expires| expires <= time) {
             return self.end_unstarted(at, CallResult::Expired, InterruptedBy::NoAnswer, time);
@@ -85,7 +92,7 @@ impl Draft<'_> {
             Finding::Accepted(accepted) => accepted,
             Finding::Ended(result) => return self.end_unstarted(at, result, InterruptedBy::NotAllowed, time),
         };
-        if tool.fingerprint != grant.tool {
+        if !identity.is_some_and(|tool| tool.is(grant.tool)) {
             return self.replaced(at, &tool, time);
         }
         if self.call(at).arguments.digest != grant.arguments {
@@ -110,12 +117,12 @@ impl Draft<'_> {
     }
 
     /// A call that waits is looked at when its run is loaded: its tool may be another now.
-    fn look_between(&mut self, at: usize, finding: Finding, tool: Option<Fingerprint>, time: Time) {
+    fn look_between(&mut self, at: usize, finding: Finding, identity: Option<Identity>, time: Time) {
         let before = self.call(at).tool.as_ref().map(|tool| tool.fingerprint);
+        let is_same = identity.zip(before).is_some_and(|(tool, before)| tool.is(before));
         match finding {
-            // A validator thinks otherwise now; it is asked again before the call starts.
-            Finding::Ended(CallResult::Rejected { .. }) if tool == before => {}
-            Finding::Accepted(accepted) if Some(accepted.tool.fingerprint) == before => {}
+            // Where a validator thinks otherwise now, it is asked again before the call starts.
+            Finding::Ended(CallResult::Rejected { .. }) | Finding::Accepted(_) if is_same => {}
             Finding::Accepted(accepted) => self.replaced(at, &accepted.tool, time),
             // What a policy says now, or what went wrong at this look, undoes nothing: the call is looked at again before
             // it starts.

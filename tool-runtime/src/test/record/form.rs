@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::model::{Delta, ModelError, ModelErrorKind, Request};
+use crate::tool::Fingerprint;
 
 /// The version of recordings that this version writes and reads.
 pub(super) const VERSION: u32 = 1;
@@ -70,7 +71,7 @@ impl From<Failed> for ModelError {
 
 /// All that a model is asked. Of the tools, what tells one definition from another.
 pub(super) fn request(request: Request<'_>) -> Value {
-    let tools = request.tools.specs().iter().map(|spec| (spec.name.clone(), json!(spec.fingerprint())));
+    let tools = request.tools.specs().iter().map(|spec| (spec.name.clone(), json!(Fingerprint::with_texts(spec))));
     json!({
         "messages": request.messages,
         "tools": tools.collect::<Map<_, _>>(),

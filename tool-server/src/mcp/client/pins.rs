@@ -7,7 +7,8 @@ use tool_runtime::run::Digest;
 
 use super::definition::Definition;
 
-/// The digests of the definitions that were accepted, by the server's names. To be kept with the application's
+/// The digests of the definitions that were accepted, by the server's names. A digest covers the whole definition, texts
+/// included: the model goes by the description, so a server could use it to mislead the model. To be kept with the application's
 /// configuration, as JSON for example: then a server that has changed while the program was not running is found out, too.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
