@@ -6,7 +6,7 @@ use serde_json::Value;
 use tool_runtime::{
     Message,
     message::AssistantPart,
-    run::{Call, CallResult, LogEvent, Run, record},
+    run::{Call, CallResult, Decision, LogEvent, ObligationKind, Run, record},
     store::Record,
 };
 
@@ -44,11 +44,18 @@ fn of_call(case: &Case, person: Person, call: &Call, log: &[LogEvent], world: &W
     assert_eq!(all, effects + steps, "{told}");
 
     let (mut grants, mut starts, mut starts_before_step, mut kept, mut ends) = (0, 0, 0, 0, 0);
+    let (mut asked, mut again) = (Vec::new(), 0);
     for event in log {
         match event {
             LogEvent::Granted { call: id, .. } if *id == call.id => grants += 1,
             LogEvent::Started { call: id, .. } if *id == call.id => starts += 1,
-            LogEvent::Stepped { call: id, .. } if *id == call.id => {
+            LogEvent::Opened { call: id, obligation } if *id == call.id => {
+                asked.extend((obligation.kind == ObligationKind::Reconcile).then_some(&obligation.id));
+            }
+            LogEvent::Decided { obligation, decision: Decision::Approve, .. } if asked.contains(&obligation) => {
+                again += 1;
+            }
+            LogEvent::Stepped { call: id, name, .. } if *id == call.id && name == "first" => {
                 (kept, starts_before_step) = (kept + 1, starts);
             }
             LogEvent::Ended { call: id, .. } if *id == call.id => ends += 1,
@@ -61,7 +68,12 @@ fn of_call(case: &Case, person: Person, call: &Call, log: &[LogEvent], world: &W
     if kept == 1 {
         assert!(steps <= starts_before_step, "a step that was kept was taken again; {told}");
     }
-    let once = matches!(call.name.as_str(), "pay" | "add" | "ask");
+    if call.name == "keeps" {
+        // Only a person lets a step be taken twice.
+        assert!(steps <= 1 + again, "{again} times again; {told}");
+        assert!(effects <= steps, "{told}");
+    }
+    let once = matches!(call.name.as_str(), "pay" | "add" | "ask" | "keeps");
     if once {
         assert!(effects <= 1, "{told}");
     }

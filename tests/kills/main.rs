@@ -50,6 +50,13 @@ fn killed_at_many_points_of_a_long_run() {
 }
 
 #[test]
+fn killed_at_every_point_when_tools_keep_their_steps() {
+    for person in 0..3 {
+        at_points_of(4, person, 1);
+    }
+}
+
+#[test]
 fn killed_again_where_the_run_is_taken_over() {
     let begun = Instant::now();
     // No two pairs of one distance.

@@ -102,6 +102,18 @@ async fn ask(n: Number, #[state] world: &World, #[context] cx: &Context) -> Resu
     Ok(n.0)
 }
 
+/// Keeps all that it does as steps, so it may be started again between them.
+#[tool(resumable)]
+async fn keeps(n: Number, #[state] world: &World, #[context] cx: &Context) -> Result<u32, Failure> {
+    step(n.0, world, cx).await?;
+    point();
+    let work = async {
+        world.did("keeps", n.0, cx);
+        Ok::<_, Failure>(n.0)
+    };
+    cx.step("last", work).await
+}
+
 async fn step(n: u32, world: &World, cx: &Context) -> Result<(), Failure> {
     let work = async {
         world.did("step", n, cx);
@@ -124,12 +136,13 @@ struct Elsewhere {
 /// What a model calls: a list for each of its turns.
 pub(crate) type Script = &'static [&'static [&'static str]];
 
-pub(crate) const SCRIPTS: [Script; 4] = [
+pub(crate) const SCRIPTS: [Script; 5] = [
     &[&["pay"], &["set", "add"], &["steps", "Elsewhere"], &["ask"]],
     &[&["pay", "set", "add", "Elsewhere", "pay", "steps", "ask", "pay"]],
     &[&["add", "ask", "Elsewhere"], &["pay", "pay", "steps", "ask"], &["add", "set"]],
     // More entries than there are between two snapshots.
     &[&["set"; 20], &["add", "pay"], &["set"; 20], &["steps", "add", "Elsewhere"]],
+    &[&["keeps", "pay"], &["keeps", "keeps", "set"]],
 ];
 
 /// The number of a call: different for each of a script.
@@ -150,7 +163,7 @@ fn model(script: Script) -> FunctionModel {
 
 pub(crate) fn agent(store: Arc<dyn Store>, dir: &Path, script: Script) -> Agent {
     Agent::new(model(script))
-        .tools(toolset!(World::of(dir); pay, add, set, steps, ask, Elsewhere))
+        .tools(toolset!(World::of(dir); pay, add, set, steps, keeps, ask, Elsewhere))
         .front(Pointed)
         .store(PointedStore(store))
         .lease(Duration::from_millis(60))

@@ -20,6 +20,7 @@ mod place;
 mod questions;
 mod random;
 mod single;
+mod steps;
 mod stops;
 mod subagents;
 mod touches;

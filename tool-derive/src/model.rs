@@ -126,6 +126,11 @@ impl Tool {
             || self.inputs.iter().any(|input| matches!(input, Input::State { .. }))
     }
 
+    /// Returns whether the function gets the call's context.
+    pub(crate) fn takes_context(&self) -> bool {
+        self.inputs.iter().any(|input| matches!(input, Input::Context { .. }))
+    }
+
     /// Whether validators, or a check, are asked before a call is accepted.
     pub(crate) fn is_asking(&self) -> bool {
         self.options.check.is_some() || self.union.is_some() || self.args().any(|arg| arg.attrs.dynamic.is_some())

@@ -192,6 +192,16 @@ fn effect(tool: &Tool, errors: &mut Errors) {
     if let Some(retries) = options.retries.as_ref().filter(|retries| retries.value > 0 && !harmless) {
         errors.at(retries.span, text::RETRIES_WRITE);
     }
+    if let Some(span) = options.resumable {
+        if harmless {
+            errors.at(span, text::RESUMABLE_AGAIN);
+        }
+        if let Body::Fn(function) = &tool.body
+            && !((function.is_async || function.is_stream) && tool.takes_context())
+        {
+            errors.at(span, text::RESUMABLE_FN);
+        }
+    }
 }
 
 /// An external tool is a struct that says what comes back; only it does.
@@ -207,6 +217,7 @@ fn external(tool: &Tool, errors: &mut Errors) {
         let here = [
             (options.blocking, "blocking"),
             (options.eager, "eager"),
+            (options.resumable, "resumable"),
             (options.retries.as_ref().map(|retries| retries.span), "retries"),
         ];
         for (span, key) in here {

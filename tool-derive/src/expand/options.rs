@@ -24,6 +24,7 @@ pub(crate) fn expand(tool: &Tool) -> Option<TokenStream> {
     flag(options.idempotent.is_some(), quote!(idempotent));
     flag(options.open_world.is_some(), quote!(open_world));
     flag(options.external.is_some(), quote!(external));
+    flag(options.resumable.is_some(), quote!(resumable));
     flag(options.sequential.is_some(), quote!(sequential));
     flag(options.eager.is_some(), quote!(eager));
     flag(options.blocking.is_some(), quote!(blocking));

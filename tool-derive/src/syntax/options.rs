@@ -29,6 +29,7 @@ pub(crate) struct Options {
     /// Milliseconds.
     pub(crate) timeout: Option<u64>,
     pub(crate) retries: Option<Spanned<u32>>,
+    pub(crate) resumable: Option<Span>,
     pub(crate) sequential: Option<Span>,
     pub(crate) eager: Option<Span>,
     pub(crate) blocking: Option<Span>,
@@ -67,6 +68,7 @@ const TOOL: Keys = Keys {
         "state",
         "timeout",
         "retries",
+        "resumable",
         "sequential",
         "eager",
         "blocking",
@@ -149,6 +151,7 @@ impl Options {
             "idempotent" => self.idempotent = Some(flag(key, input)?),
             "open_world" => self.open_world = Some(flag(key, input)?),
             "external" => self.external = Some(flag(key, input)?),
+            "resumable" => self.resumable = Some(flag(key, input)?),
             "sequential" => self.sequential = Some(flag(key, input)?),
             "eager" => self.eager = Some(flag(key, input)?),
             "blocking" => self.blocking = Some(flag(key, input)?),

@@ -66,7 +66,7 @@ pub struct ToolRef {
     /// Whether its output may hold text of strangers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untrusted: bool,
-    /// Whether a start goes on where the one before was left.
+    /// Whether the tool keeps as steps whatever must not happen twice.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resumable: bool,
     /// How often a failed call may be tried again.
@@ -103,9 +103,10 @@ impl ToolRef {
         self.idempotent || self.effect == Effect::ReadOnly
     }
 
-    /// Whether a call that was lost with its process may start again by itself.
-    pub fn may_start_again(&self) -> bool {
-        self.resumable || self.is_repeatable()
+    /// Returns whether the run keeps when a step begins, because a second one would do harm.
+    #[cfg(feature = "agent")]
+    pub(crate) fn keeps_begun_steps(&self) -> bool {
+        self.resumable && !self.is_repeatable()
     }
 
     /// Whether a call may start before the model's turn ends.
@@ -174,6 +175,19 @@ impl Call {
     /// Steps of the tool that were taken, in order.
     pub fn steps(&self) -> &[StepRecord] {
         self.past.as_ref().map_or(&[], |past| &past.steps)
+    }
+
+    /// The names of steps of the tool that were begun and have no result: they failed, go on, or nobody knows.
+    pub fn begun_steps(&self) -> &[String] {
+        self.past.as_ref().map_or(&[], |past| &past.begun)
+    }
+
+    /// Returns whether the call may start again by itself after its process is gone.
+    ///
+    /// That is so where a second start does no harm, and where a `resumable` tool was between two steps.
+    pub fn may_start_again(&self) -> bool {
+        let may = |tool: &ToolRef| tool.is_repeatable() || tool.resumable && self.begun_steps().is_empty();
+        self.tool.as_deref().is_some_and(may)
     }
 
     /// What the call waits for.

@@ -124,6 +124,15 @@ pub enum Event {
         /// When.
         at: Time,
     },
+    /// A started call of a `resumable` tool begins a step that must not be taken twice.
+    Stepping {
+        /// The call.
+        call: CallId,
+        /// Which start of it.
+        attempt: u32,
+        /// The step's name.
+        name: String,
+    },
     /// A started call took a step that must not be taken twice.
     Stepped {
         /// The call.

@@ -218,6 +218,13 @@ pub enum LogEvent {
         /// When.
         at: Time,
     },
+    /// A `resumable` tool begins a step that must not be taken twice. Logged before it does.
+    Stepping {
+        /// The call.
+        call: CallId,
+        /// The step's name.
+        name: String,
+    },
     /// A tool took a step that must not be taken twice.
     Stepped {
         /// The call.

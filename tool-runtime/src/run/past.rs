@@ -27,6 +27,9 @@ pub(super) struct Past {
     pub(super) answers: Vec<Answered>,
     /// Results of steps, in order.
     pub(super) steps: Vec<StepRecord>,
+    /// The names of steps that were begun and have no result.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) begun: Vec<String>,
 }
 
 /// A decision that was taken.

@@ -208,6 +208,7 @@ fn freeze(call: &Call) -> FrozenCall {
         decided: past.decided.clone(),
         answers: past.answers.clone(),
         steps: past.steps.clone(),
+        begun: past.begun.clone(),
     });
     FrozenCall {
         id: call.id.clone(),

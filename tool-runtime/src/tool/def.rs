@@ -67,6 +67,8 @@ pub struct Options {
     pub timeout: Option<Duration>,
     /// See [`Traits::retries`].
     pub retries: u32,
+    /// See [`Traits::resumable`].
+    pub resumable: bool,
     /// See [`Traits::sequential`].
     pub sequential: bool,
     /// See [`Traits::eager`].
@@ -102,6 +104,7 @@ impl Options {
         external: false,
         timeout: None,
         retries: 0,
+        resumable: false,
         sequential: false,
         eager: false,
         blocking: false,
@@ -125,7 +128,7 @@ impl Options {
             external: self.external,
             timeout: self.timeout,
             retries: self.retries,
-            resumable: false,
+            resumable: self.resumable,
             sequential: self.sequential,
             eager: self.eager,
             blocking: self.blocking,

@@ -49,17 +49,17 @@ impl Question {
     /// Returns what an answer is bound to: the question, and what may be answered. Texts in the schema do not count, as
     /// they do not for a [`Fingerprint`](super::Fingerprint).
     pub fn digest(&self) -> Digest {
-        self.digest_of(self.schema.as_ref().map(without_texts))
+        self.digest_of(self.schema.as_ref().map(without_texts).as_ref())
     }
 
     /// Returns whether a recorded answer is to this question. Records of earlier versions let the texts in the schema count.
     #[cfg(feature = "agent")]
     pub(crate) fn is(&self, recorded: Digest) -> bool {
-        recorded == self.digest() || recorded == self.digest_of(self.schema.clone())
+        recorded == self.digest() || recorded == self.digest_of(self.schema.as_ref())
     }
 
-    fn digest_of(&self, schema: Option<Value>) -> Digest {
-        let schema = schema.as_ref().map(canonical).unwrap_or_default();
+    fn digest_of(&self, schema: Option<&Value>) -> Digest {
+        let schema = schema.map(canonical).unwrap_or_default();
         Digest::of(format!("{}\n{schema}", self.text))
     }
 }
@@ -91,6 +91,11 @@ pub trait Journal: Send + Sync {
 
     /// The number of the next step called `name`, and its result if it was taken when the call ran before.
     fn recorded(&self, name: &str) -> Option<Value>;
+
+    /// Keeps that a step begins, before it does; `None` where nobody has to know. It is safe when the future ends.
+    fn begin(&self, _name: &str) -> Option<BoxFuture<'static, Result<(), Failure>>> {
+        None
+    }
 
     /// Keeps the result of a step; it is safe when the future ends.
     fn record(&self, name: &str, value: Value) -> BoxFuture<'static, Result<(), Failure>>;
@@ -127,11 +132,20 @@ impl Context {
     /// Does something that must not be done twice. Its result is kept in the run's log: when the call runs again, because
     /// its process was stopped, the result is there at once and `work` is dropped.
     ///
-    /// Steps are told apart by their names; steps of one name by their order. Between the end of `work` and the moment
-    /// when its result is kept there is a gap that no log can close: `work` itself should be idempotent where that matters,
-    /// for example by sending `name` and the call's id as an idempotency key. Errors are not kept.
+    /// Steps are told apart by their names; steps of one name by their order. A call that was stopped starts again by itself
+    /// only where its tool is declared `resumable`, `idempotent` or `effect = read_only`. Otherwise a person is asked what came
+    /// of it.
     ///
-    /// Fails when `work` does, or its result cannot be kept.
+    /// Between the end of `work` and the moment when its result is kept there is a gap that no log can close:
+    ///
+    /// - Of a `resumable` tool the log also keeps that a step begins. A call that was stopped with a step begun and no result
+    ///   of it does not start again by itself: a person is asked. An error of `work` is no result.
+    /// - Of a tool that is `idempotent` or `effect = read_only` the log keeps the result only, so `work` can run again.
+    ///
+    /// A person may also start a call again. Then `work` runs again if it has no result: send `name` and the call's id
+    /// ([`Context::call_id`]) as an idempotency key where the other side takes one.
+    ///
+    /// Fails when `work` does, or the step cannot be kept.
     pub async fn step<T, E>(&self, name: &str, work: impl Future<Output = Result<T, E>>) -> Result<T, Failure>
     where
         T: Serialize + DeserializeOwned,
@@ -140,6 +154,9 @@ impl Context {
         let journal = self.journal();
         if let Some(value) = journal.and_then(|journal| journal.recorded(name)) {
             return Ok(serde_json::from_value(value)?);
+        }
+        if let Some(begun) = journal.and_then(|journal| journal.begin(name)) {
+            begun.await?;
         }
         let result = work.await.map_err(super::ToolError::into_failure)?;
         if let Some(journal) = journal {

@@ -101,8 +101,9 @@ pub struct Traits {
     pub timeout: Option<Duration>,
     /// How often a call that failed may be tried again.
     pub retries: u32,
-    /// Whether a start of a call goes on where the one before was left, because it keeps all that it does: as steps
-    /// ([`Context::step`](super::Context::step)), or because it is an agent.
+    /// Whether everything that must not happen twice is a step ([`Context::step`](super::Context::step)): a call whose process
+    /// is gone is then started again, and its recorded steps are not repeated. A call that was stopped in the middle of a
+    /// step is not: a person is asked what came of it. Without effect on an external tool, which does not run here.
     pub resumable: bool,
     /// Whether the call runs alone, in the model's order.
     pub sequential: bool,

@@ -69,6 +69,8 @@ pub(crate) const EAGER_APPROVAL: &str = "an eager tool starts before the model h
 pub(crate) const MIGRATE_SELF: &str = "this is the tool's own version: name earlier ones only";
 pub(crate) const RETRIES_WRITE: &str =
     "a tool that may run twice must be `idempotent` or `effect = read_only`: add it, or leave out `retries`";
+pub(crate) const RESUMABLE_AGAIN: &str = "a tool that is `idempotent` or `effect = read_only` is started again anyway: leave out `resumable`, or leave out the other if a second call does harm";
+pub(crate) const RESUMABLE_FN: &str = "a `resumable` tool keeps what it does with `cx.step(…).await`: make it an `async fn` with a parameter `#[context] cx: &Context`";
 pub(crate) const ONE_ROLE: &str = "a parameter has one role, `#[arg]`, `#[state]` or `#[context]`: keep one";
 pub(crate) const DYNAMIC_LIST: &str =
     "expected options in parentheses, such as `#[dynamic(validate = departure, requires(date))]`";

@@ -22,6 +22,7 @@ use crate::tool::{Failure, Journal, Progress};
 /// Something that a running tool wants of its run.
 pub(super) enum Asked {
     Question { call: CallId, attempt: u32, question: Question, reply: Reply<Answer> },
+    Begin { call: CallId, attempt: u32, name: String, reply: Reply<()> },
     Step { call: CallId, attempt: u32, name: String, value: Value, spent: Spent, reply: Reply<()> },
     Inside(AskedInside),
 }
@@ -41,6 +42,8 @@ pub(in crate::agent) struct CallJournal {
     /// Which start of the call it is; another when it goes on after an answer.
     pub(super) attempt: AtomicU32,
     asked: AtomicU32,
+    /// Whether the log keeps when a step begins.
+    keeps_begun: bool,
     pub(in crate::agent) ties: Arc<Ties>,
     /// How it was written, and what was done and answered when the call ran before.
     pub(super) before: Option<Box<Before>>,
@@ -70,6 +73,7 @@ impl CallJournal {
             call: call.id.clone(),
             attempt: AtomicU32::new(attempt),
             asked: AtomicU32::new(0),
+            keeps_begun: call.tool.as_ref().is_some_and(|tool| tool.keeps_begun_steps()),
             ties,
             before: (!is_first).then(|| Box::new(before)),
             taken: OnceLock::new(),
@@ -147,6 +151,12 @@ impl Journal for CallJournal {
         step.map(|step| step.value.clone())
     }
 
+    fn begin(&self, name: &str) -> Option<BoxFuture<'static, Result<(), Failure>>> {
+        let (reply, answer) = oneshot::channel();
+        let begin = || Asked::Begin { call: self.call.clone(), attempt: self.attempt(), name: name.to_owned(), reply };
+        self.keeps_begun.then(|| send(&self.ties.asked, begin(), answer))
+    }
+
     fn record(&self, name: &str, value: Value) -> BoxFuture<'static, Result<(), Failure>> {
         self.record_spent(name, value, Spent::default())
     }
@@ -170,7 +180,10 @@ pub(super) fn send<T: Send + 'static>(
 impl Asked {
     fn call(&self) -> &CallId {
         match self {
-            Self::Question { call, .. } | Self::Step { call, .. } | Self::Inside(AskedInside { call, .. }) => call,
+            Self::Question { call, .. }
+            | Self::Begin { call, .. }
+            | Self::Step { call, .. }
+            | Self::Inside(AskedInside { call, .. }) => call,
         }
     }
 }
@@ -181,7 +194,7 @@ impl Driver<'_> {
         let call = asked.call();
         let waits = self.live.get(call).is_some_and(super::Live::waits);
         let is_open = || self.kept.run.call(call).is_some_and(|call| call.stage() == Stage::Open);
-        if !waits || matches!(asked, Asked::Step { .. }) && is_open() {
+        if !waits || matches!(asked, Asked::Begin { .. } | Asked::Step { .. }) && is_open() {
             return Some(asked);
         }
         self.held.push(asked);
@@ -213,6 +226,13 @@ impl Driver<'_> {
                 }
             }
             Asked::Inside(asked) => self.asked_inside(asked),
+            Asked::Begin { call, attempt, name, reply } => {
+                let attempt = self.attempt(&call, attempt);
+                let begun = self.feed(Event::Stepping { call, attempt, name });
+                // The step begins when that is safe, not before.
+                self.keep().await?;
+                let _ = reply.send(begun.map_err(|refusal| Failure::told(refusal.to_string())));
+            }
             Asked::Step { call, attempt, name, value, spent, reply } => {
                 let attempt = self.attempt(&call, attempt);
                 let recorded = self.feed(Event::Stepped { call, attempt, name, value, spent });

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::Applied;
 use super::answer::says_did_not_run;
 use crate::digest::Digest;
@@ -10,7 +12,7 @@ use crate::run::past::{ArgsRev, Decided};
 use crate::run::search::mutants::{Mutant, lax};
 use crate::run::{
     Allowance, Answer, Answered, Author, CallId, CallResult, CallState, Decision, Grant, GrantedBy, InterruptedBy,
-    Obligation, ObligationId, ObligationKind, Principal, Run, Stage, Time, ToolRef,
+    Obligation, ObligationId, ObligationKind, Principal, Run, Spent, Stage, StepRecord, Time, ToolRef,
 };
 use crate::tool::{Fingerprint, Touches};
 
@@ -151,11 +153,15 @@ impl Run {
         if call.tool.as_ref().map(|tool| tool.fingerprint) != Some(tool) || call.arguments.digest != arguments {
             return Err(format!("{id} is granted for another tool or other arguments"));
         }
-        let is_repeatable = call.tool.as_ref().is_some_and(|tool| tool.may_start_again());
+        let is_repeatable = call.may_start_again();
         #[cfg(test)]
         let is_repeatable = is_repeatable || lax(Mutant::AutomaticRetry);
         if *by == GrantedBy::Rerun && !is_repeatable {
-            return Err(format!("{id} is not idempotent, and is started again by itself"));
+            return Err(format!("{id} is not repeatable, and is started again by itself"));
+        }
+        if call.obligation().is_some_and(|open| open.kind == ObligationKind::Reconcile) {
+            // A person knows what came of them, and wants them taken again.
+            call.past().begun.clear();
         }
         if *by == GrantedBy::Retry {
             call.retries = call.retries.saturating_add(1);
@@ -165,6 +171,34 @@ impl Run {
         let grant = Grant { run, call: id.clone(), tool, arguments, shown, by, expires };
         self.enter(at, CallState::Ready(Box::new(grant)));
         Ok(())
+    }
+
+    pub(super) fn stepping(&mut self, id: &CallId, name: String) -> Applied {
+        let at = self.stepper(id)?;
+        self.calls[at].past().begun.push(name);
+        Ok(())
+    }
+
+    pub(super) fn stepped(&mut self, id: &CallId, name: String, value: Value, spent: Spent) -> Applied {
+        let at = self.stepper(id)?;
+        self.used(spent.usage, None);
+        self.inner_calls = self.inner_calls.saturating_add(spent.calls);
+        self.retries = self.retries.saturating_add(spent.retries);
+        let past = self.calls[at].past();
+        if let Some(begun) = past.begun.iter().position(|begun| *begun == name) {
+            past.begun.remove(begun);
+        }
+        past.steps.push(StepRecord { name, value });
+        Ok(())
+    }
+
+    /// The place of a call that takes a step now.
+    fn stepper(&mut self, id: &CallId) -> Result<usize, String> {
+        let at = self.at(id, &[Stage::Running, Stage::Open])?;
+        if self.calls[at].stage() == Stage::Open && !self.calls[at].is_asking() {
+            return Err(format!("{id} waits, and takes a step"));
+        }
+        Ok(at)
     }
 
     pub(super) fn started(&mut self, id: &CallId) -> Applied {

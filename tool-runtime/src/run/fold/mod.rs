@@ -9,9 +9,7 @@ mod turn;
 use self::answer::size;
 use super::past::Decided;
 use super::state::{Activity, STAGES};
-use super::{
-    Call, CallId, CallState, Corrupt, LogEvent, Principal, Run, RunId, RunOptions, Said, Stage, StepRecord, Time,
-};
+use super::{Call, CallId, CallState, Corrupt, LogEvent, Principal, Run, RunId, RunOptions, Said, Stage, Time};
 use crate::message::{AssistantPart, Message, Usage};
 #[cfg(test)]
 use crate::run::search::mutants::{Mutant, lax};
@@ -159,17 +157,8 @@ impl Run {
                 self.granted(&call, tool, arguments, shown, &by, expires)
             }
             LogEvent::Started { call, .. } => self.started(&call),
-            LogEvent::Stepped { call, name, value, spent } => {
-                let at = self.at(&call, &[Stage::Running, Stage::Open])?;
-                if self.calls[at].stage() == Stage::Open && !self.calls[at].is_asking() {
-                    return Err(format!("{call} waits, and takes a step"));
-                }
-                self.used(spent.usage, None);
-                self.inner_calls = self.inner_calls.saturating_add(spent.calls);
-                self.retries = self.retries.saturating_add(spent.retries);
-                self.calls[at].past().steps.push(StepRecord { name, value });
-                Ok(())
-            }
+            LogEvent::Stepping { call, name } => self.stepping(&call, name),
+            LogEvent::Stepped { call, name, value, spent } => self.stepped(&call, name, value, spent),
             LogEvent::Lost { call } => {
                 let at = self.at(&call, &[Stage::Running])?;
                 self.enter(at, CallState::Unknown);

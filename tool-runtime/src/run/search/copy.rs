@@ -55,6 +55,7 @@ fn call(call: &Call) -> Call {
             decided: past.decided.clone(),
             answers: past.answers.clone(),
             steps: past.steps.clone(),
+            begun: past.begun.clone(),
             ..*past
         })
     });

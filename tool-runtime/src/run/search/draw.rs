@@ -168,6 +168,7 @@ pub(super) fn event(run: &Run, seed: Seed, at: Time) -> Event {
             usage: Usage::default(),
         },
         9 => Event::Asked { call: id, attempt, question: Question::approval("may I?"), at },
+        10 if seed.2 % 4 == 1 => Event::Stepping { call: id, attempt, name: "step".to_owned() },
         10 => Event::Stepped {
             call: id,
             attempt,

@@ -16,6 +16,11 @@ struct Told {
     arguments: Option<Digest>,
     tool: Option<Fingerprint>,
     is_repeatable: bool,
+    is_resumable: bool,
+    /// Steps that were begun and have no result.
+    steps: Vec<String>,
+    /// What came of it is asked.
+    is_lost: bool,
     is_external: bool,
     /// How often somebody, a policy, an answer or a failure that may be tried again let it start.
     consents: u32,
@@ -91,7 +96,8 @@ impl Judge {
                 let told = self.told(call);
                 told.touches.clone_from(touches);
                 told.tool = Some(tool.fingerprint);
-                (told.is_repeatable, told.is_external) = (tool.may_start_again(), tool.external);
+                (told.is_repeatable, told.is_resumable) = (tool.is_repeatable(), tool.resumable);
+                told.is_external = tool.external;
             }
             // It is looked at anew, and nothing that was granted before is good any more.
             LogEvent::Migrated { call, .. } => self.told(call).tool = None,
@@ -115,7 +121,11 @@ impl Judge {
                 let told = self.told(call);
                 hold(!told.ended && !told.denied, "I2: granted after the end, or after a denial")?;
                 hold(!told.is_hidden, "S12: granted, and was not on offer")?;
-                hold(*by != GrantedBy::Rerun || told.is_repeatable, "I3: started again, and is not repeatable")?;
+                let may_rerun = told.is_repeatable || told.is_resumable && told.steps.is_empty();
+                hold(*by != GrantedBy::Rerun || may_rerun, "I3: started again, and is not repeatable")?;
+                if std::mem::take(&mut told.is_lost) {
+                    told.steps.clear();
+                }
                 told.consents += 1;
                 told.grant = Some((*tool, *arguments));
             }
@@ -123,10 +133,17 @@ impl Judge {
                 let told = self.told(call);
                 hold(!told.ended, "I4: opened after the end")?;
                 let grant = told.grant.take();
+                told.is_lost = obligation.kind == ObligationKind::Reconcile;
                 if obligation.kind == ObligationKind::External {
                     told.begun = true;
                     hold(grant == told.tool.zip(told.arguments), "I1: handed out without a grant for it")?;
                 }
+            }
+            LogEvent::Stepping { call, name } => self.told(call).steps.push(name.clone()),
+            LogEvent::Stepped { call, name, .. } => {
+                let steps = &mut self.told(call).steps;
+                let begun = steps.iter().position(|begun| begun == name);
+                begun.map(|at| steps.remove(at));
             }
             LogEvent::Started { call, .. } => {
                 let told = self.told(call);

@@ -74,6 +74,13 @@ impl Draft<'_> {
         Ok(at)
     }
 
+    pub(super) fn stepping(&mut self, id: CallId, attempt: u32, name: String) -> Result<(), Refusal> {
+        let at = self.stepper(&id, attempt)?;
+        self.is_recordable(at)?;
+        self.log.push(LogEvent::Stepping { call: id, name });
+        Ok(())
+    }
+
     pub(super) fn stepped(
         &mut self,
         id: CallId,
@@ -82,12 +89,20 @@ impl Draft<'_> {
         value: Value,
         spent: Spent,
     ) -> Result<(), Refusal> {
-        let asks = |at: &usize| self.stage(*at) == Stage::Open && self.call(*at).is_asking();
-        let asking = || self.find(&id).filter(|at| self.call(*at).attempts == attempt && asks(at));
-        let at = self.running(&id, attempt).or_else(asking).ok_or(NOT_RUNNING)?;
-        self.is_recordable(at)?;
+        let at = self.stepper(&id, attempt)?;
+        // One that was begun has its place.
+        if !self.call(at).begun_steps().contains(&name) {
+            self.is_recordable(at)?;
+        }
         self.log.push(LogEvent::Stepped { call: id, name, value, spent });
         Ok(())
+    }
+
+    /// The place of a call that takes a step now.
+    fn stepper(&self, id: &CallId, attempt: u32) -> Result<usize, Refusal> {
+        let asks = |at: &usize| self.stage(*at) == Stage::Open && self.call(*at).is_asking();
+        let asking = || self.find(id).filter(|at| self.call(*at).attempts == attempt && asks(at));
+        self.running(id, attempt).or_else(asking).ok_or(NOT_RUNNING)
     }
 
     fn is_recordable(&self, at: usize) -> Result<(), Refusal> {
@@ -95,7 +110,7 @@ impl Draft<'_> {
         let call = self.call(at);
         // The answer to an open question has its place.
         let awaited = usize::from(self.stage(at) == Stage::Open && call.is_asking());
-        if call.answers().len() + call.steps().len() + awaited < limit as usize {
+        if call.answers().len() + call.steps().len() + call.begun_steps().len() + awaited < limit as usize {
             return Ok(());
         }
         Err(Refusal::OverBudget { limit: format!("a call records at most {limit} steps and answers") })

@@ -46,6 +46,7 @@ pub(crate) fn step_into(
         Event::AskedInside { call, attempt, tool, obligation, feedback, at } => {
             draft.asked_inside(&call, attempt, ObligationKind::Inner { tool, obligation, feedback }, at)?;
         }
+        Event::Stepping { call, attempt, name } => draft.stepping(call, attempt, name)?,
         Event::Stepped { call, attempt, name, value, spent } => draft.stepped(call, attempt, name, value, spent)?,
         Event::Tick { at } => draft.tick(at),
         Event::Recover { at } => draft.recover(at),

@@ -37,7 +37,7 @@ impl Draft<'_> {
                 self.grant(at, GrantedBy::Rerun, None, time);
                 continue;
             }
-            if call.tool.as_ref().is_some_and(|tool| tool.may_start_again()) {
+            if call.may_start_again() {
                 self.grant(at, GrantedBy::Rerun, None, time);
             } else {
                 self.open(at, ObligationKind::Reconcile, Shown::of_running(call), Vec::new(), None, time);
