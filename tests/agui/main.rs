@@ -10,4 +10,5 @@ mod sealed;
 mod steering;
 mod tools;
 mod twice;
+mod waiting;
 mod walks;

@@ -153,3 +153,14 @@ async fn a_result_of_the_client_finishes_its_call_once() {
     assert_eq!(client.run(&world, yes).await.event("TOOL_CALL_RESULT")["content"], "removed b");
     assert_eq!(world.removed(), 1);
 }
+
+/// An answer without the sealed run decides nothing, and its client learns that.
+#[tokio::test]
+async fn an_answer_without_its_run_is_refused() {
+    let world = World::new();
+    let (client, yes) = asked(&world, "t").await;
+    let refused = world.post("anna", Client::new("t").body(&yes)).await;
+    assert_eq!((refused.status, world.removed()), (409, 0), "{}", refused.text);
+    assert!(refused.text.contains("encryptedValue"), "{}", refused.text);
+    assert_eq!(world.post("anna", client.body(&yes)).await.event("TOOL_CALL_RESULT")["content"], "removed a");
+}

@@ -114,6 +114,29 @@ test('T20 an answer to nothing is left out', async () => {
   assert.match(frames[0].metadata.warnings[0], /nobody/);
 });
 
+test('T20 an answer that decides nothing keeps the interrupt, whatever comes with it', async () => {
+  const file = path();
+  const { agent, interrupts } = await waiting(file);
+  const unknown = { interruptId: 'nobody.1', status: 'resolved', payload: { approved: true } };
+  const refused = resolved(interrupts[0], { approved: true, editedArgs: { path: 7 } });
+  let messages = agent.messages;
+  const send = async (said, resume) => {
+    const run = await post(input({ threadId: agent.threadId, messages: [...messages, ...said], resume }));
+    messages = keeping([...messages, ...said], run.frames);
+    return run;
+  };
+  // The real client of 1.0 does not send answers that leave out an open interrupt.
+  for (const said of [[], [answer('call_nobody', 'yes')], [user('say Never mind.')]]) {
+    for (const entry of [unknown, refused]) {
+      const { outcome, frames } = await send(said, [entry]);
+      assert.deepEqual(outcome, { type: 'interrupt', interrupts }, JSON.stringify(frames));
+    }
+  }
+  const run = await send([], [resolved(interrupts[0], { approved: true })]);
+  assert.match(run.calls[0].result, new RegExp(file));
+  assert.equal(await times(file), 1);
+});
+
 test('T20 what is not answered still waits', async () => {
   const [first, second] = [path(), path()];
   const { agent, interrupts } = await waiting(first, second);

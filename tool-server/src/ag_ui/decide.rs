@@ -1,26 +1,26 @@
-//! Decisions of a request, taken one by one: what does not fit leaves the rest alone.
+//! The decisions of a request, submitted one by one.
 
 use tool_runtime::{
     Toolset,
     agent::Session,
-    run::{Decision, ObligationId},
+    protocol::ag_ui::Plan,
+    run::{ObligationId, ObligationKind, Refusal, Run},
 };
 
 use super::Tools;
 use crate::host::{ApiError, Chat, Taken};
 
-/// Decides. What is refused is told as a remark, and what it was about still waits; the result of a client's call that does
-/// not fit is a failure of that call.
+/// Submits the decisions of `plan`. A refused one becomes a warning, and its call still waits; an output that does not fit
+/// fails its call.
 ///
-/// Fails when nothing can be decided at all: the store is not there.
+/// Fails when the store is not available.
 pub(super) async fn decide(
     chat: &mut Chat,
     session: &mut Session,
-    decisions: Vec<(ObligationId, Decision)>,
+    plan: &mut Plan,
     tools: &Tools,
-    warnings: &mut Vec<String>,
 ) -> Result<(), ApiError> {
-    if decisions.is_empty() {
+    if plan.decisions.is_empty() {
         return Ok(());
     }
     let with = |chat: &mut Chat, session: &mut Session, tools: Toolset| {
@@ -29,12 +29,29 @@ pub(super) async fn decide(
     };
     let for_answers = tools.for_answers(session.run());
     with(chat, session, for_answers);
-    for (id, decision) in decisions {
-        match chat.decide(session, &id, decision).await? {
-            Taken::AsSaid => {}
-            Taken::AsFailure(refusal) | Taken::Not(refusal) => warnings.push(format!("{id}: {refusal}")),
+    let mut at = 0;
+    while let Some((id, decision)) = plan.decisions.get(at).cloned() {
+        let (refusal, still_waits) = match chat.decide(session, &id, decision).await? {
+            Taken::AsSaid => (None, false),
+            Taken::AsFailure(refusal) => (Some(refusal), false),
+            Taken::Not(refusal) => {
+                // In the other two cases somebody else was faster, so nothing waits any more.
+                let is_open = !matches!(refusal, Refusal::Closed { .. } | Refusal::Conflict { .. });
+                (Some(refusal), is_open && !is_result(session.run(), &id))
+            }
+        };
+        plan.warnings.extend(refusal.map(|refusal| format!("{id}: {refusal}")));
+        if still_waits {
+            plan.refused(session.run(), &id);
+        } else {
+            at += 1;
         }
     }
     with(chat, session, tools.all.clone());
     Ok(())
+}
+
+/// Whether the obligation `id` waits for the result of a call that the client executes.
+fn is_result(run: &Run, id: &ObligationId) -> bool {
+    run.obligation(id).is_some_and(|open| matches!(open.kind, ObligationKind::External))
 }

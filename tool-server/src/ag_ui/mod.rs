@@ -60,15 +60,19 @@ async fn run(shared: Arc<Shared>, options: Arc<AgUi>, request: Request) -> Resul
             _ => agent,
         }
     });
-    let session = chat.take_up(sealed.as_deref(), answers).await?;
-    let plan = Plan::new(session.as_ref().map(Session::run), &input, &tools.all);
-    let mut warnings = [&input.warnings[..], &tools.warnings[..], &plan.warnings[..]].concat();
+    let mut session = chat.take_up(sealed.as_deref(), answers).await?;
+    let mut plan = Plan::new(session.as_ref().map(Session::run), &input, &tools.all);
+    if session.is_none() && answers_only(&input, &plan) && chat.is_sealed() {
+        let message = "the request answers an interrupt, and none of its messages has the sealed run as its \
+                       `encryptedValue`; send the messages as the latest answer changed them";
+        return Err(ApiError::conflict(message));
+    }
+    if let (Some(session), Base::Known) = (&mut session, &plan.base) {
+        decide::decide(&mut chat, session, &mut plan, &tools).await?;
+    }
+    let warnings = [&input.warnings[..], &tools.warnings[..], &plan.warnings[..]].concat();
     let has_decided = !plan.decisions.is_empty();
     let session = match (session, plan.base) {
-        (Some(mut session), Base::Known) => {
-            decide::decide(&mut chat, &mut session, plan.decisions, &tools, &mut warnings).await?;
-            session
-        }
         (Some(mut session), Base::Branch(prompt)) => {
             retire(&mut session).await?;
             chat.branch(session.run(), prompt).await?
@@ -100,11 +104,16 @@ async fn run(shared: Arc<Shared>, options: Arc<AgUi>, request: Request) -> Resul
 async fn join(chat: &mut Chat, input: &RunInput, tools: &Tools) -> Result<Option<Response>, ApiError> {
     let Some(running) = chat.under_way() else { return Ok(None) };
     let Some(mut session) = chat.open().await? else { return Ok(None) };
-    let plan = Plan::new(Some(session.run()), input, &tools.all);
+    let mut plan = Plan::new(Some(session.run()), input, &tools.all);
     if plan.prompt.is_some() || plan.base != Base::Known {
         return Ok(None);
     }
-    decide::decide(chat, &mut session, plan.decisions, tools, &mut Vec::new()).await?;
+    decide::decide(chat, &mut session, &mut plan, tools).await?;
     let own = input.run_id.clone();
     running.join_as(move |frames| echo::echoed(frames, &own)).map(Some)
+}
+
+/// Whether a request has answers to interrupts, and nothing else.
+fn answers_only(input: &RunInput, plan: &Plan) -> bool {
+    !input.resume.is_empty() && plan.prompt.is_none()
 }

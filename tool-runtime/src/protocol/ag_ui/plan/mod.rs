@@ -5,9 +5,11 @@ mod history;
 mod prompt;
 mod resume;
 
+use std::collections::HashSet;
+
 use super::input::RunInput;
 use crate::message::{Message, Part};
-use crate::run::{Decision, ObligationId, ObligationKind, Run};
+use crate::run::{Decision, Obligation, ObligationId, ObligationKind, Run};
 use crate::toolset::Toolset;
 
 /// What of a client's request a server takes: the server's log is the truth, and the request a claim.
@@ -93,31 +95,61 @@ impl Plan {
         Self { base: Base::New(messages), decisions: Vec::new(), prompt, warnings }
     }
 
-    /// While somebody has to decide about a call, nothing new begins: what was said comes again with the decision.
+    /// Removes a decision that the run has refused. Its call still waits, so the prompt is left out.
+    ///
+    /// A result that `run` has refused stays: the call is the client's, and a prompt supersedes it.
+    pub fn refused(&mut self, run: &Run, id: &ObligationId) {
+        let is_missing = |decision: &Decision| matches!(decision, Decision::Fail { error } if error == NO_RESULT);
+        let missing: HashSet<_> = self
+            .decisions
+            .extract_if(.., |(_, decision)| is_missing(decision))
+            .map(|(open, _)| missing(&open))
+            .collect();
+        self.warnings.retain(|warning| !missing.contains(warning));
+        self.decisions.retain(|(decided, _)| decided != id);
+        self.keep_waiting(run);
+        self.go_on_without(run);
+    }
+
+    /// Leaves the prompt out while a call waits for a decision: the client sends it again with the answer.
     fn keep_waiting(&mut self, run: &Run) {
-        let is_decided = |id: &ObligationId| self.decisions.iter().any(|(decided, _)| decided == id);
-        let mut open = run.obligations().filter(|open| !matches!(open.kind, ObligationKind::External));
-        if self.base == Base::Known && self.prompt.is_some() && open.any(|open| !is_decided(&open.id)) {
+        if self.base != Base::Known || self.prompt.is_none() {
+            return;
+        }
+        let decided = self.decided();
+        if run.obligations().any(|open| !is_result(open) && !decided.contains(&open.id)) {
             self.prompt = None;
-            self.warnings.push("an interrupt is still open; the new message is taken when it is answered".to_owned());
+            let text =
+                "the new message was left out, because an interrupt is still open; send it again with the answer";
+            self.warnings.push(text.to_owned());
         }
     }
 
-    /// Where the conversation goes on, no call waits for a result that the client did not send along.
+    /// Fails the client's calls whose results are missing, where the conversation goes on without them.
     fn go_on_without(&mut self, run: &Run) {
-        let given = |decision: &(ObligationId, Decision)| {
-            let open = run.obligation(&decision.0);
-            open.is_some_and(|open| matches!(open.kind, ObligationKind::External))
-        };
-        let goes_on = self.prompt.is_some() || self.decisions.iter().any(given);
-        if self.base != Base::Known || !goes_on {
+        let decided = self.decided();
+        let (given, left): (Vec<_>, Vec<_>) =
+            run.obligations().filter(|open| is_result(open)).partition(|open| decided.contains(&open.id));
+        if self.base != Base::Known || self.prompt.is_none() && given.is_empty() {
             return;
         }
-        for open in run.obligations().filter(|open| matches!(open.kind, ObligationKind::External)) {
-            if !self.decisions.iter().any(|(decided, _)| *decided == open.id) {
-                self.decisions.push((open.id.clone(), Decision::Fail { error: NO_RESULT.to_owned() }));
-                self.warnings.push(format!("the call `{}` was not answered", open.id.call()));
-            }
+        for open in left {
+            self.decisions.push((open.id.clone(), Decision::Fail { error: NO_RESULT.to_owned() }));
+            self.warnings.push(missing(&open.id));
         }
     }
+
+    fn decided(&self) -> HashSet<&ObligationId> {
+        self.decisions.iter().map(|(decided, _)| decided).collect()
+    }
+}
+
+/// The warning about a call of the client without a result.
+fn missing(open: &ObligationId) -> String {
+    format!("the call `{}` was not answered", open.call())
+}
+
+/// Whether `open` waits for the result of a call that the client executes, and not for a decision.
+pub(super) fn is_result(open: &Obligation) -> bool {
+    matches!(open.kind, ObligationKind::External)
 }

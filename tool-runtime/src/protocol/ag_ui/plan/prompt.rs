@@ -43,7 +43,8 @@ impl Plan {
             run.phase(),
             Phase::Stopped(StopReason::ModelFailed(_) | StopReason::Cancelled | StopReason::StepLimit)
         );
-        if is_last && (has_resumed || waits || was_left && is_same) {
+        // Answers are for what waits now, whatever the client's conversation ends with.
+        if has_resumed || is_last && (waits || was_left && is_same) {
             return;
         }
         self.base = Base::Branch(at);

@@ -1,0 +1,133 @@
+//! Requests that decide nothing while a run waits for a decision.
+
+use axum::Router;
+use serde_json::{Value, json};
+use tool_runtime::{Agent, model::FunctionModel};
+use tool_server::{AgUi, Server};
+
+use crate::{
+    kit::{Answer, input, post, user},
+    model::{Step, play},
+    tools::tools,
+};
+
+fn server() -> Router {
+    Server::new(Agent::new(FunctionModel::streaming(play)).tools(tools())).ag_ui(AgUi::new()).router()
+}
+
+fn call(name: &str, arguments: &str) -> Vec<Step> {
+    vec![Step::Call(name.to_owned()), Step::Arguments(0, arguments.to_owned()), Step::End(0)]
+}
+
+fn entry(id: &Value, payload: &Value) -> Value {
+    json!({ "interruptId": id, "status": "resolved", "payload": payload })
+}
+
+fn approved(id: &Value) -> Value {
+    entry(id, &json!({ "approved": true }))
+}
+
+/// The messages that a client has after `answer` to what `said` said.
+fn kept(said: &Value, answer: &Answer) -> Value {
+    let started = answer.events().into_iter().filter(|event| event["type"] == "TOOL_CALL_START");
+    let calls: Vec<_> = started
+        .map(|event| {
+            let function = json!({ "name": event["toolCallName"], "arguments": "{}" });
+            json!({ "id": event["toolCallId"], "type": "function", "function": function })
+        })
+        .collect();
+    json!([said, { "id": "a1", "role": "assistant", "toolCalls": calls }])
+}
+
+/// The messages and the `resume` entries of requests that decide nothing about the interrupt `id`, in all combinations.
+fn idle(said: &Value, asked: &Answer, id: &Value) -> Vec<(Value, Value)> {
+    let kept = kept(said, asked);
+    let stray = json!({ "id": "r1", "role": "tool", "toolCallId": "call_nobody", "content": "yes" });
+    let histories = [
+        json!([]),
+        json!([said]),
+        kept.clone(),
+        json!([kept[0], kept[1], stray]),
+        json!([kept[0], kept[1], user("m2", "more")]),
+        json!([user("", "no id")]),
+    ];
+    let unknown = json!("nobody.1");
+    let resumes = [
+        json!([]),
+        json!([approved(&unknown)]),
+        json!([{ "interruptId": unknown, "status": "cancelled" }, approved(&json!(""))]),
+        json!([{ "interruptId": id, "status": "resolved" }]),
+        json!([entry(id, &json!({ "approved": true, "editedArgs": 7 }))]),
+        json!([entry(id, &json!({ "approved": true, "editedArgs": { "what": 7 } }))]),
+    ];
+    histories.iter().flat_map(|history| resumes.iter().map(|resume| (history.clone(), resume.clone()))).collect()
+}
+
+#[tokio::test]
+async fn a_request_that_decides_nothing_ends_with_the_open_interrupts() {
+    let router = server();
+    for (name, arguments) in [("asks", r#"{"what":"all"}"#), ("share", r#"{"window":"mail"}"#), ("asks_within", "{}")] {
+        let said = user("m1", &serde_json::to_string(&vec![call(name, arguments)]).unwrap());
+        let mut number = 0;
+        loop {
+            let thread = format!("{name}-{number}");
+            let asked = post(&router, input(&thread, &json!([said]), &json!({}))).await;
+            let open = asked.event("RUN_FINISHED")["outcome"].clone();
+            assert_eq!(open["type"], "interrupt", "{}", asked.text);
+            let mut requests = idle(&said, &asked, &open["interrupts"][0]["id"]);
+            if number == requests.len() {
+                break;
+            }
+            let (history, resume) = requests.swap_remove(number);
+            for protocol in [json!("1.0"), Value::Null] {
+                let more = json!({ "resume": resume, "protocolVersion": protocol });
+                let answer = post(&router, input(&thread, &history, &more)).await;
+                assert_eq!(answer.kinds(), ["RUN_STARTED", "RUN_FINISHED"], "{history} {more}: {}", answer.text);
+                assert_eq!(answer.event("RUN_FINISHED")["outcome"], open, "{history} {more}");
+            }
+            number += 1;
+        }
+    }
+}
+
+/// What was refused leaves the results alone that came with it, and a message that was left out can be sent again.
+#[tokio::test]
+async fn a_refused_decision_keeps_the_message_for_later() {
+    let router = server();
+    let turn = vec![
+        Step::Call("asks".to_owned()),
+        Step::Arguments(0, r#"{"what":"all"}"#.to_owned()),
+        Step::End(0),
+        Step::Call("locate".to_owned()),
+        Step::End(1),
+    ];
+    let said = user("m1", &serde_json::to_string(&vec![turn]).unwrap());
+    let asked = post(&router, input("t", &json!([said]), &json!({}))).await;
+    let id = asked.event("RUN_FINISHED")["outcome"]["interrupts"][0]["id"].clone();
+    let kept = kept(&said, &asked);
+    let history = json!([kept[0], kept[1], user("m2", "more")]);
+    let edited = entry(&id, &json!({ "approved": true, "editedArgs": { "what": 7 } }));
+    let refused = post(&router, input("t", &history, &json!({ "resume": [edited] }))).await;
+    assert_eq!(refused.event("RUN_FINISHED")["outcome"], asked.event("RUN_FINISHED")["outcome"]);
+    let warnings = refused.event("RUN_STARTED")["metadata"]["warnings"].to_string();
+    assert!(warnings.contains("expected a text") && warnings.contains("send it again"), "{warnings}");
+    assert!(!warnings.contains("was not answered"), "{warnings}");
+    let taken = post(&router, input("t", &history, &json!({ "resume": [approved(&id)] }))).await;
+    assert_eq!(taken.event("TOOL_CALL_RESULT")["content"], "removed all");
+    assert_eq!(taken.event("TEXT_MESSAGE_CONTENT")["delta"], "done");
+}
+
+/// Answers do not take back what was said since a client's last message.
+#[tokio::test]
+async fn an_answer_with_an_old_history_does_not_answer_the_old_message_anew() {
+    let router = server();
+    let first = user("m1", &serde_json::to_string(&vec![vec![Step::Text("One.".to_owned())]]).unwrap());
+    post(&router, input("t", &json!([first]), &json!({}))).await;
+    let second = user("m2", &serde_json::to_string(&vec![call("asks", r#"{"what":"all"}"#)]).unwrap());
+    let asked = post(&router, input("t", &json!([first, second]), &json!({}))).await;
+    let id = asked.event("RUN_FINISHED")["outcome"]["interrupts"][0]["id"].clone();
+    let old = async |resume: Value| post(&router, input("t", &json!([first]), &json!({ "resume": [resume] }))).await;
+    let unknown = old(approved(&json!("nobody.1"))).await;
+    assert_eq!(unknown.event("RUN_FINISHED")["outcome"], asked.event("RUN_FINISHED")["outcome"], "{}", unknown.text);
+    assert_eq!(old(approved(&id)).await.event("TOOL_CALL_RESULT")["content"], "removed all");
+}
