@@ -4,6 +4,7 @@
 //! `FUZZ_SECONDS=60 cargo test -p tool-tests --test requests` goes on for a minute; `FUZZ_SEED` repeats a run. Requests that
 //! once broke something are kept in `corpus/`, beside good ones.
 
+mod deep;
 #[path = "../fuzz/mutate.rs"]
 #[allow(dead_code, reason = "the other fuzz test uses more of it")]
 mod mutate;

@@ -28,34 +28,6 @@ pub(crate) fn is_echo(echo: &str, text: &str) -> bool {
     same(echo, text) || canonical_text(echo) == canonical(text, |token| number(&floating(token)))
 }
 
-/// Returns whether a [`Value`] may have fewer digits of a number than `text`, which is JSON.
-#[cfg(any(test, feature = "ui-stream"))]
-pub(crate) fn rounds(text: &str) -> bool {
-    const KEPT: usize = 15;
-    let (mut rest, mut in_string) = (text.as_bytes(), false);
-    while let [byte, behind @ ..] = rest {
-        rest = behind;
-        match byte {
-            b'"' => in_string = !in_string,
-            b'\\' if in_string => rest = rest.get(1..).unwrap_or_default(),
-            b'-' | b'0'..=b'9' if !in_string => {
-                let start = text.len() - rest.len() - 1;
-                let number = token(&text[start..]);
-                rest = &text.as_bytes()[start + number.len()..];
-                let is_whole = number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok();
-                let is_long = number.bytes().filter(u8::is_ascii_digit).count() > KEPT;
-                let is_tiny = number.parse().is_ok_and(|number: f64| number != 0.0 && number.abs() < f64::MIN_POSITIVE);
-                let is_lost = number.parse() == Ok(0.0) && self::number(number) != "0";
-                if !is_whole && (is_long || is_tiny || is_lost) {
-                    return true;
-                }
-            }
-            _ => {}
-        }
-    }
-    false
-}
-
 /// The number that `text` begins with.
 fn token(text: &str) -> &str {
     let end = text.find(|c: char| !matches!(c, '0'..='9' | '.' | 'e' | 'E' | '+' | '-'));
@@ -180,8 +152,36 @@ mod tests {
 
     #[cfg(feature = "ui-stream")]
     use super::is_echo;
-    use super::{canonical_text, rounds, same};
+    use super::{canonical_text, same};
     use crate::schema::canonical;
+
+    /// Returns whether a [`Value`] may have fewer digits of a number than `text`, which is JSON.
+    fn rounds(text: &str) -> bool {
+        const KEPT: usize = 15;
+        let (mut rest, mut in_string) = (text.as_bytes(), false);
+        while let [byte, behind @ ..] = rest {
+            rest = behind;
+            match byte {
+                b'"' => in_string = !in_string,
+                b'\\' if in_string => rest = rest.get(1..).unwrap_or_default(),
+                b'-' | b'0'..=b'9' if !in_string => {
+                    let start = text.len() - rest.len() - 1;
+                    let number = super::token(&text[start..]);
+                    rest = &text.as_bytes()[start + number.len()..];
+                    let is_whole = number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok();
+                    let is_long = number.bytes().filter(u8::is_ascii_digit).count() > KEPT;
+                    let is_tiny =
+                        number.parse().is_ok_and(|number: f64| number != 0.0 && number.abs() < f64::MIN_POSITIVE);
+                    let is_lost = number.parse() == Ok(0.0) && super::number(number) != "0";
+                    if !is_whole && (is_long || is_tiny || is_lost) {
+                        return true;
+                    }
+                }
+                _ => {}
+            }
+        }
+        false
+    }
 
     #[test]
     fn texts_are_the_same_whatever_their_form() {

@@ -13,9 +13,9 @@ mod written;
 pub(crate) use depth::is_deeper;
 #[cfg(feature = "agent")]
 pub(crate) use exact::canonical_text;
-pub(crate) use exact::same;
 #[cfg(feature = "ui-stream")]
-pub(crate) use exact::{is_echo, rounds};
+pub(crate) use exact::is_echo;
+pub(crate) use exact::same;
 pub(crate) use object::Object;
 pub(crate) use source::Source;
 pub use stream::{Change, Incremental, Limits, Malformed, Path, Segment};

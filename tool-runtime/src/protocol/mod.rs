@@ -4,6 +4,8 @@
 
 #[cfg(feature = "ag-ui")]
 pub mod ag_ui;
+#[cfg(any(feature = "ag-ui", feature = "ui-stream"))]
+mod members;
 #[cfg(feature = "ui-stream")]
 pub mod ui_stream;
 #[cfg(any(feature = "ag-ui", feature = "ui-stream"))]

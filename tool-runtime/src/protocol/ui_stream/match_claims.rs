@@ -1,5 +1,7 @@
 //! Which of a client's claims a run waits for.
 
+use std::borrow::Cow;
+
 use super::{ChatRequest, Claim, Claimed, approval_id};
 use crate::json::is_echo;
 use crate::run::{Call, Decision, Obligation, ObligationId, ObligationKind, Run};
@@ -67,10 +69,7 @@ fn decision(
 /// Returns whether the arguments that the client has are those that the run asked about. What it does not say is not other.
 fn is_shown(call: &Call, open: &Obligation, claim: &Claim) -> bool {
     let Some(input) = &claim.input else { return true };
-    // What no client reads it has as a text.
-    let input = match input.as_str() {
-        Some(text) => text.to_owned(),
-        None => claim.written.clone().unwrap_or_else(|| input.to_string()),
-    };
+    // Arguments that no client reads were sent as a text.
+    let input = serde_json::from_str(input).map_or(Cow::Borrowed(input.as_str()), |text: String| text.into());
     is_echo(&input, &open.shown.arguments.to_string()) || is_echo(&input, &call.arguments().text)
 }

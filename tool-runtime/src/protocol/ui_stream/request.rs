@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use serde_json::{Map, Value, value::RawValue};
+use serde_json::Value;
 
 use super::{SEALED, parts};
-use crate::json;
 use crate::message::Part;
+use crate::protocol::members::{self, Members};
 use crate::protocol::whole::whole;
 use crate::run::Decision;
 
@@ -61,10 +61,8 @@ pub struct Said {
 pub struct Claim {
     /// The call's id.
     pub call: String,
-    /// What its arguments are.
-    pub input: Option<Value>,
-    /// The same as they are written, where `input` may have fewer digits.
-    pub(super) written: Option<String>,
+    /// Its arguments, as the client wrote them: their digits count.
+    pub input: Option<String>,
     /// What became of it.
     pub claimed: Claimed,
     /// Whether it is in the last message, which the request is then about.
@@ -111,89 +109,67 @@ impl std::error::Error for RequestError {}
 impl ChatRequest {
     /// Reads a body.
     ///
+    /// What is nested too deep to be read is left out, so that a chat goes on whose history has it.
+    ///
     /// Fails only when it is no JSON object, or has no `id` or no list of `messages` (or one `message`, as clients send it
     /// that do not send their history).
     pub fn read(body: &[u8]) -> Result<Self, RequestError> {
         let wrong = |reason: String| RequestError { reason, wanted: REQUEST };
-        let written = whole(body);
-        let mut body = object(body).map_err(wrong)?;
-        let text = |key: &str| body.get(key).and_then(Value::as_str).map(str::to_owned);
-        let chat = text("id").ok_or_else(|| wrong("`id`, the chat's id, is missing or no text".to_owned()))?;
-        let trigger = match text("trigger").as_deref() {
+        let body = whole(body);
+        let body = object(&body).map_err(wrong)?;
+        let chat = body.text("id").ok_or_else(|| wrong("`id`, the chat's id, is missing or no text".to_owned()))?;
+        let trigger = match body.text("trigger").as_deref() {
             Some("regenerate-message") => Trigger::Regenerate,
             _ => Trigger::Submit,
         };
-        let message_id = text("messageId");
-        let resumable = body.get("resumable") == Some(&Value::Bool(true));
-        let decisions = body.remove("decisions").map(decisions).unwrap_or_default();
-        let messages = match (body.remove("messages"), body.remove("message")) {
-            (Some(Value::Array(messages)), _) => messages,
-            (None, Some(message @ Value::Object(_))) => vec![message],
+        let messages = match (body.raw("messages").map(members::list), body.raw("message")) {
+            (Some(Some(messages)), _) => messages,
+            (None, Some(message)) if members::is(message, b'{') => vec![message],
             _ => return Err(wrong("`messages`, the list of the chat's messages, is missing or no list".to_owned())),
         };
-        let mut request = Self { chat, trigger, message_id, decisions, resumable, ..Self::default() };
+        let mut request = Self {
+            chat,
+            trigger,
+            message_id: body.text("messageId"),
+            decisions: body.object("decisions").map(|given| decisions(&given)).unwrap_or_default(),
+            resumable: body.value("resumable") == Some(true),
+            ..Self::default()
+        };
         request.messages.reserve(messages.len());
         let last = messages.len().saturating_sub(1);
         for (at, message) in messages.into_iter().enumerate() {
-            if let Value::Object(message) = message {
-                request.message(message, at == last);
+            if let Some(message) = Members::of(message) {
+                request.message(&message, at == last);
             }
         }
-        request.keep_digits(&String::from_utf8_lossy(&written));
         Ok(request)
     }
 
-    /// Keeps the arguments of the claims as `body` has them, where a [`Value`] may have fewer digits.
-    fn keep_digits(&mut self, body: &str) {
-        if self.claims.is_empty() || !json::rounds(body) {
-            return;
-        }
-        let list = |text: Option<String>| -> Vec<Box<RawValue>> {
-            text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
-        };
-        let of = |text: &str, name: &str| {
-            let member = json::members(text)?.into_iter().find(|(known, _)| known == name);
-            member.map(|(_, value)| value)
-        };
-        let mut messages = list(of(body, "messages"));
-        messages.extend(of(body, "message").and_then(|message| RawValue::from_string(message).ok()));
-        for part in messages.iter().flat_map(|message| list(of(message.get(), "parts"))) {
-            let call = of(part.get(), "toolCallId").and_then(|call| serde_json::from_str::<String>(&call).ok());
-            let Some(input) = of(part.get(), "input").filter(|input| json::rounds(input)) else { continue };
-            let value: Option<Value> = serde_json::from_str(&input).ok();
-            for claim in &mut self.claims {
-                if call.as_deref() == Some(&*claim.call) && claim.input == value {
-                    claim.written = Some(input.clone());
-                }
-            }
-        }
-    }
-
-    fn message(&mut self, mut message: Map<String, Value>, is_last: bool) {
-        let by_user = match message.get("role").and_then(Value::as_str) {
+    fn message(&mut self, message: &Members<'_>, is_last: bool) {
+        let by_user = match message.text("role").as_deref() {
             Some("user") => true,
             Some("assistant") => false,
             // A client has nothing to say in the application's name.
             _ => return,
         };
-        let id = message.get("id").and_then(Value::as_str).filter(|id| !id.is_empty()).map(str::to_owned);
-        if let Some(sealed) = message.get("metadata").and_then(|data| data.get(SEALED)).and_then(Value::as_str) {
+        let id = message.text("id").filter(|id| !id.is_empty());
+        if let Some(sealed) = message.object("metadata").and_then(|data| data.text(SEALED)) {
             // An empty one says that the run could not be kept any more.
-            self.sealed = Some(sealed.to_owned()).filter(|sealed| !sealed.is_empty());
+            self.sealed = Some(sealed).filter(|sealed| !sealed.is_empty());
         }
-        let all = match message.remove("parts") {
-            Some(Value::Array(parts)) => parts,
-            // As clients wrote it before version 5.
-            _ => message.get("content").into_iter().filter(|text| text.is_string()).map(parts::from_text).collect(),
-        };
         let mut content = Vec::new();
-        for part in all {
-            let Value::Object(part) = part else { continue };
-            if by_user {
-                content.extend(parts::said(&part));
-            } else if let Some(claim) = parts::claim(part, is_last, &mut content) {
-                self.claims.push(claim);
+        match message.raw("parts").and_then(members::list) {
+            Some(parts) => {
+                for part in parts.into_iter().filter_map(Members::of) {
+                    if by_user {
+                        content.extend(parts::said(&part));
+                    } else if let Some(claim) = parts::claim(&part, is_last, &mut content) {
+                        self.claims.push(claim);
+                    }
+                }
             }
+            // As clients wrote it before version 5.
+            None => content.extend(message.text("content").map(Part::text)),
         }
         self.messages.push(Said { id, by_user, content });
     }
@@ -211,25 +187,23 @@ impl Said {
     /// Fails when it is anything else.
     pub fn read(body: &[u8]) -> Result<Self, RequestError> {
         let wrong = |reason: String| RequestError { reason, wanted: SAID };
-        let Some(Value::Object(message)) = object(body).map_err(wrong)?.remove("message") else {
+        let body = whole(body);
+        let Some(message) = object(&body).map_err(wrong)?.object("message") else {
             return Err(wrong("`message` is missing or no object".to_owned()));
         };
         let mut request = ChatRequest::default();
-        request.message(message, true);
+        request.message(&message, true);
         let said = request.messages.pop().filter(|said| said.by_user);
         said.ok_or_else(|| wrong("the `role` of `message` is not `user`".to_owned()))
     }
 }
 
-fn object(body: &[u8]) -> Result<Map<String, Value>, String> {
-    match serde_json::from_slice(&whole(body)) {
-        Ok(Value::Object(body)) => Ok(body),
-        Ok(_) => Err("the body is no object".to_owned()),
-        Err(error) => Err(format!("the body is no JSON: {error}")),
-    }
+fn object(body: &[u8]) -> Result<Members<'_>, String> {
+    Members::read(body).map_err(|error| {
+        if error.is_data() { "the body is no object".to_owned() } else { format!("the body is no JSON: {error}") }
+    })
 }
 
-fn decisions(given: Value) -> Vec<(String, Decision)> {
-    let Value::Object(given) = given else { return Vec::new() };
-    given.into_iter().filter_map(|(id, decision)| Some((id, serde_json::from_value(decision).ok()?))).collect()
+fn decisions(given: &Members<'_>) -> Vec<(String, Decision)> {
+    given.names().filter_map(|id| Some((id.to_owned(), given.value(id)?))).collect()
 }

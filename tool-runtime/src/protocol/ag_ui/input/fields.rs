@@ -1,28 +1,44 @@
-//! The members of an object of a stranger.
+//! The members of an object of a client.
 
-use serde_json::{Map, Value};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, value::RawValue};
 
 use super::Malformed;
 use crate::feedback;
+use crate::protocol::members::{self, Members};
 
-/// An object, whose members are taken out of it one by one.
-pub(super) struct Fields<'a> {
-    path: &'a str,
-    members: Map<String, Value>,
+/// An object whose members are removed one by one.
+pub(super) struct Fields<'a, 'p> {
+    path: &'p str,
+    members: Members<'a>,
 }
 
-impl<'a> Fields<'a> {
+impl<'a, 'p> Fields<'a, 'p> {
+    /// The whole input.
+    pub(super) fn whole(members: Members<'a>) -> Self {
+        Self { path: "", members }
+    }
+
     /// Fails when `value`, which stands at `path`, is no object.
-    pub(super) fn of(value: Value, path: &'a str) -> Result<Self, Malformed> {
-        match value {
-            Value::Object(members) => Ok(Self { path, members }),
-            other => Err(Malformed::new(path, "an object").got(&other)),
+    pub(super) fn of(value: &'a RawValue, path: &'p str) -> Result<Self, Malformed> {
+        match Members::of(value) {
+            Some(members) => Ok(Self { path, members }),
+            None => Err(Malformed::new(path, "an object").got(value)),
         }
     }
 
-    /// A member that may be missing, or be `null`.
-    pub(super) fn any(&mut self, name: &str) -> Option<Value> {
-        self.members.remove(name).filter(|value| !value.is_null())
+    /// The JSON text of a member; `None` where it is missing or `null`.
+    pub(super) fn raw(&mut self, name: &str) -> Option<&'a RawValue> {
+        self.members.take(name).filter(|value| !members::is(value, b'n'))
+    }
+
+    /// A member that may be missing.
+    ///
+    /// Fails when it is nested too deep, or is no `T`.
+    pub(super) fn any<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, Malformed> {
+        let Some(value) = self.raw(name) else { return Ok(None) };
+        let read = serde_json::from_str(value.get());
+        read.map(Some).map_err(|error| Malformed::new(self.at(name), format!("JSON that can be read ({error})")))
     }
 
     pub(super) fn text(&mut self, name: &str) -> Result<String, Malformed> {
@@ -30,31 +46,37 @@ impl<'a> Fields<'a> {
     }
 
     pub(super) fn maybe_text(&mut self, name: &str) -> Result<Option<String>, Malformed> {
-        match self.any(name) {
-            None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
-            Some(other) => Err(Malformed::new(self.at(name), "a text").got(&other)),
+        let Some(value) = self.raw(name) else { return Ok(None) };
+        match members::text(value) {
+            Some(text) => Ok(Some(text)),
+            None => Err(Malformed::new(self.at(name), "a text").got(value)),
         }
     }
 
     pub(super) fn object(&mut self, name: &str) -> Result<Option<Map<String, Value>>, Malformed> {
-        match self.any(name) {
-            None => Ok(None),
-            Some(Value::Object(object)) => Ok(Some(object)),
-            Some(other) => Err(Malformed::new(self.at(name), "an object").got(&other)),
+        let Some(value) = self.raw_object(name)? else { return Ok(None) };
+        let read = serde_json::from_str(value.get());
+        read.map(Some).map_err(|error| Malformed::new(self.at(name), format!("JSON that can be read ({error})")))
+    }
+
+    /// The JSON text of a member that is an object, however deep it is nested.
+    pub(super) fn raw_object(&mut self, name: &str) -> Result<Option<&'a RawValue>, Malformed> {
+        match self.raw(name) {
+            Some(value) if !members::is(value, b'{') => Err(Malformed::new(self.at(name), "an object").got(value)),
+            value => Ok(value),
         }
     }
 
     /// The items of a list, each with its place.
-    pub(super) fn list(&mut self, name: &str) -> Result<Option<Vec<(String, Value)>>, Malformed> {
+    pub(super) fn list(&mut self, name: &str) -> Result<Option<Vec<(String, &'a RawValue)>>, Malformed> {
+        let Some(value) = self.raw(name) else { return Ok(None) };
         let at = self.at(name);
-        match self.any(name) {
-            None => Ok(None),
-            Some(Value::Array(items)) => {
+        match members::list(value) {
+            Some(items) => {
                 let place = |(number, item)| (format!("{at}[{number}]"), item);
                 Ok(Some(items.into_iter().enumerate().map(place).collect()))
             }
-            Some(other) => Err(Malformed::new(at, "a list").got(&other)),
+            None => Err(Malformed::new(at, "a list").got(value)),
         }
     }
 
@@ -62,7 +84,7 @@ impl<'a> Fields<'a> {
     pub(super) fn items<T>(
         &mut self,
         name: &str,
-        read: fn(Fields<'_>) -> Result<T, Malformed>,
+        read: fn(Fields<'_, '_>) -> Result<T, Malformed>,
     ) -> Result<Vec<T>, Malformed> {
         let items = self.list(name)?.unwrap_or_default();
         items.into_iter().map(|(path, value)| read(Fields::of(value, &path)?)).collect()
@@ -73,8 +95,8 @@ impl<'a> Fields<'a> {
         if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
     }
 
-    /// The names of the members that nobody took.
+    /// The names of the members that are left.
     pub(super) fn unknown(&self) -> impl Iterator<Item = String> {
-        self.members.keys().map(|name| feedback::name(name))
+        self.members.names().map(feedback::name)
     }
 }

@@ -6,12 +6,13 @@ mod tool;
 
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
 use self::fields::Fields;
 use super::Level;
 use super::event::Object;
 use super::message::Message;
+use crate::protocol::members::{self, Members};
 use crate::protocol::whole::whole;
 
 /// How many remarks about one input are kept.
@@ -116,7 +117,8 @@ impl RunInput {
     /// Members, roles and parts that are not known are left out and named in [`RunInput::warnings`], and `null` is taken for
     /// an absent member, as clients before 1.0 write it.
     ///
-    /// Fails when it is no JSON, is nested deeper than 127 levels, or a known member is not what it should be.
+    /// Fails when it is no JSON, or a known member is not what it should be; outside of the messages, one that is nested deeper
+    /// than 127 levels is not.
     ///
     /// ```
     /// use tool_runtime::protocol::ag_ui::RunInput;
@@ -128,35 +130,30 @@ impl RunInput {
     /// assert_eq!(error.to_string(), "runId: expected a text, got 7");
     /// ```
     pub fn read(body: &[u8]) -> Result<Self, Malformed> {
-        let value: Value =
-            serde_json::from_slice(&whole(body)).map_err(|error| Malformed::new("", format!("JSON ({error})")))?;
-        let mut fields = Fields::of(value, "")?;
-        let mut warnings = Vec::new();
+        let body = whole(body);
+        let members = Members::read(&body).map_err(|error| {
+            let wanted = if error.is_data() { "an object".to_owned() } else { format!("JSON ({error})") };
+            Malformed::new("", wanted)
+        })?;
+        let mut fields = Fields::whole(members);
         let mut input = Self {
             thread_id: fields.text("threadId")?,
             run_id: fields.text("runId")?,
             protocol_version: fields.maybe_text("protocolVersion")?,
             parent_run_id: fields.maybe_text("parentRunId")?,
-            state: fields.any("state").unwrap_or_else(|| Value::Object(Object::new())),
-            forwarded_props: fields.any("forwardedProps"),
+            state: fields.any("state")?.unwrap_or_else(|| Value::Object(Object::new())),
+            forwarded_props: fields.any("forwardedProps")?,
             ..Self::default()
         };
         let messages = fields.list("messages")?.ok_or_else(|| Malformed::new("messages", "a list of messages"))?;
-        let mut keepers = messages.iter().map(|(_, value)| value).filter(|value| kept(value).is_some());
-        let id = |value: &Value| value["id"].as_str().map(str::to_owned);
-        if let Some(latest) = keepers.next_back() {
-            (input.sealed, input.sealed_by) = (kept(latest).map(str::to_owned), id(latest));
-        }
-        input.sealed_before = keepers.filter_map(id).collect();
         for (path, value) in messages {
-            input.messages.extend(message::read(value, &path, &mut warnings)?);
+            message::read(value, &path, &mut input)?;
         }
         input.tools = fields.items("tools", tool::client_tool)?;
         input.context = fields.items("context", tool::context_entry)?;
         input.resume = fields.items("resume", tool::resume_entry)?;
-        warnings.extend(fields.unknown().map(|name| format!("the input's member {name} is not known")));
-        warnings.truncate(MOST_WARNINGS);
-        input.warnings = warnings;
+        input.warnings.extend(fields.unknown().map(|name| format!("the input's member {name} is not known")));
+        input.warnings.truncate(MOST_WARNINGS);
         Ok(input)
     }
 
@@ -166,18 +163,18 @@ impl RunInput {
     }
 }
 
-/// The sealed run that a message keeps. What other agents of the thread have sealed is none of ours.
-fn kept(message: &Value) -> Option<&str> {
-    message["encryptedValue"].as_str().filter(|text| text.starts_with("tool-run-"))
-}
-
 impl Malformed {
     fn new(path: impl Into<String>, expected: impl Into<String>) -> Self {
         Self { path: path.into(), expected: expected.into(), got: None }
     }
 
-    fn got(mut self, value: &Value) -> Self {
-        self.got = Some(crate::feedback::shorten(value));
+    fn got(mut self, value: &RawValue) -> Self {
+        self.got = members::value(value).map(|value: Value| crate::feedback::shorten(&value));
+        self
+    }
+
+    fn got_text(mut self, text: &str) -> Self {
+        self.got = Some(crate::feedback::shorten(&text.into()));
         self
     }
 }
