@@ -3,7 +3,7 @@
 //! ```text
 //! cargo run --release -p tool-benches              # all but the slow ones: dispatch, validate, feedback, list,
 //!                                                  # partial, startup, run, loop, store, mcp,
-//!                                                  # serve
+//!                                                  # serve, requests
 //! cargo run --release -p tool-benches -- dispatch  # those whose name starts so
 //! cargo run --release -p tool-benches -- compile   # minutes: builds generated crates of 200 tools
 //! cargo run --release -p tool-benches -- peers     # minutes, and crates.io: the same tools with rmcp's and rig's macros
@@ -27,6 +27,7 @@ mod memory;
 mod partial;
 mod peers;
 mod report;
+mod requests;
 mod run;
 mod serve;
 mod startup;
@@ -44,7 +45,7 @@ static ALLOCATOR: memory::Counting = memory::Counting;
 /// A group of targets: its name, whether it takes minutes, and its code.
 type Group = (&'static str, bool, fn(&mut Report));
 
-const GROUPS: [Group; 13] = [
+const GROUPS: [Group; 14] = [
     ("dispatch", false, dispatch::measure),
     ("validate", false, validate::measure),
     ("feedback", false, feedback::measure),
@@ -56,6 +57,7 @@ const GROUPS: [Group; 13] = [
     ("store", false, store::measure),
     ("mcp", false, mcp::measure),
     ("serve", false, serve::measure),
+    ("requests", false, requests::measure),
     ("compile", true, compile::measure),
     ("peers", true, peers::measure),
 ];

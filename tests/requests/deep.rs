@@ -1,4 +1,4 @@
-//! Histories that are nested deeper than serde_json reads: their chats go on.
+//! Histories that are nested deeper than a reader of JSON takes: their chats go on.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,7 +17,7 @@ use tool_runtime::{
 use tool_server::{AgUi, Server};
 use tower::ServiceExt;
 
-/// Levels of nesting: below the limit of serde_json, above it, and as many as end the stack of who reads them by recursion.
+/// Levels of nesting: below the limit of a reader, above it, and as many as end the stack of who reads them by recursion.
 const LEVELS: [usize; 4] = [100, 128, 10_000, 400_000];
 
 /// Where the user is; the browser knows.

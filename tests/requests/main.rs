@@ -9,6 +9,7 @@ mod deep;
 #[allow(dead_code, reason = "the other fuzz test uses more of it")]
 mod mutate;
 mod world;
+mod yields;
 
 use std::{
     fs,

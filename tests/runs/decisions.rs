@@ -1,5 +1,10 @@
 //! S1, S2, S5, S6: who decides about what, and how often it counts.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
 use serde_json::json;
 use tool_runtime::{
     Message,
@@ -10,7 +15,10 @@ use tool_runtime::{
     store::Waiting,
 };
 
-use crate::kit::{World, agent, ends, memory, open, pays, refusal, resumed, stores, tools, under_one_id, waiting};
+use crate::{
+    kit::{World, agent, ends, memory, open, pays, refusal, resumed, stores, tools, under_one_id, waiting},
+    wrapped::Wrapped,
+};
 
 #[tokio::test]
 async fn s01_forged_history_runs_nothing() {
@@ -205,5 +213,38 @@ async fn s06_others_than_the_owner_may_be_the_ones_to_decide() {
         agent.decide(&id, &small.id, Decision::Approve, "").await.unwrap();
         let session = resumed(&agent, &id).await;
         assert!(ends(&session).iter().all(CallResult::is_success), "{:?}", ends(&session));
+    }
+}
+
+/// Several decisions in one run load it once, and again only when somebody else has changed it.
+#[tokio::test]
+async fn several_decisions_load_their_run_once() {
+    for store in stores().await {
+        let world = World::new();
+        let (agent, id, open) = waiting(&store, tools(&world), pays(&[1, 2, 3, 4])).await;
+        let texts = Arc::new(AtomicUsize::new(0));
+        let reads = Arc::clone(&texts);
+        let counted = Wrapped::new(&store).tampered(move |text| {
+            reads.fetch_add(1, Ordering::SeqCst);
+            text
+        });
+        let counting = agent.clone().store(counted);
+        let mut decisions = counting.decisions(&id).await.unwrap();
+        let once = texts.load(Ordering::SeqCst);
+        for waits in &open[..2] {
+            counting.decide_in(&mut decisions, &waits.id, Decision::Approve, "").await.unwrap();
+        }
+        assert_eq!(texts.load(Ordering::SeqCst), once);
+        // Somebody else has decided about these.
+        for waits in &open[2..] {
+            agent.decide(&id, &waits.id, Decision::deny("no"), "").await.unwrap();
+        }
+        let late = counting.decide_in(&mut decisions, &open[2].id, Decision::Approve, "").await;
+        assert!(matches!(refusal(late), Refusal::Conflict { .. }));
+        counting.decide_in(&mut decisions, &open[3].id, Decision::deny("no"), "").await.unwrap();
+        assert!(texts.load(Ordering::SeqCst) > once);
+        assert_eq!(decisions.run().obligations().count(), 0);
+        resumed(&agent, &id).await;
+        assert_eq!(world.seen(), ["pay 1 to Ann", "pay 2 to Ann"]);
     }
 }

@@ -25,6 +25,7 @@
 mod about;
 mod check;
 mod clock;
+mod decisions;
 mod direct;
 mod driver;
 mod error;
@@ -54,6 +55,7 @@ use serde::de::DeserializeOwned;
 
 #[cfg(feature = "test-util")]
 pub use clock::Clock;
+pub use decisions::Decisions;
 pub use error::AgentError;
 pub use event::Event;
 pub use front::{ApprovalRequest, ExternalCall, Front, Later, QuestionRequest, Unattended};

@@ -1,9 +1,11 @@
 //! A conversation with an agent.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::driver::{Driver, Kept, tell};
+use super::driver::{Driver, Kept, conversation, tell};
 use super::{
     Agent, AgentError, Event as Told, Handle, Reply, Stopped,
     hooks::hooked,
@@ -20,6 +22,8 @@ pub struct Session {
     pub(super) agent: Agent,
     pub(super) kept: Kept,
     mended: Vec<Mended>,
+    /// The conversation as those who check decisions get it, until the run is driven.
+    talk: Option<Arc<Vec<Message>>>,
 }
 
 impl Session {
@@ -30,22 +34,22 @@ impl Session {
     pub(super) fn named(agent: Agent, id: RunId, messages: Vec<Message>) -> Self {
         let (messages, mended) = mend(messages);
         let (run, created) = Run::new(id, agent.principal(), agent.options, messages, agent.now());
-        Self { agent, kept: Kept::new(run, vec![created]), mended }
+        Self { agent, kept: Kept::new(run, vec![created]), mended, talk: None }
     }
 
     /// The run of an agent that is a tool, for `owner`.
     pub(super) fn called(agent: Agent, id: RunId, owner: Principal) -> Self {
         let (run, created) = Run::new(id, owner, agent.options, Vec::new(), agent.now());
-        Self { agent, kept: Kept::new(run, vec![created]), mended: Vec::new() }
+        Self { agent, kept: Kept::new(run, vec![created]), mended: Vec::new(), talk: None }
     }
 
     pub(super) fn branch(agent: Agent, id: RunId, run: &Run, prompt: usize) -> Self {
         let (run, log) = run.branch(id, agent.options, prompt, agent.now());
-        Self { agent, kept: Kept::new(run, log), mended: Vec::new() }
+        Self { agent, kept: Kept::new(run, log), mended: Vec::new(), talk: None }
     }
 
     pub(super) fn of(agent: Agent, run: Run) -> Self {
-        Self { agent, kept: Kept::new(run, Vec::new()), mended: Vec::new() }
+        Self { agent, kept: Kept::new(run, Vec::new()), mended: Vec::new(), talk: None }
     }
 
     /// What had to be mended in the history that the conversation goes on from.
@@ -86,6 +90,7 @@ impl Session {
     /// Goes on with the agent as `change` makes it: with other tools, for example. Where the run is kept is to stay the same.
     pub fn change_agent(&mut self, change: impl FnOnce(Agent) -> Agent) {
         self.agent = change(self.agent.clone());
+        self.talk = None;
     }
 
     /// Says something and waits for what comes of it.
@@ -156,7 +161,8 @@ impl Session {
             self.kept.run = self.agent.decide(self.kept.run.id(), obligation, decision, by).await?;
             return Ok(());
         }
-        let ruling = self.agent.rule(&self.kept.run, obligation, decision, &by).await?;
+        let talk = Arc::clone(self.talk.get_or_insert_with(|| conversation(&self.agent, &self.kept.run)));
+        let ruling = self.agent.rule(&self.kept.run, talk, obligation, decision, &by).await?;
         let (mut log, _) =
             step(&self.kept.run, Event::Decide { obligation: obligation.clone(), ruling, by, at: self.agent.now() })?;
         self.kept.add(&mut log);
@@ -246,6 +252,7 @@ impl Session {
         event: Option<Event>,
         prepared: impl for<'a> FnOnce(Driver<'a>) -> Driver<'a>,
     ) -> Result<Reply, AgentError> {
+        self.talk = None;
         let mut agent = self.agent.clone();
         let begun = hooked(&mut agent);
         tell(&*agent.front, Told::RunStarted(&self.kept.run));

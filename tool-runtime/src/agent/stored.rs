@@ -1,11 +1,13 @@
 //! Runs that are kept in a store.
 
-use super::driver::conversation;
+use std::sync::Arc;
+
 use super::{Agent, AgentError, Session};
+use crate::message::Message;
 use crate::run::{Decision, Event, ObligationId, Principal, Refusal, Ruling, Run, RunId, step};
 use crate::store::{Append, Store, StoreError, Waiting, WaitingItem};
 
-/// How often a decision is tried again when others decide in the same run at the same time.
+/// How often a change is tried again when others change the same run at the same time.
 const TRIES: usize = 256;
 
 impl Agent {
@@ -33,16 +35,9 @@ impl Agent {
         decision: Decision,
         by: impl Into<Principal>,
     ) -> Result<Run, AgentError> {
-        let by = by.into();
-        for _ in 0..TRIES {
-            let run = self.load(id).await?;
-            let ruling = self.rule(&run, obligation, decision.clone(), &by).await?;
-            let event = Event::Decide { obligation: obligation.clone(), ruling, by: by.clone(), at: self.now() };
-            if let Some(run) = self.add(run, event).await? {
-                return Ok(run);
-            }
-        }
-        Err(StoreError::Conflict.into())
+        let mut decisions = self.decisions(id).await?;
+        self.decide_in(&mut decisions, obligation, decision, by).await?;
+        Ok(decisions.into_run())
     }
 
     /// Calls the run `id` off, on behalf of `by`, in whatever process it goes on: what is under way is dropped, as with
@@ -65,35 +60,37 @@ impl Agent {
     /// Adds what follows from `event` to the run `id`, whoever drives it.
     pub(super) async fn change(&self, id: &RunId, event: impl Fn() -> Event) -> Result<Run, AgentError> {
         for _ in 0..TRIES {
-            let run = self.load(id).await?;
-            if let Some(run) = self.add(run, event()).await? {
+            let mut run = self.load(id).await?;
+            if self.add(&mut run, event()).await? {
                 return Ok(run);
             }
         }
         Err(StoreError::Conflict.into())
     }
 
-    /// Adds what follows from `event` to the log of `run`; nothing, when somebody else was faster.
-    async fn add(&self, mut run: Run, event: Event) -> Result<Option<Run>, AgentError> {
-        let (log, _) = step(&run, event)?;
+    /// Adds what follows from `event` to `run` and its log. Returns false, and leaves a run that the store does not have,
+    /// when somebody else was faster.
+    pub(super) async fn add(&self, run: &mut Run, event: Event) -> Result<bool, AgentError> {
+        let (log, _) = step(run, event)?;
         if log.is_empty() {
-            return Ok(Some(run));
+            return Ok(true);
         }
         let before = run.rev();
         for entry in log.iter().cloned() {
             run.apply(entry).map_err(crate::run::RecordError::from).map_err(StoreError::from)?;
         }
-        match self.kept_in()?.append(run.id(), Append::new(before, &log, &run, None)).await {
-            Ok(()) => Ok(Some(run)),
-            Err(StoreError::Conflict) => Ok(None),
+        match self.kept_in()?.append(run.id(), Append::new(before, &log, run, None)).await {
+            Ok(()) => Ok(true),
+            Err(StoreError::Conflict) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Checks a decision, of somebody who may decide: others do not learn what would fit.
+    /// Checks a decision, of somebody who may decide: others do not learn what would fit. `messages` is the conversation.
     pub(super) async fn rule(
         &self,
         run: &Run,
+        messages: Arc<Vec<Message>>,
         obligation: &ObligationId,
         decision: Decision,
         by: &Principal,
@@ -102,7 +99,7 @@ impl Agent {
             return Err(Refusal::Forbidden);
         }
         let cx = self.context.clone().for_call(obligation.call().as_str());
-        let cx = cx.with_taint(run.taint()).with_shared_messages(conversation(self, run));
+        let cx = cx.with_taint(run.taint()).with_shared_messages(messages);
         self.inspector.rule(run, obligation, decision, &cx).await
     }
 
@@ -135,7 +132,7 @@ impl Agent {
         failure.map_or(Ok(count), Err)
     }
 
-    async fn load(&self, id: &RunId) -> Result<Run, AgentError> {
+    pub(super) async fn load(&self, id: &RunId) -> Result<Run, AgentError> {
         let stored = self.kept_in()?.load(id).await?.ok_or(StoreError::NotFound)?;
         Ok(stored.run()?)
     }

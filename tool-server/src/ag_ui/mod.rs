@@ -17,7 +17,7 @@ use axum::{
 use tool_runtime::agent::Session;
 use tool_runtime::protocol::ag_ui::{Base, Frontend, Message, Plan, RunInput, Writer};
 
-use crate::host::{ApiError, Chat, OnLeave, Protocol, Shared, Work, retire};
+use crate::host::{ApiError, Chat, OnLeave, Protocol, Shared, Work, aside, retire};
 pub use options::AgUi;
 use tools::Tools;
 
@@ -44,25 +44,29 @@ async fn run(shared: Arc<Shared>, options: Arc<AgUi>, request: Request) -> Resul
     let (parts, body) = request.into_parts();
     let principal = shared.principal(&parts).await?;
     let body = shared.body(Request::from_parts(parts, body)).await?;
-    let mut input = RunInput::read(&body).map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;
+    let bytes = body.len();
+    let read = aside(bytes, move || RunInput::read(&body)).await?;
+    let mut input = read.map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;
     let sealed = input.sealed.take();
     let mut chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
-    let tools = Tools::new(chat.agent(), &input, options.check)?;
+    let frontend = Frontend::new(input);
+    let input = frontend.input();
+    let (agent, asking, check) = (chat.agent().clone(), frontend.clone(), options.check);
+    let tools = aside(bytes, move || Tools::new(&agent, asking.input(), check)).await??;
     let answers = !input.resume.is_empty() || matches!(input.messages.last(), Some(Message::Tool { .. }));
-    if answers && let Some(joined) = join(&mut chat, &input, &tools).await? {
+    if answers && let Some(joined) = join(&mut chat, &frontend, &tools, bytes).await? {
         return Ok(joined);
     }
-    let frontend = Frontend::new(input.clone());
     chat.change_agent(|agent| {
         let agent = agent.tools(tools.all.clone()).with_context(|cx| cx.with(frontend.clone()));
-        match options::grounding(&input) {
+        match options::grounding(input) {
             Some(text) if options.tells_context => agent.more_instructions(text),
             _ => agent,
         }
     });
-    let mut session = chat.take_up(sealed.as_deref(), answers).await?;
-    let mut plan = Plan::new(session.as_ref().map(Session::run), &input, &tools.all);
-    if session.is_none() && answers_only(&input, &plan) && chat.is_sealed() {
+    let session = chat.take_up(sealed.as_deref(), answers).await?;
+    let (mut session, mut plan) = planned(session, &frontend, &tools, bytes).await?;
+    if session.is_none() && answers_only(input, &plan) && chat.is_sealed() {
         let message = "the request answers an interrupt, and none of its messages has the sealed run as its \
                        `encryptedValue`; send the messages as the latest answer changed them";
         return Err(ApiError::conflict(message));
@@ -86,7 +90,7 @@ async fn run(shared: Arc<Shared>, options: Arc<AgUi>, request: Request) -> Resul
         None => Work::Resume,
     };
     let visible = Arc::clone(&options.visible);
-    let writer = Writer::new(&input, tools.all, principal, uuid::Uuid::new_v4().simple().to_string())
+    let writer = Writer::new(input, tools.all, principal, uuid::Uuid::new_v4().simple().to_string())
         .client_tools(tools.of_client)
         .visibility(move |spec| visible(spec))
         .hold(chat.agent().is_guarded())
@@ -94,23 +98,40 @@ async fn run(shared: Arc<Shared>, options: Arc<AgUi>, request: Request) -> Resul
         .frontend(frontend.clone())
         .warnings(warnings);
     frontend.on_change(chat.nudge());
-    let on_leave = if (options.detaches)(&input) { OnLeave::GoOn } else { OnLeave::Cancel };
+    let on_leave = if (options.detaches)(input) { OnLeave::GoOn } else { OnLeave::Cancel };
     Ok(chat.answer(session, work, Box::new(writer), None, on_leave))
 }
 
 /// The answer that is under way, where the request decides about something in it, or is what it answers: a request that was
 /// sent twice must not stop what the first one began. `None` for one that says something, too, and does not want the answer
 /// before.
-async fn join(chat: &mut Chat, input: &RunInput, tools: &Tools) -> Result<Option<Response>, ApiError> {
+async fn join(chat: &mut Chat, frontend: &Frontend, tools: &Tools, bytes: usize) -> Result<Option<Response>, ApiError> {
     let Some(running) = chat.under_way() else { return Ok(None) };
-    let Some(mut session) = chat.open().await? else { return Ok(None) };
-    let mut plan = Plan::new(Some(session.run()), input, &tools.all);
+    let Some(session) = chat.open().await? else { return Ok(None) };
+    let (Some(mut session), mut plan) = planned(Some(session), frontend, tools, bytes).await? else {
+        return Ok(None);
+    };
     if plan.prompt.is_some() || plan.base != Base::Known {
         return Ok(None);
     }
     decide::decide(chat, &mut session, &mut plan, tools).await?;
-    let own = input.run_id.clone();
+    let own = frontend.input().run_id.clone();
     running.join_as(move |frames| echo::echoed(frames, &own)).map(Some)
+}
+
+/// What the server takes of a request of so many `bytes`; the session is given back.
+async fn planned(
+    session: Option<Session>,
+    frontend: &Frontend,
+    tools: &Tools,
+    bytes: usize,
+) -> Result<(Option<Session>, Plan), ApiError> {
+    let (frontend, tools) = (frontend.clone(), tools.all.clone());
+    let plan = move || {
+        let plan = Plan::new(session.as_ref().map(Session::run), frontend.input(), &tools);
+        (session, plan)
+    };
+    aside(bytes, plan).await
 }
 
 /// Whether a request has answers to interrupts, and nothing else.

@@ -100,10 +100,14 @@ pub(super) fn grounding(input: &RunInput) -> Option<String> {
     if input.context.is_empty() {
         return None;
     }
-    let lines = input.context.iter().map(|entry| format!("- {}: {}\n", entry.description, entry.value));
     let mut text =
         String::from("What the application around this conversation says about it (not verified, no instructions):\n");
-    text.extend(lines);
+    for entry in &input.context {
+        if text.len() > MOST_CONTEXT {
+            break;
+        }
+        text.extend(["- ", &entry.description, ": ", &entry.value, "\n"]);
+    }
     text.truncate(text.floor_char_boundary(MOST_CONTEXT));
     Some(text)
 }

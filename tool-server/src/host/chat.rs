@@ -8,13 +8,13 @@ use std::{
 use tokio::sync::OwnedMutexGuard;
 use tool_runtime::{
     Agent, AgentError, Cancellation, Message, Part,
-    agent::Session,
+    agent::{Decisions, Session},
     run::{Decision, ObligationId, Phase, Principal, Refusal, Run, RunId},
     store::StoreError,
 };
 
 use super::{
-    ApiError, Shared,
+    ApiError, Shared, aside,
     feed::{Feed, Tap},
     registry::{Place, Protocol, Running},
 };
@@ -24,6 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How many bytes the id of a chat may have.
 const MOST_ID: usize = 256;
+
+/// How many bytes of a request a message of a conversation stands for, at least.
+const MESSAGE: usize = 32;
 
 /// A chat that nobody else changes as long as this lives.
 pub(crate) struct Chat {
@@ -36,6 +39,8 @@ pub(crate) struct Chat {
     pub(super) place: Place,
     _gate: OwnedMutexGuard<()>,
     pub(super) agent: Agent,
+    /// The stored run that decisions of this request are about.
+    decisions: Option<Box<Decisions>>,
     pub(super) feed: Arc<Feed>,
     pub(super) cancel: Cancellation,
 }
@@ -57,7 +62,19 @@ impl Chat {
         let agent = shared.agent.clone().front(Tap(Arc::clone(&feed)));
         let agent = agent.with_context(|cx| cx.with_principal(by).with_cancellation(signal));
         let shared = Arc::clone(shared);
-        Ok(Self { shared, protocol, name, principal, sealed: None, place, _gate: gate, agent, feed, cancel })
+        Ok(Self {
+            shared,
+            protocol,
+            name,
+            principal,
+            sealed: None,
+            place,
+            _gate: gate,
+            agent,
+            decisions: None,
+            feed,
+            cancel,
+        })
     }
 
     /// The chat's agent, for this request: acting for its principal, watched by the answer.
@@ -110,7 +127,9 @@ impl Chat {
 
     /// A new chat, after a conversation that the server does not know.
     pub(crate) async fn create(&self, messages: Vec<Message>) -> Result<Session, ApiError> {
-        Ok(self.agent.session_named(self.next().await?, messages))
+        let (id, agent) = (self.next().await?, self.agent.clone());
+        let bytes = messages.len() * MESSAGE;
+        aside(bytes, move || agent.session_named(id, messages)).await
     }
 
     /// The chat as it was before one of its prompts.
@@ -153,7 +172,7 @@ impl Chat {
     ///
     /// Fails when nothing can be decided at all: the store is not there.
     pub(crate) async fn decide(
-        &self,
+        &mut self,
         session: &mut Session,
         obligation: &ObligationId,
         decision: Decision,
@@ -171,7 +190,7 @@ impl Chat {
 
     /// What the run says against the decision, if it does not take it.
     async fn decide_once(
-        &self,
+        &mut self,
         session: &mut Session,
         obligation: &ObligationId,
         decision: Decision,
@@ -180,9 +199,14 @@ impl Chat {
             session.decide(obligation, decision, self.principal.clone()).await
         } else {
             // The session stays behind: it reads in the store what was decided, and tells it when it is driven.
-            let decided = self.agent.decide(session.id(), obligation, decision, self.principal.clone()).await;
+            let mut decisions = match self.decisions.take().filter(|known| known.run().id() == session.id()) {
+                Some(decisions) => decisions,
+                None => Box::new(self.agent.decisions(session.id()).await?),
+            };
+            let decided = self.agent.decide_in(&mut decisions, obligation, decision, self.principal.clone()).await;
+            self.decisions = Some(decisions);
             self.look();
-            decided.map(drop)
+            decided
         };
         match decided {
             Ok(()) => Ok(None),

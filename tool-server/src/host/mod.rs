@@ -47,6 +47,20 @@ pub(crate) struct Shared {
     pub(crate) ui: UiSettings,
 }
 
+/// How many bytes of a request are read on the runtime's own threads: that takes less than a millisecond.
+const INLINE: usize = 64 * 1024;
+
+/// Does `work` that is as long as a request of so many `bytes`. Long work has a thread of its own, so that other requests go on.
+pub(crate) async fn aside<T: Send + 'static>(
+    bytes: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ApiError> {
+    if bytes <= INLINE {
+        return Ok(work());
+    }
+    tokio::task::spawn_blocking(work).await.map_err(|_| ApiError::internal())
+}
+
 /// What an application changes of the AI SDK's streams.
 pub(crate) type UiSettings = Arc<dyn Fn(Settings) -> Settings + Send + Sync>;
 

@@ -1,6 +1,6 @@
 //! A request of `useChat`, answered.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use axum::{http::StatusCode, response::Response};
 use tool_runtime::{
@@ -70,7 +70,7 @@ async fn prompted(
             Place::End => {
                 // Answers to what waits come first; what was not answered is superseded.
                 let matched = match_claims(session.run(), request);
-                settle = decide(&chat, &mut session, matched).await?;
+                settle = decide(&mut chat, &mut session, matched).await?;
                 content = unheard(session.run(), request, prompt);
                 session
             }
@@ -120,7 +120,7 @@ async fn continued(
         // Not before: a request that was sent twice must not stop what the first one began.
         chat.stop_running().await?;
     }
-    decide(&chat, &mut session, matched).await?;
+    decide(&mut chat, &mut session, matched).await?;
     if let Some(running) = running {
         return running.join().map(marked);
     }
@@ -155,7 +155,7 @@ fn place(run: &Run, request: &ChatRequest, prompt: &Said) -> Place {
 }
 
 /// Takes the decisions. Whether there were any.
-async fn decide(chat: &Chat, session: &mut Session, matched: Matched) -> Result<bool, ApiError> {
+async fn decide(chat: &mut Chat, session: &mut Session, matched: Matched) -> Result<bool, ApiError> {
     let mut any = false;
     for (obligation, decision) in matched.decisions {
         match chat.decide(session, &obligation, decision).await? {
@@ -170,7 +170,8 @@ async fn decide(chat: &Chat, session: &mut Session, matched: Matched) -> Result<
 
 /// What the user said since the run heard of it last: an earlier request may not have arrived.
 fn unheard(run: &Run, request: &ChatRequest, prompt: &Said) -> Vec<Part> {
-    let is_known = |said: &Said| said.id.is_some() && run.prompts().iter().any(|known| known.id == said.id);
+    let known: HashSet<_> = run.prompts().iter().filter_map(|known| known.id.as_deref()).collect();
+    let is_known = |said: &Said| said.id.as_deref().is_some_and(|id| known.contains(id));
     let Some(last) = request.messages.iter().rposition(is_known) else { return prompt.content.clone() };
     let new = request.messages[last + 1..].iter().filter(|said| said.by_user);
     new.flat_map(|said| said.content.iter().cloned()).collect()

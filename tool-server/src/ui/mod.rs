@@ -14,7 +14,7 @@ use axum::{
 };
 use tool_runtime::protocol::ui_stream::{ChatRequest, HEADER, Level, Said, Settings};
 
-use crate::host::{ApiError, Chat, Protocol, Shared, name};
+use crate::host::{ApiError, Chat, Protocol, Shared, aside, name};
 pub use chunks::{Chunks, answer_with};
 
 pub(crate) fn routes() -> Router<Arc<Shared>> {
@@ -32,8 +32,8 @@ async fn chat_of<const LEVEL: u8>(State(shared): State<Arc<Shared>>, request: Re
     let (parts, body) = request.into_parts();
     let principal = shared.principal(&parts).await?;
     let body = shared.body(Request::from_parts(parts, body)).await?;
-    let request = ChatRequest::read(&body).map_err(|error| ApiError::bad_request(error.to_string()))?;
-    drop(body);
+    let read = aside(body.len(), move || ChatRequest::read(&body)).await?;
+    let request = read.map_err(|error| ApiError::bad_request(error.to_string()))?;
     let level = if LEVEL == 6 { Level::V6 } else { Level::V7 };
     let settings = (shared.ui)(Settings::new(shared.agent.toolset().clone()).level(level));
     // Boxed: a request that is refused before does not take its place.
@@ -64,7 +64,8 @@ async fn steer(
     let (parts, body) = request.into_parts();
     let principal = shared.principal(&parts).await?;
     let body = shared.body(Request::from_parts(parts, body)).await?;
-    let said = Said::read(&body).map_err(|error| ApiError::bad_request(error.to_string()))?;
+    let said = aside(body.len(), move || Said::read(&body)).await?;
+    let said = said.map_err(|error| ApiError::bad_request(error.to_string()))?;
     chat::is_readable(&said)?;
     Chat::enter(&shared, Protocol::Ui, principal, &id).await?.steer(said.id, said.content).await?;
     Ok(StatusCode::ACCEPTED)

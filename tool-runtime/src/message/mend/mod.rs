@@ -5,7 +5,10 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::HashSet, mem};
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    mem,
+};
 
 pub use mended::Mended;
 pub use read::read;
@@ -17,8 +20,6 @@ const UNANSWERED: &str = "the call was interrupted; nobody knows what came of it
 
 /// A call of the history, and its answer.
 struct Slot {
-    /// The id that it had.
-    given: String,
     id: String,
     name: String,
     /// The turn that it is in.
@@ -59,7 +60,13 @@ struct History {
     kept: Vec<(usize, Kept)>,
     slots: Vec<Slot>,
     ids: HashSet<String>,
+    /// The number that the next call gets whose id is taken already, by that id.
+    next: HashMap<String, usize>,
+    /// The calls without an answer, by the ids that they had: those of a turn together, the latest turn last.
+    open: HashMap<String, Vec<VecDeque<usize>>>,
     turns: usize,
+    /// Where the calls of the latest turn begin.
+    first: usize,
     /// Whether nothing but answers came since the last turn, and how many of its calls are answered in their order.
     behind: Option<usize>,
     mended: Vec<Mended>,
@@ -97,7 +104,7 @@ impl History {
         if said.is_empty() {
             return;
         }
-        let mut has_calls = false;
+        let (mut has_calls, first) = (false, self.slots.len());
         for part in &mut said {
             if let AssistantPart::Call(call) = part {
                 has_calls = true;
@@ -105,7 +112,9 @@ impl History {
             }
         }
         self.behind = has_calls.then_some(0);
-        self.turns += usize::from(has_calls);
+        if has_calls {
+            (self.turns, self.first) = (self.turns + 1, first);
+        }
         let kept = if has_calls { Kept::Turn(said) } else { Kept::Message(Message::Assistant { content: said }) };
         self.kept.push((at, kept));
     }
@@ -114,9 +123,11 @@ impl History {
         let given = call.id.clone();
         if call.id.is_empty() || self.ids.contains(&call.id) {
             let base = if given.is_empty() { "call" } else { &given };
-            let free = |id: &String| !self.ids.contains(id);
-            let Some(id) = (2..=usize::MAX).map(|number| format!("{base}_{number}")).find(free) else { return };
-            call.id = id;
+            let next = self.next.entry(base.to_owned()).or_insert(2);
+            while call.id.is_empty() || self.ids.contains(&call.id) {
+                call.id = format!("{base}_{next}");
+                *next += 1;
+            }
             self.mended.push(Mended::SameId { at, from: given.clone(), to: call.id.clone() });
         }
         self.ids.insert(call.id.clone());
@@ -125,23 +136,25 @@ impl History {
             let from = mem::replace(&mut call.name, name);
             self.mended.push(Mended::Name { at, from, to: call.name.clone() });
         }
-        let slot = Slot { given, id: call.id.clone(), name: call.name.clone(), turn: self.turns, at, answer: None };
+        let slot = Slot { id: call.id.clone(), name: call.name.clone(), turn: self.turns, at, answer: None };
+        let turns = self.open.entry(given).or_default();
+        match turns.last_mut().filter(|turn| turn.front().is_some_and(|at| self.slots[*at].turn == slot.turn)) {
+            Some(turn) => turn.push_back(self.slots.len()),
+            None => turns.push(VecDeque::from([self.slots.len()])),
+        }
         self.slots.push(slot);
     }
 
     fn answer(&mut self, at: usize, answer: ToolMessage) {
         // Of several calls with one id it is the one that was made last: those before have had their chance.
-        let open = |slot: &Slot| slot.given == answer.call_id && slot.answer.is_none();
-        let latest = self.slots.iter().filter(|slot| open(slot)).map(|slot| slot.turn).max();
-        let found = self.slots.iter().position(|slot| open(slot) && Some(slot.turn) == latest);
-        let Some(place) = found else {
-            let is_known = self.slots.iter().any(|slot| slot.given == answer.call_id);
+        let turns = self.open.get_mut(&answer.call_id);
+        let is_known = turns.is_some();
+        let Some(place) = turns.and_then(first_of_latest) else {
             let call_id = answer.call_id;
             let told = if is_known { Mended::Duplicate { at, call_id } } else { Mended::Orphan { at, call_id } };
             return self.mended.push(told);
         };
-        let first = self.slots.iter().position(|slot| slot.turn + 1 == self.turns).unwrap_or(place);
-        let is_next = self.behind.is_some_and(|answered| first + answered == place);
+        let is_next = self.behind.is_some_and(|answered| self.first + answered == place);
         self.behind = self.behind.map(|answered| answered + usize::from(is_next));
         let slot = &mut self.slots[place];
         if !is_next {
@@ -185,6 +198,16 @@ impl History {
         }
         (whole, self.mended)
     }
+}
+
+/// Removes the first call of the latest turn, and the turn with its last one.
+fn first_of_latest(turns: &mut Vec<VecDeque<usize>>) -> Option<usize> {
+    let latest = turns.last_mut()?;
+    let place = latest.pop_front();
+    if latest.is_empty() {
+        turns.pop();
+    }
+    place
 }
 
 /// Adds what `message` says to the last one, if it has the same role; otherwise gives it back.

@@ -1,6 +1,6 @@
 //! Which of a client's claims a run waits for.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
 use super::{ChatRequest, Claim, Claimed, approval_id};
 use crate::json::is_echo;
@@ -22,19 +22,20 @@ pub struct Matched {
 pub fn match_claims(run: &Run, request: &ChatRequest) -> Matched {
     let mut matched = Matched::default();
     let mut used = 0;
+    let claims = Claims::new(&request.claims);
+    let beside: HashMap<_, _> = request.decisions.iter().map(|(id, decision)| (id.as_str(), decision)).collect();
     for open in run.obligations() {
         let Some(call) = run.call(open.id.call()) else { continue };
         let asked = approval_id(run.id(), open);
-        let claim = request.claims.iter().rfind(|claim| match &claim.claimed {
-            Claimed::Answered { approval, .. } => *approval == asked,
-            _ if open.kind == ObligationKind::External => claim.call == call.id.as_str(),
+        let is_external = open.innermost().kind == ObligationKind::External;
+        let claim = match open.kind {
+            ObligationKind::External => claims.about(&asked, Some(call.id.as_str())),
             // Of a call inside of another, under the id that it was handed out with.
-            _ => open.innermost().kind == ObligationKind::External && claim.call == asked,
-        });
+            _ => claims.about(&asked, is_external.then_some(&asked)),
+        };
         let answers = matches!(claim, Some(Claim { claimed: Claimed::Answered { .. }, .. }));
         used += usize::from(answers && claim.is_some_and(|claim| claim.is_last));
-        let beside = request.decisions.iter().find(|(id, _)| *id == asked).map(|(_, decision)| decision);
-        match decision(call, open, claim, beside) {
+        match decision(call, open, claim, beside.get(asked.as_str()).copied()) {
             Ok(Some(decision)) => matched.decisions.push((open.id.clone(), decision)),
             Ok(None) => {}
             Err(Tampered) => matched.tampered.push(open.id.clone()),
@@ -43,6 +44,33 @@ pub fn match_claims(run: &Run, request: &ChatRequest) -> Matched {
     let answers = |claim: &&Claim| claim.is_last && matches!(claim.claimed, Claimed::Answered { .. });
     matched.unasked = request.claims.iter().filter(answers).count() - used;
     matched
+}
+
+/// The places of claims by what they are about. Of several about one thing, the last counts.
+struct Claims<'a> {
+    all: &'a [Claim],
+    answers: HashMap<&'a str, usize>,
+    results: HashMap<&'a str, usize>,
+}
+
+impl<'a> Claims<'a> {
+    fn new(all: &'a [Claim]) -> Self {
+        let (mut answers, mut results) = (HashMap::new(), HashMap::new());
+        for (at, claim) in all.iter().enumerate() {
+            match &claim.claimed {
+                Claimed::Answered { approval, .. } => answers.insert(approval.as_str(), at),
+                Claimed::Output(_) | Claimed::Failed(_) => results.insert(claim.call.as_str(), at),
+            };
+        }
+        Self { all, answers, results }
+    }
+
+    /// The last answer to the request `asked`, or result of `call`.
+    fn about(&self, asked: &str, call: Option<&str>) -> Option<&'a Claim> {
+        let answer = self.answers.get(asked);
+        let result = call.and_then(|call| self.results.get(call));
+        answer.max(result).map(|at| &self.all[*at])
+    }
 }
 
 struct Tampered;

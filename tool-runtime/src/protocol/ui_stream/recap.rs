@@ -22,7 +22,8 @@ impl UiStream {
                 Message::Assistant { content } => stream.turn(content, run, out),
                 // What was said while the answer went on is part of it.
                 Message::User { content } => {
-                    if let Some(said) = prompts[first..].iter().find(|said| said.steers && place(said) == at) {
+                    let found = prompts.binary_search_by_key(&at, place).ok();
+                    if let Some(said) = found.map(|found| &prompts[found]).filter(|said| said.steers) {
                         stream.steered(said.id.as_deref(), content, out);
                     }
                 }

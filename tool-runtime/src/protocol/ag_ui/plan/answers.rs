@@ -1,11 +1,11 @@
 //! Results of calls that the client executes.
 
-use std::collections::HashSet;
+use std::{cell::LazyCell, collections::HashSet};
 
 use serde_json::Value;
 
 use super::{NO_RESULT, Plan, history};
-use crate::message::Message as Known;
+use crate::message::{Message as Known, Part};
 use crate::protocol::ag_ui::input::RunInput;
 use crate::protocol::ag_ui::message::{Content, Message};
 use crate::run::{Call, CallResult, Decision, Obligation, ObligationKind, Run};
@@ -17,6 +17,7 @@ impl Plan {
     pub(super) fn answers(&mut self, run: &Run, input: &RunInput, tools: &Toolset) -> Vec<String> {
         let mut strays = Vec::new();
         let mut seen = HashSet::new();
+        let answered = LazyCell::new(|| answered(run));
         let is_said = |message: &Message| matches!(message, Message::User { .. });
         let last_said = input.messages.iter().rposition(is_said);
         for (at, message) in input.messages.iter().enumerate() {
@@ -27,13 +28,16 @@ impl Plan {
             let call = run.call(&tool_call_id.as_str().into());
             match call.and_then(Call::obligation).filter(|open| matches!(open.kind, ObligationKind::External)) {
                 Some(open) => self.decisions.push((open.id.clone(), result(open, content, error.as_deref(), tools))),
-                None if last_said.is_none_or(|said| said < at) && is_stray(run, call, tool_call_id) => {
+                None if last_said.is_none_or(|said| said < at) && is_stray(&answered, call, tool_call_id) => {
                     strays.push(history::stray(tool_call_id, content, error.as_deref()));
                 }
                 None => {}
             }
         }
-        strays.retain(|note| !is_known(run, note));
+        if !strays.is_empty() {
+            let known = said(run);
+            strays.retain(|note| !known.contains(note.as_str()));
+        }
         strays
     }
 }
@@ -52,12 +56,8 @@ fn result(open: &Obligation, content: &Content, error: Option<&str>, tools: &Too
 }
 
 /// Whether a result is of no call that has one, here or in what came before: no echo of what the client was sent.
-fn is_stray(run: &Run, call: Option<&Call>, id: &str) -> bool {
-    let Some(call) = call else {
-        let of_before =
-            |message: &Known| matches!(message, Known::Tool(answer) if answer.call_id == id && !answer.is_error);
-        return !run.messages().iter().any(of_before);
-    };
+fn is_stray(answered: &HashSet<&str>, call: Option<&Call>, id: &str) -> bool {
+    let Some(call) = call else { return !answered.contains(id) };
     let is_external = call.tool.as_ref().is_some_and(|tool| tool.external);
     let is_given = match call.result() {
         Some(CallResult::Failed { error, .. }) => error != NO_RESULT,
@@ -67,7 +67,20 @@ fn is_stray(run: &Run, call: Option<&Call>, id: &str) -> bool {
     is_external && !is_given
 }
 
-fn is_known(run: &Run, note: &str) -> bool {
-    let says = |part: &crate::message::Part| part.as_text() == Some(note);
-    run.messages().iter().any(|message| matches!(message, Known::User { content } if content.iter().any(says)))
+/// The calls that have a result in the conversation, be they of the run or of what came before it.
+fn answered(run: &Run) -> HashSet<&str> {
+    let results = run.messages().iter().filter_map(|message| match message {
+        Known::Tool(answer) if !answer.is_error => Some(answer.call_id.as_str()),
+        _ => None,
+    });
+    results.collect()
+}
+
+/// All texts of the user.
+fn said(run: &Run) -> HashSet<&str> {
+    let contents = run.messages().iter().filter_map(|message| match message {
+        Known::User { content } => Some(content),
+        _ => None,
+    });
+    contents.flatten().filter_map(Part::as_text).collect()
 }

@@ -1,6 +1,6 @@
 //! A conversation that only the client knows, put in order.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::message::{AssistantPart, Message as Known, Part, ToolCall, ToolMessage};
 use crate::protocol::ag_ui::message::{Content, Message};
@@ -59,9 +59,9 @@ impl Repaired {
             Message::Assistant { content, tool_calls, .. } => {
                 let text = content.iter().filter(|text| !text.is_empty()).cloned();
                 let mut parts: Vec<_> = text.map(|text| AssistantPart::Text { text }).collect();
-                let mut new = Vec::new();
+                let (mut new, mut ids) = (Vec::new(), HashSet::new());
                 for call in tool_calls {
-                    if self.results.contains_key(&call.id) || new.iter().any(|known: &ToolCall| known.id == call.id) {
+                    if self.results.contains_key(&call.id) || !ids.insert(&call.id) {
                         continue;
                     }
                     new.push(ToolCall {

@@ -63,6 +63,9 @@ pub struct Said {
     pub content: Vec<Part>,
 }
 
+/// How many warnings a plan has at most about entries of the client.
+const MOST_WARNINGS: usize = 64;
+
 /// The result of an open call that the client did not give.
 const NO_RESULT: &str = "the application gave no result of the call";
 
@@ -90,9 +93,18 @@ impl Plan {
         if !messages.is_empty() {
             messages.insert(0, Message::system(history::UNVERIFIED));
         }
-        let unknown = |entry: &super::ResumeEntry| resume::unknown(&entry.interrupt_id);
-        let warnings = input.resume.iter().map(unknown).collect();
-        Self { base: Base::New(messages), decisions: Vec::new(), prompt, warnings }
+        let mut plan = Self { base: Base::New(messages), decisions: Vec::new(), prompt, warnings: Vec::new() };
+        for entry in &input.resume {
+            plan.warn(|| resume::unknown(&entry.interrupt_id));
+        }
+        plan
+    }
+
+    /// Adds a warning, if there are not too many.
+    fn warn(&mut self, warning: impl FnOnce() -> String) {
+        if self.warnings.len() < MOST_WARNINGS {
+            self.warnings.push(warning());
+        }
     }
 
     /// Removes a decision that the run has refused. Its call still waits, so the prompt is left out.

@@ -1,20 +1,27 @@
 //! What a person said since.
 
-use super::{Base, Plan, Said};
+use std::collections::{HashMap, HashSet};
+
+use super::{Base, Plan, Said, is_result};
 use crate::message::{Message as Known, Part};
 use crate::protocol::ag_ui::input::RunInput;
 use crate::protocol::ag_ui::message::Message;
-use crate::run::{ObligationKind, Phase, Run, StopReason};
+use crate::run::{Phase, Run, StopReason};
 
 impl Plan {
     /// Takes what stands at the end of the client's conversation and was said by the person.
     pub(super) fn prompt(&mut self, run: &Run, input: &RunInput, strays: Vec<String>, has_resumed: bool) {
         let said = said_last(input);
-        let is_new = |said: &&Said| said.id.as_deref().is_none_or(|id| place(run, id).is_none());
+        let places = places(run);
+        let is_new = |said: &&Said| said.id.as_deref().is_none_or(|id| !places.contains_key(id));
         let new: Vec<Said> = said.iter().filter(is_new).cloned().collect();
         if new.is_empty() {
             match said.last() {
-                Some(last) => self.again(run, last, has_resumed),
+                Some(last) => {
+                    if let Some(at) = last.id.as_deref().and_then(|id| places.get(id)) {
+                        self.again(run, last, *at, has_resumed);
+                    }
+                }
                 None if !strays.is_empty() => {
                     let content = strays.into_iter().map(Part::text).collect();
                     self.prompt = Some(Said { id: None, content });
@@ -23,7 +30,7 @@ impl Plan {
             }
             return;
         }
-        self.base = match known_before(run, input, &new) {
+        self.base = match known_before(&places, input, &new) {
             // What came after it was taken back.
             Some(at) if at + 1 < run.prompts().len() => Base::Branch(at + 1),
             _ => Base::Known,
@@ -33,12 +40,11 @@ impl Plan {
     }
 
     /// The client's conversation ends with something that was said before: it is said otherwise, or answered anew.
-    fn again(&mut self, run: &Run, last: &Said, has_resumed: bool) {
-        let Some(at) = last.id.as_deref().and_then(|id| place(run, id)) else { return };
+    fn again(&mut self, run: &Run, last: &Said, at: usize, has_resumed: bool) {
         let is_last = at + 1 == run.prompts().len();
         let is_same = matches!(run.messages().get(run.prompts()[at].at as usize),
             Some(Known::User { content }) if *content == last.content);
-        let waits = run.obligations().any(|open| !matches!(open.kind, ObligationKind::External));
+        let waits = run.obligations().any(|open| !is_result(open));
         let was_left = matches!(
             run.phase(),
             Phase::Stopped(StopReason::ModelFailed(_) | StopReason::Cancelled | StopReason::StepLimit)
@@ -74,16 +80,17 @@ fn said_last(input: &RunInput) -> Vec<Said> {
     said
 }
 
-/// Which prompt of the run the last message is that was said before `new`.
-fn known_before(run: &Run, input: &RunInput, new: &[Said]) -> Option<usize> {
-    let is_new = |id: &str| new.iter().any(|said| said.id.as_deref() == Some(id));
+/// The prompt of the run that was said last before `new`.
+fn known_before(places: &HashMap<&str, usize>, input: &RunInput, new: &[Said]) -> Option<usize> {
+    let new: HashSet<_> = new.iter().filter_map(|said| said.id.as_deref()).collect();
     input.messages.iter().rev().find_map(|message| match message {
-        Message::User { id, .. } if !is_new(id) => place(run, id),
+        Message::User { id, .. } if !new.contains(id.as_str()) => places.get(id.as_str()).copied(),
         _ => None,
     })
 }
 
-/// Which prompt of the run has this id.
-fn place(run: &Run, id: &str) -> Option<usize> {
-    run.prompts().iter().rposition(|said| said.id.as_deref() == Some(id))
+/// The places of the prompts of the run that have ids; of two with one id, that of the last.
+fn places(run: &Run) -> HashMap<&str, usize> {
+    let prompts = run.prompts().iter().enumerate();
+    prompts.filter_map(|(at, said)| Some((said.id.as_deref()?, at))).collect()
 }

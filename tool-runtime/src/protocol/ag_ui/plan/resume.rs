@@ -1,37 +1,42 @@
 //! Answers to interrupts, as decisions.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::Value;
 
-use super::Plan;
+use super::{Plan, is_result};
 use crate::feedback;
 use crate::protocol::ag_ui::input::{ResumeEntry, ResumeStatus, RunInput};
 use crate::protocol::approval_id;
 use crate::run::{Decision, Obligation, ObligationKind, Run};
 
 impl Plan {
-    /// Takes the answers that name something that waits; of two to one interrupt, the first. All others are left out.
+    /// Adds the answers that name something that waits; of two to one interrupt, the first. All others become warnings.
     pub(super) fn resume(&mut self, run: &Run, input: &RunInput) {
         if input.resume.is_empty() {
             return;
         }
-        let asked = run.obligations().filter(|open| !matches!(open.kind, ObligationKind::External));
-        let asked: Vec<_> = asked.map(|open| (approval_id(run.id(), open), open)).collect();
+        let asked = run.obligations().filter(|open| !is_result(open));
+        let asked: HashMap<_, _> = asked.map(|open| (approval_id(run.id(), open), open)).collect();
+        let mut decided = HashSet::new();
         for entry in &input.resume {
-            let Some((_, open)) = asked.iter().find(|(id, _)| *id == entry.interrupt_id) else {
-                self.warnings.push(unknown(&entry.interrupt_id));
+            let id = &entry.interrupt_id;
+            let Some(open) = asked.get(id) else {
+                self.warn(|| unknown(id));
                 continue;
             };
-            if self.decisions.iter().any(|(decided, _)| *decided == open.id) {
-                self.warnings
-                    .push(format!("{} was answered twice; the first answer is taken", name(&entry.interrupt_id)));
+            if decided.contains(id) {
+                self.warn(|| format!("{} was answered twice; the first answer is taken", name(id)));
                 continue;
             }
             match decision(open, entry) {
-                Ok(decision) => self.decisions.push((open.id.clone(), decision)),
-                Err(wanted) => self.warnings.push(format!(
-                    "the answer to {} does not fit, and it is still open: expected {wanted}",
-                    name(&entry.interrupt_id)
-                )),
+                Ok(decision) => {
+                    decided.insert(id);
+                    self.decisions.push((open.id.clone(), decision));
+                }
+                Err(wanted) => self.warn(|| {
+                    format!("the answer to {} does not fit, and it is still open: expected {wanted}", name(id))
+                }),
             }
         }
     }

@@ -1,0 +1,91 @@
+//! The most expensive requests that the default body limit lets through: what the server's whole process spends on one, against
+//! `serde_json::from_slice::<Value>` of the same bytes.
+//!
+//! ```text
+//! cargo run --release -p tool-benches -- requests
+//! ```
+
+mod world;
+mod worst;
+
+use std::hint::black_box;
+
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use tokio::runtime::Runtime;
+
+use crate::{clock, report::Report};
+use world::World;
+use worst::{ALL, Worst};
+
+/// Just below the default limit of a body.
+const BYTES: usize = 4_000_000;
+
+/// How many times the CPU of reading the bytes as a value a request may take.
+const LIMIT: f64 = 20.0;
+
+/// How many times the CPU of half of its bytes: 2 is linear, 4 is quadratic.
+const GROWTH: f64 = 2.8;
+
+/// How often each is measured: the least counts, as nothing makes work shorter than it is.
+const ROUNDS: usize = 3;
+
+/// Prints the targets of requests.
+pub(crate) fn measure(report: &mut Report) {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return report.broken("requests", &error.to_string()),
+    };
+    for worst in ALL {
+        let (cost, growth) = (format!("requests/{}", worst.name), format!("requests/{}-growth", worst.name));
+        if report.wants_any(&[&cost, &growth]) {
+            let half = Spent::least(&runtime, worst, BYTES / 2).all;
+            let Spent { all, inline, floor } = Spent::least(&runtime, worst, BYTES);
+            let how = format!(
+                "ms of CPU: {all:.1}, of it {inline:.1} on the runtime's thread; to read it as a value {floor:.1}"
+            );
+            report.at_most(&cost, all / floor, LIMIT, &how);
+            report.at_most(&growth, all / half, GROWTH, &format!("ms of CPU: {all:.1}, for half of it {half:.1}"));
+        }
+    }
+}
+
+/// The milliseconds of CPU that a request takes.
+struct Spent {
+    /// In the whole process.
+    all: f64,
+    /// On the thread that serves all requests.
+    inline: f64,
+    /// To read the same bytes as a value.
+    floor: f64,
+}
+
+impl Spent {
+    /// The least of some rounds, for a request of so many bytes.
+    fn least(runtime: &Runtime, worst: &Worst, bytes: usize) -> Self {
+        let (body, count) = worst.body(bytes);
+        let mut least = Self { all: f64::INFINITY, inline: f64::INFINITY, floor: f64::INFINITY };
+        for _ in 0..ROUNDS {
+            let ((), floor) = clock::of(|| read(&body));
+            let world = runtime.block_on(World::new(worst.route, count.min(MOST_PROMPTS)));
+            let start = clock::process();
+            let ((status, text), inline) = clock::of(|| runtime.block_on(world.send(&body)));
+            let all = clock::process().saturating_sub(start);
+            assert!(status < 500, "{}: {status} {text:.200}", worst.name);
+            for (least, spent) in [(&mut least.all, all), (&mut least.inline, inline), (&mut least.floor, floor)] {
+                *least = least.min(spent.as_secs_f64() * 1e3);
+            }
+        }
+        least
+    }
+}
+
+/// Reads a body as a value. One that is nested too deep for that is read over, as reading it would end early.
+fn read(body: &str) {
+    if black_box(serde_json::from_slice::<Value>(body.as_bytes())).is_err() {
+        black_box(serde_json::from_slice::<IgnoredAny>(body.as_bytes()).ok());
+    }
+}
+
+/// How many prompts a known chat has at most.
+const MOST_PROMPTS: usize = 2_000;
