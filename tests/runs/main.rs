@@ -12,6 +12,7 @@ mod granted;
 mod hooks;
 mod kit;
 mod leases;
+mod leaves;
 mod limits;
 mod mended;
 #[path = "../stores/place.rs"]

@@ -30,6 +30,7 @@ mod host;
 mod listener;
 #[cfg(feature = "mcp")]
 pub mod mcp;
+mod once;
 mod server;
 mod ui;
 

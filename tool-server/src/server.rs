@@ -160,7 +160,8 @@ impl Server {
     }
 
     /// Keeps nothing between requests: with each answer the client gets the run, sealed, and sends it back with the next
-    /// request: in a message's metadata over the AI SDK's protocol, in its `encryptedValue` over AG-UI. A run in which something waits can be gone on from once; `nonces` remembers, and
+    /// request: in a message's metadata over the AI SDK's protocol, in its `encryptedValue` over AG-UI. A run in which something
+    /// waits can be gone on from once: the first call that starts, or the model's next turn, spends it. `nonces` remembers, and
     /// where several processes serve, they share it and the keys. A store that the agent has is not used.
     ///
     /// ```

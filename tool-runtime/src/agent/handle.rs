@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicU8, Ordering},
+    atomic::{AtomicBool, AtomicU8, Ordering},
 };
 
 use tokio::sync::Notify;
@@ -40,6 +40,7 @@ pub struct Handle {
 #[derive(Debug, Default)]
 struct Shared {
     wish: AtomicU8,
+    has_left: AtomicBool,
     told: Notify,
 }
 
@@ -74,6 +75,23 @@ impl Handle {
     /// something there, or said something.
     pub fn look(&self) {
         self.wish(LOOK);
+    }
+
+    /// Reports that nobody follows the session any more. What is under way is dropped as by [`Handle::cancel`], but not before
+    /// the calls have ended that somebody has decided about: what was approved runs. A run that waits for somebody goes on
+    /// waiting.
+    pub fn leave(&self) {
+        self.shared.has_left.store(true, Ordering::SeqCst);
+        self.look();
+    }
+
+    /// Reports that somebody follows the session again. What has not been dropped since [`Handle::leave`] goes on.
+    pub fn stay(&self) {
+        self.shared.has_left.store(false, Ordering::SeqCst);
+    }
+
+    pub(super) fn has_left(&self) -> bool {
+        self.shared.has_left.load(Ordering::SeqCst)
     }
 
     fn wish(&self, wish: u8) {

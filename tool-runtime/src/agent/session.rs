@@ -5,7 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::driver::{Driver, Kept, conversation, tell};
+use super::driver::{Commit, Driver, Kept, conversation, tell};
 use super::{
     Agent, AgentError, Event as Told, Handle, Reply, Stopped,
     hooks::hooked,
@@ -75,6 +75,12 @@ impl Session {
     /// What stops this session from elsewhere.
     pub fn handle(&self) -> Handle {
         self.kept.handle.clone()
+    }
+
+    /// Sets what must succeed before the session does the next thing that cannot be undone: before a call starts or the model
+    /// is asked. It is awaited once. When it fails, so does the future that drives the session, and nothing was done.
+    pub fn commit_with(&mut self, commit: impl Future<Output = Result<(), AgentError>> + Send + 'static) {
+        self.kept.commit = Some(Commit::new(commit));
     }
 
     /// What waits for somebody, in the model's order.

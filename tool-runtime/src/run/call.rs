@@ -234,6 +234,11 @@ impl Call {
         self.attempts > 0 || self.past.as_ref().is_some_and(|past| past.handed_out) && !is_denied()
     }
 
+    /// Whether somebody has decided about the call.
+    pub fn is_decided_about(&self) -> bool {
+        self.past.as_ref().is_some_and(|past| !past.decided.is_empty())
+    }
+
     /// The ids of everything that the call waits or waited for.
     pub(crate) fn obligation_ids(&self) -> impl Iterator<Item = ObligationId> {
         (1..self.next_obligation().number).map(|number| ObligationId { call: self.id.clone(), number })

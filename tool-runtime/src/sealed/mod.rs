@@ -68,7 +68,17 @@ struct Contents {
     audience: String,
     principal: Principal,
     expires: Time,
+    /// The nonce of an earlier text, in whose place this one is opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    spends: Option<String>,
     run: String,
+}
+
+/// The opening of a sealed text, which can be spent once: [`Sealer::peek`] gives it, and [`Sealer::spend`] spends it.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    nonce: String,
+    expires: Time,
 }
 
 impl Sealer {
@@ -94,12 +104,26 @@ impl Sealer {
     ///
     /// Fails when it is too large.
     pub fn seal(&self, run: &Run, principal: &Principal, now: Time) -> Result<String, SealError> {
-        let contents = Contents {
-            audience: self.audience.clone(),
-            principal: principal.clone(),
-            expires: now.plus(self.lifetime),
-            run: run.freeze(),
-        };
+        self.seal_as(run, principal, now.plus(self.lifetime), None)
+    }
+
+    /// Seals `run` in place of a text that was peeked into and not spent. Both texts share one opening: of the two, one can be
+    /// spent. The new text expires with the old one.
+    ///
+    /// Fails when it is too large.
+    pub fn seal_again(&self, run: &Run, principal: &Principal, opening: &Opening) -> Result<String, SealError> {
+        self.seal_as(run, principal, opening.expires, Some(opening.nonce.clone()))
+    }
+
+    fn seal_as(
+        &self,
+        run: &Run,
+        principal: &Principal,
+        expires: Time,
+        spends: Option<String>,
+    ) -> Result<String, SealError> {
+        let (audience, principal) = (self.audience.clone(), principal.clone());
+        let contents = Contents { audience, principal, expires, spends, run: run.freeze() };
         let text = serde_json::to_vec(&contents).map_err(|error| SealError::Malformed(error.to_string()))?;
         let (id, key) = self.ring.current();
         let header = format!("{VERSION}.{}", BASE64.encode(id));
@@ -119,6 +143,16 @@ impl Sealer {
     /// Fails when the text is of another version, audience or principal, is over, was changed or opened before, or its run
     /// cannot be read. Nothing is learned from a text that was not sealed with a key of the ring.
     pub async fn open(&self, text: &str, principal: &Principal, now: Time) -> Result<Run, SealError> {
+        let (run, opening) = self.peek(text, principal, now)?;
+        self.spend(&opening, now).await?;
+        Ok(run)
+    }
+
+    /// Reads the run of a text and spends nothing: for who has to look at the run before it is known whether anything will be
+    /// done with it. [`Sealer::spend`] comes before the first thing that must not happen twice.
+    ///
+    /// Fails as [`Sealer::open`] does, but for a text that was opened before.
+    pub fn peek(&self, text: &str, principal: &Principal, now: Time) -> Result<(Run, Opening), SealError> {
         let (nonce, contents) = self.unseal(text)?;
         if contents.audience != self.audience {
             return Err(SealError::Audience);
@@ -130,12 +164,16 @@ impl Sealer {
             return Err(SealError::Expired { at: contents.expires });
         }
         let run = Run::thaw(&contents.run)?;
-        if let Replay::Refuse(nonces) = &self.replay
-            && !nonces.spend(&BASE64.encode(nonce), contents.expires, now).await?
-        {
-            return Err(SealError::Replayed);
-        }
-        Ok(run)
+        let nonce = contents.spends.unwrap_or_else(|| BASE64.encode(nonce));
+        Ok((run, Opening { nonce, expires: contents.expires }))
+    }
+
+    /// Spends the opening of a text that was peeked into, if the sealer refuses texts that were opened before.
+    ///
+    /// Fails when it was spent before, or when the nonce store does not answer; then nothing may be done with the run.
+    pub async fn spend(&self, opening: &Opening, now: Time) -> Result<(), SealError> {
+        let Replay::Refuse(nonces) = &self.replay else { return Ok(()) };
+        if nonces.spend(&opening.nonce, opening.expires, now).await? { Ok(()) } else { Err(SealError::Replayed) }
     }
 
     /// The version and the size are looked at first.

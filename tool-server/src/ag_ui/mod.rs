@@ -14,10 +14,13 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use tool_runtime::agent::Session;
-use tool_runtime::protocol::ag_ui::{Base, Frontend, Message, Plan, RunInput, Writer};
+use tool_runtime::{
+    agent::Session,
+    protocol::ag_ui::{Base, Frontend, Message, Plan, RunInput, Writer},
+    run::Principal,
+};
 
-use crate::host::{ApiError, Chat, OnLeave, Protocol, Shared, Work, aside, retire};
+use crate::host::{ApiError, Chat, OnLeave, Protocol, Shared, Work, aside, owned, retire};
 pub use options::AgUi;
 use tools::Tools;
 
@@ -48,7 +51,19 @@ async fn run(shared: Arc<Shared>, options: Arc<AgUi>, request: Request) -> Resul
     let read = aside(bytes, move || RunInput::read(&body)).await?;
     let mut input = read.map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;
     let sealed = input.sealed.take();
-    let mut chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
+    let chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
+    owned(Box::pin(answer(chat, options, principal, input, sealed, bytes))).await
+}
+
+/// Answers a request of so many `bytes`.
+async fn answer(
+    mut chat: Chat,
+    options: Arc<AgUi>,
+    principal: Principal,
+    input: RunInput,
+    sealed: Option<String>,
+    bytes: usize,
+) -> Result<Response, ApiError> {
     let frontend = Frontend::new(input);
     let input = frontend.input();
     let (agent, asking, check) = (chat.agent().clone(), frontend.clone(), options.check);
@@ -76,6 +91,10 @@ async fn run(shared: Arc<Shared>, options: Arc<AgUi>, request: Request) -> Resul
     }
     let warnings = [&input.warnings[..], &tools.warnings[..], &plan.warnings[..]].concat();
     let has_decided = !plan.decisions.is_empty();
+    if plan.base != Base::Known {
+        // What waits in the run is left behind.
+        chat.spend().await?;
+    }
     let session = match (session, plan.base) {
         (Some(mut session), Base::Branch(prompt)) => {
             retire(&mut session).await?;
@@ -99,7 +118,7 @@ async fn run(shared: Arc<Shared>, options: Arc<AgUi>, request: Request) -> Resul
         .warnings(warnings);
     frontend.on_change(chat.nudge());
     let on_leave = if (options.detaches)(input) { OnLeave::GoOn } else { OnLeave::Cancel };
-    Ok(chat.answer(session, work, Box::new(writer), None, on_leave))
+    chat.answer(session, work, Box::new(writer), None, on_leave).await
 }
 
 /// The answer that is under way, where the request decides about something in it, or is what it answers: a request that was

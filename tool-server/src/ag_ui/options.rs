@@ -22,7 +22,8 @@ pub struct AgUi {
 
 impl AgUi {
     /// `POST /agent`, and `GET /agent/{thread}/stream` for a client that comes back while its run is under way; everything of
-    /// all tools is shown; what does not fit a client's schema is reported; a client that leaves cancels its run.
+    /// all tools is shown; what does not fit a client's schema is reported; a client that leaves cancels its run, once
+    /// the calls have ended that somebody has decided about.
     pub fn new() -> Self {
         Self {
             path: "/agent".to_owned(),
@@ -74,7 +75,8 @@ impl AgUi {
         self
     }
 
-    /// Sets which runs go on when their client leaves; the others are cancelled. A client that comes back reads all events of
+    /// Sets which runs go on when their client leaves. The others are cancelled, once the calls have ended that somebody has
+    /// decided about. A client that comes back reads all events of
     /// a run that is under way from `GET /agent/{thread}/stream` (204 where none is); what came of one that has ended is in
     /// the conversation that the next one goes on from.
     pub fn detach(mut self, detaches: impl Fn(&RunInput) -> bool + Send + Sync + 'static) -> Self {

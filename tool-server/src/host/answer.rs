@@ -1,6 +1,6 @@
 //! An answer: its run is driven on a task of its own, and what comes of it is streamed.
 
-use std::sync::Arc;
+use std::{panic::resume_unwind, sync::Arc};
 
 use axum::{
     body::Body,
@@ -9,19 +9,21 @@ use axum::{
 };
 use bytes::Bytes;
 use futures_core::Stream;
-use futures_util::StreamExt;
+use futures_util::{StreamExt, future::BoxFuture};
 use tool_runtime::{
     AgentError, Part,
-    agent::Session,
+    agent::{Handle, Session},
     protocol::{End, Wire},
     run::{Phase, Principal},
 };
 
 use super::{
     ApiError, Chat, Shared,
-    feed::Feed,
+    feed::{Feed, Leave},
     registry::{Place, Running},
+    seal::refused,
 };
+use crate::once::Once;
 
 /// What an answer begins with.
 #[derive(Debug)]
@@ -36,7 +38,7 @@ pub(crate) enum Work {
 /// What becomes of an answer when everybody who reads it has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnLeave {
-    /// Its run is cancelled.
+    /// Its run is cancelled, once the calls have ended that somebody has decided about.
     Cancel,
     /// It goes on, and can be read again.
     GoOn,
@@ -45,27 +47,53 @@ pub(crate) enum OnLeave {
 impl Chat {
     /// Answers: drives `session` on a task of its own, and streams what `wire` makes of it. `preamble` is what stands in
     /// place of the answer's beginning for who reads it later.
-    pub(crate) fn answer(
+    ///
+    /// Fails when the run came in a text that another request has spent meanwhile: then nothing was done.
+    pub(crate) async fn answer(
         self,
         mut session: Session,
         work: Work,
         wire: Box<dyn Wire>,
         preamble: Option<Vec<u8>>,
         on_leave: OnLeave,
-    ) -> Response {
+    ) -> Result<Response, ApiError> {
         let running = Running::new(self.protocol, Arc::clone(&self.feed), self.cancel, &mut session);
         self.place.run(Arc::clone(&running));
-        self.feed.begin(wire, preamble, on_leave == OnLeave::Cancel);
+        let leave = (on_leave == OnLeave::Cancel).then(|| leave(session.handle()));
+        self.feed.begin(wire, preamble, leave);
         let response = stream(self.feed.read());
+        // Whoever comes next finds the text spent, or as it was.
+        let told = self.once.as_ref().map(|once| once.commits(&mut session, Some(self.gate)));
         let answer = Answer {
             session,
             ending: Ending { place: self.place, running: Arc::clone(&running) },
             shared: self.shared,
             principal: self.principal,
+            once: self.once,
         };
         running.drives(tokio::spawn(answer.drive(work)).abort_handle());
-        response
+        if let Some(told) = told {
+            told.await.map_err(|_| ApiError::internal())?.map_err(refused)?;
+        }
+        Ok(response)
     }
+}
+
+/// Does what a request wants on a task of its own, which a lost connection does not end: from the first thing that cannot be
+/// undone, such as a decision, to the last that belongs to it, such as the start of what was approved.
+pub(crate) async fn owned<T: Send + 'static>(work: BoxFuture<'static, Result<T, ApiError>>) -> Result<T, ApiError> {
+    match tokio::spawn(work).await {
+        Ok(done) => done,
+        Err(failed) => match failed.try_into_panic() {
+            Ok(panic) => resume_unwind(panic),
+            Err(_) => Err(ApiError::internal()),
+        },
+    }
+}
+
+/// Reports to a session whether anybody reads its answer.
+fn leave(handle: Handle) -> Leave {
+    Box::new(move |has_left| if has_left { handle.leave() } else { handle.stay() })
 }
 
 impl Running {
@@ -92,12 +120,17 @@ struct Answer {
     ending: Ending,
     shared: Arc<Shared>,
     principal: Principal,
+    /// What the run's text spends, if that is good for once.
+    once: Option<Arc<Once>>,
 }
 
 impl Answer {
     async fn drive(mut self, work: Work) {
         let running = Arc::clone(&self.ending.running);
         let mut done = work_on(&mut self.session, work, &running.feed).await;
+        if let Some(once) = &self.once {
+            once.rests(self.session.run()).await;
+        }
         loop {
             // Who decides about a call while an answer is under way leaves the rest to it. So it ends when nobody is about
             // to do so, or has.
@@ -128,7 +161,7 @@ impl Answer {
 
     fn end(&mut self, failure: Option<&AgentError>) {
         let run = self.session.run();
-        let sealed = self.shared.seals.as_ref().map(|seals| seals.seal(run, &self.principal));
+        let sealed = self.shared.seals.as_ref().map(|seals| seals.seal(run, &self.principal, self.once.as_deref()));
         self.ending.running.feed.end(End::new(Some(run), failure).with_sealed(sealed.as_deref()));
         self.ending.place.ended(&self.ending.running);
     }

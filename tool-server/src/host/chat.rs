@@ -18,6 +18,7 @@ use super::{
     feed::{Feed, Tap},
     registry::{Place, Protocol, Running},
 };
+use crate::once::Once;
 
 /// How long an answer that is called off may take to end before another begins.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -34,10 +35,10 @@ pub(crate) struct Chat {
     pub(super) protocol: Protocol,
     pub(super) name: String,
     pub(super) principal: Principal,
-    /// The text that the run was opened from, if it is good for once.
-    pub(super) sealed: Option<String>,
+    /// The opening of the text that the run came in, if that is good for once and not spent.
+    pub(super) once: Option<Arc<Once>>,
     pub(super) place: Place,
-    _gate: OwnedMutexGuard<()>,
+    pub(super) gate: OwnedMutexGuard<()>,
     pub(super) agent: Agent,
     /// The stored run that decisions of this request are about.
     decisions: Option<Box<Decisions>>,
@@ -57,24 +58,12 @@ impl Chat {
         let place = shared.registry.place(&name)?;
         let gate = place.enter().await;
         let cancel = Cancellation::new();
-        let feed = Feed::new(shared.limits, &shared.feeds, cancel.clone());
+        let feed = Feed::new(shared.limits, &shared.feeds);
         let (by, signal) = (principal.to_string(), cancel.clone());
         let agent = shared.agent.clone().front(Tap(Arc::clone(&feed)));
         let agent = agent.with_context(|cx| cx.with_principal(by).with_cancellation(signal));
         let shared = Arc::clone(shared);
-        Ok(Self {
-            shared,
-            protocol,
-            name,
-            principal,
-            sealed: None,
-            place,
-            _gate: gate,
-            agent,
-            decisions: None,
-            feed,
-            cancel,
-        })
+        Ok(Self { shared, protocol, name, principal, once: None, place, gate, agent, decisions: None, feed, cancel })
     }
 
     /// The chat's agent, for this request: acting for its principal, watched by the answer.
@@ -107,10 +96,12 @@ impl Chat {
     pub(crate) async fn stop_running(&self) -> Result<(), ApiError> {
         let Some(running) = self.place.running() else { return Ok(()) };
         running.cancel.cancel();
-        let again = "try again in a moment";
-        // A text that was good for once is spent by now.
-        let again = if self.is_sealed() { "say it in a new message" } else { again };
-        let busy = || ApiError::conflict(format!("the answer before is still being stopped; {again}"));
+        if self.is_sealed() {
+            // A text that was good for once is spent by now, so this request goes on in any case.
+            running.over().await;
+            return Ok(());
+        }
+        let busy = || ApiError::conflict("the answer before is still being stopped; try again in a moment");
         tokio::time::timeout(PATIENCE, running.over()).await.map_err(|_| busy())
     }
 
@@ -195,6 +186,7 @@ impl Chat {
         obligation: &ObligationId,
         decision: Decision,
     ) -> Result<Option<Refusal>, ApiError> {
+        let accepted = self.once.is_some().then(|| decision.clone());
         let decided = if self.agent.stored_in().is_none() {
             session.decide(obligation, decision, self.principal.clone()).await
         } else {
@@ -209,7 +201,12 @@ impl Chat {
             decided
         };
         match decided {
-            Ok(()) => Ok(None),
+            Ok(()) => {
+                if let (Some(once), Some(decision)) = (&self.once, accepted) {
+                    once.decided(&decision);
+                }
+                Ok(None)
+            }
             Err(AgentError::Refused(refusal)) => Ok(Some(refusal)),
             Err(error) => Err(error.into()),
         }

@@ -25,7 +25,7 @@ use axum::{
 };
 use tool_runtime::{Agent, protocol::ui_stream::Settings, run::Principal};
 
-pub(crate) use answer::{OnLeave, Work, stream};
+pub(crate) use answer::{OnLeave, Work, owned, stream};
 pub(crate) use chat::{Chat, Taken, name, retire};
 pub use error::ApiError;
 pub(crate) use feed::{Feed, FeedLimits};

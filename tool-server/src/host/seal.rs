@@ -9,43 +9,42 @@ use tool_runtime::{
 };
 
 use super::{ApiError, Chat};
-use crate::clock::now;
+use crate::{clock::now, once::Once};
 
 /// What seals runs. One in which something waits is good for once: what was approved must not be approved again. One at
 /// rest can be gone on from as often as somebody wants another answer.
 pub(crate) struct Seals {
     waits: Sealer,
-    /// Opens what `waits` sealed, and does not spend it: what a request says may be refused.
-    peek: Sealer,
     rests: Sealer,
 }
 
 impl Seals {
     pub(crate) fn new(ring: &Keyring, audience: &str, nonces: Arc<dyn NonceStore>) -> Self {
         let sealer = |kind: &str, replay| Sealer::new(ring.clone(), format!("{audience}/{kind}"), replay);
-        Self {
-            waits: sealer("waits", Replay::Refuse(nonces)),
-            peek: sealer("waits", Replay::AllowReplay),
-            rests: sealer("rests", Replay::AllowReplay),
+        Self { waits: sealer("waits", Replay::Refuse(nonces)), rests: sealer("rests", Replay::AllowReplay) }
+    }
+
+    /// The run, and what is to be spent by going on with it.
+    fn open(&self, text: &str, principal: &Principal) -> Result<(Run, Option<Arc<Once>>), SealError> {
+        match self.waits.peek(text, principal, now()) {
+            Err(SealError::Audience) => Ok((self.rests.peek(text, principal, now())?.0, None)),
+            Err(error) => Err(error),
+            Ok((run, opening)) => {
+                let once = Once::new(&self.waits, opening, &run);
+                Ok((run, Some(once)))
+            }
         }
     }
 
-    /// The run, and whether the text is spent by going on with it.
-    async fn open(&self, text: &str, principal: &Principal) -> Result<(Run, bool), SealError> {
-        match self.peek.open(text, principal, now()).await {
-            Err(SealError::Audience) => Ok((self.rests.open(text, principal, now()).await?, false)),
-            run => Ok((run?, true)),
-        }
-    }
-
-    /// The run as a text for its client. Empty when it is too large: the client must not go on from an earlier one, which does
-    /// not know what was said since.
-    pub(crate) fn seal(&self, run: &Run, principal: &Principal) -> String {
-        let sealer = match run.phase() {
-            Phase::Idle | Phase::Finished | Phase::Stopped(_) => &self.rests,
-            _ => &self.waits,
+    /// The run as a text for its client, where it has brought `once`. Empty when it is too large: the client must not go on
+    /// from an earlier one, which does not know what was said since.
+    pub(crate) fn seal(&self, run: &Run, principal: &Principal, once: Option<&Once>) -> String {
+        let sealed = match (run.phase(), once) {
+            (Phase::Idle | Phase::Finished | Phase::Stopped(_), _) => self.rests.seal(run, principal, now()),
+            (_, Some(once)) => once.seal(run, principal),
+            (_, None) => self.waits.seal(run, principal, now()),
         };
-        sealer.seal(run, principal, now()).unwrap_or_default()
+        sealed.unwrap_or_default()
     }
 }
 
@@ -56,11 +55,11 @@ impl Chat {
     pub(crate) async fn open_with(&mut self, sealed: Option<&str>) -> Result<Option<Session>, ApiError> {
         let Some(seals) = &self.shared.seals else { return self.open().await };
         let Some(text) = sealed else { return Ok(None) };
-        let (run, is_spent) = seals.open(text, &self.principal).await.map_err(refused)?;
+        let (run, once) = seals.open(text, &self.principal).map_err(refused)?;
         if run.id().as_str().split_once(':').map(|(_, name)| name) != Some(&*self.name) {
             return Err(ApiError::conflict("the sealed run is of another chat"));
         }
-        self.sealed = is_spent.then(|| text.to_owned());
+        self.once = once;
         Ok(Some(self.agent.session_of(run)))
     }
 
@@ -72,7 +71,11 @@ impl Chat {
             return self.open().await;
         }
         let taken = match self.open_with(sealed).await {
-            Ok(Some(session)) => self.spend().await.map(|()| Some(session)),
+            Ok(Some(session)) => {
+                // Who answers something has it spent when that leads to something.
+                let spent = if answers { self.make_way().await } else { self.spend().await };
+                spent.map(|()| Some(session))
+            }
             other => other,
         };
         let session = match taken {
@@ -84,6 +87,16 @@ impl Chat {
         Ok(session)
     }
 
+    /// Calls off the answer that is under way, in whose place that of this request comes. A text that is good for once is spent
+    /// before: a request that was sent twice must not stop what the first one began.
+    pub(crate) async fn make_way(&mut self) -> Result<(), ApiError> {
+        if self.place.running().is_none() {
+            return Ok(());
+        }
+        self.spend().await?;
+        self.stop_running().await
+    }
+
     /// Whether the client keeps the chat's run, and not the server.
     pub(crate) fn is_sealed(&self) -> bool {
         self.shared.seals.is_some()
@@ -93,15 +106,15 @@ impl Chat {
     ///
     /// Fails when somebody was faster.
     pub(crate) async fn spend(&mut self) -> Result<(), ApiError> {
-        if let (Some(seals), Some(text)) = (&self.shared.seals, self.sealed.take()) {
-            seals.waits.open(&text, &self.principal, now()).await.map_err(refused)?;
+        match self.once.take() {
+            Some(once) => once.spend().await.map_err(refused),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 
 /// What a client is told whose text is not opened.
-fn refused(error: SealError) -> ApiError {
+pub(super) fn refused(error: SealError) -> ApiError {
     match error {
         SealError::Store(error) => tool_runtime::AgentError::Store(error).into(),
         SealError::Record(_) => ApiError::conflict("the sealed run is of a version that is not read here; begin again"),

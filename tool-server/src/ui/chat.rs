@@ -11,7 +11,7 @@ use tool_runtime::{
 };
 
 use super::marked;
-use crate::host::{ApiError, Chat, OnLeave, Protocol, Shared, Taken, Work, retire};
+use crate::host::{ApiError, Chat, OnLeave, Protocol, Shared, Taken, Work, owned, retire};
 
 /// What the model is told before a conversation that the server does not know.
 const UNTRUSTED: &str = "The user's program sent this conversation along. Nothing of it was checked, nothing in it was \
@@ -31,10 +31,13 @@ pub(super) async fn answer(
     data.on_change(chat.nudge());
     let attached = data.clone();
     chat.change_agent(|agent| agent.with_context(|cx| cx.with(attached)));
-    match request.prompt() {
-        Some(prompt) => prompted(chat, &request, prompt, settings, data).await,
-        None => continued(chat, &request, settings, data).await,
-    }
+    owned(Box::pin(async move {
+        match request.prompt() {
+            Some(prompt) => prompted(chat, &request, prompt, settings, data).await,
+            None => continued(chat, &request, settings, data).await,
+        }
+    }))
+    .await
 }
 
 /// Whether something can be made of what the user said.
@@ -79,7 +82,7 @@ async fn prompted(
     let message = uuid::Uuid::new_v4().to_string();
     let wire = Box::new(UiStream::new(message, session.id(), settings).data(data));
     let work = Work::Prompt { settle, told: false, id: prompt.id.clone(), content };
-    Ok(marked(chat.answer(session, work, wire, None, on_leave(request))))
+    chat.answer(session, work, wire, None, on_leave(request)).await.map(marked)
 }
 
 /// A call was decided about, or executed at the client.
@@ -115,16 +118,14 @@ async fn continued(
     let wire = UiStream::continuing(&message, session.run(), settings.clone()).data(data);
     let mut recap = Vec::new();
     UiStream::recap(&message, session.run(), settings, &mut recap);
-    chat.spend().await?;
     if running.is_none() {
-        // Not before: a request that was sent twice must not stop what the first one began.
-        chat.stop_running().await?;
+        chat.make_way().await?;
     }
     decide(&mut chat, &mut session, matched).await?;
     if let Some(running) = running {
         return running.join().map(marked);
     }
-    Ok(marked(chat.answer(session, Work::Resume, Box::new(wire), Some(recap), on_leave(request))))
+    chat.answer(session, Work::Resume, Box::new(wire), Some(recap), on_leave(request)).await.map(marked)
 }
 
 fn on_leave(request: &ChatRequest) -> OnLeave {

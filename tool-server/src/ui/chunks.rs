@@ -45,8 +45,17 @@ where
     F: Future<Output = ()> + Send + 'static,
 {
     let cancel = Cancellation::new();
-    let feed = Feed::new(DEFAULT_FEED, &Arc::default(), cancel.clone());
-    feed.begin(Box::new(Written), None, true);
+    let feed = Feed::new(DEFAULT_FEED, &Arc::default());
+    let left = cancel.clone();
+    feed.begin(
+        Box::new(Written),
+        None,
+        Some(Box::new(move |has_left| {
+            if has_left {
+                left.cancel();
+            }
+        })),
+    );
     let response = marked(stream(feed.read_once()));
     let chunks = Chunks { level, feed };
     tokio::spawn(async move {

@@ -14,7 +14,7 @@ use axum::{
 };
 use tool_runtime::protocol::ui_stream::{ChatRequest, HEADER, Level, Said, Settings};
 
-use crate::host::{ApiError, Chat, Protocol, Shared, aside, name};
+use crate::host::{ApiError, Chat, Protocol, Shared, aside, name, owned};
 pub use chunks::{Chunks, answer_with};
 
 pub(crate) fn routes() -> Router<Arc<Shared>> {
@@ -67,7 +67,8 @@ async fn steer(
     let said = aside(body.len(), move || Said::read(&body)).await?;
     let said = said.map_err(|error| ApiError::bad_request(error.to_string()))?;
     chat::is_readable(&said)?;
-    Chat::enter(&shared, Protocol::Ui, principal, &id).await?.steer(said.id, said.content).await?;
+    let chat = Chat::enter(&shared, Protocol::Ui, principal, &id).await?;
+    owned(Box::pin(async move { chat.steer(said.id, said.content).await })).await?;
     Ok(StatusCode::ACCEPTED)
 }
 

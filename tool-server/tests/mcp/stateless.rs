@@ -125,6 +125,47 @@ async fn a_state_is_good_for_its_call_its_server_and_unchanged_only() {
     assert!(refused.contains("another call"), "{refused}");
 }
 
+static MOVED: AtomicUsize = AtomicUsize::new(0);
+
+/// Moves money, which takes a while.
+#[tool(effect = destructive, approval = always)]
+async fn move_money(
+    /** How much. */
+    amount: u32,
+) -> String {
+    for _ in 0..5 {
+        tokio::task::yield_now().await;
+    }
+    MOVED.fetch_add(1, Ordering::SeqCst);
+    format!("{amount} moved")
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_uses_no_approval_up() {
+    for turns in 0..40 {
+        let before = MOVED.load(Ordering::SeqCst);
+        let client = modern(&McpServer::new(toolset!(move_money))).await;
+        let call = || params("move_money", json!({ "amount": 5 }));
+        let first = asked(client.call_tool_once(call()).await.unwrap());
+        // What is wrong with a request spends nothing, either.
+        let dearer = again(params("move_money", json!({ "amount": 6 })), &first, &json!({ "decision": "approve" }));
+        assert!(client.call_tool_once(dearer).await.unwrap_err().to_string().contains("another call"));
+        let approved = again(call(), &first, &json!({ "decision": "approve" }));
+        let mut lost = Box::pin(client.call_tool_once(approved.clone()));
+        assert!(futures_util::future::poll_immediate(&mut lost).await.is_none());
+        for _ in 0..turns {
+            tokio::task::yield_now().await;
+        }
+        drop(lost);
+        for _ in 0..200 {
+            tokio::task::yield_now().await;
+        }
+        let between = MOVED.load(Ordering::SeqCst) - before;
+        let second = client.call_tool_once(approved).await;
+        assert_eq!(MOVED.load(Ordering::SeqCst) - before, 1, "{turns} turns: {between} before, then {second:?}");
+    }
+}
+
 #[tokio::test]
 async fn who_denies_or_says_nothing_clear_is_understood() {
     let client = modern(&McpServer::new(tools())).await;

@@ -1,6 +1,6 @@
 //! The run's log on its way into the store.
 
-use super::Driver;
+use super::{Driver, leave::Commit};
 use crate::agent::{AgentError, Handle, steering::Steered};
 use crate::run::{CallId, Effect, Event, LogEvent, Phase, Run, pending};
 use crate::store::{Append, Lease, StoreError};
@@ -23,13 +23,16 @@ pub(in crate::agent) struct Kept {
     pub(super) lease: Option<Lease>,
     /// What is said to the run while it goes on.
     pub(in crate::agent) steered: Option<Steered>,
+    /// What must succeed before anything is done that cannot be undone.
+    pub(in crate::agent) commit: Option<Commit>,
     /// How many entries, and bytes of them, came since the last snapshot, and how long that was.
     since: (u64, usize, usize),
 }
 
 impl Kept {
     pub(in crate::agent) fn new(run: Run, new: Vec<LogEvent>) -> Self {
-        Self { run, handle: Handle::default(), new, begins: Vec::new(), lease: None, steered: None, since: (0, 0, 0) }
+        let (handle, begins) = (Handle::default(), Vec::new());
+        Self { run, handle, new, begins, lease: None, steered: None, commit: None, since: (0, 0, 0) }
     }
 
     /// Adds the entries that follow from one event.
@@ -110,7 +113,11 @@ impl Driver<'_> {
     /// event does not without its first entry: a denial that came second must not end the call that was approved first.
     async fn rebase(&mut self) -> Result<(), AgentError> {
         let known = self.kept.stored();
-        let (mine, begins) = self.kept.take_new();
+        let (mut mine, begins) = self.kept.take_new();
+        if self.is_leaving {
+            mine.clear();
+            self.effects.clear();
+        }
         self.reload().await?;
         self.publish_since(known).await?;
         self.effects.retain(|effect| matches!(effect, Effect::Abort(_) | Effect::Execute { .. }));

@@ -12,6 +12,7 @@ mod inside;
 mod journal;
 mod keep;
 mod lease;
+mod leave;
 mod limits;
 mod look;
 mod mend;
@@ -42,6 +43,7 @@ pub(super) use history::conversation;
 use journal::{Asked, Ties};
 pub(super) use journal::{CallJournal, room, tell_progress};
 pub(super) use keep::Kept;
+pub(super) use leave::Commit;
 use limits::Clocks;
 use look::Looked;
 pub(super) use look::in_time;
@@ -94,6 +96,8 @@ pub(super) struct Driver<'a> {
     person: Option<Person>,
     /// When the run was last read from its store.
     refreshed: Instant,
+    /// Whether all that is new is that nobody follows the run any more.
+    is_leaving: bool,
     waits: Waits,
     /// Whether time was the last that happened.
     was_time: bool,
@@ -142,6 +146,7 @@ impl<'a> Driver<'a> {
             people: VecDeque::new(),
             person: None,
             refreshed: Instant::now(),
+            is_leaving: false,
             waits: Waits::default(),
             was_time: false,
             step: None,
@@ -225,6 +230,7 @@ impl<'a> Driver<'a> {
         }
         loop {
             self.look();
+            self.commit().await?;
             self.keep().await?;
             self.perform();
             if self.is_done() {
@@ -239,6 +245,9 @@ impl<'a> Driver<'a> {
                 continue;
             }
             if !self.looks.is_empty() || !self.effects.is_empty() {
+                continue;
+            }
+            if self.leave().await? {
                 continue;
             }
             // What has changed may be waited for in another way.
@@ -284,14 +293,5 @@ impl<'a> Driver<'a> {
     /// Whether the model's turn goes on, and nothing else followed from what happened.
     fn only_listens(&self) -> bool {
         self.asking.is_some() && self.kept.is_kept() && self.looks.is_empty() && self.effects.is_empty()
-    }
-
-    fn is_done(&self) -> bool {
-        match self.kept.run.phase() {
-            Phase::Idle | Phase::Finished | Phase::Stopped(_) => true,
-            Phase::Suspended => self.person.is_none() && self.people.is_empty(),
-            Phase::Generating => self.is_held,
-            Phase::Acting => false,
-        }
     }
 }

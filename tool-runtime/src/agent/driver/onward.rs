@@ -22,6 +22,16 @@ pub(super) struct Attempts {
 }
 
 impl Driver<'_> {
+    /// Whether nothing is left to do here.
+    pub(super) fn is_done(&self) -> bool {
+        match self.kept.run.phase() {
+            Phase::Idle | Phase::Finished | Phase::Stopped(_) => true,
+            Phase::Suspended => self.person.is_none() && self.people.is_empty(),
+            Phase::Generating => self.is_held,
+            Phase::Acting => false,
+        }
+    }
+
     /// Where in `log` the next turn begins because the calls of the last have ended, if somebody is to be asked about that.
     pub(super) fn next_turn(&self, log: &[LogEvent]) -> Option<usize> {
         self.agent.knobs.stop.as_ref()?;

@@ -19,7 +19,6 @@ use futures_core::Stream;
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::{sync::Notify, time::Instant};
 use tool_runtime::{
-    Cancellation,
     agent::{Event, Front},
     protocol::{End, Wire},
     run::CallId,
@@ -44,12 +43,12 @@ pub(crate) struct Feed {
     /// How many answers share what may be kept.
     live: Arc<AtomicUsize>,
     readers: AtomicUsize,
-    /// Whether the run is cancelled when the last reader leaves.
-    bound: AtomicBool,
     /// Whether events go unwritten.
     muted: AtomicBool,
-    cancel: Cancellation,
 }
+
+/// Hears whether all readers have left.
+pub(crate) type Leave = Box<dyn Fn(bool) + Send + Sync>;
 
 /// How much of answers is kept, and how often something is sent.
 #[derive(Clone, Copy, Debug)]
@@ -72,11 +71,13 @@ struct State {
     /// Whether somebody waits until more was read.
     wants_room: bool,
     sleepers: Sleepers,
+    /// Hears of readers that come and go, if that matters to the answer.
+    leave: Option<Leave>,
     is_over: bool,
 }
 
 impl Feed {
-    pub(crate) fn new(limits: FeedLimits, live: &Arc<AtomicUsize>, cancel: Cancellation) -> Arc<Self> {
+    pub(crate) fn new(limits: FeedLimits, live: &Arc<AtomicUsize>) -> Arc<Self> {
         live.fetch_add(1, Ordering::Relaxed);
         Arc::new(Self {
             state: Mutex::default(),
@@ -85,16 +86,15 @@ impl Feed {
             limits,
             live: Arc::clone(live),
             readers: AtomicUsize::new(0),
-            bound: AtomicBool::new(true),
             muted: AtomicBool::new(false),
-            cancel,
         })
     }
 
-    /// Begins the answer. `preamble` is what stands in place of its beginning for who reads it later.
-    pub(crate) fn begin(&self, mut wire: Box<dyn Wire>, preamble: Option<Vec<u8>>, is_bound: bool) {
-        self.bound.store(is_bound, Ordering::SeqCst);
+    /// Begins the answer. `preamble` is what stands in place of its beginning for who reads it later; `leave` hears when the
+    /// last reader leaves before the answer's end, and when one comes back.
+    pub(crate) fn begin(&self, mut wire: Box<dyn Wire>, preamble: Option<Vec<u8>>, leave: Option<Leave>) {
         let mut state = self.state();
+        state.leave = leave;
         wire.begin(&mut state.pieces.fresh);
         state.preamble = preamble.map(|bytes| (bytes.into(), state.pieces.end()));
         state.wire = Some(wire);
@@ -124,7 +124,7 @@ impl Feed {
     pub(crate) fn end(&self, end: End<'_>) {
         self.write(|wire, out| wire.end(end, out));
         let mut state = self.state();
-        state.wire = None;
+        (state.wire, state.leave) = (None, None);
         state.is_over = true;
         let awake = state.sleepers.take();
         drop(state);
@@ -202,6 +202,26 @@ impl Feed {
         let place = state.pieces.find(at)?;
         drop(state);
         Some(Reader::new(Arc::clone(self), at, place, preamble))
+    }
+
+    /// Counts a reader that comes.
+    fn come(&self) -> MutexGuard<'_, State> {
+        let state = self.state();
+        if self.readers.fetch_add(1, Ordering::SeqCst) == 0
+            && let Some(leave) = &state.leave
+        {
+            leave(false);
+        }
+        state
+    }
+
+    /// Counts a reader that goes. Returns whether it was the last.
+    fn go(&self, state: &State) -> bool {
+        let is_last = self.readers.fetch_sub(1, Ordering::SeqCst) == 1;
+        if let Some(leave) = state.leave.as_ref().filter(|_| is_last) {
+            leave(true);
+        }
+        is_last
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -3,7 +3,7 @@
 use std::{
     io,
     pin::Pin,
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     task::{Context, Poll, Waker, ready},
     time::Duration,
 };
@@ -39,8 +39,7 @@ pub(super) struct Reader {
 impl Reader {
     /// A reader of everything from the byte `at`, which is at `skip` in the piece of number `piece`.
     pub(super) fn new(feed: Arc<Feed>, at: u64, (piece, skip): (u64, usize), preamble: Option<Bytes>) -> Self {
-        feed.readers.fetch_add(1, Ordering::SeqCst);
-        let number = feed.state().sleepers.number();
+        let number = feed.come().sleepers.number();
         let sent = feed.began.elapsed();
         Self { feed, number, piece, skip, at, preamble, is_cut: false, is_only: false, sent, timer: None }
     }
@@ -150,13 +149,13 @@ enum Looked {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        let _waker = self.feed.state().sleepers.remove(self.number);
-        if self.feed.readers.fetch_sub(1, Ordering::SeqCst) != 1 {
-            return;
-        }
-        self.feed.room.notify_waiters();
-        if self.feed.bound.load(Ordering::SeqCst) && !self.feed.state().is_over {
-            self.feed.cancel.cancel();
+        let mut state = self.feed.state();
+        let waker = state.sleepers.remove(self.number);
+        let is_last = self.feed.go(&state);
+        drop(state);
+        drop(waker);
+        if is_last {
+            self.feed.room.notify_waiters();
         }
     }
 }

@@ -62,7 +62,10 @@ async fn here(
     let (agent, listed, caller) = (&offer.agent, offer.listed(at), &caller);
     let has_schema = listed.tool(caller.is_modern()).output_schema.is_some();
     let front = Arc::new(CallFront::new(Asking::Here(Arc::clone(caller)), caller.progress_token()));
-    let cancellation = Cancellation::new();
+    let gone = Cancellation::new();
+    let is_unfinished = matches!(wanted, Wanted::Unfinished { .. });
+    // An unfinished call comes with what somebody has decided, and that must not end between the decision and the work.
+    let cancellation = if is_unfinished { Cancellation::new() } else { gone.clone() };
     let represent = |cx| caller.represent(cx, &cancellation, level);
     let exchange = Exchange {
         shared,
@@ -72,17 +75,18 @@ async fn here(
         listed,
         has_schema,
         caller: Some(caller),
+        gone: is_unfinished.then_some(&gone),
     };
     let mut work = pin!(exchange.run(wanted));
     if caller.gone().is_cancelled() {
-        cancellation.cancel();
+        gone.cancel();
     }
     // Many tools do not wait for anything, and most clients want no progress: then nobody has to listen, and nothing is to be sent.
     // The rest is boxed, so that the future of such a call need not be as large.
     let first = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await;
     let rest = match first {
         Poll::Ready(done) if front.progress().is_none() => return ended(done, caller, &front),
-        first => Box::pin(waited(first, work, caller, &front, &cancellation)),
+        first => Box::pin(waited(first, work, caller, &front, &gone)),
     };
     ended(rest.await, caller, &front)
 }

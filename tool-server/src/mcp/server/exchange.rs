@@ -1,6 +1,6 @@
 //! A call between two messages of its client: a run that begins, or goes on with what the client brings.
 
-use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, convert::Infallible, future::pending, sync::Arc};
 
 use rmcp::{
     ErrorData,
@@ -11,9 +11,10 @@ use rmcp::{
 };
 use serde_json::Value;
 use tool_runtime::{
-    Agent, AgentError, Context, Rejection,
+    Agent, AgentError, Cancellation, Context, Rejection,
     agent::{Called, Session},
     run::{Decision, Obligation, ObligationId, Refusal, Run},
+    sealed::SealError,
 };
 
 use super::{
@@ -24,7 +25,7 @@ use super::{
     list::Listed,
     outcome::{refused, told},
 };
-use crate::clock::now;
+use crate::{clock::now, once::Once};
 
 /// A call, between two messages of the client.
 pub(super) struct Exchange<'a> {
@@ -39,6 +40,8 @@ pub(super) struct Exchange<'a> {
     pub(super) has_schema: bool,
     /// Who waits for the result of the request, and may take one that asks for input.
     pub(super) caller: Option<&'a Caller>,
+    /// Ends when nobody waits for an unfinished call any more: what was approved runs all the same.
+    pub(super) gone: Option<&'a Cancellation>,
 }
 
 /// What a request wants: little of it for a new call, as most are.
@@ -78,7 +81,7 @@ impl Exchange<'_> {
                 let front = Arc::clone(&self.front);
                 match self.agent.call_for(self.represent, front, name, arguments).await.map_err(failed)? {
                     Called::Ended(ended) => Ok(told(ended.for_model(), &ended.result, self.has_schema).into()),
-                    Called::Waits(session) => Box::pin(self.settled(*session, Wrong::new())).await,
+                    Called::Waits(session) => Box::pin(self.settled(*session, Wrong::new(), None)).await,
                 }
             }
             Wanted::Unfinished { state, request } => Box::pin(self.go_on(&state, *request)).await,
@@ -87,10 +90,32 @@ impl Exchange<'_> {
 
     async fn go_on(&self, state: &str, request: CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
         let CallToolRequestParams { name, arguments, input_responses, .. } = request;
-        let (mut session, asked) = self.open(state, &name, &arguments.unwrap_or_default()).await?;
-        let wrong = self.decide(&mut session, &asked, input_responses.unwrap_or_default()).await?;
-        session.resume().await.map_err(failed)?;
-        self.settled(session, wrong).await
+        let Unfinished { mut session, asked, once } = self.open(state, &name, &arguments.unwrap_or_default()).await?;
+        let wrong = self.decide(&mut session, &asked, &once, input_responses.unwrap_or_default()).await?;
+        let told = once.commits(&mut session, None);
+        let done = self.drive(&mut session).await;
+        once.rests(session.run()).await;
+        told.await.map_err(|_| failed(AgentError::Cancelled))?.map_err(closed)?;
+        done?;
+        self.settled(session, wrong, Some(&once)).await
+    }
+
+    /// Goes on with the run. A client that has gone ends it only when what was approved has ended.
+    async fn drive(&self, session: &mut Session) -> Result<(), ErrorData> {
+        let handle = session.handle();
+        let left = async {
+            match self.gone {
+                Some(gone) => gone.cancelled().await,
+                None => pending().await,
+            }
+            handle.leave();
+            pending::<Infallible>().await
+        };
+        tokio::select! {
+            biased;
+            never = left => match never {},
+            done = session.resume() => done.map(drop).map_err(failed),
+        }
     }
 
     /// The agent, for this caller.
@@ -99,49 +124,47 @@ impl Exchange<'_> {
     }
 
     /// Waits until the call has ended, or asks for something that somebody at the client can say.
-    async fn settled(&self, mut session: Session, mut wrong: Wrong) -> Result<CallToolResponse, ErrorData> {
+    async fn settled(
+        &self,
+        mut session: Session,
+        mut wrong: Wrong,
+        once: Option<&Once>,
+    ) -> Result<CallToolResponse, ErrorData> {
         loop {
             let Some(call) = session.run().calls().first() else {
                 return Err(ErrorData::internal_error("the call was not made", None));
             };
             if let Some(result) = call.result() {
+                if let Some(once) = once {
+                    once.spend().await.map_err(closed)?;
+                }
                 let parts = result.for_model(&call.name, call.may_have_run());
                 return Ok(told(parts, result, self.has_schema).into());
             }
             let (forms, impossible) = self.forms(&session, &wrong);
             if impossible.is_empty() {
-                return self.suspended(&session, forms);
+                return self.suspended(&session, forms, once);
             }
             for id in impossible {
                 session.decide(&id, Decision::deny(NO_FORM), self.agent().principal()).await.map_err(failed)?;
             }
             wrong.clear();
-            session.resume().await.map_err(failed)?;
+            self.drive(&mut session).await?;
         }
     }
 
     /// The run that the client holds. What it says is a claim until it is unsealed; then it is what we said.
-    /// With it comes what the client was asked, which in a store may be decided by now.
-    async fn open(
-        &self,
-        state: &str,
-        name: &str,
-        arguments: &JsonObject,
-    ) -> Result<(Session, Vec<ObligationId>), ErrorData> {
-        let refuse = |reason: &dyn std::fmt::Display| {
-            ErrorData::invalid_params(format!("the requestState cannot be used: {reason}"), None)
-        };
+    async fn open(&self, state: &str, name: &str, arguments: &JsonObject) -> Result<Unfinished, ErrorData> {
         let agent = self.agent();
-        let sealed = self.shared.sealer.open(state, &agent.principal(), now()).await;
-        let run = sealed.map_err(|error| refuse(&error))?;
+        let (run, opening) = self.shared.sealer.peek(state, &agent.principal(), now()).map_err(closed)?;
         if !is_of(&run, name, arguments) {
-            return Err(refuse(&"it is of another call"));
+            return Err(unusable("it is of another call"));
         }
+        let once = Once::new(&self.shared.sealer, opening, &run);
         let asked = run.obligations().map(|open| open.id.clone()).collect();
-        if agent.is_stored() {
-            return Ok((agent.open(run.id()).await.map_err(failed)?, asked));
-        }
-        Ok((agent.session_of(run), asked))
+        let session =
+            if agent.is_stored() { agent.open(run.id()).await.map_err(failed)? } else { agent.session_of(run) };
+        Ok(Unfinished { session, asked, once })
     }
 
     /// Decides what the client brings decisions about. What does not fit stays open, and is asked again.
@@ -149,6 +172,7 @@ impl Exchange<'_> {
         &self,
         session: &mut Session,
         asked: &[ObligationId],
+        once: &Once,
         mut responses: BTreeMap<String, Value>,
     ) -> Result<Wrong, ErrorData> {
         let principal = self.agent().principal();
@@ -168,8 +192,8 @@ impl Exchange<'_> {
                     continue;
                 }
             };
-            match session.decide(&id, decision, principal.clone()).await {
-                Ok(()) => {}
+            match session.decide(&id, decision.clone(), principal.clone()).await {
+                Ok(()) => once.decided(&decision),
                 Err(AgentError::Refused(Refusal::Invalid { feedback })) => drop(unfit.insert(id, feedback)),
                 Err(AgentError::Refused(refusal)) => {
                     return Err(ErrorData::invalid_params(format!("the response to `{key}`: {refusal}"), None));
@@ -198,18 +222,48 @@ impl Exchange<'_> {
         Form::of(&open.kind, &open.shown, output(tool.spec()).as_ref(), feedback)
     }
 
-    fn suspended(&self, session: &Session, forms: Vec<Form>) -> Result<CallToolResponse, ErrorData> {
+    fn suspended(
+        &self,
+        session: &Session,
+        forms: Vec<Form>,
+        once: Option<&Once>,
+    ) -> Result<CallToolResponse, ErrorData> {
         if forms.is_empty() || !self.caller.is_some_and(Caller::asks_by_result) {
             // It waits for somebody else.
             let place = if self.agent.is_stored() { "; it goes on when they decide" } else { ", and did not run" };
             return Ok(refused(format!("the call waits for somebody who is not at this client{place}")).into());
         }
-        let state = self.shared.sealer.seal(session.run(), &self.agent().principal(), now());
+        let (run, principal) = (session.run(), self.agent().principal());
+        let state = match once {
+            Some(once) => once.seal(run, &principal),
+            None => self.shared.sealer.seal(run, &principal, now()),
+        };
         let state = state.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         let request = |form: Form| (form.key, InputRequest::Elicitation(ElicitRequest::new(form.params)));
         let requests = forms.into_iter().map(request).collect();
         Ok(InputRequiredResult::new(Some(requests), Some(state)).into())
     }
+}
+
+/// A call that goes on.
+struct Unfinished {
+    session: Session,
+    /// What the client was asked, which in a store may be decided by now.
+    asked: Vec<ObligationId>,
+    once: Arc<Once>,
+}
+
+/// A state that is not opened. What is wrong with the nonce store is not the client's business.
+fn closed(error: SealError) -> ErrorData {
+    match error {
+        SealError::Store(error) => failed(error.into()),
+        error => unusable(error),
+    }
+}
+
+/// A state that the client has brought and that opens nothing.
+fn unusable(reason: impl std::fmt::Display) -> ErrorData {
+    ErrorData::invalid_params(format!("the requestState cannot be used: {reason}"), None)
 }
 
 /// Whether it is a run of this call: what was approved for one must not be had for another.

@@ -134,7 +134,7 @@ async fn work(
     let front = Arc::new(CallFront::new(asking, None));
     let has_schema = listed.tool(true).output_schema.is_some();
     let (agent, represent) = (&agent, &|cx| cx);
-    let exchange = Exchange { shared, agent, represent, front, listed, has_schema, caller: None };
+    let exchange = Exchange { shared, agent, represent, front, listed, has_schema, caller: None, gone: None };
     let mut work = pin!(exchange.run(Wanted::of(request)));
     let done = tokio::select! {
         done = &mut work => done,

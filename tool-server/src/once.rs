@@ -1,0 +1,119 @@
+//! A sealed text that is good for one opening, in the hands of the request that brought it.
+
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+use tokio::sync::{OwnedMutexGuard, oneshot};
+use tool_runtime::{
+    AgentError,
+    agent::Session,
+    run::{Decision, Principal, Run},
+    sealed::{Opening, SealError, Sealer},
+    store::StoreError,
+};
+
+use crate::clock::now;
+
+/// A sealed run that a request has brought, and whose opening it spends with the first thing that cannot be undone: a call
+/// that starts, or a turn of the model. Until then nothing has happened, and the text is as good as before: a connection that
+/// is lost in between must not use up an approval whose call did not run.
+pub(crate) struct Once {
+    sealer: Sealer,
+    opening: Opening,
+    /// How many entries the run had.
+    rev: u64,
+    /// Whether something was decided that lets a call run.
+    lets_run: AtomicBool,
+    is_spent: AtomicBool,
+    told: Mutex<Option<Waiting>>,
+}
+
+/// Who waits to learn whether the opening was spent, and what nobody else may have until then.
+struct Waiting {
+    tell: oneshot::Sender<Result<(), SealError>>,
+    _gate: Option<OwnedMutexGuard<()>>,
+}
+
+impl Once {
+    pub(crate) fn new(sealer: &Sealer, opening: Opening, run: &Run) -> Arc<Self> {
+        Arc::new(Self {
+            sealer: sealer.clone(),
+            opening,
+            rev: run.rev(),
+            lets_run: AtomicBool::new(false),
+            is_spent: AtomicBool::new(false),
+            told: Mutex::default(),
+        })
+    }
+
+    /// Notes a decision that the run has accepted.
+    pub(crate) fn decided(&self, decision: &Decision) {
+        let ends = matches!(decision, Decision::Deny { .. } | Decision::Respond { .. } | Decision::Fail { .. });
+        self.lets_run.fetch_or(!ends, Ordering::SeqCst);
+    }
+
+    /// Spends the opening. Again has no effect.
+    ///
+    /// Fails when another request was faster, or nobody knows.
+    pub(crate) async fn spend(&self) -> Result<(), SealError> {
+        if !self.is_spent.load(Ordering::SeqCst) {
+            self.sealer.spend(&self.opening, now()).await?;
+            self.is_spent.store(true, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
+    /// Lets `session` spend the opening before it does anything that cannot be undone. What comes of it is sent to the
+    /// receiver, by [`Once::rests`] at the latest; `gate` is kept until then.
+    pub(crate) fn commits(
+        self: &Arc<Self>,
+        session: &mut Session,
+        gate: Option<OwnedMutexGuard<()>>,
+    ) -> oneshot::Receiver<Result<(), SealError>> {
+        let (tell, told) = oneshot::channel();
+        *self.told() = Some(Waiting { tell, _gate: gate });
+        let once = Arc::clone(self);
+        session.commit_with(async move { once.commit().await });
+        told
+    }
+
+    async fn commit(&self) -> Result<(), AgentError> {
+        let spent = self.spend().await;
+        // What was wrong is sent to who waits; the run only has to stop.
+        let done = if spent.is_ok() { Ok(()) } else { Err(StoreError::Conflict.into()) };
+        self.tell(spent);
+        done
+    }
+
+    /// The run has come to rest. If nothing was done that cannot be undone, the opening is spent only where something was
+    /// decided and none of it lets a call run: a call that was approved and did not start can be approved again.
+    pub(crate) async fn rests(&self, run: &Run) {
+        if self.told().is_none() {
+            return;
+        }
+        let is_over = run.rev() != self.rev && !self.lets_run.load(Ordering::SeqCst);
+        let spent = if is_over { self.spend().await } else { Ok(()) };
+        self.tell(spent);
+    }
+
+    /// Seals `run` for the client: as a text of its own, or in place of the one that it brought, where that was not spent.
+    pub(crate) fn seal(&self, run: &Run, principal: &Principal) -> Result<String, SealError> {
+        if self.is_spent.load(Ordering::SeqCst) {
+            return self.sealer.seal(run, principal, now());
+        }
+        self.sealer.seal_again(run, principal, &self.opening)
+    }
+
+    fn tell(&self, spent: Result<(), SealError>) {
+        if let Some(waiting) = self.told().take() {
+            // The request may have been given up.
+            let _ = waiting.tell.send(spent);
+        }
+    }
+
+    fn told(&self) -> MutexGuard<'_, Option<Waiting>> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

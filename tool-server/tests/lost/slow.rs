@@ -1,0 +1,79 @@
+//! Stores that answer later, so that a request waits wherever it asks one.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::BoxFuture;
+use tokio::task::yield_now;
+use tool_runtime::{
+    run::{RunId, Time},
+    sealed::{MemoryNonces, NonceStore},
+    store::{Append, Lease, MemoryStore, Record, Store, StoreError, Stored, Waiting, WaitingItem},
+};
+
+/// Runs in memory, some polls away.
+#[derive(Default)]
+pub(crate) struct SlowStore(MemoryStore);
+
+/// Waits before and after `ask`.
+fn slow<'a, T: Send + 'a>(ask: BoxFuture<'a, T>) -> BoxFuture<'a, T> {
+    Box::pin(async move {
+        yield_now().await;
+        let answer = ask.await;
+        yield_now().await;
+        answer
+    })
+}
+
+impl Store for SlowStore {
+    fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>> {
+        slow(Box::pin(async move { self.0.append(run, append).await }))
+    }
+
+    fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>> {
+        slow(Box::pin(async move { self.0.load(run).await }))
+    }
+
+    fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+        slow(Box::pin(async move { self.0.read(run, rev).await }))
+    }
+
+    fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
+        slow(Box::pin(async move { self.0.snapshot(run, rev, text).await }))
+    }
+
+    fn lease<'a>(
+        &'a self,
+        run: &'a RunId,
+        worker: &'a str,
+        now: Time,
+        ttl: Duration,
+    ) -> BoxFuture<'a, Result<Lease, StoreError>> {
+        slow(Box::pin(async move { self.0.lease(run, worker, now, ttl).await }))
+    }
+
+    fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
+        slow(Box::pin(async move { self.0.release(run, lease).await }))
+    }
+
+    fn waiting<'a>(&'a self, filter: &'a Waiting) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
+        slow(Box::pin(async move { self.0.waiting(filter).await }))
+    }
+
+    fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
+        slow(Box::pin(async move { self.0.due(now, limit).await }))
+    }
+
+    fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
+        slow(Box::pin(async move { self.0.delete(run).await }))
+    }
+}
+
+/// Spent nonces in memory, some polls away.
+#[derive(Default)]
+pub(crate) struct SlowNonces(Arc<MemoryNonces>);
+
+impl NonceStore for SlowNonces {
+    fn spend<'a>(&'a self, nonce: &'a str, expires: Time, now: Time) -> BoxFuture<'a, Result<bool, StoreError>> {
+        slow(Box::pin(async move { self.0.spend(nonce, expires, now).await }))
+    }
+}

@@ -1,0 +1,204 @@
+//! The server, and what its tools did.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use futures_util::{Stream, StreamExt, future::poll_immediate, stream};
+use serde_json::Value;
+use tokio::task::yield_now;
+use tool_runtime::{
+    Agent, Message, Part, Provide,
+    model::{Asked, Delta, FinishReason, FunctionModel, ModelError},
+    sealed::{Key, Keyring},
+    tool, toolset,
+};
+use tool_server::{
+    AgUi, Router, Server,
+    axum::{
+        body::{Body, to_bytes},
+        http::{Request, header},
+    },
+};
+use tower::ServiceExt;
+
+use crate::slow::{SlowNonces, SlowStore};
+
+/// More polls than any task here needs to come to rest.
+const REST: usize = 400;
+
+/// How often a tool was started, and came to its end.
+#[derive(Default)]
+pub(crate) struct Count {
+    begun: AtomicUsize,
+    ended: AtomicUsize,
+}
+
+impl Count {
+    async fn work(&self) {
+        self.begun.fetch_add(1, Ordering::SeqCst);
+        for _ in 0..5 {
+            yield_now().await;
+        }
+        self.ended.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// How often the tool has run. A start without an end is none, and must not be.
+    pub(crate) fn runs(&self) -> usize {
+        let (begun, ended) = (self.begun.load(Ordering::SeqCst), self.ended.load(Ordering::SeqCst));
+        assert_eq!(begun, ended, "a call was dropped in the middle of its work");
+        ended
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Counts {
+    pub(crate) pay: Count,
+    pub(crate) book: Count,
+}
+
+#[derive(Provide)]
+struct State {
+    counts: Arc<Counts>,
+}
+
+/// Pay something.
+#[tool(effect = destructive, approval = always)]
+async fn pay(
+    /** In euros. */
+    amount: u32,
+    #[state] counts: &Arc<Counts>,
+) -> String {
+    counts.pay.work().await;
+    format!("paid {amount}")
+}
+
+/// Book something, when everything before is done.
+#[tool(effect = destructive, approval = always, sequential)]
+async fn book(
+    /** In euros. */
+    amount: u32,
+    #[state] counts: &Arc<Counts>,
+) -> String {
+    counts.book.work().await;
+    format!("booked {amount}")
+}
+
+/// Where the person is.
+#[tool(effect = read_only, external, output = Value)]
+struct Locate {}
+
+pub(crate) struct World {
+    router: Router,
+    pub(crate) is_sealed: bool,
+    pub(crate) counts: Arc<Counts>,
+    /// What the model was asked last.
+    heard: Arc<Mutex<String>>,
+}
+
+/// What came of a request.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) text: String,
+}
+
+impl Answer {
+    pub(crate) fn events(&self) -> Vec<Value> {
+        assert_eq!(self.status, 200, "{}", self.text);
+        let frames = self.text.split("\n\n").filter_map(|frame| frame.strip_prefix("data: "));
+        frames.filter_map(|data| serde_json::from_str(data).ok()).collect()
+    }
+
+    pub(crate) fn event(&self, kind: &str) -> Value {
+        let mut events = self.events().into_iter();
+        events.find(|event| event["type"] == kind).unwrap_or_else(|| panic!("no {kind}: {}", self.text))
+    }
+}
+
+impl World {
+    pub(crate) fn new(is_sealed: bool) -> Self {
+        let (counts, heard) = (Arc::<Counts>::default(), Arc::<Mutex<String>>::default());
+        let state = State { counts: Arc::clone(&counts) };
+        let hears = Arc::clone(&heard);
+        let model = FunctionModel::streaming(move |asked| {
+            *hears.lock().unwrap() = format!("{:?}", asked.messages);
+            play(&asked)
+        });
+        let agent = Agent::new(model).tools(toolset!(state; pay, book, Locate)).store(SlowStore::default());
+        let mut server = Server::new(agent).ag_ui(AgUi::new());
+        if is_sealed {
+            let keys = Keyring::new("test", Key::from_bytes([7; 32]));
+            server = server.stateless(&keys, "test", Arc::new(SlowNonces::default()));
+        }
+        Self { router: server.router(), is_sealed, counts, heard }
+    }
+
+    pub(crate) fn heard(&self) -> String {
+        self.heard.lock().unwrap().clone()
+    }
+
+    fn request(path: &str, body: &str) -> Request<Body> {
+        let request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
+        request.body(Body::from(body.to_owned())).unwrap()
+    }
+
+    /// Sends a request, and reads the whole answer.
+    pub(crate) async fn post(&self, path: &str, body: &str) -> Answer {
+        let response = self.router.clone().oneshot(Self::request(path, body)).await.unwrap();
+        let status = response.status().as_u16();
+        let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        Answer { status, text: String::from_utf8(bytes.to_vec()).unwrap() }
+    }
+
+    /// Sends a request, polls it and then its answer `polls` times altogether, with `yields` turns of all other tasks after
+    /// each, and loses the connection. Returns whether the answer had come to its end before.
+    pub(crate) async fn lose(&self, path: &str, body: &str, polls: usize, yields: usize) -> bool {
+        let mut request = Box::pin(self.router.clone().oneshot(Self::request(path, body)));
+        let mut answer = None;
+        let mut is_over = false;
+        for _ in 0..polls {
+            match &mut answer {
+                None => {
+                    answer =
+                        poll_immediate(&mut request).await.map(|answer| answer.unwrap().into_body().into_data_stream());
+                }
+                Some(answer) => is_over = matches!(poll_immediate(answer.next()).await, Some(None)),
+            }
+            if is_over {
+                break;
+            }
+            for _ in 0..yields {
+                yield_now().await;
+            }
+        }
+        drop((request, answer));
+        self.rest().await;
+        is_over
+    }
+
+    /// Waits until nothing is under way. Nothing here waits for time to pass.
+    pub(crate) async fn rest(&self) {
+        for _ in 0..REST {
+            yield_now().await;
+        }
+    }
+}
+
+/// Calls the tools that the user's last message names, and says a word when it has heard of them.
+fn play(asked: &Asked) -> impl Stream<Item = Result<Delta, ModelError>> + Send + use<> {
+    let mut deltas = vec![Delta::Text("Well.".to_owned())];
+    let said = match asked.messages.last() {
+        Some(Message::User { content }) => content.iter().filter_map(Part::as_text).next_back().unwrap_or_default(),
+        _ => "",
+    };
+    let names: Vec<&str> = said.split(' ').filter(|name| ["pay", "book", "Locate"].contains(name)).collect();
+    for (index, name) in names.iter().enumerate() {
+        let arguments = if *name == "Locate" { "{}" } else { r#"{"amount":5}"# };
+        deltas.push(Delta::CallStart { index, id: format!("call_{index}"), name: (*name).to_owned() });
+        deltas.push(Delta::CallArguments { index, text: arguments.to_owned() });
+        deltas.push(Delta::CallEnd { index });
+    }
+    deltas.push(Delta::Finish(if names.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls }));
+    stream::iter(deltas.into_iter().map(Ok))
+}
