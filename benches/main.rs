@@ -3,8 +3,9 @@
 //! ```text
 //! cargo run --release -p tool-benches              # all but the slow ones: dispatch, validate, feedback, list,
 //!                                                  # partial, startup, run, loop, store, mcp,
-//!                                                  # serve, requests
+//!                                                  # serve
 //! cargo run --release -p tool-benches -- dispatch  # those whose name starts so
+//! cargo run --release -p tool-benches -- requests  # minutes: the worst requests of 4 MB
 //! cargo run --release -p tool-benches -- compile   # minutes: builds generated crates of 200 tools
 //! cargo run --release -p tool-benches -- peers     # minutes, and crates.io: the same tools with rmcp's and rig's macros
 //! cargo run --release -p tool-benches -- all       # everything
@@ -57,7 +58,7 @@ const GROUPS: [Group; 14] = [
     ("store", false, store::measure),
     ("mcp", false, mcp::measure),
     ("serve", false, serve::measure),
-    ("requests", false, requests::measure),
+    ("requests", true, requests::measure),
     ("compile", true, compile::measure),
     ("peers", true, peers::measure),
 ];
