@@ -82,7 +82,7 @@ async fn answer(
     let session = chat.take_up(sealed.as_deref(), answers).await?;
     let (mut session, mut plan) = planned(session, &frontend, &tools, bytes).await?;
     if session.is_none() && answers_only(input, &plan) && chat.is_sealed() {
-        let message = "the request answers an interrupt, and none of its messages has the sealed run as its \
+        let message = "the request answers an interrupt, and has no message with the sealed run as its \
                        `encryptedValue`; send the messages as the latest answer changed them";
         return Err(ApiError::conflict(message));
     }
@@ -153,7 +153,8 @@ async fn planned(
     aside(bytes, plan).await
 }
 
-/// Whether a request has answers to interrupts, and nothing else.
+/// Whether a request has answers to interrupts, and nothing else that a run could begin with.
 fn answers_only(input: &RunInput, plan: &Plan) -> bool {
-    !input.resume.is_empty() && plan.prompt.is_none()
+    let is_empty = matches!(&plan.base, Base::New(messages) if messages.is_empty());
+    !input.resume.is_empty() && plan.prompt.is_none() && is_empty
 }
