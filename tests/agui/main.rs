@@ -6,6 +6,9 @@ mod inside;
 mod kit;
 mod legal;
 mod model;
+#[path = "../stores/place.rs"]
+#[allow(dead_code, reason = "shared with the tests of the stores")]
+mod place;
 mod sealed;
 mod steering;
 mod tools;

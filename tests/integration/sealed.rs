@@ -1,14 +1,20 @@
 //! Suspended runs in the hands of a client.
 
-use std::sync::Arc;
+use std::{
+    collections::HashSet,
+    future::ready,
+    sync::{Arc, Mutex},
+};
 
+use futures_util::future::BoxFuture;
 use serde_json::json;
 use tool_runtime::{
     Agent,
     agent::{Decision, Later, Stopped},
     model::{ScriptedModel, Turn},
     run::{Principal, Run, Time},
-    sealed::{Key, Keyring, MemoryNonces, Replay, SealError, Sealer},
+    sealed::{Key, Keyring, MemoryNonces, NonceStore, Replay, SealError, Sealer},
+    store::{SqliteStore, StoreError},
     tool, toolset,
 };
 
@@ -113,11 +119,23 @@ async fn the_version_and_the_size_come_first() {
     assert!(told.contains("version 99") && told.contains("update"), "{told}");
 }
 
+fn once() -> Sealer {
+    Sealer::new(ring(), "desk", Replay::Refuse(Arc::new(MemoryNonces::new())))
+}
+
+async fn sealed_by(sealer: &Sealer) -> String {
+    let run = read(&suspended(&agent()).await);
+    sealer.seal(&run, &anna(), Time(1_000)).unwrap()
+}
+
+fn read(text: &str) -> Run {
+    sealer().peek(text, &anna(), Time(2_000)).unwrap().0
+}
+
 #[tokio::test]
 async fn a_text_is_opened_once_where_that_matters() {
-    let text = suspended(&agent()).await;
-    let nonces = Arc::new(MemoryNonces::new());
-    let sealer = Sealer::new(ring(), "desk", Replay::Refuse(nonces));
+    let sealer = once();
+    let text = sealed_by(&sealer).await;
     let mut opened = 0;
     for _ in 0..50 {
         match sealer.open(&text, &anna(), Time(2_000)).await {
@@ -126,4 +144,69 @@ async fn a_text_is_opened_once_where_that_matters() {
         }
     }
     assert_eq!(opened, 1);
+}
+
+#[tokio::test]
+async fn what_another_store_was_to_remember_is_refused() {
+    let (before, after) = (once(), once());
+    let text = sealed_by(&before).await;
+    let refused = after.open(&text, &anna(), Time(2_000)).await.unwrap_err();
+    assert!(matches!(refused, SealError::Forgotten));
+    assert!(refused.to_string().contains("begin again"), "{refused}");
+    assert!(matches!(after.peek(&text, &anna(), Time(2_000)), Err(SealError::Forgotten)));
+    before.open(&text, &anna(), Time(2_000)).await.expect("nothing of it was spent");
+    // One that nobody was to remember, as older versions sealed all of them.
+    let text = suspended(&agent()).await;
+    assert!(matches!(after.open(&text, &anna(), Time(2_000)).await, Err(SealError::Forgotten)));
+    // And one in which nothing can happen twice is opened, whoever was to remember it.
+    let free = sealer();
+    assert!(free.open(&sealed_by(&before).await, &anna(), Time(2_000)).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_text_that_was_only_looked_at_can_be_replaced_and_one_of_the_two_is_opened() {
+    for opens_old in [false, true] {
+        let sealer = once();
+        let old = sealed_by(&sealer).await;
+        let (run, opening) = sealer.peek(&old, &anna(), Time(2_000)).unwrap();
+        let new = sealer.seal_again(&run, &anna(), &opening).unwrap();
+        let newest = {
+            let (run, opening) = sealer.peek(&new, &anna(), Time(3_000)).unwrap();
+            sealer.seal_again(&run, &anna(), &opening).unwrap()
+        };
+        let (first, others) = if opens_old { (&old, [&new, &newest]) } else { (&newest, [&old, &new]) };
+        sealer.open(first, &anna(), Time(4_000)).await.unwrap();
+        for other in others {
+            assert!(matches!(sealer.open(other, &anna(), Time(4_000)).await, Err(SealError::Replayed)));
+        }
+        let week = tool_runtime::sealed::DEFAULT_LIFETIME;
+        let expired = sealer.open(&newest, &anna(), Time(1_000 + week)).await;
+        assert!(matches!(expired, Err(SealError::Expired { .. })), "the new text lives no longer than the old one");
+    }
+}
+
+/// A store of an application, which says no id.
+#[derive(Default)]
+struct Own(Mutex<HashSet<String>>);
+
+impl NonceStore for Own {
+    fn spend<'a>(&'a self, nonce: &'a str, _: Time, _: Time) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(ready(Ok(self.0.lock().unwrap().insert(nonce.to_owned()))))
+    }
+}
+
+#[tokio::test]
+async fn a_text_of_an_earlier_version_is_read_where_its_nonces_are() {
+    let text = include_str!("../fuzz/corpus/sealed-1.txt");
+    let sealer = |replay| Sealer::new(Keyring::new("fuzz", Key::from_bytes([7; 32])), "fuzz", replay);
+    let open = async |sealer: &Sealer| sealer.open(text, &anna(), Time(5)).await.map(drop);
+    open(&sealer(Replay::AllowReplay)).await.unwrap();
+    let own = sealer(Replay::Refuse(Arc::<Own>::default()));
+    open(&own).await.unwrap();
+    assert!(matches!(open(&own).await, Err(SealError::Replayed)));
+    // It may have been spent in the memory of the process that sealed it.
+    let stores: [Arc<dyn NonceStore>; 2] = [Arc::new(MemoryNonces::new()), Arc::new(SqliteStore::in_memory().unwrap())];
+    for nonces in stores {
+        assert!(matches!(open(&sealer(Replay::Refuse(nonces))).await, Err(SealError::Forgotten)));
+    }
 }

@@ -5,6 +5,7 @@ mod due;
 mod lease;
 mod load;
 mod made;
+mod nonces;
 mod place;
 mod postgres;
 mod records;

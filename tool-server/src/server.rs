@@ -161,15 +161,19 @@ impl Server {
 
     /// Keeps nothing between requests: with each answer the client gets the run, sealed, and sends it back with the next
     /// request: in a message's metadata over the AI SDK's protocol, in its `encryptedValue` over AG-UI. A run in which something
-    /// waits can be gone on from once: the first call that starts, or the model's next turn, spends it. `nonces` remembers, and
-    /// where several processes serve, they share it and the keys. A store that the agent has is not used.
+    /// waits can be gone on from once: the first call that starts, or the model's next turn, spends it. `nonces` remembers. A store that
+    /// the agent has is not used.
+    ///
+    /// Keys that outlive the process need nonces that do, too: a `SqliteStore`, or a `PostgresStore` where several machines
+    /// serve. All processes with the same keys share it. `MemoryNonces` forgets what was spent when the process ends; so it
+    /// refuses runs that wait and were sealed before it began, and goes with a key of the process:
     ///
     /// ```
     /// use std::sync::Arc;
     /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}, sealed::{Key, Keyring, MemoryNonces}};
     /// use tool_server::Server;
     ///
-    /// let keys = Keyring::new("2026-11", Key::from_bytes([7; 32])); // from a secret store, in earnest
+    /// let keys = Keyring::new("process", Key::random());
     /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")]));
     /// let server = Server::new(agent).stateless(&keys, "airline-desk", Arc::new(MemoryNonces::new()));
     /// # let _ = server;

@@ -1,25 +1,32 @@
 //! Conversations go on from what their clients have kept.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use tool_runtime::{
     run::Time,
     sealed::{Replay, Sealer},
+    store::SqliteStore,
 };
 
 use super::{Client, World, asked, call, ring};
-use crate::{kit::user, model::Step};
+use crate::{kit::user, model::Step, place::File};
 
 #[tokio::test]
 async fn a_conversation_goes_on_in_another_process() {
-    let world = World::new();
+    let file = File::new();
+    let process = || World::with(Arc::new(SqliteStore::open(file.path()).unwrap()));
+    let world = process();
     let (mut client, yes) = asked(&world, "t").await;
-    // With the same keys; what was spent elsewhere only a shared store of nonces knows.
-    let elsewhere = World::new();
-    let done = client.run(&elsewhere, yes).await;
+    let before = client.clone();
+    let elsewhere = process();
+    let done = client.run(&elsewhere, yes.clone()).await;
     assert_eq!(done.event("TOOL_CALL_RESULT")["content"], "removed a");
     assert_eq!((world.removed(), elsewhere.removed()), (0, 1));
     let next = client.say(&world, &[vec![Step::Text("Next.".to_owned())]]).await;
     assert_eq!(next.event("TEXT_MESSAGE_CONTENT")["delta"], "Next.");
+    assert_eq!(world.post("anna", before.body(&yes)).await.status, 409, "it was spent elsewhere");
+    assert_eq!((world.removed(), elsewhere.removed()), (0, 1));
 }
 
 /// Who says something new is heard, whatever became of the run: what the client has of the conversation is background.

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod goes_on;
+mod restart;
 
 use std::sync::{
     Arc,
@@ -18,7 +19,7 @@ use tool_runtime::{
     Agent, Provide,
     model::FunctionModel,
     run::{Run, Time},
-    sealed::{Key, Keyring, MemoryNonces, Replay, Sealer},
+    sealed::{Key, Keyring, MemoryNonces, NonceStore, Replay, Sealer},
     tool, toolset,
 };
 use tool_server::{AgUi, BearerToken, Server};
@@ -60,12 +61,17 @@ fn ring() -> Keyring {
 
 impl World {
     fn new() -> Self {
+        Self::with(Arc::new(MemoryNonces::new()))
+    }
+
+    /// A process that shares `nonces`.
+    fn with(nonces: Arc<dyn NonceStore>) -> Self {
         let removed = Arc::new(AtomicUsize::new(0));
         let state = State { removed: Arc::clone(&removed) };
         let agent = Agent::new(FunctionModel::streaming(play)).tools(toolset!(state; remove, Locate));
         let server = Server::new(agent)
             .authenticate(BearerToken::new(|token| Some(token.into())))
-            .stateless(&ring(), "desk", Arc::new(MemoryNonces::new()))
+            .stateless(&ring(), "desk", nonces)
             .body_limit(16 << 20)
             .ag_ui(AgUi::new());
         Self { router: server.router(), removed }

@@ -33,6 +33,9 @@ pub enum SealError {
     },
     /// It was opened before.
     Replayed,
+    /// It was sealed while another nonce store remembered what was opened, such as a [`MemoryNonces`](super::MemoryNonces) of
+    /// a process that has ended. So it may have been opened before.
+    Forgotten,
     /// The run in it cannot be read.
     Record(RecordError),
     /// It is not known whether it was opened before.
@@ -55,6 +58,10 @@ impl fmt::Display for SealError {
             Self::Forbidden => out.write_str("the run was sealed for somebody else"),
             Self::Expired { .. } => out.write_str("the sealed run is too old; begin again"),
             Self::Replayed => out.write_str("the sealed run was opened before; each is good for once"),
+            Self::Forgotten => out.write_str(
+                "the run was sealed when another nonce store was in use, so it may have been opened before; begin again. \
+                 Where sealed runs must survive a restart, keep nonces in SQLite or PostgreSQL",
+            ),
             Self::Record(error) => error.fmt(out),
             Self::Store(error) => error.fmt(out),
         }

@@ -15,6 +15,11 @@ impl Key {
         Self(XChaCha20Poly1305::new(&bytes.into()))
     }
 
+    /// A new random key, for one process: nobody else opens what it seals.
+    pub fn random() -> Self {
+        Self(XChaCha20Poly1305::new(&XChaCha20Poly1305::generate_key(&mut chacha20poly1305::aead::OsRng)))
+    }
+
     /// A new random key's bytes, in base64: for a secret store.
     pub fn generate() -> String {
         STANDARD.encode(XChaCha20Poly1305::generate_key(&mut chacha20poly1305::aead::OsRng))

@@ -6,7 +6,8 @@
 //!
 //! What is sealed can be given back twice. Whether that matters depends on what the run does next: after an approval the
 //! same text would run the call again. So [`Sealer::new`] makes the caller choose: a store of the texts that were opened
-//! ([`Replay::Refuse`]), or [`Replay::AllowReplay`].
+//! ([`Replay::Refuse`]), or [`Replay::AllowReplay`]. The store must last as long as the keys do: a
+//! `SqliteStore` or a `PostgresStore` of [`store`](crate::store), or for keys of one process [`MemoryNonces`]. A text is opened only by the store that was there when it was sealed.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -14,7 +15,7 @@
 //! use tool_runtime::sealed::{Key, Keyring, MemoryNonces, Replay, SealError, Sealer};
 //!
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-//! let ring = Keyring::new("2026-11", Key::from_bytes([7; 32])); // from a secret store, in earnest
+//! let ring = Keyring::new("process", Key::random());
 //! let sealer = Sealer::new(ring, "airline-desk", Replay::Refuse(Arc::new(MemoryNonces::new())));
 //!
 //! let anna = Principal::from("anna");
@@ -39,6 +40,10 @@ use serde::{Deserialize, Serialize};
 
 pub use error::SealError;
 pub use keyring::{Key, KeyError, Keyring};
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(crate) use nonces::kept_since;
+#[cfg(feature = "postgres")]
+pub(crate) use nonces::unique;
 pub use nonces::{MemoryNonces, NonceStore, Replay};
 
 use crate::run::{Principal, Run, Time};
@@ -68,6 +73,9 @@ struct Contents {
     audience: String,
     principal: Principal,
     expires: Time,
+    /// The id of the store that remembers whether the text was opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    nonces: Option<String>,
     /// The nonce of an earlier text, in whose place this one is opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     spends: Option<String>,
@@ -123,7 +131,8 @@ impl Sealer {
         spends: Option<String>,
     ) -> Result<String, SealError> {
         let (audience, principal) = (self.audience.clone(), principal.clone());
-        let contents = Contents { audience, principal, expires, spends, run: run.freeze() };
+        let nonces = self.replay.id().map(str::to_owned);
+        let contents = Contents { audience, principal, expires, nonces, spends, run: run.freeze() };
         let text = serde_json::to_vec(&contents).map_err(|error| SealError::Malformed(error.to_string()))?;
         let (id, key) = self.ring.current();
         let header = format!("{VERSION}.{}", BASE64.encode(id));
@@ -140,8 +149,8 @@ impl Sealer {
 
     /// Opens what was sealed for `principal`, whom the application has authenticated.
     ///
-    /// Fails when the text is of another version, audience or principal, is over, was changed or opened before, or its run
-    /// cannot be read. Nothing is learned from a text that was not sealed with a key of the ring.
+    /// Fails when the text is of another version, audience or principal, is over, was changed or opened before, its nonce store
+    /// was another when it was sealed, or its run cannot be read. Nothing is learned from a text that was not sealed with a key of the ring.
     pub async fn open(&self, text: &str, principal: &Principal, now: Time) -> Result<Run, SealError> {
         let (run, opening) = self.peek(text, principal, now)?;
         self.spend(&opening, now).await?;
@@ -162,6 +171,11 @@ impl Sealer {
         }
         if contents.expires <= now {
             return Err(SealError::Expired { at: contents.expires });
+        }
+        if let Replay::Refuse(nonces) = &self.replay
+            && contents.nonces.as_deref() != nonces.id()
+        {
+            return Err(SealError::Forgotten);
         }
         let run = Run::thaw(&contents.run)?;
         let nonce = contents.spends.unwrap_or_else(|| BASE64.encode(nonce));

@@ -117,6 +117,10 @@ impl Chat {
 pub(super) fn refused(error: SealError) -> ApiError {
     match error {
         SealError::Store(error) => tool_runtime::AgentError::Store(error).into(),
+        SealError::Forgotten => ApiError::conflict(
+            "the sealed run was made before this server began, or by another process, so it may have been used already; \
+             nothing was done, send a new message",
+        ),
         SealError::Record(_) => ApiError::conflict("the sealed run is of a version that is not read here; begin again"),
         SealError::Malformed(_) => ApiError::bad_request("the sealed run is damaged; send it as it was received"),
         error => ApiError::conflict(error.to_string()),

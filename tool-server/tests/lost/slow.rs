@@ -1,6 +1,9 @@
 //! Stores that answer later, so that a request waits wherever it asks one.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use futures_util::future::BoxFuture;
 use tokio::task::yield_now;
@@ -70,10 +73,19 @@ impl Store for SlowStore {
 
 /// Spent nonces in memory, some polls away.
 #[derive(Default)]
-pub(crate) struct SlowNonces(Arc<MemoryNonces>);
+pub(crate) struct SlowNonces {
+    nonces: MemoryNonces,
+    /// Whether the store cannot be reached.
+    pub(crate) is_away: AtomicBool,
+}
 
 impl NonceStore for SlowNonces {
     fn spend<'a>(&'a self, nonce: &'a str, expires: Time, now: Time) -> BoxFuture<'a, Result<bool, StoreError>> {
-        slow(Box::pin(async move { self.0.spend(nonce, expires, now).await }))
+        slow(Box::pin(async move {
+            if self.is_away.load(Ordering::SeqCst) {
+                return Err(StoreError::unavailable("the database is away"));
+            }
+            self.nonces.spend(nonce, expires, now).await
+        }))
     }
 }

@@ -1,5 +1,7 @@
 //! Sealed runs in which something was approved that does not run yet.
 
+use std::sync::atomic::Ordering;
+
 use crate::{
     client::{Client, Protocol, Says},
     world::World,
@@ -51,6 +53,25 @@ async fn fifty_approvals_at_once_are_one() {
         let all = futures_util::future::join_all(all).await;
         assert_eq!(all.iter().filter(|answer| answer.status == 200).count(), 1);
         assert!(all.iter().all(|answer| matches!(answer.status, 200 | 409)));
+        assert_eq!(world.counts.pay.runs(), 1);
+    }
+}
+
+/// Nobody knows whether the text was spent: so nothing runs, and it is as good as before.
+#[tokio::test]
+async fn nonces_that_are_away_refuse_and_spend_nothing() {
+    for protocol in [Protocol::Ui, Protocol::AgUi] {
+        let world = World::new(true);
+        let client = Client::asked(&world, protocol, "pay").await;
+        let body = client.answers(Says::Yes, &["pay"]);
+        world.nonces.is_away.store(true, Ordering::SeqCst);
+        let refused = world.post(protocol.path(), &body).await;
+        assert_eq!(refused.status, 503, "{}", refused.text);
+        assert!(refused.text.contains("try again later") && !refused.text.contains("database"), "{}", refused.text);
+        world.rest().await;
+        assert_eq!(world.counts.pay.runs(), 0);
+        world.nonces.is_away.store(false, Ordering::SeqCst);
+        assert_eq!(world.post(protocol.path(), &body).await.status, 200);
         assert_eq!(world.counts.pay.runs(), 1);
     }
 }

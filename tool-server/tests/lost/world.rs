@@ -93,6 +93,7 @@ pub(crate) struct World {
     router: Router,
     pub(crate) is_sealed: bool,
     pub(crate) counts: Arc<Counts>,
+    pub(crate) nonces: Arc<SlowNonces>,
     /// What the model was asked last.
     heard: Arc<Mutex<String>>,
 }
@@ -120,7 +121,7 @@ impl World {
     pub(crate) fn new(is_sealed: bool) -> Self {
         let (counts, heard) = (Arc::<Counts>::default(), Arc::<Mutex<String>>::default());
         let state = State { counts: Arc::clone(&counts) };
-        let hears = Arc::clone(&heard);
+        let (hears, nonces) = (Arc::clone(&heard), Arc::<SlowNonces>::default());
         let model = FunctionModel::streaming(move |asked| {
             *hears.lock().unwrap() = format!("{:?}", asked.messages);
             play(&asked)
@@ -129,9 +130,9 @@ impl World {
         let mut server = Server::new(agent).ag_ui(AgUi::new());
         if is_sealed {
             let keys = Keyring::new("test", Key::from_bytes([7; 32]));
-            server = server.stateless(&keys, "test", Arc::new(SlowNonces::default()));
+            server = server.stateless(&keys, "test", Arc::clone(&nonces) as _);
         }
-        Self { router: server.router(), is_sealed, counts, heard }
+        Self { router: server.router(), is_sealed, counts, nonces, heard }
     }
 
     pub(crate) fn heard(&self) -> String {

@@ -38,12 +38,7 @@ async fn main() -> std::io::Result<()> {
         .model_retries(1)
         .parallel(64);
     let mut server = Server::new(agent).authenticate(Everybody("acceptance".into()));
-    let keys = if stateless {
-        let key = Key::from_base64(&Key::generate()).map_err(std::io::Error::other)?;
-        Some(Keyring::new("test", key))
-    } else {
-        None
-    };
+    let keys = stateless.then(|| Keyring::new("test", Key::random()));
     if let Some(keys) = &keys {
         server = server.stateless(keys, "acceptance", Arc::new(MemoryNonces::new()));
     }

@@ -1,6 +1,8 @@
 //! Runs in PostgreSQL.
 
 mod error;
+#[cfg(feature = "sealed")]
+mod nonces;
 mod pool;
 mod query;
 mod schema;
@@ -21,6 +23,8 @@ use sql::Statements;
 ///
 /// Each method is one statement. A lost connection is replaced by another, and what was asked is tried again once.
 ///
+/// With the feature `sealed`, it is also a nonce store: it remembers which sealed runs were opened.
+///
 /// The address is a URL such as `postgres://user:password@host:5432/database?sslmode=require`.
 ///
 /// | `sslmode` | |
@@ -35,6 +39,9 @@ use sql::Statements;
 pub struct PostgresStore {
     pool: Pool,
     sql: std::sync::Arc<Statements>,
+    /// What the schema is known by.
+    #[cfg(feature = "sealed")]
+    id: std::sync::Arc<str>,
 }
 
 /// How a PostgreSQL server is used.
@@ -82,7 +89,16 @@ impl PostgresOptions {
         let pool = pool::pool(url, self.connections)?;
         let mut db = pool::connection(&pool).await?;
         schema::migrate(&mut db, &self.schema).await?;
-        Ok(PostgresStore { pool, sql: Statements::new(&self.schema).into() })
+        drop(db);
+        let sql = Statements::new(&self.schema);
+        #[cfg(feature = "sealed")]
+        let id = nonces::identity(&pool, &sql).await?.into();
+        Ok(PostgresStore {
+            pool,
+            sql: sql.into(),
+            #[cfg(feature = "sealed")]
+            id,
+        })
     }
 }
 

@@ -23,7 +23,7 @@ const SNAPSHOT: i32 = 1;
 const RECORD: i32 = 2;
 
 impl PostgresStore {
-    async fn db(&self) -> Result<Object, Broken> {
+    pub(super) async fn db(&self) -> Result<Object, Broken> {
         pool::connection(&self.pool).await
     }
 

@@ -18,6 +18,10 @@ pub(super) struct Statements {
     pub(super) waiting_by: String,
     pub(super) due: String,
     pub(super) delete: String,
+    #[cfg(feature = "sealed")]
+    pub(super) spend: String,
+    #[cfg(feature = "sealed")]
+    pub(super) identity: String,
 }
 
 impl Statements {
@@ -44,6 +48,10 @@ impl Statements {
                 "SELECT id FROM @.runs WHERE due <= $1 AND (until IS NULL OR until <= $1) ORDER BY taken, id LIMIT $2",
             ),
             delete: of("DELETE FROM @.runs WHERE id = $1"),
+            #[cfg(feature = "sealed")]
+            spend: of(SPEND),
+            #[cfg(feature = "sealed")]
+            identity: of("SELECT id FROM @.identity"),
         }
     }
 }
@@ -105,6 +113,15 @@ const LEASE: &str = "\
     UPDATE @.runs SET token = CASE WHEN worker = $2 THEN token ELSE nextval('@.tokens') END, \
         worker = $2, until = $4, taken = $3 \
     WHERE id = $1 AND (worker IS NULL OR worker = $2 OR until <= $3) RETURNING token";
+
+/// Of two at one time, the second waits for the first, and then finds its claim. Rows that are over and that another is just
+/// deleting are left to it.
+#[cfg(feature = "sealed")]
+const SPEND: &str = "\
+    WITH gone AS (DELETE FROM @.nonces WHERE nonce IN ( \
+        SELECT nonce FROM @.nonces WHERE expires <= $4 ORDER BY nonce LIMIT 1000 FOR UPDATE SKIP LOCKED)) \
+    INSERT INTO @.nonces AS kept (nonce, expires, claim) VALUES ($1, $2, $3) \
+    ON CONFLICT (nonce) DO UPDATE SET expires = kept.expires WHERE kept.claim = excluded.claim RETURNING 1";
 
 const WAITING: &str = "\
     SELECT runs.id, runs.owner, o.body FROM @.open AS o JOIN @.runs AS runs ON runs.key = o.run";

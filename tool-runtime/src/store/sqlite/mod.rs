@@ -1,5 +1,7 @@
 //! Runs in a file of SQLite.
 
+#[cfg(feature = "sealed")]
+mod nonces;
 mod read;
 mod schema;
 mod wal;
@@ -24,6 +26,8 @@ use worker::Worker;
 /// that needs to wait for nothing, which is most, takes place on the thread that polls it, for some tens of microseconds.
 /// The file must be on a disk of this machine: locks over a network cannot be relied on.
 ///
+/// With the feature `sealed`, it is also a nonce store: it remembers which sealed runs were opened.
+///
 /// ```
 /// # fn main() -> Result<(), tool_runtime::store::StoreError> {
 /// # let dir = std::env::temp_dir().join(format!("tool-doc-{}", std::process::id()));
@@ -43,6 +47,9 @@ pub struct SqliteStore {
     /// Apart, so that a long read does not keep a short append waiting.
     reader: Option<Worker>,
     durability: Durability,
+    /// What the file is known by.
+    #[cfg(feature = "sealed")]
+    id: String,
 }
 
 /// Up to how many bytes are written on the thread that polls the append.
@@ -66,6 +73,16 @@ pub enum Durability {
     Process,
     /// All of them: each append waits for the disk, which takes several times as long.
     Machine,
+}
+
+impl Durability {
+    /// SQLite's word for it.
+    fn synchronous(self) -> &'static str {
+        match self {
+            Self::Process => "NORMAL",
+            Self::Machine => "FULL",
+        }
+    }
 }
 
 impl Default for SqliteOptions {
@@ -97,9 +114,15 @@ impl SqliteOptions {
     /// Fails when the file cannot be made or read, is not a store's, or was written by a newer version of this program.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<SqliteStore, StoreError> {
         let path: PathBuf = path.as_ref().to_owned();
-        let start = |name| Worker::start(name, schema::open(Place::File(&path), self)?, self.busy);
-        let (writer, reader) = (start("runs-write")?, start("runs-read")?);
-        Ok(SqliteStore { writer, reader: Some(reader), durability: self.durability })
+        let open = || schema::open(Place::File(&path), self);
+        let (to_write, to_read) = (open()?, open()?);
+        Ok(SqliteStore {
+            #[cfg(feature = "sealed")]
+            id: nonces::id(&to_read)?,
+            writer: Worker::start("runs-write", to_write, self.busy)?,
+            reader: Some(Worker::start("runs-read", to_read, self.busy)?),
+            durability: self.durability,
+        })
     }
 }
 
@@ -114,8 +137,14 @@ impl SqliteStore {
     /// A store that is gone when it is dropped: for tests.
     pub fn in_memory() -> Result<Self, StoreError> {
         let options = SqliteOptions::new();
-        let writer = Worker::start("runs", schema::open(Place::Memory, &options)?, options.busy)?;
-        Ok(Self { writer, reader: None, durability: options.durability })
+        let db = schema::open(Place::Memory, &options)?;
+        Ok(Self {
+            #[cfg(feature = "sealed")]
+            id: nonces::id(&db)?,
+            writer: Worker::start("runs", db, options.busy)?,
+            reader: None,
+            durability: options.durability,
+        })
     }
 
     fn reader(&self) -> &Worker {

@@ -8,14 +8,14 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
-use super::{Broken, Durability, SqliteOptions, StoreError};
+use super::{Broken, SqliteOptions, StoreError};
 use crate::store::number::size;
 
 /// Marks the file as a store's: "tool".
 const APPLICATION: i32 = 0x746f_6f6c;
 
 /// What makes each version of the tables of the one before. Never changed once released, only added to.
-const VERSIONS: [&str; 1] = [include_str!("v1.sql")];
+const VERSIONS: [&str; 2] = [include_str!("v1.sql"), include_str!("v2.sql")];
 
 /// How many statements are kept prepared: more than there are.
 const STATEMENTS: usize = 64;
@@ -54,11 +54,7 @@ fn connect(place: Place<'_>, options: &SqliteOptions) -> Result<Connection, Brok
     if let Place::File(_) = place {
         write_ahead(&db, options.busy)?;
     }
-    let synchronous = match options.durability {
-        Durability::Process => "NORMAL",
-        Durability::Machine => "FULL",
-    };
-    db.pragma_update(None, "synchronous", synchronous)?;
+    db.pragma_update(None, "synchronous", options.durability.synchronous())?;
     db.pragma_update(None, "journal_size_limit", 64 * 1024 * 1024)?;
     migrate(&mut db)?;
     Ok(db)
@@ -139,7 +135,24 @@ mod tests {
         db.pragma_update(None, "user_version", size(VERSIONS.len() + 1)).unwrap();
         drop(db);
         let text = refusal(&path);
-        assert!(text.contains("version 2 of the tables") && text.contains("update it"), "{text}");
+        assert!(text.contains("version 3 of the tables") && text.contains("update it"), "{text}");
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn older_tables_are_brought_up_to_date_and_keep_what_is_in_them() {
+        let path = file("older.db");
+        let db = Connection::open(&path).unwrap();
+        db.execute_batch(VERSIONS[0]).unwrap();
+        db.execute_batch("INSERT INTO runs (id, owner) VALUES ('r', 'ann')").unwrap();
+        db.pragma_update(None, "application_id", APPLICATION).unwrap();
+        db.pragma_update(None, "user_version", 1).unwrap();
+        drop(db);
+        let db = open(Place::File(&path), &SqliteOptions::new()).unwrap();
+        let count =
+            |table| db.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!((count("runs"), count("nonces"), count("identity")), (1, 0, 1));
+        drop(db);
         std::fs::remove_file(path).unwrap();
     }
 

@@ -23,16 +23,16 @@ pub(super) fn place(run: i64, rev: u64) -> i64 {
 }
 
 /// A transaction that may write, rolled back unless it is committed. `rusqlite`'s own prepares its statements anew.
-struct Change<'a>(&'a Connection);
+pub(super) struct Change<'a>(&'a Connection);
 
 impl<'a> Change<'a> {
-    fn begin(db: &'a Connection) -> Result<Self, Broken> {
+    pub(super) fn begin(db: &'a Connection) -> Result<Self, Broken> {
         // At once, so that nothing read in it can be out of date when it writes.
         db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         Ok(Self(db))
     }
 
-    fn commit(self) -> Result<(), Broken> {
+    pub(super) fn commit(self) -> Result<(), Broken> {
         self.0.prepare_cached("COMMIT")?.execute([])?;
         Ok(())
     }

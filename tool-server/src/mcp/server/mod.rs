@@ -66,8 +66,8 @@ impl McpServer {
     /// A server of the tools of `agent`, under its policies and limits, with its context and its store. Its model is not
     /// asked, and its front is not told: who calls and decides are the clients.
     pub fn of(agent: Agent) -> Self {
-        let key = Key::from_base64(&Key::generate()).unwrap_or_else(|_| unreachable!("a generated key is a key"));
-        let sealer = Sealer::new(Keyring::new("process", key), "mcp", Replay::Refuse(Arc::new(MemoryNonces::new())));
+        let sealer =
+            Sealer::new(Keyring::new("process", Key::random()), "mcp", Replay::Refuse(Arc::new(MemoryNonces::new())));
         let shared = Shared {
             name: env!("CARGO_PKG_NAME").to_owned(),
             title: None,
@@ -103,7 +103,7 @@ impl McpServer {
 
     /// Sets what seals unfinished calls in the hands of clients. Without it the key is random and lasts as long as the
     /// process: where several processes serve the same clients, or the process may be restarted in between, they must share
-    /// keys and what was opened already.
+    /// keys and a nonce store that lasts, such as `SqliteStore` or `PostgresStore`.
     pub fn sealer(self, sealer: Sealer) -> Self {
         self.change(|shared| shared.sealer = sealer)
     }

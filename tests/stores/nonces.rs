@@ -1,0 +1,106 @@
+//! What every store of nonces must do: of all who spend one, one has it, also after a restart.
+
+use std::{sync::Arc, time::Duration};
+
+use tool_runtime::{
+    run::Time,
+    sealed::{MemoryNonces, NonceStore},
+    store::{PostgresOptions, SqliteOptions, SqliteStore},
+};
+
+use crate::place::{File, Schema};
+
+const LATER: Time = Time(1_000_000);
+const DAY: u64 = 24 * 60 * 60 * 1000;
+
+/// Fifty at once, by turns through one handle and the other.
+async fn one_of_fifty_wins(stores: [Arc<dyn NonceStore>; 2]) {
+    for nonce in ["a", "b", "a'b\u{e9}"] {
+        let spends = (0..50).map(|number| {
+            let store = Arc::clone(&stores[number % 2]);
+            tokio::spawn(async move { store.spend(nonce, LATER, Time(1)).await.unwrap() })
+        });
+        let won = futures_util::future::join_all(spends).await.into_iter().filter(|won| *won.as_ref().unwrap()).count();
+        assert_eq!(won, 1, "{nonce}");
+        assert!(!stores[0].spend(nonce, LATER, Time(2)).await.unwrap());
+    }
+}
+
+/// A nonce is kept until nobody can open its text any more, whose clock is a little slow.
+async fn is_kept_until_its_text_is_over(store: &dyn NonceStore) {
+    assert!(store.spend("x", LATER, Time(1)).await.unwrap());
+    let just_over = Time(LATER.0 + DAY - 1);
+    assert!(store.spend("y", Time(just_over.0 + DAY), just_over).await.unwrap());
+    assert!(!store.spend("x", LATER, Time(1)).await.unwrap(), "who is slow still finds it");
+    assert!(store.spend("z", Time(u64::MAX), Time(LATER.0 + DAY)).await.unwrap());
+    assert!(store.spend("x", LATER, Time(1)).await.unwrap(), "what is over is forgotten");
+    assert!(!store.spend("z", Time(u64::MAX), Time(u64::MAX / 2)).await.unwrap());
+}
+
+#[tokio::test]
+async fn in_memory() {
+    let nonces: Arc<dyn NonceStore> = Arc::new(MemoryNonces::new());
+    one_of_fifty_wins([Arc::clone(&nonces), Arc::clone(&nonces)]).await;
+    is_kept_until_its_text_is_over(&MemoryNonces::new()).await;
+    assert_ne!(nonces.id(), MemoryNonces::new().id());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_a_file_of_sqlite() {
+    let file = File::new();
+    let open = || Arc::new(SqliteStore::open(file.path()).unwrap());
+    let id = open().id().map(str::to_owned);
+    one_of_fifty_wins([open(), open()]).await;
+    let again = open();
+    assert!(!again.spend("a", LATER, Time(3)).await.unwrap(), "after a restart");
+    assert_eq!(again.id().map(str::to_owned), id);
+    is_kept_until_its_text_is_over(&*again).await;
+    assert_ne!(
+        SqliteStore::open(File::new().path()).unwrap().id().map(str::to_owned),
+        id,
+        "another file is another store"
+    );
+    assert!(SqliteStore::in_memory().unwrap().spend("a", LATER, Time(1)).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_locked_file_spends_nothing() {
+    let file = File::new();
+    let store = SqliteOptions::new().patience(Duration::from_millis(50)).open(file.path()).unwrap();
+    let other = rusqlite::Connection::open(file.path()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let refused = store.spend("a", LATER, Time(1)).await.unwrap_err().to_string();
+    assert!(refused.contains("locked"), "{refused}");
+    other.execute_batch("ROLLBACK").unwrap();
+    assert!(store.spend("a", LATER, Time(1)).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_postgresql() {
+    let Some(schema) = Schema::new() else { return };
+    let (one, other) = (Arc::new(schema.open().await), Arc::new(schema.open().await));
+    assert!(one.id().is_some_and(|id| other.id() == Some(id)));
+    one_of_fifty_wins([Arc::clone(&one) as _, Arc::clone(&other) as _]).await;
+    let again = schema.open().await;
+    assert!(!again.spend("a", LATER, Time(3)).await.unwrap(), "after a restart");
+    is_kept_until_its_text_is_over(&again).await;
+    let Some(elsewhere) = Schema::new() else { return };
+    assert_ne!(elsewhere.open().await.id(), one.id(), "another schema is another store");
+    elsewhere.remove().await;
+    schema.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_connection_to_postgresql_is_replaced() {
+    let Some(schema) = Schema::new() else { return };
+    let mark = if schema.url.contains('?') { '&' } else { '?' };
+    let url = format!("{}{mark}application_name={}", schema.url, schema.name);
+    let store = PostgresOptions::new().schema(&schema.name).connections(1).connect(&url).await.unwrap();
+    for nonce in ["a", "b", "c"] {
+        let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = ";
+        schema.sql(&format!("{kill}'{}'", schema.name)).await;
+        assert!(store.spend(nonce, LATER, Time(1)).await.unwrap());
+        assert!(!store.spend(nonce, LATER, Time(1)).await.unwrap());
+    }
+    schema.remove().await;
+}
