@@ -50,7 +50,8 @@ fn server() -> (Router, Arc<Mutex<String>>) {
 }
 
 async fn post(router: &Router, path: &str, body: String) -> (u16, String) {
-    let request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
+    let request =
+        Request::post(path).header(header::HOST, "localhost").header(header::CONTENT_TYPE, "application/json");
     let response = router.clone().oneshot(request.body(Body::from(body)).unwrap()).await.unwrap();
     let status = response.status().as_u16();
     let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();

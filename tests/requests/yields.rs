@@ -41,7 +41,11 @@ async fn health_is_answered_while_a_long_request_is_read() {
         ("/api/chat/t/steer", format!(r#"{{"message":{{"role":"user","parts":[{part}{{}}]}}}}"#), 409),
     ] {
         let router = server();
-        let request = Request::post(path).header(header::CONTENT_TYPE, "application/json").body(body.into()).unwrap();
+        let request = Request::post(path)
+            .header(header::HOST, "localhost")
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(body.into())
+            .unwrap();
         let long = tokio::spawn({
             let router = router.clone();
             async move { status(&router, request).await }

@@ -140,7 +140,8 @@ impl World {
     }
 
     fn request(path: &str, body: &str) -> Request<Body> {
-        let request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
+        let request =
+            Request::post(path).header(header::HOST, "localhost").header(header::CONTENT_TYPE, "application/json");
         request.body(Body::from(body.to_owned())).unwrap()
     }
 
