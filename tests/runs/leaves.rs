@@ -116,7 +116,7 @@ async fn a_run_that_waits_goes_on_waiting() {
     assert_eq!(session.obligations().count(), 1, "nobody has decided, and nothing is called off");
 }
 
-/// Somebody else approves at the moment at which the run is called off.
+/// Another process approves at the moment at which the run is called off.
 #[tokio::test]
 async fn a_decision_that_comes_first_runs() {
     for store in stores().await {

@@ -1,4 +1,4 @@
-//! What every store of nonces must do: of all who spend one, one has it, also after a restart.
+//! Stores of nonces: of all who spend one, one has it, also after a restart.
 
 use std::{sync::Arc, time::Duration};
 

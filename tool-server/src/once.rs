@@ -24,15 +24,15 @@ pub(crate) struct Once {
     opening: Opening,
     /// How many entries the run had.
     rev: u64,
-    /// Whether something was decided that lets a call run.
+    /// Set by a decision that lets a call run.
     lets_run: AtomicBool,
     is_spent: AtomicBool,
-    told: Mutex<Option<Waiting>>,
+    waiting: Mutex<Option<Waiting>>,
 }
 
-/// Who waits to learn whether the opening was spent, and what nobody else may have until then.
+/// A request that waits until it is known whether the opening was spent, and the lock that it keeps until then.
 struct Waiting {
-    tell: oneshot::Sender<Result<(), SealError>>,
+    report: oneshot::Sender<Result<(), SealError>>,
     _gate: Option<OwnedMutexGuard<()>>,
 }
 
@@ -44,7 +44,7 @@ impl Once {
             rev: run.rev(),
             lets_run: AtomicBool::new(false),
             is_spent: AtomicBool::new(false),
-            told: Mutex::default(),
+            waiting: Mutex::default(),
         })
     }
 
@@ -72,30 +72,30 @@ impl Once {
         session: &mut Session,
         gate: Option<OwnedMutexGuard<()>>,
     ) -> oneshot::Receiver<Result<(), SealError>> {
-        let (tell, told) = oneshot::channel();
-        *self.told() = Some(Waiting { tell, _gate: gate });
+        let (report, reported) = oneshot::channel();
+        *self.waiting() = Some(Waiting { report, _gate: gate });
         let once = Arc::clone(self);
         session.commit_with(async move { once.commit().await });
-        told
+        reported
     }
 
     async fn commit(&self) -> Result<(), AgentError> {
         let spent = self.spend().await;
         // What was wrong is sent to who waits; the run only has to stop.
         let done = if spent.is_ok() { Ok(()) } else { Err(StoreError::Conflict.into()) };
-        self.tell(spent);
+        self.report(spent);
         done
     }
 
     /// The run has come to rest. If nothing was done that cannot be undone, the opening is spent only where something was
     /// decided and none of it lets a call run: a call that was approved and did not start can be approved again.
     pub(crate) async fn rests(&self, run: &Run) {
-        if self.told().is_none() {
+        if self.waiting().is_none() {
             return;
         }
         let is_over = run.rev() != self.rev && !self.lets_run.load(Ordering::SeqCst);
         let spent = if is_over { self.spend().await } else { Ok(()) };
-        self.tell(spent);
+        self.report(spent);
     }
 
     /// Seals `run` for the client: as a text of its own, or in place of the one that it brought, where that was not spent.
@@ -106,14 +106,14 @@ impl Once {
         self.sealer.seal_again(run, principal, &self.opening)
     }
 
-    fn tell(&self, spent: Result<(), SealError>) {
-        if let Some(waiting) = self.told().take() {
+    fn report(&self, spent: Result<(), SealError>) {
+        if let Some(waiting) = self.waiting().take() {
             // The request may have been given up.
-            let _ = waiting.tell.send(spent);
+            let _ = waiting.report.send(spent);
         }
     }
 
-    fn told(&self) -> MutexGuard<'_, Option<Waiting>> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn waiting(&self) -> MutexGuard<'_, Option<Waiting>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -21,7 +21,7 @@ async fn an_approval_counts_once() {
     assert!(late.text.contains("opened before"), "{}", late.text);
 }
 
-/// Whatever a request does with a run that waits, one text goes on with it afterwards, and not two. A request that decides
+/// One text goes on with a run that waits, and not two, whatever a request does with it. A request that decides
 /// nothing spends nothing: the connection on which the new text comes may be lost.
 #[tokio::test]
 async fn a_question_that_is_asked_again_can_be_answered_once() {

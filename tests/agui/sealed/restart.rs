@@ -119,7 +119,8 @@ fn count(paid: &Path) -> usize {
     fs::read_to_string(paid).unwrap_or_default().lines().count()
 }
 
-/// What was paid before the restart is not paid again, and what waits can be approved after it if somebody remembers.
+/// Checks that a payment before the restart is not made again, and that one that waits can be approved after it where the
+/// nonces last.
 fn pays_once(nonces: &str, remembers: bool) {
     let file = File::new();
     let paid = file.path().with_extension("paid");

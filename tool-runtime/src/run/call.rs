@@ -234,7 +234,7 @@ impl Call {
         self.attempts > 0 || self.past.as_ref().is_some_and(|past| past.handed_out) && !is_denied()
     }
 
-    /// Whether somebody has decided about the call.
+    /// Returns whether somebody has decided about the call.
     pub fn is_decided_about(&self) -> bool {
         self.past.as_ref().is_some_and(|past| !past.decided.is_empty())
     }

@@ -120,7 +120,7 @@ struct Answer {
     ending: Ending,
     shared: Arc<Shared>,
     principal: Principal,
-    /// What the run's text spends, if that is good for once.
+    /// The opening that the run's text spends, if that is good for once.
     once: Option<Arc<Once>>,
 }
 

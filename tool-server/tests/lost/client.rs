@@ -10,7 +10,7 @@ pub(crate) enum Protocol {
     AgUi,
 }
 
-/// What somebody answers.
+/// An answer of a person, or of a client for its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Says {
     Yes,

@@ -75,7 +75,7 @@ impl Store for SlowStore {
 #[derive(Default)]
 pub(crate) struct SlowNonces {
     nonces: MemoryNonces,
-    /// Whether the store cannot be reached.
+    /// Set while the store cannot be reached.
     pub(crate) is_away: AtomicBool,
 }
 

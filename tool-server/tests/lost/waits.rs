@@ -57,7 +57,7 @@ async fn fifty_approvals_at_once_are_one() {
     }
 }
 
-/// Nobody knows whether the text was spent: so nothing runs, and it is as good as before.
+/// Without the store, it is not known whether the text was spent: nothing runs, and the text is as good as before.
 #[tokio::test]
 async fn nonces_that_are_away_refuse_and_spend_nothing() {
     for protocol in [Protocol::Ui, Protocol::AgUi] {

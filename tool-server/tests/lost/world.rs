@@ -94,11 +94,11 @@ pub(crate) struct World {
     pub(crate) is_sealed: bool,
     pub(crate) counts: Arc<Counts>,
     pub(crate) nonces: Arc<SlowNonces>,
-    /// What the model was asked last.
+    /// The messages that the model was asked with last.
     heard: Arc<Mutex<String>>,
 }
 
-/// What came of a request.
+/// The answer to a request.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) text: String,

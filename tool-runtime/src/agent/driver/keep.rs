@@ -23,7 +23,7 @@ pub(in crate::agent) struct Kept {
     pub(super) lease: Option<Lease>,
     /// What is said to the run while it goes on.
     pub(in crate::agent) steered: Option<Steered>,
-    /// What must succeed before anything is done that cannot be undone.
+    /// The condition of the first thing that cannot be undone.
     pub(in crate::agent) commit: Option<Commit>,
     /// How many entries, and bytes of them, came since the last snapshot, and how long that was.
     since: (u64, usize, usize),

@@ -63,7 +63,7 @@ impl Driver<'_> {
         kept.map(|()| true)
     }
 
-    /// Whether a call is to run, or runs, about which somebody has decided.
+    /// Returns whether a call is to run, or runs, about which somebody has decided.
     fn has_decided_work(&self) -> bool {
         let is_work = |stage| matches!(stage, Stage::Ready | Stage::Running);
         self.kept.run.current().iter().any(|call| is_work(call.stage()) && call.is_decided_about())

@@ -96,7 +96,7 @@ pub(super) struct Driver<'a> {
     person: Option<Person>,
     /// When the run was last read from its store.
     refreshed: Instant,
-    /// Whether all that is new is that nobody follows the run any more.
+    /// Set while all that is new is that nobody follows the run any more.
     is_leaving: bool,
     waits: Waits,
     /// Whether time was the last that happened.

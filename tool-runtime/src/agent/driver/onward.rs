@@ -22,7 +22,7 @@ pub(super) struct Attempts {
 }
 
 impl Driver<'_> {
-    /// Whether nothing is left to do here.
+    /// Returns whether nothing is left to do here.
     pub(super) fn is_done(&self) -> bool {
         match self.kept.run.phase() {
             Phase::Idle | Phase::Finished | Phase::Stopped(_) => true,

@@ -39,7 +39,7 @@ use sql::Statements;
 pub struct PostgresStore {
     pool: Pool,
     sql: std::sync::Arc<Statements>,
-    /// What the schema is known by.
+    /// The identity of the schema.
     #[cfg(feature = "sealed")]
     id: std::sync::Arc<str>,
 }

@@ -34,7 +34,7 @@ impl PostgresStore {
     }
 }
 
-/// What the schema is known by.
+/// Reads the identity of the schema.
 pub(super) async fn identity(pool: &Pool, sql: &Statements) -> Result<String, Broken> {
     Ok(connection(pool).await?.query_one(&sql.identity, &[]).await?.get(0))
 }

@@ -47,7 +47,7 @@ pub struct SqliteStore {
     /// Apart, so that a long read does not keep a short append waiting.
     reader: Option<Worker>,
     durability: Durability,
-    /// What the file is known by.
+    /// The identity of the file.
     #[cfg(feature = "sealed")]
     id: String,
 }

@@ -37,7 +37,7 @@ fn spend(db: &Connection, nonce: &str, expires: Time, now: Time) -> Result<bool,
     Ok(is_new)
 }
 
-/// What the file is known by.
+/// Reads the identity of the file.
 pub(super) fn id(db: &Connection) -> Result<String, StoreError> {
     db.query_row("SELECT id FROM identity", [], |row| row.get(0)).map_err(StoreError::unavailable)
 }

@@ -47,7 +47,7 @@ pub(crate) struct Feed {
     muted: AtomicBool,
 }
 
-/// Hears whether all readers have left.
+/// Receives whether all readers have left.
 pub(crate) type Leave = Box<dyn Fn(bool) + Send + Sync>;
 
 /// How much of answers is kept, and how often something is sent.
@@ -71,7 +71,7 @@ struct State {
     /// Whether somebody waits until more was read.
     wants_room: bool,
     sleepers: Sleepers,
-    /// Hears of readers that come and go, if that matters to the answer.
+    /// Receives whether all readers have left, if that matters to the answer.
     leave: Option<Leave>,
     is_over: bool,
 }
@@ -90,8 +90,8 @@ impl Feed {
         })
     }
 
-    /// Begins the answer. `preamble` is what stands in place of its beginning for who reads it later; `leave` hears when the
-    /// last reader leaves before the answer's end, and when one comes back.
+    /// Begins the answer. `preamble` is what stands in place of its beginning for who reads it later; `leave` is called
+    /// when the last reader leaves before the answer's end, and when one comes back.
     pub(crate) fn begin(&self, mut wire: Box<dyn Wire>, preamble: Option<Vec<u8>>, leave: Option<Leave>) {
         let mut state = self.state();
         state.leave = leave;

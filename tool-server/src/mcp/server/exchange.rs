@@ -248,7 +248,7 @@ impl Exchange<'_> {
 /// A call that goes on.
 struct Unfinished {
     session: Session,
-    /// What the client was asked, which in a store may be decided by now.
+    /// The obligations that the client was asked about; in a store they may be decided by now.
     asked: Vec<ObligationId>,
     once: Arc<Once>,
 }
