@@ -86,8 +86,7 @@ impl Served {
 
     fn post(&self, body: &str) -> Answer {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        let head =
-            "POST /agent HTTP/1.0\r\nhost: x\r\nauthorization: Bearer anna\r\ncontent-type: application/json\r\n";
+        let head = "POST /agent HTTP/1.0\r\nhost: localhost\r\nauthorization: Bearer anna\r\ncontent-type: application/json\r\n";
         write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
