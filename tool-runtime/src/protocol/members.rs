@@ -31,7 +31,8 @@ impl<'a> Members<'a> {
         self.0.get(name).copied()
     }
 
-    /// A member's text, which is no member any more.
+    /// Removes a member, and returns its text.
+    #[cfg(feature = "ag-ui")]
     pub(super) fn take(&mut self, name: &str) -> Option<&'a RawValue> {
         self.0.remove(name)
     }
