@@ -12,7 +12,7 @@ use std::{
 const MOST_LINES: usize = 300;
 
 /// The modules of `tool-runtime` from the bottom up: a module uses only those before it.
-const LAYERS: [&[&str]; 13] = [
+const LAYERS: [&[&str]; 12] = [
     &["json", "schema", "feedback", "digest", "tls"],
     &["message"],
     &["tool"],
@@ -22,7 +22,6 @@ const LAYERS: [&[&str]; 13] = [
     &["layer"],
     &["model"],
     &["agent"],
-    &["terminal"],
     &["test"],
     &["protocol"],
     &["lib"],

@@ -17,8 +17,6 @@ pub mod schema;
 #[cfg(feature = "sealed")]
 pub mod sealed;
 pub mod store;
-#[cfg(feature = "terminal")]
-pub mod terminal;
 #[cfg(feature = "test-util")]
 pub mod test;
 #[cfg(feature = "tls")]

@@ -2,7 +2,8 @@
 //!
 //! ```no_run
 //! use tokio::net::TcpListener;
-//! use tool_runtime::{Agent, model::NegotiatingModel, tool, toolset};
+//! use tool_runtime::{Agent, tool, toolset};
+//! use tool_terminal::NegotiatingModel;
 //! use tool_server::{BearerToken, Server};
 //!
 //! /// Add two numbers.

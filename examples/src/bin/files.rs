@@ -5,7 +5,8 @@
 use std::io;
 
 use examples::workspace::Workspace;
-use tool_runtime::{Agent, terminal::Terminal};
+use tool_runtime::Agent;
+use tool_terminal::Terminal;
 
 #[tokio::main]
 async fn main() -> io::Result<()> {

@@ -9,10 +9,10 @@ use serde_json::json;
 use tool_runtime::{
     Agent, AgentError, Context, Failure,
     model::{ScriptedModel, Turn, Usage},
-    terminal::Terminal,
     test::Spans,
     tool, toolset,
 };
+use tool_terminal::Terminal;
 
 /// Cook a dish.
 #[tool(effect = write)]

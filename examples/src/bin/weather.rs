@@ -4,7 +4,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tool_runtime::{Agent, agent::StopWhen, lint_test, terminal::Terminal, tool, toolset};
+use tool_runtime::{Agent, agent::StopWhen, lint_test, tool, toolset};
+use tool_terminal::Terminal;
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -12,12 +12,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tool_runtime::{
     Agent, Context, Toolset,
+    feedback::escape,
     message::Message,
-    model::{Model, NegotiatingModel, ScriptedModel, Turn},
-    terminal::{Terminal, escape},
+    model::{Model, ScriptedModel, Turn},
     tool, toolset,
     toolset::RuntimeTool,
 };
+use tool_terminal::{NegotiatingModel, Terminal};
 
 #[derive(Clone, Default)]
 struct Screen(Arc<Mutex<Vec<u8>>>);

@@ -47,8 +47,8 @@ fn scalars(items: &[Value]) -> Option<String> {
     (list.len() <= SHOWN * 12).then_some(list)
 }
 
-/// The beginning of a text on one line: at most `most` characters, escaped as [`shorten`] does.
-pub(crate) fn excerpt(text: &str, most: usize) -> String {
+/// Returns the first `most` characters of a text, on one line, escaped as [`shorten`] does.
+pub fn excerpt(text: &str, most: usize) -> String {
     escape(text, most, false)
 }
 

@@ -20,7 +20,6 @@ mod fault;
 mod function;
 #[cfg(any(feature = "anthropic", feature = "openai"))]
 pub mod http;
-mod negotiating;
 #[cfg(feature = "openai")]
 pub mod openai;
 mod request;
@@ -38,7 +37,6 @@ pub use delta::{Delta, Turn};
 pub use env::from_env;
 pub use error::{ModelError, ModelErrorKind};
 pub use function::FunctionModel;
-pub use negotiating::NegotiatingModel;
 pub use request::{Request, Settings, ToolChoice};
 pub use scripted::{Answer, Asked, ScriptedModel};
 

@@ -21,6 +21,13 @@ pub struct Progress {
     pub preliminary: Option<Value>,
 }
 
+impl Progress {
+    /// Creates a report without a message and a preliminary output.
+    pub fn new(call_id: impl Into<String>, done: f64, total: Option<f64>) -> Self {
+        Self { call_id: call_id.into(), done, total, message: None, preliminary: None }
+    }
+}
+
 impl Context {
     /// Reports how far the tool has come; lost when nobody listens.
     ///

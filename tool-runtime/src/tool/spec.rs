@@ -28,6 +28,18 @@ pub struct ToolSpec {
 }
 
 impl ToolSpec {
+    /// Creates a spec without title, output schema and options, for tools that no macro declares.
+    pub fn new(name: impl Into<String>, description: impl Into<String>, input: Schema) -> Self {
+        Self {
+            name: name.into(),
+            title: None,
+            description: description.into(),
+            input: Arc::new(input),
+            output: None,
+            traits: Traits::default(),
+        }
+    }
+
     /// Whether frontends get to see nothing of the tool's calls: `meta(hidden = true)`.
     pub fn is_hidden(&self) -> bool {
         self.traits.meta.get("hidden") == Some(&true.into())

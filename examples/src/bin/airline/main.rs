@@ -4,7 +4,8 @@ mod book;
 mod desk;
 mod schedule;
 
-use tool_runtime::{Agent, Toolset, agent::StopWhen, feedback::PROTOCOL, lint_test, terminal::Terminal, toolset};
+use tool_runtime::{Agent, Toolset, agent::StopWhen, feedback::PROTOCOL, lint_test, toolset};
+use tool_terminal::Terminal;
 
 use book::BookFlight;
 use desk::{Desk, cancel_booking, my_bookings};

@@ -23,8 +23,8 @@ use tool_runtime::{
     agent::{Decision, Event, Front, Session},
     run::{ObligationId, RunId},
     store::{StoreError, Waiting},
-    terminal::Terminal,
 };
+use tool_terminal::Terminal;
 
 use command::{Cli, Command, Id};
 

@@ -16,9 +16,10 @@ use tokio::net::TcpListener;
 use tool_runtime::{
     Agent,
     feedback::PROTOCOL,
-    model::{Model, NegotiatingModel, from_env},
+    model::{Model, from_env},
 };
 use tool_server::{AgUi, BearerToken, DEFAULT_GRACE, Server, serve};
+use tool_terminal::NegotiatingModel;
 
 use slowly::Slowly;
 use users::{User, Users};

@@ -26,9 +26,10 @@ use std::{error::Error, path::PathBuf, process::ExitCode, sync::Arc};
 use clap::Parser;
 use tool_runtime::{
     Agent,
-    model::{Model, NegotiatingModel, from_env},
+    model::{Model, from_env},
 };
 use tool_server::mcp::McpServer;
+use tool_terminal::NegotiatingModel;
 
 /// Several MCP servers as one.
 #[derive(Parser)]

@@ -2,7 +2,8 @@
 
 use std::{io, sync::Arc};
 
-use tool_runtime::{Agent, terminal::Terminal};
+use tool_runtime::Agent;
+use tool_terminal::Terminal;
 
 use crate::store::{Database, Store};
 use crate::tools;

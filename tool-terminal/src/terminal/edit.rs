@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::Terminal;
-use crate::feedback::one_line;
-use crate::tool::ToolSpec;
+use tool_runtime::feedback::one_line;
+use tool_runtime::tool::ToolSpec;
 
 /// How deep objects inside objects are asked for name by name; below, they are typed as JSON. A schema can contain
 /// itself.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{check, tool};
-use crate::toolset::ToolList;
+use tool_runtime::toolset::ToolList;
 
 /// A tool that says what is possible only when it is called: nothing is required.
 fn airline() -> ToolList {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::feedback::{Rejection, Report};
+use tool_runtime::feedback::{Rejection, Report};
 
 /// What a person sees of a refusal: what is wrong with what was given, or else what the tool asks for. The model is told
 /// the rest, and says it in its own words.

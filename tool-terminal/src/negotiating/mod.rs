@@ -42,8 +42,8 @@ mod tests;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 
-use super::{Delta, FinishReason, Model, ModelError, Request, Usage};
 use fold::Reply;
+use tool_runtime::model::{Delta, FinishReason, Model, ModelError, Request, Usage};
 
 /// A model that needs nothing: it asks the person for what a tool needs, offers what is allowed, and calls the tool.
 ///
@@ -58,7 +58,8 @@ use fold::Reply;
 ///
 /// ```
 /// use futures_util::{FutureExt, StreamExt};
-/// use tool_runtime::{message::Message, model::{Model, NegotiatingModel, Request, Turn}, toolset::ToolList};
+/// use tool_runtime::{message::Message, model::{Model, Request, Turn}, toolset::ToolList};
+/// use tool_terminal::NegotiatingModel;
 ///
 /// let (messages, tools) = ([Message::user("hello")], ToolList::default());
 /// let model = NegotiatingModel::new();

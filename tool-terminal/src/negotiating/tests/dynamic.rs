@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 use super::super::fold::Reply;
 use super::{answer, assistant, check as scripted, reply, tool};
-use crate::feedback::Rejection;
-use crate::message::{Message, ToolCall};
-use crate::tool::Verdict;
-use crate::tool::{CallError, Context};
-use crate::toolset::{DynamicField, RuntimeTool, ToolList, Toolset};
+use tool_runtime::feedback::Rejection;
+use tool_runtime::message::{Message, ToolCall};
+use tool_runtime::tool::Verdict;
+use tool_runtime::tool::{CallError, Context};
+use tool_runtime::toolset::{DynamicField, RuntimeTool, ToolList, Toolset};
 
 const FLIGHTS: [(&str, &str, &str, u64); 6] = [
     ("London", "New York", "2026-10-01", 100),
@@ -75,7 +75,7 @@ fn airline() -> Toolset {
         .expect("it fits its schema"))
 }
 
-fn set(tool: impl crate::tool::DynTool + 'static) -> Toolset {
+fn set(tool: impl tool_runtime::tool::DynTool + 'static) -> Toolset {
     Toolset::new().with(tool).expect("its name is its own")
 }
 

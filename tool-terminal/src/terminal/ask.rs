@@ -1,8 +1,8 @@
 //! Questions of running tools, and calls of which nobody knows what came of them.
 
 use super::{Terminal, approve, edit};
-use crate::agent::{ApprovalRequest, Decision, QuestionRequest};
-use crate::feedback::one_line;
+use tool_runtime::agent::{ApprovalRequest, Decision, QuestionRequest};
+use tool_runtime::feedback::one_line;
 
 /// Asks the person what the tool asks: for permission, or for a value.
 pub(super) async fn answer(terminal: &Terminal, request: &QuestionRequest) -> Decision {

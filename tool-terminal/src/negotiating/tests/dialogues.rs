@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{check, tool};
-use crate::toolset::ToolList;
+use tool_runtime::toolset::ToolList;
 
 pub(super) fn tools() -> ToolList {
     let weather = json!({"type": "object", "required": ["city"],

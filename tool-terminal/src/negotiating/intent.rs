@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{answer, choose, words};
-use crate::tool::ToolSpec;
+use tool_runtime::tool::ToolSpec;
 
 /// A word that steers the dialogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

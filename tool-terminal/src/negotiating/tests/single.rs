@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{check, tool};
-use crate::toolset::ToolList;
+use tool_runtime::toolset::ToolList;
 
 #[test]
 fn the_only_tool_needs_no_name() {

@@ -3,8 +3,8 @@
 use std::io;
 
 use super::{Terminal, interrupt::Interrupts};
-use crate::agent::{Agent, AgentError, Stopped};
-use crate::feedback::{escape, one_line};
+use tool_runtime::agent::{Agent, AgentError, Stopped};
+use tool_runtime::feedback::{escape, one_line};
 
 impl Terminal {
     /// Talks with `agent` until the input ends, or the person says `exit` or `quit`. `greeting` is shown first.

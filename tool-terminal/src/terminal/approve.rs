@@ -1,10 +1,10 @@
 //! Approvals, edits and external calls, by a person at a terminal.
 
 use super::{Terminal, edit};
-use crate::agent::{ApprovalRequest, Decision, ExternalCall};
-use crate::feedback::{Rejection, one_line};
-use crate::run::{ObligationKind, Pattern, Shown};
-use crate::tool::{Effect, ToolSpec};
+use tool_runtime::agent::{ApprovalRequest, Decision, ExternalCall};
+use tool_runtime::feedback::{Rejection, one_line};
+use tool_runtime::run::{ObligationKind, Pattern, Shown};
+use tool_runtime::tool::{Effect, ToolSpec};
 
 /// Shows the call and asks: yes, no with a reason, edit, or, where that is offered, yes for the rest of the run.
 pub(super) async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> Decision {
@@ -103,7 +103,8 @@ fn lines(terminal: &Terminal, spec: &ToolSpec, written: &[(String, String)]) {
     let effect = match spec.traits.effect {
         Effect::ReadOnly => "reads",
         Effect::Write => "changes something",
-        Effect::Destructive => "DESTROYS something",
+        // An effect that this version does not know is shown as the worst.
+        _ => "DESTROYS something",
     };
     let name = one_line(&spec.name);
     terminal.say(&match &spec.title {

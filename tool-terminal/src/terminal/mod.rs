@@ -1,22 +1,5 @@
 //! A run in a terminal: text as it comes, calls as they run, approvals, edits and questions answered by the person who
 //! sits there.
-//!
-//! ```no_run
-//! # #[cfg(feature = "derive")] {
-//! use tool_runtime::{Agent, model::NegotiatingModel, terminal::Terminal, tool, toolset};
-//!
-//! /// Adds two numbers.
-//! #[tool(effect = read_only)]
-//! fn add(/** The first. */ a: i64, /** The second. */ b: i64) -> i64 {
-//!     a + b
-//! }
-//!
-//! # async fn example() -> std::io::Result<()> {
-//! let agent = Agent::new(NegotiatingModel::new()).tools(toolset!(add));
-//! Terminal::new().chat(agent, "What shall I do?").await
-//! # }
-//! # }
-//! ```
 
 mod approve;
 mod ask;
@@ -34,13 +17,11 @@ use std::{
 use futures_util::future::BoxFuture;
 use tokio::sync::Mutex;
 
-pub use crate::feedback::escape;
-
 use serde_json::Value;
 
-use crate::agent::{ApprovalRequest, Decision, Event, ExternalCall, Front, QuestionRequest};
 use input::{Input, Typed};
 use screen::Screen;
+use tool_runtime::agent::{ApprovalRequest, Decision, Event, ExternalCall, Front, QuestionRequest};
 
 /// A person at a terminal. Clones talk to the same person.
 ///

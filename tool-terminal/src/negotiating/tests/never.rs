@@ -8,9 +8,9 @@ use super::super::fold::{self, Reply, Stage};
 use super::super::scalar;
 use super::super::shape::{Kind, Shape};
 use super::{answer, assistant, reply, tool};
-use crate::message::{AssistantPart, Message, Part, ToolCall};
-use crate::model::Request;
-use crate::toolset::ToolList;
+use tool_runtime::message::{AssistantPart, Message, Part, ToolCall};
+use tool_runtime::model::Request;
+use tool_runtime::toolset::ToolList;
 
 /// What a person may say; some of it makes sense to some question.
 const SAID: &[&str] = &[

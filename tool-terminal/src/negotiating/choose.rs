@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::shape::Choice;
 use super::{scalar, words};
-use crate::feedback::suggest;
+use tool_runtime::feedback::suggest;
 
 /// What a person said about a list of values.
 #[derive(Clone, Debug, PartialEq)]

@@ -18,22 +18,15 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::fold::{self, Reply};
-use crate::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
-use crate::model::Request;
-use crate::schema::Schema;
-use crate::tool::ToolSpec;
-use crate::toolset::ToolList;
+use tool_runtime::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
+use tool_runtime::model::Request;
+use tool_runtime::schema::Schema;
+use tool_runtime::tool::ToolSpec;
+use tool_runtime::toolset::ToolList;
 
 /// A tool with a schema of arguments.
 fn tool(name: &str, description: &str, input: Value) -> Arc<ToolSpec> {
-    Arc::new(ToolSpec {
-        name: name.to_owned(),
-        title: None,
-        description: description.to_owned(),
-        input: Arc::new(Schema::new(input)),
-        output: None,
-        traits: crate::tool::Traits::default(),
-    })
+    Arc::new(ToolSpec::new(name, description, Schema::new(input)))
 }
 
 /// What the model does next.

@@ -10,10 +10,10 @@ use super::super::fold::{self, Reply, Stage};
 use super::super::form::Doubt;
 use super::dynamic::ask as answer_call;
 use super::{assistant, reply};
-use crate::message::Message;
-use crate::model::Request;
-use crate::tool::Verdict;
-use crate::toolset::{DynamicField, RuntimeTool, Toolset};
+use tool_runtime::message::Message;
+use tool_runtime::model::Request;
+use tool_runtime::tool::Verdict;
+use tool_runtime::toolset::{DynamicField, RuntimeTool, Toolset};
 
 const ANIMALS: [&str; 4] = ["Ant", "Bee", "Crow", "Dog"];
 /// So many dead ends, and the person gives up.

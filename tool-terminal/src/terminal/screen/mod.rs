@@ -8,10 +8,10 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use crate::agent::Event;
-use crate::feedback::{escape, one_line};
-use crate::run::CallResult;
 use live::Live;
+use tool_runtime::agent::Event;
+use tool_runtime::feedback::{escape, one_line};
+use tool_runtime::run::CallResult;
 
 /// Where text goes. A terminal that has gone away is no reason to stop a run, so errors of writing are ignored.
 pub(super) struct Screen {

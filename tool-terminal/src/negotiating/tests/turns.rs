@@ -6,9 +6,10 @@ use serde_json::json;
 use super::super::fold::Reply;
 use super::dialogues::tools;
 use super::{answer, reply};
-use crate::message::{AssistantPart, Message, Part, ToolCall};
-use crate::model::{Delta, FinishReason, Model, ModelErrorKind, NegotiatingModel, Request, ToolChoice};
-use crate::toolset::ToolList;
+use crate::NegotiatingModel;
+use tool_runtime::message::{AssistantPart, Message, Part, ToolCall};
+use tool_runtime::model::{Delta, FinishReason, Model, ModelErrorKind, Request, ToolChoice};
+use tool_runtime::toolset::ToolList;
 
 fn deltas(request: Request<'_>) -> Vec<Delta> {
     let model = NegotiatingModel::new();
@@ -40,7 +41,7 @@ fn calls_are_numbered_through_the_conversation() {
         Delta::CallStart { index: 0, id: "call_1".into(), name: "get_weather".into() },
         Delta::CallArguments { index: 0, text: "{\"city\":\"Rome\"}".into() },
         Delta::CallEnd { index: 0 },
-        Delta::Usage(crate::model::Usage::default()),
+        Delta::Usage(tool_runtime::model::Usage::default()),
         Delta::Finish(FinishReason::ToolCalls),
     ];
     assert_eq!(deltas(Request::new(&messages, &tools())), expected);

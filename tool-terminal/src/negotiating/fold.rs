@@ -8,9 +8,9 @@ use super::form::Form;
 use super::intent::Index;
 use super::shape::Shape;
 use super::{refusal, render, words};
-use crate::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
-use crate::model::{ModelError, ModelErrorKind, Request, ToolChoice};
-use crate::tool::ToolSpec;
+use tool_runtime::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
+use tool_runtime::model::{ModelError, ModelErrorKind, Request, ToolChoice};
+use tool_runtime::tool::ToolSpec;
 
 /// A dialogue between a person and the tools.
 pub(super) struct Dialogue<'a> {
@@ -155,7 +155,8 @@ impl<'a> Dialogue<'a> {
                 content.iter().filter_map(call_of).for_each(|call| self.called(call));
             }
             Message::Tool(answer) => self.answered(answer, shown),
-            Message::System { .. } => {}
+            // A system message, or a kind that this version does not know, is not part of the dialogue.
+            _ => {}
         }
     }
 

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::feedback::{excerpt, one_line};
-use crate::run::{Call, CallId};
-use crate::tool::Progress;
+use tool_runtime::feedback::{excerpt, one_line};
+use tool_runtime::run::{Call, CallId};
+use tool_runtime::tool::Progress;
 
 /// How wide a bar is.
 const WIDTH: usize = 20;
@@ -154,7 +154,9 @@ mod tests {
     use super::*;
 
     fn progress(done: f64, total: Option<f64>, message: &str) -> Progress {
-        Progress { call_id: "c".into(), done, total, message: Some(message.into()), preliminary: None }
+        let mut progress = Progress::new("c", done, total);
+        progress.message = Some(message.into());
+        progress
     }
 
     fn live(is_terminal: bool) -> Live {
@@ -195,8 +197,8 @@ mod tests {
         assert_eq!(lines.len(), 10, "{lines:?}");
         assert_eq!(lines[1], "  100 of 1000 a");
         assert_eq!(live.came(&progress(999.0, Some(1000.0), "b")).as_deref(), Some("  999 of 1000 b"));
-        let output =
-            Progress { message: None, preliminary: Some(serde_json::json!({"a": 1})), ..progress(0.0, None, "") };
+        let mut output = Progress::new("c", 0.0, None);
+        output.preliminary = Some(serde_json::json!({"a": 1}));
         assert_eq!(live.came(&output).as_deref(), Some("  {\"a\":1}"));
     }
 }

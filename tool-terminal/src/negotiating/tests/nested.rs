@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{check, tool};
-use crate::toolset::ToolList;
+use tool_runtime::toolset::ToolList;
 
 #[test]
 fn an_object_is_asked_for_field_by_field() {
