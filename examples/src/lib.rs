@@ -7,7 +7,8 @@ pub use transcript::Transcript;
 
 use std::net::SocketAddr;
 
-use tool_runtime::model::{Model, from_env};
+use tool_models::from_env;
+use tool_runtime::model::Model;
 use tool_terminal::NegotiatingModel;
 
 /// Returns the names that a server at `address` is reached by: those of loopback, the address itself, and `names`.

@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 /// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Message {
     /// What the application tells the model to be and to do.
     System {
@@ -54,7 +53,6 @@ pub struct ToolMessage {
 /// A piece of content that a person or a tool gives to a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Part {
     /// Plain text.
     Text {
@@ -105,7 +103,6 @@ pub enum Contents {
 /// A piece of what a model produced in one turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum AssistantPart {
     /// Text for the person.
     Text {

@@ -3,25 +3,9 @@
 //! A [`Model`] gets the conversation and the tools that are on offer, and streams back text and calls. It knows nothing
 //! of how calls are executed, so a scripted model, a person at a terminal and a provider over HTTP are alike to an agent.
 
-#[cfg(feature = "anthropic")]
-pub mod anthropic;
-#[cfg(any(feature = "anthropic", feature = "openai"))]
-mod arguments;
-#[cfg(any(feature = "anthropic", feature = "openai"))]
-mod calls;
-#[cfg(any(feature = "anthropic", feature = "openai"))]
-mod decode;
 mod delta;
-#[cfg(any(feature = "anthropic", feature = "openai"))]
-mod env;
 mod error;
-#[cfg(any(feature = "anthropic", feature = "openai"))]
-mod fault;
 mod function;
-#[cfg(any(feature = "anthropic", feature = "openai"))]
-pub mod http;
-#[cfg(feature = "openai")]
-pub mod openai;
 mod request;
 mod scripted;
 mod turn;
@@ -30,11 +14,7 @@ use std::sync::Arc;
 
 use futures_util::stream::BoxStream;
 
-#[cfg(any(feature = "anthropic", feature = "openai"))]
-pub use decode::Decode;
 pub use delta::{Delta, Turn};
-#[cfg(any(feature = "anthropic", feature = "openai"))]
-pub use env::from_env;
 pub use error::{ModelError, ModelErrorKind};
 pub use function::FunctionModel;
 pub use request::{Request, Settings, ToolChoice};

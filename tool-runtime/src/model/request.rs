@@ -43,7 +43,6 @@ impl<'a> Request<'a> {
 /// Whether a model may, must or must not call a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum ToolChoice {
     /// The model decides.
     #[default]

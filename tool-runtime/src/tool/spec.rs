@@ -150,7 +150,6 @@ pub struct Traits {
 /// What a tool does to the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Effect {
     /// It only reads.
     ReadOnly,

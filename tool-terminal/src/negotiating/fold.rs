@@ -155,8 +155,7 @@ impl<'a> Dialogue<'a> {
                 content.iter().filter_map(call_of).for_each(|call| self.called(call));
             }
             Message::Tool(answer) => self.answered(answer, shown),
-            // A system message, or a kind that this version does not know, is not part of the dialogue.
-            _ => {}
+            Message::System { .. } => {}
         }
     }
 

@@ -16,13 +16,13 @@ pub(super) fn content(parts: &[Part]) -> String {
     for part in parts {
         let text = match part {
             Part::Image { media_type, .. } => format!("[image: {media_type}]"),
+            Part::Audio { .. } | Part::Resource { .. } => part.in_words().trim().to_owned(),
             Part::Text { text: json } | Part::Json { json } => match serde_json::from_str::<Value>(json) {
                 Ok(value) if value.is_object() || value.is_array() || matches!(part, Part::Json { .. }) => {
                     result(&value)
                 }
                 _ => json.trim().to_owned(),
             },
-            _ => part.in_words().trim().to_owned(),
         };
         if !text.is_empty() {
             out.push(text);

@@ -103,8 +103,7 @@ fn lines(terminal: &Terminal, spec: &ToolSpec, written: &[(String, String)]) {
     let effect = match spec.traits.effect {
         Effect::ReadOnly => "reads",
         Effect::Write => "changes something",
-        // An effect that this version does not know is shown as the worst.
-        _ => "DESTROYS something",
+        Effect::Destructive => "DESTROYS something",
     };
     let name = one_line(&spec.name);
     terminal.say(&match &spec.title {

@@ -13,11 +13,8 @@ use std::{net::IpAddr, sync::Arc};
 
 use clap::Parser;
 use tokio::net::TcpListener;
-use tool_runtime::{
-    Agent,
-    feedback::PROTOCOL,
-    model::{Model, from_env},
-};
+use tool_models::from_env;
+use tool_runtime::{Agent, feedback::PROTOCOL, model::Model};
 use tool_server::{AgUi, BearerToken, DEFAULT_GRACE, Server, serve};
 use tool_terminal::NegotiatingModel;
 

@@ -11,9 +11,10 @@ use std::{net::IpAddr, sync::Arc};
 
 use clap::Parser;
 use tokio::net::TcpListener;
+use tool_models::from_env;
 use tool_runtime::{
     Agent, Toolset,
-    model::{FunctionModel, Model, from_env},
+    model::{FunctionModel, Model},
 };
 use tool_server::{AgUi, Router, Server, serve};
 

@@ -24,10 +24,8 @@ mod web;
 use std::{error::Error, path::PathBuf, process::ExitCode, sync::Arc};
 
 use clap::Parser;
-use tool_runtime::{
-    Agent,
-    model::{Model, from_env},
-};
+use tool_models::from_env;
+use tool_runtime::{Agent, model::Model};
 use tool_server::mcp::McpServer;
 use tool_terminal::NegotiatingModel;
 

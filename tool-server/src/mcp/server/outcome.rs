@@ -56,6 +56,5 @@ fn block(part: Part) -> ContentBlock {
             Contents::Text(text) => ResourceContents::TextResourceContents { uri, mime_type, text, meta: None },
             Contents::Base64(blob) => ResourceContents::BlobResourceContents { uri, mime_type, blob, meta: None },
         }),
-        _ => ContentBlock::text("(content of a kind that MCP has no words for)"),
     }
 }

@@ -1,0 +1,154 @@
+//! Anthropic's messages protocol.
+
+mod decoder;
+mod event;
+mod provided;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use futures_util::stream::BoxStream;
+use secrecy::SecretString;
+use serde_json::{Map, Value};
+
+use crate::{
+    env,
+    http::{Http, Post},
+};
+use tool_runtime::model::{Delta, Model, ModelError, Request};
+
+pub use decoder::Decoder;
+
+const BASE_URL: &str = "https://api.anthropic.com";
+const VERSION: &str = "2023-06-01";
+/// What every model of the last years can do; the protocol wants a number.
+const MAX_TOKENS: u32 = 8192;
+
+/// Members of a request that [`Anthropic::extra`] must not say twice.
+const OWN: [&str; 6] = ["model", "messages", "system", "tools", "stream", "max_tokens"];
+
+/// A model behind the messages protocol.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_models::Anthropic;
+///
+/// let model = Anthropic::new("claude-sonnet-4-5")
+///     .api_key("sk-ant-…")
+///     .extra("thinking", json!({"type": "enabled", "budget_tokens": 4000}));
+/// # let _ = model;
+/// ```
+///
+/// Thinking is handed out as [`Delta::Reasoning`] with the provider's signature, and goes back to it unchanged. So do blocks
+/// of tools that the provider runs itself, such as web search and code execution ([`Delta::Provider`]; [`ProviderTool`](tool_runtime::toolset::ProviderTool) offers
+/// them). A turn that the provider pauses ends with [`FinishReason::Paused`](tool_runtime::model::FinishReason::Paused), and goes on when it is asked again. All system messages of a conversation travel together, in front of it: the protocol has no place for
+/// one between others.
+#[derive(Clone, Debug)]
+pub struct Anthropic {
+    model: String,
+    base_url: String,
+    version: String,
+    key: Option<SecretString>,
+    max_tokens: u32,
+    extra: Map<String, Value>,
+    http: Http,
+}
+
+impl Anthropic {
+    /// The model called `model` at Anthropic, without a key.
+    pub fn new(model: impl Into<String>) -> Self {
+        Self {
+            model: model.into(),
+            base_url: BASE_URL.to_owned(),
+            version: VERSION.to_owned(),
+            key: None,
+            max_tokens: MAX_TOKENS,
+            extra: Map::new(),
+            http: Http::new(),
+        }
+    }
+
+    /// The model that the environment names: `ANTHROPIC_MODEL`, with `ANTHROPIC_API_KEY`, at `ANTHROPIC_BASE_URL`
+    /// (Anthropic's own if unset), in the protocol's version `ANTHROPIC_VERSION` (2023-06-01 if unset), with at most
+    /// `ANTHROPIC_MAX_TOKENS` for a turn (8192 if unset). Fails if no model is named, if neither an address nor a key is
+    /// given, or if the limit is no number.
+    pub fn from_env() -> Result<Self, ModelError> {
+        Self::from_vars(&env::var)
+    }
+
+    pub(super) fn from_vars(var: env::Vars<'_>) -> Result<Self, ModelError> {
+        let mut model = Self::new(env::required(var, "ANTHROPIC_MODEL", "the name of a model")?);
+        match (var("ANTHROPIC_BASE_URL"), var("ANTHROPIC_API_KEY")) {
+            (None, None) => return Err(env::missing("ANTHROPIC_API_KEY", "a key")),
+            (url, key) => {
+                model.base_url = url.unwrap_or(model.base_url);
+                model.key = key.map(SecretString::from);
+            }
+        }
+        model.version = var("ANTHROPIC_VERSION").unwrap_or(model.version);
+        model.max_tokens = env::number(var, "ANTHROPIC_MAX_TOKENS")?.unwrap_or(model.max_tokens);
+        Ok(model)
+    }
+
+    /// Sets the address up to and without `/v1/messages`.
+    pub fn base_url(mut self, url: impl Into<String>) -> Self {
+        self.base_url = url.into();
+        self
+    }
+
+    /// Sets the version of the protocol, `2023-06-01` at first.
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.version = version.into();
+        self
+    }
+
+    /// Sets the API key. `Debug` does not show it.
+    pub fn api_key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(SecretString::from(key.into()));
+        self
+    }
+
+    /// Sets the most tokens of a turn whose [`Settings`](tool_runtime::model::Settings) do not say; 8192 at first.
+    pub fn max_tokens(mut self, tokens: u32) -> Self {
+        self.max_tokens = tokens;
+        self
+    }
+
+    /// Adds a member to every request, such as `thinking` or `cache_control`. The members that carry the conversation
+    /// itself (`model`, `messages`, `system`, `tools`, `stream`, `max_tokens`) are left alone.
+    pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        let name = name.into();
+        if !OWN.contains(&name.as_str()) {
+            self.extra.insert(name, value.into());
+        }
+        self
+    }
+
+    /// Sets how requests are sent.
+    pub fn http(mut self, http: Http) -> Self {
+        self.http = http;
+        self
+    }
+}
+
+impl Model for Anthropic {
+    fn name(&self) -> &str {
+        &self.model
+    }
+
+    fn provider(&self) -> Option<&str> {
+        Some("anthropic")
+    }
+
+    fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
+        let mut headers = vec![
+            ("content-type", SecretString::from("application/json")),
+            ("anthropic-version", SecretString::from(self.version.as_str())),
+        ];
+        headers.extend(self.key.clone().map(|key| ("x-api-key", key)));
+        let base = self.base_url.trim_end_matches('/');
+        let url = format!("{}/v1/messages", base.strip_suffix("/v1").unwrap_or(base));
+        let post = Post { url, headers, body: request::body(self, &request) };
+        self.http.stream(post, move || Decoder::new(request.messages, request.tools))
+    }
+}

@@ -1,0 +1,228 @@
+//! The body of a messages request.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Map, Value, value::RawValue};
+
+use super::{Anthropic, decoder::REDACTED, provided::PROVIDER};
+use crate::arguments;
+use tool_runtime::{
+    message::{AssistantPart, Message, Part},
+    model::{Request, ToolChoice},
+    toolset::ListFormat,
+};
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    max_tokens: u32,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Block<'a>>,
+    messages: Vec<Entry<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Choice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
+    stream: bool,
+    #[serde(flatten)]
+    extra: &'a Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct Choice<'a> {
+    r#type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disable_parallel_tool_use: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    role: Role,
+    content: Vec<Item<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Item<'a> {
+    Block(Block<'a>),
+    /// Of a tool that the provider runs, as it came.
+    Provided(&'a RawValue),
+}
+
+#[derive(Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Role {
+    User,
+    Assistant,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'a> {
+    Text {
+        text: Cow<'a, str>,
+    },
+    Image {
+        source: Source<'a>,
+    },
+    Thinking {
+        thinking: &'a str,
+        signature: &'a str,
+    },
+    RedactedThinking {
+        data: &'a str,
+    },
+    ToolUse {
+        id: Cow<'a, str>,
+        name: &'a str,
+        input: Input<'a>,
+    },
+    ToolResult {
+        tool_use_id: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        content: Vec<Block<'a>>,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+    },
+}
+
+#[derive(Serialize)]
+struct Source<'a> {
+    r#type: &'static str,
+    media_type: &'a str,
+    data: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Input<'a> {
+    Borrowed(&'a RawValue),
+    Owned(Box<RawValue>),
+}
+
+/// The body of `request` as `model` sends it.
+pub(super) fn body(model: &Anthropic, request: &Request<'_>) -> Vec<u8> {
+    let settings = request.settings;
+    let has_tools = !request.tools.is_empty_in(ListFormat::Anthropic);
+    let body = Body {
+        model: &model.model,
+        max_tokens: settings.max_tokens.unwrap_or(model.max_tokens),
+        system: request
+            .messages
+            .iter()
+            .filter_map(|message| match message {
+                Message::System { text } => text_block(text),
+                _ => None,
+            })
+            .collect(),
+        messages: entries(request.messages),
+        tools: has_tools.then(|| request.tools.json(ListFormat::Anthropic)),
+        tool_choice: if has_tools { choice(request.tool_choice, settings.parallel_calls) } else { None },
+        temperature: settings.temperature,
+        stream: true,
+        extra: &model.extra,
+    };
+    serde_json::to_vec(&body).expect("strings, numbers and JSON are JSON")
+}
+
+fn choice(choice: &ToolChoice, parallel: Option<bool>) -> Option<Choice<'_>> {
+    let (r#type, name) = match choice {
+        ToolChoice::Auto if parallel.is_none() => return None,
+        ToolChoice::None => return Some(Choice { r#type: "none", name: None, disable_parallel_tool_use: None }),
+        ToolChoice::Auto => ("auto", None),
+        ToolChoice::Required => ("any", None),
+        ToolChoice::Tool(name) => ("tool", Some(name.as_str())),
+    };
+    Some(Choice { r#type, name, disable_parallel_tool_use: parallel.map(|parallel| !parallel) })
+}
+
+/// The messages, those of one role that follow each other merged: all results of one turn must stand in one message, in
+/// front of everything else in it.
+fn entries(messages: &[Message]) -> Vec<Entry<'_>> {
+    let mut entries: Vec<Entry<'_>> = Vec::with_capacity(messages.len());
+    for message in messages {
+        let (role, content) = match message {
+            Message::System { .. } => continue,
+            Message::User { content } => {
+                (Role::User, content.iter().filter_map(part).map(Item::Block).collect::<Vec<_>>())
+            }
+            Message::Assistant { content } => (Role::Assistant, content.iter().filter_map(said).collect()),
+            Message::Tool(answer) => {
+                let content = answer.content.iter().filter_map(part).collect();
+                let tool_use_id = id(&answer.call_id);
+                (Role::User, vec![Item::Block(Block::ToolResult { tool_use_id, content, is_error: answer.is_error })])
+            }
+        };
+        if content.is_empty() {
+            continue;
+        }
+        match entries.last_mut() {
+            Some(last) if last.role == role => last.content.extend(content),
+            _ => entries.push(Entry { role, content }),
+        }
+    }
+    for entry in &mut entries {
+        // Stable: results and the rest keep their order.
+        let is_result = |item: &Item<'_>| matches!(item, Item::Block(Block::ToolResult { .. }));
+        entry.content.sort_by_key(|item| entry.role == Role::User && !is_result(item));
+    }
+    entries
+}
+
+/// The provider refuses blocks of empty text.
+fn text_block<'a>(text: impl Into<Cow<'a, str>>) -> Option<Block<'a>> {
+    let text = text.into();
+    (!text.trim().is_empty()).then_some(Block::Text { text })
+}
+
+fn part(part: &Part) -> Option<Block<'_>> {
+    match part {
+        Part::Text { text } | Part::Json { json: text } => text_block(text),
+        Part::Audio { .. } | Part::Resource { .. } => text_block(part.in_words()),
+        Part::Image { media_type, data } => {
+            Some(Block::Image { source: Source { r#type: "base64", media_type, data } })
+        }
+    }
+}
+
+fn said(part: &AssistantPart) -> Option<Item<'_>> {
+    let block = match part {
+        AssistantPart::Provider(part) if part.provider == PROVIDER => {
+            return serde_json::from_str(&part.block).ok().map(Item::Provided);
+        }
+        AssistantPart::Text { text } => text_block(text),
+        // Blocks of others mean nothing here.
+        AssistantPart::Provider(_) => None,
+        AssistantPart::Reasoning { text, signature } => {
+            // Without this provider's seal it would be refused; one of JSON is Gemini's.
+            let seal = signature.as_deref().filter(|seal| !seal.starts_with('{'));
+            seal.map(|signature| match signature.strip_prefix(REDACTED) {
+                Some(data) => Block::RedactedThinking { data },
+                None => Block::Thinking { thinking: text, signature },
+            })
+        }
+        AssistantPart::Call(call) => {
+            Some(Block::ToolUse { id: id(&call.id), name: &call.name, input: input(&call.arguments) })
+        }
+    };
+    block.map(Item::Block)
+}
+
+fn input(text: &str) -> Input<'_> {
+    let json = "an object was checked to be JSON";
+    match arguments::object(text) {
+        Cow::Borrowed(text) => Input::Borrowed(serde_json::from_str(text).expect(json)),
+        Cow::Owned(text) => Input::Owned(RawValue::from_string(text).expect(json)),
+    }
+}
+
+/// `id` in the characters that the provider allows; other providers use more.
+fn id(id: &str) -> Cow<'_, str> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if id.chars().all(fits) { Cow::Borrowed(id) } else { Cow::Owned(id.replace(|c| !fits(c), "_")) }
+}

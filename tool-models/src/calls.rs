@@ -1,0 +1,134 @@
+//! The calls of one turn while they stream in: ids that are unique, arguments in the form of the neutral schema.
+
+use std::collections::HashSet;
+
+use tool_runtime::model::Delta;
+use tool_runtime::{
+    message::{AssistantPart, Message},
+    toolset::{ListFormat, ToolList},
+};
+
+/// The calls of one turn, numbered from 0 in the order in which they begin.
+#[derive(Debug)]
+pub(super) struct Calls {
+    tools: ToolList,
+    format: ListFormat,
+    /// Makes minted ids differ from turn to turn.
+    turn: usize,
+    /// Ids that are used in the conversation.
+    taken: HashSet<String>,
+    open: Vec<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    name: String,
+    text: String,
+    /// The text is held back and handed out whole: it may hold a `null` that the schema we declared does not know.
+    held: bool,
+    ended: bool,
+}
+
+impl Calls {
+    pub(super) fn new(tools: &ToolList, format: ListFormat, messages: &[Message]) -> Self {
+        let parts = messages.iter().flat_map(|message| match message {
+            Message::Assistant { content } => content.as_slice(),
+            _ => &[],
+        });
+        let taken = parts.filter_map(|part| match part {
+            AssistantPart::Call(call) => Some(call.id.clone()),
+            _ => None,
+        });
+        Self { tools: tools.clone(), format, turn: messages.len(), taken: taken.collect(), open: Vec::new() }
+    }
+
+    /// Begins a call. An empty or used `id` is replaced: one id never stands for two calls.
+    pub(super) fn start(&mut self, id: &str, name: &str, out: &mut Vec<Delta>) -> usize {
+        let index = self.open.len();
+        let id = self.unique(id, index);
+        let held = self.tools.get(name).is_some_and(|spec| spec.input.lowered(self.format.dialect(spec).0).raises());
+        self.open.push(Open { name: name.to_owned(), text: String::new(), held, ended: false });
+        out.push(Delta::CallStart { index, id, name: name.to_owned() });
+        index
+    }
+
+    /// Adds to the arguments of a call that has begun.
+    pub(super) fn push(&mut self, index: usize, text: &str, out: &mut Vec<Delta>) {
+        let call = &mut self.open[index];
+        if text.is_empty() {
+            return;
+        }
+        call.text.push_str(text);
+        if !call.held {
+            out.push(Delta::CallArguments { index, text: text.to_owned() });
+        }
+    }
+
+    /// Ends a call whose arguments are complete.
+    pub(super) fn end(&mut self, index: usize, out: &mut Vec<Delta>) {
+        if !std::mem::replace(&mut self.open[index].ended, true) {
+            self.release(index, out);
+            out.push(Delta::CallEnd { index });
+        }
+    }
+
+    /// Ends the turn: `whole` says whether the model finished its calls. The calls of a turn that was cut are left open,
+    /// with the text that they had.
+    pub(super) fn finish(&mut self, whole: bool, out: &mut Vec<Delta>) {
+        for index in 0..self.open.len() {
+            if whole {
+                self.end(index, out);
+            } else {
+                self.release(index, out);
+            }
+        }
+    }
+
+    fn release(&mut self, index: usize, out: &mut Vec<Delta>) {
+        let call = &mut self.open[index];
+        if !std::mem::take(&mut call.held) || call.text.is_empty() {
+            return;
+        }
+        let raised = self.tools.get(&call.name).map_or(call.text.as_str().into(), |spec| {
+            spec.input.lowered(self.format.dialect(spec).0).raise(&call.text)
+        });
+        out.push(Delta::CallArguments { index, text: raised.into_owned() });
+    }
+
+    fn unique(&mut self, given: &str, index: usize) -> String {
+        let wanted = if given.is_empty() { format!("call_{}_{index}", self.turn) } else { given.to_owned() };
+        let mut id = wanted.clone();
+        let mut copies = 1;
+        while !self.taken.insert(id.clone()) {
+            copies += 1;
+            id = format!("{wanted}_{copies}");
+        }
+        id
+    }
+}
+
+/// For chat completions, which do not say where a call ends.
+#[cfg(feature = "openai")]
+impl Calls {
+    /// How many calls have begun.
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Whether the arguments of a call are a whole object, to which nothing can be added.
+    pub(super) fn is_whole(&self, index: usize) -> bool {
+        let text = self.open[index].text.trim_ascii();
+        text.starts_with('{') && text.ends_with('}') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+    }
+
+    /// Whether `text` is all that a call has already, said once more.
+    pub(super) fn repeats(&self, index: usize, text: &str) -> bool {
+        let (text, known) = (text.trim_ascii(), self.open[index].text.trim_ascii());
+        !text.is_empty() && text == known && self.is_whole(index)
+    }
+
+    /// Whether a call was ended.
+    pub(super) fn is_ended(&self, index: usize) -> bool {
+        self.open[index].ended
+    }
+}

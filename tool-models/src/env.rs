@@ -1,0 +1,88 @@
+//! Models from the environment.
+
+use tool_runtime::model::{Model, ModelError, ModelErrorKind};
+
+/// How a variable is looked up.
+pub(super) type Vars<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// A variable that is set and not blank.
+pub(super) fn var(name: &str) -> Option<String> {
+    std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+}
+
+pub(super) fn required(var: Vars<'_>, name: &str, what: &str) -> Result<String, ModelError> {
+    var(name).ok_or_else(|| missing(name, what))
+}
+
+pub(super) fn missing(name: &str, what: &str) -> ModelError {
+    ModelError::new(ModelErrorKind::Configuration, format!("{name} is not set: it must hold {what}"))
+}
+
+/// A number of which there is at least one, if the variable is set.
+pub(super) fn number(var: Vars<'_>, name: &str) -> Result<Option<u32>, ModelError> {
+    let Some(text) = var(name) else { return Ok(None) };
+    text.parse().ok().filter(|number| *number > 0).map(Some).ok_or_else(|| {
+        ModelError::new(ModelErrorKind::Configuration, format!("{name} is `{text}`: it must hold a number from 1"))
+    })
+}
+
+/// The model that the environment names, or `None` if it names none.
+///
+/// Anthropic if `ANTHROPIC_API_KEY` is set ([`Anthropic::from_env`](crate::anthropic::Anthropic::from_env)), otherwise
+/// the chat completions protocol if `OPENAI_API_KEY` or `OPENAI_BASE_URL` is
+/// ([`OpenAi::from_env`](crate::openai::OpenAi::from_env)). A variable that is blank counts as unset, and so does one
+/// whose feature (`anthropic`, `openai`) is off.
+pub fn from_env() -> Option<Result<Box<dyn Model>, ModelError>> {
+    from_vars(&var)
+}
+
+fn from_vars(var: Vars<'_>) -> Option<Result<Box<dyn Model>, ModelError>> {
+    #[cfg(feature = "anthropic")]
+    if var("ANTHROPIC_API_KEY").is_some() {
+        return Some(crate::anthropic::Anthropic::from_vars(var).map(|model| Box::new(model) as Box<dyn Model>));
+    }
+    #[cfg(feature = "openai")]
+    if var("OPENAI_API_KEY").is_some() || var("OPENAI_BASE_URL").is_some() {
+        return Some(crate::openai::OpenAi::from_vars(var).map(|model| Box::new(model) as Box<dyn Model>));
+    }
+    None
+}
+
+#[cfg(all(test, feature = "anthropic", feature = "openai"))]
+mod tests {
+    use super::*;
+
+    fn named(vars: &[(&str, &str)]) -> Option<Result<String, String>> {
+        let var = |name: &str| vars.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        from_vars(&var).map(|found| found.map(|model| model.name().to_owned()).map_err(|error| error.to_string()))
+    }
+
+    #[test]
+    fn anthropic_comes_before_openai() {
+        let openai = [("OPENAI_BASE_URL", "http://127.0.0.1:1/v1"), ("OPENAI_MODEL", "o")];
+        let anthropic = [("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_MODEL", "a")];
+        assert_eq!(named(&[]), None);
+        assert_eq!(named(&openai), Some(Ok("o".into())));
+        assert_eq!(named(&[openai, anthropic].concat()), Some(Ok("a".into())));
+    }
+
+    #[test]
+    fn says_which_variable_is_missing() {
+        let error = named(&[("OPENAI_API_KEY", "k")]).unwrap().unwrap_err();
+        assert_eq!(error, "OPENAI_MODEL is not set: it must hold the name of a model");
+        let error = named(&[("ANTHROPIC_API_KEY", "k")]).unwrap().unwrap_err();
+        assert_eq!(error, "ANTHROPIC_MODEL is not set: it must hold the name of a model");
+    }
+    #[test]
+    fn says_what_a_limit_is() {
+        let limited =
+            |limit| named(&[("OPENAI_API_KEY", "k"), ("OPENAI_MODEL", "o"), ("OPENAI_MAX_TOKENS", limit)]).unwrap();
+        assert_eq!(limited("512"), Ok("o".into()));
+        for limit in ["0", "many", "-1"] {
+            assert_eq!(
+                limited(limit).unwrap_err(),
+                format!("OPENAI_MAX_TOKENS is `{limit}`: it must hold a number from 1")
+            );
+        }
+    }
+}

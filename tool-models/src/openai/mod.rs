@@ -1,0 +1,194 @@
+//! Chat completions: OpenAI, and all that speak its protocol, such as llama.cpp, vLLM, Ollama, OpenRouter, DeepSeek,
+//! Groq, Mistral and xAI.
+
+mod chunk;
+mod decoder;
+mod provider;
+mod request;
+#[cfg(test)]
+mod tests;
+mod text_calls;
+
+use futures_util::stream::BoxStream;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Map, Value};
+
+use crate::{
+    env,
+    http::{Http, Post},
+};
+use tool_runtime::model::{Delta, Model, ModelError, Request};
+
+pub use decoder::Decoder;
+
+const BASE_URL: &str = "https://api.openai.com/v1";
+
+/// Members of a request that [`OpenAi::extra`] must not say twice.
+const OWN: [&str; 5] = ["model", "messages", "tools", "stream", "stream_options"];
+
+/// A model behind the chat completions protocol.
+///
+/// ```
+/// use tool_models::OpenAi;
+///
+/// let local = OpenAi::new("qwen2.5-coder").base_url("http://127.0.0.1:8080/v1");
+/// # let _ = local;
+/// ```
+///
+/// The protocol knows neither errors nor images in the answer to a call: an error is told in words, and images follow in
+/// a message of their own.
+#[derive(Clone, Debug)]
+pub struct OpenAi {
+    model: String,
+    base_url: String,
+    key: Option<SecretString>,
+    max_tokens: Option<u32>,
+    token_limit: Option<TokenLimit>,
+    usage: bool,
+    reasoning: bool,
+    calls_in_text: bool,
+    extra: Map<String, Value>,
+    http: Http,
+}
+
+/// The name under which [`Settings::max_tokens`](tool_runtime::model::Settings::max_tokens) is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TokenLimit {
+    /// `max_tokens`, which most servers know.
+    MaxTokens,
+    /// `max_completion_tokens`, which OpenAI's newer models want.
+    MaxCompletionTokens,
+}
+
+impl OpenAi {
+    /// The model called `model` at OpenAI, without a key.
+    pub fn new(model: impl Into<String>) -> Self {
+        Self {
+            model: model.into(),
+            base_url: BASE_URL.to_owned(),
+            key: None,
+            max_tokens: None,
+            token_limit: None,
+            usage: true,
+            reasoning: false,
+            calls_in_text: false,
+            extra: Map::new(),
+            http: Http::new(),
+        }
+    }
+
+    /// The model that the environment names: `OPENAI_MODEL`, at `OPENAI_BASE_URL` (OpenAI's own if unset), with
+    /// `OPENAI_API_KEY` (needed by OpenAI, not by most local servers), at most `OPENAI_MAX_TOKENS` for a turn (no limit if
+    /// unset), and with [`calls_in_text`](Self::calls_in_text) where `OPENAI_CALLS_IN_TEXT` is `1`. Fails if no model is named,
+    /// if neither an address nor a key is given, or if the limit is no number.
+    pub fn from_env() -> Result<Self, ModelError> {
+        Self::from_vars(&env::var)
+    }
+
+    pub(super) fn from_vars(var: env::Vars<'_>) -> Result<Self, ModelError> {
+        let mut model = Self::new(env::required(var, "OPENAI_MODEL", "the name of a model")?);
+        match (var("OPENAI_BASE_URL"), var("OPENAI_API_KEY")) {
+            (None, None) => return Err(env::missing("OPENAI_API_KEY", "a key, or OPENAI_BASE_URL to a local server")),
+            (url, key) => {
+                model.base_url = url.unwrap_or(model.base_url);
+                model.key = key.map(SecretString::from);
+            }
+        }
+        model.max_tokens = env::number(var, "OPENAI_MAX_TOKENS")?;
+        Ok(model.calls_in_text(var("OPENAI_CALLS_IN_TEXT").is_some_and(|value| value == "1")))
+    }
+
+    /// Sets the address up to and without `/chat/completions`; it usually ends in `/v1`.
+    pub fn base_url(mut self, url: impl Into<String>) -> Self {
+        self.base_url = url.into();
+        self
+    }
+
+    /// Sets the API key. `Debug` does not show it.
+    pub fn api_key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(SecretString::from(key.into()));
+        self
+    }
+
+    /// Sets the most tokens of a turn whose [`Settings`](tool_runtime::model::Settings) do not say; the server's own limit at first. Small
+    /// models may never stop by themselves.
+    pub fn max_tokens(mut self, tokens: u32) -> Self {
+        self.max_tokens = Some(tokens);
+        self
+    }
+
+    /// Sets the name under which the most tokens are sent; at first `max_completion_tokens` for OpenAI itself and
+    /// `max_tokens` for everybody else.
+    pub fn limit_as(mut self, name: TokenLimit) -> Self {
+        self.token_limit = Some(name);
+        self
+    }
+
+    /// Sets whether the provider is asked to count tokens (`stream_options`), which a few servers refuse. Yes at first.
+    pub fn usage(mut self, ask: bool) -> Self {
+        self.usage = ask;
+        self
+    }
+
+    /// Sets whether earlier reasoning is sent back as `reasoning_content`, as DeepSeek and Moonshot want it between the
+    /// calls of a turn, and others refuse. No at first.
+    pub fn send_reasoning(mut self, send: bool) -> Self {
+        self.reasoning = send;
+        self
+    }
+
+    /// Sets whether a text is a call when all of it is the JSON of one, `{"name": …, "arguments": {…}}`, of a tool on offer. Small
+    /// models write that where their server expects another form, and the server takes it for a text. No at first: what a
+    /// model quotes would be called.
+    pub fn calls_in_text(mut self, read: bool) -> Self {
+        self.calls_in_text = read;
+        self
+    }
+
+    /// Adds a member to every request, such as `reasoning_effort`. The members that carry the conversation itself
+    /// (`model`, `messages`, `tools`, `stream`, `stream_options`) are left alone.
+    pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        let name = name.into();
+        if !OWN.contains(&name.as_str()) {
+            self.extra.insert(name, value.into());
+        }
+        self
+    }
+
+    /// Sets how requests are sent.
+    pub fn http(mut self, http: Http) -> Self {
+        self.http = http;
+        self
+    }
+
+    /// Whether the server seals its thoughts, and wants the seals back.
+    fn wants_seals(&self) -> bool {
+        provider::of(&self.base_url) == Some("gcp.gemini")
+    }
+
+    fn token_limit(&self) -> TokenLimit {
+        let official = self.base_url.contains("://api.openai.com");
+        self.token_limit.unwrap_or(if official { TokenLimit::MaxCompletionTokens } else { TokenLimit::MaxTokens })
+    }
+}
+
+impl Model for OpenAi {
+    fn name(&self) -> &str {
+        &self.model
+    }
+
+    fn provider(&self) -> Option<&str> {
+        provider::of(&self.base_url)
+    }
+
+    fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
+        let mut headers = vec![("content-type", SecretString::from("application/json"))];
+        if let Some(key) = &self.key {
+            headers.push(("authorization", SecretString::from(format!("Bearer {}", key.expose_secret()))));
+        }
+        let url = format!("{}/chat/completions", self.base_url.trim_end_matches('/'));
+        let post = Post { url, headers, body: request::body(self, &request) };
+        self.http.stream(post, move || text_calls::TextCalls::new(request.messages, request.tools, self.calls_in_text))
+    }
+}

@@ -1,0 +1,260 @@
+//! The body of a chat completion request.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Map, Value, value::RawValue};
+
+use super::{OpenAi, TokenLimit};
+use crate::arguments;
+use tool_runtime::{
+    message::{AssistantPart, Message, Part, ToolMessage},
+    model::{Request, ToolChoice},
+    toolset::ListFormat,
+};
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    messages: Vec<Entry<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Choice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_tool_calls: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
+    #[serde(flatten)]
+    extra: &'a Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Choice<'a> {
+    Word(&'static str),
+    Tool { r#type: &'static str, function: Named<'a> },
+}
+
+#[derive(Serialize)]
+struct Named<'a> {
+    name: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+enum Entry<'a> {
+    System {
+        content: &'a str,
+    },
+    User {
+        content: Content<'a>,
+    },
+    Assistant {
+        content: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_content: Option<String>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<Call<'a>>,
+    },
+    Tool {
+        tool_call_id: &'a str,
+        content: Cow<'a, str>,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Text(&'a str),
+    Parts(Vec<Piece<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Piece<'a> {
+    Text { text: Cow<'a, str> },
+    ImageUrl { image_url: Image },
+}
+
+#[derive(Serialize)]
+struct Image {
+    url: String,
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    id: &'a str,
+    r#type: &'static str,
+    function: Function<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    arguments: Cow<'a, str>,
+}
+
+/// The body of `request` as `model` sends it.
+pub(super) fn body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
+    let settings = request.settings;
+    let has_tools = !request.tools.is_empty_in(ListFormat::OpenAi);
+    let most = settings.max_tokens.or(model.max_tokens);
+    let (max_tokens, max_completion_tokens) = match model.token_limit() {
+        TokenLimit::MaxTokens => (most, None),
+        TokenLimit::MaxCompletionTokens => (None, most),
+    };
+    let body = Body {
+        model: &model.model,
+        messages: entries(request.messages, Back { reasoning: model.reasoning, seals: model.wants_seals() }),
+        tools: has_tools.then(|| request.tools.json(ListFormat::OpenAi)),
+        tool_choice: if has_tools { choice(request.tool_choice) } else { None },
+        parallel_tool_calls: settings.parallel_calls.filter(|_| has_tools),
+        max_tokens,
+        max_completion_tokens,
+        temperature: settings.temperature,
+        stream: true,
+        stream_options: model.usage.then_some(StreamOptions { include_usage: true }),
+        extra: &model.extra,
+    };
+    serde_json::to_vec(&body).expect("strings, numbers and JSON are JSON")
+}
+
+fn choice(choice: &ToolChoice) -> Option<Choice<'_>> {
+    match choice {
+        ToolChoice::Auto => None,
+        ToolChoice::Required => Some(Choice::Word("required")),
+        ToolChoice::None => Some(Choice::Word("none")),
+        ToolChoice::Tool(name) => Some(Choice::Tool { r#type: "function", function: Named { name } }),
+    }
+}
+
+/// What of the model's thoughts a server wants back.
+#[derive(Clone, Copy)]
+struct Back {
+    /// Their text.
+    reasoning: bool,
+    /// Seals, which other servers would refuse.
+    seals: bool,
+}
+
+fn entries(messages: &[Message], back: Back) -> Vec<Entry<'_>> {
+    let mut entries = Vec::with_capacity(messages.len());
+    // Images of tools, kept until the last answer to the calls of a turn: nothing may stand between those.
+    let mut images = Vec::new();
+    for message in messages {
+        if !matches!(message, Message::Tool(_)) {
+            flush(&mut images, &mut entries);
+        }
+        match message {
+            Message::System { text } => entries.push(Entry::System { content: text }),
+            Message::User { content } => entries.push(Entry::User { content: user(content) }),
+            Message::Assistant { content } => entries.push(assistant(content, back)),
+            Message::Tool(answer) => entries.push(tool(answer, &mut images)),
+        }
+    }
+    flush(&mut images, &mut entries);
+    entries
+}
+
+fn flush<'a>(images: &mut Vec<Piece<'a>>, entries: &mut Vec<Entry<'a>>) {
+    if !images.is_empty() {
+        entries.push(Entry::User { content: Content::Parts(std::mem::take(images)) });
+    }
+}
+
+fn user(content: &[Part]) -> Content<'_> {
+    match content {
+        [only] if only.as_text().is_some() => Content::Text(only.as_text().unwrap_or_default()),
+        parts => Content::Parts(parts.iter().map(piece).collect()),
+    }
+}
+
+fn piece(part: &Part) -> Piece<'_> {
+    match part {
+        Part::Text { text } | Part::Json { json: text } => Piece::Text { text: Cow::Borrowed(text) },
+        Part::Image { media_type, data } => {
+            Piece::ImageUrl { image_url: Image { url: format!("data:{media_type};base64,{data}") } }
+        }
+        // Models that hear are few, and the others refuse the whole request.
+        Part::Audio { .. } | Part::Resource { .. } => Piece::Text { text: part.in_words() },
+    }
+}
+
+fn assistant(content: &[AssistantPart], back: Back) -> Entry<'_> {
+    let mut seal = None;
+    let (mut said, mut thought, mut tool_calls) = (String::new(), String::new(), Vec::new());
+    for part in content {
+        match part {
+            AssistantPart::Text { text } => said.push_str(text),
+            AssistantPart::Reasoning { text, signature } => {
+                thought.push_str(text);
+                seal = signature.as_deref().filter(|_| back.seals);
+            }
+            // The protocol has no place for it; what the model made of it is in its text.
+            AssistantPart::Provider(_) => {}
+            AssistantPart::Call(call) => tool_calls.push(Call {
+                id: &call.id,
+                r#type: "function",
+                function: Function { name: &call.name, arguments: arguments::object(&call.arguments) },
+                // Only what looks like one: another provider's seal is none here.
+                extra_content: seal
+                    .take()
+                    .filter(|seal| seal.starts_with('{'))
+                    .and_then(|seal| serde_json::from_str(seal).ok()),
+            }),
+        }
+    }
+    Entry::Assistant {
+        // Null is for calls alone; an answer without either would be refused.
+        content: (!said.is_empty() || tool_calls.is_empty()).then_some(said),
+        reasoning_content: Some(thought).filter(|thought| back.reasoning && !thought.is_empty()),
+        tool_calls,
+    }
+}
+
+/// The answer to a call. The protocol knows text only: images follow in a message of their own, and an error is told in
+/// words.
+fn tool<'a>(answer: &'a ToolMessage, images: &mut Vec<Piece<'a>>) -> Entry<'a> {
+    let mut texts: Vec<Cow<'a, str>> = Vec::new();
+    for part in &answer.content {
+        if matches!(part, Part::Image { .. }) {
+            texts.push(Cow::Borrowed("(an image, shown below)"));
+            let label = format!("The image that `{}` gave for call {}:", answer.tool, answer.call_id);
+            images.push(Piece::Text { text: Cow::Owned(label) });
+            images.push(piece(part));
+        } else {
+            texts.push(part.in_words());
+        }
+    }
+    let text = match texts.as_slice() {
+        [only] => only.clone(),
+        several => Cow::Owned(several.join("\n")),
+    };
+    let content =
+        if answer.is_error && !says_so(&answer.content) { Cow::Owned(format!("error: {text}")) } else { text };
+    Entry::Tool { tool_call_id: &answer.call_id, content }
+}
+
+/// Whether a content tells by itself that something went wrong: structured feedback does, and so does such a text.
+fn says_so(content: &[Part]) -> bool {
+    content.iter().any(|part| match part {
+        Part::Json { .. } => true,
+        Part::Text { text } => text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error")),
+        Part::Image { .. } | Part::Audio { .. } | Part::Resource { .. } => false,
+    })
+}

@@ -1,0 +1,63 @@
+//! The models over HTTP: recorded streams, chunked streams, and a server on a real socket.
+
+mod chunks;
+mod live;
+mod replay;
+mod server;
+mod transport;
+
+use std::convert::Infallible;
+
+use futures_util::{FutureExt, StreamExt, stream};
+use tool_models::{Decode, anthropic, http, openai};
+use tool_runtime::{
+    message::Message,
+    model::{Delta, Model, ModelError, Request, Turn},
+    toolset::ToolList,
+};
+
+/// The wire formats.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Format {
+    Chat,
+    Anthropic,
+}
+
+impl Format {
+    /// The deltas of a stream that arrives in `chunks`, up to the first error.
+    fn decode<'a>(self, chunks: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Delta>, ModelError> {
+        match self {
+            Self::Chat => decode(openai::Decoder::new(&[], &ToolList::default()), chunks),
+            Self::Anthropic => decode(anthropic::Decoder::new(&[], &ToolList::default()), chunks),
+        }
+    }
+}
+
+fn decode<'a>(decoder: impl Decode, chunks: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Delta>, ModelError> {
+    let chunks: Vec<Result<&[u8], Infallible>> = chunks.into_iter().map(Ok).collect();
+    let deltas = http::deltas(stream::iter(chunks), decoder).collect::<Vec<_>>();
+    deltas.now_or_never().expect("all chunks are there").into_iter().collect()
+}
+
+fn turn(deltas: impl IntoIterator<Item = Delta>) -> Turn {
+    let mut turn = Turn::default();
+    deltas.into_iter().for_each(|delta| turn.push(delta));
+    turn
+}
+
+/// What `model` says to "hi": the deltas up to the first error, and the error.
+async fn ask(model: &impl Model) -> (Vec<Delta>, Option<ModelError>) {
+    let (messages, tools) = ([Message::user("hi")], ToolList::default());
+    let mut stream = model.stream(Request::new(&messages, &tools));
+    let mut deltas = Vec::new();
+    while let Some(next) = stream.next().await {
+        match next {
+            Ok(delta) => deltas.push(delta),
+            Err(error) => {
+                assert!(stream.next().await.is_none(), "an error ends the stream");
+                return (deltas, Some(error));
+            }
+        }
+    }
+    (deltas, None)
+}

@@ -1,0 +1,255 @@
+//! Requests over a real socket: what is sent, retries, waits, cuts and cancellation.
+
+use std::time::{Duration, Instant};
+
+use futures_util::{StreamExt, future::join};
+use serde_json::Value;
+use tool_models::{
+    Anthropic, OpenAi,
+    http::{Http, Limits, Retry, Timeouts},
+};
+use tool_runtime::{
+    message::Message,
+    model::{Delta, FinishReason, Model, ModelErrorKind, Request},
+    toolset::ToolList,
+};
+
+use super::{
+    ask,
+    server::{Server, Step, end, event, head, reply},
+    turn,
+};
+
+const TEXT: &str = r#"{"choices":[{"index":0,"delta":{"content":"hello"}}]}"#;
+const STOP: &str = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
+
+fn hello() -> Vec<Step> {
+    vec![head(), event(TEXT), event(STOP), event("[DONE]"), end()]
+}
+
+fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn model(server: &Server, http: Http) -> OpenAi {
+    OpenAi::new("m").base_url(&server.url).api_key("sk-12345678").http(http)
+}
+
+/// Tries again at once.
+fn eager() -> Http {
+    Http::new().retry(Retry { first: millis(1), ..Retry::default() })
+}
+
+#[tokio::test]
+async fn one_connection_serves_many_turns() {
+    let server = Server::start([hello(), hello()]).await;
+    let model = model(&server, Http::new().header("x-title", "test"));
+    for _ in 0..2 {
+        let (deltas, error) = ask(&model).await;
+        assert!(error.is_none(), "{error:?}");
+        assert_eq!(deltas, [Delta::Text("hello".into()), Delta::Finish(FinishReason::Stop)]);
+    }
+    assert_eq!(server.connections(), 1);
+    let got = &server.got()[0];
+    assert!(got.head.starts_with("post /chat/completions http/1.1\r\n"), "{}", got.head);
+    for line in ["authorization: bearer sk-12345678", "content-type: application/json", "x-title: test"] {
+        assert!(got.head.lines().any(|sent| sent == line), "{line}: {}", got.head);
+    }
+    let body: Value = serde_json::from_str(&got.body).unwrap();
+    assert_eq!(body["messages"][0]["content"], "hi");
+}
+
+#[tokio::test]
+async fn anthropic_over_the_wire() {
+    let events = [
+        r#"{"type":"message_start","message":{"id":"m","usage":{"input_tokens":3}}}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hello"}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":5}}"#,
+        r#"{"type":"message_stop"}"#,
+    ];
+    let overloaded = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+    let server = Server::start([
+        reply("529 ", "", overloaded),
+        vec![head(), event(events[0]), event(overloaded), end()],
+        [head()].into_iter().chain(events.map(event)).chain([end()]).collect(),
+    ])
+    .await;
+    let model = Anthropic::new("m").base_url(&server.url).api_key("key").http(eager());
+    let (deltas, error) = ask(&model).await;
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!(turn(deltas).text(), "hello");
+    let got = server.got();
+    assert_eq!(got.len(), 3);
+    assert!(got[0].head.starts_with("post /v1/messages http/1.1\r\n"), "{}", got[0].head);
+    assert!(
+        got[0].head.contains("\r\nx-api-key: key\r\n") && got[0].head.contains("\r\nanthropic-version: 2023-06-01\r\n")
+    );
+}
+
+#[tokio::test]
+async fn failures_that_may_pass_are_tried_again() {
+    let server =
+        Server::start([reply("503 Service Unavailable", "", "busy"), vec![head(), Step::Close], hello()]).await;
+    let (deltas, error) = ask(&model(&server, eager())).await;
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!(turn(deltas).text(), "hello");
+    assert_eq!(server.got().len(), 3);
+}
+
+#[tokio::test]
+async fn tries_are_limited() {
+    let busy = || reply("500 Internal Server Error", "", r#"{"error":{"message":"boom"}}"#);
+    let server = Server::start([busy(), busy(), busy()]).await;
+    let (_, error) = ask(&model(&server, eager())).await;
+    let error = error.unwrap();
+    assert_eq!(error.kind(), ModelErrorKind::Unavailable);
+    assert_eq!(error.to_string(), "the provider answered 500 Internal Server Error: boom");
+    assert_eq!(server.got().len(), 3);
+}
+
+#[tokio::test]
+async fn what_will_not_pass_is_not_tried_again() {
+    for (status, body, kind) in [
+        ("400 Bad Request", r#"{"error":{"message":"no sk-12345678"}}"#, ModelErrorKind::Refused),
+        ("401 Unauthorized", "", ModelErrorKind::Unauthorized),
+        ("307 Temporary Redirect", "", ModelErrorKind::Configuration),
+        (
+            "429 Too Many Requests",
+            r#"{"error":{"message":"pay","code":"insufficient_quota"}}"#,
+            ModelErrorKind::Refused,
+        ),
+    ] {
+        let server = Server::start([reply(status, "location: http://127.0.0.1:1/\r\n", body)]).await;
+        let (_, error) = ask(&model(&server, eager())).await;
+        let error = error.unwrap();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(!error.to_string().contains("sk-"), "{error}");
+        assert_eq!(server.got().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn the_provider_says_how_long_to_wait() {
+    let server = Server::start([reply("429 Too Many Requests", "retry-after-ms: 300\r\n", ""), hello()]).await;
+    let (_, error) = ask(&model(&server, eager())).await;
+    assert!(error.is_none(), "{error:?}");
+    let got = server.got();
+    assert!(got[1].at - got[0].at >= millis(300));
+
+    let server = Server::start([reply("429 Too Many Requests", "retry-after: 3600\r\n", "")]).await;
+    let start = Instant::now();
+    let (_, error) = ask(&model(&server, eager())).await;
+    let error = error.unwrap();
+    assert_eq!((error.kind(), error.wait()), (ModelErrorKind::RateLimited, Some(Duration::from_hours(1))));
+    assert!(start.elapsed() < Duration::from_mins(1), "longer than the cap is not waited for");
+}
+
+#[tokio::test]
+async fn nothing_is_tried_again_once_something_was_handed_out() {
+    for cut in [vec![head(), event(TEXT), Step::Close], vec![head(), event(TEXT), end()]] {
+        let server = Server::start([cut]).await;
+        let (deltas, error) = ask(&model(&server, eager())).await;
+        assert_eq!(deltas, [Delta::Text("hello".into())]);
+        assert_eq!(error.unwrap().kind(), ModelErrorKind::Unavailable);
+        assert_eq!(server.got().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn silence_ends_the_turn() {
+    let timeouts = Timeouts { first: millis(150), idle: millis(150), ..Timeouts::default() };
+    let http = Http::new().retry(Retry::never()).timeouts(timeouts);
+    for begun in [vec![Step::Gone], vec![head(), Step::Gone], vec![head(), event(TEXT), Step::Gone]] {
+        let spoke = begun.len() == 3;
+        let server = Server::start([begun]).await;
+        let (deltas, error) = ask(&model(&server, http.clone())).await;
+        assert_eq!(deltas.len(), usize::from(spoke));
+        assert_eq!(error.unwrap().to_string(), "the provider sent nothing for 150ms");
+    }
+}
+
+#[tokio::test]
+async fn a_keep_alive_is_not_silence() {
+    let ping = || Step::Send("3\r\n:\n\n\r\n".to_owned());
+    let mut steps = vec![head()];
+    for _ in 0..6 {
+        steps.extend([Step::Wait(millis(100)), ping()]);
+    }
+    steps.extend([event(TEXT), event(STOP), event("[DONE]"), end()]);
+    let server = Server::start([steps]).await;
+    let timeouts = Timeouts { first: millis(400), idle: millis(400), ..Timeouts::default() };
+    let (_, error) = ask(&model(&server, Http::new().retry(Retry::never()).timeouts(timeouts))).await;
+    assert!(error.is_none(), "{error:?}");
+}
+
+#[tokio::test]
+async fn dropping_the_stream_ends_the_request() {
+    let server = Server::start([vec![head(), event(TEXT), Step::Gone]]).await;
+    let model = model(&server, Http::new());
+    let (messages, tools) = ([Message::user("hi")], ToolList::default());
+    let mut stream = model.stream(Request::new(&messages, &tools));
+    assert!(matches!(stream.next().await, Some(Ok(Delta::Text(_)))));
+    assert_eq!(server.gone(), 0);
+    drop(stream);
+    for _ in 0..100 {
+        if server.gone() == 1 {
+            return;
+        }
+        tokio::time::sleep(millis(20)).await;
+    }
+    panic!("the connection is still open");
+}
+
+#[tokio::test]
+async fn nothing_is_sent_before_the_first_poll() {
+    let server = Server::start([]).await;
+    let model = model(&server, Http::new());
+    let (messages, tools) = ([Message::user("hi")], ToolList::default());
+    drop(model.stream(Request::new(&messages, &tools)));
+    tokio::time::sleep(millis(50)).await;
+    assert_eq!(server.connections(), 0);
+}
+
+#[tokio::test]
+async fn limits_are_shared_by_clones() {
+    let slow = || vec![head(), event(TEXT), Step::Wait(millis(300)), event(STOP), event("[DONE]"), end()];
+    let server = Server::start([slow(), slow()]).await;
+    let http = Http::new().limits(Limits { in_flight: 1, ..Limits::default() });
+    let (one, two) = (model(&server, http.clone()), model(&server, http));
+    let ((_, first), (_, second)) = join(ask(&one), ask(&two)).await;
+    assert!(first.is_none() && second.is_none(), "{first:?} {second:?}");
+    let got = server.got();
+    assert!(got[1].at - got[0].at >= millis(300));
+}
+
+#[tokio::test]
+async fn an_endless_event_is_not_collected() {
+    let long = format!("data: {}", "x".repeat(2000));
+    let server = Server::start([vec![head(), Step::Send(format!("{:x}\r\n{long}\r\n", long.len())), Step::Gone]]).await;
+    let (_, error) = ask(&model(&server, Http::new().max_event(1000))).await;
+    assert_eq!(error.unwrap().kind(), ModelErrorKind::Protocol);
+}
+
+#[tokio::test]
+async fn servers_that_do_not_stream_are_understood() {
+    let body = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]}"#;
+    let server = Server::start([reply("200 OK", "content-type: application/json\r\n", body)]).await;
+    let (deltas, error) = ask(&model(&server, Http::new())).await;
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!(turn(deltas).text(), "hello");
+}
+
+#[tokio::test]
+async fn addresses_that_do_not_answer() {
+    let nobody = OpenAi::new("m").base_url("http://127.0.0.1:1/v1").http(Http::new().retry(Retry::never()));
+    let (_, error) = ask(&nobody).await;
+    let error = error.unwrap();
+    assert_eq!(error.to_string(), "127.0.0.1 cannot be reached");
+    assert!(error.is_transient());
+    let (_, error) = ask(&OpenAi::new("m").base_url("not a url")).await;
+    assert_eq!(error.unwrap().kind(), ModelErrorKind::Configuration);
+    let (_, error) = ask(&OpenAi::new("m").api_key("two\nlines")).await;
+    assert_eq!(error.unwrap().kind(), ModelErrorKind::Configuration);
+}
