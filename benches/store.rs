@@ -17,8 +17,9 @@ use tool_runtime::{
     Message,
     message::{AssistantPart, FinishReason, Part, Usage},
     run::{Event, LogEvent, Principal, Prompt, Run, RunId, RunOptions, Time, record, step},
-    store::{Append, SqliteStore, Store as _},
+    store::{Append, Store as _},
 };
+use tool_stores::SqliteStore;
 
 use crate::report::Report;
 

@@ -13,12 +13,12 @@ const MOST_LINES: usize = 300;
 
 /// The modules of `tool-runtime` from the bottom up: a module uses only those before it.
 const LAYERS: [&[&str]; 12] = [
-    &["json", "schema", "feedback", "digest", "tls"],
+    &["json", "schema", "feedback", "digest"],
     &["message"],
     &["tool"],
     &["toolset"],
     &["run"],
-    &["store", "sealed"],
+    &["store"],
     &["layer"],
     &["model"],
     &["agent"],

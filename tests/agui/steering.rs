@@ -9,12 +9,9 @@ use axum::{
 };
 use serde_json::json;
 use tokio::sync::Semaphore;
-use tool_runtime::{
-    Agent,
-    model::FunctionModel,
-    sealed::{Key, Keyring, MemoryNonces},
-};
+use tool_runtime::{Agent, model::FunctionModel};
 use tool_server::{AgUi, BearerToken, Server};
+use tool_stores::sealed::{Key, Keyring, MemoryNonces};
 use tower::ServiceExt;
 
 use crate::{

@@ -9,10 +9,10 @@ use tool_runtime::{
     agent::{Decision, Later},
     model::{ScriptedModel, Turn},
     run::{ObligationKind, OnPrompt, Principal, Time, record},
-    sealed::Sealer,
     store::{MemoryStore, Store},
     tool, toolset,
 };
+use tool_stores::sealed::Sealer;
 
 /// Charges a card.
 #[tool(approval = always, challenge = "charge {amount}", untrusted)]

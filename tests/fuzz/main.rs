@@ -17,7 +17,7 @@ use std::{
 
 use futures_util::FutureExt;
 use tool_runtime::run::{Event, Principal, Run, Time, pending, record, step};
-use tool_runtime::sealed::{Key, Keyring, Replay, Sealer};
+use tool_stores::sealed::{Key, Keyring, Replay, Sealer};
 
 use mutate::Random;
 

@@ -13,9 +13,13 @@ use tool_runtime::{
     agent::{Decision, Later, Stopped},
     model::{ScriptedModel, Turn},
     run::{Principal, Run, Time},
-    sealed::{Key, Keyring, MemoryNonces, NonceStore, Replay, SealError, Sealer},
-    store::{SqliteStore, StoreError},
+    store::StoreError,
     tool, toolset,
+};
+use tool_stores::sealed::{Key, Keyring, MemoryNonces, Replay, SealError, Sealer};
+use tool_stores::{
+    SqliteStore,
+    sealed::{Key, Keyring, MemoryNonces, NonceStore, Replay, SealError, Sealer},
 };
 
 /// Deletes a file.
@@ -70,7 +74,7 @@ async fn a_sealed_text_is_for_one_principal_one_audience_and_some_time() {
     assert!(matches!(open(sealer(), "bert", 2_000).await, Err(SealError::Forbidden)));
     let elsewhere = Sealer::new(ring(), "other", Replay::AllowReplay);
     assert!(matches!(open(elsewhere, "anna", 2_000).await, Err(SealError::Audience)));
-    let week = tool_runtime::sealed::DEFAULT_LIFETIME;
+    let week = tool_stores::sealed::DEFAULT_LIFETIME;
     assert!(open(sealer(), "anna", 999 + week).await.is_ok());
     assert!(matches!(open(sealer(), "anna", 1_000 + week).await, Err(SealError::Expired { .. })));
 }
@@ -179,7 +183,7 @@ async fn a_text_that_was_only_looked_at_can_be_replaced_and_one_of_the_two_is_op
         for other in others {
             assert!(matches!(sealer.open(other, &anna(), Time(4_000)).await, Err(SealError::Replayed)));
         }
-        let week = tool_runtime::sealed::DEFAULT_LIFETIME;
+        let week = tool_stores::sealed::DEFAULT_LIFETIME;
         let expired = sealer.open(&newest, &anna(), Time(1_000 + week)).await;
         assert!(matches!(expired, Err(SealError::Expired { .. })), "the new text lives no longer than the old one");
     }

@@ -11,8 +11,9 @@ use tool_runtime::{
     Agent, AgentError,
     agent::Session,
     run::Phase,
-    store::{PostgresOptions, SqliteStore, Store, StoreError},
+    store::{Store, StoreError},
 };
+use tool_stores::{PostgresOptions, SqliteStore};
 
 use crate::{
     point,

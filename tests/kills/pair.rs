@@ -8,10 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tool_runtime::{
-    run::Phase,
-    store::{SqliteStore, Store},
-};
+use tool_runtime::{run::Phase, store::Store};
+use tool_stores::SqliteStore;
 
 use crate::{
     check, child,

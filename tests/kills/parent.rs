@@ -12,8 +12,9 @@ use std::{
 
 use tool_runtime::{
     run::{Phase, Run, RunId},
-    store::{Record, SqliteStore, Store as _},
+    store::{Record, Store as _},
 };
+use tool_stores::SqliteStore;
 
 use crate::{check, child, place::File, world::SCRIPTS};
 

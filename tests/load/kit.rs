@@ -15,8 +15,8 @@ use tokio::{
     sync::{Mutex, MutexGuard},
     time::Instant,
 };
-use tool_runtime::sealed::{Key, Keyring, MemoryNonces};
 use tool_server::{AgUi, Server, serve};
+use tool_stores::sealed::{Key, Keyring, MemoryNonces};
 
 use crate::memory;
 

@@ -20,10 +20,10 @@ use tool_runtime::{
     model::{Asked, Delta, FinishReason, FunctionModel, ModelError},
     protocol::ag_ui::Check,
     run::Principal,
-    sealed::{Key, Keyring, MemoryNonces},
     tool, toolset,
 };
 use tool_server::{AgUi, ApiError, Authenticate, Server};
+use tool_stores::sealed::{Key, Keyring, MemoryNonces};
 use tower::ServiceExt;
 
 static PANICS: AtomicUsize = AtomicUsize::new(0);

@@ -11,9 +11,10 @@ use tool_runtime::{
     message::AssistantPart,
     model::{Answer, ScriptedModel, Turn},
     run::{CallResult, Obligation, Refusal, RunId},
-    store::{MemoryStore, SqliteStore, Store, Waiting},
+    store::{MemoryStore, Store, Waiting},
     tool, toolset,
 };
+use tool_stores::SqliteStore;
 
 pub(crate) use tool_runtime::test::{Events, Person};
 

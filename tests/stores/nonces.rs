@@ -2,10 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tool_runtime::{
-    run::Time,
+use tool_runtime::run::Time;
+use tool_stores::{
+    PostgresOptions, SqliteOptions, SqliteStore,
     sealed::{MemoryNonces, NonceStore},
-    store::{PostgresOptions, SqliteOptions, SqliteStore},
 };
 
 use crate::place::{File, Schema};

@@ -11,7 +11,8 @@ use std::{
     },
 };
 
-use tool_runtime::store::{MemoryStore, PostgresOptions, PostgresStore, SqliteStore, Store};
+use tool_runtime::store::{MemoryStore, Store};
+use tool_stores::{PostgresOptions, PostgresStore, SqliteStore};
 
 /// Two handles of one store.
 pub(crate) struct Stores {

@@ -1,6 +1,7 @@
 //! What only PostgreSQL has: a server that can go away, and tables that others make at the same time.
 
-use tool_runtime::store::{PostgresOptions, PostgresStore, Store as _};
+use tool_runtime::store::Store as _;
+use tool_stores::{PostgresOptions, PostgresStore};
 
 use crate::{
     made::{append, create, id},

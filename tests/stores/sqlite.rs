@@ -4,8 +4,9 @@ use std::{env, future::poll_fn, pin::pin, process::Command, task::Poll, time::Du
 
 use tool_runtime::{
     run::Time,
-    store::{Durability, SqliteOptions, SqliteStore, Store as _, StoreError},
+    store::{Store as _, StoreError},
 };
+use tool_stores::{Durability, SqliteOptions, SqliteStore};
 
 use crate::{
     made::{append, create, id, kind},

@@ -14,14 +14,9 @@ pub mod model;
 pub mod protocol;
 pub mod run;
 pub mod schema;
-#[cfg(feature = "sealed")]
-pub mod sealed;
 pub mod store;
 #[cfg(feature = "test-util")]
 pub mod test;
-#[cfg(feature = "tls")]
-#[doc(hidden)]
-pub mod tls;
 pub mod tool;
 pub mod toolset;
 

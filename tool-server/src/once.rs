@@ -10,9 +10,9 @@ use tool_runtime::{
     AgentError,
     agent::Session,
     run::{Decision, Principal, Run},
-    sealed::{Opening, SealError, Sealer},
     store::StoreError,
 };
+use tool_stores::sealed::{Opening, SealError, Sealer};
 
 use crate::clock::now;
 

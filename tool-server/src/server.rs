@@ -4,13 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{Router, extract::DefaultBodyLimit, middleware::from_fn};
 use tokio::net::TcpListener;
-use tool_runtime::{
-    Agent,
-    protocol::ui_stream::Settings,
-    run::OnPrompt,
-    sealed::{Keyring, NonceStore},
-    store::MemoryStore,
-};
+use tool_runtime::{Agent, protocol::ui_stream::Settings, run::OnPrompt, store::MemoryStore};
+use tool_stores::sealed::{Keyring, NonceStore};
 use tower_http::cors::CorsLayer;
 
 use crate::about;
@@ -170,7 +165,8 @@ impl Server {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}, sealed::{Key, Keyring, MemoryNonces}};
+    /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
+    /// use tool_stores::sealed::{Key, Keyring, MemoryNonces};
     /// use tool_server::Server;
     ///
     /// let keys = Keyring::new("process", Key::random());

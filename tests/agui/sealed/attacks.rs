@@ -1,10 +1,8 @@
 //! Whatever a client says and sends along, nothing happens that the seal does not say, and nothing twice.
 
 use serde_json::json;
-use tool_runtime::{
-    run::{Principal, Time},
-    sealed::{Key, Keyring, Replay, Sealer},
-};
+use tool_runtime::run::{Principal, Time};
+use tool_stores::sealed::{Key, Keyring, Replay, Sealer};
 
 use super::{Client, World, asked, call, opened, yes};
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tool_runtime::{
-    run::Time,
+use tool_runtime::run::Time;
+use tool_stores::{
+    SqliteStore,
     sealed::{Replay, Sealer},
-    store::SqliteStore,
 };
 
 use super::{Client, World, asked, call, ring};

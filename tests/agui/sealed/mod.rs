@@ -19,10 +19,11 @@ use tool_runtime::{
     Agent, Provide,
     model::FunctionModel,
     run::{Run, Time},
-    sealed::{Key, Keyring, MemoryNonces, NonceStore, Replay, Sealer},
     tool, toolset,
 };
 use tool_server::{AgUi, BearerToken, Server};
+use tool_stores::sealed::{Key, Keyring, MemoryNonces, NonceStore, Replay, Sealer};
+use tool_stores::sealed::{Key, Keyring, MemoryNonces, Replay, Sealer};
 use tower::ServiceExt;
 
 use crate::{

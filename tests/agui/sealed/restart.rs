@@ -10,14 +10,12 @@ use std::{
 };
 
 use serde_json::json;
-use tool_runtime::{
-    Agent, Provide,
-    model::FunctionModel,
-    sealed::{MemoryNonces, NonceStore},
-    store::{PostgresOptions, SqliteStore},
-    tool, toolset,
-};
+use tool_runtime::{Agent, Provide, model::FunctionModel, tool, toolset};
 use tool_server::{AgUi, BearerToken, Server};
+use tool_stores::{
+    PostgresOptions, SqliteStore,
+    sealed::{MemoryNonces, NonceStore},
+};
 
 use super::{Client, call, ring, yes};
 use crate::{

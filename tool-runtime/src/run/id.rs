@@ -1,6 +1,6 @@
 //! The names of things in a run.
 
-use std::{borrow::Borrow, collections::HashSet, fmt, str::FromStr, sync::Arc};
+use std::{borrow::Borrow, collections::HashSet, fmt, str::FromStr, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -187,5 +187,10 @@ impl Time {
     /// This time, `millis` later.
     pub fn plus(self, millis: u64) -> Self {
         Self(self.0.saturating_add(millis))
+    }
+
+    /// Returns the time that is `duration` after this one.
+    pub fn after(self, duration: Duration) -> Self {
+        self.plus(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
     }
 }

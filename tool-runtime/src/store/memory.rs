@@ -8,7 +8,7 @@ use std::{
 
 use futures_util::future::{BoxFuture, ready};
 
-use super::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem, common::lease_end};
+use super::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
 use crate::run::{Obligation, Principal, RunId, Time};
 
 /// Runs in memory: they are gone with the process. For tests, and for programs whose runs need not survive.
@@ -78,7 +78,7 @@ impl MemoryStore {
     fn take(&self, run: &RunId, worker: &str, now: Time, ttl: Duration) -> Result<Lease, StoreError> {
         let Kept { runs, token } = &mut *self.lock();
         let kept = runs.get_mut(run).ok_or(StoreError::NotFound)?;
-        let until = lease_end(now, ttl);
+        let until = now.after(ttl);
         match &kept.lease {
             Some(lease) if lease.worker == worker => {}
             Some(lease) if lease.until > now => return Err(StoreError::Leased { until: lease.until }),

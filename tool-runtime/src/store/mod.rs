@@ -1,28 +1,15 @@
 //! Where runs are kept: an append-only log for each, with what is needed to find those that wait or were left alone.
 
 mod arc;
-mod common;
 mod error;
 mod memory;
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
-mod number;
-#[cfg(feature = "postgres")]
-mod postgres;
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
-mod rows;
-#[cfg(feature = "sqlite")]
-mod sqlite;
 
-use std::time::Duration;
+use std::{slice, time::Duration};
 
 use futures_util::future::BoxFuture;
 
 pub use error::StoreError;
 pub use memory::MemoryStore;
-#[cfg(feature = "postgres")]
-pub use postgres::{PostgresOptions, PostgresStore};
-#[cfg(feature = "sqlite")]
-pub use sqlite::{Durability, SqliteOptions, SqliteStore};
 
 use crate::run::{LogEvent, Obligation, ObligationId, Phase, Principal, Run, RunId, Time, record};
 
@@ -33,7 +20,7 @@ use crate::run::{LogEvent, Obligation, ObligationId, Phase, Principal, Run, RunI
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot keep runs",
     label = "`Store` is not implemented",
-    note = "`MemoryStore`, `SqliteStore` and `PostgresStore` do, with the features of these names"
+    note = "`MemoryStore` does, and so do `SqliteStore` and `PostgresStore` of the crate `tool-stores`"
 )]
 pub trait Store: Send + Sync {
     /// Adds to the log of a run; with `expected` 0, creates it.
@@ -81,7 +68,6 @@ pub trait Store: Send + Sync {
 
 /// What is added to a log at once.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Append {
     /// How many entries the log has before.
     pub expected: u64,
@@ -171,6 +157,20 @@ pub struct WaitingItem {
     pub obligation: Obligation,
 }
 
+impl Lease {
+    /// Creates the lease of `worker` until `until`; `token` is higher than that of every lease of the run before it.
+    pub fn new(token: u64, worker: impl Into<String>, until: Time) -> Self {
+        Self { token, worker: worker.into(), until }
+    }
+}
+
+impl WaitingItem {
+    /// Creates the item of an obligation of a run.
+    pub fn new(run: RunId, owner: Principal, obligation: Obligation) -> Self {
+        Self { run, owner, obligation }
+    }
+}
+
 impl Waiting {
     /// Everything that waits.
     pub fn new() -> Self {
@@ -189,8 +189,8 @@ impl Waiting {
         self
     }
 
-    /// How many are given at most.
-    pub(crate) fn most(&self) -> usize {
+    /// Returns the greatest number of items to return.
+    pub fn most(&self) -> usize {
         if self.limit == 0 { 100 } else { self.limit }
     }
 }
@@ -226,9 +226,24 @@ impl Head {
         let is_active = matches!(after.phase(), Phase::Generating | Phase::Acting);
         Self { owner: after.owner().clone(), is_active, wake: after.wake(), opened, closed }
     }
+
+    /// Returns the time from which on a worker should take the run up; `None` for never.
+    pub fn due(&self) -> Option<Time> {
+        if self.is_active { Some(Time(0)) } else { self.wake }
+    }
+
+    /// Returns the principals that may decide about an obligation: the named ones, or the run's owner.
+    pub fn deciders<'a>(&'a self, obligation: &'a Obligation) -> &'a [Principal] {
+        if obligation.deciders.is_empty() { slice::from_ref(&self.owner) } else { &obligation.deciders }
+    }
 }
 
 impl Stored {
+    /// Creates the stored form of a run from its latest snapshot and the entries after it.
+    pub fn new(snapshot: Option<String>, records: Vec<Record>) -> Self {
+        Self { snapshot, records }
+    }
+
     /// The run.
     ///
     /// Fails when it was written by a newer version, or somebody changed it.
@@ -249,6 +264,11 @@ impl Stored {
 }
 
 impl Record {
+    /// Creates a record of `count` entries that follow the first `rev`.
+    pub fn new(rev: u64, count: u64, text: String) -> Self {
+        Self { rev, count, text }
+    }
+
     /// Adds the entries to a run. Those that it has already are left out.
     pub fn apply(&self, run: &mut Run) -> Result<(), StoreError> {
         let events = record::decode(&self.text)?;

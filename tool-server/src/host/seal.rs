@@ -5,8 +5,8 @@ use std::sync::Arc;
 use tool_runtime::{
     agent::Session,
     run::{Phase, Principal, Run},
-    sealed::{Keyring, NonceStore, Replay, SealError, Sealer},
 };
+use tool_stores::sealed::{Keyring, NonceStore, Replay, SealError, Sealer};
 
 use super::{ApiError, Chat};
 use crate::{clock::now, once::Once};

@@ -9,9 +9,9 @@ use futures_util::future::BoxFuture;
 use tokio::task::yield_now;
 use tool_runtime::{
     run::{RunId, Time},
-    sealed::{MemoryNonces, NonceStore},
     store::{Append, Lease, MemoryStore, Record, Store, StoreError, Stored, Waiting, WaitingItem},
 };
+use tool_stores::sealed::{MemoryNonces, NonceStore};
 
 /// Runs in memory, some polls away.
 #[derive(Default)]

@@ -11,7 +11,6 @@ use tokio::task::yield_now;
 use tool_runtime::{
     Agent, Message, Part, Provide,
     model::{Asked, Delta, FinishReason, FunctionModel, ModelError},
-    sealed::{Key, Keyring},
     tool, toolset,
 };
 use tool_server::{
@@ -21,6 +20,7 @@ use tool_server::{
         http::{Request, header},
     },
 };
+use tool_stores::sealed::{Key, Keyring};
 use tower::ServiceExt;
 
 use crate::slow::{SlowNonces, SlowStore};

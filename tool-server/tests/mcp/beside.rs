@@ -192,8 +192,7 @@ async fn a_client_comes_back_for_what_was_let_go() {
     tokio::spawn(McpServer::new(toolset!(slow)).http().serve(listener));
     let url = format!("http://{address}/mcp");
     let headers = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
-    let http =
-        reqwest::Client::builder().tls_backend_preconfigured(tool_runtime::tls::config().unwrap()).build().unwrap();
+    let http = crate::http_client();
     let send = |session: Option<String>, body: Value| {
         let request = headers.iter().fold(http.post(&url), |request, (name, value)| request.header(*name, *value));
         let request = session.into_iter().fold(request, |request, id| request.header("mcp-session-id", id));

@@ -12,3 +12,10 @@ mod pieces;
 mod real;
 mod serving;
 mod stateless;
+
+/// Returns an HTTP client. reqwest wants the process to choose its cryptography, although these tests speak plain HTTP.
+fn http_client() -> reqwest::Client {
+    // Another test may have chosen it already.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    reqwest::Client::new()
+}

@@ -6,7 +6,8 @@ use std::{
     sync::Arc,
 };
 
-use tool_runtime::store::{PostgresStore, SqliteStore, Store};
+use tool_runtime::store::Store;
+use tool_stores::{PostgresStore, SqliteStore};
 
 /// Where runs are kept, and the shop's ledger.
 pub(crate) struct Place {

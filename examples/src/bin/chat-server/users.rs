@@ -2,7 +2,8 @@
 
 use std::{collections::HashMap, str::FromStr};
 
-use tool_runtime::{run::Principal, sealed::Key};
+use tool_runtime::run::Principal;
+use tool_stores::sealed::Key;
 
 /// A name, and the token by which its owner is known.
 #[derive(Clone, Debug)]

@@ -13,10 +13,10 @@ use tokio::net::TcpListener;
 use tool_runtime::{
     Agent,
     model::FunctionModel,
-    sealed::{Key, Keyring, MemoryNonces},
     toolset::{Permission, Proposal},
 };
 use tool_server::{Everybody, Server, serve};
+use tool_stores::sealed::{Key, Keyring, MemoryNonces};
 
 use probe::Counters;
 

@@ -13,6 +13,7 @@ mod pins;
 mod reach;
 mod remote;
 mod result;
+mod tls;
 mod transport;
 
 use std::{collections::BTreeSet, fmt, path::PathBuf, sync::Arc, time::Duration};

@@ -6,7 +6,7 @@ use reqwest::redirect::Policy;
 
 pub(super) fn client(connect: Duration) -> Result<reqwest::Client, Box<dyn Error + Send + Sync>> {
     let client = reqwest::Client::builder()
-        .tls_backend_preconfigured(tool_runtime::tls::config()?)
+        .tls_backend_preconfigured(super::tls::config()?)
         .connect_timeout(connect)
         // A redirect would carry headers with keys to another host.
         .redirect(Policy::none())

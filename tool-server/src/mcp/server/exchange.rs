@@ -14,8 +14,8 @@ use tool_runtime::{
     Agent, AgentError, Cancellation, Context, Rejection,
     agent::{Called, Session},
     run::{Decision, Obligation, ObligationId, Refusal, Run},
-    sealed::SealError,
 };
+use tool_stores::sealed::SealError;
 
 use super::{
     Shared,

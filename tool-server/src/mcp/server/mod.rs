@@ -20,10 +20,8 @@ use std::{fmt, sync::Arc};
 use rmcp::{ServiceExt, transport::stdio_pipes};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
-use tool_runtime::{
-    Agent, ToolSpec, Toolset,
-    sealed::{Key, Keyring, MemoryNonces, Replay, Sealer},
-};
+use tool_runtime::{Agent, ToolSpec, Toolset};
+use tool_stores::sealed::{Key, Keyring, MemoryNonces, Replay, Sealer};
 
 pub use client::McpClient;
 pub use http::McpHttp;

@@ -6,12 +6,9 @@ mod tools;
 use std::sync::Arc;
 
 use axum::Router;
-use tool_runtime::{
-    Agent,
-    model::FunctionModel,
-    sealed::{Keyring, MemoryNonces},
-};
+use tool_runtime::{Agent, model::FunctionModel};
 use tool_server::{AgUi, Everybody, InvalidOrigin, Server};
+use tool_stores::sealed::{Keyring, MemoryNonces};
 
 /// Histories with a megabyte of arguments in them, more than once.
 const BODY_LIMIT: usize = 32 * 1024 * 1024;

@@ -4,12 +4,10 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{Broken, Record, StoreError, Stored, Waiting, WaitingItem, write::REV_BITS, write::place};
 use crate::{
-    run::{RunId, Time},
-    store::{
-        number::{signed, size, unsigned},
-        rows::waiting_item,
-    },
+    number::{signed, size, unsigned},
+    rows::waiting_item,
 };
+use tool_runtime::run::{RunId, Time};
 
 pub(super) fn load(db: &mut Connection, run: &RunId) -> Result<Option<Stored>, Broken> {
     // One transaction: another process may put a snapshot in the middle of it.
@@ -21,7 +19,7 @@ pub(super) fn load(db: &mut Connection, run: &RunId) -> Result<Option<Stored>, B
         .optional()?;
     let (rev, snapshot) = snapshot.map_or((0, None), |(rev, text)| (unsigned(rev), Some(text)));
     let records = records(&view, key, rev)?;
-    Ok(Some(Stored { snapshot, records }))
+    Ok(Some(Stored::new(snapshot, records)))
 }
 
 pub(super) fn read(db: &mut Connection, run: &RunId, rev: u64) -> Result<Vec<Record>, Broken> {
@@ -42,7 +40,7 @@ fn records(db: &Connection, key: i64, rev: u64) -> Result<Vec<Record>, Broken> {
     let record = |row: &Row<'_>| {
         let at: i64 = row.get(0)?;
         let rev = unsigned(at & ((1 << REV_BITS) - 1));
-        Ok(Record { rev, count: unsigned(row.get(1)?), text: row.get(2)? })
+        Ok(Record::new(rev, unsigned(row.get(1)?), row.get(2)?))
     };
     let mut find = db.prepare_cached(sql)?;
     let found = find.query_map([place(key, 0), place(key, rev), place(key, u64::MAX)], record)?;
@@ -58,7 +56,7 @@ pub(super) fn waiting(db: &mut Connection, filter: &Waiting) -> Result<Vec<Waiti
     let all = "SELECT runs.id, runs.owner, open.body FROM open JOIN runs ON runs.key = open.run \
                WHERE ?1 IS NULL AND (?2 IS NULL OR runs.id = ?2) \
                ORDER BY open.since, runs.id, open.seq LIMIT ?3 OFFSET ?4";
-    let principal = filter.principal.as_ref().map(crate::run::Principal::as_str);
+    let principal = filter.principal.as_ref().map(tool_runtime::run::Principal::as_str);
     let run = filter.run.as_ref().map(RunId::as_str);
     let mut find = db.prepare_cached(if principal.is_some() { by_principal } else { all })?;
     let mut rows = find.query(params![principal, run, size(filter.most()), size(filter.offset)])?;

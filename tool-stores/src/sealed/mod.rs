@@ -7,12 +7,12 @@
 //! What is sealed can be given back twice. Whether that matters depends on what the run does next: after an approval the
 //! same text would run the call again. So [`Sealer::new`] makes the caller choose: a store of the texts that were opened
 //! ([`Replay::Refuse`]), or [`Replay::AllowReplay`]. The store must last as long as the keys do: a
-//! `SqliteStore` or a `PostgresStore` of [`store`](crate::store), or for keys of one process [`MemoryNonces`]. A text is opened only by the store that was there when it was sealed.
+//! `SqliteStore` or a `PostgresStore` of [`store`](tool_runtime::store), or for keys of one process [`MemoryNonces`]. A text is opened only by the store that was there when it was sealed.
 //!
 //! ```
 //! use std::sync::Arc;
 //! use tool_runtime::run::{Principal, Run, RunId, RunOptions, Time};
-//! use tool_runtime::sealed::{Key, Keyring, MemoryNonces, Replay, SealError, Sealer};
+//! use tool_stores::sealed::{Key, Keyring, MemoryNonces, Replay, SealError, Sealer};
 //!
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 //! let ring = Keyring::new("process", Key::random());
@@ -46,7 +46,7 @@ pub(crate) use nonces::kept_since;
 pub(crate) use nonces::unique;
 pub use nonces::{MemoryNonces, NonceStore, Replay};
 
-use crate::run::{Principal, Run, Time};
+use tool_runtime::run::{Principal, Run, Time};
 
 /// The version of the sealed form.
 const VERSION: &str = "tool-run-1";

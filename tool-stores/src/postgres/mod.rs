@@ -14,10 +14,10 @@ use std::{fmt, time::Duration};
 use deadpool_postgres::Pool;
 use futures_util::future::BoxFuture;
 
-use super::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
-use crate::run::{RunId, Time};
 use error::Broken;
 use sql::Statements;
+use tool_runtime::run::{RunId, Time};
+use tool_runtime::store::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
 
 /// Runs in PostgreSQL (12 or later), which any number of processes and machines may use at a time.
 ///

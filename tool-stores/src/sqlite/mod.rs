@@ -15,9 +15,9 @@ use std::{
 
 use futures_util::future::BoxFuture;
 
-use super::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
-use crate::run::{RunId, Time};
 use schema::Place;
+use tool_runtime::run::{RunId, Time};
+use tool_runtime::store::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
 use worker::Worker;
 
 /// Runs in a file of SQLite, which several processes of one machine may use at a time.
@@ -33,7 +33,7 @@ use worker::Worker;
 /// # let dir = std::env::temp_dir().join(format!("tool-doc-{}", std::process::id()));
 /// # std::fs::create_dir_all(&dir).unwrap();
 /// # let path = dir.join("runs.db");
-/// use tool_runtime::store::SqliteStore;
+/// use tool_stores::SqliteStore;
 ///
 /// let store = SqliteStore::open(path)?;
 /// # drop(store);

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::run::{RecordError, Time};
-use crate::store::StoreError;
+use tool_runtime::run::{RecordError, Time};
+use tool_runtime::store::StoreError;
 
 /// Why a run was not sealed, or a text not opened.
 #[derive(Debug)]

@@ -10,13 +10,10 @@ use super::{
     text::{named, stored},
 };
 use crate::{
-    run::{RunId, Time},
-    store::{
-        common::lease_end,
-        number::{signed, size, time, unsigned},
-        rows::waiting_item,
-    },
+    number::{signed, size, time, unsigned},
+    rows::waiting_item,
 };
+use tool_runtime::run::{RunId, Time};
 
 /// What a row of a run's parts is.
 const SNAPSHOT: i32 = 1;
@@ -112,7 +109,7 @@ impl PostgresStore {
             return Ok(None);
         }
         let snapshot = rows.iter().find(|row| row.get::<_, i32>(0) == SNAPSHOT).map(|row| row.get(3));
-        Ok(Some(Stored { snapshot, records: records(&rows) }))
+        Ok(Some(Stored::new(snapshot, records(&rows))))
     }
 
     pub(super) async fn records(&self, run: &RunId, rev: u64) -> Result<Vec<Record>, Broken> {
@@ -134,12 +131,12 @@ impl PostgresStore {
 
     pub(super) async fn take(&self, run: &RunId, worker: &str, now: Time, ttl: Duration) -> Result<Lease, Broken> {
         let db = self.db().await?;
-        let until = lease_end(now, ttl);
+        let until = now.after(ttl);
         let id = stored(run.as_str());
         let statement = db.prepare_cached(&self.sql.lease).await?;
         let row = db.query_opt(&statement, &[&id, &stored(worker), &signed(now.0), &signed(until.0)]).await?;
         if let Some(row) = row {
-            return Ok(Lease { token: unsigned(row.get(0)), worker: worker.to_owned(), until });
+            return Ok(Lease::new(unsigned(row.get(0)), worker, until));
         }
         let statement = db.prepare_cached(&self.sql.held).await?;
         let row = db.query_opt(&statement, &[&id]).await?.ok_or(StoreError::NotFound)?;
@@ -189,5 +186,5 @@ impl PostgresStore {
 
 fn records(rows: &[Row]) -> Vec<Record> {
     let parts = rows.iter().filter(|row| row.get::<_, i32>(0) == RECORD);
-    parts.map(|row| Record { rev: unsigned(row.get(1)), count: unsigned(row.get(2)), text: row.get(3) }).collect()
+    parts.map(|row| Record::new(unsigned(row.get(1)), unsigned(row.get(2)), row.get(3))).collect()
 }

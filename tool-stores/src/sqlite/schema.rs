@@ -9,7 +9,7 @@ use std::{
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::{Broken, SqliteOptions, StoreError};
-use crate::store::number::size;
+use crate::number::size;
 
 /// Marks the file as a store's: "tool".
 const APPLICATION: i32 = 0x746f_6f6c;

@@ -5,10 +5,10 @@ use rusqlite::{Connection, params};
 
 use super::{Broken, Durability, SqliteStore, StoreError, write::Change};
 use crate::{
-    run::Time,
+    number::signed,
     sealed::{NonceStore, kept_since},
-    store::number::signed,
 };
+use tool_runtime::run::Time;
 
 /// Remembers which sealed runs were opened, in the same file. A nonce is on the disk before the run is opened, whatever the
 /// store's [`Durability`]: one that is lost with the power could be spent again.

@@ -10,8 +10,8 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use chacha20poly1305::{AeadCore, XChaCha20Poly1305, aead::OsRng};
 use futures_util::future::{BoxFuture, ready};
 
-use crate::run::Time;
-use crate::store::StoreError;
+use tool_runtime::run::Time;
+use tool_runtime::store::StoreError;
 
 /// What becomes of a text that is opened twice.
 #[derive(Clone)]

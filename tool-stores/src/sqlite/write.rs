@@ -5,13 +5,10 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{Append, Broken, Lease, StoreError};
-use crate::{
+use crate::number::{signed, time, unsigned};
+use tool_runtime::{
     run::{Obligation, RunId, Time},
-    store::{
-        Head,
-        common::lease_end,
-        number::{signed, time, unsigned},
-    },
+    store::Head,
 };
 
 /// Bits of a record's place that count its revision.
@@ -162,7 +159,7 @@ pub(super) fn snapshot(db: &Connection, run: &RunId, rev: u64, text: &str) -> Re
 
 pub(super) fn lease(db: &Connection, run: &RunId, worker: String, now: Time, ttl: Duration) -> Result<Lease, Broken> {
     let change = Change::begin(db)?;
-    let until = lease_end(now, ttl);
+    let until = now.after(ttl);
     let (key, token, holder, held): (i64, i64, Option<String>, Option<i64>) = db
         .prepare_cached("SELECT key, token, worker, until FROM runs WHERE id = ?1")?
         .query_row([run.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
@@ -176,7 +173,7 @@ pub(super) fn lease(db: &Connection, run: &RunId, worker: String, now: Time, ttl
     db.prepare_cached("UPDATE runs SET token = ?2, worker = ?3, until = ?4, taken = ?5 WHERE key = ?1")?
         .execute(params![key, token, worker, signed(until.0), signed(now.0)])?;
     change.commit()?;
-    Ok(Lease { token: unsigned(token), worker, until })
+    Ok(Lease::new(unsigned(token), worker, until))
 }
 
 pub(super) fn release(db: &Connection, run: &RunId, token: u64) -> Result<(), Broken> {

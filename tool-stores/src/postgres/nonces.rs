@@ -5,10 +5,10 @@ use futures_util::future::BoxFuture;
 
 use super::{Broken, PostgresStore, StoreError, pool::connection, sql::Statements};
 use crate::{
-    run::Time,
+    number::signed,
     sealed::{NonceStore, kept_since, unique},
-    store::number::signed,
 };
+use tool_runtime::run::Time;
 
 /// Remembers which sealed runs were opened, in the same schema.
 impl NonceStore for PostgresStore {
