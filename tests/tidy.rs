@@ -12,7 +12,7 @@ use std::{
 const MOST_LINES: usize = 300;
 
 /// The modules of `tool-runtime` from the bottom up: a module uses only those before it.
-const LAYERS: [&[&str]; 12] = [
+const LAYERS: [&[&str]; 11] = [
     &["json", "schema", "feedback", "digest"],
     &["message"],
     &["tool"],
@@ -23,7 +23,6 @@ const LAYERS: [&[&str]; 12] = [
     &["model"],
     &["agent"],
     &["test"],
-    &["protocol"],
     &["lib"],
 ];
 

@@ -12,7 +12,7 @@ use tool_runtime::Toolset;
 /// When they differ.
 pub fn check(name: &str, tools: &Toolset) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/types/generated").join(format!("{name}.ts"));
-    let types = tools.typescript();
+    let types = tool_server::typescript(tools);
     if env::var_os("TYPES").is_some_and(|what| what == "overwrite") {
         fs::write(&path, types).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         return;

@@ -15,9 +15,9 @@ use tool_runtime::{
     Agent, Message, Part,
     message::FinishReason,
     model::{Asked, Delta, FunctionModel, ModelError},
-    protocol::ui_stream::{Chunk, Finish, Json, Level, Settings},
     tool, toolset,
 };
+use tool_server::protocol::ui_stream::{Chunk, Finish, Json, Level, Settings};
 use tool_server::{Chunks, Server, answer_with, serve};
 
 use super::{PIECE, load::Pace, peer};

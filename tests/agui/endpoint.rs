@@ -2,11 +2,8 @@
 
 use axum::Router;
 use serde_json::{Value, json};
-use tool_runtime::{
-    Agent,
-    model::FunctionModel,
-    protocol::ag_ui::{Check, Visibility},
-};
+use tool_runtime::{Agent, model::FunctionModel};
+use tool_server::protocol::ag_ui::{Check, Visibility};
 use tool_server::{AgUi, Server};
 
 use crate::{

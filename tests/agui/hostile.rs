@@ -3,11 +3,8 @@
 use axum::Router;
 use proptest::{collection::vec, prelude::*};
 use serde_json::{Value, json};
-use tool_runtime::{
-    Agent, Toolset,
-    model::FunctionModel,
-    protocol::ag_ui::{Check, ClientTools, Plan, RunInput},
-};
+use tool_runtime::{Agent, Toolset, model::FunctionModel};
+use tool_server::protocol::ag_ui::{Check, ClientTools, Plan, RunInput};
 use tool_server::{AgUi, Server};
 
 use crate::{

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
-use tool_runtime::{Context, Failure, Provide, Toolset, protocol::ag_ui::Frontend, tool, toolset};
+use tool_runtime::{Context, Failure, Provide, Toolset, tool, toolset};
+use tool_server::protocol::ag_ui::Frontend;
 
 /// What of the tools the server has.
 pub(crate) fn tools() -> Toolset {

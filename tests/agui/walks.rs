@@ -3,7 +3,8 @@
 use axum::Router;
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Value, json};
-use tool_runtime::{Agent, model::FunctionModel, protocol::ag_ui::Check};
+use tool_runtime::{Agent, model::FunctionModel};
+use tool_server::protocol::ag_ui::Check;
 use tool_server::{AgUi, Server};
 
 use crate::{

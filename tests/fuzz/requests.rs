@@ -1,8 +1,8 @@
 //! Requests of frontends.
 
 use tool_runtime::Toolset;
-use tool_runtime::protocol::ag_ui::{Check, ClientTools, Frontend, Plan, RunInput, Writer};
-use tool_runtime::protocol::{End, Wire};
+use tool_server::protocol::ag_ui::{Check, ClientTools, Frontend, Plan, RunInput, Writer};
+use tool_server::protocol::{End, Wire};
 
 /// Reads a body as AG-UI, and does with it what an endpoint does before anything runs.
 pub(crate) fn ag_ui(text: &str) {

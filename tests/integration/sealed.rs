@@ -16,7 +16,6 @@ use tool_runtime::{
     store::StoreError,
     tool, toolset,
 };
-use tool_stores::sealed::{Key, Keyring, MemoryNonces, Replay, SealError, Sealer};
 use tool_stores::{
     SqliteStore,
     sealed::{Key, Keyring, MemoryNonces, NonceStore, Replay, SealError, Sealer},

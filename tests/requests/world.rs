@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 use tool_runtime::{
     Agent, Message, Provide,
     model::{Asked, Delta, FinishReason, FunctionModel, ModelError},
-    protocol::ag_ui::Check,
     run::Principal,
     tool, toolset,
 };
+use tool_server::protocol::ag_ui::Check;
 use tool_server::{AgUi, ApiError, Authenticate, Server};
 use tool_stores::sealed::{Key, Keyring, MemoryNonces};
 use tower::ServiceExt;

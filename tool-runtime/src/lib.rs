@@ -10,8 +10,6 @@ pub mod json;
 pub mod layer;
 pub mod message;
 pub mod model;
-#[cfg(any(feature = "ag-ui", feature = "ui-stream"))]
-pub mod protocol;
 pub mod run;
 pub mod schema;
 pub mod store;

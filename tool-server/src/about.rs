@@ -47,5 +47,5 @@ async fn types(State(shared): State<Arc<Shared>>, request: Request) -> Result<Re
     let (parts, _) = request.into_parts();
     shared.principal(&parts).await?;
     let kind = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
-    Ok((kind, shared.agent.toolset().typescript()).into_response())
+    Ok((kind, crate::typescript(shared.agent.toolset())).into_response())
 }

@@ -32,7 +32,9 @@ mod listener;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 mod once;
+pub mod protocol;
 mod server;
+mod typescript;
 mod ui;
 
 pub use axum;
@@ -43,4 +45,5 @@ pub use axum::Router;
 pub use guard::InvalidOrigin;
 pub use host::{ApiError, Authenticate, BearerToken, Everybody, Handle};
 pub use server::{DEFAULT_BODY_LIMIT, DEFAULT_GRACE, Server, serve};
+pub use typescript::typescript;
 pub use ui::{Chunks, answer_with};

@@ -2,9 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use crate::protocol::ui_stream::Settings;
 use axum::{Router, extract::DefaultBodyLimit, middleware::from_fn};
 use tokio::net::TcpListener;
-use tool_runtime::{Agent, protocol::ui_stream::Settings, run::OnPrompt, store::MemoryStore};
+use tool_runtime::{Agent, run::OnPrompt, store::MemoryStore};
 use tool_stores::sealed::{Keyring, NonceStore};
 use tower_http::cors::CorsLayer;
 

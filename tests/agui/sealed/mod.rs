@@ -23,7 +23,6 @@ use tool_runtime::{
 };
 use tool_server::{AgUi, BearerToken, Server};
 use tool_stores::sealed::{Key, Keyring, MemoryNonces, NonceStore, Replay, Sealer};
-use tool_stores::sealed::{Key, Keyring, MemoryNonces, Replay, Sealer};
 use tower::ServiceExt;
 
 use crate::{

@@ -10,7 +10,6 @@ use crate::tool::Progress;
 
 /// Something that happened in a run. What changes the run is told after it is in the run's log.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub enum Event<'a> {
     /// Somebody wants something of the run: a prompt comes, or it is to go on. The first event.
     RunStarted(&'a Run),

@@ -36,13 +36,11 @@ pub struct SoFar<'a> {
 #[derive(Debug, Default)]
 pub(super) struct View(Mutex<Option<Box<Incremental>>>);
 
-#[cfg(all(test, feature = "ui-stream"))]
 static NOBODY: View = View(Mutex::new(None));
 
-#[cfg(all(test, feature = "ui-stream"))]
 impl SoFar<'static> {
-    /// Of arguments that nobody looks at.
-    pub(crate) const UNSEEN: Self = Self { text: "", view: &NOBODY };
+    /// The arguments of a call before their first piece, for tests of fronts.
+    pub const EMPTY: Self = Self { text: "", view: &NOBODY };
 }
 
 impl<'a> SoFar<'a> {

@@ -21,5 +21,5 @@ pub use problem::{Problem, ProblemKind};
 pub use protocol::PROTOCOL;
 pub use rejection::Rejection;
 pub use report::{Choices, Reasons, Report};
-pub(crate) use text::{beginning, join, name, names};
-pub use text::{excerpt, shorten};
+pub(crate) use text::{beginning, join, names};
+pub use text::{excerpt, name, shorten};

@@ -61,8 +61,8 @@ pub(crate) fn beginning(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// A name between backticks.
-pub(crate) fn name(name: &str) -> String {
+/// Returns a name between backticks, shortened and escaped.
+pub fn name(name: &str) -> String {
     format!("`{}`", escape(name, SHOWN, false))
 }
 

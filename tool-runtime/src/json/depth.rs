@@ -1,7 +1,7 @@
 //! How deep JSON is nested.
 
-/// Whether a JSON text is nested more than `most` deep. A text that is no JSON has some depth, too; who reads it refuses it.
-pub(crate) fn is_deeper(text: &str, most: u32) -> bool {
+/// Returns `true` for a JSON text that is nested more than `most` levels deep. The text need not be valid JSON.
+pub fn is_deeper(text: &str, most: u32) -> bool {
     // Nearly all have fewer brackets than levels that are allowed, and counting bytes is fast.
     let brackets = text.bytes().filter(|byte| matches!(byte, b'{' | b'[')).count();
     brackets > most as usize && depth(text) > most

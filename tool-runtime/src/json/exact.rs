@@ -2,7 +2,6 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-#[cfg(feature = "ui-stream")]
 use serde_json::Number;
 use serde_json::{Deserializer, Value};
 
@@ -17,14 +16,13 @@ pub(crate) fn canonical_text(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns whether both texts say the same, as [`canonical_text`] has it.
-pub(crate) fn same(a: &str, b: &str) -> bool {
+pub fn same(a: &str, b: &str) -> bool {
     a == b || canonical_text(a) == canonical_text(b)
 }
 
 /// Returns whether `echo` is what a client sends back that was given `text`: the same numbers, or all of them as JavaScript
 /// writes them, which has none but `f64`.
-#[cfg(feature = "ui-stream")]
-pub(crate) fn is_echo(echo: &str, text: &str) -> bool {
+pub fn is_echo(echo: &str, text: &str) -> bool {
     same(echo, text) || canonical_text(echo) == canonical(text, |token| number(&floating(token)))
 }
 
@@ -139,7 +137,6 @@ fn number(token: &str) -> String {
 }
 
 /// A number as JavaScript writes it.
-#[cfg(feature = "ui-stream")]
 fn floating(token: &str) -> String {
     let number = token.parse().ok().and_then(Number::from_f64);
     number.map_or_else(|| token.to_owned(), |number| number.to_string())
@@ -150,7 +147,6 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    #[cfg(feature = "ui-stream")]
     use super::is_echo;
     use super::{canonical_text, same};
     use crate::schema::canonical;
@@ -219,7 +215,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "ui-stream")]
     #[test]
     fn an_echo_may_have_the_numbers_of_javascript() {
         let text = r#"{"a":18446744073709551617,"b":9007199254740993,"c":0.1}"#;

@@ -10,12 +10,10 @@ mod stream;
 mod value;
 mod written;
 
-pub(crate) use depth::is_deeper;
+pub use depth::is_deeper;
 #[cfg(feature = "agent")]
 pub(crate) use exact::canonical_text;
-#[cfg(feature = "ui-stream")]
-pub(crate) use exact::is_echo;
-pub(crate) use exact::same;
+pub use exact::{is_echo, same};
 pub(crate) use object::Object;
 pub(crate) use source::Source;
 pub use stream::{Change, Incremental, Limits, Malformed, Path, Segment};

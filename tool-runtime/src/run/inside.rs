@@ -20,8 +20,8 @@ impl Obligation {
         }
     }
 
-    /// The tool that the obligation is about, where a call of the tool `name` has it: that, or one inside of it.
-    pub(crate) fn tool<'a>(&self, tools: &'a Toolset, name: &str) -> Option<&'a Arc<dyn DynTool>> {
+    /// Returns the tool that the obligation of a call of the tool `name` is about: that tool, or one inside of it.
+    pub fn tool<'a>(&self, tools: &'a Toolset, name: &str) -> Option<&'a Arc<dyn DynTool>> {
         let (mut tool, mut open) = (tools.get(name)?, self);
         while let ObligationKind::Inner { tool: name, obligation, .. } = &open.kind {
             open = obligation;

@@ -32,7 +32,6 @@ pub struct Obligation {
 /// What is waited for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum ObligationKind {
     /// Somebody must allow the call. Decisions: approve, edit, deny, respond.
     Approval {
@@ -64,6 +63,11 @@ pub enum ObligationKind {
 }
 
 impl Obligation {
+    /// Creates an obligation that has no end and that the run's owner decides.
+    pub fn new(id: ObligationId, kind: ObligationKind, shown: Shown, since: Time) -> Self {
+        Self { id, kind, shown, since, expires: None, deciders: Vec::new() }
+    }
+
     /// What an answer to something inside of a call is bound to.
     pub(crate) fn digest(&self) -> Digest {
         Digest::of(serde_json::to_vec(&(&self.id, &self.kind, &self.shown)).unwrap_or_default())

@@ -22,15 +22,14 @@ mod lower;
 mod lowered;
 mod number;
 pub(crate) mod places;
-mod pointer;
+pub mod pointer;
 mod raise;
 mod shape;
 #[cfg(test)]
 mod testing;
 mod texts;
-pub(crate) mod typescript;
 mod validator;
-mod words;
+pub mod words;
 
 use std::sync::OnceLock;
 

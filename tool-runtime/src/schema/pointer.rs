@@ -5,12 +5,12 @@ use serde_json::Value;
 use super::words;
 
 /// `at` with one more token.
-pub(super) fn push(at: &str, token: &str) -> String {
+pub fn push(at: &str, token: &str) -> String {
     format!("{at}/{}", token.replace('~', "~0").replace('/', "~1"))
 }
 
 /// The last token of `at`, decoded.
-pub(super) fn last(at: &str) -> String {
+pub fn last(at: &str) -> String {
     at.rsplit('/').next().unwrap_or_default().replace("~1", "/").replace("~0", "~")
 }
 
@@ -18,7 +18,7 @@ pub(super) fn last(at: &str) -> String {
 ///
 /// Understood are `#`, `#/pointer`, `#anchor`, and a document's name where an `$id` in `root` bears it. Everything else
 /// is unknown.
-pub(super) fn resolve<'a>(root: &'a Value, from: &str, reference: &str) -> Option<(String, &'a Value)> {
+pub fn resolve<'a>(root: &'a Value, from: &str, reference: &str) -> Option<(String, &'a Value)> {
     let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
     let bases = if document.is_empty() { enclosing(root, from) } else { vec![named(root, document)?] };
     let fragment = decoded(fragment)?;

@@ -87,7 +87,7 @@ pub(super) fn place(at: &str, word: &str, token: Token<'_>) -> String {
 }
 
 /// The schemas directly inside `schema`, each with its keyword and its JSON Pointer below `at`.
-pub(super) fn children<'a>(schema: &'a Value, at: &str) -> Vec<(&'a str, String, &'a Value)> {
+pub fn children<'a>(schema: &'a Value, at: &str) -> Vec<(&'a str, String, &'a Value)> {
     let inside = schema.as_object().into_iter().flat_map(inside);
     inside.map(|(word, token, one)| (word, place(at, word, token), one)).collect()
 }
@@ -119,7 +119,7 @@ pub(super) fn is_note(word: &str) -> bool {
 }
 
 /// Keywords that only hold a schema document together.
-pub(super) fn is_structure(word: &str) -> bool {
+pub fn is_structure(word: &str) -> bool {
     matches!(
         word,
         "$schema"

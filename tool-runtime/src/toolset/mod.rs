@@ -15,10 +15,10 @@ mod policy;
 mod provider;
 mod runtime;
 mod streaming;
-mod typescript;
 
 use std::{
     collections::HashMap,
+    collections::HashSet,
     fmt,
     sync::{Arc, OnceLock},
 };
@@ -242,12 +242,12 @@ impl Toolset {
         self.inner.list.get_or_init(|| ToolList::new(self.iter().map(|tool| Arc::clone(tool.spec())).collect()))
     }
 
-    /// The same tools, with `guests` behind them: tools of strangers, under names that are not those of tools here, but may
-    /// be any text.
-    #[cfg(feature = "ag-ui")]
-    pub(crate) fn with_guests(&self, guests: Vec<Arc<dyn DynTool>>) -> Self {
-        debug_assert!(guests.iter().all(|guest| self.get(guest.name()).is_none()), "a guest shadows a tool");
-        Self::from_unique(self.iter().cloned().chain(guests).collect(), self.inner.argument_limit)
+    /// Returns these tools with `guests` behind them: tools of a client, whose names may be any text. A guest with the name
+    /// of a tool before it is left out, so it never stands for that tool.
+    pub fn with_guests(&self, guests: Vec<Arc<dyn DynTool>>) -> Self {
+        let mut names: HashSet<&str> = self.names().collect();
+        let new = guests.iter().filter(|guest| names.insert(guest.name()));
+        Self::from_unique(self.iter().chain(new).cloned().collect(), self.inner.argument_limit)
     }
 
     fn nearest(&self, name: &str) -> Option<String> {

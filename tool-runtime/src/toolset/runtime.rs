@@ -83,10 +83,10 @@ impl RuntimeTool {
         &self.warnings
     }
 
-    /// Reads arguments, and says what is wrong with them.
+    /// Reads arguments, and returns them with their problems.
     ///
-    /// Fails when they are no object.
-    pub(crate) fn look(&self, arguments: &str) -> Result<(Value, Vec<Problem>), Rejection> {
+    /// Fails when they are not an object.
+    pub fn check(&self, arguments: &str) -> Result<(Value, Vec<Problem>), Rejection> {
         let arguments = if text::is_blank(arguments) { "{}" } else { arguments };
         let read = text::read(arguments).map_err(|error| Rejection::one(malformed(arguments, &error)))?;
         if !read.value.is_object() {
@@ -204,9 +204,8 @@ impl RuntimeToolBuilder {
         self.finish(None)
     }
 
-    /// Finishes a tool that is executed by a stranger, who chose its name.
-    #[cfg(feature = "ag-ui")]
-    pub(crate) fn guest(mut self) -> RuntimeTool {
+    /// Finishes a tool that a client declares and executes. Its name may be any text: see [`Toolset::with_guests`](super::Toolset::with_guests).
+    pub fn guest(mut self) -> RuntimeTool {
         self.traits.external = true;
         self.build(None)
     }
@@ -264,7 +263,7 @@ impl DynTool for RuntimeTool {
     }
 
     fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
-        let read = self.look(arguments).and_then(accept);
+        let read = self.check(arguments).and_then(accept);
         let started = read.map_err(CallError::from).map(|arguments| self.prepare(arguments, cx));
         Starting::read(started)
     }

@@ -1,9 +1,9 @@
 //! The decisions of a request, submitted one by one.
 
+use crate::protocol::ag_ui::Plan;
 use tool_runtime::{
     Toolset,
     agent::Session,
-    protocol::ag_ui::Plan,
     run::{ObligationId, ObligationKind, Refusal, Run},
 };
 

@@ -7,6 +7,7 @@ mod tools;
 
 use std::sync::Arc;
 
+use crate::protocol::ag_ui::{Base, Frontend, Message, Plan, RunInput, Writer};
 use axum::{
     Router,
     extract::{Path, Request, State},
@@ -14,11 +15,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use tool_runtime::{
-    agent::Session,
-    protocol::ag_ui::{Base, Frontend, Message, Plan, RunInput, Writer},
-    run::Principal,
-};
+use tool_runtime::{agent::Session, run::Principal};
 
 use crate::host::{ApiError, Chat, OnLeave, Protocol, Shared, Work, aside, owned, retire};
 pub use options::AgUi;
@@ -102,7 +99,7 @@ async fn answer(
         }
         (_, Base::New(messages)) => chat.create(messages).await?,
         (None, _) => chat.create(Vec::new()).await?,
-        (Some(session), _) => session,
+        (Some(session), Base::Known) => session,
     };
     let work = match plan.prompt {
         Some(said) => Work::Prompt { settle: has_decided, told: true, id: said.id, content: said.content },

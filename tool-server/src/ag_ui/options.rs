@@ -2,10 +2,8 @@
 
 use std::{fmt, sync::Arc};
 
-use tool_runtime::{
-    ToolSpec,
-    protocol::ag_ui::{Check, RunInput, Visibility},
-};
+use crate::protocol::ag_ui::{Check, RunInput, Visibility};
+use tool_runtime::ToolSpec;
 
 /// How much of the client's context the model is told, in bytes.
 const MOST_CONTEXT: usize = 64 * 1024;
@@ -60,7 +58,7 @@ impl AgUi {
     /// Sets what of a tool's calls clients get to see.
     ///
     /// ```
-    /// use tool_runtime::protocol::ag_ui::Visibility;
+    /// use tool_server::protocol::ag_ui::Visibility;
     /// use tool_server::AgUi;
     ///
     /// let options = AgUi::new().visibility(|spec| match spec.name.as_str() {

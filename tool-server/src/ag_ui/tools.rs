@@ -1,9 +1,9 @@
 //! The tools of a request: the application's, and those that the client brings.
 
+use crate::protocol::ag_ui::{Check, ClientTools, RunInput};
 use axum::http::StatusCode;
 use tool_runtime::{
     Agent, Toolset,
-    protocol::ag_ui::{Check, ClientTools, RunInput},
     run::{ObligationKind, Run},
 };
 
@@ -18,7 +18,7 @@ pub(super) struct Tools {
 
 impl Tools {
     pub(super) fn new(agent: &Agent, input: &RunInput, check: Check) -> Result<Self, ApiError> {
-        let refused = |error: tool_runtime::protocol::ag_ui::ClientToolError| {
+        let refused = |error: crate::protocol::ag_ui::ClientToolError| {
             ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "tools", format!("tools: {error}"))
         };
         let of_client = ClientTools::new(&input.tools, check).map_err(refused)?;

@@ -2,6 +2,7 @@
 
 use std::{panic::resume_unwind, sync::Arc};
 
+use crate::protocol::{End, Wire};
 use axum::{
     body::Body,
     http::{HeaderName, HeaderValue, header},
@@ -13,7 +14,6 @@ use futures_util::{StreamExt, future::BoxFuture};
 use tool_runtime::{
     AgentError, Part,
     agent::{Handle, Session},
-    protocol::{End, Wire},
     run::{Phase, Principal},
 };
 

@@ -1,7 +1,7 @@
 //! What all protocols share: who asks, the chats under way, and the answers on their way to the clients.
 //!
 //! A protocol reads a request, enters the [`Chat`], opens or creates its session, decides what the request claims about open
-//! obligations, and gives session, work and a [`Wire`](tool_runtime::protocol::Wire) to [`Chat::answer`].
+//! obligations, and gives session, work and a [`Wire`](crate::protocol::Wire) to [`Chat::answer`].
 
 mod answer;
 mod chat;
@@ -17,13 +17,14 @@ use std::{
     time::Duration,
 };
 
+use crate::protocol::ui_stream::Settings;
 use axum::{
     body::Bytes,
     extract::{FromRequest, Request},
     http::{StatusCode, request::Parts},
     response::Response,
 };
-use tool_runtime::{Agent, protocol::ui_stream::Settings, run::Principal};
+use tool_runtime::{Agent, run::Principal};
 
 pub(crate) use answer::{OnLeave, Work, owned, stream};
 pub(crate) use chat::{Chat, Taken, name, retire};

@@ -2,11 +2,11 @@
 
 use std::{collections::HashSet, sync::Arc};
 
+use crate::protocol::ui_stream::{ChatRequest, DataParts, Matched, Said, Settings, Trigger, UiStream, match_claims};
 use axum::{http::StatusCode, response::Response};
 use tool_runtime::{
     Message, Part,
     agent::Session,
-    protocol::ui_stream::{ChatRequest, DataParts, Matched, Said, Settings, Trigger, UiStream, match_claims},
     run::{Principal, Refusal, Run},
 };
 

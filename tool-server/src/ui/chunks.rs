@@ -2,15 +2,12 @@
 
 use std::{fmt, sync::Arc};
 
-use axum::response::Response;
-use tool_runtime::{
-    Cancellation,
-    agent::Event,
-    protocol::{
-        End, Wire,
-        ui_stream::{Chunk, DONE, Level, frame},
-    },
+use crate::protocol::{
+    End, Wire,
+    ui_stream::{Chunk, DONE, Level, frame},
 };
+use axum::response::Response;
+use tool_runtime::{Cancellation, agent::Event};
 
 use super::marked;
 use crate::host::{DEFAULT_FEED, Feed, stream};
@@ -22,7 +19,7 @@ use crate::host::{DEFAULT_FEED, Feed, stream};
 ///
 /// ```
 /// use axum::{Router, response::Response, routing::post};
-/// use tool_runtime::protocol::ui_stream::{Chunk, Finish, Level};
+/// use tool_server::protocol::ui_stream::{Chunk, Finish, Level};
 /// use tool_server::answer_with;
 ///
 /// async fn hello() -> Response {

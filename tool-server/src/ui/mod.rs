@@ -5,6 +5,7 @@ mod chunks;
 
 use std::sync::Arc;
 
+use crate::protocol::ui_stream::{ChatRequest, HEADER, Level, Said, Settings};
 use axum::{
     Router,
     extract::{Path, Request, State},
@@ -12,7 +13,6 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use tool_runtime::protocol::ui_stream::{ChatRequest, HEADER, Level, Said, Settings};
 
 use crate::host::{ApiError, Chat, Protocol, Shared, aside, name, owned};
 pub use chunks::{Chunks, answer_with};

@@ -47,7 +47,7 @@ struct Options {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let options = Options::parse();
     if options.types {
-        print!("{}", tools::all().typescript());
+        print!("{}", tool_server::typescript(&tools::all()));
         return Ok(());
     }
     let model: Arc<dyn Model> = match from_env() {
@@ -92,6 +92,6 @@ mod tests {
     #[test]
     fn the_page_has_the_types_of_these_tools() {
         let types = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/frontend/src/tools.ts"));
-        assert_eq!(types, tools::all().typescript(), "run `scripts/frontend`, which writes the file anew");
+        assert_eq!(types, tool_server::typescript(&tools::all()), "run `scripts/frontend`, which writes the file anew");
     }
 }

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tool_runtime::{Context, Failure, Toolset, lint_test, protocol::ag_ui::Frontend, tool, toolset};
+use tool_runtime::{Context, Failure, Toolset, lint_test, tool, toolset};
+use tool_server::protocol::ag_ui::Frontend;
 
 pub(crate) fn weather() -> Toolset {
     toolset!(get_weather)

@@ -42,7 +42,7 @@ impl DynamicTool {
 
     /// Reads the arguments as far as they can be read.
     fn read(&self, text: &str, cx: &Context) -> Result<(Map<String, Value>, Reading), CallError> {
-        let (arguments, mut problems) = self.tool.look(text)?;
+        let (arguments, mut problems) = self.tool.check(text)?;
         if cx.is_revised() {
             // A validator may have put the `null` there, when the arguments were read before.
             problems.retain(|problem| !self.is_about_null(problem, &arguments));

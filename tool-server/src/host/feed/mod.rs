@@ -14,13 +14,13 @@ use std::{
     time::Duration,
 };
 
+use crate::protocol::{End, Wire};
 use bytes::Bytes;
 use futures_core::Stream;
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::{sync::Notify, time::Instant};
 use tool_runtime::{
     agent::{Event, Front},
-    protocol::{End, Wire},
     run::CallId,
 };
 

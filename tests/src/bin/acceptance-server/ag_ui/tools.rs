@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
-use tool_runtime::{Context, Provide, Toolset, protocol::ag_ui::Frontend, tool, toolset};
+use tool_runtime::{Context, Provide, Toolset, tool, toolset};
+use tool_server::protocol::ag_ui::Frontend;
 
 /// The paths that were deleted, in order.
 #[derive(Clone, Default)]

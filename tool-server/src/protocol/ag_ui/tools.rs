@@ -1,0 +1,207 @@
+//! The tools of a client, as tools of one run: executed there, declared by a stranger.
+
+use std::{collections::HashMap, fmt, sync::Arc};
+
+use serde_json::{Value, json};
+
+use super::input::ClientTool;
+use tool_runtime::feedback;
+use tool_runtime::tool::{CallError, Context, DynTool, Output, Started, Starting, ToolSpec};
+use tool_runtime::toolset::{RuntimeTool, Toolset};
+
+/// How many tools a client may bring, and how many bytes of them.
+const MOST_TOOLS: usize = 512;
+const MOST_NAME: usize = 1024;
+const MOST_BYTES: usize = 4 << 20;
+
+/// What becomes of a model's arguments for a client's tool that do not fit the client's schema.
+///
+/// No client of AG-UI checks arguments: where a tool's code trusts them, this is the only check there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Check {
+    /// Nothing: they are streamed as the model writes them.
+    Off,
+    /// They are streamed, and the client is told what is wrong: a `CUSTOM` event called `tool_arguments`, whose value has the
+    /// `toolCallId` and `problems`.
+    #[default]
+    Report,
+    /// They are refused, and the model tries again; the client does not hear of it. Arguments that fit come in one piece,
+    /// when they are complete.
+    Gate,
+}
+
+/// The tools of a client, for one run. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct ClientTools {
+    inner: Arc<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    tools: HashMap<String, Arc<Guest>>,
+    order: Vec<Arc<Guest>>,
+    check: Check,
+    warnings: Vec<String>,
+}
+
+/// Client's tools that cannot be offered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClientToolError {
+    /// There are too many, or they are too large.
+    TooMuch(String),
+    /// A name that none can have.
+    Name(String),
+}
+
+impl ClientTools {
+    /// The tools that a client brought. Names are kept byte for byte.
+    ///
+    /// A schema that cannot be compiled makes a tool whose arguments are not checked, whatever `check` says; a second tool of
+    /// a name is left out. Both are told in [`ClientTools::warnings`].
+    ///
+    /// Fails when there are more than 512 tools or 4 MiB of schemas and descriptions, or a name is empty or longer than
+    /// 1024 bytes.
+    pub fn new(declared: &[ClientTool], check: Check) -> Result<Self, ClientToolError> {
+        if declared.len() > MOST_TOOLS {
+            return Err(ClientToolError::TooMuch(format!("at most {MOST_TOOLS} tools can be brought")));
+        }
+        let mut inner = Inner { check, ..Inner::default() };
+        let mut bytes = 0;
+        for tool in declared {
+            if tool.name.is_empty() || tool.name.len() > MOST_NAME {
+                return Err(ClientToolError::Name(feedback::name(&tool.name)));
+            }
+            bytes += tool.name.len() + tool.description.len();
+            bytes += tool.parameters.as_ref().map_or(0, |schema| schema.to_string().len());
+            if bytes > MOST_BYTES {
+                return Err(ClientToolError::TooMuch(format!("tools have at most {MOST_BYTES} bytes together")));
+            }
+            let name = feedback::name(&tool.name);
+            if inner.tools.contains_key(&tool.name) {
+                inner.warnings.push(format!("the tool {name} was declared twice; the first is used"));
+                continue;
+            }
+            let guest = Arc::new(Guest::new(tool, check));
+            inner.warnings.extend(guest.tool.warnings().iter().map(|warning| format!("the tool {name}: {warning}")));
+            inner.tools.insert(tool.name.clone(), Arc::clone(&guest));
+            inner.order.push(guest);
+        }
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Tools with these names of which nothing else is known: to take results of calls that were made when a client still
+    /// brought them.
+    pub fn placeholders(names: &[String]) -> Self {
+        let tool = |name: &String| ClientTool {
+            name: name.clone(),
+            description: String::new(),
+            parameters: None,
+            metadata: None,
+        };
+        let tools: Vec<_> = names.iter().take(MOST_TOOLS).map(tool).collect();
+        Self::new(&tools, Check::Off).unwrap_or_default()
+    }
+
+    /// What a developer of the client should know.
+    pub fn warnings(&self) -> &[String] {
+        &self.inner.warnings
+    }
+
+    /// Takes out the tools that have the name of one of `own`: they would stand for it. Their names.
+    pub fn without(self, own: &Toolset) -> (Self, Vec<String>) {
+        let (shadowing, order): (Vec<_>, Vec<_>) =
+            self.inner.order.iter().cloned().partition(|guest| own.get(guest.name()).is_some());
+        if shadowing.is_empty() {
+            return (self, Vec::new());
+        }
+        let names = shadowing.iter().map(|guest| guest.name().to_owned()).collect();
+        let tools = order.iter().map(|guest| (guest.name().to_owned(), Arc::clone(guest))).collect();
+        let (check, warnings) = (self.inner.check, self.inner.warnings.clone());
+        (Self { inner: Arc::new(Inner { tools, order, check, warnings }) }, names)
+    }
+
+    /// The tools of the application with those of the client behind them. A tool of the application stays what it is: of two
+    /// with one name, the client's is not there ([`ClientTools::without`]).
+    pub fn join(&self, own: &Toolset) -> Toolset {
+        own.with_guests(self.inner.order.iter().map(|guest| Arc::clone(guest) as Arc<dyn DynTool>).collect())
+    }
+
+    /// Whether calls of the tool `name` are told while they arrive, and not only when they are accepted.
+    pub(super) fn streams(&self, name: &str) -> bool {
+        self.inner.check != Check::Gate && self.inner.tools.contains_key(name)
+    }
+
+    /// What is wrong with arguments that are not refused.
+    pub(super) fn report(&self, call: &str, name: &str, arguments: &str) -> Option<Value> {
+        if self.inner.check != Check::Report {
+            return None;
+        }
+        let problems = match self.inner.tools.get(name)?.tool.check(arguments) {
+            Ok((_, problems)) => problems,
+            Err(rejection) => rejection.problems().to_vec(),
+        };
+        let told = |problem: &feedback::Problem| json!({ "path": problem.path, "message": problem.sentence() });
+        let problems: Vec<_> = problems.iter().map(told).collect();
+        (!problems.is_empty()).then(|| json!({ "toolCallId": call, "problems": problems }))
+    }
+}
+
+/// A tool of a client.
+struct Guest {
+    tool: RuntimeTool,
+    check: Check,
+}
+
+impl Guest {
+    fn new(declared: &ClientTool, check: Check) -> Self {
+        let schema = declared.parameters.clone().unwrap_or(Value::Bool(true));
+        let tool = RuntimeTool::new(declared.name.as_str(), declared.description.as_str()).input(schema).guest();
+        Self { tool, check }
+    }
+}
+
+impl DynTool for Guest {
+    fn name(&self) -> &str {
+        self.tool.name()
+    }
+
+    fn spec(&self) -> &Arc<ToolSpec> {
+        self.tool.spec()
+    }
+
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+        if self.check == Check::Gate {
+            return self.tool.start(arguments, cx);
+        }
+        let work = Box::pin(std::future::ready(Err(CallError::NotExecuted)));
+        let mut started = Started::new(false, work);
+        if self.tool.check(arguments).is_err() {
+            // What clients make of a text that is no object.
+            started.normalized = Some("{}".into());
+        }
+        Starting::read(Ok(started))
+    }
+
+    fn answer(&self, output: &str) -> Result<Output, CallError> {
+        self.tool.answer(output)
+    }
+}
+
+impl fmt::Display for ClientToolError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooMuch(limit) => out.write_str(limit),
+            Self::Name(name) => write!(out, "{name} is no name for a tool: 1 to {MOST_NAME} bytes"),
+        }
+    }
+}
+
+impl std::error::Error for ClientToolError {}
+
+impl fmt::Debug for ClientTools {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_list().entries(self.inner.order.iter().map(|guest| guest.name())).finish()
+    }
+}

@@ -1,0 +1,111 @@
+//! Objects of a request, read member by member.
+//!
+//! `serde_json` reads at most 127 levels. A body that was read as one value would be refused for one part of its history that is
+//! nested deeper, and so would all requests after it: clients send their history each time. Here a value is text until somebody
+//! needs it.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+/// The members of an object, each as its text.
+#[derive(Debug, Default)]
+pub(super) struct Members<'a>(BTreeMap<String, &'a RawValue>);
+
+impl<'a> Members<'a> {
+    /// Reads a whole body.
+    ///
+    /// Fails when it is no JSON, or no object.
+    pub(super) fn read(body: &'a [u8]) -> serde_json::Result<Self> {
+        serde_json::from_slice(body).map(Self)
+    }
+
+    /// The members of `value`; `None` if it is no object.
+    pub(super) fn of(value: &'a RawValue) -> Option<Self> {
+        is(value, b'{').then(|| serde_json::from_str(value.get()).ok().map(Self)).flatten()
+    }
+
+    /// A member's text.
+    pub(super) fn raw(&self, name: &str) -> Option<&'a RawValue> {
+        self.0.get(name).copied()
+    }
+
+    /// Removes a member, and returns its text.
+    pub(super) fn take(&mut self, name: &str) -> Option<&'a RawValue> {
+        self.0.remove(name)
+    }
+
+    /// A member that is a text.
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        text(self.raw(name)?)
+    }
+
+    /// A member as a `T`; `None` if it is none, or nested too deep.
+    pub(super) fn value<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        value(self.raw(name)?)
+    }
+
+    /// The members of a member that is an object.
+    pub(super) fn object(&self, name: &str) -> Option<Self> {
+        Self::of(self.raw(name)?)
+    }
+
+    /// The names of all members.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+}
+
+/// Whether the JSON text of `value` begins with `byte`, which tells the kinds of values apart.
+pub(super) fn is(value: &RawValue, byte: u8) -> bool {
+    value.get().as_bytes().first() == Some(&byte)
+}
+
+/// The text that `value` is.
+pub(super) fn text(value: &RawValue) -> Option<String> {
+    is(value, b'"').then(|| self::value(value)).flatten()
+}
+
+/// The items of the list that `value` is.
+pub(super) fn list(value: &RawValue) -> Option<Vec<&RawValue>> {
+    is(value, b'[').then(|| serde_json::from_str(value.get()).ok()).flatten()
+}
+
+/// `value` as a `T`; `None` if it is none, or nested too deep.
+pub(super) fn value<T: DeserializeOwned>(value: &RawValue) -> Option<T> {
+    serde_json::from_str(value.get()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn what_is_nested_too_deep_is_read_over() {
+        let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        for (levels, is_read) in [(127, true), (128, false), (1_000_000, false)] {
+            let body = format!(r#"{{"id":"a","deep":{},"list":[1,{}]}}"#, deep(levels), deep(levels));
+            let members = Members::read(body.as_bytes()).unwrap();
+            assert_eq!(members.text("id").as_deref(), Some("a"));
+            let [one, deep] = list(members.raw("list").unwrap()).unwrap()[..] else { panic!("not two items") };
+            assert_eq!(value(one), Some(1));
+            for raw in [deep, members.raw("deep").unwrap()] {
+                assert_eq!(value::<Value>(raw).is_some(), is_read);
+                assert!(Members::of(raw).is_none() && text(raw).is_none());
+            }
+        }
+        assert!(Members::read("[".repeat(4 << 20).as_bytes()).is_err());
+        assert!(Members::read(format!("{{\"a\":{}", "[".repeat(4 << 20)).as_bytes()).is_err());
+    }
+
+    #[test]
+    fn the_last_of_two_members_counts() {
+        let members = Members::read(br#" {"a":1,"a":2,"\u0062":"\u0063"} "#).unwrap();
+        assert_eq!(value(members.raw("a").unwrap()), Some(2));
+        assert_eq!(members.text("b").as_deref(), Some("c"));
+        assert_eq!(members.names().collect::<Vec<_>>(), ["a", "b"]);
+    }
+}

@@ -1,0 +1,227 @@
+//! Events in any order, of calls in any state, lead to a stream that clients read.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::{
+    super::{Errors, Level, Settings, UiStream},
+    legal, run_of, tools,
+};
+use crate::protocol::{End, Wire};
+use tool_runtime::agent::{AgentError, Event, SoFar};
+use tool_runtime::message::{FinishReason, Part, ProviderPart, ProviderPartKind, Usage};
+use tool_runtime::run::{CallResult, Decision, Obligation, ObligationKind, Phase, Prompt, Question, Run, Shown, Time};
+use tool_runtime::tool::{Output, Progress};
+
+/// What can happen; the number says to which call.
+#[derive(Clone, Debug)]
+enum Happens {
+    Step,
+    Text(String),
+    Reasoning(String),
+    Announced(usize),
+    Arguments(usize, String),
+    TurnEnds,
+    Accepted(usize),
+    Opened(usize, u8),
+    Decided(usize, bool),
+    Preliminary(usize),
+    Progress(usize),
+    Ends(usize, u8),
+    Flush,
+    Fails(bool),
+    Steered,
+    Provided(usize, u8),
+    Inside(usize),
+}
+
+const CALLS: [(&str, &str, &str); 4] = [
+    ("a", "work", "{\"x\":\n1}"),
+    ("b", "client", "{}"),
+    ("c", "secret", "{\"token\":\"hush\"}"),
+    ("d", "nothing", "{\"broken"),
+];
+
+fn happens() -> impl Strategy<Value = Happens> {
+    let call = 0..CALLS.len();
+    prop_oneof![
+        1 => Just(Happens::Step),
+        1 => "[a-z\"\\\\\n\u{1F600}]{0,40}".prop_map(Happens::Text),
+        1 => "[a-z]{0,9}".prop_map(Happens::Reasoning),
+        3 => call.clone().prop_map(Happens::Announced),
+        3 => (call.clone(), "[a-z{}\":]{0,30}").prop_map(|(at, text)| Happens::Arguments(at, text)),
+        1 => Just(Happens::TurnEnds),
+        2 => call.clone().prop_map(Happens::Accepted),
+        2 => (call.clone(), 0..5u8).prop_map(|(at, kind)| Happens::Opened(at, kind)),
+        2 => (call.clone(), any::<bool>()).prop_map(|(at, yes)| Happens::Decided(at, yes)),
+        1 => call.clone().prop_map(Happens::Preliminary),
+        1 => call.clone().prop_map(Happens::Progress),
+        2 => (call, 0..7u8).prop_map(|(at, how)| Happens::Ends(at, how)),
+        1 => Just(Happens::Flush),
+        1 => any::<bool>().prop_map(Happens::Fails),
+        1 => Just(Happens::Steered),
+        1 => (0..3usize, 0..3u8).prop_map(|(at, kind)| Happens::Provided(at, kind)),
+        1 => (0..CALLS.len() - 1).prop_map(Happens::Inside),
+    ]
+}
+
+fn obligation(run: &Run, at: usize, kind: u8) -> Obligation {
+    let kind = match kind {
+        0 => ObligationKind::Approval { offer: None },
+        1 => ObligationKind::External,
+        2 => ObligationKind::Reconcile,
+        3 => ObligationKind::Answer { question: Question::ask("How many?", json!({ "type": "integer" })) },
+        _ => ObligationKind::Answer { question: Question::approval("May I?") },
+    };
+    let id = format!("{}.1", run.calls()[at].id).parse().unwrap();
+    let tools = tools();
+    let shown = Shown::new(tools.get("work").unwrap().spec(), "{}", &[]).unwrap();
+    Obligation::new(id, kind, shown, Time(0))
+}
+
+fn result(how: u8) -> CallResult {
+    let by = "anna".into();
+    match how {
+        0 => CallResult::Succeeded { output: Output::json(&json!({ "n": 1 })).unwrap() },
+        1 => CallResult::Failed { error: "boom\nbang".to_owned(), feedback: None },
+        2 => CallResult::PolicyDenied { reason: Some("never".to_owned()) },
+        3 => CallResult::Denied { reason: None, by },
+        4 => CallResult::NotAvailable { suggestion: None },
+        5 => CallResult::Succeeded { output: Output::content(Vec::new()) },
+        _ => CallResult::Cancelled,
+    }
+}
+
+fn tell(stream: &mut UiStream, run: &Run, happens: &Happens, now: Duration, out: &mut Vec<u8>) {
+    let call = |at: &usize| &run.calls()[*at];
+    let progress = |at: &usize, preliminary| {
+        let mut progress = Progress::new(call(at).id.to_string(), 0.5, None);
+        progress.message = Some("so far".to_owned());
+        progress.preliminary = preliminary;
+        progress
+    };
+    // The arguments of the last call are no JSON: no tool accepts them, and no policy is asked.
+    if let Happens::Accepted(3) | Happens::Opened(3, _) | Happens::Ends(3, 2) = happens {
+        return;
+    }
+    match happens {
+        Happens::Step => stream.event(Event::StepStarted { step: 1 }, now, out),
+        Happens::Text(text) => stream.event(Event::Text(text), now, out),
+        Happens::Reasoning(text) => stream.event(Event::Reasoning(text), now, out),
+        Happens::Announced(at) => {
+            stream.event(Event::CallAnnounced { id: &call(at).id, name: &call(at).name }, now, out);
+        }
+        Happens::Arguments(at, text) => {
+            stream.event(Event::CallArguments { id: &call(at).id, text, so_far: SoFar::EMPTY }, now, out);
+        }
+        Happens::TurnEnds => {
+            let finished = Event::StepFinished { reason: &FinishReason::Stop, usage: Usage::default() };
+            stream.event(finished, now, out);
+        }
+        Happens::Accepted(at) => stream.event(Event::CallAccepted(call(at)), now, out),
+        Happens::Opened(at, kind) => {
+            let obligation = obligation(run, *at, *kind);
+            stream.event(Event::CallOpened { call: call(at), obligation: &obligation }, now, out);
+        }
+        Happens::Decided(at, yes) => {
+            let obligation = obligation(run, *at, 0).id;
+            let decision = if *yes { Decision::Approve } else { Decision::deny("no") };
+            let by = "anna".into();
+            let decided = Event::CallDecided { call: call(at), obligation: &obligation, decision: &decision, by: &by };
+            stream.event(decided, now, out);
+        }
+        Happens::Preliminary(at) => {
+            stream.event(Event::CallProgress(&progress(at, Some(json!(1)))), now, out);
+        }
+        Happens::Progress(at) => stream.event(Event::CallProgress(&progress(at, None)), now, out),
+        Happens::Ends(at, how) => {
+            let result = result(*how);
+            stream.event(Event::CallFinished { call: call(at), result: &result, detail: None }, now, out);
+        }
+        Happens::Flush => stream.flush(now, out),
+        Happens::Fails(again) => stream.event(Event::StepFailed { error: "s3cret", again: *again }, now, out),
+        Happens::Steered => {
+            let mut said = Prompt::new(vec![Part::text("no, this")], "anna".into(), Time(0));
+            said.steers = true;
+            stream.event(Event::Prompted(&said), now, out);
+        }
+        Happens::Provided(at, kind) => {
+            // One has the id of a call, one has none.
+            let kinds = [ProviderPartKind::Call, ProviderPartKind::Result, ProviderPartKind::Failure];
+            let part =
+                ProviderPart::new("p", ["s1", "a", ""][*at], "search", kinds[usize::from(*kind)], "{\"url\":\"x\"}");
+            stream.event(Event::Provided(&part), now, out);
+        }
+        Happens::Inside(at) => {
+            let inner = obligation(run, *at, 1);
+            let mut open = obligation(run, *at, 0);
+            open.kind = ObligationKind::Inner { tool: "work".to_owned(), obligation: Box::new(inner), feedback: None };
+            stream.event(Event::CallOpened { call: call(at), obligation: &open }, now, out);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn whatever_happens_clients_can_read_it(
+        all in prop::collection::vec((happens(), 0..60u64), 0..60),
+        level in prop_oneof![Just(Level::V6), Just(Level::V7)],
+        told in any::<bool>(),
+        ending in 0..4u8,
+    ) {
+        let run = run_of(&CALLS);
+        let mut settings = Settings::new(tools()).level(level);
+        settings.tool_errors = if told { Errors::Told } else { Errors::Masked };
+        let mut stream = UiStream::new("m", run.id(), settings);
+        let (mut out, mut now) = (Vec::new(), Duration::ZERO);
+        stream.begin(&mut out);
+        for (happens, millis) in &all {
+            now += Duration::from_millis(*millis);
+            tell(&mut stream, &run, happens, now, &mut out);
+        }
+        let failure = match ending {
+            0 => Some(AgentError::Cancelled),
+            1 => Some(AgentError::NoAnswer { reason: "s3cret".to_owned() }),
+            _ => None,
+        };
+        stream.end(End::new((ending == 2).then_some(&run), failure.as_ref()), &mut out);
+        stream.event(Event::Text("too late"), now, &mut out);
+        stream.end(End::new(None, None), &mut out);
+        let chunks = legal::chunks(&out);
+        legal::assert_legal(&chunks, &[], if level == Level::V6 { 6 } else { 7 });
+        let text = String::from_utf8(out).unwrap();
+        prop_assert!(!text.contains("hush") && !text.contains("\"toolCallId\":\"c\""), "a hidden tool is seen: {text}");
+        prop_assert!(!text.contains("s3cret"), "a failure is told: {text}");
+        prop_assert!(matches!(run.phase(), Phase::Acting | Phase::Suspended));
+    }
+
+    #[test]
+    fn nothing_said_is_lost(texts in prop::collection::vec(("[a-z\"\\\\\u{1F600}]{1,60}", 0..40u64), 1..80)) {
+        let run = run_of(&[("a", "work", "{}")]);
+        let mut stream = UiStream::new("m", run.id(), Settings::new(tools()));
+        let (mut out, mut now) = (Vec::new(), Duration::ZERO);
+        stream.begin(&mut out);
+        let call = &run.calls()[0];
+        stream.event(Event::StepStarted { step: 1 }, now, &mut out);
+        stream.event(Event::CallAnnounced { id: &call.id, name: &call.name }, now, &mut out);
+        for (text, millis) in &texts {
+            now += Duration::from_millis(*millis);
+            stream.event(Event::CallArguments { id: &call.id, text, so_far: SoFar::EMPTY }, now, &mut out);
+        }
+        for (text, millis) in &texts {
+            now += Duration::from_millis(*millis);
+            stream.event(Event::Text(text), now, &mut out);
+        }
+        stream.event(Event::CallAccepted(call), now, &mut out);
+        stream.end(End::new(None, None), &mut out);
+        let chunks = legal::chunks(&out);
+        let all: String = texts.iter().map(|(text, _)| text.as_str()).collect();
+        let of = |key: &str| chunks.iter().filter_map(|chunk| chunk[key].as_str()).collect::<String>();
+        prop_assert_eq!(of("inputTextDelta"), all.clone());
+        prop_assert_eq!(of("delta"), all);
+    }
+}

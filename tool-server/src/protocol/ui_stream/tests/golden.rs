@@ -1,0 +1,181 @@
+//! Whole streams of small runs, chunk by chunk.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+use super::{
+    super::{Chunk, DataParts, Errors, Json, Level, Settings, frame},
+    Sent, run_of, tools,
+};
+use crate::protocol::{End, Wire};
+use tool_runtime::agent::{AgentError, Event, SoFar};
+use tool_runtime::feedback::Rejection;
+use tool_runtime::message::{FinishReason, Usage};
+use tool_runtime::model::{ModelError, ModelErrorKind};
+use tool_runtime::run::CallResult;
+use tool_runtime::tool::{Context, Output};
+
+fn turn_ends() -> Event<'static> {
+    Event::StepFinished { reason: &FinishReason::ToolCalls, usage: Usage::default() }
+}
+
+#[test]
+fn text_and_a_call() {
+    let run = run_of(&[("a", "work", "{\"x\": 1}")]);
+    let call = &run.calls()[0];
+    let mut sent = Sent::new(Settings::new(tools()));
+    sent.event(Event::StepStarted { step: 1 });
+    sent.event(Event::Reasoning("hm"));
+    sent.event(Event::Text("Wait."));
+    sent.event(Event::CallAnnounced { id: &call.id, name: &call.name });
+    sent.event(Event::CallArguments { id: &call.id, text: "{\"x\": 1}", so_far: SoFar::EMPTY });
+    sent.event(turn_ends());
+    sent.event(Event::CallAccepted(call));
+    let result = CallResult::Succeeded { output: Output::json(&json!(null)).unwrap() };
+    sent.event(Event::CallFinished { call, result: &result, detail: Some("for the log") });
+    sent.event(Event::StepStarted { step: 2 });
+    sent.event(Event::Text("Done."));
+    sent.event(turn_ends());
+    let chunks = sent.end(End::new(None, None));
+    let expected = json!([
+        { "type": "start", "messageId": "m" },
+        { "type": "start-step" },
+        { "type": "reasoning-start", "id": "0" },
+        { "type": "reasoning-delta", "id": "0", "delta": "hm" },
+        { "type": "reasoning-end", "id": "0" },
+        { "type": "text-start", "id": "1" },
+        { "type": "text-delta", "id": "1", "delta": "Wait." },
+        { "type": "text-end", "id": "1" },
+        { "type": "tool-input-start", "toolCallId": "a", "toolName": "work" },
+        { "type": "tool-input-delta", "toolCallId": "a", "inputTextDelta": "{\"x\": 1}" },
+        { "type": "tool-input-available", "toolCallId": "a", "toolName": "work", "input": { "x": 1 } },
+        { "type": "tool-output-available", "toolCallId": "a", "output": null },
+        { "type": "finish-step" },
+        { "type": "start-step" },
+        { "type": "text-start", "id": "2" },
+        { "type": "text-delta", "id": "2", "delta": "Done." },
+        { "type": "text-end", "id": "2" },
+        { "type": "finish-step" },
+        { "type": "finish", "finishReason": "interrupted" },
+    ]);
+    assert_eq!(Value::from(chunks), expected);
+}
+
+#[test]
+fn a_failure_of_the_model_is_masked_and_ends_what_was_open() {
+    let run = run_of(&[("a", "work", "{}")]);
+    let call = &run.calls()[0];
+    let mut sent = Sent::new(Settings::new(tools()));
+    sent.event(Event::StepStarted { step: 1 });
+    sent.event(Event::CallAnnounced { id: &call.id, name: &call.name });
+    sent.event(Event::CallArguments { id: &call.id, text: "{\"x", so_far: SoFar::EMPTY });
+    let failure = AgentError::Model(ModelError::new(ModelErrorKind::Unavailable, "key sk-123 was refused"));
+    let chunks = sent.end(End::new(None, Some(&failure)));
+    let kinds: Vec<_> = chunks.iter().map(|chunk| chunk["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds[4..], ["tool-input-error", "error"]);
+    assert_eq!(chunks[4]["input"], Value::Null);
+    assert_eq!(chunks[5]["errorText"], "The answer failed. Try again.");
+}
+
+#[test]
+fn a_denial_by_a_policy_at_both_levels() {
+    let denied = CallResult::PolicyDenied { reason: Some("never".to_owned()) };
+    let kinds = |level, tool| {
+        let run = run_of(&[("a", tool, "{}")]);
+        let call = &run.calls()[0];
+        let mut sent = Sent::new(Settings::new(tools()).level(level));
+        sent.event(Event::StepStarted { step: 1 });
+        sent.event(Event::CallAnnounced { id: &call.id, name: &call.name });
+        sent.event(Event::CallFinished { call, result: &denied, detail: None });
+        let kinds: Vec<_> = sent.end(End::new(None, None)).iter().map(|chunk| chunk["type"].to_string()).collect();
+        kinds[3..kinds.len() - 6].join(" ").replace('"', "")
+    };
+    let v7 = "tool-approval-request tool-approval-response tool-output-denied";
+    let v6 = "tool-approval-request tool-output-denied";
+    assert_eq!(kinds(Level::V7, "work"), format!("tool-input-available {v7}"));
+    assert_eq!(kinds(Level::V6, "work"), format!("tool-input-available {v6}"));
+    assert_eq!(kinds(Level::V7, "client"), v7, "a client would execute what is announced");
+}
+
+#[test]
+fn what_a_client_does_not_know_is_not_sent_to_it() {
+    let request = Chunk::ToolApprovalRequest {
+        approval_id: "a.1",
+        tool_call_id: "a",
+        approval_descriptor: None,
+        input_schema_input: None,
+        reason: Some("why"),
+        is_automatic: Some(true),
+        signature: Some("s"),
+    };
+    let text = |chunk: &Chunk<'_>, level| {
+        let mut out = Vec::new();
+        frame(chunk, level, &mut out);
+        String::from_utf8(out).unwrap()
+    };
+    let six = r#"data: {"type":"tool-approval-request","approvalId":"a.1","toolCallId":"a","signature":"s"}"#;
+    assert_eq!(text(&request, Level::V6), format!("{six}\n\n"));
+    assert!(text(&request, Level::V7).contains(r#""reason":"why","isAutomatic":true"#));
+    assert_eq!(text(&Chunk::ResetStep {}, Level::V6), "");
+    assert_eq!(text(&Chunk::ResetStep {}, Level::V7), "data: {\"type\":\"reset-step\"}\n\n");
+    let data = Chunk::Data { name: "a\"b", id: None, data: Json::Text("[1,\r\n2]"), transient: Some(true) };
+    assert_eq!(text(&data, Level::V6), "data: {\"type\":\"data-a\\\"b\",\"data\":[1,  2],\"transient\":true}\n\n");
+}
+
+#[test]
+fn tools_put_data_into_the_message() {
+    let woken = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&woken);
+    let data = DataParts::new();
+    data.on_change(move || {
+        count.fetch_add(1, Ordering::SeqCst);
+    });
+    let cx = Context::new("a").with(data.clone());
+    let mut sent = Sent::new(Settings::new(tools()));
+    sent.stream = sent.stream.data(data);
+    sent.event(Event::StepStarted { step: 1 });
+    sent.event(Event::Text("Look:"));
+    let message = DataParts::of(&cx).unwrap();
+    message.put("weather", "oslo", json!({ "n": 21 }));
+    message.notify("toast", json!("done"));
+    sent.stream.flush(Duration::ZERO, &mut sent.out);
+    let chunks = sent.end(End::new(None, None));
+    let weather = json!({ "type": "data-weather", "id": "oslo", "data": { "n": 21 } });
+    assert_eq!(chunks[4..6], [weather, json!({ "type": "data-toast", "data": "done", "transient": true })]);
+    assert_eq!(woken.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn a_refusal_is_data_for_a_form_too() {
+    let feedback = Rejection::of("city", "which city?");
+    let told = json!({ "tool": { "feedback": feedback.to_json() } });
+    let refused = CallResult::Rejected { feedback: feedback.clone() };
+    let failed = CallResult::Failed { error: "no".to_owned(), feedback: Some(Box::new(feedback)) };
+    let error = |is_accepted: bool, tool_errors, result: &CallResult| {
+        let run = run_of(&[("a", "work", "{}")]);
+        let call = &run.calls()[0];
+        let mut sent = Sent::new(Settings { tool_errors, ..Settings::new(tools()) });
+        sent.event(Event::StepStarted { step: 1 });
+        sent.event(Event::CallAnnounced { id: &call.id, name: &call.name });
+        if is_accepted {
+            sent.event(Event::CallAccepted(call));
+        }
+        sent.event(Event::CallFinished { call, result, detail: None });
+        let chunks = sent.end(End::new(None, None));
+        let error = |chunk: &&Value| chunk["type"].as_str().is_some_and(|kind| kind.ends_with("-error"));
+        let chunk = chunks.iter().find(error).expect("an error");
+        (chunk["type"].clone(), chunk.get("providerMetadata").cloned())
+    };
+    assert_eq!(error(false, Errors::Told, &refused), (json!("tool-input-error"), Some(told.clone())));
+    assert_eq!(error(true, Errors::Told, &failed), (json!("tool-output-error"), Some(told)));
+    let plain = CallResult::Failed { error: "no".to_owned(), feedback: None };
+    assert_eq!(error(true, Errors::Told, &plain), (json!("tool-output-error"), None));
+    assert_eq!(error(true, Errors::Masked, &failed), (json!("tool-output-error"), None));
+}
