@@ -4,8 +4,6 @@
 mod depth;
 mod exact;
 mod object;
-mod plain;
-mod source;
 mod stream;
 mod value;
 mod written;
@@ -15,7 +13,6 @@ pub use depth::is_deeper;
 pub(crate) use exact::canonical_text;
 pub use exact::{is_echo, same};
 pub(crate) use object::Object;
-pub(crate) use source::Source;
 pub use stream::{Change, Incremental, Limits, Malformed, Path, Segment};
 pub(crate) use value::{Read, read, segment};
 pub(crate) use written::{entries, entry, members, object};

@@ -1,10 +1,10 @@
 //! What the type of a parameter must be able to do.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor, value::Error};
+use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, IntoDeserializer, Visitor, value::Error};
+use serde_json::de::Deserializer as Json;
 
 use super::exact::Exact;
-use crate::json::Source;
 
 /// A type that a tool can take as a parameter: anything with serde's `Deserialize` and schemars' `JsonSchema` that may go
 /// from one thread to another (`Send`).
@@ -33,9 +33,10 @@ pub trait ToolInput: Sized {
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> ToolInput for T {
     #[inline]
     fn read(text: &str) -> Result<(Self, usize), serde_json::Error> {
-        let mut source = Source::new(text);
-        let value = T::deserialize(Exact(&mut source))?;
-        Ok((value, source.read()))
+        let mut json = Json::from_str(text);
+        let value = T::deserialize(Exact(&mut json))?;
+        // Only a stream tells how far the deserializer has come; this one reads nothing more.
+        Ok((value, json.into_iter::<IgnoredAny>().byte_offset()))
     }
 
     fn absent() -> Option<Self> {

@@ -1,6 +1,6 @@
 //! A cursor over one delta.
 
-use crate::json::plain::plain;
+use super::plain::plain;
 
 /// A delta, and how far it was read.
 #[derive(Clone, Copy, Debug)]

@@ -5,6 +5,7 @@ mod fault;
 mod input;
 mod number;
 mod place;
+mod plain;
 mod scalar;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::Exact;
-use crate::json::Source;
 
 #[derive(Debug, PartialEq, Deserialize)]
 struct Point {
@@ -31,9 +30,9 @@ struct All {
 }
 
 fn exact<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
-    let mut source = Source::new(text);
-    let value = T::deserialize(Exact(&mut source)).ok()?;
-    text[source.read()..].trim().is_empty().then_some(value)
+    let mut json = serde_json::Deserializer::from_str(text);
+    let value = T::deserialize(Exact(&mut json)).ok()?;
+    json.end().ok().map(|()| value)
 }
 
 #[test]
