@@ -13,7 +13,7 @@ const MOST_LINES: usize = 300;
 
 /// The modules of `tool-runtime` from the bottom up: a module uses only those before it.
 const LAYERS: [&[&str]; 11] = [
-    &["json", "schema", "feedback", "digest"],
+    &["text", "digest"],
     &["message"],
     &["tool"],
     &["toolset"],

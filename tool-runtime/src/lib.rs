@@ -4,14 +4,13 @@
 #[cfg(feature = "agent")]
 pub mod agent;
 mod digest;
-pub mod feedback;
-pub mod json;
+mod text;
+pub use tool_schema::{feedback, json, schema};
 #[cfg(feature = "agent")]
 pub mod layer;
 pub mod message;
 pub mod model;
 pub mod run;
-pub mod schema;
 pub mod store;
 #[cfg(feature = "test-util")]
 pub mod test;

@@ -17,7 +17,7 @@ use super::Author;
 #[cfg(feature = "agent")]
 use super::Shown;
 use crate::feedback::Rejection;
-use crate::json;
+use crate::text;
 #[cfg(feature = "agent")]
 use crate::tool::ToolSpec;
 use crate::tool::{CallError, Context, Failure, Started, Touches};
@@ -68,7 +68,7 @@ impl Read {
 /// The refined text of arguments that were accepted; what came of them before, where nothing was changed.
 fn again(taken: Taken, text: &Arc<str>, refine: &Refine, cx: &Context) -> Result<Arc<str>, Result<Taken, CallError>> {
     let text = taken.normalized.as_deref().unwrap_or(text);
-    let text = if json::is_blank(text) { "{}" } else { text };
+    let text = if text::is_blank(text) { "{}" } else { text };
     let Ok(before) = serde_json::from_str::<Map<String, Value>>(text) else { return Err(Ok(taken)) };
     let mut after = before.clone();
     if catch_unwind(AssertUnwindSafe(|| refine(text, &mut after, cx))).is_err() {
@@ -78,12 +78,12 @@ fn again(taken: Taken, text: &Arc<str>, refine: &Refine, cx: &Context) -> Result
         return Err(Ok(taken));
     }
     // What was left as it was keeps its digits.
-    let mut written: HashMap<String, String> = json::entries(text).into_iter().collect();
+    let mut written: HashMap<String, String> = text::entries(text).into_iter().collect();
     let text_of = |(name, value): (&String, &Value)| {
         let kept = written.remove(name).filter(|_| before.get(name) == Some(value));
         (name.clone(), kept.unwrap_or_else(|| value.to_string()))
     };
-    Ok(json::object(&after.iter().map(text_of).collect::<Vec<_>>()).into())
+    Ok(text::object(&after.iter().map(text_of).collect::<Vec<_>>()).into())
 }
 
 /// Arguments that a tool reads: at once, or when its validators have answered.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Call;
 use crate::digest::Digest;
 use crate::feedback::{Rejection, one_line};
-use crate::json;
+use crate::text;
 use crate::tool::{Effect, ToolSpec};
 
 /// What a person is shown about a call: all of it, with nothing cut and nothing that could fool the eye.
@@ -66,7 +66,7 @@ impl Shown {
             origin: call.tool.as_ref().and_then(|tool| tool.origin.as_deref()).map(one_line),
             effect: call.tool.as_ref().map_or(Effect::default(), |tool| tool.effect),
             challenge: None,
-            lines: json::members(text).iter().flatten().map(line).collect(),
+            lines: text::members(text).iter().flatten().map(line).collect(),
             arguments: serde_json::from_str(text).unwrap_or_default(),
             tainted_by: Vec::new(),
         }

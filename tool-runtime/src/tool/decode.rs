@@ -5,7 +5,7 @@
 
 use super::{Context, Def, Failure, diagnose, slots::Slot};
 use crate::feedback::Rejection;
-use crate::json::Object;
+use crate::text::Object;
 
 /// Why arguments did not become an input.
 #[derive(Debug)]

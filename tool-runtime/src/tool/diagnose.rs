@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 use super::{Def, describe, slots::Slot};
 use crate::feedback::{self, Problem, ProblemKind, Rejection, suggest};
-use crate::json::{self, Read};
-use crate::schema::Validator;
+use crate::schema::{Validator, pointer::push};
+use crate::text::{self, Read};
 
 /// How many unknown names are told one by one.
 const MOST_UNKNOWN: usize = 8;
@@ -56,7 +56,7 @@ pub(super) fn diagnose(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) ->
 
 /// Checks arguments that could be read against what their types promise beyond that.
 pub(super) fn check(guard: &Validator, text: &str) -> Result<(), Rejection> {
-    let text = if json::is_blank(text) { "{}" } else { text };
+    let text = if text::is_blank(text) { "{}" } else { text };
     let value: Value = serde_json::from_str(text).map_err(|error| Rejection::one(feedback::malformed(text, &error)))?;
     let problems = guard.problems(&value, "");
     if problems.is_empty() { Ok(()) } else { Err(Rejection::new(problems)) }
@@ -71,7 +71,7 @@ pub(super) fn answer(text: &str, schema: fn(&mut SchemaGenerator) -> schemars::S
 
 /// The value that `text` is, which fits all that `validator` checks.
 pub(crate) fn fitting(text: &str, validator: Option<&Validator>) -> Result<Value, Rejection> {
-    let Read { value, twice } = json::read(text).map_err(|error| Rejection::one(feedback::malformed(text, &error)))?;
+    let Read { value, twice } = text::read(text).map_err(|error| Rejection::one(feedback::malformed(text, &error)))?;
     let found = validator.map(|validator| validator.problems(&value, "")).unwrap_or_default();
     let problems: Vec<Problem> = twice.into_iter().map(duplicate).chain(found).collect();
     if problems.is_empty() { Ok(value) } else { Err(Rejection::new(problems)) }
@@ -83,7 +83,7 @@ pub(crate) fn read_as<T: serde::de::DeserializeOwned>(
     text: &str,
     validator: Option<&Validator>,
 ) -> Result<T, Rejection> {
-    let text = if json::is_blank(text) { "{}" } else { text };
+    let text = if text::is_blank(text) { "{}" } else { text };
     fitting(text, validator)?;
     serde_json::from_str(text).map_err(|error| refused(&error))
 }
@@ -98,10 +98,10 @@ type Entries = (Map<String, Value>, Vec<String>);
 
 /// Reads the entries of the arguments.
 fn entries(def: &'static Def, text: &str) -> Result<Entries, Box<Problem>> {
-    if json::is_blank(text) {
+    if text::is_blank(text) {
         return Ok(Default::default());
     }
-    let Read { value, twice } = json::read(text).map_err(|error| Box::new(feedback::malformed(text, &error)))?;
+    let Read { value, twice } = text::read(text).map_err(|error| Box::new(feedback::malformed(text, &error)))?;
     let not_an_object = || {
         let names: Vec<String> = def
             .fields
@@ -173,7 +173,7 @@ pub(crate) fn duplicate(path: String) -> Problem {
 
 /// The JSON Pointer of a parameter.
 fn pointer(name: &str) -> String {
-    format!("/{}", json::segment(name))
+    push("", name)
 }
 
 fn is_within(path: &str, place: &str) -> bool {

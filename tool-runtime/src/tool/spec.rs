@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::feedback::{Rejection, malformed};
-use crate::json;
 use crate::schema::Schema;
+use crate::text;
 
 /// What is known about a tool without running it: what a model, a person and the runtime need to decide about a call.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ impl ToolSpec {
     ///
     /// Fails when they are no object, or nested 128 levels deep: then there is nothing to show, and nothing to approve.
     pub fn with_defaults(&self, arguments: &str) -> Result<Value, Rejection> {
-        let arguments = if json::is_blank(arguments) { "{}" } else { arguments };
+        let arguments = if text::is_blank(arguments) { "{}" } else { arguments };
         let mut given: Map<String, Value> =
             serde_json::from_str(arguments).map_err(|error| Rejection::one(malformed(arguments, &error)))?;
         let mut all = Map::new();
@@ -68,7 +68,7 @@ impl ToolSpec {
     /// Fails like [`ToolSpec::with_defaults`].
     pub fn written(&self, arguments: &str) -> Result<Vec<(String, String)>, Rejection> {
         let all = self.with_defaults(arguments)?;
-        let mut given: HashMap<String, String> = json::entries(arguments).into_iter().collect();
+        let mut given: HashMap<String, String> = text::entries(arguments).into_iter().collect();
         let text =
             |(name, value): (&String, &Value)| (name.clone(), given.remove(name).unwrap_or_else(|| value.to_string()));
         Ok(all.as_object().into_iter().flatten().map(text).collect())

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::feedback::{Problem, Rejection};
-use crate::json::Read;
 use crate::schema::Validator;
+use crate::text::Read;
 use crate::tool::duplicate;
 
 /// How many parameters of a schema that cannot be compiled are shown to a model.

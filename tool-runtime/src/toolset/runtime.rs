@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::compiled::{accept, compile, of_object, outline, problems};
 use super::{DynamicToolBuilder, NameError, check_name, compat::CompatToolBuilder};
 use crate::feedback::{Problem, ProblemKind, Rejection, malformed, shorten};
-use crate::json as text;
 use crate::schema::{Schema, Validator};
+use crate::text;
 use crate::tool::{
     Approval, CallError, Context, DynTool, Effect, Failure, InputHooks, Output, Started, Starting, ToolSpec, Touches,
     TouchesOf, Traits,

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{Asked, Asking, Board, Settled, Shape, board::Kept, engine::contained};
 use crate::feedback::{Problem, Reasons, Rejection, Report, Reports};
-use crate::json;
+use crate::text;
 use crate::tool::Context;
 
 /// The parameters of a call while their validators are asked.
@@ -135,12 +135,12 @@ pub(super) fn rewritten(shape: &impl Shape, text: &str, settled: &[Option<Settle
     if changes.is_empty() {
         return None;
     }
-    let mut entries = json::entries(text);
+    let mut entries = text::entries(text);
     for (name, value) in changes {
         match entries.iter_mut().find(|(known, _)| known == name) {
             Some((_, known)) => value.clone_into(known),
             None => entries.push((name.to_owned(), value.to_owned())),
         }
     }
-    Some(json::object(&entries).into())
+    Some(text::object(&entries).into())
 }

@@ -16,7 +16,7 @@ use super::{
     union::{Understood, understand},
 };
 use crate::feedback::{Problem, Rejection, Report};
-use crate::json;
+use crate::schema::pointer;
 use crate::tool::{Code, Context, Def, Field, Refused, Values, code::read_nested, describe};
 
 /// A struct whose fields are judged one by one, as parameters are. `#[derive(DynamicInput)]` implements it.
@@ -115,7 +115,7 @@ impl<T, X: Send + Sync> Judging<T, X> {
         T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
         X: 'a,
     {
-        let place = format!("{}/{}", known.at, json::segment(name));
+        let place = pointer::push(&known.at, name);
         let text = known.raw.text(name).unwrap_or("{}");
         Asking::Later(settle::<T, X>(text, place, states, known.call).boxed())
     }

@@ -14,7 +14,7 @@ use super::{
     remarks,
 };
 use crate::feedback::{Problem, Rejection};
-use crate::json;
+use crate::text;
 use crate::tool::{Context, Refused, Started, Tool, Values, code::Skipped, slots::Slot};
 
 /// The validators of a tool with dynamic parameters. `#[tool]` implements it.
@@ -98,13 +98,13 @@ impl<'t> Raw<'t> {
 
     /// The same as it is written.
     pub(super) fn text(&self, name: &str) -> Option<&'t str> {
-        json::entry(self.text, name)
+        text::entry(self.text, name)
     }
 
     /// What was given for the parameter `name`, right or wrong.
     pub fn get(&self, name: &str) -> Option<&Value> {
         let read = || {
-            json::read(self.text).ok().and_then(|read| match read.value {
+            text::read(self.text).ok().and_then(|read| match read.value {
                 Value::Object(entries) => Some(entries),
                 _ => None,
             })

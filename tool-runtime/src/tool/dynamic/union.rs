@@ -9,8 +9,8 @@ use super::{
     Checked, DynamicInput, Known, NotSettling, Raw, Wanted, board::Board, conclude, nested::fields, remarks, start::put,
 };
 use crate::feedback::Rejection;
-use crate::json;
 use crate::schema::Validator;
+use crate::text;
 use crate::tool::{Context, Def, Refused, Started, Tool, Values, describe, diagnose};
 
 /// The variants of a tool whose input is an enum. `#[tool]` implements it.
@@ -105,12 +105,12 @@ where
 /// The variant that the tag says, by its place.
 fn chosen(def: &'static Def, text: &str) -> Result<usize, Rejection> {
     let Some(union) = &def.union else { return Ok(0) };
-    let tag = json::entry(text, union.tag).and_then(|text| serde_json::from_str::<String>(text).ok());
+    let tag = text::entry(text, union.tag).and_then(|text| serde_json::from_str::<String>(text).ok());
     let place = tag.and_then(|tag| union.variants.iter().position(|(known, _)| *known == tag));
     place.ok_or_else(|| {
         let tags: Vec<&str> = union.variants.iter().map(|(tag, _)| *tag).collect();
         let validator = Validator::compile(&Value::Object(describe::tagged(union.tag, &tags))).ok();
-        let given = if json::is_blank(text) { "{}" } else { text };
+        let given = if text::is_blank(text) { "{}" } else { text };
         diagnose::fitting(given, validator.as_ref()).err().unwrap_or_else(|| Rejection::new(Vec::new()))
     })
 }

@@ -10,6 +10,7 @@ use std::{
 use super::{Layer, Next, around::Around};
 use crate::feedback::Rejection;
 use crate::json;
+use crate::text;
 use crate::tool::{CallError, CallFuture, Context, Started, Starting, Touches};
 
 /// What is known of a call when it was read.
@@ -116,7 +117,7 @@ fn restored<L: Layer + ?Sized>(
 
 /// `given` with what `changed` says otherwise than `meant`, as far as those parameters mean what they say.
 pub(crate) fn carried_over(given: &str, meant: &str, changed: &str) -> Option<String> {
-    let (mut given, meant, changed) = (json::members(given)?, json::members(meant)?, json::members(changed)?);
+    let (mut given, meant, changed) = (text::members(given)?, text::members(meant)?, text::members(changed)?);
     let places: HashMap<String, usize> = given.iter().map(|(name, _)| name.clone()).zip(0..).collect();
     let mut meant: HashMap<String, String> = meant.into_iter().collect();
     for (name, value) in changed {
@@ -131,5 +132,5 @@ pub(crate) fn carried_over(given: &str, meant: &str, changed: &str) -> Option<St
         }
     }
     // What is not in `changed` cannot be left out of `given`, which may say it otherwise.
-    meant.is_empty().then(|| json::object(&given))
+    meant.is_empty().then(|| text::object(&given))
 }

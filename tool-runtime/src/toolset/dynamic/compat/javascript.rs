@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use serde_json::{Map, Value};
 
 use crate::feedback::{Rejection, malformed};
-use crate::json;
+use crate::text;
 use crate::tool::{CallError, Failure};
 
 /// ASCII but for letters and digits, in the order of a dictionary.
@@ -66,7 +66,7 @@ pub(super) fn equal(a: &Value, b: &Value) -> bool {
 
 /// Reads arguments: whatever is no object has no parameters, but `null` cannot be asked for any.
 pub(super) fn arguments(text: &str) -> Result<Map<String, Value>, CallError> {
-    let text = if json::is_blank(text) { "{}" } else { text };
+    let text = if text::is_blank(text) { "{}" } else { text };
     let read = serde_json::from_str(text).map_err(|error| Rejection::one(malformed(text, &error)))?;
     match read {
         Value::Object(arguments) => Ok(ordered(arguments)),

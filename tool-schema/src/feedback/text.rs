@@ -1,0 +1,154 @@
+//! Values and texts, short enough for a sentence and safe to show.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+/// How much of a text is shown.
+const SHOWN: usize = 60;
+
+/// A value as a short phrase: a text in quotes, a number as it is, a list or an object by what it holds.
+///
+/// Long texts are cut with an ellipsis; control, direction and invisible characters are escaped.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_schema::feedback::shorten;
+///
+/// assert_eq!(shorten(&json!("celcius")), r#""celcius""#);
+/// assert_eq!(shorten(&json!(70)), "70");
+/// assert_eq!(shorten(&json!([1, 2])), "[1, 2]");
+/// assert_eq!(shorten(&json!([[1], [2]])), "a list of 2 items");
+/// assert_eq!(shorten(&json!({ "city": "Oslo" })), "an object with `city`");
+/// ```
+pub fn shorten(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("\"{}\"", escape(text, SHOWN, true)),
+        Value::Array(items) => match items.len() {
+            0 => "an empty list".to_owned(),
+            count => scalars(items).unwrap_or_else(|| match count {
+                1 => "a list of 1 item".to_owned(),
+                many => format!("a list of {many} items"),
+            }),
+        },
+        Value::Object(map) if map.is_empty() => "an empty object".to_owned(),
+        Value::Object(map) => format!("an object with {}", names(map.keys().map(String::as_str), "and")),
+        scalar => scalar.to_string(),
+    }
+}
+
+/// A short list of scalars as it is written.
+fn scalars(items: &[Value]) -> Option<String> {
+    const SHOWN: usize = 5;
+    if items.len() > SHOWN || items.iter().any(|item| item.is_array() || item.is_object()) {
+        return None;
+    }
+    let list = format!("[{}]", items.iter().map(shorten).collect::<Vec<_>>().join(", "));
+    (list.len() <= SHOWN * 12).then_some(list)
+}
+
+/// Returns the first `most` characters of a text, on one line, escaped as [`shorten`] does.
+pub fn excerpt(text: &str, most: usize) -> String {
+    escape(text, most, false)
+}
+
+/// Returns the first 100 characters of a made-up name, unescaped.
+pub fn beginning(name: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 100;
+    match name.char_indices().nth(LONGEST) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &name[..end])),
+        None => Cow::Borrowed(name),
+    }
+}
+
+/// Returns a name between backticks, shortened and escaped.
+pub fn name(name: &str) -> String {
+    format!("`{}`", escape(name, SHOWN, false))
+}
+
+/// Returns names as a phrase: "`a`, `b` and `c`"; of many only the first ones.
+pub fn names<'a>(all: impl IntoIterator<Item = &'a str>, joint: &str) -> String {
+    const SHOWN: usize = 8;
+    let mut all = all.into_iter();
+    let mut shown: Vec<String> = all.by_ref().take(SHOWN).map(name).collect();
+    let more = all.count();
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    join(&shown, joint)
+}
+
+/// Phrases as one: "a, b or c".
+pub(crate) fn join(phrases: &[String], joint: &str) -> String {
+    match phrases {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} {joint} {last}", first.join(", ")),
+    }
+}
+
+fn escape(text: &str, most: usize, quoted: bool) -> String {
+    let mut out = String::new();
+    for (count, c) in text.chars().enumerate() {
+        if count == most {
+            out.push('…');
+            break;
+        }
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '"' | '\\' if quoted => out.extend(['\\', c]),
+            c if c.is_control() || is_invisible(c) => {
+                let mut units = [0; 2];
+                out.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Characters that change how others are shown, or that are not seen at all.
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_are_short() {
+        assert_eq!(shorten(&json!(null)), "null");
+        assert_eq!(shorten(&json!(0.5)), "0.5");
+        assert_eq!(shorten(&json!([])), "an empty list");
+        assert_eq!(shorten(&json!({ "a": 1, "b": 2, "c": 3 })), "an object with `a`, `b` and `c`");
+        assert_eq!(shorten(&json!("say \"hi\"\n\u{202e}\u{7}")), r#""say \"hi\"\n\u202e\u0007""#);
+        assert_eq!(shorten(&json!("x".repeat(100))), format!("\"{}…\"", "x".repeat(60)));
+    }
+
+    #[test]
+    fn long_lists_of_names_are_cut() {
+        let all: Vec<String> = (0..12).map(|number| format!("n{number}")).collect();
+        assert_eq!(
+            names(all.iter().map(String::as_str), "or"),
+            "`n0`, `n1`, `n2`, `n3`, `n4`, `n5`, `n6`, `n7` or 4 more"
+        );
+        assert_eq!(names([], "and"), "");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_has_no_control_characters(text in any::<String>()) {
+            let shown = shorten(&Value::from(text));
+            prop_assert!(!shown.chars().any(|c| c.is_control() || is_invisible(c)));
+            prop_assert!(shown.len() < 1000);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! JSON Pointers, and the targets of `$ref`. Nothing is ever fetched.
+
+use serde_json::Value;
+
+use super::words;
+
+/// Returns a name escaped as one token of a JSON Pointer.
+pub fn segment(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+/// Returns the pointer `at` with one more token.
+pub fn push(at: &str, token: &str) -> String {
+    format!("{at}/{}", segment(token))
+}
+
+/// The last token of `at`, decoded.
+pub fn last(at: &str) -> String {
+    at.rsplit('/').next().unwrap_or_default().replace("~1", "/").replace("~0", "~")
+}
+
+/// What `reference`, standing at `from`, points to in `root`: its JSON Pointer and the schema there.
+///
+/// Understood are `#`, `#/pointer`, `#anchor`, and a document's name where an `$id` in `root` bears it. Everything else
+/// is unknown.
+pub fn resolve<'a>(root: &'a Value, from: &str, reference: &str) -> Option<(String, &'a Value)> {
+    let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+    let bases = if document.is_empty() { enclosing(root, from) } else { vec![named(root, document)?] };
+    let fragment = decoded(fragment)?;
+    bases.into_iter().find_map(|base| {
+        let schema = root.pointer(&base)?;
+        if fragment.is_empty() || fragment.starts_with('/') {
+            let target = schema.pointer(&fragment)?;
+            return words::is_schema(target).then(|| (format!("{base}{fragment}"), target));
+        }
+        let anchored = |one: &Value| {
+            ["$anchor", "$dynamicAnchor"].iter().any(|word| one.get(word).and_then(Value::as_str) == Some(&fragment))
+                || one.get("$id").and_then(Value::as_str).and_then(|id| id.strip_prefix('#')) == Some(&fragment)
+        };
+        find(schema, &base, &anchored)
+    })
+}
+
+/// The resources around `from`, the innermost first: places with an `$id`, and the root.
+fn enclosing(root: &Value, from: &str) -> Vec<String> {
+    let mut bases: Vec<String> = from
+        .match_indices('/')
+        .map(|(end, _)| end)
+        .chain([from.len()])
+        .filter(|&end| end > 0)
+        .map(|end| &from[..end])
+        .filter(|base| root.pointer(base).is_some_and(|schema| schema.get("$id").is_some_and(Value::is_string)))
+        .map(str::to_owned)
+        .collect();
+    bases.reverse();
+    bases.push(String::new());
+    bases
+}
+
+/// The place of the resource called `name`, wholly or by the end of its path.
+fn named(root: &Value, name: &str) -> Option<String> {
+    let same = |id: &str| {
+        let id = id.trim_end_matches('#');
+        id == name || id.strip_suffix(name).is_some_and(|start| start.ends_with('/'))
+    };
+    find(root, "", &|one| ["$id", "id"].iter().any(|word| one.get(word).and_then(Value::as_str).is_some_and(same)))
+        .map(|(at, _)| at)
+}
+
+fn find<'a>(schema: &'a Value, at: &str, wanted: &dyn Fn(&Value) -> bool) -> Option<(String, &'a Value)> {
+    if wanted(schema) {
+        return Some((at.to_owned(), schema));
+    }
+    words::children(schema, at).into_iter().find_map(|(_, place, one)| find(one, &place, wanted))
+}
+
+/// A URI fragment without its percent signs.
+fn decoded(fragment: &str) -> Option<String> {
+    if !fragment.contains('%') {
+        return Some(fragment.to_owned());
+    }
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.as_bytes();
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        if *first == b'%' {
+            let code = rest.get(..2)?;
+            bytes.push(u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok()?);
+            rest = &rest[2..];
+        } else {
+            bytes.push(*first);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// A pointer as a URI fragment.
+pub(super) fn encoded(pointer: &str) -> String {
+    let mut text = String::with_capacity(pointer.len());
+    for byte in pointer.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/?".contains(&byte) {
+            text.push(byte.into());
+        } else {
+            text.push('%');
+            text.extend(
+                [byte >> 4, byte & 15]
+                    .map(|half| char::from_digit(half.into(), 16).map_or('0', |digit| digit.to_ascii_uppercase())),
+            );
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn references_are_found_by_pointer_anchor_and_id() {
+        let root = json!({
+            "$id": "https://example.com/root.json",
+            "$defs": {
+                "a/b": {"type": "string"},
+                "anchored": {"$anchor": "here", "type": "integer"},
+                "inner": {"$id": "https://example.com/inner.json", "$defs": {"x": {"type": "null"}}, "items": {}},
+            },
+        });
+        let at = |from: &str, reference: &str| resolve(&root, from, reference).map(|(at, _)| at);
+        assert_eq!(at("", "#").as_deref(), Some(""));
+        assert_eq!(at("", "#/$defs/a~1b").as_deref(), Some("/$defs/a~1b"));
+        assert_eq!(at("", "#/%24defs/a~1b").as_deref(), Some("/$defs/a~1b"));
+        assert_eq!(at("", "#here").as_deref(), Some("/$defs/anchored"));
+        assert_eq!(at("/$defs/inner/items", "#/$defs/x").as_deref(), Some("/$defs/inner/$defs/x"));
+        assert_eq!(at("", "inner.json#/$defs/x").as_deref(), Some("/$defs/inner/$defs/x"));
+        assert_eq!(at("", "https://elsewhere.com/x.json"), None);
+        assert_eq!(at("", "#/$defs/nowhere"), None);
+        assert_eq!(at("", "#/$id"), None);
+        assert_eq!(at("", "#%zz"), None);
+    }
+}
