@@ -73,7 +73,12 @@ fn against_deserialize(report: &mut Report, mode: &str, ours: f64, arguments: f6
         format!("s of rustc's CPU: ours {ours:.2}, `Deserialize` for their arguments alone{unused} {arguments:.2}");
     let how_used =
         format!("s of rustc's CPU: ours {ours:.2}, `Deserialize` and a function that reads each {decoded:.2}");
-    report.at_most(&name, ours / arguments, 1.0, &how);
+    // An optimised build makes nothing of derives that nobody uses, so there is no target against them.
+    if mode.ends_with("release") {
+        report.info(&name, &format!("{:.3} x ({how})", ours / arguments));
+    } else {
+        report.at_most(&name, ours / arguments, 1.0, &how);
+    }
     report.info(&used, &format!("{:.3} x ({how_used})", ours / decoded));
 }
 
