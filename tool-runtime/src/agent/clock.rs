@@ -25,6 +25,7 @@ pub(super) struct Source {
     made: Option<Clock>,
 }
 
+#[cfg_attr(not(feature = "test-util"), allow(clippy::unused_self, reason = "without a test there is one clock"))]
 impl Source {
     pub(super) fn now(&self) -> Time {
         #[cfg(feature = "test-util")]

@@ -244,7 +244,7 @@ impl Toolset {
 
     /// Returns these tools with `guests` behind them: tools of a client, whose names may be any text. A guest with the name
     /// of a tool before it is left out, so it never stands for that tool.
-    pub fn with_guests(&self, guests: Vec<Arc<dyn DynTool>>) -> Self {
+    pub fn with_guests(&self, guests: &[Arc<dyn DynTool>]) -> Self {
         let mut names: HashSet<&str> = self.names().collect();
         let new = guests.iter().filter(|guest| names.insert(guest.name()));
         Self::from_unique(self.iter().chain(new).cloned().collect(), self.inner.argument_limit)

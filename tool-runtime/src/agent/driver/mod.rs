@@ -184,6 +184,10 @@ impl<'a> Driver<'a> {
 
     /// Goes on, after `event`, until the run has finished, was stopped, or waits for somebody who is not there.
     pub(super) async fn drive(mut self, event: Option<Event>) -> Result<Phase, AgentError> {
+        #[cfg_attr(
+            not(feature = "tracing"),
+            allow(clippy::let_unit_value, reason = "without traces a span is nothing")
+        )]
         let span = self.trace.begin(&self.agent, &self.kept.run);
         let drive = async {
             let done = self.drive_on(event).await;

@@ -139,6 +139,7 @@ impl Driver<'_> {
             cx = cx.with_deadline(end.into_std());
         }
         let work = work(Arc::clone(tool), Arc::clone(&call.arguments().text), cx, Arc::clone(&cell), wait);
+        #[cfg_attr(not(feature = "tracing"), allow(clippy::unit_arg, reason = "without traces a span is nothing"))]
         let task = trace::spawn(self.trace.started(call, tool.spec()), work, blocking);
         self.live.insert(id, Live { cell, first: attempt, stop, task, limit, reply: None });
     }

@@ -88,9 +88,9 @@ impl History {
                 }
             }
             Message::Assistant { content } => self.turn(at, content),
-            other => {
+            Message::System { .. } => {
                 self.behind = None;
-                self.kept.push((at, Kept::Message(other)));
+                self.kept.push((at, Kept::Message(message)));
             }
         }
     }

@@ -115,7 +115,7 @@ impl<T, X: Send + Sync> Judging<T, X> {
         T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
         X: 'a,
     {
-        let place = pointer::push(&known.at, name);
+        let place = pointer::push(known.at, name);
         let text = known.raw.text(name).unwrap_or("{}");
         Asking::Later(settle::<T, X>(text, place, states, known.call).boxed())
     }

@@ -67,7 +67,7 @@ impl Form {
                 let question = shown.challenge.clone().unwrap_or_else(|| format!("`{name}` asks you:"));
                 (described(question, shown), Wants::Output(key), schema)
             }
-            _ => return None,
+            ObligationKind::Inner { .. } => return None,
         };
         let message = match feedback {
             Some(feedback) => format!("{text}\n\nNot accepted: {feedback}"),

@@ -125,7 +125,8 @@ impl ClientTools {
     /// The tools of the application with those of the client behind them. A tool of the application stays what it is: of two
     /// with one name, the client's is not there ([`ClientTools::without`]).
     pub fn join(&self, own: &Toolset) -> Toolset {
-        own.with_guests(self.inner.order.iter().map(|guest| Arc::clone(guest) as Arc<dyn DynTool>).collect())
+        let guests: Vec<_> = self.inner.order.iter().map(|guest| Arc::clone(guest) as Arc<dyn DynTool>).collect();
+        own.with_guests(&guests)
     }
 
     /// Whether calls of the tool `name` are told while they arrive, and not only when they are accepted.

@@ -39,7 +39,7 @@ pub(super) fn input(messages: &[Message]) -> String {
                 let part = json!({ "type": "tool_call_response", "id": answer.call_id, "response": response });
                 json!({ "role": "tool", "parts": [part] })
             }
-            _ => return None,
+            Message::System { .. } => return None,
         })
     };
     Value::from(messages.iter().filter_map(shown).collect::<Vec<_>>()).to_string()
@@ -86,8 +86,7 @@ fn said(content: &[AssistantPart]) -> Vec<Value> {
                 serde_json::from_str(&call.arguments).unwrap_or_else(|_| call.arguments.as_str().into());
             json!({ "type": "tool_call", "id": call.id, "name": call.name, "arguments": arguments })
         }
-        #[allow(unreachable_patterns, reason = "parts may be added")]
-        other => json!(other),
+        AssistantPart::Provider(_) => json!(part),
     };
     content.iter().map(part).collect()
 }
