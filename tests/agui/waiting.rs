@@ -117,7 +117,7 @@ async fn a_refused_decision_keeps_the_message_for_later() {
     assert_eq!(taken.event("TEXT_MESSAGE_CONTENT")["delta"], "done");
 }
 
-/// Answers do not take back what was said since a client's last message.
+/// Answers leave prompts in place that are newer than the client's last message.
 #[tokio::test]
 async fn an_answer_with_an_old_history_does_not_answer_the_old_message_anew() {
     let router = server();

@@ -10,7 +10,7 @@ use crate::feedback::Rejection;
 use crate::run::{CallId, Decision, Obligation, Question};
 use crate::tool::ToolSpec;
 
-/// Who watches a run, decides about calls and executes external ones. `tool_terminal::Terminal` is one.
+/// An observer of a run that decides about calls and executes external ones, such as `tool_terminal::Terminal`.
 ///
 /// It acts on behalf of the run's owner. Others decide through [`Agent::decide`](super::Agent::decide).
 #[diagnostic::on_unimplemented(

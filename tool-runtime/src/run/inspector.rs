@@ -23,7 +23,7 @@ use crate::toolset::{Permission, Policy, Proposal, Toolset, judge};
 
 /// A tool, and what a run goes by of it.
 type Known<'a> = (&'a Ref, &'a Arc<dyn DynTool>);
-/// What a run goes by of a tool, and what older records know it by.
+/// The reference that a run keeps of a tool, and the identity by which records of any age know the tool.
 type Ref = (Arc<ToolRef>, Identity);
 type Offer = dyn Fn(&ToolSpec, &Value) -> Option<Pattern> + Send + Sync;
 type Deciders = dyn Fn(&ToolSpec, &Value) -> Vec<Principal> + Send + Sync;

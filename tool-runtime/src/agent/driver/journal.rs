@@ -42,7 +42,7 @@ pub(in crate::agent) struct CallJournal {
     /// Which start of the call it is; another when it goes on after an answer.
     pub(super) attempt: AtomicU32,
     asked: AtomicU32,
-    /// Whether the log keeps when a step begins.
+    /// Returns whether the log keeps when a step begins.
     keeps_begun: bool,
     pub(in crate::agent) ties: Arc<Ties>,
     /// How it was written, and what was done and answered when the call ran before.
