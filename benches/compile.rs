@@ -1,10 +1,13 @@
 //! What two hundred tools cost the compiler, against the same functions with serde's and schemars' derives.
 //!
+//! And what a first build costs, against one with `rmcp` ([`cold`]).
+//!
 //! The crates are generated below the target directory; what they depend on is built before. Measured is the CPU time
 //! (user and system) of the compiler's own process for the crate alone.
 
 use std::{fs, io, path::PathBuf, process::Command};
 
+mod cold;
 mod rebuild;
 pub(crate) mod text;
 
@@ -39,6 +42,7 @@ pub(crate) struct Subject {
 
 /// Prints the targets of compile time.
 pub(crate) fn measure(report: &mut Report) {
+    cold::measure(report);
     let subjects = match generate() {
         Ok(subjects) => subjects,
         Err(error) => return report.broken("compile", &format!("the crates could not be generated: {error}")),

@@ -6,11 +6,14 @@ use std::hint::black_box;
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use tool_runtime::{
-    Context, Toolset, Verdict, tool, toolset,
+    Context, Toolset, Validation, tool, toolset,
     toolset::{DynamicField, RuntimeTool},
 };
 
 use crate::{clock, memory::allocations, report::Report};
+
+/// The most that a refused call may cost, in calls of its validators.
+const LIMIT: f64 = 15.0;
 
 /// How many dynamic parameters the tool has.
 const PARAMETERS: usize = 20;
@@ -24,7 +27,7 @@ pub(crate) fn measure(report: &mut Report) {
             let _ = black_box(text(black_box(Some(name.clone())), ()));
         }
     };
-    tool(report, "feedback/declared", &toolset!(Declared), Some(5.0), typed);
+    tool(report, "feedback/declared", &toolset!(Declared), Some(LIMIT), typed);
     let values = move || {
         for name in &names {
             let _ = black_box(judge(black_box(Some(Value::from(&**name)))));
@@ -34,7 +37,7 @@ pub(crate) fn measure(report: &mut Report) {
     tool(report, "feedback/runtime", &runtime(), None, values);
 }
 
-/// Measures the one tool of `tools`, in microseconds; `floor` asks its validators and does nothing else.
+/// Measures a refused call of the one tool of `tools`; `floor` asks its validators and does nothing else.
 fn tool(report: &mut Report, target: &str, tools: &Toolset, limit: Option<f64>, mut floor: impl FnMut()) {
     if !report.wants(target) {
         return;
@@ -46,17 +49,18 @@ fn tool(report: &mut Report, target: &str, tools: &Toolset, limit: Option<f64>, 
         black_box(error.feedback().map(tool_runtime::Rejection::to_json_text));
     };
     let made = allocations(&mut ours);
-    let times = clock::least(
+    let batches = clock::in_turns(
         &mut [&mut |rounds| (0..rounds).for_each(|_| ours()), &mut |rounds| (0..rounds).for_each(|_| floor())],
         200,
         400,
     );
-    let [ours, floor] = times[..] else { return };
-    let how = format!("us; {ours:.0} ns with the validators, {floor:.0} ns for them alone; {made} allocations");
-    let beyond = (ours - floor) / 1000.0;
+    let pairs: Vec<_> = batches.iter().map(|batch| [batch[0], batch[1]]).collect();
+    let [ratio, ours, floor] = clock::medians(&pairs);
+    let how =
+        format!("median of pairs; {ours:.0} ns with the validators, {floor:.0} ns for them alone; {made} allocations");
     match limit {
-        Some(limit) => report.at_most(target, beyond, limit, &how),
-        None => report.info(target, &format!("{beyond:.3} {how}")),
+        Some(limit) => report.at_most(target, ratio, limit, &how),
+        None => report.info(target, &format!("{ratio:.3} {how}")),
     }
 }
 
@@ -106,8 +110,8 @@ struct Declared {
     field_19: String,
 }
 
-fn text<C>(value: Option<String>, _: C) -> Verdict<String> {
-    value.map_or_else(|| Verdict::reject("a value is needed"), Verdict::accept)
+fn text<C>(value: Option<String>, _: C) -> Validation<String> {
+    value.map_or_else(|| Validation::reject("a value is needed"), Validation::accept)
 }
 
 fn names() -> Vec<String> {
@@ -120,8 +124,8 @@ fn arguments(names: &[String]) -> String {
     Value::Object(given.collect()).to_string()
 }
 
-fn judge(value: Option<Value>) -> Verdict<Value> {
-    value.map_or_else(|| Verdict::reject("a value is needed"), Verdict::accept)
+fn judge(value: Option<Value>) -> Validation<Value> {
+    value.map_or_else(|| Validation::reject("a value is needed"), Validation::accept)
 }
 
 /// The same tool, of which nothing is known at compile time.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p tool-benches              # all but the slow ones: dispatch, validate, feedback, list,
-//!                                                  # partial, startup, run, loop, store, mcp,
+//!                                                  # partial, startup, run, loop, call, store, mcp,
 //!                                                  # serve
 //! cargo run --release -p tool-benches -- dispatch  # those whose name starts so
 //! cargo run --release -p tool-benches -- requests  # minutes: the worst requests of 4 MB
@@ -12,7 +12,8 @@
 //! ```
 //!
 //! Each line is `TARGET name measured limit ok`, or `MISS` at the end, and how it was measured; `INFO` lines have no
-//! limit. `--strict` ends with an error when a target was missed.
+//! limit. `--strict` ends with an error when a target was missed; `--table` prints a table in Markdown instead, as in
+//! `docs/dev/performance.md`.
 
 mod case;
 mod clock;
@@ -24,9 +25,9 @@ mod feedback;
 mod list;
 mod many;
 mod mcp;
-mod memory;
 mod partial;
 mod peers;
+mod plain;
 mod report;
 mod requests;
 mod run;
@@ -39,6 +40,7 @@ mod validate;
 use std::process::ExitCode;
 
 use report::Report;
+use tool_test_kit::memory;
 
 #[global_allocator]
 static ALLOCATOR: memory::Counting = memory::Counting;
@@ -46,7 +48,7 @@ static ALLOCATOR: memory::Counting = memory::Counting;
 /// A group of targets: its name, whether it takes minutes, and its code.
 type Group = (&'static str, bool, fn(&mut Report));
 
-const GROUPS: [Group; 14] = [
+const GROUPS: [Group; 15] = [
     ("dispatch", false, dispatch::measure),
     ("validate", false, validate::measure),
     ("feedback", false, feedback::measure),
@@ -55,6 +57,7 @@ const GROUPS: [Group; 14] = [
     ("startup", false, startup::measure),
     ("run", false, run::measure),
     ("loop", false, steps::measure),
+    ("call", false, plain::measure),
     ("store", false, store::measure),
     ("mcp", false, mcp::measure),
     ("serve", false, serve::measure),
@@ -79,9 +82,9 @@ fn main() -> ExitCode {
         startup::fresh();
         return ExitCode::SUCCESS;
     }
-    let strict = args.contains(&"--strict");
+    let (strict, is_table) = (args.contains(&"--strict"), args.contains(&"--table"));
     let filter = args.iter().find(|arg| !arg.starts_with("--")).copied();
-    let mut report = Report::new(filter.filter(|filter| *filter != "all").unwrap_or_default());
+    let mut report = Report::new(filter.filter(|filter| *filter != "all").unwrap_or_default(), is_table);
     let mut any = false;
     for (name, slow, measure) in GROUPS {
         let wanted = match filter {

@@ -1,18 +1,23 @@
-//! The lines that a run prints.
+//! The lines that a run prints, or the table.
 
 use std::process::ExitCode;
 
 /// What was measured so far.
 pub(crate) struct Report {
     filter: String,
+    /// Set if a table in Markdown is printed in place of lines.
+    is_table: bool,
     met: usize,
     missed: Vec<String>,
 }
 
 impl Report {
     /// A report of the targets whose name starts with `filter`, or whose group is `filter`'s start.
-    pub(crate) fn new(filter: &str) -> Self {
-        Self { filter: filter.to_owned(), met: 0, missed: Vec::new() }
+    pub(crate) fn new(filter: &str, is_table: bool) -> Self {
+        if is_table {
+            println!("| target | measured | limit | | how |\n|---|---|---|---|---|");
+        }
+        Self { filter: filter.to_owned(), is_table, met: 0, missed: Vec::new() }
     }
 
     /// Whether the target `name` is to be measured.
@@ -27,33 +32,46 @@ impl Report {
 
     /// A target that is met when `measured` is at most `limit`.
     pub(crate) fn at_most(&mut self, name: &str, measured: f64, limit: f64, how: &str) {
-        self.line(name, measured, limit, measured <= limit, how);
+        self.line(name, measured, ('≤', limit), measured <= limit, how);
     }
 
     /// A target that is met when `measured` is at least `limit`.
     pub(crate) fn at_least(&mut self, name: &str, measured: f64, limit: f64, how: &str) {
-        self.line(name, measured, limit, measured >= limit, how);
+        self.line(name, measured, ('≥', limit), measured >= limit, how);
     }
 
     /// A target that could not be measured.
     pub(crate) fn broken(&mut self, name: &str, why: &str) {
-        println!("TARGET {name} - - MISS ({why})");
+        if self.is_table {
+            println!("| `{name}` | – | – | MISS | {why} |");
+        } else {
+            println!("TARGET {name} - - MISS ({why})");
+        }
         self.missed.push(name.to_owned());
     }
 
     /// A number without a limit.
     pub(crate) fn info(&self, name: &str, text: &str) {
-        if self.wants(name) {
+        if !self.wants(name) {
+            return;
+        }
+        if self.is_table {
+            println!("| `{name}` | | | | {text} |");
+        } else {
             println!("INFO {name} {text}");
         }
     }
 
-    fn line(&mut self, name: &str, measured: f64, limit: f64, ok: bool, how: &str) {
+    fn line(&mut self, name: &str, measured: f64, (sign, limit): (char, f64), ok: bool, how: &str) {
         if !self.wants(name) {
             return;
         }
-        let verdict = if ok { "ok" } else { "MISS" };
-        println!("TARGET {name} {measured:.3} {limit} {verdict} ({how})");
+        let outcome = if ok { "ok" } else { "MISS" };
+        if self.is_table {
+            println!("| `{name}` | {measured:.3} | {sign} {limit} | {outcome} | {how} |");
+        } else {
+            println!("TARGET {name} {measured:.3} {limit} {outcome} ({how})");
+        }
         if ok {
             self.met += 1;
         } else {
@@ -63,6 +81,9 @@ impl Report {
 
     /// The summary; an error for the shell when `strict` and a target was missed.
     pub(crate) fn finish(self, strict: bool) -> ExitCode {
+        if self.is_table {
+            println!();
+        }
         println!("{} targets met, {} missed{}", self.met, self.missed.len(), {
             if self.missed.is_empty() { String::new() } else { format!(": {}", self.missed.join(", ")) }
         });

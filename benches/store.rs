@@ -13,10 +13,11 @@ use std::{
 };
 
 use rusqlite::Connection;
+use tool_run::run::{Event, LogEvent, record, step};
 use tool_runtime::{
     Message,
     message::{AssistantPart, FinishReason, Part, Usage},
-    run::{Event, LogEvent, Principal, Prompt, Run, RunId, RunOptions, Time, record, step},
+    run::{Principal, Prompt, Run, RunId, RunOptions, Time},
     store::{Append, Store as _},
 };
 use tool_stores::SqliteStore;
@@ -164,7 +165,7 @@ impl<'a> Kept<'a> {
         let rev = self.run.rev();
         self.last = record::encode(&events);
         for event in &events {
-            self.run.apply(event.clone()).expect("it follows");
+            self.run.apply(event).expect("it follows");
         }
         timed(|| {
             let append = Append::new(rev, &events, &self.run, None);

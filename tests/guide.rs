@@ -1,33 +1,57 @@
-//! The pages of the guide, so that their code is compiled and run: `cargo test -p tool-tests --doc`.
+//! The pages of the guide, the README and the documentation of the macros, so that their code is compiled and run: `cargo test -p tool-tests --doc`.
 
 macro_rules! pages {
     ($($page:ident = $file:literal),* $(,)?) => {
         $(
-            #[doc = include_str!(concat!("../docs/", $file, ".md"))]
+            #[doc = include_str!(concat!("../", $file, ".md"))]
             mod $page {}
         )*
     };
 }
 
 pages! {
-    agent = "agent",
-    ai_sdk = "coming-from/ai-sdk",
-    approvals = "approvals",
-    dynamic_parameters = "dynamic-parameters",
-    expansion = "expansion",
-    first_tool = "first-tool",
-    frontends = "frontends",
-    index = "README",
-    mcp = "mcp",
-    models = "models",
-    observability = "observability",
-    openai_agents = "coming-from/openai-agents",
-    parameters = "parameters",
-    persistence = "persistence",
-    pydantic_ai = "coming-from/pydantic-ai",
-    rig = "coming-from/rig",
-    rmcp = "coming-from/rmcp",
-    security = "security",
-    streaming = "streaming",
-    testing = "testing",
+    agent = "docs/agent",
+    ai_sdk = "docs/coming-from/ai-sdk",
+    approvals = "docs/approvals",
+    compare = "docs/compare",
+    dynamic_parameters = "docs/dynamic-parameters",
+    expansion = "docs/expansion",
+    first_tool = "docs/first-tool",
+    frontends = "docs/frontends",
+    glossary = "docs/glossary",
+    index = "docs/README",
+    mcp = "docs/mcp",
+    models = "docs/models",
+    observability = "docs/observability",
+    openai_agents = "docs/coming-from/openai-agents",
+    options = "docs/options",
+    parameters = "docs/parameters",
+    persistence = "docs/persistence",
+    pydantic_ai = "docs/coming-from/pydantic-ai",
+    readme = "README",
+    rig = "docs/coming-from/rig",
+    rmcp = "docs/coming-from/rmcp",
+    security = "docs/security",
+    stability = "docs/stability",
+    streaming = "docs/streaming",
+    testing = "docs/testing",
+    troubleshooting = "docs/troubleshooting",
+}
+
+/// The documentation of the macros, whose examples would need the runtime compiled a second time where they stand. They show what
+/// the macros advise against, too.
+#[doc(test(attr(allow(warnings))))]
+mod macros {
+    #[doc = include_str!("../tool-derive/src/docs/calls.md")]
+    mod calls {}
+    #[doc = include_str!("../tool-derive/src/docs/input.md")]
+    mod input {}
+    #[doc = include_str!("../tool-derive/src/docs/output.md")]
+    mod output {}
+    #[doc = include_str!("../tool-derive/src/docs/provide.md")]
+    mod provide {}
+    #[doc = include_str!("../tool-derive/src/docs/tool.md")]
+    mod tool {}
+    #[doc = include_str!("../tool-derive/src/docs/tools.md")]
+    mod tools {}
 }

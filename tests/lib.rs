@@ -1,9 +1,6 @@
-//! Checks that other packages' tests use.
+//! The pages of the guide, so that their code is compiled and run: `cargo test -p tool-tests --doc`.
 
 #![doc(test(attr(deny(warnings), allow(unused))))]
-
-pub mod agreement;
-pub mod types;
 
 #[cfg(doctest)]
 mod guide;

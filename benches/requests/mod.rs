@@ -5,9 +5,6 @@
 //! cargo run --release -p tool-benches -- requests
 //! ```
 
-mod world;
-mod worst;
-
 use std::hint::black_box;
 
 use serde::de::IgnoredAny;
@@ -15,8 +12,7 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use crate::{clock, report::Report};
-use world::World;
-use worst::{ALL, Worst};
+use tool_test_fixtures::requests::{ALL, World, Worst};
 
 /// Just below the default limit of a body.
 const BYTES: usize = 4_000_000;
@@ -39,8 +35,8 @@ pub(crate) fn measure(report: &mut Report) {
     for worst in ALL {
         let (cost, growth) = (format!("requests/{}", worst.name), format!("requests/{}-growth", worst.name));
         if report.wants_any(&[&cost, &growth]) {
-            let half = Spent::least(&runtime, worst, BYTES / 2).all;
-            let Spent { all, inline, floor } = Spent::least(&runtime, worst, BYTES);
+            let half = NestedUsage::least(&runtime, worst, BYTES / 2).all;
+            let NestedUsage { all, inline, floor } = NestedUsage::least(&runtime, worst, BYTES);
             let how = format!(
                 "ms of CPU: {all:.1}, of it {inline:.1} on the runtime's thread; to read it as a value {floor:.1}"
             );
@@ -51,7 +47,7 @@ pub(crate) fn measure(report: &mut Report) {
 }
 
 /// The milliseconds of CPU that a request takes.
-struct Spent {
+struct NestedUsage {
     /// In the whole process.
     all: f64,
     /// On the thread that serves all requests.
@@ -60,7 +56,7 @@ struct Spent {
     floor: f64,
 }
 
-impl Spent {
+impl NestedUsage {
     /// The least of some rounds, for a request of so many bytes.
     fn least(runtime: &Runtime, worst: &Worst, bytes: usize) -> Self {
         let (body, count) = worst.body(bytes);

@@ -5,10 +5,12 @@ use std::hint::black_box;
 use futures_util::FutureExt;
 
 use serde_json::json;
+use tool_run::run::{Action, Event, step};
 use tool_runtime::{
     Context, Output,
+    gate::Gate,
     message::{AssistantPart, FinishReason, Part, ToolCall, Usage},
-    run::{Effect, Event, Inspector, Principal, Prompt, Run, RunId, RunOptions, Time, step},
+    run::{Principal, Prompt, Run, RunId, RunOptions, Time},
     tool, toolset,
 };
 
@@ -53,7 +55,7 @@ fn double(
 /// A run of many turns; in the last, three calls run and one waits to be looked at.
 struct Bench {
     run: Run,
-    inspector: Inspector,
+    gate: Gate,
     cx: Context,
 }
 
@@ -64,7 +66,7 @@ impl Bench {
         options.limits.steps = u32::MAX;
         options.limits.calls = u32::MAX;
         let (run, _) = Run::new(RunId::from("bench"), me.clone(), options, Vec::new(), Time(0));
-        let mut bench = Self { run, inspector: Inspector::new(toolset!(double)), cx: Context::new("c") };
+        let mut bench = Self { run, gate: Gate::new(toolset!(double)), cx: Context::new("c") };
         bench.feed(Event::Prompt(Prompt::new(vec![Part::text("Go.")], me, Time(1))));
         for _ in 1..turns {
             bench.turn();
@@ -77,10 +79,10 @@ impl Bench {
         bench
     }
 
-    fn feed(&mut self, event: Event) -> Vec<Effect> {
+    fn feed(&mut self, event: Event) -> Vec<Action> {
         let (log, effects) = step(&self.run, event).expect("the event fits");
         for event in log {
-            self.run.apply(event).expect("it follows");
+            self.run.apply(&event).expect("it follows");
         }
         effects
     }
@@ -100,12 +102,12 @@ impl Bench {
         let mut started = Vec::new();
         for id in ids {
             let inspection = self
-                .inspector
+                .gate
                 .inspect(&self.run, self.run.call(&id).expect("it is there"), &self.cx)
                 .now_or_never()
                 .expect("nobody is asked");
             for effect in self.feed(Event::Inspected { call: id, inspection, at: Time(2) }) {
-                if let Effect::Execute { call, attempt } = effect {
+                if let Action::Execute { call, attempt } = effect {
                     started.push((call, attempt));
                 }
             }
@@ -123,7 +125,7 @@ impl Bench {
 
     fn inspected(&self) {
         let call = &self.run.current()[3];
-        let inspection = self.inspector.inspect(&self.run, call, &self.cx).now_or_never().expect("nobody is asked");
+        let inspection = self.gate.inspect(&self.run, call, &self.cx).now_or_never().expect("nobody is asked");
         let event = Event::Inspected { call: call.id.clone(), inspection, at: Time(3) };
         let (log, effects) = step(black_box(&self.run), black_box(event)).expect("the event fits");
         assert_eq!(log.len(), 3);

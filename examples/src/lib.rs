@@ -3,45 +3,13 @@
 mod transcript;
 pub mod workspace;
 
-pub use transcript::Transcript;
-
 use std::net::SocketAddr;
 
-use tool_models::from_env;
-use tool_runtime::model::Model;
-use tool_terminal::NegotiatingModel;
+pub use example_agents::model::{model, model_or, named_model};
+pub use transcript::Transcript;
 
 /// Returns the names that a server at `address` is reached by: those of loopback, the address itself, and `names`.
 pub fn hosts(address: SocketAddr, names: Vec<String>) -> Vec<String> {
     let own = ["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned(), address.ip().to_string()];
     own.into_iter().chain(names).collect()
-}
-
-/// The model that the environment names (`OPENAI_*`, `ANTHROPIC_*`), or else the negotiating model, which needs neither a
-/// key nor a network.
-///
-/// Ends the program with an explanation when the environment names a model that cannot be used.
-pub fn model() -> Box<dyn Model> {
-    model_or(NegotiatingModel::new())
-}
-
-/// The same, with another model in place of the negotiating one.
-pub fn model_or(otherwise: impl Model + 'static) -> Box<dyn Model> {
-    named_model().unwrap_or_else(|| Box::new(otherwise))
-}
-
-/// The model that the environment names, if it names one.
-///
-/// Ends the program with an explanation when the environment names a model that cannot be used.
-pub fn named_model() -> Option<Box<dyn Model>> {
-    match from_env()? {
-        Ok(model) => {
-            eprintln!("(model: {})", model.name());
-            Some(model)
-        }
-        Err(error) => {
-            eprintln!("{error}");
-            std::process::exit(2);
-        }
-    }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use tool_runtime::{
     Part,
-    agent::{Event, Front},
+    agent::{Event, Observer},
     feedback::{escape, one_line},
     run::{Call, CallResult},
 };
@@ -59,7 +59,7 @@ impl Transcript {
     }
 }
 
-impl Front for Transcript {
+impl Observer for Transcript {
     fn event(&self, event: Event<'_>) {
         match event {
             Event::Text(text) => self.said.lock().unwrap_or_else(PoisonError::into_inner).push_str(text),

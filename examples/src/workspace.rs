@@ -83,9 +83,9 @@ impl Workspace {
         let mut bytes = Vec::new();
         file.take(MOST_READ + 1).read_to_end(&mut bytes).map_err(|error| told(&path, &error))?;
         if bytes.len() as u64 > MOST_READ {
-            return Err(Failure::told(format!("`{path}` is larger than {MOST_READ} bytes")));
+            return Err(Failure::new(format!("`{path}` is larger than {MOST_READ} bytes")));
         }
-        String::from_utf8(bytes).map_err(|error| Failure::told(format!("`{path}` is no text file")).because(error))
+        String::from_utf8(bytes).map_err(|error| Failure::new(format!("`{path}` is no text file")).source(error))
     }
 
     /// Search all files for a text.
@@ -164,7 +164,7 @@ fn told(path: &str, error: &io::Error) -> Failure {
         io::ErrorKind::IsADirectory => format!("`{path}` is a directory"),
         _ => format!("`{path}` cannot be used"),
     };
-    Failure::told(text).because(error)
+    Failure::new(text).source(error)
 }
 
 #[cfg(test)]
@@ -197,14 +197,14 @@ mod tests {
     #[test]
     fn decoder_and_schema_accept_the_same() {
         let dir = scratch("agree");
-        tool_tests::agreement::check(&Workspace::open(dir.join("root")).unwrap().toolset(), 2000);
+        tool_test_kit::agreement::check(&Workspace::open(dir.join("root")).unwrap().toolset(), 2000);
         fs::remove_dir_all(dir).unwrap();
     }
 
     #[test]
     fn types_are_current() {
         let dir = scratch("types");
-        tool_tests::types::check("workspace", &Workspace::open(dir.join("root")).unwrap().toolset());
+        tool_test_kit::types::check("workspace", &Workspace::open(dir.join("root")).unwrap().toolset());
         fs::remove_dir_all(dir).unwrap();
     }
 

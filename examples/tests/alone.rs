@@ -3,9 +3,18 @@
 #![cfg(unix)]
 mod kit;
 
-use std::net::TcpListener;
-
 use kit::{Run, chat_server};
+
+/// The program of an example.
+fn program(name: &str) -> &'static str {
+    match name {
+        "censorship" => env!("CARGO_BIN_EXE_censorship"),
+        "consensus" => env!("CARGO_BIN_EXE_consensus"),
+        "weather" => env!("CARGO_BIN_EXE_weather"),
+        "trace" => env!("CARGO_BIN_EXE_trace"),
+        other => panic!("there is no {other}"),
+    }
+}
 
 #[test]
 fn censorship_learns_and_is_right() {
@@ -21,68 +30,6 @@ fn censorship_learns_and_is_right() {
             "Right.",
         ]);
     }
-}
-
-#[test]
-fn the_airline_books_what_there_is() {
-    let lines = "book a flight from berlin for 4 people\nnew york\n3\n2\n1\ny\nmy bookings\ncancel a booking\n1\ny\n";
-    let run = Run::typed("airline", lines);
-    run.ends_with(0);
-    run.shows(&[
-        r#"book_flight {"departure":"berlin","passengers":4} asks for arrival, date"#,
-        "“berlin” is understood as Berlin.",
-        "Nothing is possible for date with departure: Berlin, arrival: New York, passengers: 4: no flight has 4 free seats.",
-        "1. 2026-12-03 – Thursday, 3 December",
-        r#"Book 2 seat(s) from "Berlin" to "New York" on "2026-12-03"?"#,
-        "TA201-1",
-        "Booking TA201-1 is cancelled, 820 euros are paid back.",
-    ]);
-}
-
-/// An approval at the airline's desk.
-fn at_an_approval() -> kit::Sitting {
-    let mut desk = Run::sitting(&[], "airline", &[]);
-    for line in ["book a flight from berlin for 2 people", "new york", "1"] {
-        desk.sees("\n> ");
-        desk.types(line);
-    }
-    desk
-}
-
-#[test]
-fn ctrl_c_stops_what_runs_and_the_conversation_goes_on() {
-    let mut desk = at_an_approval();
-    desk.sees("Allow it? [y]es, [n]o, [e]dit: ");
-    desk.interrupts();
-    desk.sees("(stopped; Ctrl-C again ends the conversation)");
-    desk.sees("\n> ");
-    desk.types("my bookings");
-    desk.sees("my_bookings {}");
-    desk.sees("\n> ");
-    desk.interrupts();
-    desk.sees("(Ctrl-C again ends the conversation)");
-    desk.interrupts();
-    let (status, screen) = desk.ends();
-    assert_eq!(status, Some(0), "{screen}");
-    assert!(!screen.contains("TA201-1"), "nothing was booked: {screen}");
-}
-
-#[test]
-fn ctrl_c_stops_a_model_that_does_not_answer() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/v1", listener.local_addr().unwrap());
-    let mut desk = Run::sitting(&[("OPENAI_BASE_URL", &url), ("OPENAI_MODEL", "mute")], "airline", &[]);
-    desk.sees("\n> ");
-    desk.types("hello?");
-    // Once the model is asked, somebody connects.
-    let asked = listener.accept().unwrap();
-    desk.interrupts();
-    desk.sees("(stopped;");
-    desk.sees("\n> ");
-    desk.interrupts();
-    let (status, screen) = desk.ends();
-    assert_eq!(status, Some(0), "{screen}");
-    drop(asked);
 }
 
 #[test]
@@ -156,4 +103,25 @@ fn consensus_says_whose_model_failed() {
     let asked = asked.join().unwrap();
     let carol = asked.iter().find(|request| request.contains("You are Carol.")).expect("she has a model of her own");
     assert!(carol.contains("museum: morning: can, evening: can"), "{carol}");
+}
+
+mod real_model {
+    use crate::kit::real_model::{calls, say, sound, start, tell};
+
+    #[test]
+    #[ignore = "needs a model"]
+    fn weather() {
+        let mut desk = start("weather");
+        let shown = say(&mut desk, "How warm is Oslo in July?");
+        sound(&shown);
+        let called = calls(&shown, "get_climate");
+        tell("weather: it called get_climate", !called.is_empty());
+        tell("weather: for Oslo in July", called.iter().any(|call| call.contains("Oslo") && call.contains('7')));
+        let said: String = shown.lines().filter(|line| !line.starts_with('·')).collect();
+        tell("weather: it says 17", said.contains("17"));
+        tell("weather: it called no more than twice", called.len() <= 2);
+        let shown = say(&mut desk, "And Paris in January, in Fahrenheit?");
+        sound(&shown);
+        tell("weather: the next prompt led to a call with `fahrenheit`", shown.contains("fahrenheit"));
+    }
 }

@@ -1,7 +1,5 @@
 //! Every tool of a program, collected without a list: from this file and from a module of it.
 
-#![allow(deprecated, reason = "the parameters of test tools need no descriptions")]
-
 mod more;
 
 use std::sync::{
@@ -11,7 +9,7 @@ use std::sync::{
 
 use serde_json::{Value, json};
 use tool_runtime::{
-    CallError, Context, DynamicInput, Execute, Output, Toolset, Verdict, tool,
+    CallError, Context, DynamicInput, Execute, Output, Toolset, Validation, tool,
     toolset::{CollectError, States},
 };
 
@@ -45,10 +43,10 @@ fn lend(#[dynamic(validate = title)] title: String, #[state] shelf: &Shelf) -> S
     format!("{title}, of {}", shelf.books.len())
 }
 
-fn title(value: Option<String>, known: LendTitle<'_>) -> Verdict<String> {
+fn title(value: Option<String>, known: LendTitle<'_>) -> Validation<String> {
     match value.filter(|title| known.shelf.books.contains(&title.as_str())) {
-        Some(title) => Verdict::accept(title),
-        None => Verdict::reject("no such book").allowed(known.shelf.books.iter().map(|&title| title.to_owned())),
+        Some(title) => Validation::accept(title),
+        None => Validation::reject("no such book").allowed(known.shelf.books.iter().map(|&title| title.to_owned())),
     }
 }
 
@@ -60,10 +58,10 @@ struct Wish {
     title: String,
 }
 
-fn wished(value: Option<String>, known: WishTitle<'_>) -> Verdict<String> {
+fn wished(value: Option<String>, known: WishTitle<'_>) -> Validation<String> {
     match value.filter(|title| known.state().books.contains(&title.as_str())) {
-        Some(title) => Verdict::accept(title),
-        None => Verdict::reject("no such book"),
+        Some(title) => Validation::accept(title),
+        None => Validation::reject("no such book"),
     }
 }
 
@@ -168,5 +166,5 @@ async fn they_are_called_with_their_state() {
 fn they_agree_with_their_schemas() {
     // What a validator refuses is in no schema.
     let tools = Toolset::collect(states()).unwrap().filter(|spec| !["lend", "reserve"].contains(&&*spec.name));
-    tool_tests::agreement::check(&tools, 500);
+    tool_test_kit::agreement::check(&tools, 500);
 }

@@ -69,20 +69,20 @@ use tool_runtime::tool;
 fn pay(amount: u32) -> u32 { amount }
 
 //# context: completes day
-use tool_runtime::{Verdict, tool};
+use tool_runtime::{Validation, tool};
 /// Books.
 #[tool]
 fn book(#[dynamic(validate = day)] day: u8, #[dynamic(validate = seats, requires(day))] seats: u8) -> u8 { day + seats }
-fn day(value: Option<u8>, _: BookDay<'_>) -> Verdict<u8> { Verdict::accept(value.unwrap_or(1)) }
-fn seats(value: Option<u8>, known: BookSeats<'_>) -> Verdict<u8> { known.$0 }
+fn day(value: Option<u8>, _: BookDay<'_>) -> Validation<u8> { Validation::accept(value.unwrap_or(1)) }
+fn seats(value: Option<u8>, known: BookSeats<'_>) -> Validation<u8> { known.$0 }
 
 //# context-of-a-broken-tool: completes day
-use tool_runtime::{Verdict, tool};
+use tool_runtime::{Validation, tool};
 /// Books.
 #[tool(aproval = always)]
 fn book(#[dynamic(validate = day)] day: u8, #[dynamic(validate = seats, requires(day))] seats: u8) -> u8 { day + seats }
-fn day(value: Option<u8>, _: BookDay<'_>) -> Verdict<u8> { Verdict::accept(value.unwrap_or(1)) }
-fn seats(value: Option<u8>, known: BookSeats<'_>) -> Verdict<u8> { known.$0 }
+fn day(value: Option<u8>, _: BookDay<'_>) -> Validation<u8> { Validation::accept(value.unwrap_or(1)) }
+fn seats(value: Option<u8>, known: BookSeats<'_>) -> Validation<u8> { known.$0 }
 
 //# fields: completes path
 use tool_runtime::{Context, Execute, Failure, tool};
@@ -131,11 +131,11 @@ fn look(id: u32) -> u32 { id }
 fn other() { let _ = toolset!(lo$0ok); }
 
 //# validator: leads to fn day
-use tool_runtime::{Verdict, tool};
+use tool_runtime::{Validation, tool};
 /// Books.
 #[tool]
 fn book(#[dynamic(validate = da$0y)] date: u8) -> u8 { date }
-fn day(value: Option<u8>, _: BookDate<'_>) -> Verdict<u8> { Verdict::accept(value.unwrap_or(1)) }
+fn day(value: Option<u8>, _: BookDate<'_>) -> Validation<u8> { Validation::accept(value.unwrap_or(1)) }
 
 //# state: leads to struct Database
 use tool_runtime::tool;
@@ -158,9 +158,9 @@ use tool_runtime::tool;
 fn look(#[arg(range(1..))] id: u32) -> u32 { i$0d }
 
 //# touches: completes path
-use tool_runtime::{tool, tool::Touches};
+use tool_runtime::{tool, tool::Resources};
 /// Reads.
-#[tool(touches = |input| Touches::new().reads(&input.pa$0))]
+#[tool(touches = |input| Resources::new().reads(&input.pa$0))]
 fn read(path: String) -> usize { path.len() }
 
 //# default: leads to const MOST
@@ -179,8 +179,8 @@ struct Answer { yes: bool }
 struct Ask { what: String }
 
 //# nested: completes from
-use tool_runtime::{DynamicInput, Verdict, tool};
+use tool_runtime::{DynamicInput, Validation, tool};
 #[derive(DynamicInput)]
 struct Leg { #[dynamic(validate = from)] from: String, #[dynamic(validate = to, requires(from))] to: String }
-fn from(value: Option<String>, _: LegFrom<'_>) -> Verdict<String> { Verdict::accept(value.unwrap_or_default()) }
-fn to(value: Option<String>, known: LegTo<'_>) -> Verdict<String> { known.$0 }
+fn from(value: Option<String>, _: LegFrom<'_>) -> Validation<String> { Validation::accept(value.unwrap_or_default()) }
+fn to(value: Option<String>, known: LegTo<'_>) -> Validation<String> { known.$0 }

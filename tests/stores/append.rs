@@ -1,14 +1,13 @@
 //! Adding, and what becomes of it when others add too.
 
 use tool_runtime::{
-    run::{ObligationId, Time},
+    run::{InterruptId, Time},
     store::{StoreError, Waiting},
 };
 
-use crate::{
-    made::{append, create, id, kind, many, obligation, of, texts, under},
-    place::Stores,
-};
+use tool_test_kit::stores::Stores;
+
+use crate::made::{append, create, id, interrupt, kind, many, of, texts, under};
 
 pub(crate) async fn creates_and_adds(stores: &Stores) {
     let run = id("r");
@@ -59,7 +58,7 @@ pub(crate) async fn what_is_refused_changes_nothing(stores: &Stores) {
     assert!(store.load(&id("other")).await.unwrap().is_none(), "a refused append creates nothing");
     for wrong in [0, 2, u64::MAX] {
         let mut wrong = append(wrong, "x");
-        wrong.head.opened.push(obligation("call_1.1", 1, &[]));
+        wrong.head.opened.push(interrupt("call_1.1", 1, &[]));
         wrong.head.is_active = true;
         assert_eq!(kind(store.append(&run, wrong).await), "conflict");
     }
@@ -91,7 +90,7 @@ pub(crate) async fn any_text_and_any_name(stores: &Stores) {
     let text = r#"{"v":1,"data":["NUL \u0000, ü, 漢字, 😀, \ud83d, ' \" \\"]}"#;
     for (number, name) in names.iter().enumerate() {
         let mut append = of(name, 0, &format!("{text}{number}"));
-        append.head.opened.push(obligation("call_1.1", number as u64, &[]));
+        append.head.opened.push(interrupt("call_1.1", number as u64, &[]));
         stores.one.append(&id(name), append).await.unwrap();
     }
     for (number, name) in names.iter().enumerate() {
@@ -100,7 +99,7 @@ pub(crate) async fn any_text_and_any_name(stores: &Stores) {
         let items = stores.other.waiting(&Waiting::new().by(*name)).await.unwrap();
         assert_eq!(items.len(), 1, "{name:?}");
         assert_eq!((items[0].run.as_str(), items[0].owner.as_str()), (*name, *name));
-        assert_eq!(items[0].obligation, obligation("call_1.1", number as u64, &[]));
+        assert_eq!(items[0].interrupt, interrupt("call_1.1", number as u64, &[]));
         let lease = stores.one.lease(&id(name), name, Time(0), std::time::Duration::from_secs(1)).await.unwrap();
         assert_eq!(lease.worker, *name);
         let again = stores.one.lease(&id(name), name, Time(0), std::time::Duration::from_secs(1)).await.unwrap();
@@ -123,7 +122,7 @@ pub(crate) async fn without_entries_only_the_head_changes(stores: &Stores) {
 pub(crate) async fn delete_takes_all_of_it(stores: &Stores) {
     for run in ["q", "r", "s"] {
         let mut first = append(0, run);
-        first.head.opened.push(obligation("call_1.1", 1, &["bob"]));
+        first.head.opened.push(interrupt("call_1.1", 1, &["bob"]));
         first.head.is_active = true;
         stores.one.append(&id(run), first).await.unwrap();
         stores.one.append(&id(run), append(1, "second")).await.unwrap();
@@ -145,6 +144,6 @@ pub(crate) async fn delete_takes_all_of_it(stores: &Stores) {
     assert_eq!((stored.snapshot, texts(&stored.records)), (None, vec![(0, 1, "new")]));
     assert_eq!(stores.one.waiting(&Waiting::new().of(id("r"))).await.unwrap(), []);
     let mut last = append(1, "closes");
-    last.head.closed.push("call_1.1".parse::<ObligationId>().unwrap());
+    last.head.closed.push("call_1.1".parse::<InterruptId>().unwrap());
     stores.one.append(&id("r"), last).await.unwrap();
 }

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use tool_runtime::{run::Time, store::Store};
 
-use crate::{
-    made::{append, id},
-    place::Stores,
-};
+use tool_test_kit::stores::Stores;
+
+use crate::made::{append, id};
 
 const SECOND: Duration = Duration::from_secs(1);
 

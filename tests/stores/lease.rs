@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use tool_runtime::{run::Time, store::StoreError};
 
-use crate::{
-    made::{append, create, id, kind, under},
-    place::Stores,
-};
+use tool_test_kit::stores::Stores;
+
+use crate::made::{append, create, id, kind, under};
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -1,9 +1,8 @@
 //! Getting a run back.
 
-use crate::{
-    made::{append, create, id, kind, many, texts},
-    place::Stores,
-};
+use tool_test_kit::stores::Stores;
+
+use crate::made::{append, create, id, kind, many, texts};
 
 async fn four(stores: &Stores) {
     create(&*stores.one, "r").await;

@@ -1,8 +1,9 @@
 //! Appends, made up and real.
 
 use serde_json::json;
+use tool_run::run::LogEvent;
 use tool_runtime::{
-    run::{LogEvent, Obligation, Principal, Run, RunId, RunOptions, Time},
+    run::{Interrupt, Principal, Run, RunId, RunOptions, Time},
     store::{Append, Lease, Record, Store, StoreError},
 };
 
@@ -44,7 +45,7 @@ pub(crate) fn under(lease: &Lease, mut append: Append) -> Append {
     append
 }
 
-pub(crate) fn obligation(name: &str, since: u64, deciders: &[&str]) -> Obligation {
+pub(crate) fn interrupt(name: &str, since: u64, deciders: &[&str]) -> Interrupt {
     let note = "a\u{0}b ü 漢 \u{1f600}";
     let shown = json!({"tool": "pay", "effect": "write", "arguments": {"note": note}, "lines": [["note", note]]});
     let value = json!({

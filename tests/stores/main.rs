@@ -6,7 +6,6 @@ mod lease;
 mod load;
 mod made;
 mod nonces;
-mod place;
 mod postgres;
 mod records;
 mod sqlite;
@@ -19,26 +18,26 @@ macro_rules! every_store {
         mod memory {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $check() {
-                crate::$module::$check(&crate::place::Stores::memory()).await;
+                crate::$module::$check(&tool_test_kit::stores::Stores::memory()).await;
             })*
         }
         mod sqlite_file {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $check() {
-                let file = crate::place::File::new();
+                let file = tool_test_kit::stores::File::new();
                 crate::$module::$check(&file.stores()).await;
             })*
         }
         mod sqlite_memory {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $check() {
-                crate::$module::$check(&crate::place::Stores::sqlite_memory()).await;
+                crate::$module::$check(&tool_test_kit::stores::Stores::sqlite_memory()).await;
             })*
         }
         mod postgresql {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $check() {
-                let Some(schema) = crate::place::Schema::new() else { return };
+                let schema = tool_test_kit::stores::Schema::new();
                 crate::$module::$check(&schema.stores().await).await;
                 schema.remove().await;
             })*

@@ -3,14 +3,13 @@
 use tool_runtime::store::Store as _;
 use tool_stores::{PostgresOptions, PostgresStore};
 
-use crate::{
-    made::{append, create, id},
-    place::Schema,
-};
+use tool_test_kit::stores::Schema;
+
+use crate::made::{append, create, id};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_processes_make_the_tables_at_once() {
-    let Some(schema) = Schema::new() else { return };
+    let schema = Schema::new();
     let stores = futures_util::future::join_all((0..8).map(|_| schema.open())).await;
     create(&stores[0], "r").await;
     for store in &stores {
@@ -21,7 +20,7 @@ async fn many_processes_make_the_tables_at_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_connection_is_replaced() {
-    let Some(schema) = Schema::new() else { return };
+    let schema = Schema::new();
     let url =
         format!("{}{}application_name={}", schema.url, if schema.url.contains('?') { "&" } else { "?" }, schema.name);
     let store = PostgresOptions::new().schema(&schema.name).connections(1).connect(&url).await.unwrap();
@@ -37,7 +36,7 @@ async fn a_lost_connection_is_replaced() {
 
 #[tokio::test]
 async fn newer_tables_are_refused() {
-    let Some(schema) = Schema::new() else { return };
+    let schema = Schema::new();
     drop(schema.open().await);
     schema.sql(&format!("UPDATE {}.version SET version = 7", schema.name)).await;
     let error = PostgresOptions::new().schema(&schema.name).connect(&schema.url).await.unwrap_err().to_string();

@@ -8,10 +8,10 @@ use tool_runtime::{
 };
 use tool_stores::{Durability, SqliteOptions, SqliteStore};
 
-use crate::{
-    made::{append, create, id, kind},
-    place::File,
-};
+use tool_test_kit::AllAndSome as _;
+use tool_test_kit::stores::File;
+
+use crate::made::{append, create, id, kind};
 
 const PATH: &str = "TOOL_TEST_SQLITE";
 const PROCESSES: usize = 4;
@@ -36,7 +36,7 @@ async fn several_processes_add_to_one_run() {
     let store = SqliteStore::open(file.path()).unwrap();
     let records = store.read(&id("r"), 0).await.unwrap();
     assert_eq!(records.len(), PROCESSES * APPENDS);
-    assert!(records.iter().zip(0..).all(|(record, rev)| record.rev == rev));
+    assert!(records.iter().zip(0..).all_and_some(|(record, rev)| record.rev == rev));
 }
 
 #[tokio::test]

@@ -2,19 +2,18 @@
 
 use tool_runtime::store::{Store, Waiting};
 
-use crate::{
-    made::{append, id, obligation, of},
-    place::Stores,
-};
+use tool_test_kit::stores::Stores;
+
+use crate::made::{append, id, interrupt, of};
 
 async fn names(store: &dyn Store, filter: &Waiting) -> Vec<String> {
     let items = store.waiting(filter).await.unwrap();
-    items.iter().map(|item| format!("{} {}", item.run, item.obligation.id)).collect()
+    items.iter().map(|item| format!("{} {}", item.run, item.interrupt.id)).collect()
 }
 
 async fn open(store: &dyn Store, run: &str, owner: &str, opened: &[(&str, u64, &[&str])]) {
     let mut append = of(owner, 0, run);
-    append.head.opened = opened.iter().map(|(id, since, who)| obligation(id, *since, who)).collect();
+    append.head.opened = opened.iter().map(|(id, since, who)| interrupt(id, *since, who)).collect();
     store.append(&id(run), append).await.unwrap();
 }
 
@@ -30,7 +29,7 @@ pub(crate) async fn by_principal(stores: &Stores) {
     assert_eq!(names(store, &by("ann").of(id("r"))).await, ["r call_1.1"]);
     assert_eq!(names(store, &Waiting::new().of(id("s"))).await, ["s call_1.1", "s call_2.1"]);
     let item = &store.waiting(&by("eve")).await.unwrap()[0];
-    assert_eq!((item.owner.as_str(), &item.obligation), ("ann", &obligation("call_2.1", 20, &["bob", "eve", "bob"])));
+    assert_eq!((item.owner.as_str(), &item.interrupt), ("ann", &interrupt("call_2.1", 20, &["bob", "eve", "bob"])));
 }
 
 pub(crate) async fn in_order_and_in_pages(stores: &Stores) {
@@ -49,7 +48,7 @@ pub(crate) async fn in_order_and_in_pages(stores: &Stores) {
             assert_eq!(names(&*stores.other, &page).await, wanted, "{offset} {limit}");
         }
     }
-    let crowd: Vec<_> = (0..120).map(|number| obligation(&format!("c.{number}"), 6, &[])).collect();
+    let crowd: Vec<_> = (0..120).map(|number| interrupt(&format!("c.{number}"), 6, &[])).collect();
     let mut append = append(0, "crowd");
     append.head.opened = crowd;
     stores.one.append(&id("crowd"), append).await.unwrap();
@@ -60,7 +59,7 @@ pub(crate) async fn closed_and_opened_again(stores: &Stores) {
     open(&*stores.one, "r", "ann", &[("c.1", 1, &["bob"]), ("d.1", 2, &[])]).await;
     let mut next = append(1, "next");
     next.head.closed = ["c.1", "unknown.7"].iter().map(|id| id.parse().unwrap()).collect();
-    next.head.opened = vec![obligation("c.2", 3, &["eve"])];
+    next.head.opened = vec![interrupt("c.2", 3, &["eve"])];
     stores.other.append(&id("r"), next).await.unwrap();
     assert_eq!(names(&*stores.one, &Waiting::new()).await, ["r d.1", "r c.2"]);
     assert_eq!(names(&*stores.one, &Waiting::new().by("bob")).await, [""; 0]);
@@ -68,9 +67,9 @@ pub(crate) async fn closed_and_opened_again(stores: &Stores) {
     // Both in one append.
     let mut last = append(2, "last");
     last.head.closed = vec!["c.2".parse().unwrap()];
-    last.head.opened = vec![obligation("c.2", 4, &["eve"])];
+    last.head.opened = vec![interrupt("c.2", 4, &["eve"])];
     stores.one.append(&id("r"), last).await.unwrap();
     let items = stores.one.waiting(&Waiting::new().by("eve")).await.unwrap();
     assert_eq!(items.len(), 1);
-    assert_eq!(items[0].obligation.since.0, 4);
+    assert_eq!(items[0].interrupt.since.0, 4);
 }

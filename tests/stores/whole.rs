@@ -2,21 +2,20 @@
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
+use tool_run::run::RecordError;
+use tool_run::run::{Action, Event, LogEvent, record, step};
 use tool_runtime::{
     Context, Output,
+    gate::Gate,
     message::{AssistantPart, FinishReason, Part, ToolCall, Usage},
-    run::{
-        Decision, Effect, Event, Inspector, LogEvent, Phase, Principal, Prompt, RecordError, Run, RunId, RunOptions,
-        Time, record, step,
-    },
+    run::{Decision, Phase, Principal, Prompt, Run, RunId, RunOptions, Time},
     store::{Append, Lease, Store, StoreError, Waiting},
     tool, toolset,
 };
 
-use crate::{
-    made::{append, created, id},
-    place::Stores,
-};
+use tool_test_kit::stores::Stores;
+
+use crate::made::{append, created, id};
 
 /// Pay a bill.
 #[tool(approval = always, effect = destructive)]
@@ -30,7 +29,7 @@ async fn pay(
 /// A process that drives a run.
 struct Process {
     store: Arc<dyn Store>,
-    inspector: Inspector,
+    gate: Gate,
     run: Run,
     lease: Option<Lease>,
     now: Time,
@@ -44,12 +43,12 @@ impl Process {
         let events = vec![LogEvent::Created { run: name.clone(), owner, options, messages: Vec::new(), at: Time(1) }];
         let run = Run::fold(events.clone()).unwrap();
         store.append(name, Append::new(0, &events, &run, None)).await.unwrap();
-        Self { store, inspector: Inspector::new(toolset!(pay)), run, lease: None, now: Time(1000) }
+        Self { store, gate: Gate::new(toolset!(pay)), run, lease: None, now: Time(1000) }
     }
 
     async fn load(store: Arc<dyn Store>, name: &RunId) -> Self {
         let run = store.load(name).await.unwrap().unwrap().run().unwrap();
-        Self { store, inspector: Inspector::new(toolset!(pay)), run, lease: None, now: Time(2000) }
+        Self { store, gate: Gate::new(toolset!(pay)), run, lease: None, now: Time(2000) }
     }
 
     async fn lease(&mut self, worker: &str) {
@@ -62,11 +61,11 @@ impl Process {
         self.store.release(self.run.id(), &lease).await.unwrap();
     }
 
-    async fn send(&mut self, event: Event) -> Vec<Effect> {
+    async fn send(&mut self, event: Event) -> Vec<Action> {
         let (events, effects) = step(&self.run, event).unwrap();
         let rev = self.run.rev();
         for event in &events {
-            self.run.apply(event.clone()).unwrap();
+            self.run.apply(event).unwrap();
         }
         let append = Append::new(rev, &events, &self.run, self.lease.clone());
         self.store.append(self.run.id(), append).await.unwrap();
@@ -74,12 +73,12 @@ impl Process {
     }
 
     /// Does what follows, with a model that pays first and then says so.
-    async fn go(&mut self, effects: Vec<Effect>) {
+    async fn go(&mut self, effects: Vec<Action>) {
         let mut todo = VecDeque::from(effects);
         while let Some(effect) = todo.pop_front() {
             let at = self.now;
             let event = match effect {
-                Effect::CallModel => {
+                Action::CallModel => {
                     let is_first = self.run.calls().is_empty();
                     let (part, finish) = if is_first {
                         let arguments = r#"{"note":"ü\u0000漢字"}"#.to_owned();
@@ -90,16 +89,16 @@ impl Process {
                     };
                     Event::TurnEnded { parts: vec![part], finish, usage: Usage::default(), model: None, at }
                 }
-                Effect::Inspect(call) => {
+                Action::Inspect(call) => {
                     let found = self.run.call(&call).unwrap();
-                    let inspection = self.inspector.inspect(&self.run, found, &Context::new(call.as_str())).await;
+                    let inspection = self.gate.inspect(&self.run, found, &Context::new(call.as_str())).await;
                     Event::Inspected { call, inspection, at }
                 }
-                Effect::Execute { call, attempt } => {
+                Action::Execute { call, attempt } => {
                     let output = Output::json(&"paid: ü\u{0}漢字").unwrap();
                     Event::Ended { call, attempt, outcome: Ok(output), at }
                 }
-                Effect::Announce(_) | Effect::Wake(_) => continue,
+                Action::Announce(_) | Action::Wake(_) => continue,
                 other => panic!("{other:?}"),
             };
             todo.extend(self.send(event).await);
@@ -123,17 +122,17 @@ async fn through(stores: &Stores, name: &RunId) {
 
     let items = stores.other.waiting(&Waiting::new().by("ann").of(name.clone())).await.unwrap();
     assert_eq!(items.len(), 1);
-    assert_eq!(items[0].obligation, *first.run.obligations().next().unwrap());
+    assert_eq!(items[0].interrupt, *first.run.interrupts().next().unwrap());
     let is_due = async |now| stores.other.due(Time(now), 1000).await.unwrap().contains(name);
     assert!(!is_due(60_999).await);
     assert!(is_due(61_000).await, "the approval is over then");
 
     let mut second = Process::load(Arc::clone(&stores.other), name).await;
     assert_eq!(second.run.freeze(), first.run.freeze());
-    let obligation = items[0].obligation.id.clone();
+    let interrupt = items[0].interrupt.id.clone();
     let cx = Context::new("call_1");
-    let ruling = second.inspector.rule(&second.run, &obligation, Decision::Approve, &cx).await.unwrap();
-    let effects = second.send(Event::Decide { obligation, ruling, by: "ann".into(), at: Time(2000) }).await;
+    let ruling = second.gate.rule(&second.run, &interrupt, Decision::Approve, &cx).await.unwrap();
+    let effects = second.send(Event::Decide { interrupt, ruling, by: "ann".into(), at: Time(2000) }).await;
     assert!(is_due(2000).await, "nobody drives it yet");
     second.lease("second").await;
     assert!(!is_due(2000).await);

@@ -6,10 +6,10 @@ mod check;
 mod diag;
 mod entry;
 mod expand;
-mod graph;
 #[cfg(test)]
 mod halfway;
 mod model;
+mod resolve;
 mod show;
 #[cfg(test)]
 mod snapshots;
@@ -42,7 +42,7 @@ pub fn toolset(tokens: TokenStream) -> TokenStream {
 #[proc_macro_derive(Provide, attributes(provide))]
 pub fn provide(item: TokenStream) -> TokenStream {
     let item = item.into();
-    show("#[derive(Provide)]", show::name(&item), entry::derive(item, "provide", expand::provide::provide)).into()
+    show("#[derive(Provide)]", show::name(&item), entry::provide(item)).into()
 }
 
 #[doc = include_str!("docs/output.md")]
@@ -62,5 +62,5 @@ pub fn dynamic_input(item: TokenStream) -> TokenStream {
 #[proc_macro_derive(Calls, attributes(calls))]
 pub fn calls(item: TokenStream) -> TokenStream {
     let item = item.into();
-    show("#[derive(Calls)]", show::name(&item), entry::derive(item, "calls", expand::provide::calls)).into()
+    show("#[derive(Calls)]", show::name(&item), entry::calls(item)).into()
 }

@@ -3,7 +3,6 @@
 use std::{
     io::Write as _,
     process::{Command, Stdio},
-    sync::atomic::{AtomicBool, Ordering},
 };
 
 use proc_macro2::{TokenStream, TokenTree};
@@ -12,7 +11,7 @@ use quote::quote;
 /// Names the items whose expansions are printed, with commas between them; `*` names all.
 const VARIABLE: &str = "TOOL_EXPAND";
 
-/// What `macro_name` made of `item`: printed if it is asked for, and handed on.
+/// Prints what `macro_name` made of `item` if the variable asks for it, and returns it.
 pub(crate) fn show(macro_name: &str, item: Option<String>, expansion: TokenStream) -> TokenStream {
     let (Ok(wanted), Some(item)) = (std::env::var(VARIABLE), item) else { return expansion };
     if is_named(&item, &wanted) {
@@ -22,7 +21,7 @@ pub(crate) fn show(macro_name: &str, item: Option<String>, expansion: TokenStrea
     expansion
 }
 
-/// Whether `wanted` names `item`.
+/// Returns whether `wanted` names `item`.
 fn is_named(item: &str, wanted: &str) -> bool {
     wanted.split(',').map(str::trim).any(|name| name == "*" || name == item)
 }
@@ -37,12 +36,11 @@ pub(crate) fn name(item: &TokenStream) -> Option<String> {
     words.next()
 }
 
-/// Lets Cargo build again when the variable changes: it learns of variables that the compiler has looked at. In the first tool of a
-/// crate only, since looking costs a quarter of a million instructions.
-pub(crate) fn watched() -> Option<TokenStream> {
-    static IS_WATCHED: AtomicBool = AtomicBool::new(false);
-    let is_first = proc_macro::is_available() && !IS_WATCHED.swap(true, Ordering::Relaxed);
-    is_first.then(|| quote!(_ = ::core::option_env!(#VARIABLE);))
+/// Returns a statement that makes Cargo build again when the variable changes: Cargo learns which variables the compiler has read.
+///
+/// Reading costs a quarter of a million instructions, so toolsets have this statement, and tools do not.
+pub(crate) fn watch_stmt() -> TokenStream {
+    quote!(_ = ::core::option_env!(#VARIABLE);)
 }
 
 /// The code as rustfmt writes it, in the style of the directory that the compiler runs in; as it is, where there is no rustfmt.

@@ -7,9 +7,9 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote};
 use syn::{Attribute, Item, Meta};
 
-use crate::{entry, expand, show};
+use crate::{entry, show};
 
-/// What the macros on `item` make of it, as the compiler calls them: an attribute alone, and derives beside the item.
+/// Returns the expansion of the macros on `item`, as the compiler calls them: an attribute alone, and derives beside the item.
 fn expanded(mut item: Item) -> TokenStream {
     let attrs = match &mut item {
         Item::Fn(item) => &mut item.attrs,
@@ -35,14 +35,14 @@ fn expanded(mut item: Item) -> TokenStream {
     let derives = args(attrs.remove(at)).to_string();
     let item = item.into_token_stream();
     let derived = match derives.as_str() {
-        "Provide" => entry::derive(item.clone(), "provide", expand::provide::provide),
+        "Provide" => entry::provide(item.clone()),
         "DynamicInput" => entry::dynamic_input(item.clone()),
         other => panic!("`{other}` has no snapshot"),
     };
     quote!(#item #derived)
 }
 
-/// What becomes of a file.
+/// Returns the expansion of a file.
 fn expansion(source: &str) -> String {
     let file = syn::parse_file(source).expect("an input is Rust");
     let items = file.items.into_iter().map(expanded);

@@ -1,6 +1,9 @@
-//! The calls of one turn while they stream in: ids that are unique, arguments in the form of the neutral schema.
+//! The calls of one turn: while they stream in, with unique ids and arguments in the form of the neutral schema; and on
+//! their way back to a provider.
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
+
+use serde_json::json;
 
 use tool_runtime::model::Delta;
 use tool_runtime::{
@@ -10,7 +13,7 @@ use tool_runtime::{
 
 /// The calls of one turn, numbered from 0 in the order in which they begin.
 #[derive(Debug)]
-pub(super) struct Calls {
+pub struct Calls {
     tools: ToolList,
     format: ListFormat,
     /// Makes minted ids differ from turn to turn.
@@ -30,7 +33,7 @@ struct Open {
 }
 
 impl Calls {
-    pub(super) fn new(tools: &ToolList, format: ListFormat, messages: &[Message]) -> Self {
+    pub fn new(tools: &ToolList, format: ListFormat, messages: &[Message]) -> Self {
         let parts = messages.iter().flat_map(|message| match message {
             Message::Assistant { content } => content.as_slice(),
             _ => &[],
@@ -43,7 +46,7 @@ impl Calls {
     }
 
     /// Begins a call. An empty or used `id` is replaced: one id never stands for two calls.
-    pub(super) fn start(&mut self, id: &str, name: &str, out: &mut Vec<Delta>) -> usize {
+    pub fn start(&mut self, id: &str, name: &str, out: &mut Vec<Delta>) -> usize {
         let index = self.open.len();
         let id = self.unique(id, index);
         let held = self.tools.get(name).is_some_and(|spec| spec.input.lowered(self.format.dialect(spec).0).raises());
@@ -53,7 +56,7 @@ impl Calls {
     }
 
     /// Adds to the arguments of a call that has begun.
-    pub(super) fn push(&mut self, index: usize, text: &str, out: &mut Vec<Delta>) {
+    pub fn push(&mut self, index: usize, text: &str, out: &mut Vec<Delta>) {
         let call = &mut self.open[index];
         if text.is_empty() {
             return;
@@ -65,16 +68,16 @@ impl Calls {
     }
 
     /// Ends a call whose arguments are complete.
-    pub(super) fn end(&mut self, index: usize, out: &mut Vec<Delta>) {
+    pub fn end(&mut self, index: usize, out: &mut Vec<Delta>) {
         if !std::mem::replace(&mut self.open[index].ended, true) {
             self.release(index, out);
             out.push(Delta::CallEnd { index });
         }
     }
 
-    /// Ends the turn: `whole` says whether the model finished its calls. The calls of a turn that was cut are left open,
-    /// with the text that they had.
-    pub(super) fn finish(&mut self, whole: bool, out: &mut Vec<Delta>) {
+    /// Ends the turn: `whole` says whether the model finished its calls. The calls of a turn that was cut are left
+    /// open, with the text that they had.
+    pub fn finish(&mut self, whole: bool, out: &mut Vec<Delta>) {
         for index in 0..self.open.len() {
             if whole {
                 self.end(index, out);
@@ -111,24 +114,38 @@ impl Calls {
 #[cfg(feature = "openai")]
 impl Calls {
     /// How many calls have begun.
-    pub(super) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.open.len()
     }
 
-    /// Whether the arguments of a call are a whole object, to which nothing can be added.
-    pub(super) fn is_whole(&self, index: usize) -> bool {
+    /// Returns whether the arguments of a call are a whole object, to which nothing can be added.
+    pub fn is_whole(&self, index: usize) -> bool {
         let text = self.open[index].text.trim_ascii();
         text.starts_with('{') && text.ends_with('}') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
     }
 
-    /// Whether `text` is all that a call has already, said once more.
-    pub(super) fn repeats(&self, index: usize, text: &str) -> bool {
+    /// Returns whether `text` is all that a call has already, said once more.
+    pub fn repeats(&self, index: usize, text: &str) -> bool {
         let (text, known) = (text.trim_ascii(), self.open[index].text.trim_ascii());
         !text.is_empty() && text == known && self.is_whole(index)
     }
 
-    /// Whether a call was ended.
-    pub(super) fn is_ended(&self, index: usize) -> bool {
+    /// Returns whether a call was ended.
+    pub fn is_ended(&self, index: usize) -> bool {
         self.open[index].ended
+    }
+}
+
+/// Returns the arguments of a call as the text of a JSON object, whatever a model had written: providers and the chat
+/// templates of local servers refuse a whole conversation for one call that is not. What cannot be read is wrapped, as
+/// Anthropic recommends.
+pub fn arguments(text: &str) -> Cow<'_, str> {
+    let text = text.trim_ascii();
+    if text.is_empty() {
+        Cow::Borrowed("{}")
+    } else if text.starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(json!({ "INVALID_JSON": text }).to_string())
     }
 }

@@ -14,7 +14,7 @@ pub trait Decode: Send {
     /// Takes the data of the next event of the stream. After an error the decoder is not used any more.
     fn event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError>;
 
-    /// Takes the end of the stream: gives what is still to be said, [`Delta::Finish`] last, unless it was given already.
-    /// Fails if the stream was cut off before the model had finished.
+    /// Takes the end of the stream: gives what is still to be said, [`Delta::Finish`] last, unless it was given
+    /// already. Fails if the stream was cut off before the model had finished.
     fn end(&mut self) -> Result<Vec<Delta>, ModelError>;
 }

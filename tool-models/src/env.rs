@@ -1,29 +1,44 @@
 //! Models from the environment.
 
+use secrecy::SecretString;
+
 use tool_runtime::model::{Model, ModelError, ModelErrorKind};
 
 /// How a variable is looked up.
-pub(super) type Vars<'a> = &'a dyn Fn(&str) -> Option<String>;
+pub type Vars<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// A variable that is set and not blank.
-pub(super) fn var(name: &str) -> Option<String> {
+pub fn var(name: &str) -> Option<String> {
     std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
-pub(super) fn required(var: Vars<'_>, name: &str, what: &str) -> Result<String, ModelError> {
-    var(name).ok_or_else(|| missing(name, what))
+/// The variables that the models of every provider have.
+pub struct Named {
+    pub model: String,
+    pub base_url: Option<String>,
+    pub key: Option<SecretString>,
+    pub max_tokens: Option<u32>,
 }
 
-pub(super) fn missing(name: &str, what: &str) -> ModelError {
-    ModelError::new(ModelErrorKind::Configuration, format!("{name} is not set: it must hold {what}"))
+/// Reads the variables whose names begin with `prefix`. Fails if no model is named, if neither an address nor a key is given
+/// (`key` says in the error what is missing), or if the limit is no number.
+pub fn named(var: Vars<'_>, prefix: &str, key: &str) -> Result<Named, ModelError> {
+    let missing = |name: &str, what: &str| configuration(format!("{prefix}_{name} is not set: it must hold {what}"));
+    let get = |name: &str| var(&format!("{prefix}_{name}"));
+    let model = get("MODEL").ok_or_else(|| missing("MODEL", "the name of a model"))?;
+    let (base_url, given) = (get("BASE_URL"), get("API_KEY"));
+    if base_url.is_none() && given.is_none() {
+        return Err(missing("API_KEY", key));
+    }
+    let limit = get("MAX_TOKENS").map(|text| {
+        let wrong = || configuration(format!("{prefix}_MAX_TOKENS is `{text}`: it must hold a number from 1"));
+        text.parse().ok().filter(|number| *number > 0).ok_or_else(wrong)
+    });
+    Ok(Named { model, base_url, key: given.map(SecretString::from), max_tokens: limit.transpose()? })
 }
 
-/// A number of which there is at least one, if the variable is set.
-pub(super) fn number(var: Vars<'_>, name: &str) -> Result<Option<u32>, ModelError> {
-    let Some(text) = var(name) else { return Ok(None) };
-    text.parse().ok().filter(|number| *number > 0).map(Some).ok_or_else(|| {
-        ModelError::new(ModelErrorKind::Configuration, format!("{name} is `{text}`: it must hold a number from 1"))
-    })
+fn configuration(message: String) -> ModelError {
+    ModelError::new(ModelErrorKind::Configuration, message)
 }
 
 /// The model that the environment names, or `None` if it names none.

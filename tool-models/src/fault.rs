@@ -1,11 +1,21 @@
-//! What providers say when something is wrong, in all the shapes in which they say it.
+//! The errors of providers, in all the shapes in which they come: answers that are no success, and events of a stream.
 
+use std::time::{Duration, SystemTime};
+
+use reqwest::{
+    Response, StatusCode,
+    header::{HeaderMap, RETRY_AFTER},
+};
+use serde::Deserialize;
 use serde_json::Value;
 
 use tool_runtime::model::{ModelError, ModelErrorKind};
 
+/// As much of an error's body as is read.
+const MOST: usize = 64 << 10;
+
 /// The kind of failure that an HTTP status stands for.
-pub(super) fn kind_of(status: u16) -> ModelErrorKind {
+fn kind_of(status: u16) -> ModelErrorKind {
     match status {
         401 | 403 => ModelErrorKind::Unauthorized,
         429 => ModelErrorKind::RateLimited,
@@ -17,43 +27,62 @@ pub(super) fn kind_of(status: u16) -> ModelErrorKind {
 
 /// An error object of a provider.
 #[derive(Debug)]
-pub(super) struct Fault {
-    /// What went wrong, for a person; shortened.
-    pub(super) message: String,
-    /// What the provider's own words say of the kind; `None` if they say nothing that we know.
-    pub(super) kind: Option<ModelErrorKind>,
+struct Fault {
+    /// The message for a person; shortened.
+    message: String,
+    /// The kind by the provider's own words; `None` if they say nothing that we know.
+    kind: Option<ModelErrorKind>,
 }
 
 impl Fault {
     /// Finds the error in `value`: `{"error": {"message", "type", "code"}}`, `{"error": "text"}`, `{"message"}`,
     /// `{"detail"}` or `[{…}]`.
-    pub(super) fn find(value: &Value) -> Option<Self> {
+    fn find(value: &Value) -> Option<Self> {
         let value = value.get(0).unwrap_or(value);
-        let told = match value.get("error") {
+        let error = match value.get("error") {
             Some(Value::Null) | None => value,
             Some(inner) => inner,
         };
-        let message = match told {
+        let message = match error {
             Value::String(text) => text.clone(),
-            _ => ["message", "detail", "error"].iter().find_map(|name| match told.get(name) {
+            _ => ["message", "detail", "error"].iter().find_map(|name| match error.get(name) {
                 Some(Value::String(text)) => Some(text.clone()),
                 Some(Value::Null) | None => None,
                 Some(other) => Some(other.to_string()),
             })?,
         };
-        let words: Vec<&str> = ["type", "code", "status"].iter().filter_map(|name| told.get(name)?.as_str()).collect();
-        let status = ["code", "status", "status_code"].iter().find_map(|name| told.get(name)?.as_u64());
+        let words: Vec<&str> = ["type", "code", "status"].iter().filter_map(|name| error.get(name)?.as_str()).collect();
+        let status = ["code", "status", "status_code"].iter().find_map(|name| error.get(name)?.as_u64());
         let kind = words.iter().find_map(|word| kind_in(word)).or_else(|| {
             status.and_then(|status| u16::try_from(status).ok()).filter(|status| *status >= 300).map(kind_of)
         });
         Some(Self { message: shortened(&message), kind })
     }
+}
 
-    /// The fault as the failure of a turn whose stream had begun well.
-    pub(super) fn in_stream(self) -> ModelError {
-        let kind = self.kind.unwrap_or(ModelErrorKind::Unavailable);
-        ModelError::new(kind, format!("the provider broke off: {}", self.message))
-    }
+/// Reads the data of an event of a stream. `expected` names such an event in the error for another one.
+pub fn read_event<'a, T: Deserialize<'a>>(data: &'a str, expected: &str) -> Result<T, ModelError> {
+    serde_json::from_str(data).map_err(|error| {
+        let message = format!("an event is not {expected}: {}", shortened(data));
+        in_stream(data).unwrap_or_else(|| protocol(&message).with_source(error))
+    })
+}
+
+/// Returns the failure of a turn whose stream had begun well, if an event reports one.
+pub fn in_stream(data: &str) -> Option<ModelError> {
+    let fault = Fault::find(&serde_json::from_str(data).ok()?)?;
+    let kind = fault.kind.unwrap_or(ModelErrorKind::Unavailable);
+    Some(ModelError::new(kind, format!("the provider broke off: {}", fault.message)))
+}
+
+/// Returns the failure of a turn whose stream ended before the model had finished.
+pub fn cut_off() -> ModelError {
+    ModelError::new(ModelErrorKind::Unavailable, "the provider's answer ended before the model had finished")
+}
+
+/// Returns the failure of a stream that breaks its own protocol.
+pub fn protocol(message: &str) -> ModelError {
+    ModelError::new(ModelErrorKind::Protocol, message)
 }
 
 fn kind_in(word: &str) -> Option<ModelErrorKind> {
@@ -75,7 +104,7 @@ fn kind_in(word: &str) -> Option<ModelErrorKind> {
 }
 
 /// At most 500 characters of `text`, on one line.
-pub(super) fn shortened(text: &str) -> String {
+pub fn shortened(text: &str) -> String {
     let mut words = text.split_whitespace();
     let mut line = words.next().unwrap_or_default().to_owned();
     for word in words {
@@ -90,6 +119,71 @@ pub(super) fn shortened(text: &str) -> String {
         line.push('…');
     }
     line
+}
+
+/// Reads the failure in an answer that is no success. `sent` are the headers of the request, whose values the message
+/// must not repeat.
+pub async fn read_answer(mut answer: Response, sent: &HeaderMap) -> ModelError {
+    let status = answer.status();
+    let asked = asked_wait(answer.headers(), SystemTime::now());
+    let mut body = Vec::new();
+    while let Ok(Some(chunk)) = answer.chunk().await {
+        body.extend_from_slice(&chunk);
+        if body.len() > MOST {
+            break;
+        }
+    }
+    read_failure(status, &redacted(&String::from_utf8_lossy(&body), sent)).retry_after(asked)
+}
+
+/// Returns the failure that a status and a body stand for.
+fn read_failure(status: StatusCode, body: &str) -> ModelError {
+    let fault = serde_json::from_str(body).ok().as_ref().and_then(Fault::find);
+    let mut kind = kind_of(status.as_u16());
+    // "You have used up your quota" comes as 429 too, but waiting does not help.
+    if kind == ModelErrorKind::RateLimited
+        && fault.as_ref().and_then(|fault| fault.kind) == Some(ModelErrorKind::Refused)
+    {
+        kind = ModelErrorKind::Refused;
+    }
+    let said = match fault {
+        Some(fault) => fault.message,
+        None if body.trim_start().starts_with('<') => String::new(),
+        None => shortened(body),
+    };
+    let hint = match kind {
+        ModelErrorKind::Unauthorized => " (check the API key)",
+        ModelErrorKind::Configuration => " (redirects are not followed: set the base URL that it points to)",
+        _ => "",
+    };
+    let colon = if said.is_empty() { "" } else { ": " };
+    ModelError::new(kind, format!("the provider answered {status}{colon}{said}{hint}"))
+}
+
+/// `text` without the secrets of the request, which some proxies repeat.
+fn redacted(text: &str, sent: &HeaderMap) -> String {
+    let mut text = text.to_owned();
+    for value in sent.values().filter_map(|value| value.to_str().ok()) {
+        let secret = value.strip_prefix("Bearer ").unwrap_or(value);
+        if secret.len() >= 8 {
+            text = text.replace(secret, "[redacted]");
+        }
+    }
+    text
+}
+
+/// How long the provider asks to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date.
+fn asked_wait(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    let number = |text: &str, unit: f64| Duration::try_from_secs_f64(text.parse::<f64>().ok()? / unit).ok();
+    if let Some(wait) = text("retry-after-ms").and_then(|text| number(text, 1000.0)) {
+        return Some(wait);
+    }
+    let text = text(RETRY_AFTER.as_str())?;
+    number(text, 1.0).or_else(|| {
+        let date = httpdate::parse_http_date(text).ok()?;
+        Some(date.duration_since(now).unwrap_or_default())
+    })
 }
 
 #[cfg(test)]
@@ -127,5 +221,72 @@ mod tests {
         let long = shortened(&"ü".repeat(9_000));
         assert_eq!(long.chars().count(), 501);
         assert!(long.ends_with('…'));
+    }
+
+    #[test]
+    fn says_the_status_and_the_providers_words() {
+        use ModelErrorKind::{Configuration, RateLimited, Refused, Unauthorized, Unavailable};
+        let cases = [
+            (
+                401,
+                r#"{"error":{"message":"no"}}"#,
+                Unauthorized,
+                "the provider answered 401 Unauthorized: no (check the API key)",
+            ),
+            (404, "no such model", Refused, "the provider answered 404 Not Found: no such model"),
+            (429, "", RateLimited, "the provider answered 429 Too Many Requests"),
+            (
+                429,
+                r#"{"error":{"message":"pay","code":"insufficient_quota"}}"#,
+                Refused,
+                "the provider answered 429 Too Many Requests: pay",
+            ),
+            (502, "<html>bad gateway</html>", Unavailable, "the provider answered 502 Bad Gateway"),
+            (
+                529,
+                r#"{"error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+                Unavailable,
+                "the provider answered 529 <unknown status code>: Overloaded",
+            ),
+            (
+                301,
+                "",
+                Configuration,
+                "the provider answered 301 Moved Permanently (redirects are not followed: set the base URL that it points to)",
+            ),
+        ];
+        for (status, body, kind, message) in cases {
+            let error = read_failure(StatusCode::from_u16(status).unwrap(), body);
+            assert_eq!((error.kind(), error.to_string().as_str()), (kind, message));
+        }
+    }
+
+    #[test]
+    fn does_not_repeat_the_key() {
+        let sent: HeaderMap =
+            [("authorization".parse().unwrap(), "Bearer sk-12345678".parse().unwrap())].into_iter().collect();
+        assert_eq!(redacted("bad key sk-12345678!", &sent), "bad key [redacted]!");
+    }
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn reads_every_form_of_retry_after() {
+        let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
+        let cases = [
+            (&[("retry-after", "7")][..], Some(7_000)),
+            (&[("retry-after", "0.25")], Some(250)),
+            (&[("retry-after", "Sun, 06 Nov 1994 08:50:00 GMT")], Some(23_000)),
+            (&[("retry-after", "Sun, 06 Nov 1994 08:00:00 GMT")], Some(0)),
+            (&[("retry-after", "30"), ("retry-after-ms", "1500")], Some(1_500)),
+            (&[("retry-after", "soon")], None),
+            (&[("retry-after", "-3")], None),
+            (&[], None),
+        ];
+        for (pairs, expected) in cases {
+            assert_eq!(asked_wait(&headers(pairs), now), expected.map(Duration::from_millis), "{pairs:?}");
+        }
     }
 }

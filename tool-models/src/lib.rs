@@ -4,8 +4,6 @@
 #[cfg(feature = "anthropic")]
 pub mod anthropic;
 #[cfg(any(feature = "anthropic", feature = "openai"))]
-mod arguments;
-#[cfg(any(feature = "anthropic", feature = "openai"))]
 mod calls;
 mod decode;
 mod env;
@@ -13,7 +11,6 @@ mod fault;
 pub mod http;
 #[cfg(feature = "openai")]
 pub mod openai;
-mod tls;
 
 #[cfg(feature = "anthropic")]
 pub use anthropic::Anthropic;

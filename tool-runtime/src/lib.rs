@@ -1,14 +1,12 @@
-#![doc = include_str!("../README.md")]
+#![cfg_attr(not(doctest), doc = include_str!("../README.md"))]
+// Its examples need crates above this one: `tests/guide.rs` has them.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "agent")]
 pub mod agent;
-mod digest;
-mod text;
-pub use tool_schema::{feedback, json, schema};
+pub mod gate;
 #[cfg(feature = "agent")]
 pub mod layer;
-pub mod message;
 pub mod model;
 pub mod run;
 pub mod store;
@@ -16,6 +14,40 @@ pub mod store;
 pub mod test;
 pub mod tool;
 pub mod toolset;
+
+/// What is wrong with the arguments of a call, in words that a model, a person or a form can act on.
+///
+/// The answers that carry these words, and the functions that write them, are in [`tool_schema::feedback`].
+pub mod feedback {
+    #[doc(no_inline)]
+    pub use tool_schema::feedback::Rejection;
+    pub use tool_schema::feedback::{Choices, PROTOCOL, Problem, ProblemKind, Reasons, Report, escape, one_line};
+}
+
+/// JSON text as it arrives, piece by piece.
+///
+/// The rest, such as an exact comparison of texts, is in [`tool_schema::json`].
+pub mod json {
+    pub use tool_schema::json::Incremental;
+}
+
+/// The messages of a conversation with a model, their parts, and the calls that a model asks for.
+///
+/// The functions that read and repair a history are in [`tool_run::message`].
+pub mod message {
+    pub use tool_run::message::{
+        AssistantPart, FinishReason, ProviderPart, ProviderPartKind, Prune, Repaired, ToolCall, ToolMessage, Usage,
+    };
+    #[doc(no_inline)]
+    pub use tool_run::message::{Contents, Message, Part};
+}
+
+/// JSON Schemas of inputs and outputs, and the form of each that a provider accepts.
+///
+/// The rest, such as places in a schema and losses of a form, is in [`tool_schema::schema`].
+pub mod schema {
+    pub use tool_schema::schema::{Dialect, Lowered, Schema, Severity, Validator};
+}
 
 #[doc = include_str!("docs/observability.md")]
 #[cfg(feature = "tracing")]
@@ -27,7 +59,7 @@ pub use feedback::Rejection;
 pub use message::{Contents, Message, Part};
 pub use tool::{
     Approval, CallError, CallFuture, Cancellation, Content, Context, DynamicInput, Effect, Execute, ExecuteWith,
-    Failure, Image, Measured, Output, Provide, Ranged, Shown, Text, Textual, Tool, ToolSpec, Verdict,
+    Failure, Image, Measured, Output, Provide, Ranged, Shown, Text, Textual, Tool, ToolSpec, Validation,
 };
 #[cfg(feature = "derive")]
 pub use tool_derive::{Calls, DynamicInput, Provide, ToolOutput, tool, tools};
@@ -72,28 +104,63 @@ macro_rules! collect {
     ($($tokens:tt)*) => {};
 }
 
-/// What the macros' expansions use. Not public API: it changes without notice.
+/// The names that expansions of the macros use. Not public API: they change without notice.
 #[doc(hidden)]
 pub mod __private {
     pub use std::boxed::Box;
 
     pub use futures_util::future::BoxFuture;
-
+    #[cfg(feature = "collect")]
+    pub use inventory;
     pub use serde_json::Value;
+    #[cfg(feature = "derive")]
+    pub use tool_derive::toolset;
 
     pub use crate::collect;
     pub use crate::message::ToolCall;
-    pub use crate::tool::dynamic::*;
-    pub use crate::tool::expansion::{
-        Json, Name, NoJson, NoName, Shared, Unshared, again, asks, assert_first, assert_unique, constant, outside,
+    pub use crate::tool::dynamic::{
+        Asking, CheckCall, CheckFuture, Checked, Checker, Choosing, Chosen, DynamicInput, Judged, Judging, Keep,
+        Keeping, Kept, Known, Lend, Lent, Node, One, Seen, Settling, ToldLater, Understood, Validate, Validator,
+        Validators, Variants, Wanted, Whole, whole,
     };
-    pub use crate::tool::fitting::{Asked, CallContext, NoPredicate, Predicate, When, context};
-    pub use crate::tool::*;
-    pub use crate::toolset::{CallOf, Calls, Dice, Held, Toolset, not_available};
+    pub use crate::tool::expansion::{Json, Name, Shared, again, asks, assert_first, assert_unique, constant, outside};
+    pub use crate::tool::fallback::{
+        AskedFallback, AsksFallback, CheckSaidFallback, CheckerFallback, ChecksFallback, ExecutingFallback,
+        HookFallback, JsonFallback, JudgingFallback, KeepingFallback, KindFallback, NameFallback, SaidFallback,
+        SettlingFallback, SharedFallback, Unkeepable, UsualFallback, ValidatorFallback, WholeFallback, WorkFallback,
+    };
+    pub use crate::tool::fitting::{CallContext, Predicate, When, context};
+    pub use crate::tool::{
+        Approval, CallError, CallFuture, Context, Effect, Execute, ExecuteWith, Provide, Refused, Resources, Started,
+        Tool, WithState,
+        binding::Binding,
+        check::Check,
+        declare::Stateless,
+        def::{Def, Options, UiTexts, Union},
+        executor::{Executing, ExecutingWith, Executor},
+        field::{Field, Given, Tag, Typed},
+        hooks::{Hook, Hooks},
+        returned::{Answer, Kind, Returned},
+        rule::{Format, Number, Pattern},
+        slots::Many,
+        start::{BeginWithState, Start},
+        touches::touched,
+        usual::Usual,
+        work::{Taken, Work},
+    };
+    pub use crate::toolset::{
+        Calls, Toolset,
+        calls::{Held, not_available},
+        lint::Dice,
+    };
     #[cfg(feature = "collect")]
-    pub use crate::toolset::{Collect, Collected, States, need};
-    #[cfg(feature = "collect")]
-    pub use inventory;
-    #[cfg(feature = "derive")]
-    pub use tool_derive::toolset;
+    pub use crate::toolset::{
+        States,
+        collect::{Collect, Collected, need},
+    };
+
+    // These stand in the signatures of the above.
+    pub use crate::tool::dynamic::{Asks, Board, CheckSaid, Checks, Keepable, Raw, Said, Settled};
+    pub use crate::tool::fallback::{Idle, Unasked, Unchecked, Unsaid, Unusual};
+    pub use crate::tool::fitting::Asked;
 }

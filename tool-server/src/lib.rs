@@ -23,9 +23,7 @@
 
 #![forbid(unsafe_code)]
 
-mod about;
 mod ag_ui;
-mod clock;
 mod guard;
 mod host;
 mod listener;
@@ -43,7 +41,7 @@ pub use tower_http::cors::CorsLayer;
 pub use ag_ui::AgUi;
 pub use axum::Router;
 pub use guard::InvalidOrigin;
-pub use host::{ApiError, Authenticate, BearerToken, Everybody, Handle};
+pub use host::{ApiError, Authenticate, BearerToken, Everybody, ShutdownHandle};
 pub use server::{DEFAULT_BODY_LIMIT, DEFAULT_GRACE, Server, serve};
 pub use typescript::typescript;
 pub use ui::{Chunks, answer_with};

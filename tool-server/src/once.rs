@@ -1,24 +1,31 @@
-//! A sealed text that is good for one opening, in the hands of the request that brought it.
+//! A sealed run that can be used once, in the hands of the request that brought it.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use tokio::sync::{OwnedMutexGuard, oneshot};
 use tool_runtime::{
     AgentError,
     agent::Session,
-    run::{Decision, Principal, Run},
+    run::{Decision, Principal, Run, Time},
     store::StoreError,
 };
 use tool_stores::sealed::{Opening, SealError, Sealer};
 
-use crate::clock::now;
+/// Returns the time on this machine's clock.
+pub(crate) fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
 
-/// A sealed run that a request has brought, and whose opening it spends with the first thing that cannot be undone: a call
-/// that starts, or a turn of the model. Until then nothing has happened, and the text is as good as before: a connection that
-/// is lost in between must not use up an approval whose call did not run.
+/// The opening of a sealed run that a request has brought. The first thing that cannot be undone spends it: a call that starts,
+/// or a turn of the model. Until then nothing has happened, and the text can be used again: a connection that is lost in
+/// between must not use up an approval whose call did not run.
 pub(crate) struct Once {
     sealer: Sealer,
     opening: Opening,
@@ -30,7 +37,7 @@ pub(crate) struct Once {
     waiting: Mutex<Option<Waiting>>,
 }
 
-/// A request that waits until it is known whether the opening was spent, and the lock that it keeps until then.
+/// A request that waits until the opening was spent or was not, and the lock that it keeps until then.
 struct Waiting {
     report: oneshot::Sender<Result<(), SealError>>,
     _gate: Option<OwnedMutexGuard<()>>,
@@ -49,14 +56,14 @@ impl Once {
     }
 
     /// Notes a decision that the run has accepted.
-    pub(crate) fn decided(&self, decision: &Decision) {
+    pub(crate) fn note(&self, decision: &Decision) {
         let ends = matches!(decision, Decision::Deny { .. } | Decision::Respond { .. } | Decision::Fail { .. });
         self.lets_run.fetch_or(!ends, Ordering::SeqCst);
     }
 
     /// Spends the opening. Again has no effect.
     ///
-    /// Fails when another request was faster, or nobody knows.
+    /// Fails when another request was faster, or that cannot be known.
     pub(crate) async fn spend(&self) -> Result<(), SealError> {
         if !self.is_spent.load(Ordering::SeqCst) {
             self.sealer.spend(&self.opening, now()).await?;
@@ -65,9 +72,9 @@ impl Once {
         Ok(())
     }
 
-    /// Lets `session` spend the opening before it does anything that cannot be undone. What comes of it is sent to the
-    /// receiver, by [`Once::rests`] at the latest; `gate` is kept until then.
-    pub(crate) fn commits(
+    /// Has `session` spend the opening before it does anything that cannot be undone. The receiver gets the result, from
+    /// [`Once::rest`] at the latest; `gate` is kept until then.
+    pub(crate) fn commit_with(
         self: &Arc<Self>,
         session: &mut Session,
         gate: Option<OwnedMutexGuard<()>>,
@@ -75,21 +82,19 @@ impl Once {
         let (report, reported) = oneshot::channel();
         *self.waiting() = Some(Waiting { report, _gate: gate });
         let once = Arc::clone(self);
-        session.commit_with(async move { once.commit().await });
+        session.commit_with(async move {
+            let spent = once.spend().await;
+            // The request that waits gets the error; the run only has to stop.
+            let done = if spent.is_ok() { Ok(()) } else { Err(AgentError::Store(StoreError::Conflict)) };
+            once.report(spent);
+            done
+        });
         reported
     }
 
-    async fn commit(&self) -> Result<(), AgentError> {
-        let spent = self.spend().await;
-        // What was wrong is sent to who waits; the run only has to stop.
-        let done = if spent.is_ok() { Ok(()) } else { Err(StoreError::Conflict.into()) };
-        self.report(spent);
-        done
-    }
-
-    /// The run has come to rest. If nothing was done that cannot be undone, the opening is spent only where something was
-    /// decided and none of it lets a call run: a call that was approved and did not start can be approved again.
-    pub(crate) async fn rests(&self, run: &Run) {
+    /// Settles the opening when the run has come to rest. If nothing was done that cannot be undone, the opening is spent only
+    /// where decisions were made and none lets a call run: an approved call that did not start can be approved again.
+    pub(crate) async fn rest(&self, run: &Run) {
         if self.waiting().is_none() {
             return;
         }
@@ -98,7 +103,7 @@ impl Once {
         self.report(spent);
     }
 
-    /// Seals `run` for the client: as a text of its own, or in place of the one that it brought, where that was not spent.
+    /// Seals `run` for the client: as a new text, or in place of the one that the request brought, where that was not spent.
     pub(crate) fn seal(&self, run: &Run, principal: &Principal) -> Result<String, SealError> {
         if self.is_spent.load(Ordering::SeqCst) {
             return self.sealer.seal(run, principal, now());
@@ -108,7 +113,7 @@ impl Once {
 
     fn report(&self, spent: Result<(), SealError>) {
         if let Some(waiting) = self.waiting().take() {
-            // The request may have been given up.
+            // The request may be gone.
             let _ = waiting.report.send(spent);
         }
     }

@@ -3,29 +3,36 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::protocol::ui_stream::Settings;
-use axum::{Router, extract::DefaultBodyLimit, middleware::from_fn};
+use axum::{
+    Json, Router,
+    extract::{DefaultBodyLimit, State},
+    http::header,
+    middleware::from_fn,
+    response::IntoResponse,
+    routing::get,
+};
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tool_runtime::{Agent, run::OnPrompt, store::MemoryStore};
 use tool_stores::sealed::{Keyring, NonceStore};
 use tower_http::cors::CorsLayer;
 
-use crate::about;
 use crate::ag_ui::{self, AgUi};
 use crate::guard::{self, AllowedOrigin, Guard, InvalidOrigin};
-use crate::host::{Authenticate, DEFAULT_FEED, Everybody, FeedLimits, Handle, Registry, Seals, Shared, UiSettings};
+use crate::host::{Authenticate, Caller, Everybody, Registry, ReplayLimits, Seals, Shared, ShutdownHandle, UiSettings};
 use crate::listener::NoDelay;
 
-/// How many bytes a request may have, unless [`Server::body_limit`] says otherwise.
+/// The default of [`Server::body_limit`]: how many bytes a request may have.
 pub const DEFAULT_BODY_LIMIT: usize = 4 * 1024 * 1024;
 
-/// How long answers may go on when the server is shut down, unless [`Server::grace`] says otherwise.
+/// The default of [`Server::grace`]: how long answers may go on when the server is shut down.
 pub const DEFAULT_GRACE: Duration = Duration::from_secs(10);
 
 /// An agent as a service for frontends.
 pub struct Server {
     agent: Agent,
     authenticate: Arc<dyn Authenticate>,
-    feed: FeedLimits,
+    replay: ReplayLimits,
     body_limit: usize,
     guard: Guard,
     cors: Option<CorsLayer>,
@@ -37,7 +44,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Creates a server for `agent`. It answers to the names of loopback until [`Server::hosts`] sets others, and everybody is
+    /// Creates a server for `agent`. It answers to the names of loopback until [`Server::hosts`] sets others. All callers are
     /// one anonymous principal until [`Server::authenticate`] tells them apart. An agent without a store gets one in memory.
     ///
     /// A prompt that comes while calls wait supersedes them: a frontend's user can always say something else.
@@ -47,7 +54,7 @@ impl Server {
         Self {
             agent,
             authenticate,
-            feed: DEFAULT_FEED,
+            replay: ReplayLimits::default(),
             body_limit: DEFAULT_BODY_LIMIT,
             guard: Guard::default(),
             cors: None,
@@ -59,7 +66,7 @@ impl Server {
         }
     }
 
-    /// Sets who asks.
+    /// Sets the authentication of requests.
     pub fn authenticate(mut self, authenticate: impl Authenticate) -> Self {
         self.authenticate = Arc::new(authenticate);
         self
@@ -71,19 +78,20 @@ impl Server {
         self
     }
 
-    /// Sets how many bytes of an answer are kept for who reads it late or slowly. Who is further behind is cut off.
+    /// Sets how many bytes of an answer are kept for late and slow readers. A reader that is further behind is disconnected.
     pub fn replay_limit(mut self, bytes: usize) -> Self {
-        self.feed.bytes = bytes;
+        self.replay.bytes = bytes;
         self
     }
 
-    /// Sets how many bytes of all answers together are kept like this: each has an equal share, but 64 KiB in any case.
+    /// Sets how many bytes of all answers together are kept for such readers. Each answer has an equal share, but 64 KiB in any
+    /// case.
     pub fn replay_total(mut self, bytes: usize) -> Self {
-        self.feed.total = bytes;
+        self.replay.total = bytes;
         self
     }
 
-    /// Changes what the AI SDK's streams are like: for example whether the model's reasoning is in them.
+    /// Changes the AI SDK's streams, for example whether they carry the model's reasoning.
     ///
     /// ```
     /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
@@ -101,9 +109,9 @@ impl Server {
         self
     }
 
-    /// Sets after how much silence a comment is sent, so that nobody in between gives the connection up.
+    /// Sets after how much silence a comment is sent, so that no proxy gives up the connection.
     pub fn keep_alive(mut self, every: Duration) -> Self {
-        self.feed.keep_alive = every;
+        self.replay.keep_alive = every;
         self
     }
 
@@ -132,7 +140,7 @@ impl Server {
     /// A request that names another `Origin` is refused, and so is one with the origin `null`. Where a proxy changes `Host`, the
     /// server cannot know its own origin: name it here.
     ///
-    /// Fails when a text is no origin, such as one with a path.
+    /// Fails when a text is not an origin, such as one with a path.
     pub fn origins<T: AsRef<str>>(mut self, origins: impl IntoIterator<Item = T>) -> Result<Self, InvalidOrigin> {
         let origins: Result<Vec<_>, _> =
             origins.into_iter().map(|origin| AllowedOrigin::read(origin.as_ref())).collect();
@@ -149,20 +157,21 @@ impl Server {
         self
     }
 
-    /// Serves the agent over AG-UI, too.
+    /// Serves the agent over AG-UI as well.
     pub fn ag_ui(mut self, options: AgUi) -> Self {
         self.ag_ui = Some(options);
         self
     }
 
-    /// Keeps nothing between requests: with each answer the client gets the run, sealed, and sends it back with the next
-    /// request: in a message's metadata over the AI SDK's protocol, in its `encryptedValue` over AG-UI. A run in which something
-    /// waits can be gone on from once: the first call that starts, or the model's next turn, spends it. `nonces` remembers. A store that
-    /// the agent has is not used.
+    /// Keeps nothing between requests: with each answer the client gets the sealed run, and sends it back with the next
+    /// request. It stands in a message's metadata over the AI SDK's protocol, in its `encryptedValue` over AG-UI.
+    ///
+    /// A run in which something waits can be continued once: the first call that starts, or the model's next turn, spends it.
+    /// `nonces` remembers that. The agent's own store is not used.
     ///
     /// Keys that outlive the process need nonces that do, too: a `SqliteStore`, or a `PostgresStore` where several machines
-    /// serve. All processes with the same keys share it. `MemoryNonces` forgets what was spent when the process ends; so it
-    /// refuses runs that wait and were sealed before it began, and goes with a key of the process:
+    /// serve. All processes with the same keys share it. `MemoryNonces` forgets spent runs when the process ends. So it refuses
+    /// waiting runs that were sealed before it began, and fits a key of the process:
     ///
     /// ```
     /// use std::sync::Arc;
@@ -186,12 +195,12 @@ impl Server {
         self
     }
 
-    /// What ends the server's answers, for an application that serves the routes itself.
-    pub fn handle(&self) -> Handle {
-        Handle::new(Arc::clone(&self.registry))
+    /// Returns a handle that ends the server's answers, for an application that serves the routes itself.
+    pub fn handle(&self) -> ShutdownHandle {
+        ShutdownHandle { registry: Arc::clone(&self.registry) }
     }
 
-    /// Serves on `listener` until `shutdown` is ready. Then it takes no more requests, lets answers go on for the time of
+    /// Serves on `listener` until `shutdown` is ready. Then it refuses new requests, lets answers go on for the time of
     /// [`Server::grace`], and leaves the runs of the others in the store as they are.
     pub async fn serve(
         self,
@@ -207,8 +216,8 @@ impl Server {
         .await
     }
 
-    /// The routes, to be nested in an application's. [`serve`] serves them; who serves them otherwise sets `TCP_NODELAY`
-    /// (`axum::serve(listener.tap_io(|stream| _ = stream.set_nodelay(true)), router)`), which axum does not.
+    /// Returns the routes, to be nested in an application's. [`serve`] serves them. An application that serves them otherwise
+    /// sets `TCP_NODELAY`, which axum does not: `axum::serve(listener.tap_io(|stream| _ = stream.set_nodelay(true)), router)`.
     pub fn router(self) -> Router {
         let agent = match (&self.seals, self.agent.stored_in()) {
             (Some(_), _) => self.agent.without_store(),
@@ -220,15 +229,16 @@ impl Server {
             authenticate: self.authenticate,
             registry: self.registry,
             seals: self.seals,
-            limits: self.feed,
-            feeds: Arc::default(),
+            limits: self.replay,
+            buffers: Arc::default(),
             body_limit: self.body_limit,
             ui: self.ui,
         });
         let router = Router::new()
             .merge(crate::ui::routes())
             .merge(self.ag_ui.map_or_else(Router::new, ag_ui::routes))
-            .merge(about::routes())
+            .route("/api/tools", get(list_tools))
+            .route("/api/tools.ts", get(list_types))
             .layer(DefaultBodyLimit::max(self.body_limit))
             .route_layer(from_fn(guard::json))
             .with_state(shared);
@@ -237,7 +247,9 @@ impl Server {
             Some(cors) => router.layer(cors.clone()),
             None => router,
         };
-        let health = self.guard.for_any_host().protect(with_cors(about::health()));
+        // A load balancer asks by the machine's address, so this route answers to every name.
+        let health = Router::new().route("/health", get(async || Json(json!({ "status": "ok" }))));
+        let health = self.guard.for_any_host().protect(with_cors(health));
         self.guard.protect(with_cors(router)).merge(health)
     }
 }
@@ -256,4 +268,26 @@ pub async fn serve(
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
     axum::serve(NoDelay(listener), router).with_graceful_shutdown(shutdown).await
+}
+
+async fn list_tools(State(shared): State<Arc<Shared>>, _: Caller) -> Json<Value> {
+    let specs = shared.agent.toolset().iter().map(|tool| tool.spec()).filter(|spec| !spec.is_hidden());
+    let tools = specs.map(|spec| {
+        json!({
+            "name": spec.name,
+            "title": spec.title,
+            "description": spec.description,
+            "input": spec.input.neutral(),
+            "output": spec.output.as_ref().map(|schema| schema.neutral()),
+            "effect": spec.traits.effect,
+            "approval": spec.traits.approval,
+            "external": spec.traits.external,
+        })
+    });
+    Json(tools.collect())
+}
+
+/// Returns the tools as types, for the developer of a frontend.
+async fn list_types(State(shared): State<Arc<Shared>>, _: Caller) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], crate::typescript(shared.agent.toolset()))
 }

@@ -1,7 +1,8 @@
-//! Agents of the examples that run without a person. Their tools stand apart from the programs, so that the recorded cases
-//! can be run on them.
+//! Agents of the examples that run without a person, and the model that the examples use. They are a crate of their own, so
+//! that recorded cases can run on their tools.
 
 pub mod censorship;
 pub mod consensus;
 mod conversation;
 pub mod middleware;
+pub mod model;

@@ -1,4 +1,4 @@
-//! A directory as a set of tools: list, read, search, write, and delete after an approval. A path can never leave it.
+//! A directory as a set of tools: list, read, search, write, and delete after an approval. No path leads out of it.
 //!
 //! `cargo run -p examples --bin files [DIRECTORY]`
 

@@ -1,5 +1,5 @@
-//! A search behind two filters: one that lets no evil query in, and one that lets no secret out. Each query is answered with
-//! the JSON that a model would get.
+//! A search behind two layers: one rejects evil queries, and one removes secrets from results. It prints the JSON that a model
+//! would receive.
 //!
 //! `cargo run -p examples --bin middleware`, and for example: `hello`, `satan`, `1terces`, `secret1`.
 
@@ -27,7 +27,7 @@ async fn main() -> io::Result<()> {
         }
         let arguments = json!({ "query": query.trim_end_matches(['\r', '\n']) }).to_string();
         let result = tools.call("search", &arguments, &Context::new("search")).await;
-        let answer = search.spec().told(&result);
+        let answer = search.spec().answer(&result);
         println!("{}", escape(&serde_json::to_string_pretty(&answer)?));
     }
 }

@@ -1,7 +1,7 @@
-//! A run, and what a tracing backend sees of it: tools side by side, one of which asks an agent of its own.
+//! A run, and the spans that a tracing backend receives: two tools side by side, one of which calls another agent.
 //!
-//! `cargo run -p examples --bin trace`, or with what was said: `… --bin trace -- --content`. Nothing here needs a key or a
-//! network. `tool_runtime::observability` says how to send the same to OpenTelemetry.
+//! `cargo run -p examples --bin trace`, or with message contents: `… --bin trace -- --content`. It needs no key and no
+//! network. `tool_runtime::observability` shows how to send the same to OpenTelemetry.
 
 use std::{io::Write as _, time::Duration};
 
@@ -40,7 +40,7 @@ async fn choose_wine(
     let model = ScriptedModel::new([Turn::say("A Riesling.").with_usage(used(31, 4))]);
     let sommelier = Agent::new(model).name("sommelier").instructions("You know wines.");
     let reply = sommelier.run(format!("What goes with {dish}?")).await;
-    Ok(reply.map_err(|error| Failure::told("the sommelier is busy").because(error))?.text)
+    Ok(reply.map_err(|error| Failure::new("the sommelier is busy").source(error))?.text)
 }
 
 fn used(input_tokens: u64, output_tokens: u64) -> Usage {
@@ -68,7 +68,7 @@ async fn main() -> Result<(), AgentError> {
     let agent = Agent::new(examples::model_or(turns()))
         .name("cook")
         .tools(toolset!(cook, choose_wine))
-        .front(Terminal::new())
+        .observer(Terminal::new())
         .trace_content(std::env::args().any(|argument| argument == "--content"));
     let done = agent.run("Make a soup and a tart, and serve a wine with it.").await;
     drop(guard);

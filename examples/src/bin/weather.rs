@@ -1,4 +1,4 @@
-//! The first page of the README: one function, one attribute, one agent.
+//! One function, one attribute, one agent: the README's first example with a table of real temperatures.
 //!
 //! `cargo run -p examples --bin weather`
 
@@ -101,16 +101,4 @@ async fn main() -> std::io::Result<()> {
 lint_test!(toolset!(get_climate));
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn decoder_and_schema_accept_the_same() {
-        tool_tests::agreement::check(&toolset!(get_climate), 2000);
-    }
-
-    #[test]
-    fn types_are_current() {
-        tool_tests::types::check("weather", &toolset!(get_climate));
-    }
-}
+tool_test_kit::toolset_tests!("weather", toolset!(get_climate));

@@ -1,6 +1,8 @@
 //! Programs as a person starts them, and a model over HTTP that says what it was told to say.
 
-mod real_model;
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+pub(crate) mod real_model;
 mod terminal;
 
 pub(crate) use terminal::Sitting;
@@ -80,14 +82,7 @@ impl Run {
 }
 
 fn command(program: &str, arguments: &[&str]) -> Command {
-    let mut command = Command::new(match program {
-        "airline" => env!("CARGO_BIN_EXE_airline"),
-        "censorship" => env!("CARGO_BIN_EXE_censorship"),
-        "consensus" => env!("CARGO_BIN_EXE_consensus"),
-        "weather" => env!("CARGO_BIN_EXE_weather"),
-        "trace" => env!("CARGO_BIN_EXE_trace"),
-        other => panic!("there is no {other}"),
-    });
+    let mut command = Command::new(crate::program(program));
     for name in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "ANTHROPIC_API_KEY"] {
         command.env_remove(name);
     }

@@ -2,7 +2,9 @@
 #![no_implicit_prelude]
 
 use ::std::{convert::Infallible, fmt, option::Option, result::Result, string::String};
-use ::tool_runtime::{Context, DynamicInput, Execute, Failure, Provide, Toolset, Verdict, tool, tools, toolset};
+use ::tool_runtime::{
+    Call, Calls, Context, DynamicInput, Execute, Failure, Provide, Toolset, Validation, tool, tools, toolset,
+};
 
 /// A shop.
 #[derive(Debug)]
@@ -23,7 +25,7 @@ async fn name(
     /// Whether to shout.
     loud: bool,
     /// What to say first.
-    #[arg(default, length(..=9), pattern = "^[a-z]*$")]
+    #[arg(default = <String as ::core::convert::From<&str>>::from("a@b.no"), length(..=9), pattern = "^[a-z@.]*$", format = "email")]
     greeting: String,
     #[state] shop: &Shop,
     #[context] cx: &Context,
@@ -91,8 +93,8 @@ pub struct Inner {
     pub much: u8,
 }
 
-fn any<C>(value: Option<u8>, _: C) -> Verdict<u8> {
-    value.map_or_else(|| Verdict::reject("missing"), Verdict::accept)
+fn any<C>(value: Option<u8>, _: C) -> Validation<u8> {
+    value.map_or_else(|| Validation::reject("missing"), Validation::accept)
 }
 
 /// Takes what is nested.
@@ -117,6 +119,23 @@ impl Shop {
 impl fmt::Display for Shop {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.name)
+    }
+}
+
+/// Calls.
+#[derive(Calls)]
+enum AppCall {
+    Name(Call<name>),
+    Add(Call<Add>),
+}
+
+/// What is called.
+#[must_use]
+pub fn called(call: &::tool_runtime::message::ToolCall) -> u8 {
+    match AppCall::read(call) {
+        Result::Ok(AppCall::Name(call)) => <u8 as ::core::convert::From<bool>>::from(call.input.loud),
+        Result::Ok(AppCall::Add(call)) => call.input.a,
+        Result::Err(_) => 0,
     }
 }
 

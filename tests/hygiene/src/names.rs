@@ -1,7 +1,7 @@
 //! Parameters, state and fields may have any name, also those that expansions use themselves.
 #![allow(clippy::similar_names, clippy::used_underscore_binding, reason = "that is what they are for")]
 
-use tool_runtime::{Context, DynamicInput, Rejection, Toolset, Verdict, tool, toolset};
+use tool_runtime::{Context, DynamicInput, Rejection, Toolset, Validation, tool, toolset};
 
 macro_rules! takes {
     ($tool:ident: $($name:ident)*) => {
@@ -66,13 +66,13 @@ pub struct Inner {
     pub judge: u8,
 }
 
-fn any<C>(value: Option<u8>, _: C) -> Verdict<u8> {
-    value.map_or_else(|| Verdict::reject("missing"), Verdict::accept)
+fn any<C>(value: Option<u8>, _: C) -> Validation<u8> {
+    value.map_or_else(|| Validation::reject("missing"), Validation::accept)
 }
 
 async fn whole(input: &judged, known: JudgedCheck<'_>) -> Result<(), Rejection> {
     std::future::ready(()).await;
-    if input.value > 9 { Err(Rejection::told(known.call().call_id())) } else { Ok(()) }
+    if input.value > 9 { Err(Rejection::from_message(known.call().call_id())) } else { Ok(()) }
 }
 
 /// All of them.

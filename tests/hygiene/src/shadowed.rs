@@ -9,7 +9,7 @@
 )]
 
 use tool_runtime::{
-    Call, Calls, Context, DynamicInput, Execute, ExecuteWith, Failure, Provide, Text, Verdict, tool, tools, toolset,
+    Call, Calls, Context, DynamicInput, Execute, ExecuteWith, Failure, Provide, Text, Validation, tool, tools, toolset,
 };
 
 macro_rules! nothing {
@@ -19,7 +19,7 @@ macro_rules! nothing {
 }
 
 nothing!(Option String Vec Box Some None Ok Err Rc Arc HashMap Future Pin BoxFuture Value Any OnceLock Cow PhantomData
-    Input Output Tool Toolset Bind Free Part Def Field Typed Kind Work Started Refused Values Schema Name Options Union);
+    Input Output Tool Toolset WithState Stateless Binding Def Field Typed Kind Work Started Refused Values Schema Name Options Union);
 
 pub trait From {}
 pub trait Into {}
@@ -109,7 +109,7 @@ impl ExecuteWith<Input> for WorkHard {
     type Error = Failure;
 
     async fn execute(self, _: &Input, _: &Context) -> ::core::result::Result<Text, Failure> {
-        ::core::result::Result::Err(Failure::told("no"))
+        ::core::result::Result::Err(Failure::new("no"))
     }
 }
 
@@ -145,10 +145,10 @@ pub struct Inner {
     pub times: u8,
 }
 
-fn any(value: ::core::option::Option<u8>, _: InnerTimes<'_>) -> Verdict<u8> {
+fn any(value: ::core::option::Option<u8>, _: InnerTimes<'_>) -> Validation<u8> {
     match value {
-        ::core::option::Option::Some(value) => Verdict::accept(value),
-        ::core::option::Option::None => Verdict::reject("missing"),
+        ::core::option::Option::Some(value) => Validation::accept(value),
+        ::core::option::Option::None => Validation::reject("missing"),
     }
 }
 

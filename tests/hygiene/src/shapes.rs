@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use tool_runtime::{
     Call, Calls, Content, Context, Execute, Failure, Image, Shown, Text, Tool, ToolOutput, Toolset, tool,
-    tool::Touches, tools, toolset,
+    tool::Resources, tools, toolset,
 };
 
 #[derive(Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -31,7 +31,7 @@ pub struct Booked {
     open_world,
     timeout = "3s",
     retries = 2,
-    touches = |input| Touches::new().writes(input.row.to_string()),
+    touches = |input| Resources::new().writes(input.row.to_string()),
     untrusted,
     challenge = "book {row}?",
     version = "2",

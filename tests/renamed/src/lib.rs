@@ -4,7 +4,9 @@
 
 use std::convert::Infallible;
 
-use kit::{Call, Calls, Context, DynamicInput, Execute, Provide, ToolOutput, Toolset, Verdict, tool, tools, toolset};
+use kit::{
+    Call, Calls, Context, DynamicInput, Execute, Provide, ToolOutput, Toolset, Validation, tool, tools, toolset,
+};
 
 /// A shop.
 #[derive(Debug)]
@@ -51,8 +53,8 @@ pub struct Stop {
     pub city: String,
 }
 
-fn city(value: Option<String>, _: StopCity<'_>) -> Verdict<String> {
-    value.map_or_else(|| Verdict::reject("missing"), Verdict::accept)
+fn city(value: Option<String>, _: StopCity<'_>) -> Validation<String> {
+    value.map_or_else(|| Validation::reject("missing"), Validation::accept)
 }
 
 /// Travel.

@@ -1,7 +1,7 @@
 //! Advice is a warning; here it is denied, so that it can be pinned.
 #![deny(deprecated)]
 
-use tool_runtime::{Context, DynamicInput, Execute, Verdict, tool, tools};
+use tool_runtime::{Context, DynamicInput, Execute, Validation, tool, tools};
 
 /// Look something up.
 #[tool(approval = when(|_| true))]
@@ -57,8 +57,8 @@ struct Leg {
     city: String,
 }
 
-fn city(value: Option<String>, _: LegCity<'_>) -> Verdict<String> {
-    value.map_or_else(|| Verdict::reject("missing"), Verdict::accept)
+fn city(value: Option<String>, _: LegCity<'_>) -> Validation<String> {
+    value.map_or_else(|| Validation::reject("missing"), Validation::accept)
 }
 
 fn main() {

@@ -1,17 +1,15 @@
-#![allow(deprecated)]
-
-use tool_runtime::{Verdict, tool};
+use tool_runtime::{Validation, tool};
 
 /// Book a flight.
-#[tool]
+#[tool(allow(undescribed))]
 fn book(#[dynamic(validate = seats)] seats: u8) -> u8 {
     seats
 }
 
-fn seats(value: Option<u8>, _: BookSeats<'_>) -> Verdict<u8> {
+fn seats(value: Option<u8>, _: BookSeats<'_>) -> Validation<u8> {
     match value {
-        Some(seats) => Verdict::accept(seats),
-        None => Verdict::reject("missing").allowed(["one", "two"]),
+        Some(seats) => Validation::accept(seats),
+        None => Validation::reject("missing").allowed(["one", "two"]),
     }
 }
 

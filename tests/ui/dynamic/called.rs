@@ -1,4 +1,4 @@
-use tool_runtime::{Verdict, tool};
+use tool_runtime::{Validation, tool};
 
 /// Book a flight.
 #[tool]
@@ -6,8 +6,8 @@ fn book(#[dynamic(validate = from())] from: String) -> String {
     from
 }
 
-fn from(value: Option<String>, _: BookFrom<'_>) -> Verdict<String> {
-    value.map_or_else(|| Verdict::reject("missing"), Verdict::accept)
+fn from(value: Option<String>, _: BookFrom<'_>) -> Validation<String> {
+    value.map_or_else(|| Validation::reject("missing"), Validation::accept)
 }
 
 fn main() {}

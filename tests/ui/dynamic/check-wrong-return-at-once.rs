@@ -1,9 +1,7 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 /// Book a flight.
-#[tool(check = whole)]
+#[tool(check = whole, allow(undescribed))]
 fn book(seats: u8) -> u8 {
     seats
 }

@@ -1,4 +1,4 @@
-use tool_runtime::{Verdict, tool};
+use tool_runtime::{Validation, tool};
 
 /// Book a flight.
 #[tool]
@@ -10,15 +10,15 @@ fn book(
     format!("{from} {to} {class}")
 }
 
-fn from(value: Option<String>, known: BookFrom<'_>) -> Verdict<String> {
+fn from(value: Option<String>, known: BookFrom<'_>) -> Validation<String> {
     match value {
-        Some(value) => Verdict::accept(value),
-        None => Verdict::reject(format!("{} {}", known.class, known.call().call_id())),
+        Some(value) => Validation::accept(value),
+        None => Validation::reject(format!("{} {}", known.class, known.call().call_id())),
     }
 }
 
-fn to(value: Option<String>, _: BookTo<'_>) -> Verdict<String> {
-    value.map_or(Verdict::reject("missing"), Verdict::accept)
+fn to(value: Option<String>, _: BookTo<'_>) -> Validation<String> {
+    value.map_or(Validation::reject("missing"), Validation::accept)
 }
 
 fn main() {}

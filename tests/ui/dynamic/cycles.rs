@@ -1,4 +1,4 @@
-use tool_runtime::{Verdict, tool};
+use tool_runtime::{Validation, tool};
 
 /// Book a flight.
 #[tool]
@@ -15,8 +15,8 @@ struct Book {
     seats: u8,
 }
 
-fn any<C>(value: Option<u8>, _: C) -> Verdict<u8> {
-    value.map_or(Verdict::reject("missing"), Verdict::accept)
+fn any<C>(value: Option<u8>, _: C) -> Validation<u8> {
+    value.map_or(Validation::reject("missing"), Validation::accept)
 }
 
 fn main() {

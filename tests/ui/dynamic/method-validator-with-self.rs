@@ -1,19 +1,17 @@
-#![allow(deprecated)]
-
-use tool_runtime::{Verdict, tools};
+use tool_runtime::{Validation, tools};
 
 struct Shop;
 
 #[tools]
 impl Shop {
     /// Book a flight.
-    #[tool]
+    #[tool(allow(undescribed))]
     fn book(&self, #[dynamic(validate = Self::from)] from: String) -> String {
         from
     }
 
-    fn from(&self, value: Option<String>, _: ShopBookFrom<'_>) -> Verdict<String> {
-        value.map_or_else(|| Verdict::reject("missing"), Verdict::accept)
+    fn from(&self, value: Option<String>, _: ShopBookFrom<'_>) -> Validation<String> {
+        value.map_or_else(|| Validation::reject("missing"), Validation::accept)
     }
 }
 

@@ -1,4 +1,4 @@
-use tool_runtime::{DynamicInput, Verdict, tool};
+use tool_runtime::{DynamicInput, Validation, tool};
 
 #[derive(DynamicInput)]
 struct Leg {
@@ -7,8 +7,8 @@ struct Leg {
     from: String,
 }
 
-fn from(value: Option<String>, _: LegFrom<'_>) -> Verdict<String> {
-    value.map_or_else(|| Verdict::reject("missing"), Verdict::accept)
+fn from(value: Option<String>, _: LegFrom<'_>) -> Validation<String> {
+    value.map_or_else(|| Validation::reject("missing"), Validation::accept)
 }
 
 /// Book a flight.

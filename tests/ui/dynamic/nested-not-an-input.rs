@@ -1,6 +1,4 @@
-#![allow(deprecated)]
-
-use tool_runtime::{DynamicInput, Verdict, tool, toolset};
+use tool_runtime::{DynamicInput, Validation, tool, toolset};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Plain {
@@ -8,6 +6,7 @@ struct Plain {
 }
 
 #[derive(DynamicInput)]
+#[dynamic_input(allow(undescribed))]
 struct Leg {
     #[dynamic(validate = from)]
     from: String,
@@ -15,12 +14,12 @@ struct Leg {
     plain: Plain,
 }
 
-fn from(value: Option<String>, _: LegFrom<'_>) -> Verdict<String> {
-    value.map_or_else(|| Verdict::reject("missing"), Verdict::accept)
+fn from(value: Option<String>, _: LegFrom<'_>) -> Validation<String> {
+    value.map_or_else(|| Validation::reject("missing"), Validation::accept)
 }
 
 /// Book a flight.
-#[tool]
+#[tool(allow(undescribed))]
 fn book(#[dynamic(nested)] plain: Plain, #[dynamic(nested)] leg: Leg) {
     drop((plain, leg));
 }

@@ -1,28 +1,27 @@
-#![allow(deprecated)]
-
 use std::cell::Cell;
 
-use tool_runtime::{DynamicInput, Verdict, tool, toolset};
+use tool_runtime::{DynamicInput, Validation, tool, toolset};
 
 #[derive(DynamicInput)]
+#[dynamic_input(allow(undescribed))]
 struct Leg {
     #[dynamic(validate = from)]
     from: String,
     seat: Cell<u8>,
 }
 
-fn from(value: Option<String>, _: LegFrom<'_>) -> Verdict<String> {
-    value.map_or_else(|| Verdict::reject("missing"), Verdict::accept)
+fn from(value: Option<String>, _: LegFrom<'_>) -> Validation<String> {
+    value.map_or_else(|| Validation::reject("missing"), Validation::accept)
 }
 
 #[derive(DynamicInput)]
-#[dynamic_input(state = Cell<u8>)]
+#[dynamic_input(state = Cell<u8>, allow(undescribed))]
 struct Seat {
     row: u8,
 }
 
 /// Book a flight.
-#[tool]
+#[tool(allow(undescribed))]
 fn book(#[dynamic(nested)] leg: Leg, #[dynamic(nested)] seat: Seat) {
     drop((leg, seat));
 }

@@ -1,23 +1,21 @@
-#![allow(deprecated)]
-
-use tool_runtime::{DynamicInput, Verdict, tool, toolset};
+use tool_runtime::{DynamicInput, Validation, tool, toolset};
 
 struct Flights;
 
 #[derive(DynamicInput)]
-#[dynamic_input(state = Flights)]
+#[dynamic_input(state = Flights, allow(undescribed))]
 struct Leg {
     #[dynamic(validate = from)]
     from: String,
 }
 
-fn from(value: Option<String>, known: LegFrom<'_>) -> Verdict<String> {
+fn from(value: Option<String>, known: LegFrom<'_>) -> Validation<String> {
     let Flights = known.state();
-    value.map_or_else(|| Verdict::reject("missing"), Verdict::accept)
+    value.map_or_else(|| Validation::reject("missing"), Validation::accept)
 }
 
 /// Book a flight.
-#[tool]
+#[tool(allow(undescribed))]
 fn book(#[dynamic(nested)] leg: Leg) {
     drop(leg);
 }

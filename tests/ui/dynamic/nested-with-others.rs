@@ -1,19 +1,18 @@
-#![allow(deprecated)]
-
-use tool_runtime::{DynamicInput, Verdict, tool};
+use tool_runtime::{DynamicInput, Validation, tool};
 
 #[derive(DynamicInput)]
+#[dynamic_input(allow(undescribed))]
 struct Leg {
     #[dynamic(validate = from)]
     from: String,
 }
 
-fn from(value: Option<String>, _: LegFrom<'_>) -> Verdict<String> {
-    value.map_or_else(|| Verdict::reject("missing"), Verdict::accept)
+fn from(value: Option<String>, _: LegFrom<'_>) -> Validation<String> {
+    value.map_or_else(|| Validation::reject("missing"), Validation::accept)
 }
 
 /// Book a flight.
-#[tool]
+#[tool(allow(undescribed))]
 fn book(
     #[dynamic(nested, validate = leg)] a: Leg,
     #[dynamic(nested, hints(a))] b: Leg,

@@ -1,4 +1,4 @@
-use tool_runtime::{Rejection, Verdict, tool};
+use tool_runtime::{Rejection, Validation, tool};
 
 /// Book a flight.
 #[tool(check = whole)]
@@ -6,8 +6,8 @@ fn book(#[dynamic(validate = check)] check: u8) -> u8 {
     check
 }
 
-fn check(value: Option<u8>, _: BookCheck<'_>) -> Verdict<u8> {
-    value.map_or(Verdict::reject("missing"), Verdict::accept)
+fn check(value: Option<u8>, _: BookCheck<'_>) -> Validation<u8> {
+    value.map_or(Validation::reject("missing"), Validation::accept)
 }
 
 fn whole(_: &book, _: BookCheck<'_>) -> Result<(), Rejection> {

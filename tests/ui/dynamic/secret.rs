@@ -1,4 +1,4 @@
-use tool_runtime::{Verdict, tool};
+use tool_runtime::{Validation, tool};
 
 /// Book a flight.
 #[tool]
@@ -6,8 +6,8 @@ fn book(#[arg(secret)] #[dynamic(validate = seats)] seats: u8) {
     drop(seats);
 }
 
-fn seats(value: Option<u8>, _: BookSeats<'_>) -> Verdict<u8> {
-    value.map_or(Verdict::reject("missing"), Verdict::accept)
+fn seats(value: Option<u8>, _: BookSeats<'_>) -> Validation<u8> {
+    value.map_or(Validation::reject("missing"), Validation::accept)
 }
 
 fn main() {}

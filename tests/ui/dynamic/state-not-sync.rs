@@ -1,18 +1,16 @@
-#![allow(deprecated)]
-
 use std::cell::Cell;
 
-use tool_runtime::{Verdict, tool, toolset};
+use tool_runtime::{Validation, tool, toolset};
 
 /// Book a flight.
-#[tool]
+#[tool(allow(undescribed))]
 fn book(#[dynamic(validate = seats)] seats: u8, #[state] free: &Cell<u8>) {
     free.set(seats);
 }
 
-async fn seats(value: Option<u8>, known: BookSeats<'_>) -> Verdict<u8> {
+async fn seats(value: Option<u8>, known: BookSeats<'_>) -> Validation<u8> {
     std::future::ready(()).await;
-    value.map_or(Verdict::accept(known.free.get()), Verdict::accept)
+    value.map_or(Validation::accept(known.free.get()), Validation::accept)
 }
 
 fn main() {

@@ -1,9 +1,7 @@
-#![allow(deprecated)]
-
-use tool_runtime::{Verdict, tool};
+use tool_runtime::{Validation, tool};
 
 /// Book a flight.
-#[tool]
+#[tool(allow(undescribed))]
 fn book(#[dynamic(validate = seats)] seats: Seats) {
     drop(seats);
 }
@@ -11,8 +9,8 @@ fn book(#[dynamic(validate = seats)] seats: Seats) {
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Seats(u8);
 
-fn seats(value: Option<Seats>, _: BookSeats<'_>) -> Verdict<Seats> {
-    value.map_or(Verdict::reject("missing"), Verdict::accept)
+fn seats(value: Option<Seats>, _: BookSeats<'_>) -> Validation<Seats> {
+    value.map_or(Validation::reject("missing"), Validation::accept)
 }
 
 const _: fn(Seats) -> u8 = |seats| seats.0;

@@ -1,17 +1,15 @@
-#![allow(deprecated)]
-
 use std::cell::Cell;
 
-use tool_runtime::{Verdict, tool};
+use tool_runtime::{Validation, tool};
 
 /// Book a flight.
-#[tool]
+#[tool(allow(undescribed))]
 fn book(#[dynamic(validate = seats)] seats: Cell<u8>) {
     drop(seats);
 }
 
-fn seats(value: Option<Cell<u8>>, _: BookSeats<'_>) -> Verdict<Cell<u8>> {
-    value.map_or(Verdict::reject("missing"), Verdict::accept)
+fn seats(value: Option<Cell<u8>>, _: BookSeats<'_>) -> Validation<Cell<u8>> {
+    value.map_or(Validation::reject("missing"), Validation::accept)
 }
 
 fn main() {}

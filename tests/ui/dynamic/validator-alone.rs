@@ -1,4 +1,4 @@
-use tool_runtime::{Verdict, tool};
+use tool_runtime::{Validation, tool};
 
 /// Book a flight.
 #[tool]
@@ -6,12 +6,12 @@ fn book(#[dynamic(from)] from: String, #[dynamic(validate(to))] to: String) -> S
     from + &to
 }
 
-fn from(value: Option<String>, _: BookFrom<'_>) -> Verdict<String> {
-    value.map_or_else(|| Verdict::reject("missing"), Verdict::accept)
+fn from(value: Option<String>, _: BookFrom<'_>) -> Validation<String> {
+    value.map_or_else(|| Validation::reject("missing"), Validation::accept)
 }
 
-fn to(value: Option<String>, _: BookTo<'_>) -> Verdict<String> {
-    value.map_or_else(|| Verdict::reject("missing"), Verdict::accept)
+fn to(value: Option<String>, _: BookTo<'_>) -> Validation<String> {
+    value.map_or_else(|| Validation::reject("missing"), Validation::accept)
 }
 
 fn main() {}

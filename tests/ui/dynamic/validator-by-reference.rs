@@ -1,15 +1,13 @@
-#![allow(deprecated)]
-
-use tool_runtime::{Verdict, tool};
+use tool_runtime::{Validation, tool};
 
 /// Book a flight.
-#[tool]
+#[tool(allow(undescribed))]
 fn book(#[dynamic(validate = from)] from: String) -> String {
     from
 }
 
-fn from(value: Option<&String>, _: &BookFrom<'_>) -> Verdict<String> {
-    value.cloned().map_or_else(|| Verdict::reject("missing"), Verdict::accept)
+fn from(value: Option<&String>, _: &BookFrom<'_>) -> Validation<String> {
+    value.cloned().map_or_else(|| Validation::reject("missing"), Validation::accept)
 }
 
 fn main() {}

@@ -1,15 +1,13 @@
-#![allow(deprecated)]
-
-use tool_runtime::{Verdict, tool};
+use tool_runtime::{Validation, tool};
 
 /// Book a flight.
-#[tool]
+#[tool(allow(undescribed))]
 fn book(#[dynamic(validate = from)] from: String) -> String {
     from
 }
 
-fn from(value: String, _: BookFrom<'_>) -> Verdict<String> {
-    Verdict::accept(value)
+fn from(value: String, _: BookFrom<'_>) -> Validation<String> {
+    Validation::accept(value)
 }
 
 fn main() {}

@@ -1,15 +1,13 @@
-#![allow(deprecated)]
-
-use tool_runtime::{Verdict, tool};
+use tool_runtime::{Validation, tool};
 
 /// Book a flight.
-#[tool]
+#[tool(allow(undescribed))]
 fn book(#[dynamic(validate = SEATS)] seats: u8) {
     drop(seats);
 }
 
 const SEATS: u8 = 3;
 
-const _: fn(Verdict<u8>) = drop;
+const _: fn(Validation<u8>) = drop;
 
 fn main() {}

@@ -1,17 +1,15 @@
-#![allow(deprecated)]
-
-use tool_runtime::{Verdict, tool};
+use tool_runtime::{Validation, tool};
 
 /// Book a flight.
-#[tool]
+#[tool(allow(undescribed))]
 fn book(#[dynamic(validate = seats)] seats: u8) {
     drop(seats);
 }
 
-async fn seats(value: Option<u8>, _: BookSeats<'_>) -> Verdict<u8> {
+async fn seats(value: Option<u8>, _: BookSeats<'_>) -> Validation<u8> {
     let shared = std::rc::Rc::new(value);
     std::future::ready(()).await;
-    shared.map_or(Verdict::reject("missing"), Verdict::accept)
+    shared.map_or(Validation::reject("missing"), Validation::accept)
 }
 
 fn main() {}

@@ -1,15 +1,13 @@
-#![allow(deprecated)]
-
-use tool_runtime::{Verdict, tool};
+use tool_runtime::{Validation, tool};
 
 /// Book a flight.
-#[tool]
+#[tool(allow(undescribed))]
 fn book(#[dynamic(validate = seats)] seats: u8) {
     drop(seats);
 }
 
-fn seats(value: Option<u8>, _: u8) -> Verdict<u8> {
-    value.map_or(Verdict::reject("missing"), Verdict::accept)
+fn seats(value: Option<u8>, _: u8) -> Validation<u8> {
+    value.map_or(Validation::reject("missing"), Validation::accept)
 }
 
 fn main() {}

@@ -1,9 +1,7 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 /// Book a flight.
-#[tool]
+#[tool(allow(undescribed))]
 fn book(#[dynamic(validate = seats)] seats: u8) {
     drop(seats);
 }

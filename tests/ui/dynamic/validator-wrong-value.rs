@@ -1,15 +1,13 @@
-#![allow(deprecated)]
-
-use tool_runtime::{Verdict, tool};
+use tool_runtime::{Validation, tool};
 
 /// Book a flight.
-#[tool]
+#[tool(allow(undescribed))]
 fn book(#[dynamic(validate = seats)] seats: u8) {
     drop(seats);
 }
 
-fn seats(value: Option<u16>, _: BookSeats<'_>) -> Verdict<u8> {
-    value.map_or(Verdict::reject("missing"), |value| Verdict::accept(value as u8))
+fn seats(value: Option<u16>, _: BookSeats<'_>) -> Validation<u8> {
+    value.map_or(Validation::reject("missing"), |value| Validation::accept(value as u8))
 }
 
 fn main() {}

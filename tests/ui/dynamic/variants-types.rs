@@ -1,15 +1,13 @@
-#![allow(deprecated)]
-
 use std::convert::Infallible;
 
-use tool_runtime::{Context, ExecuteWith, Verdict, tool, toolset};
+use tool_runtime::{Context, ExecuteWith, Validation, tool, toolset};
 
 struct Flights;
 
 struct Seat;
 
 /// Travel.
-#[tool(state = Flights)]
+#[tool(state = Flights, allow(undescribed))]
 enum Travel {
     Flight {
         #[dynamic(validate = to)]
@@ -22,12 +20,12 @@ enum Travel {
     },
 }
 
-fn to(value: Option<String>, _: TravelFlightTo<'_>) -> Verdict<u8> {
-    Verdict::reject(value.unwrap_or_default())
+fn to(value: Option<String>, _: TravelFlightTo<'_>) -> Validation<u8> {
+    Validation::reject(value.unwrap_or_default())
 }
 
-fn station(value: Option<String>, _: TravelFlightTo<'_>) -> Verdict<String> {
-    Verdict::reject(value.unwrap_or_default())
+fn station(value: Option<String>, _: TravelFlightTo<'_>) -> Validation<String> {
+    Validation::reject(value.unwrap_or_default())
 }
 
 impl ExecuteWith<Flights> for Travel {

@@ -1,4 +1,4 @@
-use tool_runtime::{Verdict, tool, toolset};
+use tool_runtime::{Validation, tool, toolset};
 
 /// Travel.
 #[tool(strict, tag = "way")]
@@ -18,8 +18,8 @@ enum Travel {
     Walk,
 }
 
-fn to(value: Option<String>, _: TravelTrainTo<'_>) -> Verdict<String> {
-    value.map_or_else(|| Verdict::reject("missing"), Verdict::accept)
+fn to(value: Option<String>, _: TravelTrainTo<'_>) -> Validation<String> {
+    value.map_or_else(|| Validation::reject("missing"), Validation::accept)
 }
 
 /// Rest.
@@ -49,12 +49,12 @@ enum Sleep {
     },
 }
 
-fn b_c(value: Option<u8>, _: SleepABC<'_>) -> Verdict<u8> {
-    Verdict::accept(value.unwrap_or(1))
+fn b_c(value: Option<u8>, _: SleepABC<'_>) -> Validation<u8> {
+    Validation::accept(value.unwrap_or(1))
 }
 
-fn c(value: Option<u8>, _: SleepABC<'_>) -> Verdict<u8> {
-    Verdict::accept(value.unwrap_or(1))
+fn c(value: Option<u8>, _: SleepABC<'_>) -> Validation<u8> {
+    Validation::accept(value.unwrap_or(1))
 }
 
 fn main() {

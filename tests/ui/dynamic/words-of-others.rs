@@ -1,4 +1,4 @@
-use tool_runtime::{Verdict, tool};
+use tool_runtime::{Validation, tool};
 
 /// Book.
 #[tool]
@@ -12,8 +12,8 @@ fn book(
     format!("{from}{to}")
 }
 
-fn check(to: Option<String>, _: &BookTo<'_>) -> Verdict<String> {
-    Verdict::accept(to.unwrap_or_default())
+fn check(to: Option<String>, _: &BookTo<'_>) -> Validation<String> {
+    Validation::accept(to.unwrap_or_default())
 }
 
 fn main() {}

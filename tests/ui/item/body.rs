@@ -1,9 +1,7 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 /// Get the weather.
-#[tool]
+#[tool(allow(undescribed))]
 fn get_weather(city: String) -> String {
     ctiy
 }

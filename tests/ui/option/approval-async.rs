@@ -1,5 +1,3 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 async fn is_long(input: &look) -> bool {
@@ -7,7 +5,7 @@ async fn is_long(input: &look) -> bool {
 }
 
 /// Look something up.
-#[tool(approval = when(is_long))]
+#[tool(approval = when(is_long), allow(undescribed))]
 fn look(query: String) -> String {
     query
 }

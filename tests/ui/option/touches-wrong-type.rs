@@ -1,9 +1,7 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 /// Write a file.
-#[tool(touches = path)]
+#[tool(touches = path, allow(undescribed))]
 fn write(path: String) {
     drop(path);
 }

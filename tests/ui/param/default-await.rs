@@ -1,5 +1,3 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 async fn today() -> String {
@@ -7,7 +5,7 @@ async fn today() -> String {
 }
 
 /// Look something up.
-#[tool]
+#[tool(allow(undescribed))]
 async fn look(#[arg(default = today().await)] day: String) -> String {
     day
 }

@@ -1,5 +1,3 @@
-#![allow(deprecated)]
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_runtime::tool;
@@ -11,7 +9,7 @@ enum Unit {
 }
 
 /// Get the temperature.
-#[tool]
+#[tool(allow(undescribed))]
 fn temperature(#[arg(default)] unit: Unit) -> Unit {
     unit
 }

@@ -1,9 +1,7 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 /// Look something up.
-#[tool]
+#[tool(allow(undescribed))]
 fn look(#[arg(default = "a")] query: String, #[arg(default = 3)] city: Option<u8>) -> String {
     format!("{query}{city:?}")
 }

@@ -1,11 +1,9 @@
-#![allow(deprecated)]
-
 use std::time::Instant;
 
 use tool_runtime::tool;
 
 /// Wait.
-#[tool]
+#[tool(allow(undescribed))]
 async fn wait(until: Instant) -> bool {
     until > Instant::now()
 }

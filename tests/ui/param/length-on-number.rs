@@ -1,9 +1,7 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 /// Roll a die.
-#[tool]
+#[tool(allow(undescribed))]
 fn roll(#[arg(length(1..=6))] sides: u8) -> u8 {
     sides
 }

@@ -1,9 +1,7 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 /// Roll a die.
-#[tool]
+#[tool(allow(undescribed))]
 fn roll(#[arg(range(1..=6))] sides: String) -> String {
     sides
 }

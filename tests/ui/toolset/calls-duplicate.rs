@@ -1,9 +1,7 @@
-#![allow(deprecated)]
-
 use tool_runtime::{Call, Calls, tool};
 
 /// Look.
-#[tool]
+#[tool(allow(undescribed))]
 fn look(query: String) -> String {
     query
 }

@@ -1,9 +1,7 @@
-#![allow(deprecated)]
-
 use tool_runtime::{Call, Calls, Provide, tool};
 
 /// Look.
-#[tool]
+#[tool(allow(undescribed))]
 fn look(query: String) -> String {
     query
 }

@@ -1,9 +1,7 @@
-#![allow(deprecated)]
-
 use tool_runtime::{tool, toolset};
 
 /// Search the shop.
-#[tool]
+#[tool(allow(undescribed))]
 fn search(query: String) -> String {
     query
 }
@@ -12,7 +10,7 @@ mod web {
     use tool_runtime::tool;
 
     /// Search the web.
-    #[tool]
+    #[tool(allow(undescribed))]
     pub fn search(query: String) -> String {
         query
     }

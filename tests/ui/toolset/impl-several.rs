@@ -1,5 +1,3 @@
-#![allow(deprecated)]
-
 use tool_runtime::tools;
 
 struct Shop;
@@ -12,13 +10,13 @@ impl Shop {
     }
 
     /// Look for something.
-    #[tool(efect = read_only)]
+    #[tool(efect = read_only, allow(undescribed))]
     fn look(&self, what: &str) -> String {
         what.to_owned()
     }
 
     /// Sell something.
-    #[tool]
+    #[tool(allow(undescribed))]
     fn sell(&self, what: String) -> String {
         what
     }

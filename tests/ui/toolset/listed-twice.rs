@@ -1,15 +1,13 @@
-#![allow(deprecated)]
-
 use tool_runtime::{tool, toolset};
 
 /// Search the shop.
-#[tool]
+#[tool(allow(undescribed))]
 fn search(query: String) -> String {
     query
 }
 
 /// Look.
-#[tool]
+#[tool(allow(undescribed))]
 fn look(query: String) -> String {
     query
 }

@@ -1,11 +1,9 @@
-#![allow(deprecated)]
-
 use tool_runtime::{tool, toolset};
 
 struct Search;
 
 /// Look.
-#[tool]
+#[tool(allow(undescribed))]
 fn look(query: String) -> String {
     query
 }

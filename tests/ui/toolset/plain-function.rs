@@ -1,5 +1,3 @@
-#![allow(deprecated)]
-
 use tool_runtime::{tool, toolset};
 
 fn search(query: String) -> String {
@@ -7,7 +5,7 @@ fn search(query: String) -> String {
 }
 
 /// Look.
-#[tool]
+#[tool(allow(undescribed))]
 fn look(query: String) -> String {
     query
 }

@@ -1,11 +1,9 @@
-#![allow(deprecated)]
-
 use tool_runtime::{Context, ExecuteWith, Failure, tool, toolset};
 
 struct Shop;
 
 /// Pay somebody.
-#[tool(state = Shop)]
+#[tool(state = Shop, allow(undescribed))]
 struct Pay {
     amount: u32,
 }

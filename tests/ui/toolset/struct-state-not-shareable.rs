@@ -1,5 +1,3 @@
-#![allow(deprecated)]
-
 use std::cell::Cell;
 
 use tool_runtime::{Context, ExecuteWith, Failure, tool, toolset};
@@ -7,7 +5,7 @@ use tool_runtime::{Context, ExecuteWith, Failure, tool, toolset};
 struct Till(Cell<u32>);
 
 /// Pay somebody.
-#[tool(state = Till)]
+#[tool(state = Till, allow(undescribed))]
 struct Pay {
     amount: u32,
 }

@@ -1,9 +1,7 @@
-#![allow(deprecated)]
-
 use tool_runtime::{tool, toolset};
 
 /// Look.
-#[tool]
+#[tool(allow(undescribed))]
 fn look_up(query: String) -> String {
     query
 }

@@ -1,5 +1,3 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 async fn find(query: String) -> String {
@@ -7,7 +5,7 @@ async fn find(query: String) -> String {
 }
 
 /// Look something up.
-#[tool]
+#[tool(allow(undescribed))]
 fn look(query: String) -> String {
     find(query).await
 }

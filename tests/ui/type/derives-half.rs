@@ -1,5 +1,3 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 #[derive(serde::Deserialize)]
@@ -13,7 +11,7 @@ struct Page {
 }
 
 /// Look something up.
-#[tool]
+#[tool(allow(undescribed))]
 fn look(filter: Filter, page: Page) -> String {
     format!("{}{}", filter.name, page.number)
 }

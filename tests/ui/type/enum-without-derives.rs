@@ -1,5 +1,3 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 enum Unit {
@@ -8,7 +6,7 @@ enum Unit {
 }
 
 /// Look something up.
-#[tool]
+#[tool(allow(undescribed))]
 fn look(unit: Option<Unit>, units: Vec<Unit>) -> u8 {
     match (unit, units.len()) {
         (Some(Unit::Celsius), _) => 3,

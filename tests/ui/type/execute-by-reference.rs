@@ -1,9 +1,7 @@
-#![allow(deprecated)]
-
 use tool_runtime::{Context, Execute, tool};
 
 /// Look something up.
-#[tool]
+#[tool(allow(undescribed))]
 struct Look {
     query: String,
 }

@@ -1,9 +1,7 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 /// Pay somebody.
-#[tool]
+#[tool(allow(undescribed))]
 struct Pay {
     amount: u32,
 }

@@ -1,11 +1,9 @@
-#![allow(deprecated)]
-
 use std::rc::Rc;
 
 use tool_runtime::{Context, Execute, tool};
 
 /// Look something up.
-#[tool]
+#[tool(allow(undescribed))]
 struct Look {
     query: String,
 }

@@ -1,5 +1,3 @@
-#![allow(deprecated)]
-
 use tool_runtime::{Context, ExecuteWith, tool};
 
 struct Shop(u8);
@@ -7,7 +5,7 @@ struct Shop(u8);
 struct App;
 
 /// Look something up.
-#[tool(state = App)]
+#[tool(state = App, allow(undescribed))]
 struct Look {
     query: String,
 }

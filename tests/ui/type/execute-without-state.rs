@@ -1,11 +1,9 @@
-#![allow(deprecated)]
-
 use tool_runtime::{Context, ExecuteWith, tool};
 
 struct Shop(u8);
 
 /// Look something up.
-#[tool]
+#[tool(allow(undescribed))]
 struct Look {
     query: String,
 }

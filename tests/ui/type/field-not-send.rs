@@ -1,11 +1,9 @@
-#![allow(deprecated)]
-
 use std::marker::PhantomData;
 
 use tool_runtime::{Context, Execute, Failure, tool};
 
 /// Pay somebody.
-#[tool]
+#[tool(allow(undescribed))]
 struct Pay {
     amount: PhantomData<*const u8>,
 }

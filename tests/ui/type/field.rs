@@ -1,11 +1,9 @@
-#![allow(deprecated)]
-
 use tool_runtime::{Context, Execute, Failure, tool};
 
 struct Money;
 
 /// Pay somebody.
-#[tool]
+#[tool(allow(undescribed))]
 struct Pay {
     amount: Money,
 }

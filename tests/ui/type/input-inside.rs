@@ -1,11 +1,9 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 struct Money;
 
 /// Pay somebody.
-#[tool]
+#[tool(allow(undescribed))]
 fn pay(amounts: Option<Vec<Money>>) -> String {
     let _ = amounts;
     String::new()

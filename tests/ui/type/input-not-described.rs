@@ -1,5 +1,3 @@
-#![allow(deprecated)]
-
 use serde::Deserialize;
 use tool_runtime::tool;
 
@@ -9,7 +7,7 @@ struct Money {
 }
 
 /// Pay somebody.
-#[tool]
+#[tool(allow(undescribed))]
 fn pay(amount: Money) -> u64 {
     amount.cents
 }

@@ -1,11 +1,9 @@
-#![allow(deprecated)]
-
 use std::rc::Rc;
 
 use tool_runtime::tool;
 
 /// Pay somebody.
-#[tool]
+#[tool(allow(undescribed))]
 fn pay(amount: Rc<u32>) -> u32 {
     *amount
 }

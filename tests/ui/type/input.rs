@@ -1,11 +1,9 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 struct Money;
 
 /// Pay somebody.
-#[tool]
+#[tool(allow(undescribed))]
 fn pay(amount: Money) -> String {
     let _ = amount;
     String::new()

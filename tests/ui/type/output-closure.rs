@@ -1,9 +1,7 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 /// Look something up.
-#[tool]
+#[tool(allow(undescribed))]
 fn look(query: String) -> Box<dyn Fn() -> String + Send> {
     Box::new(move || query.clone())
 }

@@ -1,5 +1,3 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 #[derive(serde::Serialize)]
@@ -8,7 +6,7 @@ struct Found {
 }
 
 /// Look something up.
-#[tool]
+#[tool(allow(undescribed))]
 async fn look(query: String) -> Result<Vec<Found>, String> {
     Ok(vec![Found { name: query }])
 }

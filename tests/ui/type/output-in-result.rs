@@ -1,11 +1,9 @@
-#![allow(deprecated)]
-
 use tool_runtime::{Failure, tool};
 
 struct Receipt;
 
 /// Pay somebody.
-#[tool]
+#[tool(allow(undescribed))]
 async fn pay(amount: u32) -> Result<Receipt, Failure> {
     let _ = amount;
     Ok(Receipt)

@@ -1,5 +1,3 @@
-#![allow(deprecated)]
-
 use serde::Serialize;
 use tool_runtime::tool;
 
@@ -7,7 +5,7 @@ use tool_runtime::tool;
 struct Receipt;
 
 /// Pay somebody.
-#[tool]
+#[tool(allow(undescribed))]
 fn pay(amount: u32) -> Vec<Receipt> {
     let _ = amount;
     vec![Receipt]

@@ -1,11 +1,9 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 struct Answer;
 
 /// Ask the user.
-#[tool(external, output = Answer)]
+#[tool(external, output = Answer, allow(undescribed))]
 struct Ask {
     question: String,
 }

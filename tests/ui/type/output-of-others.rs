@@ -1,11 +1,9 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 struct Json<T>(T);
 
 /// Look something up.
-#[tool]
+#[tool(allow(undescribed))]
 async fn look(query: String) -> Json<String> {
     Json(query)
 }

@@ -1,11 +1,9 @@
-#![allow(deprecated)]
-
 use tool_runtime::{Context, Execute, Failure, tool};
 
 struct Receipt;
 
 /// Pay somebody.
-#[tool]
+#[tool(allow(undescribed))]
 struct Pay {
     amount: u32,
 }

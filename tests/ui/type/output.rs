@@ -1,11 +1,9 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 struct Receipt;
 
 /// Pay somebody.
-#[tool]
+#[tool(allow(undescribed))]
 fn pay(amount: u32) -> Receipt {
     let _ = amount;
     Receipt

@@ -1,5 +1,3 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 fn is_large(amount: &u64) -> bool {
@@ -7,7 +5,7 @@ fn is_large(amount: &u64) -> bool {
 }
 
 /// Pay somebody.
-#[tool(approval = when(is_large))]
+#[tool(approval = when(is_large), allow(undescribed))]
 struct Pay {
     amount: u64,
 }

@@ -1,9 +1,7 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 /// Pay somebody.
-#[tool(approval = when(|input| input.amount))]
+#[tool(approval = when(|input| input.amount), allow(undescribed))]
 fn pay(amount: u64) -> u64 {
     amount
 }

@@ -1,9 +1,7 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 /// Pay somebody.
-#[tool(approval = when(is_large))]
+#[tool(approval = when(is_large), allow(undescribed))]
 fn pay(amount: u64) -> u64 {
     amount
 }

@@ -1,9 +1,7 @@
-#![allow(deprecated)]
-
 use tool_runtime::{Context, tool};
 
 /// Pay somebody.
-#[tool(on_input_available = known)]
+#[tool(on_input_available = known, allow(undescribed))]
 fn pay(amount: u32) -> u32 {
     amount
 }

@@ -1,15 +1,13 @@
-#![allow(deprecated)]
-
 use tool_runtime::{Context, tool, tool::Partial};
 
 /// Pay somebody.
-#[tool(on_input_delta = more)]
+#[tool(on_input_delta = more, allow(undescribed))]
 fn pay(amount: u32) -> u32 {
     amount
 }
 
 /// Take it back.
-#[tool]
+#[tool(allow(undescribed))]
 fn take(amount: u32) -> u32 {
     amount
 }

@@ -1,9 +1,7 @@
-#![allow(deprecated)]
-
 use tool_runtime::tool;
 
 /// Pay somebody.
-#[tool(on_input_start = begins)]
+#[tool(on_input_start = begins, allow(undescribed))]
 fn pay(amount: u32) -> u32 {
     amount
 }

@@ -6,42 +6,49 @@ use syn::{Expr, ExprClosure, Pat, spanned::Spanned as _};
 
 use crate::{
     diag::text::advice::Advice,
-    model::{Arg, Tool},
-    syntax::{doc::Doc, values::Approval},
+    model::{NestedInput, Param, ToolDef},
+    syntax::doc::Doc,
 };
 
-/// How many characters of a description every provider takes.
+/// The most characters of a description that every provider accepts.
 const MOST_CHARACTERS: usize = 1024;
 
-/// What could be better, and where; without what is allowed.
-pub(crate) fn advice(tool: &Tool) -> Vec<(Span, Advice)> {
+/// Returns what could be better about a tool, and where; without what is allowed.
+pub(crate) fn of_tool(tool: &ToolDef) -> Vec<(Span, Advice)> {
     let mut found = Vec::new();
-    if is_long(tool.description.as_ref()) {
+    if is_long(tool.head.description.as_ref()) {
         let given = tool.options.description.as_ref().map(syn::spanned::Spanned::span);
-        found.push((given.unwrap_or_else(|| tool.marker.span()), Advice::LongDescription));
+        found.push((given.unwrap_or_else(|| tool.head.ident.span()), Advice::LongDescription));
     }
-    if let Some(Approval::When(Expr::Closure(closure))) = tool.options.approval.as_ref().map(|approval| &approval.value)
+    if let Some(Expr::Closure(closure)) = tool.predicate()
         && let Some(span) = ignored(closure)
     {
         found.push((span, Advice::IgnoredArguments));
     }
-    let inside = tool.variants().flat_map(|(_, variant)| variant.args());
-    for arg in tool.args().chain(inside) {
-        parameter(arg, &mut found);
-    }
+    found.extend(tool.all_fields().filter_map(parameter));
     found.retain(|(_, advice)| !tool.options.allow.contains(advice));
     found
 }
 
-/// A secret is nothing that the model reads about, and the tag of a variant describes itself.
-fn parameter(arg: &Arg, found: &mut Vec<(Span, Advice)>) {
-    if arg.attrs.secret.is_some() || arg.tag.is_some() {
-        return;
+/// Returns what could be better about a nested input.
+pub(crate) fn of_input(input: &NestedInput) -> Vec<(Span, Advice)> {
+    let mut found = Vec::new();
+    if is_long(input.head.description.as_ref()) {
+        found.push((input.head.ident.span(), Advice::LongDescription));
     }
-    if arg.doc.is_none() {
-        found.push((arg.ident.span(), Advice::Undescribed));
-    } else if is_long(arg.doc.as_ref()) {
-        found.push((arg.ident.span(), Advice::LongDescription));
+    found.extend(input.params.fields.iter().filter_map(parameter));
+    found.retain(|(_, advice)| !input.allow.contains(advice));
+    found
+}
+
+/// A model reads nothing about a secret.
+fn parameter(param: &Param) -> Option<(Span, Advice)> {
+    if param.is_secret() {
+        None
+    } else if param.doc.is_none() {
+        Some((param.ident.span(), Advice::Undescribed))
+    } else {
+        is_long(param.doc.as_ref()).then(|| (param.ident.span(), Advice::LongDescription))
     }
 }
 

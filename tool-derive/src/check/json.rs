@@ -1,10 +1,10 @@
 //! Whether a text is JSON, as RFC 8259 has it.
 
-/// How deep values may be nested in each other.
+/// The most levels of values in each other.
 const DEEPEST: usize = 128;
 
 /// The keys of the object that `text` is, as they are written; `None` if it is none.
-pub(super) fn keys(text: &str) -> Option<Vec<&str>> {
+pub fn keys(text: &str) -> Option<Vec<&str>> {
     let mut rest = Rest(text.as_bytes());
     let mut keys = Vec::new();
     rest.space();
@@ -29,7 +29,7 @@ pub(super) fn keys(text: &str) -> Option<Vec<&str>> {
     rest.0.is_empty().then_some(keys)
 }
 
-/// What has not been read yet.
+/// The part that has not been read yet.
 struct Rest<'a>(&'a [u8]);
 
 impl Rest<'_> {

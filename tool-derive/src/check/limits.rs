@@ -1,41 +1,42 @@
 //! What a parameter's limits say must be possible, and its default and examples must keep to it.
 
-use syn::{Expr, ExprLit, GenericArgument, Lit, PathArguments, Type};
+use syn::{Expr, GenericArgument, Lit, PathArguments, Type};
 
 use crate::{
     diag::{Errors, text},
-    model::Arg,
+    model::Param,
     syntax::{
         params::Default,
         range::{Number, Range},
+        values::literal,
     },
 };
 
 /// Runs every rule on one parameter.
-pub(super) fn check(arg: &Arg, errors: &mut Errors) {
-    secret(arg, errors);
-    possible(arg, errors);
-    pattern(arg, errors);
-    format(arg, errors);
-    inside(arg, errors);
+pub(super) fn check(param: &Param, errors: &mut Errors) {
+    secret(param, errors);
+    possible(param, errors);
+    pattern(param, errors);
+    format(param, errors);
+    inside(param, errors);
 }
 
-/// A secret has no schema, so nothing can be said about it there.
-fn secret(arg: &Arg, errors: &mut Errors) {
-    if let Some(span) = arg.attrs.secret.filter(|_| arg.attrs.says_something()) {
+/// A secret has no schema, so no option describes it there.
+fn secret(param: &Param, errors: &mut Errors) {
+    if let Some(span) = param.attrs.arg.secret.filter(|_| param.attrs.says_something()) {
         errors.at(span, text::SECRET_WITH);
     }
 }
 
 /// Some value must fit.
-fn possible(arg: &Arg, errors: &mut Errors) {
-    for range in [&arg.attrs.range, &arg.attrs.length].into_iter().flatten() {
+fn possible(param: &Param, errors: &mut Errors) {
+    for range in [&param.attrs.arg.range, &param.attrs.arg.length].into_iter().flatten() {
         if range.is_empty() {
             let text = if range.exclusive { text::RANGE_EMPTY_EXCLUSIVE } else { text::RANGE_EMPTY };
             errors.over(&range.expr, text);
         }
     }
-    if let Some(range) = &arg.attrs.length {
+    if let Some(range) = &param.attrs.arg.length {
         let counts = |number: Option<Number>| number.is_none_or(|number| matches!(number, Number::Int(0..)));
         if !counts(range.min) || !counts(range.max) {
             errors.over(&range.expr, text::LENGTH);
@@ -44,8 +45,8 @@ fn possible(arg: &Arg, errors: &mut Errors) {
 }
 
 /// A pattern is a regular expression of the engine that will run it.
-fn pattern(arg: &Arg, errors: &mut Errors) {
-    if let Some(pattern) = &arg.attrs.pattern
+fn pattern(param: &Param, errors: &mut Errors) {
+    if let Some(pattern) = &param.attrs.arg.pattern
         && let Err(error) = regex_syntax::parse(&pattern.value())
     {
         errors.at(pattern.span(), text::pattern(&error.to_string()));
@@ -76,8 +77,8 @@ const FORMATS: &[&str] = &[
 ];
 
 /// A format is one that is known, since one that is not would never be checked.
-fn format(arg: &Arg, errors: &mut Errors) {
-    if let Some(format) = &arg.attrs.format
+fn format(param: &Param, errors: &mut Errors) {
+    if let Some(format) = &param.attrs.arg.format
         && !FORMATS.contains(&format.value().as_str())
     {
         errors.at(format.span(), text::format(&format.value(), FORMATS));
@@ -85,18 +86,18 @@ fn format(arg: &Arg, errors: &mut Errors) {
 }
 
 /// A default or example that is a literal keeps to the range and length.
-fn inside(arg: &Arg, errors: &mut Errors) {
-    if let Some(Default::Value(value)) = &arg.attrs.default
-        && is_outside(arg, value)
+fn inside(param: &Param, errors: &mut Errors) {
+    if let Some(Default::Value(value)) = &param.attrs.arg.default
+        && is_outside(param, value)
     {
         errors.over(value, text::DEFAULT_OUT);
     }
-    for example in &arg.attrs.examples {
+    for example in &param.attrs.arg.examples {
         if Number::of(example).is_none() && literal(example).is_none() {
             errors.over(example, text::EXAMPLE);
-        } else if let Some(ty) = unlike(&arg.ty, example) {
+        } else if let Some(ty) = unlike(&param.ty, example) {
             errors.over(example, text::example_type(&ty));
-        } else if is_outside(arg, example) {
+        } else if is_outside(param, example) {
             errors.over(example, text::EXAMPLE_OUT);
         }
     }
@@ -125,14 +126,14 @@ fn unlike(ty: &Type, value: &Expr) -> Option<String> {
     (!fits).then_some(name)
 }
 
-fn is_outside(arg: &Arg, value: &Expr) -> bool {
+fn is_outside(param: &Param, value: &Expr) -> bool {
     let out = |range: &Option<Range>, number: f64| range.as_ref().is_some_and(|range| !range.contains(number));
     if let Some(number) = Number::of(value) {
-        return out(&arg.attrs.range, number.as_f64());
+        return out(&param.attrs.arg.range, number.as_f64());
     }
     match text_of(value) {
         #[allow(clippy::cast_precision_loss, reason = "no text in source code is that long")]
-        Some(text) => out(&arg.attrs.length, text.chars().count() as f64),
+        Some(text) => out(&param.attrs.arg.length, text.chars().count() as f64),
         None => false,
     }
 }
@@ -146,14 +147,5 @@ fn text_of(value: &Expr) -> Option<String> {
             Lit::Str(text) => Some(text.value()),
             _ => None,
         },
-    }
-}
-
-/// The literal that `value` is.
-pub(crate) fn literal(value: &Expr) -> Option<&Lit> {
-    match value {
-        Expr::Lit(ExprLit { lit, .. }) => Some(lit),
-        Expr::Group(group) => literal(&group.expr),
-        _ => None,
     }
 }

@@ -4,23 +4,22 @@ use syn::{GenericArgument, PathArguments, Type};
 
 use crate::{
     diag::{Errors, text},
-    model::Tool,
+    model::ToolDef,
 };
 
 /// With `strict`, no parameter has a type that takes any keys, or anything at all.
-pub(super) fn check(tool: &Tool, errors: &mut Errors) {
+pub fn check(tool: &ToolDef, errors: &mut Errors) {
     if tool.options.strict.is_none() {
         return;
     }
-    let inside = tool.variants().flat_map(|(_, variant)| variant.args());
-    for arg in tool.args().chain(inside).filter(|arg| arg.attrs.secret.is_none()) {
-        if let Some((ty, wrong)) = inexpressible(&arg.ty) {
+    for param in tool.all_fields().filter(|param| !param.is_secret()) {
+        if let Some((ty, wrong)) = inexpressible(&param.ty) {
             errors.over(ty, wrong);
         }
     }
 }
 
-/// The first part of `ty` that cannot be said, and why.
+/// Returns the first part of `ty` that a strict dialect cannot describe, and why.
 fn inexpressible(ty: &Type) -> Option<(&Type, &'static str)> {
     match ty {
         Type::Array(array) => inexpressible(&array.elem),

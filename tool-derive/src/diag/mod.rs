@@ -7,6 +7,8 @@ use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 
 /// The errors found so far. Every stage adds to it; nothing stops at the first.
+///
+/// Dropping errors that nobody finished is a mistake in a macro, and panics.
 #[derive(Default)]
 pub(crate) struct Errors {
     found: Option<syn::Error>,
@@ -14,17 +16,17 @@ pub(crate) struct Errors {
 }
 
 impl Errors {
-    /// An error at one place.
+    /// Adds an error at one place.
     pub(crate) fn at(&mut self, span: Span, message: impl AsRef<str>) {
         self.push(syn::Error::new(span, message.as_ref()));
     }
 
-    /// An error over all of `tokens`.
+    /// Adds an error over all of `tokens`.
     pub(crate) fn over(&mut self, tokens: impl ToTokens, message: impl AsRef<str>) {
         self.push(syn::Error::new_spanned(tokens.into_token_stream(), message.as_ref()));
     }
 
-    /// An error of syn's.
+    /// Adds an error of syn's.
     pub(crate) fn push(&mut self, error: syn::Error) {
         self.count += 1;
         match &mut self.found {
@@ -33,18 +35,31 @@ impl Errors {
         }
     }
 
-    /// How many there are.
-    pub(crate) fn count(&self) -> usize {
-        self.count
+    /// Runs `stage`, and returns its value and whether it added no error.
+    pub(crate) fn watch<T>(&mut self, stage: impl FnOnce(&mut Self) -> T) -> (T, bool) {
+        let before = self.count;
+        let value = stage(self);
+        (value, self.count == before)
     }
 
-    /// All of them, as one error of syn's.
-    pub(crate) fn into_result(self) -> syn::Result<()> {
-        self.found.map_or(Ok(()), Err)
+    /// Returns all of them as one error of syn's.
+    pub(crate) fn into_result(mut self) -> syn::Result<()> {
+        self.found.take().map_or(Ok(()), Err)
     }
 
-    /// All of them, as `compile_error!`s.
+    /// Returns all of them as `compile_error!`s.
     pub(crate) fn finish(self) -> TokenStream {
-        self.found.map(syn::Error::into_compile_error).unwrap_or_default()
+        self.into_result().map_or_else(syn::Error::into_compile_error, |()| TokenStream::new())
+    }
+
+    /// Drops them: another expansion reports the same.
+    pub(crate) fn discard(mut self) {
+        self.found = None;
+    }
+}
+
+impl Drop for Errors {
+    fn drop(&mut self) {
+        assert!(self.found.is_none() || std::thread::panicking(), "errors were found and not reported");
     }
 }

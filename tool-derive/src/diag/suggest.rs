@@ -9,7 +9,7 @@ pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     known.iter().filter_map(near).min_by_key(|(edits, _)| *edits).map(|(_, candidate)| candidate)
 }
 
-/// How many letters must be added, left out, changed or swapped with their neighbour.
+/// Returns how many letters must be added, left out, changed or swapped with their neighbour.
 fn edits(a: &[u8], b: &[u8]) -> usize {
     let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
     for (i, x) in a.iter().enumerate() {

@@ -4,26 +4,27 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Attribute, ImplItem, ItemImpl};
 
-use super::{finish, head, item::plain};
+use super::{context_structs, finish, head, item::plain};
 use crate::{
     check,
     diag::{Errors, text},
     expand,
-    expand::toolset::Member,
-    model::runtime,
+    resolve::function as resolve,
     syntax::{
         attribute::misplaced,
         cfg::{Parts, cases},
         item::{ToolFn, without_self},
-        options::{Options, of_impl},
-        signature,
+        options::Options,
     },
 };
+
+/// The most often that a method is written, once for each combination of the predicates of `cfg` on its parameters.
+const MOST_CASES: usize = 16;
 
 /// `#[tools] impl Type { … }`.
 pub(crate) fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
-    let Options { krate, allow, .. } = of_impl(args, &mut errors);
+    let Options { krate, allow, .. } = Options::of_impl(args, &mut errors);
     let mut block = match syn::parse2::<ItemImpl>(item.clone()) {
         Ok(block) if block.trait_.is_none() => block,
         _ => {
@@ -42,7 +43,7 @@ pub(crate) fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream 
     let mut members = Vec::new();
     let mut tools = TokenStream::new();
     let mut found = false;
-    block.items = std::mem::take(&mut block.items).into_iter().flat_map(by_case).collect();
+    block.items = block.items.iter().flat_map(|item| by_case(item, &mut errors)).collect();
     for item in &mut block.items {
         let Some((attr, mut function)) = method(item) else {
             refuse_other(item, &mut errors);
@@ -55,19 +56,19 @@ pub(crate) fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream 
             syn::Meta::List(list) => without_self(list.tokens.clone(), &owner),
             _ => TokenStream::new(),
         };
-        let mut options = Options::parse(args, &mut errors);
+        let mut options = Options::of_tool(args, &mut errors);
         options.krate = options.krate.or_else(|| krate.clone());
         options.allow.extend(&allow);
-        let member = Member::of(&owner, &function);
+        let member = resolve::method(&owner, &function);
         let outside = function.outside(&owner);
-        let tool = signature::function(&outside, member.marker.clone(), Some(&owner), options, &mut errors);
+        let tool = resolve::function(&outside, member.marker.clone(), Some(&owner), options, &mut errors);
         *item = ImplItem::Verbatim(plain(function));
         if is_generic {
             check::check(&tool, &mut errors);
             tools.extend(errors.finish());
         } else {
             let cfg = &member.cfg;
-            let (marker, contexts) = (expand::marker(&tool), expand::contexts(&tool));
+            let (marker, contexts) = (expand::marker_struct(&tool), context_structs(&tool));
             let items = std::iter::once(marker).chain(contexts).chain(finish(&tool, errors, true));
             tools.extend(items.map(|item| quote!(#(#cfg)* #item)));
             members.push(member);
@@ -76,7 +77,7 @@ pub(crate) fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream 
     if !found {
         errors.over(&block.self_ty, text::NO_TOOLS);
     }
-    let method = expand::toolset::method(&block, &runtime(krate.as_ref()), &members);
+    let method = expand::toolset_method(&block, krate.as_ref(), &members);
     let errors = errors.finish();
     quote!(#block #tools #method #errors)
 }
@@ -95,18 +96,23 @@ fn method(item: &ImplItem) -> Option<(Attribute, ToolFn)> {
     Some((function.attrs.remove(place), function))
 }
 
-/// The item; a tool whose parameters depend on the build, once for each case.
-fn by_case(item: ImplItem) -> Vec<ImplItem> {
-    let mut open = vec![item];
+/// Returns the item; a tool whose parameters depend on the build, once for each combination of what they depend on.
+fn by_case(item: &ImplItem, errors: &mut Errors) -> Vec<ImplItem> {
+    let mut open = vec![item.clone()];
     let mut done = Vec::new();
-    while let Some(item) = open.pop() {
-        let split = method(&item).and_then(|(attr, function)| Some((attr, function.split()?)));
-        match split {
-            Some((attr, (predicate, functions))) => {
-                let each = cases(&predicate).into_iter().zip(functions);
-                open.extend(each.rev().map(|(case, function)| ImplItem::Verbatim(quote!(#case #attr #function))));
-            }
-            None => done.push(item),
+    while let Some(next) = open.pop() {
+        let split = method(&next).and_then(|(attr, function)| Some((attr, function.split()?)));
+        let Some((attr, (predicate, functions))) = split else {
+            done.push(next);
+            continue;
+        };
+        let each = cases(&predicate).into_iter().zip(functions);
+        open.extend(each.rev().map(|(case, function)| ImplItem::Verbatim(quote!(#case #attr #function))));
+        if open.len() + done.len() > MOST_CASES
+            && let Some((_, function)) = method(item)
+        {
+            errors.over(&function.sig.ident, text::TOO_MANY_CASES);
+            return vec![ImplItem::Verbatim(plain(function))];
         }
     }
     done

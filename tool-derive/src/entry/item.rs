@@ -4,20 +4,18 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{ItemEnum, ItemStruct};
 
-use super::{finish, head};
+use super::{context_structs, finish, head};
 use crate::{
     diag::{Errors, text},
     expand,
-    model::Tool,
+    model::ToolDef,
+    resolve::{self, data},
     syntax::{
         attribute::{is_ours, is_taken, misplaced},
         borrow::is_unsized,
         cfg::{Parts, cases},
         item::ToolFn,
         options::Options,
-        place::{Place, place},
-        signature,
-        union::enumeration,
     },
 };
 
@@ -52,8 +50,11 @@ fn by_case<I: Parts + ToTokens>(
     expand: impl FnOnce(TokenStream, I) -> TokenStream,
 ) -> TokenStream {
     let Some((predicate, items)) = item.split() else { return expand(args.clone(), item) };
-    // What is wrong with the options is told by the one that is expanded.
-    let tool = match Options::parse(args.clone(), &mut Errors::default()).krate {
+    // The one that is expanded reports what is wrong with the options.
+    let mut errors = Errors::default();
+    let krate = Options::of_tool(args.clone(), &mut errors).krate;
+    errors.discard();
+    let tool = match krate {
         Some(krate) => quote!(#krate::tool),
         None => quote!(::tool_runtime::tool),
     };
@@ -63,30 +64,30 @@ fn by_case<I: Parts + ToTokens>(
 
 fn function(args: TokenStream, item: &TokenStream, mut function: ToolFn) -> TokenStream {
     let mut errors = Errors::default();
-    let options = Options::parse(args, &mut errors);
+    let options = Options::of_tool(args, &mut errors);
     misplaced(&mut function.attrs, &mut errors);
-    if place(item) == Place::Trait {
-        errors.over(&function.sig.ident, text::METHOD_OF_TRAIT);
+    let marker = function.sig.ident.clone();
+    let has_self = function.sig.receiver().is_some();
+    if has_self && !function.has_body() {
+        errors.over(&marker, text::METHOD_OF_TRAIT);
         let mut out = plain(function);
         out.extend(errors.finish());
         return out;
     }
-    let marker = function.sig.ident.clone();
-    let has_self = function.sig.receiver().is_some();
-    let wrong = match place(item) {
-        Place::Impl if !has_self => Some(text::FUNCTION_IN_IMPL),
-        Place::Free if !function.needs_impl(item) => None,
-        _ => Some(if has_self { text::METHOD_OUTSIDE } else { text::FUNCTION_IN_IMPL }),
+    let wrong = if has_self {
+        Some(text::METHOD_OUTSIDE)
+    } else {
+        ToolFn::mentions_self(item).then_some(text::FUNCTION_IN_IMPL)
     };
     if let Some(wrong) = wrong {
         errors.over(&marker, wrong);
     }
     let is_free = wrong.is_none();
-    let tool = signature::function(&function, marker, None, options, &mut errors);
+    let tool = resolve::function::function(&function, marker, None, options, &mut errors);
     let mut out = plain(function);
     if is_free {
-        out.extend(expand::marker(&tool));
-        out.extend(expand::contexts(&tool));
+        out.extend(expand::marker_struct(&tool));
+        out.extend(context_structs(&tool));
     }
     out.extend(finish(&tool, errors, is_free));
     out
@@ -94,9 +95,9 @@ fn function(args: TokenStream, item: &TokenStream, mut function: ToolFn) -> Toke
 
 fn one_of_several(args: TokenStream, mut union: ItemEnum) -> TokenStream {
     let mut errors = Errors::default();
-    let options = Options::parse(args, &mut errors);
+    let options = Options::of_tool(args, &mut errors);
     misplaced(&mut union.attrs, &mut errors);
-    let tool = enumeration(&union, options, &mut errors);
+    let tool = data::enumeration(&union, options, &mut errors);
     for variant in &mut union.variants {
         variant.attrs.retain(|attr| !is_ours(attr));
         variant.fields.iter_mut().for_each(|field| field.attrs.retain(|attr| !is_ours(attr)));
@@ -106,9 +107,9 @@ fn one_of_several(args: TokenStream, mut union: ItemEnum) -> TokenStream {
 
 fn structure(args: TokenStream, mut structure: ItemStruct) -> TokenStream {
     let mut errors = Errors::default();
-    let options = Options::parse(args, &mut errors);
+    let options = Options::of_tool(args, &mut errors);
     misplaced(&mut structure.attrs, &mut errors);
-    let tool = signature::structure(&structure, options, &mut errors);
+    let tool = data::structure(&structure, options, &mut errors);
     for field in &mut structure.fields {
         field.attrs.retain(|attr| !is_ours(attr));
     }
@@ -116,21 +117,21 @@ fn structure(args: TokenStream, mut structure: ItemStruct) -> TokenStream {
 }
 
 /// A struct or an enum, and all that hangs on it. What a generic one stands for is not known, so nothing can `stub` it.
-fn data(stub: bool, tool: &Tool, item: &TokenStream, errors: Errors) -> TokenStream {
+fn data(stub: bool, tool: &ToolDef, item: &TokenStream, errors: Errors) -> TokenStream {
     // Whoever executes an external call reads the fields; here nobody has to.
     let external = tool.options.external.is_some().then(|| quote!(#[allow(dead_code)]));
     let mut out = quote!(#external #item);
     if stub {
-        out.extend(expand::contexts(tool));
+        out.extend(context_structs(tool));
     }
     out.extend(finish(tool, errors, stub));
     out
 }
 
 /// Makes the function plain Rust: without our attributes, and the doc comments that cannot be there, on its parameters.
-pub(super) fn plain(mut function: ToolFn) -> TokenStream {
+pub fn plain(mut function: ToolFn) -> TokenStream {
     for input in &mut function.sig.inputs {
-        // A size that is not known has been told.
+        // A size that is not known has been reported.
         if let syn::FnArg::Typed(param) = input
             && is_unsized(&param.ty)
         {

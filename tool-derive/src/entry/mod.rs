@@ -1,4 +1,4 @@
-//! The macros as functions over `proc_macro2`, each a walk through the stages: syntax, model, check, expand.
+//! The macros as functions over `proc_macro2`, each a walk through the stages: syntax, resolve, check, expand.
 
 mod block;
 mod item;
@@ -6,7 +6,7 @@ mod item;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{
-    Attribute, DeriveInput, Visibility,
+    Attribute, DeriveInput, Meta, Path, Visibility,
     parse::{ParseStream, Parser},
 };
 
@@ -14,9 +14,9 @@ use crate::{
     check,
     diag::{Errors, text},
     expand,
-    expand::toolset::List,
-    model::{Tool, runtime},
-    syntax::{options::krate, signature},
+    model::ToolDef,
+    resolve::{data, derives},
+    syntax::{list::List, options::krate},
 };
 pub(crate) use block::toolset_impl;
 pub(crate) use item::tool;
@@ -24,7 +24,7 @@ pub(crate) use item::tool;
 /// `toolset!(state; tool, …)`.
 pub(crate) fn toolset_list(tokens: TokenStream) -> TokenStream {
     match syn::parse2::<List>(tokens) {
-        Ok(list) => expand::toolset::list(&list),
+        Ok(list) => expand::toolset_block(&list),
         Err(error) => error.into_compile_error(),
     }
 }
@@ -39,30 +39,39 @@ pub(crate) fn output(item: TokenStream) -> TokenStream {
     errors.finish()
 }
 
-/// A derive that is all in `expand`.
-///
-/// `own` is the derive's attribute, which can say where the runtime is: `#[own(crate = path)]`.
-pub(crate) fn derive(
+/// `#[derive(Provide)]`.
+pub(crate) fn provide(item: TokenStream) -> TokenStream {
+    derive(item, "provide", |item, krate, errors| {
+        derives::provide(item, errors).map(|item| expand::provide(&item, krate))
+    })
+}
+
+/// `#[derive(Calls)]`.
+pub(crate) fn calls(item: TokenStream) -> TokenStream {
+    derive(item, "calls", |item, krate, errors| derives::calls(item, errors).map(|item| expand::calls(&item, krate)))
+}
+
+/// A derive whose own attribute can say where the runtime is: `#[own(crate = path)]`.
+fn derive(
     item: TokenStream,
     own: &str,
-    expand: fn(&DeriveInput, &TokenStream, &mut Errors) -> TokenStream,
+    expand: fn(DeriveInput, Option<&Path>, &mut Errors) -> Option<TokenStream>,
 ) -> TokenStream {
     let mut errors = Errors::default();
-    match syn::parse2::<DeriveInput>(item) {
-        Ok(item) => {
-            let place = item.attrs.iter().filter(|attr| attr.path().is_ident(own)).find_map(|attr| match &attr.meta {
-                syn::Meta::List(list) => krate(list.tokens.clone(), &mut errors),
-                other => {
-                    errors.over(other, text::CRATE);
-                    None
-                }
-            });
-            let mut out = expand(&item, &runtime(place.as_ref()), &mut errors);
-            out.extend(errors.finish());
-            out
+    let item = match syn::parse2::<DeriveInput>(item) {
+        Ok(item) => item,
+        Err(error) => return error.into_compile_error(),
+    };
+    let krate = item.attrs.iter().filter(|attr| attr.path().is_ident(own)).find_map(|attr| match &attr.meta {
+        Meta::List(list) => krate(list.tokens.clone(), &mut errors),
+        other => {
+            errors.over(other, text::CRATE);
+            None
         }
-        Err(error) => error.into_compile_error(),
-    }
+    });
+    let mut out = expand(item, krate.as_ref(), &mut errors).unwrap_or_default();
+    out.extend(errors.finish());
+    out
 }
 
 /// `#[derive(DynamicInput)]`.
@@ -72,26 +81,41 @@ pub(crate) fn dynamic_input(item: TokenStream) -> TokenStream {
         Ok(item) => item,
         Err(error) => return error.into_compile_error(),
     };
-    let Some(input) = signature::input(&item, &mut errors) else { return errors.finish() };
+    let Some(input) = data::nested_input(&item, &mut errors) else { return errors.finish() };
     check::input(&input, &mut errors);
-    let mut out: TokenStream = expand::contexts(&input).into_iter().collect();
-    if errors.count() == 0 {
-        out.extend(expand::input::expand(&input));
-        out.extend(expand::advice(&input));
-    } else {
-        out.extend(expand::input::stub(&input));
+    let contexts = expand::input_contexts(&input);
+    let mut out: TokenStream = contexts.iter().map(expand::Context::struct_item).collect();
+    match errors.into_result() {
+        Ok(()) => {
+            out.extend(expand::nested_input(&input));
+            out.extend(expand::advice(&check::advice::of_input(&input)));
+        }
+        Err(error) => {
+            out.extend(expand::nested_input_stub(&input));
+            out.extend(error.into_compile_error());
+        }
     }
-    out.extend(errors.finish());
     out
 }
 
 /// Checks, and either expands or stands in and complains; each item by itself.
-fn finish(tool: &Tool, mut errors: Errors, stub: bool) -> Vec<TokenStream> {
+fn finish(tool: &ToolDef, mut errors: Errors, stub: bool) -> Vec<TokenStream> {
     check::check(tool, &mut errors);
-    if errors.count() == 0 {
-        return std::iter::once(expand::tool(tool)).chain(expand::advice(tool)).collect();
+    match errors.into_result() {
+        Ok(()) => {
+            let advice = expand::advice(&check::advice::of_tool(tool));
+            std::iter::once(expand::tool_block(tool)).chain(advice).collect()
+        }
+        Err(error) => {
+            let stub = stub.then(|| expand::tool_stub(tool));
+            stub.into_iter().chain([error.into_compile_error()]).collect()
+        }
     }
-    stub.then(|| expand::stub(tool)).into_iter().chain([errors.finish()]).collect()
+}
+
+/// Returns the types that users name beside the tool: what its validators know.
+fn context_structs(tool: &ToolDef) -> Vec<TokenStream> {
+    expand::tool_contexts(tool).iter().map(expand::Context::struct_item).collect()
 }
 
 /// The first word of an item, after its attributes and visibility: enough to point at.

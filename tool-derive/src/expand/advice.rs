@@ -3,15 +3,15 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
-use crate::{check, diag::text::advice::Advice, model::Tool};
+use crate::diag::text::advice::Advice;
 
-/// What could be better, as a constant that names what is deprecated, at the place that it is about; nothing where there is
-/// nothing to say.
-pub(crate) fn advice(tool: &Tool) -> Option<TokenStream> {
-    let found = check::advice::advice(tool);
+/// Returns a constant that names what is deprecated, at the place that each advice is about; nothing where there is none.
+///
+/// No model reads about the tools of tests, so a build for tests has no advice.
+pub(crate) fn advice(found: &[(Span, Advice)]) -> Option<TokenStream> {
     let count = found.len();
-    let said = Advice::ALL.iter().filter(|(_, advice)| found.iter().any(|(_, other)| other == advice));
-    let declared = said.map(|(name, advice)| {
+    let kinds = Advice::ALL.iter().filter(|(_, advice)| found.iter().any(|(_, other)| other == advice));
+    let declared = kinds.map(|(name, advice)| {
         let (name, text) = (Ident::new(name, Span::call_site()), advice.text());
         quote!(#[deprecated(note = #text)] const #name: () = ();)
     });
@@ -19,6 +19,7 @@ pub(crate) fn advice(tool: &Tool) -> Option<TokenStream> {
     let used = found.iter().map(|(span, advice)| Ident::new(advice.name(), *span));
     (count > 0).then(|| {
         quote! {
+            #[cfg(not(test))]
             #[allow(non_upper_case_globals)]
             const _: [(); #count] = {
                 #(#declared)*

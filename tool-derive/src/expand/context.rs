@@ -6,138 +6,103 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Type, ext::IdentExt};
 
+use super::runtime;
 use crate::{
-    graph::same,
-    model::{Arg, Input, Tool},
+    model::{Judged, NestedInput, Param, StateArg, ToolDef, Variant, graph::same},
     syntax::{
         borrow::{borrowed, unnamed},
         dynamic::Dynamic,
     },
 };
 
-/// What one validator, or the check of the whole call, knows.
-pub(super) struct Context<'t> {
+/// The knowledge of one validator, or of the check of the whole call.
+pub(crate) struct Context<'m> {
     pub(super) name: Ident,
-    /// What it is of, in words.
+    /// Whose it is, in words.
     of: String,
-    pub(super) known: Vec<Known<'t>>,
+    judged: Judged<'m>,
+    known: Vec<Known<'m>>,
 }
 
 /// One thing that is known.
-pub(super) struct Known<'t> {
-    pub(super) ident: &'t Ident,
-    pub(super) source: Source<'t>,
+struct Known<'m> {
+    ident: &'m Ident,
+    source: Source<'m>,
 }
 
-/// What it is.
-pub(super) enum Source<'t> {
+/// The source of something that is known.
+enum Source<'m> {
     /// The accepted value of the parameter at this place, or a static one's.
-    Value(usize, &'t Arg),
-    /// The same of one that may not be there.
-    Maybe(usize, &'t Arg),
-    /// What was given.
-    Raw(&'t Arg),
+    Value(usize, &'m Param),
+    /// The accepted value of one that may not be there.
+    Maybe(usize, &'m Param),
+    /// The value that was given.
+    Raw(&'m Param),
     /// A state, by its place among those that the tool takes.
-    State(usize, &'t Type),
+    State(usize, &'m Type),
 }
 
-/// The context of the parameter `own`.
-pub(super) fn context<'t>(tool: &'t Tool, own: &'t Arg, dynamic: &'t Dynamic) -> Context<'t> {
-    let mut known: Vec<Known<'t>> = Vec::new();
-    let mut add = |name: &Ident, source: fn(usize, &'t Arg) -> Source<'t>| {
-        let arg = tool.args().enumerate().find(|(_, arg)| arg.tag.is_none() && same(&arg.ident, name));
-        // What is named otherwise has been told.
-        if let Some((place, arg)) = arg.filter(|(_, arg)| usable(&arg.ty))
-            && !known.iter().any(|earlier| same(earlier.ident, name))
-        {
-            known.push(Known { ident: &arg.ident, source: source(place, arg) });
-        }
-    };
-    dynamic.requires.iter().for_each(|name| add(name, Source::Value));
-    dynamic.after.iter().for_each(|name| add(name, Source::Maybe));
-    dynamic.hints.iter().for_each(|name| add(name, |_, arg| Source::Raw(arg)));
-    let shown = |arg: &&Arg| arg.attrs.dynamic.is_none() && arg.attrs.secret.is_none() && arg.tag.is_none();
-    let fixed = tool.args().filter(shown);
-    fixed.for_each(|arg| add(&arg.ident, Source::Value));
-    known.extend(states(tool));
-    Context { name: tool.context(&own.ident), of: format!("the validator of `{}`", own.name), known }
+/// Returns every context of a tool, each name once.
+pub(crate) fn tool_contexts(tool: &ToolDef) -> Vec<Context<'_>> {
+    let own = tool.judged();
+    let check = tool.options.check.iter().map(|_| Context::of_check(own));
+    let variants = tool.variants().iter().map(Variant::judged).flat_map(of_fields);
+    distinct(of_fields(own).chain(check).chain(variants))
 }
 
-/// The context of the check of the whole call.
-pub(super) fn of_check(tool: &Tool) -> Context<'_> {
-    Context { name: tool.check_context(), of: "the check".to_owned(), known: states(tool).collect() }
+/// Returns every context of a nested input, each name once.
+pub(crate) fn input_contexts(input: &NestedInput) -> Vec<Context<'_>> {
+    distinct(of_fields(input.judged()))
 }
 
-/// The states that a function takes, each under its own name.
-fn states(tool: &Tool) -> impl Iterator<Item = Known<'_>> {
-    let first = usize::from(tool.owner().is_some());
-    let inputs = tool.inputs.iter().filter_map(|input| match input {
-        Input::State { ident, ty, .. } => Some((ident, ty)),
-        _ => None,
-    });
-    inputs.enumerate().filter(|(_, (_, ty))| borrowed(ty, true).is_none()).filter_map(move |(index, (ident, ty))| {
-        Some(Known { ident: ident.as_ref()?, source: Source::State(first + index, ty) })
-    })
+fn of_fields(judged: Judged<'_>) -> impl Iterator<Item = Context<'_>> {
+    judged.validated().map(move |(param, dynamic)| Context::of_param(judged, param, dynamic))
 }
 
-/// Whether a type can stand in a struct: one that cannot has been told.
-fn usable(ty: &Type) -> bool {
-    borrowed(ty, false).is_none() && unnamed(ty).is_none()
-}
-
-/// Every context, each name once, and the tool or variant that it belongs to.
-fn all(tool: &Tool) -> Vec<(&Tool, Context<'_>)> {
+fn distinct<'m>(all: impl Iterator<Item = Context<'m>>) -> Vec<Context<'m>> {
     let mut names = HashSet::new();
-    let each = |tool| {
-        let judged = Tool::args(tool).filter(|arg| !arg.is_nested());
-        let fields = judged.filter_map(move |arg| Some((tool, context(tool, arg, arg.attrs.dynamic.as_ref()?))));
-        fields.chain(tool.options.check.iter().map(move |_| (tool, of_check(tool))))
-    };
-    let variants = tool.variants().flat_map(|(_, variant)| each(variant));
-    each(tool).chain(variants).filter(|(_, context)| names.insert(context.name.clone())).collect()
+    all.filter(|context| names.insert(context.name.clone())).collect()
 }
 
-/// A name for a private field, that no parameter has.
-pub(super) fn private(tool: &Tool, name: &str) -> Ident {
-    let mut ident = format_ident!("__{name}");
-    let taken = |ident: &Ident| {
-        tool.inputs.iter().any(|input| match input {
-            Input::Arg(arg) => same(&arg.ident, ident),
-            Input::State { ident: own, .. } => own.as_ref().is_some_and(|own| same(own, ident)),
-            Input::Context { .. } => false,
-        })
-    };
-    while taken(&ident) {
-        ident = format_ident!("{ident}_");
+impl<'m> Context<'m> {
+    /// Returns what the validator of the parameter `own` knows.
+    pub(super) fn of_param(judged: Judged<'m>, own: &Param, dynamic: &'m Dynamic) -> Self {
+        let (name, of) = (judged.context(&own.ident), format!("the validator of `{}`", own.name));
+        let mut context = Self { name, of, judged, known: Vec::new() };
+        let options = &dynamic.options;
+        options.requires.iter().for_each(|name| context.add(name, Source::Value));
+        options.after.iter().for_each(|name| context.add(name, Source::Maybe));
+        options.hints.iter().for_each(|name| context.add(name, |_, param| Source::Raw(param)));
+        let shown = judged.fields.iter().filter(|param| !param.is_dynamic() && !param.is_secret());
+        shown.for_each(|param| context.add(&param.ident, Source::Value));
+        context.known.extend(known_states(judged));
+        context
     }
-    ident
-}
 
-/// The structs.
-pub(crate) fn contexts(tool: &Tool) -> Vec<TokenStream> {
-    let each = |(tool, Context { name, of, known }): (&Tool, Context<'_>)| {
-        let (vis, runtime) = (&tool.vis, tool.runtime());
-        let [call, state] = ["call", "state"].map(|name| private(tool, name));
-        let owner = tool.owner().filter(|ty| borrowed(ty, true).is_none()).into_iter();
-        let fields = known.iter().map(|Known { ident, source }| {
-            let word = ident.unraw().to_string();
-            let (doc, ty) = match source {
-                Source::Value(_, Arg { ty, attrs, .. }) => {
-                    let accepted = if attrs.dynamic.is_some() { ", which is accepted" } else { "" };
-                    (format!("The parameter `{word}`{accepted}."), quote!(&'a #ty))
-                }
-                Source::Maybe(_, Arg { ty, .. }) => {
-                    (format!("The parameter `{word}`, if it is accepted."), quote!(::core::option::Option<&'a #ty>))
-                }
-                Source::Raw(_) => {
-                    let doc = format!("What was given for `{word}`, right or wrong.");
-                    (doc, quote!(::core::option::Option<&'a #runtime::Value>))
-                }
-                Source::State(_, ty) => (format!("The state `{word}`."), quote!(&'a #ty)),
-            };
-            quote!(#[doc = #doc] pub #ident: #ty)
-        });
-        let doc = format!("What {of} of `{}` knows.", tool.name);
+    /// Returns what the check of the whole call knows.
+    pub(super) fn of_check(judged: Judged<'m>) -> Self {
+        let (name, of) = (judged.check_context(), "the check".to_owned());
+        Self { name, of, judged, known: known_states(judged).collect() }
+    }
+
+    /// Adds the parameter `name`, unless it is known; a name of no parameter has been reported.
+    fn add(&mut self, name: &Ident, source: fn(usize, &'m Param) -> Source<'m>) {
+        let named = self.judged.placed().find(|(_, param)| same(&param.ident, name));
+        if let Some((place, param)) = named.filter(|(_, param)| is_usable(&param.ty))
+            && !self.known.iter().any(|earlier| same(earlier.ident, name))
+        {
+            self.known.push(Known { ident: &param.ident, source: source(place, param) });
+        }
+    }
+
+    /// Returns the struct.
+    pub(crate) fn struct_item(&self) -> TokenStream {
+        let (name, head) = (&self.name, self.judged.head);
+        let (vis, runtime) = (&head.vis, runtime(head.krate.as_ref()));
+        let [call, state] = ["call", "state"].map(|name| private_field(self.judged, name));
+        let owner = self.owner().into_iter();
+        let fields = self.known.iter().map(|known| known.field(&runtime));
+        let doc = format!("What {} of `{}` knows.", self.of, head.name);
         quote! {
             #[doc = #doc]
             #[derive(::core::clone::Clone, ::core::marker::Copy)]
@@ -153,16 +118,13 @@ pub(crate) fn contexts(tool: &Tool) -> Vec<TokenStream> {
                 #(#state: &'a #owner,)*
             }
         }
-    };
-    all(tool).into_iter().map(each).collect()
-}
+    }
 
-/// The structs' methods.
-pub(super) fn accessors(tool: &Tool) -> TokenStream {
-    let each = all(tool).into_iter().map(|(tool, Context { name, .. })| {
-        let vis = &tool.vis;
-        let [call, state] = ["call", "state"].map(|name| private(tool, name));
-        let owner = tool.owner().filter(|ty| borrowed(ty, true).is_none()).map(|ty| {
+    /// Returns the struct's methods.
+    pub(super) fn accessors(&self) -> TokenStream {
+        let (name, vis) = (&self.name, &self.judged.head.vis);
+        let [call, state] = ["call", "state"].map(|name| private_field(self.judged, name));
+        let owner = self.owner().map(|ty| {
             quote! {
                 /// The state.
                 #vis fn state(&self) -> &'a #ty {
@@ -181,19 +143,16 @@ pub(super) fn accessors(tool: &Tool) -> TokenStream {
                 #owner
             }
         }
-    });
-    each.collect()
-}
+    }
 
-impl Context<'_> {
-    /// The context as a value, from `known`.
-    pub(super) fn value(&self, tool: &Tool, known: &Ident) -> TokenStream {
-        let [call, state] = ["call", "state"].map(|name| private(tool, name));
+    /// Returns the context as a value, from `known`.
+    pub(super) fn value(&self, known: &Ident) -> TokenStream {
+        let [call, state] = ["call", "state"].map(|name| private_field(self.judged, name));
         let fields = self.known.iter().map(|Known { ident, source }| {
             let value = match source {
                 Source::Value(place, _) => quote!(#known.value(#place)),
                 Source::Maybe(place, _) => quote!(#known.maybe(#place)),
-                Source::Raw(Arg { name, .. }) => quote!(#known.raw.get(#name)),
+                Source::Raw(Param { name, .. }) => quote!(#known.raw.get(#name)),
                 Source::State(index, _) => {
                     let index = syn::Index::from(*index);
                     quote!(#known.states.#index)
@@ -202,7 +161,63 @@ impl Context<'_> {
             quote!(#ident: #value)
         });
         let name = &self.name;
-        let owner = tool.owner().map(|_| quote!(#state: #known.states.0,));
+        let owner = self.judged.owner.map(|_| quote!(#state: #known.states.0,));
         quote!(#name { #(#fields,)* #call: #known.call, #owner })
     }
+
+    /// Returns the type that the tool is declared on, unless it borrows, which has been reported.
+    fn owner(&self) -> Option<&'m Type> {
+        self.judged.owner.filter(|ty| borrowed(ty, true).is_none())
+    }
+}
+
+impl Known<'_> {
+    /// Returns its field in the struct.
+    fn field(&self, runtime: &TokenStream) -> TokenStream {
+        let Self { ident, source } = self;
+        let word = ident.unraw().to_string();
+        let (doc, ty) = match source {
+            Source::Value(_, param) => {
+                let accepted = if param.is_dynamic() { ", which is accepted" } else { "" };
+                let ty = &param.ty;
+                (format!("The parameter `{word}`{accepted}."), quote!(&'a #ty))
+            }
+            Source::Maybe(_, Param { ty, .. }) => {
+                (format!("The parameter `{word}`, if it is accepted."), quote!(::core::option::Option<&'a #ty>))
+            }
+            Source::Raw(_) => {
+                let doc = format!("What was given for `{word}`, right or wrong.");
+                (doc, quote!(::core::option::Option<&'a #runtime::Value>))
+            }
+            Source::State(_, ty) => (format!("The state `{word}`."), quote!(&'a #ty)),
+        };
+        quote!(#[doc = #doc] pub #ident: #ty)
+    }
+}
+
+/// Returns the states that a function takes, each under its own name.
+fn known_states(judged: Judged<'_>) -> impl Iterator<Item = Known<'_>> {
+    let first = usize::from(judged.owner.is_some());
+    let owned = judged.states().enumerate().filter(|(_, state)| borrowed(&state.ty, true).is_none());
+    owned.filter_map(move |(index, StateArg { ident, ty, .. })| {
+        Some(Known { ident: ident.as_ref()?, source: Source::State(first + index, ty) })
+    })
+}
+
+/// Returns whether a type can stand in a struct: one that cannot has been reported.
+fn is_usable(ty: &Type) -> bool {
+    borrowed(ty, false).is_none() && unnamed(ty).is_none()
+}
+
+/// Returns a name for a private field, that no parameter has.
+fn private_field(judged: Judged<'_>, name: &str) -> Ident {
+    let mut ident = format_ident!("__{name}");
+    let is_used = |ident: &Ident| {
+        judged.fields.iter().any(|param| same(&param.ident, ident))
+            || judged.states().any(|state| state.ident.as_ref().is_some_and(|own| same(own, ident)))
+    };
+    while is_used(&ident) {
+        ident = format_ident!("{ident}_");
+    }
+    ident
 }

@@ -6,36 +6,37 @@ use syn::spanned::Spanned as _;
 
 use super::{
     as_input,
-    context::{Context, context, of_check},
-    evidence, hidden, nested,
-    start::executed,
-    union,
-    work::{Given, begun, called, taken},
+    context::Context,
+    evidence, hidden, nested_bounds,
+    start::execute_expr,
+    union::{variant_idents, variants_impl},
+    work::{Given, call_expr, started_expr},
 };
 use crate::{
-    graph::{Graph, same},
-    model::{Arg, Body, Tool},
-    syntax::dynamic::{Dynamic, Validator, last},
+    model::{
+        Body, Input, Judged, Param, ToolDef,
+        graph::{Graph, same},
+    },
+    syntax::dynamic::{Dynamic, last},
 };
 
-/// All of it.
-pub(super) fn validators(tool: &Tool) -> TokenStream {
-    if tool.union.is_some() {
-        return union::implementation(tool);
+/// Returns the impl that asks: `Validators`, or `Variants` of an enum.
+pub fn asking_impl(tool: &ToolDef) -> TokenStream {
+    if let Input::Enum(union) = &tool.input {
+        return variants_impl(tool, union);
     }
-    let marker = &tool.marker;
-    let types = states(tool);
-    let first = taken(tool).count();
-    let asking = asking(tool, &quote!(Self::States<'a>), |nested| {
+    let marker = &tool.head.ident;
+    let types = given_types(tool);
+    let first = tool.state_types().count();
+    let asking = asking_items(tool.judged(), &quote!(Self::States<'a>), |nested| {
         let index = syn::Index::from(first + nested);
         quote!(#index)
     });
-    let check = tool.options.check.as_ref().map(|path| checked(tool, path));
-    let begin = begin(tool);
-    let nested = nested(tool);
+    let (check, begin) = (check_fn(tool), begin_fn(tool));
+    let bounds = nested_bounds(tool.nested());
     quote! {
         #[automatically_derived]
-        impl __rt::Validators for #marker where #(#nested),* {
+        impl __rt::Validators for #marker where #(#bounds),* {
             type States<'a> = (#(#types,)*);
 
             #asking
@@ -45,37 +46,44 @@ pub(super) fn validators(tool: &Tool) -> TokenStream {
     }
 }
 
-/// The types of what a tool takes of the state, for itself and then for its nested parameters, or its variants.
-pub(super) fn states(tool: &Tool) -> impl Iterator<Item = TokenStream> {
-    let variants = union::variants(tool).map(|ident| quote!(__rt::Lent<'a, #ident>));
-    let nested = tool.nested().filter(|_| tool.union.is_none()).map(|ty| {
-        let input = as_input(ty);
-        quote_spanned!(ty.span()=> <#input::Wants as __rt::Wanted>::Given<'a>)
-    });
-    taken(tool).map(|ty| quote!(&'a #ty)).chain(nested).chain(variants)
+/// Returns the types of what a tool takes of the state, for itself and then for its nested parameters, or its variants.
+pub fn given_types(tool: &ToolDef) -> Vec<TokenStream> {
+    let own = tool.state_types().map(|ty| quote!(&'a #ty));
+    match &tool.input {
+        Input::Params(params) => {
+            let nested = params.nested().map(|ty| {
+                let input = as_input(ty);
+                quote_spanned!(ty.span()=> <#input::Wants as __rt::Wanted>::Given<'a>)
+            });
+            own.chain(nested).collect()
+        }
+        Input::Enum(union) => own.chain(variant_idents(union).map(|ident| quote!(__rt::Lent<'a, #ident>))).collect(),
+    }
 }
 
-/// `KEEPS`, `NODES` and `ask`, which knows `states`; `lent` is the place in these of what a nested parameter takes.
-pub(super) fn asking(tool: &Tool, states: &TokenStream, lent: impl Fn(usize) -> TokenStream) -> TokenStream {
-    let (keeps, order) = (tool.args().map(keep), Graph::of(tool).order());
-    let args: Vec<&Arg> = tool.args().collect();
-    let dynamic = || order.iter().filter_map(|&place| Some((place, args[place], args[place].attrs.dynamic.as_ref()?)));
-    let nodes = dynamic().map(|(place, _, dynamic)| node(&args, place, dynamic));
+/// Returns `KEEPS`, `NODES` and `ask`, which knows `states`; `lent` is the place in these of what a nested parameter takes.
+pub fn asking_items(judged: Judged<'_>, states: &TokenStream, lent: impl Fn(usize) -> TokenStream) -> TokenStream {
+    let tag = judged.tag.map(|_| quote!(__rt::Tag::KEEP));
+    let keeps = tag.into_iter().chain(judged.fields.iter().map(keep));
+    let all: Vec<(usize, &Param)> = judged.placed().collect();
+    let order = Graph::of(judged.fields).order();
+    let dynamic = || order.iter().filter_map(|&index| Some((index, all[index].1.attrs.dynamic.as_ref()?)));
+    let nodes = dynamic().map(|(index, dynamic)| node(&all, all[index].0, dynamic));
     let [node, given, known] = ["_node", "_given", "_known"].map(hidden);
-    let asked = dynamic().filter_map(|(place, arg, dynamic)| {
-        if arg.is_nested() {
-            let lent = lent(args[..place].iter().filter(|arg| arg.is_nested()).count());
-            let (name, input) = (&arg.name, as_input(&arg.ty));
-            return Some(quote_spanned!(arg.ty.span()=> #input::judge(#name, #known, &#known.states.#lent)));
+    let asked = dynamic().filter_map(|(index, dynamic)| {
+        let param = all[index].1;
+        if param.is_nested() {
+            let lent = lent(judged.fields[..index].iter().filter(|param| param.is_nested()).count());
+            let (name, input) = (&param.name, as_input(&param.ty));
+            return Some(quote_spanned!(param.ty.span()=> #input::judge(#name, #known, &#known.states.#lent)));
         }
-        let path = dynamic.validate.as_ref()?;
-        Some(asked(tool, path, arg, &context(tool, arg, dynamic)))
+        validator_expr(judged, param, dynamic)
     });
     let arms = asked.enumerate().map(|(index, asked)| quote!(#index => #asked,));
     quote! {
             const KEEPS: &'static [__rt::Keep] = {
                 #[allow(unused_imports)]
-                use __rt::NotKeeping as _;
+                use __rt::KeepingFallback as _;
                 &[#(#keeps),*]
             };
 
@@ -87,7 +95,7 @@ pub(super) fn asking(tool: &Tool, states: &TokenStream, lent: impl Fn(usize) -> 
                 #known: __rt::Known<'b, #states>,
             ) -> __rt::Asking<'b> {
                 #[allow(unused_imports)]
-                use __rt::{Later as _, NoAsk as _, NoValidator as _};
+                use __rt::{SaidFallback as _, AsksFallback as _, ValidatorFallback as _};
                 match #node {
                     #(#arms)*
                     _ => ::core::unreachable!("there are as many validators as nodes"),
@@ -96,72 +104,77 @@ pub(super) fn asking(tool: &Tool, states: &TokenStream, lent: impl Fn(usize) -> 
     }
 }
 
-/// The evidence that validators can look at a parameter.
-fn keep(arg: &Arg) -> TokenStream {
-    if arg.tag.is_some() {
-        return quote!(__rt::Tag::KEEP);
+/// Returns the evidence that validators can look at a parameter.
+fn keep(param: &Param) -> TokenStream {
+    let ty = &param.ty;
+    if param.is_nested() {
+        let input = as_input(ty);
+        return quote_spanned!(ty.span()=> #input::KEEP);
     }
-    if arg.is_nested() {
-        let input = as_input(&arg.ty);
-        return quote_spanned!(arg.ty.span()=> #input::KEEP);
-    }
-    let kind = evidence(&arg.ty, "Keeping");
-    let method = Ident::new(if arg.attrs.dynamic.is_some() { "dynamic" } else { "fixed" }, Span::call_site());
-    quote_spanned!(arg.ty.span()=> #kind::KIND.#method())
+    let kind = evidence(ty, "Keeping");
+    let method = Ident::new(if param.is_dynamic() { "dynamic" } else { "fixed" }, Span::call_site());
+    quote_spanned!(ty.span()=> #kind::KIND.#method())
 }
 
-fn node(args: &[&Arg], field: usize, dynamic: &Dynamic) -> TokenStream {
+/// Returns the node of the parameter at `field`, among `all` with their places.
+fn node(all: &[(usize, &Param)], field: usize, dynamic: &Dynamic) -> TokenStream {
     let places = |names: &[Ident]| {
-        let places = names.iter().filter_map(|name| args.iter().position(|arg| same(&arg.ident, name)));
-        places.map(ToTokens::into_token_stream).collect::<Vec<_>>()
+        let place = |name: &Ident| all.iter().find(|(_, param)| same(&param.ident, name)).map(|(place, _)| *place);
+        names.iter().filter_map(place).map(ToTokens::into_token_stream).collect::<Vec<_>>()
     };
-    let (requires, after) = (places(&dynamic.requires), places(&dynamic.after));
+    let (requires, after) = (places(&dynamic.options.requires), places(&dynamic.options.after));
     quote!(__rt::Node { field: #field, requires: &[#(#requires),*], after: &[#(#after),*] })
 }
 
-/// What the validator at `path` says. What is wrong with it is said at its name.
-fn asked(tool: &Tool, path: &Validator, arg: &Arg, context: &Context<'_>) -> TokenStream {
+/// Returns the call of a parameter's validator. What is wrong with it is an error at its name.
+fn validator_expr(judged: Judged<'_>, param: &Param, dynamic: &Dynamic) -> Option<TokenStream> {
+    let path = dynamic.options.validate.as_ref()?;
+    let context = Context::of_param(judged, param, dynamic);
     let [given, known] = ["_given", "_known"].map(hidden);
-    let (ty, name, span) = (&arg.ty, &context.name, last(&path.path));
-    let value = context.value(tool, &known);
-    quote_spanned!(span=> __rt::Validator::<#ty, #name<'b>>::of(#path).ask(#given, #value).settle())
+    let (ty, name, span) = (&param.ty, &context.name, last(&path.path));
+    let value = context.value(&known);
+    Some(quote_spanned!(span=> __rt::Validator::<#ty, #name<'b>>::of(#path).ask(#given, #value).settle()))
 }
 
-/// `Validators::check`.
-pub(super) fn checked(tool: &Tool, path: &Validator) -> TokenStream {
+/// Returns `Validators::check`, if there is a check of the whole call.
+pub fn check_fn(tool: &ToolDef) -> Option<TokenStream> {
+    let path = tool.options.check.as_ref()?;
     let [input, known] = ["_input", "_known"].map(hidden);
-    let (marker, span) = (&tool.marker, last(&path.path));
-    let context = of_check(tool);
-    let (name, value) = (&context.name, context.value(tool, &known));
-    let said = quote_spanned!(span=> __rt::Checker::<#marker, #name<'b>>::of(#path).ask(#input, #value).told());
-    quote! {
+    let (marker, span) = (&tool.head.ident, last(&path.path));
+    let context = Context::of_check(tool.judged());
+    let (name, value) = (&context.name, context.value(&known));
+    let checked = quote_spanned!(span=> __rt::Checker::<#marker, #name<'b>>::of(#path).ask(#input, #value).told());
+    Some(quote! {
         fn check<'a: 'b, 'b>(
             #input: &'b #marker,
             #known: __rt::Known<'b, Self::States<'a>>,
         ) -> __rt::BoxFuture<'b, __rt::Checked> {
             #[allow(unused_imports)]
-            use __rt::{CheckLater as _, NoCheck as _, NoChecker as _};
-            #said
+            use __rt::{CheckSaidFallback as _, ChecksFallback as _, CheckerFallback as _};
+            #checked
         }
-    }
+    })
 }
 
-/// `Validators::begin`.
-pub(super) fn begin(tool: &Tool) -> TokenStream {
+/// Returns `Validators::begin`.
+pub fn begin_fn(tool: &ToolDef) -> TokenStream {
     let [input, states, cx] = ["_input", "_states", "_cx"].map(hidden);
-    let marker = &tool.marker;
-    let each: Vec<_> = (0..taken(tool).count()).map(|index| hidden(&format!("state{index}"))).collect();
-    let rest = (tool.union.is_some() || tool.nested().next().is_some()).then(|| quote!(..));
+    let marker = &tool.head.ident;
+    let each: Vec<_> = (0..tool.state_types().count()).map(|index| hidden(&format!("state{index}"))).collect();
+    let has_more = matches!(tool.input, Input::Enum(_)) || tool.nested().next().is_some();
+    let rest = has_more.then(|| quote!(..));
     let work = match &tool.body {
-        Body::Fn(function) => called(tool, function, Given::Input),
-        Body::Struct => executed(tool, each.first().map(ToTokens::into_token_stream)),
+        Body::Function(function) => call_expr(tool, function, Given::Input),
+        Body::Struct { .. } | Body::External { .. } => {
+            execute_expr(tool, each.first().map(ToTokens::into_token_stream))
+        }
     };
-    let begun = begun(tool, &work);
+    let started = started_expr(tool, &work);
     quote! {
         #[allow(unused_variables)]
         fn begin<'a>(#input: #marker, #states: Self::States<'a>, #cx: &'a __rt::Context) -> __rt::Started<'a> {
             let (#(#each,)* #rest) = #states;
-            #begun
+            #started
         }
     }
 }

@@ -4,118 +4,119 @@ use std::fmt::Write as _;
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{Lit, spanned::Spanned as _};
+use syn::{Lit, Type, spanned::Spanned as _};
 
 use super::{as_input, evidence, hidden, usual};
 use crate::{
-    check::limits::literal,
-    model::{Arg, Tool},
+    model::{Param, Params, Tag},
     syntax::{
         params::Default,
         range::{Number, Range},
+        values::literal,
     },
 };
 
-/// The parameters as data: the items that they need, and a reference to all of them.
+/// Returns the parameters as data: the items that they need, and a reference to all of them.
 ///
 /// Where something is evaluated that can fail, each parameter has a static of its own, because the compiler says of each
 /// static only the first thing that failed; but it takes long over each.
-pub(crate) fn fields(tool: &Tool) -> (TokenStream, TokenStream) {
+pub fn fields(params: &Params) -> (TokenStream, TokenStream) {
     let mut statics = TokenStream::new();
-    let fields: Vec<_> = tool
-        .args()
-        .enumerate()
-        .map(|(index, arg)| {
-            let (rules, value) = field(index, arg);
-            if plain(arg) {
-                return value;
-            }
-            let name = format_ident!("__F{index}");
-            statics.extend(quote!(#rules static #name: __rt::Field = #value;));
-            name.into_token_stream()
-        })
-        .collect();
-    let otherwise = usual::otherwise(tool);
+    let mut fields: Vec<_> = params.tag.iter().map(tag_field).collect();
+    for (place, param) in params.placed() {
+        let (rules, checks) = checks(place, param);
+        let value = field(param, &checks);
+        if is_plain(param) {
+            fields.push(value);
+            continue;
+        }
+        let name = format_ident!("__F{place}");
+        statics.extend(quote!(#rules static #name: __rt::Field = #value;));
+        fields.push(name.into_token_stream());
+    }
+    let fallback = usual::fallback(params);
     if statics.is_empty() {
-        return (quote!(#otherwise), quote!(&[#(#fields),*]));
+        return (quote!(#fallback), quote!(&[#(#fields),*]));
     }
     // A static of its own, because a constant must not look at what failed.
     let count = fields.len();
     statics.extend(quote!(static __FIELDS: [__rt::Field; #count] = [#(#fields),*];));
-    (quote!(#otherwise #statics), quote!(&__FIELDS))
+    (quote!(#fallback #statics), quote!(&__FIELDS))
 }
 
-fn plain(arg: &Arg) -> bool {
-    let attrs = &arg.attrs;
-    attrs.default.is_none()
-        && attrs.range.is_none()
-        && attrs.length.is_none()
-        && attrs.pattern.is_none()
-        && attrs.format.is_none()
+/// Returns whether nothing about the parameter is evaluated that can fail.
+fn is_plain(param: &Param) -> bool {
+    let arg = &param.attrs.arg;
+    arg.default.is_none()
+        && arg.range.is_none()
+        && arg.length.is_none()
+        && arg.pattern.is_none()
+        && arg.format.is_none()
 }
 
-/// What a parameter's data refers to, and the data.
-fn field(index: usize, arg: &Arg) -> (TokenStream, TokenStream) {
-    let (ty, name) = (&arg.ty, &arg.name);
-    let doc = match &arg.doc {
-        Some(doc) => doc.into_token_stream(),
-        None => quote!(""),
-    };
-    if let Some(value) = &arg.tag {
-        return (TokenStream::new(), quote!(__rt::Tag::field(#name, |_| __rt::Tag::schema(#value))));
-    }
-    if arg.is_nested() {
+/// Returns the data of the tag in front of a variant's fields.
+fn tag_field(Tag { name, value }: &Tag) -> TokenStream {
+    quote!(__rt::Tag::field(#name, |_| __rt::Tag::schema(#value)))
+}
+
+/// Returns the data of a parameter, with these checks of its value.
+fn field(param: &Param, checks: &[TokenStream]) -> TokenStream {
+    let Param { ty, name, doc, attrs, .. } = param;
+    let doc = doc.as_ref().map_or_else(|| quote!(""), ToTokens::to_token_stream);
+    if param.is_nested() {
         let input = as_input(ty);
-        return (TokenStream::new(), quote_spanned!(ty.span()=> #input::FIELD.named(#name, #doc)));
+        return quote_spanned!(ty.span()=> #input::FIELD.named(#name, #doc));
     }
     let (typed, usual) = (evidence(ty, "Typed"), evidence(ty, "Usual"));
-    let constructor = match arg.attrs.secret {
+    let constructor = match attrs.arg.secret {
         Some(_) => quote_spanned!(ty.span()=> #typed::secret(#name, #doc)),
         None if usual::looks(ty) => quote_spanned!(ty.span()=> #usual::CODE.field(#name, #doc)),
         None => quote_spanned!(ty.span()=> #typed::new(#name, #doc)),
     };
     let escaped = name.contains(|c: char| c < ' ' || c == '"' || c == '\\').then(|| quote!(.escaped()));
-    let examples = (!arg.attrs.examples.is_empty()).then(|| {
-        let texts = arg.attrs.examples.iter().filter_map(json);
+    let examples = (!attrs.arg.examples.is_empty()).then(|| {
+        let texts = attrs.arg.examples.iter().filter_map(json);
         quote!(.examples(&[#(#texts),*]))
     });
-    let default = arg.attrs.default.as_ref().map(|default| {
-        let expr = default.expr();
-        let literal = match default {
-            Default::Value(expr) => json(expr),
-            Default::Trait(_) => None,
-        };
-        let json = match literal {
-            Some(text) => quote!(|| __rt::constant(#text)),
-            None => quote! {|| {
-                #[allow(unused_imports)]
-                use __rt::NoJson as _;
-                let value: #ty = #expr;
-                __rt::Json(&value).json()
-            }},
-        };
-        quote!(.default(&__rt::Given::<#ty>(|| #expr), #json))
-    });
-    let (rules, checks) = checks(index, arg);
+    let default = attrs.arg.default.as_ref().map(|default| default_setter(ty, default));
     let limits = (!checks.is_empty()).then(|| quote!(.limits(&[#(#checks),*])));
-    let dynamic = arg.attrs.dynamic.is_some().then(|| quote!(.dynamic()));
-    (rules, quote!(#constructor #escaped #examples #default #limits #dynamic))
+    let dynamic = param.is_dynamic().then(|| quote!(.dynamic()));
+    quote!(#constructor #escaped #examples #default #limits #dynamic)
 }
 
-/// The statics that the checks refer to, and the checks.
-fn checks(index: usize, arg: &Arg) -> (TokenStream, Vec<TokenStream>) {
+/// Returns `.default(…)`: the value that stands in, and its JSON.
+fn default_setter(ty: &Type, default: &Default) -> TokenStream {
+    let (expr, literal) = match default {
+        Default::Trait(span) => (quote_spanned!(*span=> ::core::default::Default::default()), None),
+        Default::Value(expr) => (expr.to_token_stream(), json(expr)),
+    };
+    let json = match literal {
+        Some(text) => quote!(|| __rt::constant(#text)),
+        None => quote! {|| {
+            #[allow(unused_imports)]
+            use __rt::JsonFallback as _;
+            let value: #ty = #expr;
+            __rt::Json(&value).json()
+        }},
+    };
+    quote!(.default(&__rt::Given::<#ty>(|| #expr), #json))
+}
+
+/// Returns the statics that the checks of a parameter refer to, and the checks.
+fn checks(place: usize, param: &Param) -> (TokenStream, Vec<TokenStream>) {
     let mut statics = TokenStream::new();
     let mut checks = Vec::new();
-    let check = evidence(&arg.ty, "Check");
+    let arg = &param.attrs.arg;
+    let check = evidence(&param.ty, "Check");
     let option = |number: Option<TokenStream>| match number {
         Some(number) => quote!(::core::option::Option::Some(#number)),
         None => quote!(::core::option::Option::None),
     };
-    if let Some(Range { min, max, exclusive, expr }) = &arg.attrs.range {
+    if let Some(Range { min, max, exclusive, expr }) = &arg.range {
         let (min, max) = (option(min.map(|min| quote!(#min))), option(max.map(|max| quote!(#max))));
         checks.push(quote_spanned!(expr.span()=> #check::range(#min, #max, #exclusive)));
     }
-    if let Some(range) = &arg.attrs.length {
+    if let Some(range) = &arg.length {
         let count = |number: Number| match number {
             Number::Int(int) => usize::try_from(int).unwrap_or(usize::MAX),
             Number::Float(_) => 0,
@@ -127,24 +128,25 @@ fn checks(index: usize, arg: &Arg) -> (TokenStream, Vec<TokenStream>) {
         }));
         checks.push(quote_spanned!(range.expr.span()=> #check::length(#min, #max)));
     }
-    if let Some(pattern) = &arg.attrs.pattern {
-        let ident = format_ident!("__P{index}");
+    if let Some(pattern) = &arg.pattern {
+        let ident = format_ident!("__P{place}");
         statics.extend(quote!(static #ident: __rt::Pattern = __rt::Pattern::new(#pattern);));
         checks.push(quote_spanned!(pattern.span()=> #check::pattern(&#ident)));
     }
-    if let Some(format) = &arg.attrs.format {
-        let ident = format_ident!("__O{index}");
+    if let Some(format) = &arg.format {
+        let ident = format_ident!("__O{place}");
         statics.extend(quote!(static #ident: __rt::Format = __rt::Format::new(#format);));
         checks.push(quote_spanned!(format.span()=> #check::format(&#ident)));
     }
     (statics, checks)
 }
 
-/// `Values` and `input`, which makes a `Self`, or what `wrapped` makes that of.
-pub(crate) fn input(tool: &Tool, wrapped: impl FnOnce(TokenStream) -> TokenStream) -> TokenStream {
-    let types: Vec<_> = tool.args().map(|arg| &arg.ty).collect();
+/// Returns `Values` and `input`, which makes a `Self`, or what `wrapped` makes of that.
+pub fn input_fn(params: &Params, wrapped: impl FnOnce(TokenStream) -> TokenStream) -> TokenStream {
+    let tag = params.tag.iter().map(|_| quote!(__rt::Tag));
+    let types: Vec<_> = tag.chain(params.fields.iter().map(|param| param.ty.to_token_stream())).collect();
     let types = values(&types, |first, rest| quote!(__rt::Many<#first, #rest>));
-    let (values, value) = given(tool);
+    let (values, value) = field_pattern(params);
     let value = wrapped(value);
     quote! {
         type Values = #types;
@@ -155,23 +157,21 @@ pub(crate) fn input(tool: &Tool, wrapped: impl FnOnce(TokenStream) -> TokenStrea
     }
 }
 
-/// A pattern for the values of the parameters, and the input made of them.
-pub(crate) fn given(tool: &Tool) -> (TokenStream, TokenStream) {
-    let path = &tool.path;
-    let slot = |(index, arg): (usize, &Arg)| match arg.tag {
-        Some(_) => quote!(_),
-        None => hidden(&format!("slot{index}")).into_token_stream(),
-    };
-    let slots: Vec<_> = tool.args().enumerate().map(slot).collect();
-    let fields = tool.args().zip(&slots).filter(|(arg, _)| arg.tag.is_none()).map(|(arg, slot)| {
-        let ident = &arg.ident;
-        quote!(#ident: #slot)
-    });
+/// Returns a pattern for the values of the parameters, and the input made of them.
+pub fn field_pattern(params: &Params) -> (TokenStream, TokenStream) {
+    let path = &params.path;
+    let mut slots: Vec<_> = params.tag.iter().map(|_| quote!(_)).collect();
+    let mut fields = Vec::with_capacity(params.fields.len());
+    for (place, param) in params.placed() {
+        let (ident, slot) = (&param.ident, hidden(&format!("slot{place}")));
+        fields.push(quote!(#ident: #slot));
+        slots.push(slot.into_token_stream());
+    }
     (values(&slots, |first, rest| quote!(__rt::Many(#first, #rest))), quote!(#path { #(#fields),* }))
 }
 
-/// A tuple, or of more than eight a tuple and the rest.
-fn values<T: ToTokens>(each: &[T], many: fn(TokenStream, TokenStream) -> TokenStream) -> TokenStream {
+/// Returns a tuple; of more than eight, a tuple and the rest.
+fn values(each: &[TokenStream], many: fn(TokenStream, TokenStream) -> TokenStream) -> TokenStream {
     let (first, rest) = each.split_at(each.len().min(8));
     let first = quote!((#(#first,)*));
     if rest.is_empty() { first } else { many(first, values(rest, many)) }

@@ -5,20 +5,20 @@ use quote::{quote, quote_spanned};
 
 use super::hidden;
 use crate::{
-    model::Tool,
+    model::ToolDef,
     syntax::dynamic::{Validator, last},
 };
 
-/// The static that holds them, and `.hooks(…)`; nothing where there are none.
-pub(crate) fn hooks(tool: &Tool) -> (TokenStream, TokenStream) {
-    let (marker, options) = (&tool.marker, &tool.options);
+/// Returns the static that holds them, and `.hooks(…)`; nothing where there are none.
+pub fn hooks(tool: &ToolDef) -> Option<(TokenStream, TokenStream)> {
+    let (marker, options) = (&tool.head.ident, &tool.options);
     let all = [
         ("start", &options.on_input_start, &["_cx"][..]),
         ("delta", &options.on_input_delta, &["_input", "_delta", "_cx"]),
         ("available", &options.on_input_available, &["_input", "_cx"]),
     ];
     if all.iter().all(|(_, path, _)| path.is_none()) {
-        return (TokenStream::new(), TokenStream::new());
+        return None;
     }
     let each = all.map(|(name, path, args)| {
         let name = quote::format_ident!("{name}");
@@ -31,14 +31,14 @@ pub(crate) fn hooks(tool: &Tool) -> (TokenStream, TokenStream) {
     let hooks = quote! {
         static __HOOKS: __rt::Hooks<#marker> = {
             #[allow(unused_imports)]
-            use __rt::HookLater as _;
+            use __rt::HookFallback as _;
             __rt::Hooks { #(#each),* }
         };
     };
-    (hooks, quote!(.hooks(&__HOOKS)))
+    Some((hooks, quote!(.hooks(&__HOOKS))))
 }
 
-/// What is wrong with the function is said at its name.
+/// Returns the hook that calls a function. What is wrong with the function is an error at its name.
 fn hook(path: &Validator, args: &[&str]) -> TokenStream {
     let args: Vec<_> = args.iter().map(|arg| hidden(arg)).collect();
     let span = last(&path.path);

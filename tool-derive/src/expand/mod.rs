@@ -4,44 +4,52 @@
 mod advice;
 mod context;
 mod dynamic;
-pub(crate) mod fields;
+mod fields;
 mod hooks;
-pub(crate) mod input;
-pub(crate) mod options;
-pub(crate) mod provide;
+mod input;
+mod options;
+mod provide;
 mod start;
-pub(crate) mod toolset;
+mod toolset;
 mod union;
 mod usual;
-pub(crate) mod work;
+mod work;
 
 pub(crate) use advice::advice;
-pub(crate) use context::contexts;
+pub(crate) use context::{Context, input_contexts, tool_contexts};
+pub(crate) use input::{nested_input, nested_input_stub};
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{quote, quote_spanned};
-use syn::spanned::Spanned as _;
+pub(crate) use provide::{calls, provide};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{Path, Type, spanned::Spanned as _};
+pub(crate) use toolset::{toolset_block, toolset_method};
 
-use crate::{
-    model::{Body, Tool},
-    show,
-};
+use crate::model::{Body, Input, ToolDef};
 
-/// An identifier that users can neither see nor shadow: a constant of theirs would stand where a pattern binds it, so it begins
+/// Returns the path of the runtime's private module, below `krate`.
+fn runtime(krate: Option<&Path>) -> TokenStream {
+    match krate {
+        Some(krate) => quote!(#krate::__private),
+        None => quote!(::tool_runtime::__private),
+    }
+}
+
+/// Returns an identifier that users can neither see nor shadow: a constant of theirs would stand where a pattern binds it, so it begins
 /// with a line as no constant does.
-pub(crate) fn hidden(name: &str) -> Ident {
+fn hidden(name: &str) -> Ident {
     let line = if name.starts_with('_') { "" } else { "_" };
     Ident::new(&format!("{line}{name}"), Span::mixed_site())
 }
 
-/// The type that stands for a function's tool, and for its input: its fields are the parameters. A braced struct has no
+/// Returns the type that stands for a function's tool, and for its input: its fields are the parameters. A braced struct has no
 /// value of its name, so the function keeps it.
 ///
 /// It derives nothing: each derive is an impl and a function for the compiler to check.
-pub(crate) fn marker(tool: &Tool) -> TokenStream {
-    let Tool { vis, marker, .. } = tool;
-    let doc = format!("The tool `{}`, for `toolset!`. The fields are its parameters.", tool.name);
-    let fields = tool.args().filter(|_| tool.sound).map(|arg| {
-        let (ident, ty) = (&arg.ident, &arg.ty);
+pub(crate) fn marker_struct(tool: &ToolDef) -> TokenStream {
+    let (vis, marker) = (&tool.head.vis, &tool.head.ident);
+    let doc = format!("The tool `{}`, for `toolset!`. The fields are its parameters.", tool.head.name);
+    let fields = tool.fields().iter().filter(|_| tool.head.is_sound).map(|param| {
+        let (ident, ty) = (&param.ident, &param.ty);
         quote!(pub #ident: #ty)
     });
     quote! {
@@ -59,38 +67,38 @@ pub(crate) fn marker(tool: &Tool) -> TokenStream {
     }
 }
 
-/// All that hangs on the tool's type.
-pub(crate) fn tool(tool: &Tool) -> TokenStream {
-    let runtime = tool.runtime();
-    let Tool { marker, name, .. } = tool;
-    let (statics, fields) = fields::fields(tool);
-    let (executor, returned) = work::output(tool);
-    let (structs, declared) = (union::structs(tool), union::declared(tool));
-    let input = if tool.union.is_some() { union::values(tool) } else { fields::input(tool, |value| value) };
-    let output = work::output_type(tool);
-    let (when, touches) = (work::when(tool), work::touches(tool));
-    let work = start::work(tool);
-    let collected = start::collected(tool);
-    let accessors = context::accessors(tool);
-    let description = match &tool.description {
-        Some(doc) => quote!(#doc),
-        None => quote!(""),
+/// Returns all that hangs on the tool's type.
+pub(crate) fn tool_block(tool: &ToolDef) -> TokenStream {
+    let runtime = runtime(tool.head.krate.as_ref());
+    let (marker, name) = (&tool.head.ident, &tool.head.name);
+    let description = tool.head.description.as_ref().map_or_else(|| quote!(""), ToTokens::to_token_stream);
+    let ((statics, fields), input, variants) = match &tool.input {
+        Input::Params(params) => (fields::fields(params), fields::input_fn(params, |value| value), None),
+        Input::Enum(union) => {
+            let fields = (TokenStream::new(), quote!(&[]));
+            (fields, union::input_fn(tool), Some((union::variant_structs(tool, union), union::union_setter(union))))
+        }
     };
-    let options = options::expand(tool);
-    let answer = work::answer(tool);
-    let (hooks, hooked) = hooks::hooks(tool);
-    let watched = show::watched();
+    let (structs, union_setter) = variants.unzip();
+    let (executor, returned) = work::output_evidence(tool);
+    let output = work::output_type(tool);
+    let (when, touches) = (work::when_static(tool), work::touches_static(tool));
+    let (hooks, hooks_setter) = hooks::hooks(tool).unzip();
+    let (options_setter, answer_setter) = (options::options_setter(tool), work::answer_setter(tool));
+    let (start, collected) = (start::start_impl(tool), start::collect_item(tool));
+    let contexts = tool_contexts(tool);
+    let accessors = contexts.iter().map(Context::accessors);
     quote! {
         #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
         const _: () = {
             use #runtime as __rt;
-            #watched
             #statics
             #executor
             #when
             #touches
             #hooks
-            static __DEF: __rt::Def = __rt::Def::new(#name, #description, #fields, #returned) #declared #options #answer #hooked;
+            static __DEF: __rt::Def = __rt::Def::new(#name, #description, #fields, #returned)
+                #union_setter #options_setter #answer_setter #hooks_setter;
 
             #[automatically_derived]
             impl __rt::Tool for #marker {
@@ -106,23 +114,23 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
             }
 
             #structs
-            #work
+            #start
             #collected
-            #accessors
+            #(#accessors)*
         };
     }
 }
 
-/// What stands in for the tool when it has errors, so that nothing else in the crate breaks because of it.
-pub(crate) fn stub(tool: &Tool) -> TokenStream {
-    let runtime = tool.runtime();
-    let marker = &tool.marker;
-    let name = &tool.name;
+/// Returns what stands in for the tool when it has errors, so that nothing else in the crate breaks because of it.
+pub(crate) fn tool_stub(tool: &ToolDef) -> TokenStream {
+    let runtime = runtime(tool.head.krate.as_ref());
+    let (marker, name) = (&tool.head.ident, &tool.head.name);
     let output = match &tool.body {
-        Body::Fn(_) if tool.sound => work::output_type(tool),
+        Body::Function(_) if tool.head.is_sound => work::output_type(tool),
         _ => quote!(()),
     };
-    let accessors = context::accessors(tool);
+    let contexts = tool_contexts(tool);
+    let accessors = contexts.iter().map(Context::accessors);
     quote! {
         #[allow(clippy::all, clippy::pedantic, private_interfaces, missing_docs)]
         const _: () = {
@@ -143,33 +151,33 @@ pub(crate) fn stub(tool: &Tool) -> TokenStream {
                 }
             }
 
-            impl<__S: 'static> __rt::Bind<__S> for #marker {
-                const PART: __rt::Part<__S> = __rt::Part {
+            impl<__S: 'static> __rt::WithState<__S> for #marker {
+                const BINDING: __rt::Binding<__S> = __rt::Binding {
                     def: <Self as __rt::Tool>::def,
                     start: __rt::Start::Asking(|_, _, _| ::core::unreachable!("this does not compile")),
                 };
             }
 
-            #accessors
+            #(#accessors)*
         };
     }
 }
 
-/// A type as one whose fields are judged. That it is not is said at the type, in the same words by all that ask, so it is one
-/// error.
-pub(crate) fn as_input(ty: &syn::Type) -> TokenStream {
+/// Returns a type as one whose fields are judged. That it is not is an error at the type, in the same words wherever it is asked,
+/// so it is one error.
+fn as_input(ty: &Type) -> TokenStream {
     quote_spanned!(ty.span()=> <#ty as __rt::DynamicInput>)
 }
 
-/// That the nested parameters are inputs, as bounds of an impl or a function: what is inside then asks for nothing more. That they
-/// hold for any lifetime, which none of them has, keeps the compiler from asking at once.
-pub(crate) fn nested(tool: &Tool) -> Vec<TokenStream> {
-    let bound = |ty: &syn::Type| quote_spanned!(ty.span()=> #ty: __rt::DynamicInput);
-    tool.nested().map(bound).map(|bound| quote!(for<'__n> #bound)).collect()
+/// Returns that nested parameters are inputs, as bounds of an impl or a function: what is inside then asks for nothing more. That
+/// they hold for any lifetime, which none of them has, keeps the compiler from asking at once.
+fn nested_bounds<'m>(nested: impl Iterator<Item = &'m Type>) -> Vec<TokenStream> {
+    let bounds = nested.map(|ty| quote_spanned!(ty.span()=> #ty: __rt::DynamicInput));
+    bounds.map(|bound| quote!(for<'__n> #bound)).collect()
 }
 
-/// `tokens` as an expression whose errors point at `ty`.
-pub(crate) fn evidence(ty: &syn::Type, kind: &str) -> TokenStream {
+/// Returns the evidence `kind` about a type, as an expression whose errors point at it.
+fn evidence(ty: &Type, kind: &str) -> TokenStream {
     let span = ty.span();
     let kind = Ident::new(kind, span);
     quote_spanned!(span=> __rt::#kind::<#ty>)

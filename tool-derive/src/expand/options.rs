@@ -2,85 +2,116 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::{Lit, LitStr};
 
 use super::fields::lit_json;
 use crate::{
-    model::Tool,
-    syntax::{
-        options::Options,
-        values::{Approval, Effect},
-    },
+    model::ToolDef,
+    syntax::values::{Approval, Effect, Spanned, Ui},
 };
 
-/// `.options(&Options { effect: …, ..Options::NEW })`, if anything is said.
-pub(crate) fn expand(tool: &Tool) -> Option<TokenStream> {
-    let options: &Options = &tool.options;
-    let mut set = Vec::new();
-    let mut flag = |on: bool, name: TokenStream| {
-        if on {
-            set.push(quote!(#name: true));
-        }
+/// The given options among those that are listed, each with its name in the runtime and its constant.
+macro_rules! constants {
+    ($options:expr; $($field:ident)*) => {
+        [$((quote!($field), Constant::constant(&$options.$field))),*]
+            .into_iter()
+            .filter_map(|(name, constant)| constant.map(|constant| quote!(#name: #constant)))
+            .collect::<Vec<_>>()
     };
-    flag(options.idempotent.is_some(), quote!(idempotent));
-    flag(options.open_world.is_some(), quote!(open_world));
-    flag(options.external.is_some(), quote!(external));
-    flag(options.resumable.is_some(), quote!(resumable));
-    flag(options.sequential.is_some(), quote!(sequential));
-    flag(options.eager.is_some(), quote!(eager));
-    flag(options.blocking.is_some(), quote!(blocking));
-    flag(options.strict.is_some(), quote!(strict));
-    flag(options.untrusted.is_some(), quote!(untrusted));
-    let mut text = |value: &Option<syn::LitStr>, name: TokenStream| {
-        if let Some(value) = value {
-            set.push(quote!(#name: ::core::option::Option::Some(#value)));
-        }
+}
+
+/// Returns `.options(&Options { effect: …, ..Options::NEW })`, if anything is given.
+pub fn options_setter(tool: &ToolDef) -> Option<TokenStream> {
+    let set = constants! { tool.options;
+        idempotent open_world external resumable sequential eager blocking strict untrusted title challenge version effect
+        approval timeout retries migrate_from examples ui meta
     };
-    text(&options.title, quote!(title));
-    text(&options.challenge, quote!(challenge));
-    text(&options.version, quote!(version));
-    if let Some(effect) = &options.effect {
-        let effect = match effect.value {
-            Effect::ReadOnly => quote!(ReadOnly),
-            Effect::Write => quote!(Write),
-            Effect::Destructive => quote!(Destructive),
-        };
-        set.push(quote!(effect: __rt::Effect::#effect));
+    (!set.is_empty()).then(|| quote!(.options(&__rt::Options { #(#set,)* ..__rt::Options::NEW })))
+}
+
+/// An option that the runtime keeps as a constant.
+trait Constant {
+    /// Returns the constant; `None` if the option is not given.
+    fn constant(&self) -> Option<TokenStream>;
+}
+
+/// The value of an option that is not optional in the runtime.
+trait Value {
+    fn value(&self) -> TokenStream;
+}
+
+impl<T: Value> Constant for Option<T> {
+    fn constant(&self) -> Option<TokenStream> {
+        self.as_ref().map(Value::value)
     }
-    if let Some(approval) = &options.approval {
-        let approval = match approval.value {
-            Approval::Never => quote!(Never),
-            Approval::Always => quote!(Always),
-            Approval::When(_) => quote!(When),
-        };
-        set.push(quote!(approval: __rt::Approval::#approval));
+}
+
+impl Value for proc_macro2::Span {
+    fn value(&self) -> TokenStream {
+        quote!(true)
     }
-    if let Some(millis) = options.timeout {
-        set.push(quote!(timeout: ::core::option::Option::Some(::core::time::Duration::from_millis(#millis))));
+}
+
+impl Value for LitStr {
+    fn value(&self) -> TokenStream {
+        quote!(::core::option::Option::Some(#self))
     }
-    if let Some(retries) = &options.retries {
-        let retries = retries.value;
-        set.push(quote!(retries: #retries));
+}
+
+/// Milliseconds.
+impl Value for u64 {
+    fn value(&self) -> TokenStream {
+        quote!(::core::option::Option::Some(::core::time::Duration::from_millis(#self)))
     }
-    let mut texts = |values: &[syn::LitStr], name: TokenStream| {
-        if !values.is_empty() {
-            set.push(quote!(#name: &[#(#values),*]));
+}
+
+impl Value for Spanned<u32> {
+    fn value(&self) -> TokenStream {
+        let count = self.value;
+        quote!(#count)
+    }
+}
+
+impl Value for Spanned<Effect> {
+    fn value(&self) -> TokenStream {
+        match self.value {
+            Effect::ReadOnly => quote!(__rt::Effect::ReadOnly),
+            Effect::Write => quote!(__rt::Effect::Write),
+            Effect::Destructive => quote!(__rt::Effect::Destructive),
         }
-    };
-    texts(&options.migrate_from, quote!(migrate_from));
-    texts(&options.examples, quote!(examples));
-    if let Some(ui) = &options.ui {
-        let parts = ui.iter().map(|part| match part {
-            Some(text) => quote!(::core::option::Option::Some(#text)),
-            None => quote!(::core::option::Option::None),
-        });
-        set.push(quote!(ui: ::core::option::Option::Some([#(#parts),*])));
     }
-    if !options.meta.is_empty() {
-        let entries = options.meta.iter().filter_map(|(key, lit)| {
+}
+
+impl Value for Spanned<Approval> {
+    fn value(&self) -> TokenStream {
+        match self.value {
+            Approval::Never => quote!(__rt::Approval::Never),
+            Approval::Always => quote!(__rt::Approval::Always),
+            Approval::When(_) => quote!(__rt::Approval::When),
+        }
+    }
+}
+
+impl Value for Ui {
+    fn value(&self) -> TokenStream {
+        let set = constants! { self; icon running done tooltip };
+        quote!(::core::option::Option::Some(__rt::UiTexts { #(#set,)* ..__rt::UiTexts::NEW }))
+    }
+}
+
+impl Constant for Vec<LitStr> {
+    fn constant(&self) -> Option<TokenStream> {
+        let texts = self;
+        (!texts.is_empty()).then(|| quote!(&[#(#texts),*]))
+    }
+}
+
+impl Constant for Vec<(String, Lit)> {
+    fn constant(&self) -> Option<TokenStream> {
+        let entries = self.iter().filter_map(|(key, lit)| {
             let json = lit_json(lit)?;
             Some(quote!((#key, #json)))
         });
-        set.push(quote!(meta: &[#(#entries),*]));
+        (!self.is_empty()).then(|| quote!(&[#(#entries),*]))
     }
-    (!set.is_empty()).then(|| quote!(.options(&__rt::Options { #(#set,)* ..__rt::Options::NEW })))
 }

@@ -2,72 +2,37 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
-use syn::{Data, DeriveInput, Fields, spanned::Spanned as _};
+use syn::spanned::Spanned as _;
 
-use crate::diag::{Errors, text};
+use super::runtime;
+use crate::model::{CallsDef, ProvideDef};
 
-/// `impl Provide<Field>` for each field of a struct.
-pub(crate) fn provide(item: &DeriveInput, runtime: &TokenStream, errors: &mut Errors) -> TokenStream {
-    let Data::Struct(data) = &item.data else {
-        errors.over(&item.ident, text::PROVIDE);
-        return TokenStream::new();
-    };
-    let (ident, (generics, args, bounds)) = (&item.ident, item.generics.split_for_impl());
-    let mut seen: Vec<String> = Vec::new();
-    let mut impls = TokenStream::new();
-    for (index, field) in data.fields.iter().enumerate() {
-        let ty = &field.ty;
-        let text = quote!(#ty).to_string();
-        if seen.contains(&text) {
-            errors.over(ty, text::PROVIDED);
-            continue;
-        }
-        seen.push(text);
-        let member = match &field.ident {
-            Some(ident) => quote!(#ident),
-            None => {
-                let index = syn::Index::from(index);
-                quote!(#index)
-            }
-        };
-        impls.extend(quote_spanned! {ty.span()=>
+/// Returns `impl Provide<Field>` for each field of a struct; the runtime is in `krate`.
+pub(crate) fn provide(item: &ProvideDef, krate: Option<&syn::Path>) -> TokenStream {
+    let (runtime, ident) = (runtime(krate), &item.ident);
+    let (generics, args, bounds) = item.generics.split_for_impl();
+    let impls = item.fields.iter().map(|(member, ty)| {
+        quote_spanned! {ty.span()=>
             #[automatically_derived]
             impl #generics #runtime::Provide<#ty> for #ident #args #bounds {
                 fn provide(&self) -> &#ty {
                     &self.#member
                 }
             }
-        });
-    }
-    impls
+        }
+    });
+    impls.collect()
 }
 
-/// What an enum of a toolset's calls can do: read a call by its name, and be read with an output.
-pub(crate) fn calls(item: &DeriveInput, runtime: &TokenStream, errors: &mut Errors) -> TokenStream {
-    let Data::Enum(data) = &item.data else {
-        errors.over(&item.ident, text::CALLS);
-        return TokenStream::new();
-    };
-    if data.variants.is_empty() {
-        errors.over(&item.ident, text::CALLS);
-        return TokenStream::new();
-    }
-    if !item.generics.params.is_empty() {
-        errors.over(&item.generics.params, text::CALLS_GENERIC);
-        return TokenStream::new();
-    }
-    let ident = &item.ident;
+/// Returns what an enum of a toolset's calls can do: read a call by its name, and be read with an output.
+pub(crate) fn calls(item: &CallsDef, krate: Option<&syn::Path>) -> TokenStream {
+    let (runtime, ident) = (runtime(krate), &item.ident);
     let (mut evidence, mut reads, mut parts) = (TokenStream::new(), TokenStream::new(), TokenStream::new());
     let mut names: Vec<TokenStream> = Vec::new();
-    for (index, variant) in data.variants.iter().enumerate() {
-        let name = &variant.ident;
-        let ty = match &variant.fields {
-            Fields::Unnamed(fields) if fields.unnamed.len() == 1 => &fields.unnamed[0].ty,
-            _ => {
-                errors.over(variant, text::CALLS);
-                parts.extend(quote!(Self::#name { .. } => ("", ""),));
-                continue;
-            }
+    for (index, (name, ty)) in item.variants.iter().enumerate() {
+        let Some(ty) = ty else {
+            parts.extend(quote!(Self::#name { .. } => ("", ""),));
+            continue;
         };
         let (held, span) = (format_ident!("__V{index}"), ty.span());
         let held_call = quote_spanned!(span=> __rt::Held::<#ty>::of());

@@ -5,59 +5,56 @@ use quote::{quote, quote_spanned};
 use syn::{Type, spanned::Spanned as _};
 
 use super::{
-    as_input, dynamic, fields, hidden, nested,
-    work::{Given, begun, called, is_looked_at, taken},
+    as_input,
+    dynamic::{asking_impl, given_types},
+    fields::field_pattern,
+    hidden, nested_bounds,
+    work::{Given, call_expr, is_looked_at, started_expr},
 };
-use crate::model::{Body, Tool};
+use crate::model::{Body, Function, Input, Params, Start, ToolDef, Variant};
 
-/// How a call is started: with the state that it needs, or without.
-pub(crate) fn work(tool: &Tool) -> TokenStream {
-    let marker = &tool.marker;
-    if !tool.takes_state() && !tool.is_asking() {
-        let [input, cx] = ["_input", "_cx"].map(hidden);
-        let (values, value) = fields::given(tool);
-        let (input, work) = match &tool.body {
-            Body::Fn(function) if !is_looked_at(tool) => (None, called(tool, function, Given::Slots)),
-            _ => (Some(quote!(let #input = #value;)), done(tool, Access::Provided)),
-        };
-        let begun = begun(tool, &work);
-        return quote! {
-            #[automatically_derived]
-            impl __rt::Free for #marker {
-                fn begin<'a>(#values: <Self as __rt::Tool>::Values, #cx: &'a __rt::Context) -> __rt::Started<'a> {
-                    #input
-                    #begun
-                }
-            }
-        };
-    }
-    let (prepared, state, bounds) = (prepared(tool), hidden("state"), bounds(tool));
-    let (name, param) = (quote!(__start<'a, __S>), quote!(#state: &'a __S));
-    let (function, start) = started(tool, Access::Provided, &name, &param, &bounds, &quote!(__start::<__S>));
+/// Returns what starts a call: `impl Stateless`, or `impl WithState` for every state that provides what the tool takes.
+pub fn start_impl(tool: &ToolDef) -> TokenStream {
+    let prepared = match (tool.start, &tool.body, &tool.input) {
+        (Start::Free, _, Input::Params(params)) => return free_impl(tool, params),
+        (Start::Asking, ..) => asking_impl(tool),
+        (_, Body::Function(function), _) => work_fn(tool, function),
+        (_, Body::Struct { .. } | Body::External { .. }, _) => TokenStream::new(),
+    };
+    let bind = bind_impl(tool);
+    quote!(#prepared #bind)
+}
+
+/// Returns `impl Stateless`, for a tool that takes no state and asks nobody.
+fn free_impl(tool: &ToolDef, params: &Params) -> TokenStream {
+    let marker = &tool.head.ident;
+    let [input, cx] = ["_input", "_cx"].map(hidden);
+    let (values, value) = field_pattern(params);
+    let (input, work) = match &tool.body {
+        Body::Function(function) if !is_looked_at(tool) => (None, call_expr(tool, function, Given::Slots)),
+        _ => (Some(quote!(let #input = #value;)), work_expr(tool, Access::Provided)),
+    };
+    let started = started_expr(tool, &work);
     quote! {
-        #prepared
-        #function
-
         #[automatically_derived]
-        impl<__S: 'static> __rt::Bind<__S> for #marker #bounds {
-            const PART: __rt::Part<__S> = __rt::Part { def: <Self as __rt::Tool>::def, start: #start };
+        impl __rt::Stateless for #marker {
+            fn begin<'a>(#values: <Self as __rt::Tool>::Values, #cx: &'a __rt::Context) -> __rt::Started<'a> {
+                #input
+                #started
+            }
         }
     }
 }
 
-/// What the start of a call rests on: validators, or `fn __work` of a function that takes something from the state, whose
-/// first parameters are what it takes.
-fn prepared(tool: &Tool) -> TokenStream {
-    if tool.is_asking() {
-        return dynamic::validators(tool);
-    }
-    let (Body::Fn(function), marker) = (&tool.body, &tool.marker) else { return TokenStream::new() };
+/// Returns `fn __work` of a function that takes something from the state, whose first parameters are what it takes.
+fn work_fn(tool: &ToolDef, function: &Function) -> TokenStream {
+    let marker = &tool.head.ident;
     let [cx, input] = ["_cx", "_input"].map(hidden);
-    let params = taken(tool).enumerate().map(|(index, ty)| {
+    let params = tool.state_types().enumerate().map(|(index, ty)| {
         let state = hidden(&format!("state{index}"));
         quote!(#state: &'a #ty)
     });
-    let work = called(tool, function, Given::Input);
+    let work = call_expr(tool, function, Given::Input);
     quote! {
         #[allow(unused_variables)]
         fn __work<'a>(#(#params,)* #input: #marker, #cx: &'a __rt::Context) -> __rt::CallFuture<'a> {
@@ -66,7 +63,21 @@ fn prepared(tool: &Tool) -> TokenStream {
     }
 }
 
-/// Where a function's state comes from.
+/// Returns `impl WithState`, and the function that starts a call.
+fn bind_impl(tool: &ToolDef) -> TokenStream {
+    let (marker, access) = (&tool.head.ident, Access::Provided);
+    let (function, start, bounds) = (start_fn(tool, access), access.start(tool), access.bounds(tool));
+    quote! {
+        #function
+
+        #[automatically_derived]
+        impl<__S: 'static> __rt::WithState<__S> for #marker #bounds {
+            const BINDING: __rt::Binding<__S> = __rt::Binding { def: <Self as __rt::Tool>::def, start: #start };
+        }
+    }
+}
+
+/// The source of a function's state.
 #[derive(Clone, Copy)]
 enum Access {
     /// From an application's state, as the compiler checks.
@@ -76,16 +87,69 @@ enum Access {
 }
 
 impl Access {
-    fn of(self, ty: &Type, state: &syn::Ident) -> TokenStream {
+    /// Returns the name of the function that starts a call, with its generics.
+    fn name(self) -> TokenStream {
+        match self {
+            Self::Provided => quote!(__start<'a, __S>),
+            Self::Collected => quote!(__collected<'a>),
+        }
+    }
+
+    /// Returns the type of the state that this function gets.
+    fn state_type(self) -> TokenStream {
+        match self {
+            Self::Provided => quote!(__S),
+            Self::Collected => quote!(__rt::States),
+        }
+    }
+
+    /// Returns the `Start` that calls this function.
+    fn start(self, tool: &ToolDef) -> TokenStream {
+        let function = match self {
+            Self::Provided => quote!(__start::<__S>),
+            Self::Collected => quote!(__collected),
+        };
+        match tool.start {
+            Start::Asking => quote!(__rt::Start::Asking(#function)),
+            Start::Free | Start::Bound => quote!(__rt::Start::On(&__rt::BeginWithState(#function))),
+        }
+    }
+
+    /// Returns what the state must provide.
+    fn bounds(self, tool: &ToolDef) -> TokenStream {
+        let inputs = nested_bounds(tool.nested());
+        match self {
+            Self::Provided => {
+                let states = tool.states();
+                let provides = states.iter().map(|ty| quote_spanned!(ty.span()=> __S: __rt::Provide<#ty>));
+                let lends = tool.nested().map(|ty| {
+                    let wants = wants(ty);
+                    quote_spanned!(ty.span()=> __S: __rt::Lend<#wants>)
+                });
+                let all = provides.chain(lends).chain(inputs);
+                quote!(where #(#all),*)
+            }
+            Self::Collected => {
+                let wanted = tool.nested().map(wants);
+                let collects = wanted.map(|wants| quote!(for<'__n> __rt::States: __rt::Collect<#wants>));
+                let all = inputs.into_iter().chain(collects);
+                quote!(where #(#all),*)
+            }
+        }
+    }
+
+    /// Returns the state of type `ty`.
+    fn state_expr(self, ty: &Type) -> TokenStream {
+        let state = hidden("state");
         match self {
             Self::Provided => quote!(__rt::Provide::<#ty>::provide(#state)),
             Self::Collected => quote!(#state.get::<#ty>()),
         }
     }
 
-    /// What a nested parameter takes.
-    fn lent(self, ty: &Type, state: &syn::Ident) -> TokenStream {
-        let wants = wants(ty);
+    /// Returns what a nested parameter takes.
+    fn lent_expr(self, ty: &Type) -> TokenStream {
+        let (state, wants) = (hidden("state"), wants(ty));
         match self {
             Self::Provided => quote_spanned!(ty.span()=> __rt::Lend::<#wants>::lend(#state)),
             Self::Collected => quote_spanned!(ty.span()=> __rt::Collect::<#wants>::taken(#state)),
@@ -93,58 +157,34 @@ impl Access {
     }
 }
 
-/// What hands the tool to the linker; compiled only where tools are collected.
-pub(crate) fn collected(tool: &Tool) -> TokenStream {
+/// Returns what hands the tool to the linker; compiled only where tools are collected.
+pub fn collect_item(tool: &ToolDef) -> TokenStream {
     if !cfg!(feature = "collect") {
         return TokenStream::new();
     }
-    let (state, marker) = (hidden("state"), &tool.marker);
-    if !tool.takes_state() && !tool.is_asking() {
+    let marker = &tool.head.ident;
+    if tool.start == Start::Free {
         return quote! {
             __rt::collect! {
                 __rt::inventory::submit! {
                     __rt::Collected {
                         def: &__DEF,
-                        start: <#marker as __rt::Bind<__rt::States>>::PART.start,
+                        start: <#marker as __rt::WithState<__rt::States>>::BINDING.start,
                         needs: ::std::vec::Vec::new,
                     }
                 }
             }
         };
     }
-    let param = quote!(#state: &'a __rt::States);
-    let mut inputs = nested(tool);
-    inputs.extend(tool.nested().map(wants).map(|wants| quote!(for<'__n> __rt::States: __rt::Collect<#wants>)));
-    let (name, bounds) = (quote!(__collected<'a>), quote!(where #(#inputs),*));
-    let (function, mut started) = started(tool, Access::Collected, &name, &param, &bounds, &quote!(__collected));
+    let function = start_fn(tool, Access::Collected);
     let states = tool.states();
+    let mut start = Access::Collected.start(tool);
     let mut needs = quote!(::std::vec![#(__rt::need::<#states>()),*]);
-    let wanted: Vec<_> = tool.nested().map(wants).collect();
-    let mut lent = TokenStream::new();
-    if !wanted.is_empty() {
-        // Of nested parameters that are no inputs is told elsewhere: an inherent constant is found before a trait's.
+    let mut lent = None;
+    if tool.nested().next().is_some() {
         let all = hidden("_all");
-        lent = quote! {
-            struct __Lent;
-
-            impl __Lent where #(#inputs),* {
-                const START: __rt::Start<__rt::States> = #started;
-
-                fn needs(#all: &mut ::std::vec::Vec<(::core::any::TypeId, &'static ::core::primitive::str)>) {
-                    #(<__rt::States as __rt::Collect<#wanted>>::needs(#all);)*
-                }
-            }
-
-            trait __Unlent {
-                const START: __rt::Start<__rt::States> =
-                    __rt::Start::Asking(|_, _, _| ::core::unreachable!("this does not compile"));
-
-                fn needs(_: &mut ::std::vec::Vec<(::core::any::TypeId, &'static ::core::primitive::str)>) {}
-            }
-
-            impl __Unlent for __Lent {}
-        };
-        started = quote!(__Lent::START);
+        lent = Some(lent_items(tool, &start));
+        start = quote!(__Lent::START);
         needs = quote!({
             let mut #all = #needs;
             __Lent::needs(&mut #all);
@@ -158,7 +198,7 @@ pub(crate) fn collected(tool: &Tool) -> TokenStream {
             __rt::inventory::submit! {
                 __rt::Collected {
                     def: &__DEF,
-                    start: #started,
+                    start: #start,
                     needs: || #needs,
                 }
             }
@@ -166,106 +206,122 @@ pub(crate) fn collected(tool: &Tool) -> TokenStream {
     }
 }
 
-/// The function, with this head, that starts a call of a tool that takes state or asks validators; and the `Start` that
-/// `called` with this name.
-fn started(
-    tool: &Tool,
-    access: Access,
-    name: &TokenStream,
-    param: &TokenStream,
-    bounds: &TokenStream,
-    called: &TokenStream,
-) -> (TokenStream, TokenStream) {
-    let [state, text, cx, input] = ["state", "text", "_cx", "_input"].map(hidden);
-    let marker = &tool.marker;
-    if tool.is_asking() {
-        let types = dynamic::states(tool);
-        let lent = |tool: &Tool| tool.nested().map(|ty| access.lent(ty, &state)).collect::<Vec<_>>();
-        let own = || taken(tool).map(|ty| access.of(ty, &state));
-        let inside: Vec<_> = match &tool.union {
-            Some(union) => {
-                // As `Wanted` puts them.
-                let own = own().next().unwrap_or_else(|| quote!(()));
-                let all = |(_, variant): &(_, Tool)| {
-                    let rest = lent(variant).into_iter().rev().fold(quote!(()), |rest, lent| quote!((#lent, #rest)));
-                    quote!((#own, #rest))
-                };
-                union.variants.iter().map(all).collect()
+/// Returns what a collected tool has for its nested parameters. That one of these is no input is an error elsewhere: an inherent
+/// constant is found before a trait's.
+fn lent_items(tool: &ToolDef, start: &TokenStream) -> TokenStream {
+    let (all, bounds) = (hidden("_all"), Access::Collected.bounds(tool));
+    let wanted = tool.nested().map(wants);
+    quote! {
+        struct __Lent;
+
+        impl __Lent #bounds {
+            const START: __rt::Start<__rt::States> = #start;
+
+            fn needs(#all: &mut ::std::vec::Vec<(::core::any::TypeId, &'static ::core::primitive::str)>) {
+                #(<__rt::States as __rt::Collect<#wanted>>::needs(#all);)*
             }
-            None => lent(tool),
-        };
-        let values = own().chain(inside);
-        let settling = quote::format_ident!("{}", if tool.union.is_some() { "Choosing" } else { "Settling" });
-        let function = quote! {
-            #[allow(unused_variables)]
-            fn #name(
-                #param,
-                #text: &'a str,
-                #cx: &'a __rt::Context,
-            ) -> __rt::BoxFuture<'a, ::core::result::Result<__rt::Started<'a>, __rt::Refused>>
-            #bounds
-            {
-                #[allow(unused_imports)]
-                use __rt::NotSettling as _;
-                __rt::#settling::<#marker, (#(#types,)*)>::settle(#text, (#(#values,)*), #cx)
-            }
-        };
-        return (function, quote!(__rt::Start::Asking(#called)));
+        }
+
+        trait __Unlent {
+            const START: __rt::Start<__rt::States> =
+                __rt::Start::Asking(|_, _, _| ::core::unreachable!("this does not compile"));
+
+            fn needs(_: &mut ::std::vec::Vec<(::core::any::TypeId, &'static ::core::primitive::str)>) {}
+        }
+
+        impl __Unlent for __Lent {}
     }
-    let (values, value) = fields::given(tool);
-    let begun = begun(tool, &done(tool, access));
-    let function = quote! {
+}
+
+/// Returns the function that starts a call of a tool that takes state or asks validators.
+fn start_fn(tool: &ToolDef, access: Access) -> TokenStream {
+    let (name, state_type, bounds) = (access.name(), access.state_type(), access.bounds(tool));
+    let [state, text, cx, input] = ["state", "text", "_cx", "_input"].map(hidden);
+    let marker = &tool.head.ident;
+    let params = match &tool.input {
+        Input::Params(params) if tool.start != Start::Asking => params,
+        _ => {
+            let settled = settle_expr(tool, access);
+            return quote! {
+                #[allow(unused_variables)]
+                fn #name(
+                    #state: &'a #state_type,
+                    #text: &'a str,
+                    #cx: &'a __rt::Context,
+                ) -> __rt::BoxFuture<'a, ::core::result::Result<__rt::Started<'a>, __rt::Refused>>
+                #bounds
+                {
+                    #[allow(unused_imports)]
+                    use __rt::SettlingFallback as _;
+                    #settled
+                }
+            };
+        }
+    };
+    let (values, value) = field_pattern(params);
+    let started = started_expr(tool, &work_expr(tool, access));
+    quote! {
         #[allow(unused_variables)]
         fn #name(
-            #param,
+            #state: &'a #state_type,
             #values: <#marker as __rt::Tool>::Values,
             #cx: &'a __rt::Context,
         ) -> __rt::Started<'a>
         #bounds
         {
             let #input = #value;
-            #begun
+            #started
         }
-    };
-    (function, quote!(__rt::Start::On(&__rt::BeginOn(#called))))
-}
-
-/// The boxed work.
-fn done(tool: &Tool, access: Access) -> TokenStream {
-    let [state, cx, input] = ["state", "_cx", "_input"].map(hidden);
-    match &tool.body {
-        Body::Fn(function) if taken(tool).next().is_none() => called(tool, function, Given::Input),
-        Body::Fn(_) => {
-            let states = taken(tool).map(|ty| access.of(ty, &state));
-            quote!({ __work(#(#states,)* #input, #cx) })
-        }
-        Body::Struct => executed(tool, taken(tool).next().map(|ty| access.of(ty, &state))),
     }
 }
 
-/// The boxed work of a struct, with the state that it takes.
-pub(super) fn executed(tool: &Tool, state: Option<TokenStream>) -> TokenStream {
+/// Returns the call that asks the validators, with what they and the work take from the state.
+fn settle_expr(tool: &ToolDef, access: Access) -> TokenStream {
+    let [text, cx] = ["text", "_cx"].map(hidden);
+    let (marker, types) = (&tool.head.ident, given_types(tool));
+    let own: Vec<_> = tool.state_types().map(|ty| access.state_expr(ty)).collect();
+    match &tool.input {
+        Input::Params(params) => {
+            let nested = params.nested().map(|ty| access.lent_expr(ty));
+            quote!(__rt::Settling::<#marker, (#(#types,)*)>::settle(#text, (#(#own,)* #(#nested,)*), #cx))
+        }
+        Input::Enum(union) => {
+            let nested = union.variants.iter().map(|variant| variant_expr(variant, access));
+            quote!(__rt::Choosing::<#marker, (#(#types,)*)>::settle(#text, (#(#own,)* #(#nested,)*), #cx))
+        }
+    }
+}
+
+/// Returns what a variant takes from the state, as `Wanted` puts it.
+fn variant_expr(variant: &Variant, access: Access) -> TokenStream {
+    let own = variant.state.as_ref().map_or_else(|| quote!(()), |ty| access.state_expr(ty));
+    let nested: Vec<_> = variant.params.nested().map(|ty| access.lent_expr(ty)).collect();
+    let rest = nested.into_iter().rev().fold(quote!(()), |rest, lent| quote!((#lent, #rest)));
+    quote!((#own, #rest))
+}
+
+/// Returns the boxed work.
+fn work_expr(tool: &ToolDef, access: Access) -> TokenStream {
     let [cx, input] = ["_cx", "_input"].map(hidden);
-    if tool.options.external.is_some() {
+    let mut states = tool.state_types().map(|ty| access.state_expr(ty));
+    match &tool.body {
+        Body::Function(function) if tool.start == Start::Free => call_expr(tool, function, Given::Input),
+        Body::Function(_) => quote!({ __work(#(#states,)* #input, #cx) }),
+        Body::Struct { .. } | Body::External { .. } => execute_expr(tool, states.next()),
+    }
+}
+
+/// Returns the boxed work of a struct, with the state that it takes.
+pub fn execute_expr(tool: &ToolDef, state: Option<TokenStream>) -> TokenStream {
+    if matches!(tool.body, Body::External { .. }) {
         return quote!({ __rt::outside() });
     }
+    let [cx, input] = ["_cx", "_input"].map(hidden);
     let state = state.unwrap_or_else(|| quote!(&()));
     quote!({ __OUTPUT.start(#input, #state, #cx) })
 }
 
-/// What the state must provide.
-fn bounds(tool: &Tool) -> TokenStream {
-    let states = tool.states();
-    let provides = states.iter().map(|ty| quote_spanned!(ty.span()=> __S: __rt::Provide<#ty>));
-    let lends = tool.nested().map(|ty| {
-        let wants = wants(ty);
-        quote_spanned!(ty.span()=> __S: __rt::Lend<#wants>)
-    });
-    let all = provides.chain(lends).chain(nested(tool));
-    quote!(where #(#all),*)
-}
-
-/// What a nested parameter takes of the state.
+/// Returns the type of what a nested parameter takes of the state.
 fn wants(ty: &Type) -> TokenStream {
     let input = as_input(ty);
     quote_spanned!(ty.span()=> #input::Wants)

@@ -4,35 +4,31 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
 use super::{
-    dynamic::{begin, checked, states},
-    hidden, input, nested,
-    work::taken,
+    dynamic::{begin_fn, check_fn, given_types},
+    hidden,
+    input::{dynamic_input_impl, variant_body},
+    nested_bounds,
 };
-use crate::model::Tool;
+use crate::model::{ToolDef, Union};
 
-/// The hidden struct of the variant at `index`, which holds the enum.
-pub(super) fn variant(index: usize) -> Ident {
-    format_ident!("__V{index}")
+/// Returns the hidden structs of the variants, which hold the enum.
+pub fn variant_idents(union: &Union) -> impl Iterator<Item = Ident> {
+    (0..union.variants.len()).map(|index| format_ident!("__V{index}"))
 }
 
-/// Those of all variants.
-pub(super) fn variants(tool: &Tool) -> impl Iterator<Item = Ident> {
-    (0..tool.variants().count()).map(variant)
-}
-
-/// The structs.
-pub(super) fn structs(tool: &Tool) -> TokenStream {
-    let (vis, marker) = (&tool.vis, &tool.marker);
-    let each = tool.variants().zip(variants(tool)).map(|((_, own), ident)| {
-        let implementation = input::implementation(own, &ident, |value| quote!(#ident(#value)));
+/// Returns the structs.
+pub fn variant_structs(tool: &ToolDef, union: &Union) -> TokenStream {
+    let (vis, marker) = (&tool.head.vis, &tool.head.ident);
+    let each = union.variants.iter().zip(variant_idents(union)).map(|(variant, ident)| {
+        let implementation = dynamic_input_impl(&ident, &variant.params, &variant_body(variant, &ident));
         quote!(#[allow(unreachable_pub)] #vis struct #ident(#marker); #implementation)
     });
     each.collect()
 }
 
-/// `Tool::Values` and `Tool::input`.
-pub(super) fn values(tool: &Tool) -> TokenStream {
-    let (marker, input) = (&tool.marker, hidden("_input"));
+/// Returns `Tool::Values` and `Tool::input`.
+pub fn input_fn(tool: &ToolDef) -> TokenStream {
+    let (marker, input) = (&tool.head.ident, hidden("_input"));
     quote! {
         type Values = __rt::Chosen<#marker>;
 
@@ -42,23 +38,22 @@ pub(super) fn values(tool: &Tool) -> TokenStream {
     }
 }
 
-/// `.union(…)`, for an enum.
-pub(super) fn declared(tool: &Tool) -> Option<TokenStream> {
-    let tag = &tool.union.as_ref()?.tag.0;
-    let each = tool
-        .variants()
-        .zip(variants(tool))
-        .map(|((value, _), ident)| quote!((#value, <#ident as __rt::DynamicInput>::def)));
-    Some(quote!(.union(__rt::Union { tag: #tag, variants: &[#(#each),*] })))
+/// Returns `.union(…)`.
+pub fn union_setter(union: &Union) -> TokenStream {
+    let tag = &union.tag.value;
+    let values = union.variants.iter().filter_map(|variant| variant.params.tag.as_ref()).map(|tag| &tag.value);
+    let each =
+        values.zip(variant_idents(union)).map(|(value, ident)| quote!((#value, <#ident as __rt::DynamicInput>::def)));
+    quote!(.union(__rt::Union { tag: #tag, variants: &[#(#each),*] }))
 }
 
-/// `impl Variants`.
-pub(super) fn implementation(tool: &Tool) -> TokenStream {
-    let marker = &tool.marker;
-    let [variant, text, states_, cx, work, input] = ["variant", "text", "states", "_cx", "work", "_input"].map(hidden);
-    let first = taken(tool).count();
-    let types = states(tool);
-    let idents: Vec<_> = variants(tool).collect();
+/// Returns `impl Variants`.
+pub fn variants_impl(tool: &ToolDef, union: &Union) -> TokenStream {
+    let marker = &tool.head.ident;
+    let [variant, text, states, cx, work, input] = ["variant", "text", "states", "_cx", "work", "_input"].map(hidden);
+    let first = tool.state_types().count();
+    let types = given_types(tool);
+    let idents: Vec<_> = variant_idents(union).collect();
     let read = idents
         .iter()
         .enumerate()
@@ -67,18 +62,17 @@ pub(super) fn implementation(tool: &Tool) -> TokenStream {
         let place = syn::Index::from(first + index);
         quote! {
             #index => {
-                let #work = __rt::Judging::<#ident, __rt::Lent<'a, #ident>>::understand(#text, #states_.#place, #cx);
+                let #work = __rt::Judging::<#ident, __rt::Lent<'a, #ident>>::understand(#text, #states.#place, #cx);
                 __rt::Box::pin(async move { #work.await.map(|#work| #work.map(|#ident(#input)| #input)) })
             }
         }
     });
-    let check = tool.options.check.as_ref().map(|path| checked(tool, path));
-    let begin = begin(tool);
+    let (check, begin) = (check_fn(tool), begin_fn(tool));
     let none = quote!(_ => ::core::unreachable!("there are as many variants as tags"),);
-    let nested = nested(tool);
+    let bounds = nested_bounds(tool.nested());
     quote! {
         #[automatically_derived]
-        impl __rt::Variants for #marker where #(#nested),* {
+        impl __rt::Variants for #marker where #(#bounds),* {
             type States<'a> = (#(#types,)*);
 
             fn read(
@@ -95,11 +89,11 @@ pub(super) fn implementation(tool: &Tool) -> TokenStream {
             fn judge<'a: 'b, 'b>(
                 #variant: ::core::primitive::usize,
                 #text: &'b ::core::primitive::str,
-                #states_: &'b Self::States<'a>,
+                #states: &'b Self::States<'a>,
                 #cx: &'b __rt::Context,
             ) -> __rt::BoxFuture<'b, ::core::result::Result<__rt::Understood<Self>, __rt::Refused>> {
                 #[allow(unused_imports)]
-                use __rt::NotJudging as _;
+                use __rt::JudgingFallback as _;
                 match #variant {
                     #(#judge)*
                     #none

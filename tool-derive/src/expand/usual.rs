@@ -4,23 +4,23 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{GenericArgument, PathArguments, Type};
 
-use crate::model::Tool;
+use crate::model::Params;
 
 const PLAIN: [&str; 14] =
     ["bool", "String", "i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize", "f32", "f64"];
 
-/// Whether the type is written like one of them.
+/// Returns whether the type is written like one of them.
 pub(crate) fn looks(ty: &Type) -> bool {
     is(ty, "Option", |ty| is_plain(ty) || is(ty, "Vec", is_plain)) || is(ty, "Vec", is_plain) || is_plain(ty)
 }
 
-/// What makes the code of a type that is written alike, where one of the parameters is.
-pub(crate) fn otherwise(tool: &Tool) -> Option<TokenStream> {
-    let any = tool.args().any(|arg| looks(&arg.ty));
+/// Imports what makes the code of a type that is only written alike, where a parameter has such a type.
+pub fn fallback(params: &Params) -> Option<TokenStream> {
+    let any = params.fields.iter().any(|param| looks(&param.ty));
     any.then(|| {
         quote! {
             #[allow(unused_imports)]
-            use __rt::AnyCode as _;
+            use __rt::UsualFallback as _;
         }
     })
 }
@@ -29,7 +29,7 @@ fn is_plain(ty: &Type) -> bool {
     single(ty).is_some_and(|segment| segment.arguments.is_none() && PLAIN.iter().any(|name| segment.ident == name))
 }
 
-/// Whether the type is `name<T>` with a `T` that `inside` says yes to.
+/// Returns whether the type is `name<T>` with a `T` that `inside` says yes to.
 fn is(ty: &Type, name: &str, inside: impl Fn(&Type) -> bool) -> bool {
     let Some(segment) = single(ty).filter(|segment| segment.ident == name) else { return false };
     let PathArguments::AngleBracketed(given) = &segment.arguments else { return false };

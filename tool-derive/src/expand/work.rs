@@ -1,71 +1,68 @@
 //! The work of a call: from decoded parameters to what the function returns.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Expr, GenericArgument, PathArguments, Type, spanned::Spanned as _};
 
 use super::{evidence, hidden};
 use crate::{
-    model::{Body, Function, Input, Tool},
+    model::{Argument, Body, Function, Param, StateArg, ToolDef},
     syntax::{dynamic::last, values::Approval},
 };
 
-/// The evidence that the work can be done and its output given back: the static that does a struct's work, and what is
+/// Returns the evidence that the work can be done and its output given back: the static that does a struct's work, and what is
 /// known of the output.
-pub(crate) fn output(tool: &Tool) -> (TokenStream, TokenStream) {
-    let marker = &tool.marker;
-    let executor =
-        |ty: TokenStream, value: TokenStream| (quote!(static __OUTPUT: #ty = #value;), quote!(__OUTPUT.returned()));
-    match (&tool.body, &tool.options.output) {
-        (Body::Fn(function), _) => {
+pub fn output_evidence(tool: &ToolDef) -> (Option<TokenStream>, TokenStream) {
+    let marker = &tool.head.ident;
+    match &tool.body {
+        Body::Function(function) => {
             let Function { returns, returns_span, .. } = &**function;
             let kind = quote_spanned!(*returns_span=> __rt::Kind::<#returns>::KIND);
             let output = quote_spanned!(*returns_span=> #kind.output());
             let value = quote!({
                 #[allow(unused_imports)]
-                use __rt::AnyKind as _;
+                use __rt::KindFallback as _;
                 #output
             });
-            (TokenStream::new(), value)
+            (None, value)
         }
-        (Body::Struct, Some(output)) => {
-            let ty = &output.value;
-            let answer = evidence(ty, "Answer");
-            executor(quote!(__rt::Answer<#ty>), quote_spanned!(ty.span()=> #answer::new()))
+        Body::External { output, .. } => {
+            let answer = evidence(output, "Answer");
+            let value = quote_spanned!(output.span()=> #answer::new());
+            output_static(&quote!(__rt::Answer<#output>), &value)
         }
-        (Body::Struct, None) => {
-            let (state, kind) = match &tool.options.state {
+        Body::Struct { state } => {
+            let (state, kind) = match state {
                 Some(state) => {
-                    let state = state.value.to_token_stream();
-                    let kind = quote_spanned!(marker.span()=> __rt::ExecutingWith::<#marker, #state>::KIND);
-                    (state, kind)
+                    (quote!(#state), quote_spanned!(marker.span()=> __rt::ExecutingWith::<#marker, #state>::KIND))
                 }
                 None => (quote!(()), quote_spanned!(marker.span()=> __rt::Executing::<#marker>::KIND)),
             };
             let value = quote_spanned!(marker.span()=> #kind.executor());
             let value = quote!({
                 #[allow(unused_imports)]
-                use __rt::NotExecuting as _;
+                use __rt::ExecutingFallback as _;
                 #value
             });
-            executor(quote!(__rt::Executor<#marker, #state>), value)
+            output_static(&quote!(__rt::Executor<#marker, #state>), &value)
         }
     }
 }
 
-/// The type of the value that the tool gives back. It is here, and only here, that a struct is asked for `Execute`.
-pub(crate) fn output_type(tool: &Tool) -> TokenStream {
-    let marker = &tool.marker;
-    match (&tool.body, &tool.options.output) {
-        (Body::Fn(function), _) => value_of(&function.returns).to_token_stream(),
-        (Body::Struct, Some(output)) => output.value.to_token_stream(),
-        (Body::Struct, None) => match &tool.options.state {
-            Some(state) => {
-                let state = &state.value;
-                quote_spanned!(marker.span()=> <#marker as __rt::ExecuteWith<#state>>::Output)
-            }
-            None => quote_spanned!(marker.span()=> <#marker as __rt::Execute>::Output),
-        },
+fn output_static(ty: &TokenStream, value: &TokenStream) -> (Option<TokenStream>, TokenStream) {
+    (Some(quote!(static __OUTPUT: #ty = #value;)), quote!(__OUTPUT.returned()))
+}
+
+/// Returns the type of the value that the tool gives back. Here, and only here, a struct is asked for `Execute`.
+pub fn output_type(tool: &ToolDef) -> TokenStream {
+    let marker = &tool.head.ident;
+    match &tool.body {
+        Body::Function(function) => value_of(&function.returns).to_token_stream(),
+        Body::External { output, .. } => output.to_token_stream(),
+        Body::Struct { state: Some(state) } => {
+            quote_spanned!(marker.span()=> <#marker as __rt::ExecuteWith<#state>>::Output)
+        }
+        Body::Struct { state: None } => quote_spanned!(marker.span()=> <#marker as __rt::Execute>::Output),
     }
 }
 
@@ -82,40 +79,23 @@ fn value_of(returns: &Type) -> &Type {
     returns
 }
 
-/// What is asked whether a call needs approval, if the call itself decides; a function that is named, is asked by its name.
-pub(crate) fn when(tool: &Tool) -> Option<TokenStream> {
-    let marker = &tool.marker;
-    let predicate = match tool.options.approval.as_ref().map(|approval| &approval.value) {
-        Some(Approval::When(predicate)) if !matches!(predicate, Expr::Path(_)) => predicate,
-        _ => return None,
-    };
+/// Returns the static that decides whether a call needs approval, if a closure does; a function that is named, is called by its
+/// name.
+pub fn when_static(tool: &ToolDef) -> Option<TokenStream> {
+    let marker = &tool.head.ident;
+    let predicate = tool.predicate().filter(|predicate| !matches!(predicate, Expr::Path(_)))?;
     Some(quote!(static __WHEN: fn(&#marker) -> ::core::primitive::bool = #predicate;))
 }
 
-/// What is asked what a call touches, if the tool says so.
-pub(crate) fn touches(tool: &Tool) -> Option<TokenStream> {
-    let (marker, touches) = (&tool.marker, &tool.options.touches.as_ref()?.value);
-    Some(quote!(static __TOUCHES: fn(&#marker) -> __rt::Touches = #touches;))
+/// Returns the static that says what a call touches, if the tool does.
+pub fn touches_static(tool: &ToolDef) -> Option<TokenStream> {
+    let (marker, touches) = (&tool.head.ident, &tool.options.touches.as_ref()?.value);
+    Some(quote!(static __TOUCHES: fn(&#marker) -> __rt::Resources = #touches;))
 }
 
-/// The call with its input, ready to run.
-pub(super) fn begun(tool: &Tool, work: &TokenStream) -> TokenStream {
-    let input = hidden("_input");
-    let needs_approval = match tool.options.approval.as_ref().map(|approval| &approval.value) {
-        None | Some(Approval::Never) => quote!(false),
-        Some(Approval::Always) => quote!(true),
-        // What is wrong with the function is said at its name.
-        Some(Approval::When(Expr::Path(path))) => {
-            let (marker, span) = (&tool.marker, last(&path.path));
-            let asked = quote_spanned!(span=> __rt::When::<#marker>::of(#path).asks(&#input));
-            quote!({
-                #[allow(unused_imports)]
-                use __rt::NoPredicate as _;
-                #asked
-            })
-        }
-        Some(Approval::When(_)) => quote!(__rt::asks(__WHEN, &#input)),
-    };
+/// Returns the call with its input, ready to run.
+pub fn started_expr(tool: &ToolDef, work: &TokenStream) -> TokenStream {
+    let (input, needs_approval) = (hidden("_input"), approval_expr(tool));
     if tool.options.touches.is_none() {
         return quote!(__rt::Started::new(#needs_approval, #work));
     }
@@ -123,53 +103,47 @@ pub(super) fn begun(tool: &Tool, work: &TokenStream) -> TokenStream {
     quote!(__rt::Started { touches: #touches, ..__rt::Started::new(#needs_approval, #work) })
 }
 
-/// Whether anything but the work gets the input.
-pub(super) fn is_looked_at(tool: &Tool) -> bool {
-    let approval = tool.options.approval.as_ref().map(|approval| &approval.value);
-    tool.options.touches.is_some() || matches!(approval, Some(Approval::When(_)))
+/// Returns whether the call needs approval.
+fn approval_expr(tool: &ToolDef) -> TokenStream {
+    let input = hidden("_input");
+    match tool.approval() {
+        Approval::Never => quote!(false),
+        Approval::Always => quote!(true),
+        // What is wrong with the function is an error at its name.
+        Approval::When(Expr::Path(path)) => {
+            let (marker, span) = (&tool.head.ident, last(&path.path));
+            let asked = quote_spanned!(span=> __rt::When::<#marker>::of(#path).asks(&#input));
+            quote!({
+                #[allow(unused_imports)]
+                use __rt::AskedFallback as _;
+                #asked
+            })
+        }
+        Approval::When(_) => quote!(__rt::asks(__WHEN, &#input)),
+    }
 }
 
-/// What a call has of its parameters.
+/// Returns whether anything but the work gets the input.
+pub fn is_looked_at(tool: &ToolDef) -> bool {
+    tool.options.touches.is_some() || tool.predicate().is_some()
+}
+
+/// The form in which a call has its parameters.
 #[derive(Clone, Copy)]
-pub(super) enum Given {
+pub enum Given {
     /// The input.
     Input,
     /// Each by itself, which the compiler checks in less time.
     Slots,
 }
 
-/// The boxed call of a function.
-pub(super) fn called(tool: &Tool, function: &Function, given: Given) -> TokenStream {
+/// Returns the boxed call of a function.
+pub fn call_expr(tool: &ToolDef, function: &Function, given: Given) -> TokenStream {
     let Function { path, span, is_async, is_stream, .. } = function;
-    let (marker, input) = (&tool.marker, hidden("_input"));
-    let states: Vec<_> = taken(tool).collect();
+    let marker = &tool.head.ident;
+    let states: Vec<_> = tool.state_types().collect();
     let values = if states.is_empty() { quote!(#marker) } else { quote!((#marker, #(&'a #states),*)) };
-    let mut held = taken(tool).enumerate().map(|(index, _)| hidden(&format!("state{index}")));
-    let mut slots = (0..).map(|index| hidden(&format!("slot{index}")));
-    let receiver = function.owner.as_ref().and_then(|_| held.next()).map(ToTokens::into_token_stream);
-    let mut args: Vec<TokenStream> = receiver.into_iter().collect();
-    for argument in &tool.inputs {
-        args.extend(match argument {
-            Input::Arg(arg) => match given {
-                Given::Input => {
-                    let ident = &arg.ident;
-                    Some(quote!(#input.#ident))
-                }
-                Given::Slots => slots.next().map(ToTokens::into_token_stream),
-            },
-            Input::State { by_ref: true, .. } => held.next().map(ToTokens::into_token_stream),
-            Input::State { by_ref: false, ty, .. } => held.next().map(|state| {
-                let taken = evidence(ty, "Taken");
-                let by_value = quote_spanned!(ty.span()=> #taken::by_value());
-                quote!(#by_value(#state))
-            }),
-            Input::Context { ty, by_ref } => {
-                let (cx, span) = (hidden("_cx"), ty.span());
-                let context = quote_spanned!(span=> __rt::context::<#ty>);
-                Some(if *by_ref { quote!(#context(#cx)) } else { quote!(::core::clone::Clone::clone(#context(#cx))) })
-            }
-        });
-    }
+    let args = arguments(tool, function, given);
     let call = quote_spanned!(*span=> #path(#(#args),*));
     let cx = hidden("_cx");
     let work = match (is_async, is_stream) {
@@ -180,20 +154,50 @@ pub(super) fn called(tool: &Tool, function: &Function, given: Given) -> TokenStr
     };
     quote! {{
         #[allow(unused_imports)]
-        use __rt::NoWork as _;
+        use __rt::WorkFallback as _;
         #work
     }}
 }
 
-/// The types that a tool takes from the state, in order.
-pub(super) fn taken(tool: &Tool) -> impl Iterator<Item = &Type> {
-    tool.owner().into_iter().chain(tool.inputs.iter().filter_map(|input| match input {
-        Input::State { ty, .. } => Some(&**ty),
-        _ => None,
-    }))
+/// Returns what the function is called with, in order.
+fn arguments(tool: &ToolDef, function: &Function, given: Given) -> Vec<TokenStream> {
+    let mut states = (0..).map(|index| hidden(&format!("state{index}")));
+    let mut slots = (0..).map(|index| hidden(&format!("slot{index}")));
+    let mut params = tool.fields().iter();
+    let receiver = function.owner.as_ref().and_then(|_| states.next()).map(ToTokens::into_token_stream);
+    let mut args = Vec::from_iter(receiver);
+    for argument in &function.args {
+        args.extend(match argument {
+            Argument::Param => match given {
+                Given::Input => params.next().map(|Param { ident, .. }| {
+                    let input = hidden("_input");
+                    quote!(#input.#ident)
+                }),
+                Given::Slots => slots.next().map(ToTokens::into_token_stream),
+            },
+            Argument::State(StateArg { ty, by_ref, .. }) => states.next().map(|state| state_arg(ty, *by_ref, &state)),
+            Argument::Context { ty, by_ref } => Some(context_arg(ty, *by_ref)),
+        });
+    }
+    args
 }
 
-/// `.answer(…)`, for an external tool.
-pub(crate) fn answer(tool: &Tool) -> Option<TokenStream> {
-    tool.options.output.as_ref().map(|_| quote!(.answer(__OUTPUT.read())))
+fn state_arg(ty: &Type, by_ref: bool, state: &Ident) -> TokenStream {
+    if by_ref {
+        return quote!(#state);
+    }
+    let owned = evidence(ty, "Taken");
+    let by_value = quote_spanned!(ty.span()=> #owned::by_value());
+    quote!(#by_value(#state))
+}
+
+fn context_arg(ty: &Type, by_ref: bool) -> TokenStream {
+    let cx = hidden("_cx");
+    let context = quote_spanned!(ty.span()=> __rt::context::<#ty>);
+    if by_ref { quote!(#context(#cx)) } else { quote!(::core::clone::Clone::clone(#context(#cx))) }
+}
+
+/// Returns `.answer(…)`, for an external tool.
+pub fn answer_setter(tool: &ToolDef) -> Option<TokenStream> {
+    matches!(tool.body, Body::External { .. }).then(|| quote!(.answer(__OUTPUT.read())))
 }

@@ -7,18 +7,18 @@ use crate::diag::{Errors, suggest::nearest, text};
 /// The attributes of parameters, which are taken off the item.
 const OURS: &[&str] = &["arg", "state", "context", "dynamic"];
 
-/// What the compiler knows on a parameter.
+/// The attributes that the compiler knows on a parameter.
 const KNOWN: &[&str] = &["allow", "cfg", "cfg_attr", "deny", "doc", "expect", "forbid", "warn"];
 
 /// Attributes of others that say something of a field, and nothing of a parameter.
 const OTHERS: &[&str] = &["serde", "schemars", "validate", "garde"];
 
-/// Whether `attr` is ours.
+/// Returns whether `attr` is ours.
 pub(crate) fn is_ours(attr: &Attribute) -> bool {
     OURS.iter().any(|name| attr.path().is_ident(name))
 }
 
-/// What is wrong with an attribute of a function's parameter that is not ours.
+/// Returns what is wrong with an attribute of a function's parameter that is not ours.
 pub(crate) fn refusal(attr: &Attribute) -> Option<String> {
     let word = attr.path().get_ident().map(Ident::to_string)?;
     if KNOWN.contains(&&*word) || is_ours(attr) {
@@ -36,7 +36,7 @@ pub(crate) fn refusal(attr: &Attribute) -> Option<String> {
     ours.map(|ours| text::unknown_attribute(&word, ours))
 }
 
-/// Whether `attr` is ours, or was refused, so that the compiler must not see it.
+/// Returns whether `attr` is ours, or was refused, so that the compiler must not see it.
 pub(crate) fn is_taken(attr: &Attribute) -> bool {
     is_ours(attr) || refusal(attr).is_some()
 }
@@ -56,7 +56,7 @@ pub(crate) fn misplaced(attrs: &mut Vec<Attribute>, errors: &mut Errors) {
     });
 }
 
-/// Whether `attr` is `#[tool]`, by its usual names.
+/// Returns whether `attr` is `#[tool]`, by its usual names.
 fn is_tool(attr: &Attribute) -> bool {
     let words: Vec<String> = attr.path().segments.iter().map(|segment| segment.ident.to_string()).collect();
     words == ["tool"] || words == ["tool_runtime", "tool"]

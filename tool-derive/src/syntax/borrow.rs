@@ -32,7 +32,7 @@ pub(crate) fn borrowed(ty: impl ToTokens, statics: bool) -> Option<TokenStream> 
     None
 }
 
-/// Whether `ty` is a value of a size that is not known: `str`, `[T]`, `dyn Trait`.
+/// Returns whether `ty` is a value of a size that is not known: `str`, `[T]`, `dyn Trait`.
 pub(crate) fn is_unsized(ty: &Type) -> bool {
     match ty {
         Type::Slice(_) | Type::TraitObject(_) => true,
@@ -41,7 +41,7 @@ pub(crate) fn is_unsized(ty: &Type) -> bool {
     }
 }
 
-/// Whether `ty` is a reference to what looks like the context of a call.
+/// Returns whether `ty` is a reference to what looks like the context of a call.
 pub(crate) fn is_context(ty: &Type) -> bool {
     let Type::Reference(reference) = ty else { return false };
     matches!(&*reference.elem, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Context"))
@@ -71,7 +71,7 @@ fn is_static(mut tokens: impl Iterator<Item = TokenTree>) -> bool {
     is(tokens.next(), "'") && is(tokens.next(), "static")
 }
 
-/// Whether what is in the brackets that follow begins with a lifetime; where there are none, it is no type that borrows.
+/// Returns whether what is in the brackets that follow begins with a lifetime; where there are none, it is no type that borrows.
 fn names_lifetime(mut tokens: impl Iterator<Item = TokenTree>) -> bool {
     let is = |token: Option<TokenTree>, text: &str| token.is_some_and(|token| token.to_string() == text);
     !is(tokens.next(), "<") || is(tokens.next(), "'")

@@ -70,7 +70,7 @@ fn retained<T>(list: Punctuated<T, Token![,]>, mut keep: impl FnMut(&mut T) -> b
     list.into_iter().filter_map(|mut one| keep(&mut one).then_some(one)).collect()
 }
 
-/// What `#[cfg(…)]` or `#[cfg_attr(…, …)]` depends on.
+/// Returns the predicate of `#[cfg(…)]` or `#[cfg_attr(…, …)]`.
 fn predicate(attr: &Attribute) -> Option<TokenStream> {
     match (&attr.meta, parsed(attr)) {
         (Meta::List(list), _) if attr.path().is_ident("cfg") => Some(list.tokens.clone()),

@@ -6,68 +6,63 @@ use syn::{
     punctuated::Punctuated, spanned::Spanned as _,
 };
 
-use super::grammar::{Keys, flag, inside, options, value_or};
+use super::grammar::{Keys, flag, inside, options, read, value_or};
 use crate::diag::{Errors, text};
 
-/// What `#[dynamic(…)]` says of a parameter.
-pub(crate) struct Dynamic {
-    pub(crate) span: Span,
-    /// Without it the parameter is nested, or a mistake has been told.
-    pub(crate) validate: Option<Validator>,
-    /// Whether its own fields are judged.
-    pub(crate) nested: Option<Span>,
-    /// The parameters that must be accepted before.
-    pub(crate) requires: Vec<Ident>,
-    /// The parameters that are judged before.
-    pub(crate) after: Vec<Ident>,
-    /// The parameters of which the validator sees what was given.
-    pub(crate) hints: Vec<Ident>,
+options! {
+    /// The options of `#[dynamic(…)]`.
+    DynamicOptions, DYNAMIC_OPTIONS:
+    "validate" => validate: Option<Validator> = |key, input, _| validator(key, input, "validate = departure", text::VALIDATOR);
+    "nested" =>
+        /// The place of the flag that its own fields are judged.
+        nested: Option<Span> = |key, input, _| flag(key, input);
+    "requires" =>
+        /// The parameters that must be accepted before.
+        requires: Vec<Ident> = |key, input, _| names(key, input);
+    "after" =>
+        /// The parameters that are judged before.
+        after: Vec<Ident> = |key, input, _| names(key, input);
+    "hints" =>
+        /// The parameters of which the validator sees what was given.
+        hints: Vec<Ident> = |key, input, _| names(key, input);
 }
 
 /// Every option of `#[dynamic]`.
-const DYNAMIC: Keys = Keys { of: "dynamic", known: &["validate", "nested", "requires", "after", "hints"], many: "" };
+const DYNAMIC: Keys<DynamicOptions> = Keys { of: "dynamic", known: DYNAMIC_OPTIONS, many: "" };
+
+/// The attribute `#[dynamic(…)]` of a parameter.
+pub(crate) struct Dynamic {
+    pub(crate) span: Span,
+    /// True if all of it could be read.
+    pub(crate) is_whole: bool,
+    pub(crate) options: DynamicOptions,
+}
 
 impl Dynamic {
     /// Reads an attribute `dynamic`.
     pub(crate) fn parse(attr: &Attribute, errors: &mut Errors) -> Self {
-        let span = attr.path().span();
-        let mut dynamic =
-            Self { span, validate: None, nested: None, requires: Vec::new(), after: Vec::new(), hints: Vec::new() };
-        let before = errors.count();
-        match &attr.meta {
-            Meta::List(list) => {
-                options(list.tokens.clone(), &DYNAMIC, errors, |word, key, input, _| dynamic.option(word, key, input));
+        let (options, is_whole) = errors.watch(|errors| {
+            let mut options = DynamicOptions::default();
+            match &attr.meta {
+                Meta::List(list) => read(list.tokens.clone(), &DYNAMIC, &mut options, errors),
+                Meta::Path(_) => {}
+                Meta::NameValue(_) => errors.over(attr, text::DYNAMIC_LIST),
             }
-            Meta::Path(_) => {}
-            Meta::NameValue(_) => errors.over(attr, text::DYNAMIC_LIST),
-        }
-        if dynamic.validate.is_none() && dynamic.nested.is_none() && errors.count() == before {
-            errors.at(span, text::NO_VALIDATOR);
-        }
-        dynamic
-    }
-
-    fn option(&mut self, word: &str, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
-        match word {
-            "validate" => self.validate = Some(validator(key, input, "validate = departure", text::VALIDATOR)?),
-            "nested" => self.nested = Some(flag(key, input)?),
-            "requires" => self.requires = names(key, input)?,
-            "after" => self.after = names(key, input)?,
-            _ => self.hints = names(key, input)?,
-        }
-        Ok(())
+            options
+        });
+        Self { span: attr.path().span(), is_whole, options }
     }
 
     /// The parameters that are judged before this one.
     pub(crate) fn before(&self) -> impl Iterator<Item = &Ident> {
-        self.requires.iter().chain(&self.after)
+        self.options.requires.iter().chain(&self.options.after)
     }
 }
 
 /// The path of a function of the user's.
 pub(crate) type Validator = ExprPath;
 
-/// Reads `= path`; `wrong` is what is said about anything else.
+/// Reads `= path`; `wrong` is the error for anything else.
 pub(crate) fn validator(key: &Ident, input: ParseStream<'_>, example: &str, wrong: &str) -> syn::Result<Validator> {
     match value_or(key, input, example, wrong)? {
         Expr::Path(path) => Ok(path),
@@ -75,7 +70,7 @@ pub(crate) fn validator(key: &Ident, input: ParseStream<'_>, example: &str, wron
     }
 }
 
-/// Where a path ends: what is wrong with the function is said at its own name.
+/// Returns the place of a path's last word: what is wrong with a function is an error at its own name.
 pub(crate) fn last(path: &Path) -> Span {
     path.segments.last().map_or_else(|| path.span(), |last| last.ident.span())
 }

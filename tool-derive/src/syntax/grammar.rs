@@ -11,35 +11,89 @@ use syn::{
 
 use crate::diag::{Errors, text};
 
-/// The keys that an attribute knows.
-pub(crate) struct Keys {
-    /// What they belong to, as in "unknown option `x` of `arg`"; nothing for `#[tool]`.
+/// Reads the value of one option into `T`.
+pub(crate) type Read<T> = fn(&mut T, &Ident, ParseStream<'_>, &mut Errors) -> syn::Result<()>;
+
+/// The options of an attribute.
+pub(crate) struct Keys<T: 'static> {
+    /// The attribute that they belong to, as in "unknown option `x` of `arg`"; empty for `#[tool]`.
     pub(crate) of: &'static str,
-    pub(crate) known: &'static [&'static str],
+    pub(crate) known: &'static [(&'static str, Read<T>)],
     /// The key that may be given more than once.
     pub(crate) many: &'static str,
 }
 
-/// Reads entries whose keys are known, each given once.
-pub(crate) fn options(
-    tokens: TokenStream,
-    keys: &Keys,
-    errors: &mut Errors,
-    mut entry: impl FnMut(&str, &Ident, ParseStream<'_>, &mut Errors) -> syn::Result<()>,
-) {
+/// Declares the options of an attribute, a line for each: its key, and the field that its value is read into.
+///
+/// Beside the struct of the fields stands the table of the keys.
+macro_rules! options {
+    (
+        $(#[$meta:meta])*
+        $name:ident, $table:ident:
+        $($key:literal => $(#[$doc:meta])* $field:ident: $ty:ty = $read:expr;)*
+    ) => {
+        $(#[$meta])*
+        #[derive(Default)]
+        pub(crate) struct $name {
+            $($(#[$doc])* pub(crate) $field: $ty,)*
+        }
+
+        const $table: &[(&str, $crate::syntax::grammar::Read<$name>)] = &[$(
+            ($key, |options, key, input, errors| {
+                let read: fn(&syn::Ident, syn::parse::ParseStream<'_>, &mut $crate::diag::Errors) -> syn::Result<_> = $read;
+                $crate::syntax::grammar::Slot::put(&mut options.$field, read(key, input, errors)?);
+                Ok(())
+            }),
+        )*];
+    };
+}
+pub(crate) use options;
+
+/// A field that the value of an option is put into.
+pub(crate) trait Slot<T> {
+    fn put(&mut self, value: T);
+}
+
+impl<T> Slot<T> for Option<T> {
+    fn put(&mut self, value: T) {
+        *self = Some(value);
+    }
+}
+
+impl<T> Slot<T> for Vec<T> {
+    fn put(&mut self, value: T) {
+        self.push(value);
+    }
+}
+
+impl<T> Slot<Self> for Vec<T> {
+    fn put(&mut self, value: Self) {
+        self.extend(value);
+    }
+}
+
+/// Reads entries whose keys are known, each given once, into `target`.
+pub(crate) fn read<T>(tokens: TokenStream, keys: &Keys<T>, target: &mut T, errors: &mut Errors) {
+    let only: Vec<&str> = keys.known.iter().map(|(word, _)| *word).collect();
+    read_only(tokens, keys, &only, target, errors);
+}
+
+/// Reads entries whose keys are among `only`.
+pub(crate) fn read_only<T>(tokens: TokenStream, keys: &Keys<T>, only: &[&str], target: &mut T, errors: &mut Errors) {
     let mut seen = Vec::new();
     each(tokens, errors, |key, input, errors| {
         let word = key.unraw().to_string();
-        if !keys.known.contains(&word.as_str()) {
-            errors.at(key.span(), text::unknown(&word, keys.of, keys.known));
+        let known = keys.known.iter().find(|(known, _)| *known == word && only.contains(known));
+        let Some((_, read)) = known else {
+            errors.at(key.span(), text::unknown(&word, keys.of, only));
             return skip(input);
-        }
+        };
         if word != keys.many && seen.contains(&word) {
             errors.at(key.span(), text::twice(&word));
             return skip(input);
         }
-        seen.push(word.clone());
-        entry(&word, key, input, errors)
+        seen.push(word);
+        read(target, key, input, errors)
     });
 }
 
@@ -88,7 +142,7 @@ pub(crate) fn value<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str
     value_or(key, input, example, &text::expected(example))
 }
 
-/// Reads `= value`; `wrong` is what is said about anything else.
+/// Reads `= value`; `wrong` is the error for anything else.
 pub(crate) fn value_or<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str, wrong: &str) -> syn::Result<T> {
     match input.parse::<Option<Token![=]>>()? {
         Some(_) if !input.is_empty() && !input.peek(Token![,]) => {}

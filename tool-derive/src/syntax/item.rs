@@ -30,7 +30,7 @@ impl Parse for ToolFn {
 }
 
 impl ToolFn {
-    /// Whether there is a body at all.
+    /// Returns whether there is a body at all.
     pub(crate) fn has_body(&self) -> bool {
         let first = self.body.clone().into_iter().next();
         !matches!(first, Some(TokenTree::Punct(punct)) if punct.as_char() == ';')
@@ -63,12 +63,11 @@ impl ToolFn {
         Self { sig: syn::parse2(sig).unwrap_or_else(|_| self.sig.clone()), ..self.clone() }
     }
 
-    /// Whether it can only be a method or an associated function, with the tokens that it was written in.
-    pub(crate) fn needs_impl(&self, item: &TokenStream) -> bool {
+    /// Returns whether its signature, in the tokens that it was written in, names `Self`.
+    pub(crate) fn mentions_self(item: &TokenStream) -> bool {
         let is_body =
             |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
-        self.sig.receiver().is_some()
-            || mentions_self(item.clone().into_iter().filter(|token| !is_body(token)).collect())
+        mentions_self(item.clone().into_iter().filter(|token| !is_body(token)).collect())
     }
 }
 

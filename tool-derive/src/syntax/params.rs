@@ -9,13 +9,13 @@ use syn::{
 use super::{
     attribute::is_ours,
     dynamic::Dynamic,
-    grammar::{Keys, flag, inside, options, value},
+    grammar::{Keys, flag, inside, options, read, value},
     range::{Range, Wrong},
     values::Spanned,
 };
 use crate::diag::{Errors, text};
 
-/// What a parameter is for.
+/// The purpose of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Arg,
@@ -31,27 +31,29 @@ pub(crate) enum Default {
     Value(Box<Expr>),
 }
 
-/// What the attributes of a parameter say.
-#[derive(Default)]
-pub(crate) struct ParamAttrs {
-    pub(crate) role: Option<Spanned<Role>>,
-    pub(crate) default: Option<Default>,
-    pub(crate) rename: Option<LitStr>,
-    pub(crate) range: Option<Range>,
-    pub(crate) length: Option<Range>,
-    pub(crate) pattern: Option<LitStr>,
-    pub(crate) format: Option<LitStr>,
-    pub(crate) examples: Vec<Expr>,
-    pub(crate) secret: Option<Span>,
-    pub(crate) dynamic: Option<Dynamic>,
+options! {
+    /// The options of `#[arg(…)]`.
+    ArgOptions, ARG_OPTIONS:
+    "default" => default: Option<Default> = |key, input, _| default(key, input);
+    "rename" => rename: Option<LitStr> = |key, input, _| value(key, input, "rename = \"type\"");
+    "range" => range: Option<Range> = |key, input, _| range(inside(key, input, "range(1..=50)")?, text::RANGE);
+    "length" => length: Option<Range> = |key, input, _| range(inside(key, input, "length(1..=100)")?, text::LENGTH);
+    "pattern" => pattern: Option<LitStr> = |key, input, _| value(key, input, "pattern = \"^[a-z]+$\"");
+    "format" => format: Option<LitStr> = |key, input, _| value(key, input, "format = \"email\"");
+    "example" => examples: Vec<Expr> = |key, input, _| value::<Expr>(key, input, "example = \"Paris\"");
+    "secret" => secret: Option<Span> = |key, input, _| flag(key, input);
 }
 
 /// Every option of `#[arg]`.
-const ARG: Keys = Keys {
-    of: "arg",
-    known: &["default", "rename", "range", "length", "pattern", "format", "example", "secret"],
-    many: "example",
-};
+const ARG: Keys<ArgOptions> = Keys { of: "arg", known: ARG_OPTIONS, many: "example" };
+
+/// The attributes of a parameter.
+#[derive(Default)]
+pub(crate) struct ParamAttrs {
+    pub(crate) role: Option<Spanned<Role>>,
+    pub(crate) arg: ArgOptions,
+    pub(crate) dynamic: Option<Dynamic>,
+}
 
 impl ParamAttrs {
     /// Reads the attributes that are ours.
@@ -63,11 +65,6 @@ impl ParamAttrs {
             } else if is_ours(attr) {
                 params.attribute(attr, errors);
             }
-        }
-        if let (Some(dynamic), Some(Role::State | Role::Context)) =
-            (&params.dynamic, params.role.as_ref().map(|role| role.value))
-        {
-            errors.at(dynamic.span, text::DYNAMIC_ROLE);
         }
         params
     }
@@ -95,55 +92,37 @@ impl ParamAttrs {
         }
         match &attr.meta {
             Meta::Path(_) => {}
-            Meta::List(list) if role == Role::Arg => {
-                options(list.tokens.clone(), &ARG, errors, |word, key, input, errors| {
-                    self.option(word, key, input, errors)
-                });
-            }
+            Meta::List(list) if role == Role::Arg => read(list.tokens.clone(), &ARG, &mut self.arg, errors),
             _ if role == Role::Arg => errors.over(attr, text::ARG_LIST),
             _ => errors.over(attr, text::ROLE_ARGS),
         }
     }
 
-    fn option(&mut self, word: &str, key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<()> {
-        match word {
-            "default" if input.peek(Token![=]) => {
-                self.default = Some(Default::Value(Box::new(value(key, input, "default = 10")?)));
-            }
-            "default" => self.default = Some(Default::Trait(flag(key, input)?)),
-            "rename" => self.rename = Some(value(key, input, "rename = \"type\"")?),
-            "pattern" => self.pattern = Some(value(key, input, "pattern = \"^[a-z]+$\"")?),
-            "format" => self.format = Some(value(key, input, "format = \"email\"")?),
-            "example" => self.examples.push(value(key, input, "example = \"Paris\"")?),
-            "secret" => self.secret = Some(flag(key, input)?),
-            "range" => self.range = range(inside(key, input, "range(1..=50)")?, text::RANGE, errors),
-            _ => self.length = range(inside(key, input, "length(1..=100)")?, text::LENGTH, errors),
-        }
-        Ok(())
-    }
-
-    /// Whether the model gives the parameter, and something was said about its value.
+    /// Returns whether an option says something about a value that the model gives.
     pub(crate) fn says_something(&self) -> bool {
-        self.default.is_some()
-            || self.range.is_some()
-            || self.length.is_some()
-            || self.pattern.is_some()
-            || self.format.is_some()
-            || !self.examples.is_empty()
+        self.arg.default.is_some()
+            || self.arg.range.is_some()
+            || self.arg.length.is_some()
+            || self.arg.pattern.is_some()
+            || self.arg.format.is_some()
+            || !self.arg.examples.is_empty()
     }
 }
 
-fn range(tokens: TokenStream, wrong: &str, errors: &mut Errors) -> Option<Range> {
+/// Reads `default`, or `default = 10`.
+fn default(key: &Ident, input: ParseStream<'_>) -> syn::Result<Default> {
+    if input.peek(Token![=]) {
+        return Ok(Default::Value(Box::new(value(key, input, "default = 10")?)));
+    }
+    Ok(Default::Trait(flag(key, input)?))
+}
+
+/// Reads `1..=50`; `wrong` is the error for anything else.
+fn range(tokens: TokenStream, wrong: &str) -> syn::Result<Range> {
     let exprs = Punctuated::<Expr, Token![,]>::parse_terminated.parse2(tokens.clone());
     let Ok((Some(expr), 1)) = exprs.as_ref().map(|exprs| (exprs.first(), exprs.len())) else {
-        errors.over(tokens, wrong);
-        return None;
+        return Err(syn::Error::new_spanned(tokens, wrong));
     };
-    match Range::of(expr) {
-        Ok(range) => Some(range),
-        Err(Wrong { at, is_bound }) => {
-            errors.over(at, if is_bound { text::BOUND } else { wrong });
-            None
-        }
-    }
+    Range::of(expr)
+        .map_err(|Wrong { at, is_bound }| syn::Error::new_spanned(at, if is_bound { text::BOUND } else { wrong }))
 }

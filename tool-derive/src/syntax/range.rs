@@ -55,7 +55,7 @@ pub(crate) struct Range {
     pub(crate) expr: Expr,
 }
 
-/// What is wrong with a range: where, and whether it is a bound.
+/// A mistake in a range: its place, and whether it is a bound.
 pub(crate) struct Wrong {
     pub(crate) at: TokenStream,
     pub(crate) is_bound: bool,
@@ -79,7 +79,7 @@ impl Range {
         Ok(Self { min, max, exclusive, expr: expr.clone() })
     }
 
-    /// Whether no number is in it.
+    /// Returns whether no number is in it.
     pub(crate) fn is_empty(&self) -> bool {
         match (self.min, self.max) {
             (Some(min), Some(max)) => {
@@ -90,7 +90,7 @@ impl Range {
         }
     }
 
-    /// Whether `number` is in it.
+    /// Returns whether `number` is in it.
     pub(crate) fn contains(&self, number: f64) -> bool {
         self.min.is_none_or(|min| min.as_f64() <= number)
             && self.max.is_none_or(|max| if self.exclusive { number < max.as_f64() } else { number <= max.as_f64() })

@@ -76,6 +76,15 @@ impl Rule {
     }
 }
 
+/// `a_name` as the name of a type: `AName`.
+pub(crate) fn pascal(name: &str) -> String {
+    let capital = |word: &str| {
+        let mut chars = word.chars();
+        chars.next().map(|first| first.to_uppercase().chain(chars).collect::<String>()).unwrap_or_default()
+    };
+    name.split('_').map(capital).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::Rule;

@@ -1,4 +1,4 @@
-//! What serde is told by `#[serde(…)]`, as far as a name on the wire depends on it. What cannot be read is serde's to report.
+//! `#[serde(…)]`, as far as a name on the wire depends on it. Serde reports what cannot be read.
 
 use proc_macro2::{Span, TokenTree};
 use syn::{Attribute, LitStr, Meta, Token, meta::ParseNestedMeta, parse::ParseBuffer, token::Paren};
@@ -59,7 +59,7 @@ pub(crate) fn words(attrs: &[Attribute], name: &str) -> Vec<(String, Span)> {
     words
 }
 
-/// Whether one of `words` is said: `#[serde(word)]`.
+/// Returns whether one of `words` is given: `#[serde(word)]`.
 pub(crate) fn says(attrs: &[Attribute], words: &[&str]) -> bool {
     let mut found = false;
     each(attrs, |meta| {

@@ -3,7 +3,7 @@
 use quote::ToTokens;
 use syn::{AngleBracketedGenericArguments, GenericArgument, Path, PathArguments, Type, TypeParamBound};
 
-/// What a function returns.
+/// The kind of a return type.
 pub(crate) enum Returns<'a> {
     /// One value.
     Value,
@@ -15,7 +15,7 @@ pub(crate) enum Returns<'a> {
     InResult,
 }
 
-/// Whether a function that returns `ty` gives a future of its output.
+/// Returns whether a function that returns `ty` gives a future of its output.
 pub(crate) fn is_future(ty: &Type) -> bool {
     let says =
         |tokens: &dyn ToTokens, word: &str| tokens.to_token_stream().into_iter().any(|token| token.to_string() == word);
@@ -32,7 +32,7 @@ pub(crate) fn is_future(ty: &Type) -> bool {
     }
 }
 
-/// What a function returns whose return type is `ty`.
+/// Returns the kind of the return type `ty`.
 pub(crate) fn returns(ty: &Type) -> Returns<'_> {
     match ty {
         Type::ImplTrait(it) => {

@@ -5,7 +5,7 @@ use syn::{
     Expr, ExprArray, ExprLit, Ident, Lit, LitInt, LitStr, ext::IdentExt, parse::ParseStream, punctuated::Punctuated,
 };
 
-use super::grammar::{Keys, each, inside, options, value, value_or};
+use super::grammar::{Keys, each, inside, options, read, value, value_or};
 use crate::diag::{
     Errors,
     text::{self, advice::Advice},
@@ -18,14 +18,14 @@ pub(crate) struct Spanned<T> {
     pub(crate) span: Span,
 }
 
-/// Who approves a call.
+/// The rule for who approves a call.
 pub(crate) enum Approval {
     Never,
     Always,
     When(Expr),
 }
 
-/// What a tool does to the world.
+/// The effect of a tool on the world.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effect {
     ReadOnly,
@@ -33,10 +33,17 @@ pub(crate) enum Effect {
     Destructive,
 }
 
-/// What a person sees of a tool: icon, running, done, tooltip.
-pub(crate) type Ui = [Option<LitStr>; 4];
+options! {
+    /// The texts that a person sees of a tool.
+    Ui, UI_OPTIONS:
+    "icon" => icon: Option<LitStr> = |key, input, _| value(key, input, "icon = \"…\"");
+    "running" => running: Option<LitStr> = |key, input, _| value(key, input, "running = \"…\"");
+    "done" => done: Option<LitStr> = |key, input, _| value(key, input, "done = \"…\"");
+    "tooltip" => tooltip: Option<LitStr> = |key, input, _| value(key, input, "tooltip = \"…\"");
+}
 
-const UI: Keys = Keys { of: "ui", known: &["icon", "running", "done", "tooltip"], many: "" };
+/// Every option of `ui`.
+const UI: Keys<Ui> = Keys { of: "ui", known: UI_OPTIONS, many: "" };
 
 /// `= never`, `= always` or `= when(predicate)`.
 pub(crate) fn approval(key: &Ident, input: ParseStream<'_>) -> syn::Result<Approval> {
@@ -131,17 +138,8 @@ pub(crate) fn strings(key: &Ident, input: ParseStream<'_>, example: &str) -> syn
 /// `(icon = "cloud", …)`.
 pub(crate) fn ui(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<Ui> {
     let content = inside(key, input, "ui(icon = \"cloud\", running = \"Looking up the weather\")")?;
-    let mut ui = [const { None }; 4];
-    options(content, &UI, errors, |word, key, input, _| {
-        let text = value(key, input, &format!("{word} = \"…\""))?;
-        for (place, known) in ui.iter_mut().zip(UI.known) {
-            if *known == word {
-                *place = Some(text);
-                break;
-            }
-        }
-        Ok(())
-    });
+    let mut ui = Ui::default();
+    read(content, &UI, &mut ui, errors);
     Ok(ui)
 }
 
@@ -174,4 +172,13 @@ pub(crate) fn meta(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> 
         Ok(())
     });
     Ok(meta)
+}
+
+/// Returns the literal that `value` is.
+pub(crate) fn literal(value: &Expr) -> Option<&Lit> {
+    match value {
+        Expr::Lit(ExprLit { lit, .. }) => Some(lit),
+        Expr::Group(group) => literal(&group.expr),
+        _ => None,
+    }
 }

@@ -42,8 +42,8 @@ const _: () = {
             ::core::unreachable!("this does not compile")
         }
     }
-    impl<__S: 'static> __rt::Bind<__S> for delete {
-        const PART: __rt::Part<__S> = __rt::Part {
+    impl<__S: 'static> __rt::WithState<__S> for delete {
+        const BINDING: __rt::Binding<__S> = __rt::Binding {
             def: <Self as __rt::Tool>::def,
             start: __rt::Start::Asking(|_, _, _| ::core::unreachable!("this does not compile")),
         };

@@ -47,7 +47,7 @@ struct BookTableSeats<'a> {
 #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
 const _: () = {
     #[allow(unused_imports)]
-    use __rt::AnyCode as _;
+    use __rt::UsualFallback as _;
     use ::tool_runtime::__private as __rt;
     static __DEF: __rt::Def = __rt::Def::new(
         "book_table",
@@ -55,7 +55,7 @@ const _: () = {
         &[__rt::Usual::<u8>::CODE.field("hour", "").dynamic(), __rt::Usual::<u8>::CODE.field("seats", "").dynamic()],
         {
             #[allow(unused_imports)]
-            use __rt::AnyKind as _;
+            use __rt::KindFallback as _;
             __rt::Kind::<String>::KIND.output()
         },
     )
@@ -78,7 +78,7 @@ const _: () = {
         type States<'a> = ();
         const KEEPS: &'static [__rt::Keep] = {
             #[allow(unused_imports)]
-            use __rt::NotKeeping as _;
+            use __rt::KeepingFallback as _;
             &[__rt::Keeping::<u8>::KIND.dynamic(), __rt::Keeping::<u8>::KIND.dynamic()]
         };
         const NODES: &'static [__rt::Node] = &[
@@ -91,7 +91,7 @@ const _: () = {
             _known: __rt::Known<'b, Self::States<'a>>,
         ) -> __rt::Asking<'b> {
             #[allow(unused_imports)]
-            use __rt::{Later as _, NoAsk as _, NoValidator as _};
+            use __rt::{AsksFallback as _, SaidFallback as _, ValidatorFallback as _};
             match _node {
                 0usize => __rt::Validator::<u8, BookTableHour<'b>>::of(hour)
                     .ask(_given, BookTableHour { __call: _known.call })
@@ -108,12 +108,12 @@ const _: () = {
             __rt::Started::new(
                 {
                     #[allow(unused_imports)]
-                    use __rt::NoPredicate as _;
+                    use __rt::AskedFallback as _;
                     __rt::When::<book_table>::of(many).asks(&_input)
                 },
                 {
                     #[allow(unused_imports)]
-                    use __rt::NoWork as _;
+                    use __rt::WorkFallback as _;
                     __rt::Work::<book_table>::call(&__DEF, move || book_table(_input.hour, _input.seats))
                 },
             )
@@ -126,13 +126,13 @@ const _: () = {
         _cx: &'a __rt::Context,
     ) -> __rt::BoxFuture<'a, ::core::result::Result<__rt::Started<'a>, __rt::Refused>> where {
         #[allow(unused_imports)]
-        use __rt::NotSettling as _;
+        use __rt::SettlingFallback as _;
         __rt::Settling::<book_table, ()>::settle(_text, (), _cx)
     }
     #[automatically_derived]
-    impl<__S: 'static> __rt::Bind<__S> for book_table {
-        const PART: __rt::Part<__S> =
-            __rt::Part { def: <Self as __rt::Tool>::def, start: __rt::Start::Asking(__start::<__S>) };
+    impl<__S: 'static> __rt::WithState<__S> for book_table {
+        const BINDING: __rt::Binding<__S> =
+            __rt::Binding { def: <Self as __rt::Tool>::def, start: __rt::Start::Asking(__start::<__S>) };
     }
     #[automatically_derived]
     #[allow(dead_code, unreachable_pub)]
@@ -152,6 +152,7 @@ const _: () = {
     }
 };
 
+#[cfg(not(test))]
 #[allow(non_upper_case_globals)]
 const _: [(); 2usize] = {
     #[deprecated(

@@ -8,7 +8,7 @@ struct Choose {
 #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
 const _: () = {
     #[allow(unused_imports)]
-    use __rt::AnyCode as _;
+    use __rt::UsualFallback as _;
     use ::tool_runtime::__private as __rt;
     static __F0: __rt::Field = __rt::Usual::<Vec<String>>::CODE
         .field("options", "What there is to choose from.")
@@ -33,7 +33,7 @@ const _: () = {
         }
     }
     #[automatically_derived]
-    impl __rt::Free for Choose {
+    impl __rt::Stateless for Choose {
         fn begin<'a>((_slot0,): <Self as __rt::Tool>::Values, _cx: &'a __rt::Context) -> __rt::Started<'a> {
             let _input = Choose { options: _slot0 };
             __rt::Started::new(false, { __rt::outside() })

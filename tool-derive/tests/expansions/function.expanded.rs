@@ -31,7 +31,7 @@ struct find_orders {
 #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
 const _: () = {
     #[allow(unused_imports)]
-    use __rt::AnyCode as _;
+    use __rt::UsualFallback as _;
     use ::tool_runtime::__private as __rt;
     static __F0: __rt::Field =
         __rt::Usual::<u32>::CODE.field("customer", "The customer's number.").limits(&[__rt::Check::<u32>::range(
@@ -45,7 +45,7 @@ const _: () = {
     static __FIELDS: [__rt::Field; 2usize] = [__F0, __F1];
     static __DEF: __rt::Def = __rt::Def::new("find_orders", "Find a customer's orders.", &__FIELDS, {
         #[allow(unused_imports)]
-        use __rt::AnyKind as _;
+        use __rt::KindFallback as _;
         __rt::Kind::<Result<Vec<String>, Failure>>::KIND.output()
     })
     .options(&__rt::Options { effect: __rt::Effect::ReadOnly, ..__rt::Options::NEW });
@@ -66,7 +66,7 @@ const _: () = {
     fn __work<'a>(_state0: &'a Orders, _input: find_orders, _cx: &'a __rt::Context) -> __rt::CallFuture<'a> {
         {
             #[allow(unused_imports)]
-            use __rt::NoWork as _;
+            use __rt::WorkFallback as _;
             __rt::Work::<(find_orders, &'a Orders)>::wait(&__DEF, find_orders(_input.customer, _input.limit, _state0))
         }
     }
@@ -83,11 +83,13 @@ const _: () = {
         __rt::Started::new(false, { __work(__rt::Provide::<Orders>::provide(_state), _input, _cx) })
     }
     #[automatically_derived]
-    impl<__S: 'static> __rt::Bind<__S> for find_orders
+    impl<__S: 'static> __rt::WithState<__S> for find_orders
     where
         __S: __rt::Provide<Orders>,
     {
-        const PART: __rt::Part<__S> =
-            __rt::Part { def: <Self as __rt::Tool>::def, start: __rt::Start::On(&__rt::BeginOn(__start::<__S>)) };
+        const BINDING: __rt::Binding<__S> = __rt::Binding {
+            def: <Self as __rt::Tool>::def,
+            start: __rt::Start::On(&__rt::BeginWithState(__start::<__S>)),
+        };
     }
 };

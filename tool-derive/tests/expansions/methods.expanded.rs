@@ -32,12 +32,12 @@ struct CounterNext {
 #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
 const _: () = {
     #[allow(unused_imports)]
-    use __rt::AnyCode as _;
+    use __rt::UsualFallback as _;
     use ::tool_runtime::__private as __rt;
     static __DEF: __rt::Def =
         __rt::Def::new("next", "The next number.", &[__rt::Usual::<u64>::CODE.field("number", "")], {
             #[allow(unused_imports)]
-            use __rt::AnyKind as _;
+            use __rt::KindFallback as _;
             __rt::Kind::<u64>::KIND.output()
         });
     #[automatically_derived]
@@ -57,7 +57,7 @@ const _: () = {
     fn __work<'a>(_state0: &'a Counter, _input: CounterNext, _cx: &'a __rt::Context) -> __rt::CallFuture<'a> {
         {
             #[allow(unused_imports)]
-            use __rt::NoWork as _;
+            use __rt::WorkFallback as _;
             __rt::Work::<(CounterNext, &'a Counter)>::call(&__DEF, move || <Counter>::next(_state0, _input.number))
         }
     }
@@ -74,15 +74,18 @@ const _: () = {
         __rt::Started::new(false, { __work(__rt::Provide::<Counter>::provide(_state), _input, _cx) })
     }
     #[automatically_derived]
-    impl<__S: 'static> __rt::Bind<__S> for CounterNext
+    impl<__S: 'static> __rt::WithState<__S> for CounterNext
     where
         __S: __rt::Provide<Counter>,
     {
-        const PART: __rt::Part<__S> =
-            __rt::Part { def: <Self as __rt::Tool>::def, start: __rt::Start::On(&__rt::BeginOn(__start::<__S>)) };
+        const BINDING: __rt::Binding<__S> = __rt::Binding {
+            def: <Self as __rt::Tool>::def,
+            start: __rt::Start::On(&__rt::BeginWithState(__start::<__S>)),
+        };
     }
 };
 
+#[cfg(not(test))]
 #[allow(non_upper_case_globals)]
 const _: [(); 1usize] = {
     #[deprecated(
@@ -96,8 +99,9 @@ impl Counter {
     /// The tools that are declared on this type, bound to this value.
     #[allow(unused_qualifications)]
     pub fn toolset(self) -> ::tool_runtime::__private::Toolset {
+        _ = ::core::option_env!("TOOL_EXPAND");
         #[allow(unused_imports)]
         use ::tool_runtime::__private as __rt;
-        __rt::Toolset::bind(::std::sync::Arc::new(self), &[<CounterNext as __rt::Bind<Counter>>::PART])
+        __rt::Toolset::bind(::std::sync::Arc::new(self), &[<CounterNext as __rt::WithState<Counter>>::BINDING])
     }
 }

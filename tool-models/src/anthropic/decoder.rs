@@ -1,30 +1,31 @@
 //! From the events of a message stream to deltas.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::event::{Block, Event, Piece, Tokens};
-use super::provided::Provided;
 use crate::{
-    Decode,
     calls::Calls,
-    fault::{Fault, shortened},
+    decode::Decode,
+    fault::{self, protocol},
 };
 use tool_runtime::{
-    message::{Message, ProviderPart},
-    model::{Delta, FinishReason, ModelError, ModelErrorKind, Usage},
+    message::{Message, ProviderPart, ProviderPartKind},
+    model::{Delta, FinishReason, ModelError, Usage},
     toolset::{ListFormat, ToolList},
 };
 
 /// Marks the data of a block of hidden thinking among the signatures.
-pub(super) const REDACTED: &str = "redacted_thinking:";
+pub const REDACTED: &str = "redacted_thinking:";
+
+/// Whose words the blocks are in.
+pub const PROVIDER: &str = "anthropic";
 
 /// Decodes the streams of Anthropic's messages protocol.
 #[derive(Debug)]
 pub struct Decoder {
     calls: Calls,
     message: Option<String>,
-    /// Whether a block has begun.
+    /// True if a block has begun.
     begun: bool,
     /// The block that is open, and what is done with its deltas.
     block: Option<(u64, Kind)>,
@@ -92,7 +93,7 @@ impl Decoder {
 
     /// Some proxies begin the message twice. That is harmless before the first block; after it the proxy asked a second
     /// time, and two answers cannot be one turn.
-    fn start(&mut self, message: super::event::Message, out: &mut Vec<Delta>) -> Result<(), ModelError> {
+    fn start(&mut self, message: Begin, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         if self.begun {
             let first = self.message.as_deref().unwrap_or_default();
             return Err(protocol(&format!("a second message ({}) began within the message {first}", message.id)));
@@ -108,7 +109,7 @@ impl Decoder {
         }
         self.begun = true;
         let block = Block::deserialize(&begun)
-            .map_err(|error| protocol(&format!("block {index} is not one of a message")).because(error))?;
+            .map_err(|error| protocol(&format!("block {index} is not one of a message")).with_source(error))?;
         let kind = match block {
             Block::Text { text } => {
                 say(Delta::Text, text, out);
@@ -176,10 +177,7 @@ impl Decoder {
     }
 
     fn finish(&mut self) -> Result<Vec<Delta>, ModelError> {
-        let Some(reason) = self.finish.take() else {
-            let message = "the provider's answer ended before the model had finished";
-            return Err(ModelError::new(ModelErrorKind::Unavailable, message));
-        };
+        let reason = self.finish.take().ok_or_else(fault::cut_off)?;
         let mut out = Vec::new();
         self.over = true;
         self.calls.finish(reason.is_safe(), &mut out);
@@ -194,16 +192,10 @@ impl Decode for Decoder {
         if self.over || data.is_empty() || data == "[DONE]" {
             return Ok(Vec::new());
         }
-        let fault = |data: &str| {
-            let value: Value = serde_json::from_str(data).ok()?;
-            Fault::find(&value).map(Fault::in_stream)
-        };
-        let event: Event = serde_json::from_str(data).map_err(|error| {
-            let message = format!("an event is not one of a message: {}", shortened(data));
-            fault(data).unwrap_or_else(|| protocol(&message).because(error))
-        })?;
+        let event: Event = fault::read_event(data, "one of a message")?;
         if matches!(event, Event::Error) {
-            return Err(fault(data).unwrap_or_else(|| protocol("the provider told an error without saying which")));
+            let unknown = || protocol("the provider reported an error without saying which");
+            return Err(fault::in_stream(data).unwrap_or_else(unknown));
         }
         let mut out = Vec::new();
         self.take(event, &mut out)?;
@@ -232,6 +224,174 @@ fn finish_reason(reason: String) -> FinishReason {
     }
 }
 
-fn protocol(message: &str) -> ModelError {
-    ModelError::new(ModelErrorKind::Protocol, message)
+/// A block that is open.
+#[derive(Debug)]
+struct Provided {
+    block: Value,
+    /// The input of a call, as far as it came.
+    input: String,
+    kind: ProviderPartKind,
+}
+
+impl Provided {
+    /// A block that tells of such a tool; `None` for any other.
+    fn new(block: Value) -> Option<Self> {
+        let name = block["type"].as_str()?;
+        let kind = if name.ends_with("_tool_use") {
+            ProviderPartKind::Call
+        } else if name.ends_with("_tool_result") {
+            let failed = block["is_error"] == true
+                || block["content"]["type"].as_str().is_some_and(|content| content.ends_with("_error"));
+            if failed { ProviderPartKind::Failure } else { ProviderPartKind::Result }
+        } else {
+            return None;
+        };
+        Some(Self { block, input: String::new(), kind })
+    }
+
+    fn push(&mut self, json: &str) {
+        self.input.push_str(json);
+    }
+
+    /// The block when it is whole. `before` are those of the turn before it: a result does not name its tool.
+    fn whole(mut self, before: &[ProviderPart]) -> ProviderPart {
+        if let Ok(input @ Value::Object(_)) = serde_json::from_str(&self.input) {
+            self.block["input"] = input;
+        }
+        let text = |member: &str| self.block[member].as_str().unwrap_or_default();
+        let (id, name) = match self.kind {
+            ProviderPartKind::Call => (text("id"), text("name")),
+            _ => {
+                let id = text("tool_use_id");
+                let called = before.iter().find(|part| part.call_id == id).map(|part| part.name.as_str());
+                let of_type = text("type");
+                (id, called.unwrap_or_else(|| of_type.strip_suffix("_tool_result").unwrap_or(of_type)))
+            }
+        };
+        ProviderPart::new(PROVIDER, id, name, self.kind, self.block.to_string())
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Event {
+    MessageStart {
+        message: Begin,
+    },
+    ContentBlockStart {
+        index: u64,
+        content_block: Value,
+    },
+    ContentBlockDelta {
+        index: u64,
+        delta: Piece,
+    },
+    ContentBlockStop {
+        index: u64,
+    },
+    MessageDelta {
+        delta: End,
+        usage: Option<Tokens>,
+    },
+    MessageStop,
+    Error,
+    /// `ping`, and what will be added.
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Debug, Deserialize)]
+struct Begin {
+    #[serde(default)]
+    id: String,
+    usage: Option<Tokens>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block {
+    Text {
+        #[serde(default)]
+        text: String,
+    },
+    Thinking {
+        #[serde(default)]
+        thinking: String,
+        #[serde(default)]
+        signature: String,
+    },
+    RedactedThinking {
+        data: String,
+    },
+    ToolUse {
+        id: String,
+        name: String,
+        /// Empty if it streams, the whole input from servers that do not.
+        #[serde(default)]
+        input: Map<String, Value>,
+    },
+    /// Tools that the provider runs itself ([`Provided`]), and what will be added.
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Piece {
+    TextDelta {
+        text: String,
+    },
+    ThinkingDelta {
+        thinking: String,
+    },
+    SignatureDelta {
+        signature: String,
+    },
+    InputJsonDelta {
+        partial_json: String,
+    },
+    /// Citations, and what will be added.
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Debug, Deserialize)]
+struct End {
+    stop_reason: Option<String>,
+}
+
+/// The tokens so far; a later count replaces an earlier one, member by member.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+struct Tokens {
+    #[serde(rename = "input_tokens")]
+    input: Option<u64>,
+    #[serde(rename = "cache_creation_input_tokens")]
+    written: Option<u64>,
+    #[serde(rename = "cache_read_input_tokens")]
+    read: Option<u64>,
+    #[serde(rename = "output_tokens")]
+    output: Option<u64>,
+}
+
+impl Tokens {
+    fn update(&mut self, later: Self) {
+        self.input = later.input.or(self.input);
+        self.written = later.written.or(self.written);
+        self.read = later.read.or(self.read);
+        self.output = later.output.or(self.output);
+    }
+}
+
+impl From<Tokens> for Usage {
+    fn from(tokens: Tokens) -> Self {
+        let read = tokens.read.unwrap_or_default();
+        let written = tokens.written.unwrap_or_default();
+        Self {
+            // The provider counts cached tokens apart.
+            input_tokens: tokens.input.unwrap_or_default() + read + written,
+            output_tokens: tokens.output.unwrap_or_default(),
+            cached_tokens: read,
+            reasoning_tokens: 0,
+        }
+    }
 }

@@ -1,8 +1,6 @@
 //! Anthropic's messages protocol.
 
 mod decoder;
-mod event;
-mod provided;
 mod request;
 #[cfg(test)]
 mod tests;
@@ -21,7 +19,7 @@ pub use decoder::Decoder;
 
 const BASE_URL: &str = "https://api.anthropic.com";
 const VERSION: &str = "2023-06-01";
-/// What every model of the last years can do; the protocol wants a number.
+/// The most tokens of a turn, unless they are set: the protocol wants a number, and every recent model can do this one.
 const MAX_TOKENS: u32 = 8192;
 
 /// Members of a request that [`Anthropic::extra`] must not say twice.
@@ -39,10 +37,11 @@ const OWN: [&str; 6] = ["model", "messages", "system", "tools", "stream", "max_t
 /// # let _ = model;
 /// ```
 ///
-/// Thinking is handed out as [`Delta::Reasoning`] with the provider's signature, and goes back to it unchanged. So do blocks
-/// of tools that the provider runs itself, such as web search and code execution ([`Delta::Provider`]; [`ProviderTool`](tool_runtime::toolset::ProviderTool) offers
-/// them). A turn that the provider pauses ends with [`FinishReason::Paused`](tool_runtime::model::FinishReason::Paused), and goes on when it is asked again. All system messages of a conversation travel together, in front of it: the protocol has no place for
-/// one between others.
+/// Thinking is handed out as [`Delta::Reasoning`] with the provider's signature, and goes back to it unchanged. So do
+/// blocks of tools that the provider runs itself, such as web search and code execution ([`Delta::Provider`];
+/// [`ProviderTool`](tool_runtime::toolset::ProviderTool) offers them). A turn that the provider pauses ends with
+/// [`FinishReason::Paused`](tool_runtime::model::FinishReason::Paused), and goes on when it is asked again. All system
+/// messages of a conversation travel together, in front of it: the protocol has no place for one between others.
 #[derive(Clone, Debug)]
 pub struct Anthropic {
     model: String,
@@ -70,23 +69,19 @@ impl Anthropic {
 
     /// The model that the environment names: `ANTHROPIC_MODEL`, with `ANTHROPIC_API_KEY`, at `ANTHROPIC_BASE_URL`
     /// (Anthropic's own if unset), in the protocol's version `ANTHROPIC_VERSION` (2023-06-01 if unset), with at most
-    /// `ANTHROPIC_MAX_TOKENS` for a turn (8192 if unset). Fails if no model is named, if neither an address nor a key is
-    /// given, or if the limit is no number.
+    /// `ANTHROPIC_MAX_TOKENS` for a turn (8192 if unset). Fails if no model is named, if neither an address nor a key
+    /// is given, or if the limit is no number.
     pub fn from_env() -> Result<Self, ModelError> {
         Self::from_vars(&env::var)
     }
 
     pub(super) fn from_vars(var: env::Vars<'_>) -> Result<Self, ModelError> {
-        let mut model = Self::new(env::required(var, "ANTHROPIC_MODEL", "the name of a model")?);
-        match (var("ANTHROPIC_BASE_URL"), var("ANTHROPIC_API_KEY")) {
-            (None, None) => return Err(env::missing("ANTHROPIC_API_KEY", "a key")),
-            (url, key) => {
-                model.base_url = url.unwrap_or(model.base_url);
-                model.key = key.map(SecretString::from);
-            }
-        }
+        let named = env::named(var, "ANTHROPIC", "a key")?;
+        let mut model = Self::new(named.model);
+        model.base_url = named.base_url.unwrap_or(model.base_url);
+        model.key = named.key;
         model.version = var("ANTHROPIC_VERSION").unwrap_or(model.version);
-        model.max_tokens = env::number(var, "ANTHROPIC_MAX_TOKENS")?.unwrap_or(model.max_tokens);
+        model.max_tokens = named.max_tokens.unwrap_or(model.max_tokens);
         Ok(model)
     }
 

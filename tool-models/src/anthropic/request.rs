@@ -5,8 +5,11 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value, value::RawValue};
 
-use super::{Anthropic, decoder::REDACTED, provided::PROVIDER};
-use crate::arguments;
+use super::{
+    Anthropic,
+    decoder::{PROVIDER, REDACTED},
+};
+use crate::calls::arguments;
 use tool_runtime::{
     message::{AssistantPart, Message, Part},
     model::{Request, ToolChoice},
@@ -106,7 +109,7 @@ enum Input<'a> {
 }
 
 /// The body of `request` as `model` sends it.
-pub(super) fn body(model: &Anthropic, request: &Request<'_>) -> Vec<u8> {
+pub fn body(model: &Anthropic, request: &Request<'_>) -> Vec<u8> {
     let settings = request.settings;
     let has_tools = !request.tools.is_empty_in(ListFormat::Anthropic);
     let body = Body {
@@ -215,7 +218,7 @@ fn said(part: &AssistantPart) -> Option<Item<'_>> {
 
 fn input(text: &str) -> Input<'_> {
     let json = "an object was checked to be JSON";
-    match arguments::object(text) {
+    match arguments(text) {
         Cow::Borrowed(text) => Input::Borrowed(serde_json::from_str(text).expect(json)),
         Cow::Owned(text) => Input::Owned(RawValue::from_string(text).expect(json)),
     }

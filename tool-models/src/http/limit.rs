@@ -26,7 +26,7 @@ impl Default for Limits {
 
 /// Enforces [`Limits`] on all that share it.
 #[derive(Debug)]
-pub(super) struct Limiter {
+pub struct Limiter {
     slots: Arc<Semaphore>,
     per_minute: usize,
     /// When the requests of the last minute began.
@@ -40,14 +40,14 @@ impl Default for Limiter {
 }
 
 impl Limiter {
-    pub(super) fn new(limits: Limits) -> Self {
+    pub fn new(limits: Limits) -> Self {
         // Zero would wait forever, which nobody asks for.
         let slots = Arc::new(Semaphore::new(limits.in_flight.clamp(1, Semaphore::MAX_PERMITS)));
         Self { slots, per_minute: limits.per_minute.max(1), begun: Mutex::default() }
     }
 
     /// Waits for a turn. The request counts as in flight until the permit is dropped.
-    pub(super) async fn acquire(&self) -> OwnedSemaphorePermit {
+    pub async fn acquire(&self) -> OwnedSemaphorePermit {
         let permit = self.slots.clone().acquire_owned().await.expect("the semaphore is never closed");
         if self.per_minute < usize::MAX {
             // Held while waiting: the lock is fair, so it is the queue.

@@ -1,29 +1,33 @@
 //! The transport that the models over HTTP share: one POST, answered by a stream of events.
 //!
-//! An [`Http`] knows how long to wait, how often to try again and how fast to ask. Cloning it is cheap, and clones share
-//! their connections and their [`Limits`], so one `Http` given to several models keeps them within one quota.
+//! An [`Http`] knows how long to wait, how often to try again and how fast to ask. Cloning it is cheap, and clones
+//! share their connections and their [`Limits`], so one `Http` given to several models keeps them within one quota.
 
-mod client;
 mod limit;
 mod reading;
-mod retry;
 mod sse;
-mod status;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
-use backon::Retryable;
+use backon::{ExponentialBuilder, Retryable};
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
-use reqwest::header::HeaderMap;
-use secrecy::SecretString;
+use reqwest::{
+    header::{HeaderMap, HeaderName, HeaderValue},
+    redirect::Policy,
+};
+use rustls::{ClientConfig, crypto::ring};
+use rustls_platform_verifier::BuilderVerifierExt;
+use secrecy::{ExposeSecret, SecretString};
 
-use self::{client::Client, limit::Limiter, reading::Reading};
-use crate::Decode;
-use tool_runtime::model::{Delta, ModelError};
+use self::{limit::Limiter, reading::Reading};
+use crate::decode::Decode;
+use tool_runtime::model::{Delta, ModelError, ModelErrorKind};
 
 pub use limit::Limits;
 pub use reading::deltas;
-pub use retry::Retry;
 
 /// How requests to a provider are sent.
 ///
@@ -45,11 +49,12 @@ pub struct Http {
     max_event: usize,
     headers: Vec<(String, SecretString)>,
     limiter: Arc<Limiter>,
-    client: Arc<Client>,
+    /// Made at the first use, so that making a model cannot fail.
+    client: Arc<OnceLock<reqwest::Client>>,
 }
 
 /// How long to wait for a provider before the turn fails with
-/// [`ModelErrorKind::Unavailable`](tool_runtime::model::ModelErrorKind::Unavailable).
+/// [`ModelErrorKind::Unavailable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     /// For the connection, TLS included. 10 seconds.
@@ -82,10 +87,10 @@ impl Default for Http {
 
 /// One request, ready to be sent any number of times.
 pub(super) struct Post {
-    pub(super) url: String,
+    pub url: String,
     /// In addition to those of the [`Http`], which win.
-    pub(super) headers: Vec<(&'static str, SecretString)>,
-    pub(super) body: Vec<u8>,
+    pub headers: Vec<(&'static str, SecretString)>,
+    pub body: Vec<u8>,
 }
 
 impl Http {
@@ -115,8 +120,8 @@ impl Http {
         self
     }
 
-    /// Sets the size, in bytes, up to which one event of an answer is taken; 4 MiB at first. A longer one fails the turn,
-    /// so that a provider cannot fill the memory.
+    /// Sets the size, in bytes, up to which one event of an answer is taken; 4 MiB at first. A longer one fails the
+    /// turn, so that a provider cannot fill the memory.
     pub fn max_event(mut self, bytes: usize) -> Self {
         self.max_event = bytes;
         self
@@ -140,15 +145,22 @@ impl Http {
         stream::once(self.start(post, decoder)).map_ok(Reading::into_stream).try_flatten().boxed()
     }
 
-    /// Tries until the first delta is there. From then on a failure is the caller's: what was handed out cannot be taken
-    /// back.
+    /// Tries until the first delta is there. From then on a failure is the caller's: what was handed out cannot be
+    /// taken back.
     async fn start<D: Decode + 'static>(
         &self,
         post: Post,
         decoder: impl Fn() -> D,
     ) -> Result<Reading<'static, D>, ModelError> {
-        let headers = self.header_map(&post)?;
-        let client = self.client.get(&self.timeouts)?;
+        let own = self.headers.iter().map(|(name, value)| (name.as_str(), value));
+        let headers = header_map(post.headers.iter().map(|(name, value)| (*name, value)).chain(own))?;
+        let client = match self.client.get() {
+            Some(client) => client,
+            None => {
+                let client = client(self.timeouts.connect)?;
+                self.client.get_or_init(|| client)
+            }
+        };
         let Post { url, body, .. } = post;
         let request = client.post(url).headers(headers.clone()).body(body).build().map_err(reading::unreachable)?;
         let attempt = || async {
@@ -162,16 +174,110 @@ impl Http {
         attempt
             .retry(self.retry.backoff())
             .when(ModelError::is_transient)
-            .adjust(move |error, wait| retry::wait(error.wait(), wait, cap))
+            .adjust(move |error, wait| next_wait(error.wait(), wait, cap))
             .await
     }
+}
 
-    fn header_map(&self, post: &Post) -> Result<HeaderMap, ModelError> {
-        client::header_map(
-            post.headers
-                .iter()
-                .map(|(name, value)| (*name, value))
-                .chain(self.headers.iter().map(|(name, value)| (name.as_str(), value))),
-        )
+/// Makes a connection pool.
+fn client(connect: Duration) -> Result<reqwest::Client, ModelError> {
+    let made = tls().map_err(Into::into).and_then(|tls| {
+        let client = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .connect_timeout(connect)
+            // A redirect would carry the key and the conversation to another host.
+            .redirect(Policy::none())
+            .referer(false)
+            .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")));
+        Ok::<_, Box<dyn std::error::Error + Send + Sync>>(client.build()?)
+    });
+    made.map_err(|error| {
+        let message = "no HTTPS client can be made on this system";
+        ModelError::new(ModelErrorKind::Configuration, message).with_source(error)
+    })
+}
+
+/// The headers as they are sent, each marked so that it is not shown.
+fn header_map<'a>(headers: impl Iterator<Item = (&'a str, &'a SecretString)>) -> Result<HeaderMap, ModelError> {
+    let mut map = HeaderMap::new();
+    for (name, value) in headers {
+        let unfit = |what: &str| {
+            let message = format!("the {what} of the header `{name}` holds characters that a header cannot carry");
+            ModelError::new(ModelErrorKind::Configuration, message)
+        };
+        let mut value = HeaderValue::from_str(value.expose_secret()).map_err(|_| unfit("value"))?;
+        value.set_sensitive(true);
+        map.insert(HeaderName::try_from(name).map_err(|_| unfit("name"))?, value);
+    }
+    Ok(map)
+}
+
+/// Returns a client's TLS that checks certificates as the system does. It brings its own cryptography, so it needs no
+/// process-wide choice of one.
+///
+/// Fails where the system's verifier is missing.
+fn tls() -> Result<ClientConfig, rustls::Error> {
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    Ok(builder.with_safe_default_protocol_versions()?.with_platform_verifier()?.with_no_client_auth())
+}
+
+/// How often and when a failed request is tried again: only while nothing of its answer was handed out, and only after
+/// failures that may pass ([`ModelError::is_transient`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retry {
+    /// How many tries follow the first one. 2.
+    pub max: usize,
+    /// The wait before the second try; it doubles from there, and up to as much again is added at random. 500 ms.
+    pub first: Duration,
+    /// The longest wait. A provider that asks for a longer one is not asked again: the error says how long it wants
+    /// ([`ModelError::wait`]). 60 seconds.
+    pub cap: Duration,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self { max: 2, first: Duration::from_millis(500), cap: Duration::from_mins(1) }
+    }
+}
+
+impl Retry {
+    /// One try only.
+    pub fn never() -> Self {
+        Self { max: 0, ..Self::default() }
+    }
+
+    fn backoff(&self) -> ExponentialBuilder {
+        ExponentialBuilder::default()
+            .with_min_delay(self.first)
+            .with_max_delay(self.cap)
+            .with_max_times(self.max)
+            .with_jitter()
+    }
+}
+
+/// The wait before the next try: what the provider asked for, and no less than `planned`; `None` ends the trying.
+fn next_wait(asked: Option<Duration>, planned: Option<Duration>, cap: Duration) -> Option<Duration> {
+    let planned = planned?.min(cap);
+    match asked {
+        Some(asked) if asked > cap => None,
+        Some(asked) => Some(asked.max(planned)),
+        None => Some(planned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_as_asked_up_to_the_cap() {
+        let seconds = Duration::from_secs;
+        let cap = seconds(60);
+        assert_eq!(next_wait(None, Some(seconds(1)), cap), Some(seconds(1)));
+        assert_eq!(next_wait(None, Some(seconds(100)), cap), Some(cap));
+        assert_eq!(next_wait(Some(seconds(5)), Some(seconds(1)), cap), Some(seconds(5)));
+        assert_eq!(next_wait(Some(seconds(1)), Some(seconds(5)), cap), Some(seconds(5)));
+        assert_eq!(next_wait(Some(seconds(61)), Some(seconds(5)), cap), None);
+        assert_eq!(next_wait(Some(seconds(1)), None, cap), None, "the tries are used up");
     }
 }

@@ -15,17 +15,16 @@ use tokio::{
 use super::{
     Http,
     sse::{Events, garbled, too_long},
-    status,
 };
-use crate::Decode;
+use crate::{decode::Decode, fault};
 use tool_runtime::model::{Delta, ModelError, ModelErrorKind};
 
-/// How long the end of a body is waited for once its last event is read: only a body read to its end leaves a connection
-/// that the next request can use.
+/// How long the end of a body is waited for once its last event is read: only a body read to its end leaves a
+/// connection that the next request can use.
 const LINGER: Duration = Duration::from_millis(200);
 
 /// An answer that is being read.
-pub(super) struct Reading<'a, D> {
+pub struct Reading<'a, D> {
     events: BoxStream<'a, Result<String, ModelError>>,
     decoder: D,
     ready: VecDeque<Delta>,
@@ -36,7 +35,7 @@ pub(super) struct Reading<'a, D> {
 
 impl<D: Decode + 'static> Reading<'static, D> {
     /// Waits for the head of an answer.
-    pub(super) async fn open(
+    pub async fn open(
         answer: impl Future<Output = reqwest::Result<Response>>,
         sent: &HeaderMap,
         http: &Http,
@@ -46,7 +45,7 @@ impl<D: Decode + 'static> Reading<'static, D> {
         let deadline = Instant::now() + wait;
         let head = async {
             let answer = answer.await.map_err(unreachable)?;
-            if answer.status().is_success() { Ok(answer) } else { Err(status::failure(answer, sent).await) }
+            if answer.status().is_success() { Ok(answer) } else { Err(fault::read_answer(answer, sent).await) }
         };
         let answer = timeout_at(deadline, head).await.map_err(|_| silent(wait))??;
         let is_json =
@@ -62,14 +61,14 @@ impl<'a, D: Decode + 'a> Reading<'a, D> {
         Self { events, decoder, ready: VecDeque::new(), finished: false, permit: None }
     }
 
-    pub(super) fn holding(mut self, permit: OwnedSemaphorePermit) -> Self {
+    pub fn holding(mut self, permit: OwnedSemaphorePermit) -> Self {
         self.permit = Some(permit);
         self
     }
 
     /// Reads until the model has said something or the answer is over. A count of tokens says nothing yet: providers
     /// send one before they find that they are overloaded.
-    pub(super) async fn begin(&mut self) -> Result<(), ModelError> {
+    pub async fn begin(&mut self) -> Result<(), ModelError> {
         while self.ready.iter().all(|delta| matches!(delta, Delta::Usage(_))) && !self.finished {
             self.read().await?;
         }
@@ -89,7 +88,7 @@ impl<'a, D: Decode + 'a> Reading<'a, D> {
     }
 
     /// The deltas, ending after the last one or the first error.
-    pub(super) fn into_stream(self) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'a {
+    pub fn into_stream(self) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'a {
         stream::unfold(Some(self), |reading| async {
             let mut reading = reading?;
             while reading.ready.is_empty() && !reading.finished {
@@ -121,7 +120,7 @@ where
     D: Decode + 'a,
 {
     let bytes = bytes.map_err(|error| {
-        ModelError::new(ModelErrorKind::Unavailable, "the recorded answer cannot be read").because(error)
+        ModelError::new(ModelErrorKind::Unavailable, "the recorded answer cannot be read").with_source(error)
     });
     Reading::new(events(bytes, usize::MAX), decoder).into_stream()
 }
@@ -164,24 +163,24 @@ fn whole<'a, B: AsRef<[u8]> + Send + 'a>(
                 if body.len() > most { Err(too_long(most)) } else { Ok(body) }
             })
             .await?;
-        String::from_utf8(body).map_err(|error| garbled().because(error))
+        String::from_utf8(body).map_err(|error| garbled().with_source(error))
     };
     stream::once(body).boxed()
 }
 
-pub(super) fn unreachable(error: reqwest::Error) -> ModelError {
+pub fn unreachable(error: reqwest::Error) -> ModelError {
     if error.is_builder() {
         let message = "the base URL of the model is not a URL that requests can be sent to";
-        return ModelError::new(ModelErrorKind::Configuration, message).because(error.without_url());
+        return ModelError::new(ModelErrorKind::Configuration, message).with_source(error.without_url());
     }
     let host = error.url().and_then(|url| url.host_str()).unwrap_or("the provider").to_owned();
     let what = if error.is_connect() { "cannot be reached" } else { "broke the connection before it answered" };
-    ModelError::new(ModelErrorKind::Unavailable, format!("{host} {what}")).because(error.without_url())
+    ModelError::new(ModelErrorKind::Unavailable, format!("{host} {what}")).with_source(error.without_url())
 }
 
 fn broken(error: reqwest::Error) -> ModelError {
     let message = "the connection broke while the answer was read";
-    ModelError::new(ModelErrorKind::Unavailable, message).because(error.without_url())
+    ModelError::new(ModelErrorKind::Unavailable, message).with_source(error.without_url())
 }
 
 fn silent(wait: Duration) -> ModelError {

@@ -2,9 +2,13 @@
 
 use tool_runtime::model::{ModelError, ModelErrorKind};
 
-/// Splits an event stream, looking at each byte once. Only the data of an event is kept: providers repeat its name there.
+/// Splits an event stream, looking at each byte once. Only the data of an event is kept: providers repeat its name
+/// there.
+///
+/// The crate `sse-stream` is no substitute: it has no limit for the size of an event, and refuses lines that the
+/// standard ignores.
 #[derive(Debug)]
-pub(super) struct Events {
+pub struct Events {
     line: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
@@ -16,12 +20,12 @@ pub(super) struct Events {
 
 impl Events {
     /// Events of at most `most` bytes each.
-    pub(super) fn new(most: usize) -> Self {
+    pub fn new(most: usize) -> Self {
         Self { line: Vec::new(), data: Vec::new(), has_data: false, begun: false, after_cr: false, most }
     }
 
     /// Takes the next bytes, and gives the events that end in them.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<Result<String, ModelError>> {
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<Result<String, ModelError>> {
         let mut out = Vec::new();
         let mut rest = bytes;
         if self.after_cr && !rest.is_empty() {
@@ -54,7 +58,7 @@ impl Events {
             self.line.clear();
             let data = std::mem::take(&mut self.data);
             return std::mem::take(&mut self.has_data)
-                .then(|| String::from_utf8(data).map_err(|error| garbled().because(error)));
+                .then(|| String::from_utf8(data).map_err(|error| garbled().with_source(error)));
         }
         let value = line.strip_prefix(b"data").and_then(|rest| match rest {
             [] => Some(rest),
@@ -72,12 +76,12 @@ impl Events {
     }
 }
 
-pub(super) fn too_long(most: usize) -> ModelError {
+pub fn too_long(most: usize) -> ModelError {
     let message = format!("the provider sent an event of more than {most} bytes (`Http::max_event` sets the limit)");
     ModelError::new(ModelErrorKind::Protocol, message)
 }
 
-pub(super) fn garbled() -> ModelError {
+pub fn garbled() -> ModelError {
     ModelError::new(ModelErrorKind::Protocol, "the answer is not text in UTF-8")
 }
 

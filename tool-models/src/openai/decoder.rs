@@ -1,17 +1,18 @@
 //! From the events of a chat completion stream to deltas.
 
-use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use std::borrow::Cow;
 
-use super::chunk::{CallPiece, Chunk, Function, Part, Piece};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
 use crate::{
-    Decode,
     calls::Calls,
-    fault::{Fault, shortened},
+    decode::Decode,
+    fault::{self, protocol, shortened},
 };
 use tool_runtime::{
     message::{Message, ProviderPart, ProviderPartKind},
-    model::{Delta, FinishReason, ModelError, ModelErrorKind, Usage},
+    model::{Delta, FinishReason, ModelError, Usage},
     toolset::{ListFormat, ToolList},
 };
 
@@ -74,7 +75,7 @@ impl Decoder {
         if let Some(text) = piece.refusal.filter(|text| !text.is_empty()) {
             out.push(Delta::Text(text));
         }
-        out.extend(piece.annotations.into_iter().flatten().filter_map(found));
+        out.extend(piece.annotations.into_iter().flatten().filter_map(provider_result));
         for call in piece.tool_calls.into_iter().flatten() {
             self.call(&call, out)?;
         }
@@ -117,7 +118,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Which of the known calls a piece goes on with; `None` if it begins a new one.
+    /// Returns the known call that a piece goes on with; `None` if it begins a new one.
     fn place(&self, index: Option<usize>, id: &str, name: &str, text: &str) -> Option<usize> {
         let place = match index {
             Some(_) => self.known.iter().rposition(|known| known.index == index),
@@ -129,8 +130,8 @@ impl Decoder {
         if name.is_empty() {
             return Some(place);
         }
-        // Servers that give one number, or one id or none, to several calls send each of them whole. Others repeat the name,
-        // or change the id, within one call.
+        // Servers that give one number, or one id or none, to several calls send each of them whole. Others repeat the
+        // name, or change the id, within one call.
         let is_new = if known.id == id || id.is_empty() {
             (index.is_none() || id.is_empty()) && !text.trim_ascii().is_empty() && self.calls.is_whole(place)
         } else {
@@ -160,12 +161,9 @@ impl Decode for Decoder {
         if data == "[DONE]" {
             return Ok(self.finish());
         }
-        let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|error| {
-            let message = format!("an event is not a chunk of a chat completion: {}", shortened(data));
-            fault(data).unwrap_or_else(|| protocol(&message).because(error))
-        })?;
+        let chunk: Chunk<'_> = fault::read_event(data, "a chunk of a chat completion")?;
         if chunk.error.is_some() || (chunk.choices.is_none() && chunk.usage.is_none()) {
-            return fault(data).map_or(Ok(Vec::new()), Err);
+            return fault::in_stream(data).map_or(Ok(Vec::new()), Err);
         }
         let mut out = Vec::new();
         self.chunk(chunk, &mut out)?;
@@ -177,15 +175,14 @@ impl Decode for Decoder {
             return Ok(Vec::new());
         }
         if self.finish.is_none() {
-            let message = "the provider's answer ended before the model had finished";
-            return Err(ModelError::new(ModelErrorKind::Unavailable, message));
+            return Err(fault::cut_off());
         }
         Ok(self.finish())
     }
 }
 
-/// What a tool of the provider found, such as a page. The protocol does not say by which call.
-fn found(annotation: &RawValue) -> Option<Delta> {
+/// Returns the result of a tool of the provider, such as a page. The protocol does not say by which call.
+fn provider_result(annotation: &RawValue) -> Option<Delta> {
     #[derive(Deserialize)]
     struct Named {
         r#type: String,
@@ -198,7 +195,8 @@ fn found(annotation: &RawValue) -> Option<Delta> {
 /// The text and the reasoning in a content.
 fn text_of(content: &RawValue, out: &mut Vec<Delta>) -> Result<(), ModelError> {
     let json = content.get();
-    let unread = |error| protocol(&format!("a content is neither text nor parts: {}", shortened(json))).because(error);
+    let unread =
+        |error| protocol(&format!("a content is neither text nor parts: {}", shortened(json))).with_source(error);
     if json.starts_with('[') {
         for part in serde_json::from_str::<Vec<Part>>(json).map_err(unread)? {
             let thought: String = part.thinking.into_iter().map(|thought| thought.text).collect();
@@ -228,11 +226,130 @@ fn finish_reason(reason: String) -> FinishReason {
     }
 }
 
-fn fault(data: &str) -> Option<ModelError> {
-    let value: Value = serde_json::from_str(data).ok()?;
-    Fault::find(&value).map(Fault::in_stream)
+// The events, in the shapes that servers give them. Everything is optional: what is missing or null says nothing.
+
+#[derive(Debug, Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow)]
+    choices: Option<Vec<Choice<'a>>>,
+    usage: Option<Tokens>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
 }
 
-fn protocol(message: &str) -> ModelError {
-    ModelError::new(ModelErrorKind::Protocol, message)
+#[derive(Debug, Deserialize)]
+struct Choice<'a> {
+    index: Option<u64>,
+    #[serde(borrow)]
+    delta: Option<Piece<'a>>,
+    /// The whole message, from servers that do not stream. Some send it along with each delta.
+    #[serde(borrow)]
+    message: Option<Piece<'a>>,
+    finish_reason: Option<String>,
+    /// Moonshot counts here.
+    usage: Option<Tokens>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Piece<'a> {
+    /// A string, or (Mistral) a list of parts.
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    refusal: Option<String>,
+    /// DeepSeek, xAI, Moonshot, vLLM, llama.cpp.
+    reasoning_content: Option<String>,
+    /// Groq, OpenRouter, Ollama, newer vLLM.
+    reasoning: Option<String>,
+    /// The results of the provider's own tools: web search of OpenAI, and of OpenRouter.
+    #[serde(borrow)]
+    annotations: Option<Vec<&'a RawValue>>,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<CallPiece<'a>>>,
+    /// The older form of `tool_calls`, for one call.
+    #[serde(borrow)]
+    function_call: Option<Function<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct CallPiece<'a> {
+    index: Option<usize>,
+    id: Option<String>,
+    #[serde(borrow)]
+    function: Option<Function<'a>>,
+    /// Gemini's seal over what it thought; it wants it back with the call.
+    #[serde(borrow)]
+    extra_content: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Function<'a> {
+    name: Option<String>,
+    /// A string of JSON, or (some servers) the JSON itself.
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+impl Function<'_> {
+    /// The argument text of this piece, unescaped.
+    fn arguments(&self) -> Cow<'_, str> {
+        match self.arguments.map(RawValue::get) {
+            None | Some("null") => Cow::Borrowed(""),
+            Some(text) if text.starts_with('"') => serde_json::from_str(text).map_or(Cow::Borrowed(""), Cow::Owned),
+            Some(json) => Cow::Borrowed(json),
+        }
+    }
+}
+
+/// A part of a content that is a list.
+#[derive(Debug, Deserialize)]
+struct Part {
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    thinking: Vec<Part>,
+}
+
+/// The tokens of a turn. Servers add members of their own.
+#[derive(Debug, Deserialize)]
+struct Tokens {
+    #[serde(rename = "prompt_tokens")]
+    prompt: Option<u64>,
+    #[serde(rename = "completion_tokens")]
+    completion: Option<u64>,
+    #[serde(rename = "total_tokens")]
+    total: Option<u64>,
+    #[serde(rename = "prompt_tokens_details")]
+    prompt_details: Option<PromptDetails>,
+    #[serde(rename = "completion_tokens_details")]
+    completion_details: Option<CompletionDetails>,
+    /// DeepSeek.
+    #[serde(rename = "prompt_cache_hit_tokens")]
+    cache_hit: Option<u64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct PromptDetails {
+    cached_tokens: Option<u64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct CompletionDetails {
+    reasoning_tokens: Option<u64>,
+}
+
+impl From<Tokens> for Usage {
+    fn from(tokens: Tokens) -> Self {
+        let input = tokens.prompt.unwrap_or_default();
+        let said = tokens.completion.unwrap_or_default();
+        let reasoning = tokens.completion_details.and_then(|details| details.reasoning_tokens).unwrap_or_default();
+        // xAI does not count reasoning among the completion's tokens, others do; the total tells.
+        let apart = tokens.total == Some(input + said + reasoning);
+        let cached = tokens.prompt_details.and_then(|details| details.cached_tokens);
+        Self {
+            input_tokens: input,
+            output_tokens: if apart { said + reasoning } else { said },
+            cached_tokens: cached.or(tokens.cache_hit).unwrap_or_default(),
+            reasoning_tokens: reasoning,
+        }
+    }
 }

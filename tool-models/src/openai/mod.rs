@@ -1,9 +1,7 @@
 //! Chat completions: OpenAI, and all that speak its protocol, such as llama.cpp, vLLM, Ollama, OpenRouter, DeepSeek,
 //! Groq, Mistral and xAI.
 
-mod chunk;
 mod decoder;
-mod provider;
 mod request;
 #[cfg(test)]
 mod tests;
@@ -35,8 +33,8 @@ const OWN: [&str; 5] = ["model", "messages", "tools", "stream", "stream_options"
 /// # let _ = local;
 /// ```
 ///
-/// The protocol knows neither errors nor images in the answer to a call: an error is told in words, and images follow in
-/// a message of their own.
+/// The protocol knows neither errors nor images in the answer to a call: an error is written in words, and images
+/// follow in a message of their own.
 #[derive(Clone, Debug)]
 pub struct OpenAi {
     model: String,
@@ -79,23 +77,19 @@ impl OpenAi {
     }
 
     /// The model that the environment names: `OPENAI_MODEL`, at `OPENAI_BASE_URL` (OpenAI's own if unset), with
-    /// `OPENAI_API_KEY` (needed by OpenAI, not by most local servers), at most `OPENAI_MAX_TOKENS` for a turn (no limit if
-    /// unset), and with [`calls_in_text`](Self::calls_in_text) where `OPENAI_CALLS_IN_TEXT` is `1`. Fails if no model is named,
-    /// if neither an address nor a key is given, or if the limit is no number.
+    /// `OPENAI_API_KEY` (needed by OpenAI, not by most local servers), at most `OPENAI_MAX_TOKENS` for a turn (no limit
+    /// if unset), and with [`calls_in_text`](Self::calls_in_text) where `OPENAI_CALLS_IN_TEXT` is `1`. Fails if no
+    /// model is named, if neither an address nor a key is given, or if the limit is no number.
     pub fn from_env() -> Result<Self, ModelError> {
         Self::from_vars(&env::var)
     }
 
     pub(super) fn from_vars(var: env::Vars<'_>) -> Result<Self, ModelError> {
-        let mut model = Self::new(env::required(var, "OPENAI_MODEL", "the name of a model")?);
-        match (var("OPENAI_BASE_URL"), var("OPENAI_API_KEY")) {
-            (None, None) => return Err(env::missing("OPENAI_API_KEY", "a key, or OPENAI_BASE_URL to a local server")),
-            (url, key) => {
-                model.base_url = url.unwrap_or(model.base_url);
-                model.key = key.map(SecretString::from);
-            }
-        }
-        model.max_tokens = env::number(var, "OPENAI_MAX_TOKENS")?;
+        let named = env::named(var, "OPENAI", "a key, or OPENAI_BASE_URL to a local server")?;
+        let mut model = Self::new(named.model);
+        model.base_url = named.base_url.unwrap_or(model.base_url);
+        model.key = named.key;
+        model.max_tokens = named.max_tokens;
         Ok(model.calls_in_text(var("OPENAI_CALLS_IN_TEXT").is_some_and(|value| value == "1")))
     }
 
@@ -111,8 +105,8 @@ impl OpenAi {
         self
     }
 
-    /// Sets the most tokens of a turn whose [`Settings`](tool_runtime::model::Settings) do not say; the server's own limit at first. Small
-    /// models may never stop by themselves.
+    /// Sets the most tokens of a turn whose [`Settings`](tool_runtime::model::Settings) do not say; the server's own
+    /// limit at first. Small models may never stop by themselves.
     pub fn max_tokens(mut self, tokens: u32) -> Self {
         self.max_tokens = Some(tokens);
         self
@@ -138,9 +132,9 @@ impl OpenAi {
         self
     }
 
-    /// Sets whether a text is a call when all of it is the JSON of one, `{"name": …, "arguments": {…}}`, of a tool on offer. Small
-    /// models write that where their server expects another form, and the server takes it for a text. No at first: what a
-    /// model quotes would be called.
+    /// Sets whether a text is a call when all of it is the JSON of one, `{"name": …, "arguments": {…}}`, of a tool on
+    /// offer. Small models write that where their server expects another form, and the server takes it for a text. No
+    /// at first: what a model quotes would be called.
     pub fn calls_in_text(mut self, read: bool) -> Self {
         self.calls_in_text = read;
         self
@@ -162,9 +156,9 @@ impl OpenAi {
         self
     }
 
-    /// Whether the server seals its thoughts, and wants the seals back.
+    /// Returns whether the server seals its thoughts, and wants the seals back.
     fn wants_seals(&self) -> bool {
-        provider::of(&self.base_url) == Some("gcp.gemini")
+        provider_of(&self.base_url) == Some("gcp.gemini")
     }
 
     fn token_limit(&self) -> TokenLimit {
@@ -179,7 +173,7 @@ impl Model for OpenAi {
     }
 
     fn provider(&self) -> Option<&str> {
-        provider::of(&self.base_url)
+        provider_of(&self.base_url)
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
@@ -191,4 +185,26 @@ impl Model for OpenAi {
         let post = Post { url, headers, body: request::body(self, &request) };
         self.http.stream(post, move || text_calls::TextCalls::new(request.messages, request.tools, self.calls_in_text))
     }
+}
+
+/// Hosts, and what OpenTelemetry calls their providers. What is below a host is of the same provider.
+const KNOWN: [(&str, &str); 10] = [
+    ("api.openai.com", "openai"),
+    ("openai.azure.com", "azure.ai.openai"),
+    ("services.ai.azure.com", "azure.ai.inference"),
+    ("generativelanguage.googleapis.com", "gcp.gemini"),
+    ("api.mistral.ai", "mistral_ai"),
+    ("api.deepseek.com", "deepseek"),
+    ("api.groq.com", "groq"),
+    ("api.x.ai", "x_ai"),
+    ("api.perplexity.ai", "perplexity"),
+    ("api.cohere.ai", "cohere"),
+];
+
+/// The provider of a server at `url`; `None` for one that nobody knows, such as one's own.
+fn provider_of(url: &str) -> Option<&'static str> {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let host = rest.split(['/', ':', '?']).next()?;
+    let is = |known: &str| host.strip_suffix(known).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'));
+    KNOWN.iter().find(|(known, _)| is(known)).map(|(_, name)| *name)
 }

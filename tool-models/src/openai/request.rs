@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, value::RawValue};
 
 use super::{OpenAi, TokenLimit};
-use crate::arguments;
+use crate::calls::arguments;
 use tool_runtime::{
     message::{AssistantPart, Message, Part, ToolMessage},
     model::{Request, ToolChoice},
@@ -110,7 +110,7 @@ struct Function<'a> {
 }
 
 /// The body of `request` as `model` sends it.
-pub(super) fn body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
+pub fn body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
     let settings = request.settings;
     let has_tools = !request.tools.is_empty_in(ListFormat::OpenAi);
     let most = settings.max_tokens.or(model.max_tokens);
@@ -143,7 +143,7 @@ fn choice(choice: &ToolChoice) -> Option<Choice<'_>> {
     }
 }
 
-/// What of the model's thoughts a server wants back.
+/// The thoughts of the model that a server wants back.
 #[derive(Clone, Copy)]
 struct Back {
     /// Their text.
@@ -210,7 +210,7 @@ fn assistant(content: &[AssistantPart], back: Back) -> Entry<'_> {
             AssistantPart::Call(call) => tool_calls.push(Call {
                 id: &call.id,
                 r#type: "function",
-                function: Function { name: &call.name, arguments: arguments::object(&call.arguments) },
+                function: Function { name: &call.name, arguments: arguments(&call.arguments) },
                 // Only what looks like one: another provider's seal is none here.
                 extra_content: seal
                     .take()
@@ -227,8 +227,8 @@ fn assistant(content: &[AssistantPart], back: Back) -> Entry<'_> {
     }
 }
 
-/// The answer to a call. The protocol knows text only: images follow in a message of their own, and an error is told in
-/// words.
+/// The answer to a call. The protocol knows text only: images follow in a message of their own, and an error is written
+/// in words.
 fn tool<'a>(answer: &'a ToolMessage, images: &mut Vec<Piece<'a>>) -> Entry<'a> {
     let mut texts: Vec<Cow<'a, str>> = Vec::new();
     for part in &answer.content {
@@ -250,7 +250,8 @@ fn tool<'a>(answer: &'a ToolMessage, images: &mut Vec<Piece<'a>>) -> Entry<'a> {
     Entry::Tool { tool_call_id: &answer.call_id, content }
 }
 
-/// Whether a content tells by itself that something went wrong: structured feedback does, and so does such a text.
+/// Returns whether a content says by itself that something went wrong: structured feedback does, and so does such a
+/// text.
 fn says_so(content: &[Part]) -> bool {
     content.iter().any(|part| match part {
         Part::Json { .. } => true,

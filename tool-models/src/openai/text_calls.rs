@@ -4,25 +4,25 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Decoder;
-use crate::{Decode, calls::Calls};
+use crate::{calls::Calls, decode::Decode};
 use tool_runtime::{
     message::Message,
     model::{Delta, FinishReason, ModelError},
     toolset::{ListFormat, ToolList},
 };
 
-/// As much of a text is held back until it is known what it is.
+/// The most bytes of a text that are held back until it is known what it is.
 const MOST: usize = 64 << 10;
 
-/// What such a text can be wrapped in.
+/// The pairs of marks that such a text can stand between.
 const WRAPS: [(&str, &str); 3] = [("```json", "```"), ("```", "```"), ("<tool_call>", "</tool_call>")];
 
-/// A decoder that takes a text for a call when all of it is the JSON of one, of a tool on offer.
-pub(super) struct TextCalls {
+/// A decoder that reads a text as a call when all of it is the JSON of one, of a tool on offer.
+pub struct TextCalls {
     inner: Decoder,
     tools: ToolList,
     calls: Calls,
-    /// Text of which is not known yet what it is; `None` once it is.
+    /// Text that may be a call; `None` once that is decided.
     held: Option<String>,
 }
 
@@ -37,7 +37,7 @@ struct Written<'a> {
 
 impl TextCalls {
     /// `on` says whether there is anything to do.
-    pub(super) fn new(messages: &[Message], tools: &ToolList, on: bool) -> Self {
+    pub fn new(messages: &[Message], tools: &ToolList, on: bool) -> Self {
         let calls = Calls::new(tools, ListFormat::OpenAi, messages);
         let held = (on && !tools.is_empty()).then(String::new);
         Self { inner: Decoder::new(messages, tools), tools: tools.clone(), calls, held }
@@ -103,7 +103,7 @@ impl Decode for TextCalls {
     }
 }
 
-/// Whether a text that begins like this may be a call.
+/// Returns whether a text that begins like this may be a call.
 fn may_be_call(text: &str) -> bool {
     let start = text.trim_ascii_start();
     let begins = |wrap: &str| start.starts_with(wrap) || wrap.starts_with(start);

@@ -12,7 +12,6 @@ use std::{
 use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
-use super::Agent;
 use crate::run::Time;
 
 #[cfg(feature = "test-util")]
@@ -20,14 +19,19 @@ pub use fake::Clock;
 
 /// This machine's clock, or one that a test made.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Source {
+pub struct Source {
     #[cfg(feature = "test-util")]
     made: Option<Clock>,
 }
 
 #[cfg_attr(not(feature = "test-util"), allow(clippy::unused_self, reason = "without a test there is one clock"))]
 impl Source {
-    pub(super) fn now(&self) -> Time {
+    #[cfg(feature = "test-util")]
+    pub fn made(clock: &Clock) -> Self {
+        Self { made: Some(clock.clone()) }
+    }
+
+    pub fn now(&self) -> Time {
         #[cfg(feature = "test-util")]
         if let Some(made) = &self.made {
             return made.now();
@@ -37,12 +41,12 @@ impl Source {
     }
 
     /// The moment of a time on this clock; now, if it has passed.
-    pub(super) fn instant(&self, time: Time) -> Instant {
+    pub fn instant(&self, time: Time) -> Instant {
         Instant::now() + Duration::from_millis(time.0.saturating_sub(self.now().0))
     }
 
     /// Waits until somebody sets the clock forward after now.
-    pub(super) fn moved(&self) -> impl Future<Output = ()> + Send + use<> {
+    pub fn moved(&self) -> impl Future<Output = ()> + Send + use<> {
         #[cfg(feature = "test-util")]
         if let Some(made) = &self.made {
             return made.moved().left_future();
@@ -51,19 +55,5 @@ impl Source {
         return pending().right_future();
         #[cfg(not(feature = "test-util"))]
         pending()
-    }
-}
-
-impl Agent {
-    /// Sets the time that runs go by, in tests.
-    #[cfg(feature = "test-util")]
-    pub fn clock(mut self, clock: &Clock) -> Self {
-        self.clock = Source { made: Some(clock.clone()) };
-        self
-    }
-
-    /// The time on this machine's clock.
-    pub(super) fn now(&self) -> Time {
-        self.clock.now()
     }
 }

@@ -16,13 +16,19 @@ pub enum AgentError {
     Cancelled,
     /// The model did not give an answer of the wanted type.
     NoAnswer {
-        /// What was wrong, or missing.
+        /// The problem.
         reason: String,
     },
     /// The run does not take that prompt or decision.
     Refused(Refusal),
     /// The run could not be loaded or kept.
     Store(StoreError),
+    /// The run refused an entry that followed from its own state. Nothing was done that follows from it. This is a bug in
+    /// this crate: report it with the reason.
+    Inconsistent {
+        /// The entry's number, and what is wrong with it.
+        reason: String,
+    },
 }
 
 impl fmt::Display for AgentError {
@@ -33,6 +39,7 @@ impl fmt::Display for AgentError {
             Self::NoAnswer { reason } => write!(out, "the model gave no answer of the wanted type: {reason}"),
             Self::Refused(refusal) => refusal.fmt(out),
             Self::Store(error) => error.fmt(out),
+            Self::Inconsistent { reason } => write!(out, "the run contradicts itself, which is a bug: {reason}"),
         }
     }
 }

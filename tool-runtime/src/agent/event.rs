@@ -1,17 +1,19 @@
-//! What happens in a run, for whoever watches.
+//! The events of a run, and the observer that receives them.
 
-use super::{AgentError, SoFar};
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use super::{AgentError, PartialArguments};
 use crate::message::ProviderPart;
 use crate::model::{FinishReason, ToolChoice, Usage};
-use crate::run::{
-    Call, CallId, CallResult, Decision, Obligation, ObligationId, Phase, Principal, Prompt, Refusal, Run,
-};
+use crate::run::{Call, CallId, CallResult, Decision, Interrupt, InterruptId, Phase, Principal, Prompt, Refusal, Run};
 use crate::tool::Progress;
 
 /// Something that happened in a run. What changes the run is told after it is in the run's log.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// Somebody wants something of the run: a prompt comes, or it is to go on. The first event.
+    /// The run is driven: a prompt came, or it is to go on. The first event.
     RunStarted(&'a Run),
     /// The model is asked.
     StepStarted {
@@ -30,16 +32,16 @@ pub enum Event<'a> {
     /// other. Of others that were announced nothing more is told. The next step has the same number, unless there were such
     /// calls.
     StepFailed {
-        /// What went wrong.
+        /// The error.
         error: &'a str,
-        /// Whether the model is asked again, or the next one. Otherwise the run stops.
+        /// Set if the model is asked again, or the next one. Otherwise the run stops.
         again: bool,
     },
     /// The model did not obey: it was to call a tool, and the turn that ends has no such call. It stands.
     ChoiceIgnored(&'a ToolChoice),
-    /// Somebody said something that has to wait.
+    /// A prompt came that has to wait.
     PromptQueued(&'a Prompt),
-    /// What somebody said to a run that goes on was not taken.
+    /// A prompt to a run that goes on was refused.
     PromptRefused(&'a Refusal),
     /// The run took up what somebody said: at its beginning, or between two steps.
     Prompted(&'a Prompt),
@@ -61,7 +63,7 @@ pub enum Event<'a> {
         /// The next piece of text.
         text: &'a str,
         /// All of them so far.
-        so_far: SoFar<'a>,
+        so_far: PartialArguments<'a>,
     },
     /// A tool that the provider executes was called, or came to something. It is no call of the run.
     Provided(&'a ProviderPart),
@@ -83,18 +85,18 @@ pub enum Event<'a> {
     CallOpened {
         /// The call.
         call: &'a Call,
-        /// What it waits for.
-        obligation: &'a Obligation,
+        /// The interrupt.
+        interrupt: &'a Interrupt,
     },
-    /// Somebody decided about a call.
+    /// A decision about a call was made.
     CallDecided {
         /// The call.
         call: &'a Call,
         /// About what.
-        obligation: &'a ObligationId,
-        /// What.
+        interrupt: &'a InterruptId,
+        /// The decision.
         decision: &'a Decision,
-        /// Who.
+        /// The principal.
         by: &'a Principal,
     },
     /// A call's arguments were accepted, it was approved if it had to be, and it runs now.
@@ -106,27 +108,68 @@ pub enum Event<'a> {
     Inner {
         /// The call.
         call: &'a CallId,
-        /// What happened in there.
+        /// The event inside.
         event: &'a Event<'a>,
     },
     /// A call ended.
     CallFinished {
         /// The call.
         call: &'a Call,
-        /// What came of it.
+        /// The result.
         result: &'a CallResult,
-        /// What only the log is told about a failure.
+        /// The detail of a failure that only the log gets.
         detail: Option<&'a str>,
     },
     /// The run finished, was stopped, or waits until somebody decides.
     RunPaused(&'a Phase),
     /// The run could not go on. Of a model that fails, the run is paused before.
     RunFailed(&'a AgentError),
-    /// A hook failed; nothing else came of that. Only the front is told.
+    /// A hook failed; nothing else came of that. Only the observer gets it.
     HookFailed {
         /// Which, in the order in which they were added, from 0.
         hook: usize,
         /// How.
         error: &'a str,
     },
+}
+
+/// Watches a run. [`Agent::observer`](super::Agent::observer) sets it.
+///
+/// [`Hooks`](super::Hooks) watch, too: there may be many, and they may work beside the run. An observer can also hold up tools
+/// that produce more than it can hand on.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot watch the runs of an agent",
+    label = "`Observer` is not implemented",
+    note = "`Terminal` is an observer; a function of `&Event<'_>` can be one of `Agent::hooks`"
+)]
+pub trait Observer: Send + Sync {
+    /// Receives an event. Called in order, from the run's task or a tool's; must not block.
+    fn event(&self, event: Event<'_>);
+
+    /// Waits until there is room for more preliminary outputs of a call; `None` where there is.
+    ///
+    /// A tool whose output is a stream is asked for the next item when this has come, and one that waits for
+    /// [`Context::room`](crate::Context::room) goes on. So an observer that hands on to somebody slower holds up the tool,
+    /// and nobody has to keep what comes in between. The call's time goes on.
+    fn room<'a>(&'a self, call: &'a CallId) -> Option<BoxFuture<'a, ()>> {
+        let _ = call;
+        None
+    }
+}
+
+impl<O: Observer + ?Sized> Observer for Arc<O> {
+    fn event(&self, event: Event<'_>) {
+        (**self).event(event);
+    }
+
+    fn room<'a>(&'a self, call: &'a CallId) -> Option<BoxFuture<'a, ()>> {
+        (**self).room(call)
+    }
+}
+
+/// The observer of a run that nobody watches.
+pub struct Unwatched;
+
+impl Observer for Unwatched {
+    fn event(&self, _: Event<'_>) {}
 }

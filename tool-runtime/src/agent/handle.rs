@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 /// with [`Agent::cancel`](super::Agent::cancel) and [`Agent::stop`](super::Agent::stop).
 ///
 /// ```
-/// use tool_runtime::{Agent, agent::Stopped, model::{ScriptedModel, Turn}, toolset, tool};
+/// use tool_runtime::{Agent, model::{ScriptedModel, Turn}, run::{Phase, StopReason}, toolset, tool};
 ///
 /// /// Looks something up.
 /// #[tool(effect = read_only)]
@@ -27,7 +27,7 @@ use tokio::sync::Notify;
 /// let mut session = Agent::new(model).tools(toolset!(look)).session();
 /// session.handle().stop();
 /// let reply = session.send("How many?").await?;
-/// assert_eq!((reply.stopped, reply.steps), (Stopped::Requested, 1)); // its calls have run
+/// assert_eq!((reply.phase, reply.steps), (Phase::Stopped(StopReason::Requested), 1)); // its calls have run
 /// assert_eq!(session.resume().await?.text, "Seven.");
 /// # Ok::<(), tool_runtime::AgentError>(())
 /// # }).unwrap();
@@ -44,9 +44,9 @@ struct Shared {
     told: Notify,
 }
 
-/// What somebody wishes who has a handle.
+/// The wish of somebody who has a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wish {
+pub enum Wish {
     Look,
     Stop,
     Cancel,
@@ -65,7 +65,7 @@ impl Handle {
     }
 
     /// Lets the step that is under way come to its end, calls and all, and then stops in place of asking the model again:
-    /// the session's future ends with [`Stopped::Requested`](super::Stopped::Requested). Calls that wait for somebody are
+    /// the session's future ends with [`StopReason::Requested`](crate::run::StopReason::Requested). Calls that wait for somebody are
     /// waited for. [`Session::resume`](super::Session::resume) goes on.
     pub fn stop(&self) {
         self.wish(STOP);

@@ -10,9 +10,8 @@ use std::{
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::{sync::mpsc, task::JoinHandle};
 
-use super::{Agent, ApprovalRequest, Event, ExternalCall, Front, QuestionRequest, driver::tell};
-use crate::feedback::Rejection;
-use crate::run::{CallId, Decision, Obligation};
+use super::{Agent, Event, Observer, observers::tell};
+use crate::run::CallId;
 
 /// How long a run waits at its end for what its hooks have begun.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -26,12 +25,12 @@ pub type HookError = Box<dyn Error + Send + Sync>;
 /// [`Event`](super::Event) tells: a run that begins and pauses, steps and turns of the model, each piece that it says, calls
 /// that are announced, accepted, opened, decided, started, report and end, and failures.
 ///
-/// **Order.** Each event goes to the hooks in the order in which they were added, and then to the [`Front`]; events come in
+/// **Order.** Each event goes to the hooks in the order in which they were added, and then to the [`Observer`]; events come in
 /// the order in which they happened, what changes the run after it is in the log. Of one hook, what it has begun
 /// ([`Hooked::work`]) is done in that order, one after the other; the run does not wait for it, but ends, or pauses, only when
 /// all is done, or has taken more than ten seconds.
 ///
-/// **Failure.** A hook that fails or panics has no other effect than an [`Event::HookFailed`] for the front. The other hooks
+/// **Failure.** A hook that fails or panics has no other effect than an [`Event::HookFailed`] for the observer. The other hooks
 /// and the run go on.
 ///
 /// ```
@@ -79,10 +78,10 @@ impl<R: Into<Hooked>, F: Fn(&Event<'_>) -> R + Send + Sync> Hooks for F {
     }
 }
 
-/// What a hook does about one event, beside the run.
+/// The work of a hook about one event, beside the run.
 type Pending = BoxFuture<'static, Result<(), HookError>>;
 
-/// What came of a call of a hook.
+/// The outcome of a call of a hook.
 #[must_use]
 pub struct Hooked(How);
 
@@ -125,48 +124,40 @@ impl std::fmt::Debug for Hooked {
     }
 }
 
-impl Agent {
-    /// Adds hooks: code that is called at everything that happens in a run, with those that were added before.
-    pub fn hooks(mut self, hooks: impl Hooks + 'static) -> Self {
-        self.hooks.push(Arc::new(hooks));
-        self
-    }
-}
-
-/// The front of a run, with the hooks before it.
+/// The observer of a run, with the hooks before it.
 struct Hooking {
-    front: Arc<dyn Front>,
+    observer: Arc<dyn Observer>,
     hooks: Vec<(Arc<dyn Hooks>, mpsc::UnboundedSender<Pending>)>,
 }
 
-/// What the hooks of a run have begun.
+/// The work that the hooks of a run have begun.
 #[derive(Default)]
-pub(super) struct Begun(Vec<JoinHandle<()>>);
+pub struct Begun(Vec<JoinHandle<()>>);
 
-/// Puts the hooks of `agent` before its front.
-pub(super) fn hooked(agent: &mut Agent) -> Begun {
-    if agent.hooks.is_empty() {
-        return Begun::default();
+/// Returns the observer of `agent` with its hooks before it, and what they will have begun.
+pub fn hooked(agent: &Agent) -> (Arc<dyn Observer>, Begun) {
+    let observer = &agent.setup.observer;
+    if agent.setup.hooks.is_empty() {
+        return (Arc::clone(observer), Begun::default());
     }
     let (mut hooks, mut begun) = (Vec::new(), Vec::new());
-    for (number, hook) in std::mem::take(&mut agent.hooks).into_iter().enumerate() {
+    for (number, hook) in agent.setup.hooks.iter().enumerate() {
         let (send, mut works) = mpsc::unbounded_channel::<Pending>();
-        let front = Arc::clone(&agent.front);
+        let observer = Arc::clone(observer);
         begun.push(tokio::spawn(async move {
             while let Some(work) = works.recv().await {
                 let done = AssertUnwindSafe(work).catch_unwind().await;
-                report(&*front, number, done);
+                report(&*observer, number, done);
             }
         }));
-        hooks.push((hook, send));
+        hooks.push((Arc::clone(hook), send));
     }
-    agent.front = Arc::new(Hooking { front: Arc::clone(&agent.front), hooks });
-    Begun(begun)
+    (Arc::new(Hooking { observer: Arc::clone(observer), hooks }), Begun(begun))
 }
 
 impl Begun {
     /// Waits for it. Nobody may have anything to tell the hooks any more.
-    pub(super) async fn done(self) {
+    pub async fn done(self) {
         if self.0.is_empty() {
             return;
         }
@@ -178,59 +169,30 @@ impl Begun {
 
 type Done = Result<Result<(), HookError>, Box<dyn std::any::Any + Send>>;
 
-fn report(front: &dyn Front, hook: usize, done: Done) {
+fn report(observer: &dyn Observer, hook: usize, done: Done) {
     let error = match done {
         Ok(Ok(())) => return,
         Ok(Err(error)) => error.to_string(),
         Err(panic) => crate::toolset::panicked(panic).for_log(),
     };
-    tell(front, Event::HookFailed { hook, error: &error });
+    tell(observer, Event::HookFailed { hook, error: &error });
 }
 
-impl Front for Hooking {
+impl Observer for Hooking {
     fn event(&self, event: Event<'_>) {
         for (number, (hook, works)) in self.hooks.iter().enumerate() {
             match catch_unwind(AssertUnwindSafe(|| hook.on(&event))) {
                 Ok(Hooked(How::Done)) => {}
-                Ok(Hooked(How::Failed(error))) => report(&*self.front, number, Ok(Err(error))),
+                Ok(Hooked(How::Failed(error))) => report(&*self.observer, number, Ok(Err(error))),
                 // Whoever takes it up ends with the last sender.
                 Ok(Hooked(How::Work(work))) => drop(works.send(work)),
-                Err(panic) => report(&*self.front, number, Err(panic)),
+                Err(panic) => report(&*self.observer, number, Err(panic)),
             }
         }
-        self.front.event(event);
+        self.observer.event(event);
     }
 
     fn room<'a>(&'a self, call: &'a CallId) -> Option<BoxFuture<'a, ()>> {
-        self.front.room(call)
-    }
-
-    fn attends(&self) -> bool {
-        self.front.attends()
-    }
-
-    fn decide(
-        &self,
-        tool: &str,
-        open: &Obligation,
-        feedback: Option<&Rejection>,
-    ) -> Option<BoxFuture<'static, Decision>> {
-        self.front.decide(tool, open, feedback)
-    }
-
-    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
-        self.front.approve(request)
-    }
-
-    fn execute<'a>(&'a self, call: &'a ExternalCall) -> BoxFuture<'a, Option<String>> {
-        self.front.execute(call)
-    }
-
-    fn answer<'a>(&'a self, request: &'a QuestionRequest) -> BoxFuture<'a, Decision> {
-        self.front.answer(request)
-    }
-
-    fn reconcile<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
-        self.front.reconcile(request)
+        self.observer.room(call)
     }
 }

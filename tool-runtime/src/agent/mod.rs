@@ -22,214 +22,76 @@
 //! # }
 //! ```
 
-mod about;
-mod check;
+mod calls;
 mod clock;
-mod decisions;
-mod direct;
-mod driver;
+mod drive;
 mod error;
 mod event;
-mod front;
 mod handle;
 mod hooks;
-mod inputs;
-mod knobs;
-mod observed;
-mod repair;
+mod log;
+mod next_step;
+mod observers;
+mod operator;
+mod questions;
 mod reply;
-mod rules;
 mod session;
-mod single;
+mod settings;
 mod so_far;
 mod steering;
-mod stop;
+mod stop_when;
 mod stored;
 mod subagent;
+mod turn;
 mod typed;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc};
 
+use futures_util::{
+    future::ready,
+    stream::{self, BoxStream, StreamExt},
+};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
+pub use calls::{InvalidCall, RepairedCall};
 #[cfg(feature = "test-util")]
 pub use clock::Clock;
-pub use decisions::Decisions;
 pub use error::AgentError;
-pub use event::Event;
-pub use front::{ApprovalRequest, ExternalCall, Front, Later, QuestionRequest, Unattended};
+pub use event::{Event, Observer};
 pub use handle::Handle;
 pub use hooks::{HookError, Hooked, Hooks};
-pub use knobs::{DEFAULT_WAIT, NextStep, StopWhen, Timeouts};
-use repair::Repair;
-pub use repair::{BadCall, MendedCall};
-pub use reply::{Reply, Stopped};
+pub use next_step::NextStep;
+pub use operator::{ApprovalRequest, DenyAll, ExternalCall, Operator, QuestionRequest, Suspend};
+pub use reply::Reply;
 pub use session::Session;
-pub use single::{Called, Ended};
-pub use so_far::SoFar;
+use settings::Setup;
+pub use settings::{DEFAULT_LEASE, Timeouts};
+pub use so_far::PartialArguments;
 pub use steering::Steering;
+pub use stop_when::StopWhen;
+pub use stored::Decisions;
 pub use subagent::AgentTool;
+pub use turn::DEFAULT_WAIT;
 
 pub use crate::run::Decision;
-use knobs::Knobs;
 
-use crate::message::Message;
-use crate::model::{Model, Settings, ToolChoice};
-use crate::run::{Inspector, Principal, Run, RunId, RunOptions};
-use crate::store::Store;
-use crate::tool::{Context, InputHooks};
+use crate::gate::Gate;
+use crate::message::{FinishReason, Message, Part};
+use crate::model::{Delta, Model, ModelError, Request};
+use crate::run::{CallResult, Principal, Run, RunId, Time};
 use crate::toolset::Toolset;
-
-/// How long a worker that does not report is waited for before another may take its run over, unless [`Agent::lease`] says
-/// otherwise.
-pub const DEFAULT_LEASE: Duration = Duration::from_secs(30);
 
 /// A model with tools. Cheap to clone; a clone can be changed without touching the original.
 #[derive(Clone)]
 pub struct Agent {
-    model: Arc<dyn Model>,
-    tools: Toolset,
-    front: Arc<dyn Front>,
-    instructions: Option<Arc<str>>,
-    context: Context,
-    settings: Settings,
-    tool_choice: ToolChoice,
-    options: RunOptions,
-    inspector: Inspector,
-    store: Option<Arc<dyn Store>>,
-    lease: Duration,
-    hooks: Vec<Arc<dyn Hooks>>,
-    repair: Option<Repair>,
-    clock: clock::Source,
-    observed: observed::Observed,
-    knobs: Knobs,
-    input_hooks: Option<Arc<dyn InputHooks>>,
-    openings: single::Openings,
+    setup: Arc<Setup>,
 }
 
 impl Agent {
     /// An agent without tools, instructions or anybody to ask: calls that need an approval are denied.
     pub fn new(model: impl Model + 'static) -> Self {
-        Self {
-            model: Arc::new(model),
-            tools: Toolset::new(),
-            front: Arc::new(Unattended),
-            instructions: None,
-            context: Context::new(""),
-            settings: Settings::default(),
-            tool_choice: ToolChoice::Auto,
-            options: RunOptions::default(),
-            inspector: Inspector::new(Toolset::new()),
-            store: None,
-            lease: DEFAULT_LEASE,
-            hooks: Vec::new(),
-            repair: None,
-            clock: clock::Source::default(),
-            observed: observed::Observed::default(),
-            knobs: Knobs::default(),
-            input_hooks: None,
-            openings: single::Openings::default(),
-        }
-    }
-
-    /// Sets the tools on offer.
-    pub fn tools(mut self, tools: Toolset) -> Self {
-        self.inspector = self.inspect_with(Inspector::new(tools.clone()));
-        self.openings = single::Openings::of(&tools);
-        self.tools = tools;
-        self
-    }
-
-    /// Sets what the model is told to be and to do.
-    pub fn instructions(mut self, text: impl Into<String>) -> Self {
-        self.instructions = Some(text.into().into());
-        self.openings = single::Openings::of(&self.tools);
-        self
-    }
-
-    /// Adds to what the model is told to be and to do, behind what was said before.
-    pub fn more_instructions(self, text: impl Into<String>) -> Self {
-        let text = text.into();
-        match self.instructions.clone() {
-            Some(before) => self.instructions(format!("{before}\n\n{text}")),
-            None => self.instructions(text),
-        }
-    }
-
-    /// Sets who sees what happens, approves calls and executes external ones.
-    pub fn front(mut self, front: impl Front + 'static) -> Self {
-        self.front = Arc::new(front);
-        self
-    }
-
-    /// Sets what every call gets to know: principal, secrets, extensions, cancellation, deadline.
-    pub fn context(mut self, context: Context) -> Self {
-        self.context = context;
-        self
-    }
-
-    /// Changes what every call gets to know, for example for one request: its secrets, its cancellation.
-    pub fn with_context(mut self, change: impl FnOnce(Context) -> Context) -> Self {
-        self.context = change(self.context);
-        self
-    }
-
-    /// Sets on whose behalf the agent acts: who owns its runs, and whom every call knows.
-    pub fn with_principal(self, principal: impl Into<String>) -> Self {
-        self.with_context(|cx| cx.with_principal(principal))
-    }
-
-    /// Sets how many turns of the model may follow a prompt; at least one.
-    pub fn max_steps(self, steps: usize) -> Self {
-        self.options(|options| options.limits.steps = count(steps.max(1)))
-    }
-
-    /// Sets how many calls of one turn are run; the others get a result that says so.
-    pub fn max_calls(self, calls: usize) -> Self {
-        self.options(|options| options.limits.calls_per_turn = count(calls))
-    }
-
-    /// Sets how many calls run side by side; at least one.
-    pub fn parallel(self, calls: usize) -> Self {
-        self.options(|options| options.limits.in_flight = count(calls.max(1)))
-    }
-
-    /// Changes what new runs may use, and what they do where systems differ.
-    ///
-    /// ```
-    /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}, run::{OnDeny, OnPrompt}};
-    ///
-    /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")])).options(|options| {
-    ///     options.on_prompt = OnPrompt::Supersede;
-    ///     options.on_deny = OnDeny::StopTurn;
-    ///     options.approval_expiry = Some(24 * 60 * 60 * 1000);
-    ///     options.limits.calls_per_turn = 8;
-    /// });
-    /// # let _ = agent;
-    /// ```
-    pub fn options(mut self, change: impl FnOnce(&mut RunOptions)) -> Self {
-        change(&mut self.options);
-        self
-    }
-
-    /// Keeps the runs in `store`, so that they survive the process. Without one they live in their [`Session`].
-    pub fn store(mut self, store: impl Store + 'static) -> Self {
-        self.store = Some(Arc::new(store));
-        self
-    }
-
-    /// Keeps the runs in their [`Session`]s only.
-    pub fn without_store(mut self) -> Self {
-        self.store = None;
-        self
-    }
-
-    /// Sets how long a worker that does not report is waited for before another may take its run over.
-    pub fn lease(mut self, ttl: Duration) -> Self {
-        // A store counts in milliseconds.
-        self.lease = ttl.max(Duration::from_millis(1));
-        self
+        Self { setup: Arc::new(Setup::new(Arc::new(model))) }
     }
 
     /// A conversation, to be continued prompt by prompt.
@@ -238,7 +100,7 @@ impl Agent {
     }
 
     /// A conversation that goes on from `messages`, such as those of another program. They are made into a history that
-    /// providers accept, as [`mend`](crate::message::mend) does: see [`Session::mended`].
+    /// providers accept, as [`repair`](tool_run::message::repair) does: see [`Session::repaired`].
     pub fn session_after(&self, messages: Vec<Message>) -> Session {
         Session::new(self.clone(), messages)
     }
@@ -273,26 +135,199 @@ impl Agent {
         self.session().send(prompt).await
     }
 
+    /// An agent without a model: all calls come from outside, by [`Session::call`]. Policies, approvals, limits and the store
+    /// are those of any agent.
+    ///
+    /// ```
+    /// # #[cfg(feature = "derive")] {
+    /// use tool_runtime::{Agent, run::Decision, tool, toolset};
+    ///
+    /// /// Deletes a file.
+    /// #[tool(approval = always)]
+    /// fn delete_file(/** Its name. */ name: String) -> String {
+    ///     format!("{name} is gone")
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let agent = Agent::without_model(toolset!(delete_file)).operator(tool_runtime::agent::Suspend);
+    /// let mut session = agent.session();
+    /// assert!(session.call("delete_file", r#"{"name":"a.txt"}"#).await.unwrap().result().is_none());
+    /// let waits = session.interrupts().next().unwrap().id.clone();
+    /// session.decide(&waits, Decision::Approve, session.run().owner().clone()).await.unwrap();
+    /// session.resume().await.unwrap();
+    /// assert!(session.run().calls()[0].result().unwrap().is_success());
+    /// # });
+    /// # }
+    /// ```
+    pub fn without_model(tools: Toolset) -> Self {
+        Self::new(Silent).silenced().tools(tools)
+    }
+
+    /// Removes the models of the agent: none is asked, and a call from outside that fails ends its run, too. Everything
+    /// else is as it was.
+    pub fn silenced(mut self) -> Self {
+        if self.setup.is_silent && self.setup.prepare.is_none() && self.setup.fallbacks.is_empty() {
+            return self;
+        }
+        let setup = self.setup_mut();
+        setup.is_silent = true;
+        setup.model = Arc::new(Silent);
+        setup.prepare = None;
+        setup.fallbacks = Arc::default();
+        self
+    }
+
+    /// Makes one call that belongs to no conversation, and waits until it has ended or waits for somebody. The agent's model
+    /// is not asked.
+    ///
+    /// The tool is looked up, the arguments are read, validators, policies and layers are asked, approvals obtained and
+    /// limits kept, as for a call of the model: the call gets a run of its own, as [`Session::call`] makes one.
+    ///
+    /// Fails when the call was cancelled, or its run could not be kept.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    ///
+    /// ```
+    /// # #[cfg(feature = "derive")] {
+    /// use tool_runtime::{Agent, agent::Called, tool, toolset};
+    ///
+    /// /// Adds two numbers.
+    /// #[tool(effect = read_only)]
+    /// fn add(/** The first. */ a: i64, /** The second. */ b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let agent = Agent::without_model(toolset!(add));
+    /// let Called::Ended(ended) = agent.call("add", r#"{"a":1,"b":2}"#).await.unwrap() else { panic!("it asks nobody") };
+    /// assert_eq!(ended.result.output().unwrap().as_json(), Some("3"));
+    /// # });
+    /// # }
+    /// ```
+    pub async fn call(&self, name: impl Into<String>, arguments: impl Into<String>) -> Result<Called, AgentError> {
+        let mut session = Box::new(self.clone().silenced().session());
+        let call = session.call(name, arguments).await?;
+        match call.result() {
+            Some(result) => {
+                let (result, may_have_run) = (result.clone(), call.may_have_run());
+                Ok(Called::Ended(Ended { name: call.name.clone(), result, may_have_run }))
+            }
+            None => Ok(Called::Waits(session)),
+        }
+    }
+
+    /// This agent as a tool called `name`, for another agent: a call of it is a run of this agent, inside of the run that
+    /// makes the call. It takes a text, and gives back what the model said last; [`AgentTool::input`] and
+    /// [`AgentTool::output`] type both.
+    ///
+    /// ```
+    /// # #[cfg(feature = "derive")] {
+    /// use tool_runtime::{Agent, Toolset, model::{ScriptedModel, Turn}};
+    ///
+    /// let model = ScriptedModel::new([Turn::say("Oslo is the capital of Norway.")]);
+    /// let expert = Agent::new(model).instructions("You know all countries.");
+    /// let tools = Toolset::new().with(expert.as_tool("geography", "Asks an expert for geography."))?;
+    ///
+    /// let model = ScriptedModel::new([
+    ///     Turn::call("geography", serde_json::json!({ "task": "What is the capital of Norway?" })),
+    ///     Turn::say("Oslo."),
+    /// ]);
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let reply = Agent::new(model).tools(tools).run("Norway's capital?").await?;
+    /// assert_eq!(reply.text, "Oslo.");
+    /// # Ok::<(), tool_runtime::AgentError>(())
+    /// # }).unwrap();
+    /// # }
+    /// # Ok::<(), tool_runtime::toolset::NameError>(())
+    /// ```
+    ///
+    /// What the two have to do with each other:
+    ///
+    /// - **People.** An approval, an external call or a question of the inner run opens an interrupt of the outer call
+    ///   ([`InterruptKind::Inner`](crate::run::InterruptKind::Inner)). It is decided there, like any other, by an operator
+    ///   or with [`Agent::decide`]; one after the other, when the inner run can do nothing else. The inner agent's own
+    ///   operator and observer are not used.
+    /// - **Log.** The inner run's log is kept as steps of the outer call, so it goes on wherever the outer run does. A store
+    ///   of the inner agent is not used. Each append counts as one of the outer run's
+    ///   [`records`](crate::run::Limits::records).
+    /// - **Limits.** Its calls, retries and tokens count as the outer run's too, and end where those of the outer run do. The
+    ///   call is cancelled with the outer run, and ends at its own `timeout`, if one is set ([`AgentTool::traits`]).
+    /// - **Taint.** The inner run begins with the outer one's; the tool is `untrusted` if one of the agent's tools is, or
+    ///   `open_world`.
+    /// - **Who.** It acts for the owner of the outer run. Secrets and values of its context are its own
+    ///   ([`Agent::context`]).
+    /// - **Events.** The outer observer gets them as [`Event::Inner`], with the outer call.
+    ///
+    /// Agents call one another at most eight deep. Without an outer run, as with [`Toolset::call`](crate::Toolset::call),
+    /// nobody can be asked: calls that need an approval are denied.
+    pub fn as_tool(&self, name: impl Into<String>, description: impl Into<String>) -> AgentTool {
+        AgentTool::new(self, name.into(), description.into())
+    }
+
     /// On whose behalf the agent acts.
     pub fn principal(&self) -> Principal {
-        self.context.principal().map_or_else(Principal::anonymous, Principal::from)
+        self.setup.context.principal().map_or_else(Principal::anonymous, Principal::from)
     }
 
-    fn inspector(&self) -> Inspector {
-        self.inspector.clone()
+    fn gate(&self) -> Gate {
+        self.setup.gate.clone()
     }
-}
 
-fn count(count: usize) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
+    /// The time on this machine's clock.
+    pub(super) fn now(&self) -> Time {
+        self.setup.clock.now()
+    }
 }
 
 impl fmt::Debug for Agent {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Agent")
-            .field("name", &self.observed.name)
-            .field("model", &self.model.name())
-            .field("tools", &self.tools)
+            .field("name", &self.setup.name)
+            .field("model", &self.setup.model.name())
+            .field("tools", &self.setup.tools)
             .finish_non_exhaustive()
+    }
+}
+
+/// The model of an agent that has none: it has nothing to say.
+struct Silent;
+
+impl Model for Silent {
+    fn name(&self) -> &'static str {
+        "none"
+    }
+
+    fn stream<'a>(&'a self, _: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
+        stream::once(ready(Ok(Delta::Finish(FinishReason::Stop)))).boxed()
+    }
+}
+
+/// The outcome of [`Agent::call`](crate::Agent::call).
+#[derive(Debug)]
+pub enum Called {
+    /// The call has ended.
+    Ended(Ended),
+    /// It waits for somebody, in a run: [`Session::interrupts`] says for what.
+    Waits(Box<Session>),
+}
+
+/// A call that has ended.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Ended {
+    /// The name that was called.
+    pub name: String,
+    /// How it ended.
+    pub result: CallResult,
+    /// Set if the tool was started, or the call was announced to somebody outside who may have executed it.
+    pub may_have_run: bool,
+}
+
+impl Ended {
+    /// Returns the content for a model.
+    pub fn for_model(&self) -> Vec<Part> {
+        self.result.for_model(&self.name, self.may_have_run)
     }
 }

@@ -1,27 +1,33 @@
 //! A conversation with an agent.
 
-use std::sync::Arc;
+use std::{pin::pin, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-use super::driver::{Commit, Driver, Kept, conversation, tell};
 use super::{
-    Agent, AgentError, Event as Told, Handle, Reply, Stopped,
+    Agent, AgentError, Event as AgentEvent, Handle, Reply,
+    drive::Drive,
     hooks::hooked,
-    typed::{Wanted, with_answer},
+    log::{Commit, Log, conversation},
+    observers::tell,
+    steering::{Steered, Steering},
+    typed::{FinalAnswer, with_answer},
 };
-use crate::message::{Mended, Message, Part, mend};
-use crate::run::{
-    Decision, Event, Inspector, Obligation, ObligationId, Phase, Principal, Prompt, Run, RunId, StopReason, step,
-};
+use crate::gate::Gate;
+use crate::message::{Message, Part, Repaired, ToolCall};
+use crate::run::{Call, Decision, Interrupt, InterruptId, Phase, Principal, Prompt, Refusal, Run, RunId, StopReason};
+use crate::tool::{Cancellation, Context};
+use tool_run::message::repair;
+use tool_run::run::Event;
 
 /// A conversation with an agent, continued prompt by prompt: a [`Run`], and an agent to drive it.
 #[derive(Debug)]
 pub struct Session {
     pub(super) agent: Agent,
-    pub(super) kept: Kept,
-    mended: Vec<Mended>,
+    pub(super) log: Log,
+    repaired: Vec<Repaired>,
     /// The conversation as those who check decisions get it, until the run is driven.
     talk: Option<Arc<Vec<Message>>>,
 }
@@ -32,60 +38,60 @@ impl Session {
     }
 
     pub(super) fn named(agent: Agent, id: RunId, messages: Vec<Message>) -> Self {
-        let (messages, mended) = mend(messages);
-        let (run, created) = Run::new(id, agent.principal(), agent.options, messages, agent.now());
-        Self { agent, kept: Kept::new(run, vec![created]), mended, talk: None }
+        let (messages, repaired) = repair(messages);
+        let (run, created) = Run::new(id, agent.principal(), agent.setup.options, messages, agent.now());
+        Self { log: Log::new(&agent, run, vec![created]), agent, repaired, talk: None }
     }
 
     /// The run of an agent that is a tool, for `owner`.
     pub(super) fn called(agent: Agent, id: RunId, owner: Principal) -> Self {
-        let (run, created) = Run::new(id, owner, agent.options, Vec::new(), agent.now());
-        Self { agent, kept: Kept::new(run, vec![created]), mended: Vec::new(), talk: None }
+        let (run, created) = Run::new(id, owner, agent.setup.options, Vec::new(), agent.now());
+        Self { log: Log::new(&agent, run, vec![created]), agent, repaired: Vec::new(), talk: None }
     }
 
     pub(super) fn branch(agent: Agent, id: RunId, run: &Run, prompt: usize) -> Self {
-        let (run, log) = run.branch(id, agent.options, prompt, agent.now());
-        Self { agent, kept: Kept::new(run, log), mended: Vec::new(), talk: None }
+        let (run, entries) = run.branch(id, agent.setup.options, prompt, agent.now());
+        Self { log: Log::new(&agent, run, entries), agent, repaired: Vec::new(), talk: None }
     }
 
     pub(super) fn of(agent: Agent, run: Run) -> Self {
-        Self { agent, kept: Kept::new(run, Vec::new()), mended: Vec::new(), talk: None }
+        Self { log: Log::new(&agent, run, Vec::new()), agent, repaired: Vec::new(), talk: None }
     }
 
-    /// What had to be mended in the history that the conversation goes on from.
-    pub fn mended(&self) -> &[Mended] {
-        &self.mended
+    /// Returns the repairs of the history that the conversation goes on from.
+    pub fn repaired(&self) -> &[Repaired] {
+        &self.repaired
     }
 
     /// The id of the run: what [`Agent::open`] finds it by.
     pub fn id(&self) -> &RunId {
-        self.kept.run.id()
+        self.log.run().id()
     }
 
     /// The run, as this session knows it.
     pub fn run(&self) -> &Run {
-        &self.kept.run
+        self.log.run()
     }
 
     /// The conversation so far, without the instructions.
     pub fn messages(&self) -> &[Message] {
-        self.kept.run.messages()
+        self.log.run().messages()
     }
 
-    /// What stops this session from elsewhere.
+    /// Returns a handle that stops this session from elsewhere.
     pub fn handle(&self) -> Handle {
-        self.kept.handle.clone()
+        self.log.handle().clone()
     }
 
     /// Sets what must succeed before the session does the next thing that cannot be undone: before a call starts or the model
     /// is asked. It is awaited once. When it fails, so does the future that drives the session, and nothing was done.
     pub fn commit_with(&mut self, commit: impl Future<Output = Result<(), AgentError>> + Send + 'static) {
-        self.kept.commit = Some(Commit::new(commit));
+        self.log.commit_with(Commit::new(commit));
     }
 
-    /// What waits for somebody, in the model's order.
-    pub fn obligations(&self) -> impl Iterator<Item = &Obligation> {
-        self.kept.run.obligations()
+    /// Returns the open interrupts, in the model's order.
+    pub fn interrupts(&self) -> impl Iterator<Item = &Interrupt> {
+        self.log.run().interrupts()
     }
 
     /// The agent.
@@ -113,40 +119,120 @@ impl Session {
         self.send_named(None, content).await
     }
 
-    /// The same under the id that whoever says it has for it ([`Prompt::id`]), such as a frontend's id of the message.
+    /// Says something under the id that its author has for it ([`Prompt::id`]), such as a frontend's id of the message.
     pub async fn send_named(&mut self, id: Option<String>, content: Vec<Part>) -> Result<Reply, AgentError> {
         let mut prompt = Prompt::new(content, self.agent.principal(), self.agent.now());
         prompt.id = id;
-        let inspector = self.agent.inspector();
-        self.drive(inspector, Some(Event::Prompt(prompt))).await
+        let gate = self.agent.gate();
+        self.drive(gate, Some(Event::Prompt(prompt))).await
+    }
+
+    /// Says something and waits for the answer, until `stop` is ready: then what runs is cancelled, as by the cancellation of
+    /// the agent's context, and it fails with [`AgentError::Cancelled`]. The conversation stays whole, and the next prompt goes
+    /// on with it.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tool_runtime::{Agent, AgentError, model::{FunctionModel, ScriptedModel, Turn}};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let slow = FunctionModel::streaming(|_| futures_util::stream::pending());
+    /// let mut session = Agent::new(slow).session();
+    /// let stop = tokio::time::sleep(Duration::from_millis(1));
+    /// assert!(matches!(session.send_until("Hello?", stop).await, Err(AgentError::Cancelled)));
+    /// # });
+    /// ```
+    pub async fn send_until(
+        &mut self,
+        prompt: impl Into<String>,
+        stop: impl Future<Output = ()>,
+    ) -> Result<Reply, AgentError> {
+        let (before, signal) = (self.agent.setup.context.clone(), Cancellation::new());
+        let outer = before.cancellation().clone();
+        let lent = Lent { session: self, before };
+        lent.session.agent.setup_mut().context = lent.before.clone().with_cancellation(signal.clone());
+        let mut send = pin!(lent.session.send(prompt));
+        tokio::select! {
+            biased;
+            reply = &mut send => return reply,
+            () = stop => {}
+            () = outer.cancelled() => {}
+        }
+        signal.cancel();
+        send.await
+    }
+
+    /// Makes one call, as if the model had asked for it, and waits until it has ended or waits for somebody. The call as it
+    /// is then; its result says how it ended.
+    ///
+    /// The tool is looked up, the arguments are read, validators, policies and layers are asked, and everything is logged,
+    /// as for a call of the model. When the call succeeds, the run ends with it; otherwise the agent's model goes on, if
+    /// it has one.
+    ///
+    /// Fails when the run is busy or waits, was cancelled, or could not be kept.
+    pub async fn call(&mut self, name: impl Into<String>, arguments: impl Into<String>) -> Result<&Call, AgentError> {
+        let call = ToolCall { id: String::new(), name: name.into(), arguments: arguments.into() };
+        let at = self.run().calls().len();
+        if matches!(self.run().phase(), Phase::Generating | Phase::Acting | Phase::Suspended) {
+            return Err(Refusal::Busy.into());
+        }
+        let content = vec![Part::text(format!("Call `{}`.", call.name))];
+        let prompt = Prompt::new(content, self.agent().principal(), self.agent().now()).until(call.name.clone());
+        let gate = self.agent().gate();
+        self.drive_with(gate, Some(Event::Prompt(prompt)), Some(call)).await?;
+        // Somebody else's entries may have come first; then the prompt was refused, and so was this.
+        self.run().calls().get(at).ok_or_else(|| Refusal::Busy.into())
+    }
+
+    /// A way to say something to the run while it goes on.
+    ///
+    /// ```
+    /// # use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// # let agent = Agent::new(ScriptedModel::new([Turn::say("Sunny."), Turn::say("In Rome, too.")]));
+    /// let mut session = agent.session();
+    /// let steering = session.steering();
+    /// let run = tokio::spawn(async move { session.send("How is the weather in Oslo?").await });
+    /// steering.say("And in Rome?");
+    /// # run.await.unwrap().unwrap();
+    /// # });
+    /// ```
+    pub fn steering(&mut self) -> Steering {
+        self.log.steered().get_or_insert_with(Steered::new).steering()
+    }
+
+    /// Returns whether a prompt came ([`Session::steering`]) when the run had come to its end. [`Session::resume`] takes it up.
+    pub fn has_late_word(&self) -> bool {
+        self.log.has_late_prompt()
     }
 
     /// Runs the calls that may run, and stops where the model would be asked: what was approved happens before the next
     /// prompt supersedes what still waits.
     pub async fn settle(&mut self) -> Result<Reply, AgentError> {
-        let driver = Driver::new(&self.agent, self.agent.inspector(), &mut self.kept).without_model();
-        let phase = driver.drive(None).await?;
+        let observer = Arc::clone(&self.agent.setup.observer);
+        let drive = Drive { observer, injected: None, leaves_model: true };
+        let phase = drive.run(&self.agent, &self.agent.setup.gate, &mut self.log, None).await?;
         Ok(self.reply(phase))
     }
 
     /// Goes on where the run stands: after decisions, in another process, after a failure of the model, or with the answer
     /// to the conversation that it was created with.
     ///
-    /// A call that ran when its process was stopped is started again if that does no harm; about others the front is asked
-    /// what came of them ([`Front::reconcile`](super::Front::reconcile)).
+    /// A call that ran when its process was stopped is started again if that does no harm; about others the operator is
+    /// asked what came of them ([`Operator::reconcile`](super::Operator::reconcile)).
     pub async fn resume(&mut self) -> Result<Reply, AgentError> {
         let event = self.go_on();
-        let inspector = match with_answer(&self.agent.tools, &self.kept.run) {
-            Some(tools) => self.agent.inspect_with(Inspector::new(tools)),
-            None => self.agent.inspector(),
+        let gate = match with_answer(&self.agent.setup.tools, self.log.run()) {
+            Some(tools) => self.agent.inspect_with(Gate::new(tools)),
+            None => self.agent.gate(),
         };
-        self.drive(inspector, event).await
+        self.drive(gate, event).await
     }
 
     /// Calls off what goes on or waits. The run can be prompted again.
     pub async fn cancel(&mut self) -> Result<(), AgentError> {
         let by = self.agent.principal();
-        match self.drive(self.agent.inspector(), Some(Event::Cancel { by, at: self.agent.now() })).await {
+        match self.drive(self.agent.gate(), Some(Event::Cancel { by, at: self.agent.now() })).await {
             Ok(_) | Err(AgentError::Cancelled) => Ok(()),
             Err(error) => Err(error),
         }
@@ -158,27 +244,25 @@ impl Session {
     /// changed. The same decision again is fine.
     pub async fn decide(
         &mut self,
-        obligation: &ObligationId,
+        interrupt: &InterruptId,
         decision: Decision,
         by: impl Into<Principal>,
     ) -> Result<(), AgentError> {
         let by = by.into();
-        if self.agent.store.is_some() {
-            self.kept.run = self.agent.decide(self.kept.run.id(), obligation, decision, by).await?;
+        if self.agent.setup.store.is_some() {
+            let run = self.agent.decide(self.log.run().id(), interrupt, decision, by).await?;
+            self.log.replace(run);
             return Ok(());
         }
-        let talk = Arc::clone(self.talk.get_or_insert_with(|| conversation(&self.agent, &self.kept.run)));
-        let ruling = self.agent.rule(&self.kept.run, talk, obligation, decision, &by).await?;
-        let (mut log, _) =
-            step(&self.kept.run, Event::Decide { obligation: obligation.clone(), ruling, by, at: self.agent.now() })?;
-        self.kept.add(&mut log);
-        Ok(())
+        let talk = Arc::clone(self.talk.get_or_insert_with(|| conversation(&self.agent, self.log.run())));
+        let ruling = self.agent.rule(self.log.run(), talk, interrupt, decision, &by).await?;
+        Ok(self.log.record(Event::Decide { interrupt: interrupt.clone(), ruling, by, at: self.agent.now() })?)
     }
 
     /// Says something and waits for an answer of type `T`.
     ///
     /// The model gives it by calling a tool called `final_answer` whose schema is that of `T`; a wrong answer is told to
-    /// it like any wrong call, so that it can mend it. Where the run stops or waits before, [`Session::resume_for`] goes on,
+    /// it like any wrong call, so that it can repair it. Where the run stops or waits before, [`Session::resume_for`] goes on,
     /// in this process or in another.
     pub async fn send_for<T: DeserializeOwned + JsonSchema + Send + 'static>(
         &mut self,
@@ -191,7 +275,7 @@ impl Session {
     /// Goes on where the run stands, as [`Session::resume`] does, and waits for the answer of type `T` that it was prompted
     /// for with [`Session::send_for`]. An answer that was given already is given again.
     pub async fn resume_for<T: DeserializeOwned + JsonSchema + Send + 'static>(&mut self) -> Result<T, AgentError> {
-        if self.kept.run.until().is_none_or(|(name, _)| name != Wanted::<T>::NAME) {
+        if self.log.run().until().is_none_or(|(name, _)| name != FinalAnswer::NAME) {
             let reason = "the run was not prompted for a typed answer; use `send_for`".to_owned();
             return Err(AgentError::NoAnswer { reason });
         }
@@ -203,34 +287,39 @@ impl Session {
         &mut self,
         event: Option<Event>,
     ) -> Result<T, AgentError> {
-        let wanted = Wanted::<T>::new();
-        let tools = wanted.offer(&self.agent.tools)?;
-        let inspector = self.agent.inspect_with(Inspector::new(tools));
-        let reply = self.drive(inspector.clone(), event).await?;
-        if let Some(answer) = wanted.of(&self.kept.run) {
+        let wanted = FinalAnswer::of::<T>();
+        let no_answer = |reason: String| AgentError::NoAnswer { reason };
+        let tools =
+            self.agent.setup.tools.clone().with(wanted.clone()).map_err(|error| no_answer(error.to_string()))?;
+        let given = |run: &Run| -> Option<T> {
+            let answer: Value = serde_json::from_str(&wanted.given(run)?).ok()?;
+            serde_json::from_value(answer).ok()
+        };
+        let gate = self.agent.inspect_with(Gate::new(tools));
+        let reply = self.drive(gate.clone(), event).await?;
+        if let Some(answer) = given(self.log.run()) {
             return Ok(answer);
         }
-        if reply.stopped != Stopped::Done {
-            return Err(AgentError::NoAnswer {
-                reason: format!("the run has not come to its end: {:?}", reply.stopped),
-            });
+        if reply.phase != Phase::Finished {
+            return Err(no_answer(format!("the run has not come to its end: {:?}", reply.phase)));
         }
         // Some models answer in words although a tool is there for it; ask once more.
-        let reminder = self.ask_for::<T>(Wanted::<T>::REMINDER.to_owned());
-        let reminded = self.drive(inspector, Some(reminder)).await?;
-        wanted.of(&self.kept.run).ok_or_else(|| AgentError::NoAnswer {
-            reason: format!("it said: {}", if reminded.text.is_empty() { reply.text } else { reminded.text }),
+        let reminder = self.ask_for::<T>(FinalAnswer::REMINDER.to_owned());
+        let reminded = self.drive(gate, Some(reminder)).await?;
+        given(self.log.run()).ok_or_else(|| {
+            no_answer(format!("it said: {}", if reminded.text.is_empty() { reply.text } else { reminded.text }))
         })
     }
 
-    fn ask_for<T: DeserializeOwned + JsonSchema + Send + 'static>(&self, prompt: String) -> Event {
+    fn ask_for<T: DeserializeOwned + JsonSchema>(&self, prompt: String) -> Event {
         let prompt = Prompt::new(vec![Part::text(prompt)], self.agent.principal(), self.agent.now());
-        Event::Prompt(prompt.until(Wanted::<T>::NAME).answered_as(Wanted::<T>::schema()))
+        let schema = FinalAnswer::of::<T>().schema().clone();
+        Event::Prompt(prompt.until(FinalAnswer::NAME).answered_as(schema))
     }
 
     /// How a run that was stopped goes on.
     fn go_on(&self) -> Option<Event> {
-        let is_left = match self.kept.run.phase() {
+        let is_left = match self.log.run().phase() {
             Phase::Stopped(
                 StopReason::ModelFailed(_)
                 | StopReason::Cancelled
@@ -247,31 +336,43 @@ impl Session {
         is_left.then(|| Event::Continue { by: self.agent.principal(), at: self.agent.now() })
     }
 
-    pub(super) async fn drive(&mut self, inspector: Inspector, event: Option<Event>) -> Result<Reply, AgentError> {
-        self.drive_with(inspector, event, |driver| driver).await
+    pub(super) async fn drive(&mut self, gate: Gate, event: Option<Event>) -> Result<Reply, AgentError> {
+        self.drive_with(gate, event, None).await
     }
 
-    /// The same, by a driver that is `prepared`.
-    pub(super) async fn drive_with(
+    /// Drives the run after `event`, with a first turn that makes the call `injected`.
+    async fn drive_with(
         &mut self,
-        inspector: Inspector,
+        gate: Gate,
         event: Option<Event>,
-        prepared: impl for<'a> FnOnce(Driver<'a>) -> Driver<'a>,
+        injected: Option<ToolCall>,
     ) -> Result<Reply, AgentError> {
         self.talk = None;
-        let mut agent = self.agent.clone();
-        let begun = hooked(&mut agent);
-        tell(&*agent.front, Told::RunStarted(&self.kept.run));
-        let driven = prepared(Driver::new(&agent, inspector, &mut self.kept)).drive(event).await;
+        let (observer, begun) = hooked(&self.agent);
+        tell(&*observer, AgentEvent::RunStarted(self.log.run()));
+        let drive = Drive { observer: Arc::clone(&observer), injected, leaves_model: false };
+        let driven = drive.run(&self.agent, &gate, &mut self.log, event).await;
         if let Err(error) = &driven {
-            tell(&*agent.front, Told::RunFailed(error));
+            tell(&*observer, AgentEvent::RunFailed(error));
         }
-        drop(agent);
+        drop(observer);
         begun.done().await;
         Ok(self.reply(driven?))
     }
 
     fn reply(&self, phase: Phase) -> Reply {
-        Reply::of(&self.kept.run, phase)
+        Reply::of(self.log.run(), phase)
+    }
+}
+
+/// A session whose agent has another context for a while.
+struct Lent<'a> {
+    session: &'a mut Session,
+    before: Context,
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        self.session.agent.setup_mut().context = std::mem::take(&mut self.before);
     }
 }

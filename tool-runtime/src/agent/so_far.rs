@@ -5,17 +5,18 @@ use std::{
     sync::{Mutex, PoisonError, TryLockError},
 };
 
-use crate::json::{Change, Incremental, Path};
+use crate::json::Incremental;
+use tool_schema::json::{Change, Path};
 
 /// The arguments of a call so far, as text and, where somebody looks, as a value: it is read when it is first looked at, and
-/// then each piece once. A front that never looks pays nothing.
+/// then each piece once. An observer that never looks pays nothing.
 ///
 /// ```
-/// use tool_runtime::agent::{Event, Front};
+/// use tool_runtime::agent::{Event, Observer};
 ///
 /// struct Typing;
 ///
-/// impl Front for Typing {
+/// impl Observer for Typing {
 ///     fn event(&self, event: Event<'_>) {
 ///         if let Event::CallArguments { so_far, .. } = event {
 ///             so_far.look(|json| match json.value() {
@@ -27,23 +28,23 @@ use crate::json::{Change, Incremental, Path};
 /// }
 /// ```
 #[derive(Clone, Copy)]
-pub struct SoFar<'a> {
+pub struct PartialArguments<'a> {
     text: &'a str,
     view: &'a View,
 }
 
-/// What was read of a call's arguments.
+/// The part of a call's arguments that was read.
 #[derive(Debug, Default)]
-pub(super) struct View(Mutex<Option<Box<Incremental>>>);
+pub struct View(Mutex<Option<Box<Incremental>>>);
 
 static NOBODY: View = View(Mutex::new(None));
 
-impl SoFar<'static> {
-    /// The arguments of a call before their first piece, for tests of fronts.
+impl PartialArguments<'static> {
+    /// The arguments of a call before their first piece, for tests of observers.
     pub const EMPTY: Self = Self { text: "", view: &NOBODY };
 }
 
-impl<'a> SoFar<'a> {
+impl<'a> PartialArguments<'a> {
     pub(super) fn new(text: &'a str, view: &'a View) -> Self {
         Self { text, view }
     }
@@ -58,17 +59,17 @@ impl<'a> SoFar<'a> {
     ///
     /// # Panics
     ///
-    /// When it is called from inside `look`, or from inside `tell` of [`SoFar::changes`].
+    /// When it is called from inside `look`, or from inside `tell` of [`PartialArguments::changes`].
     pub fn look<R>(self, look: impl FnOnce(&Incremental) -> R) -> R {
         self.read(look, |json, rest| json.feed_str(rest).ok())
     }
 
-    /// Tells what has changed since this or [`SoFar::look`] was last called for the call: with each piece, for a front that
-    /// calls it with each.
+    /// Tells what has changed since this or [`PartialArguments::look`] was last called for the call: with each piece, for an
+    /// observer that calls it with each.
     ///
     /// # Panics
     ///
-    /// As [`SoFar::look`] does.
+    /// As [`PartialArguments::look`] does.
     pub fn changes(self, tell: &mut dyn FnMut(Path<'_>, Change<'_>)) {
         self.read(|_| (), |json, rest| json.feed_str_with(rest, tell).ok());
     }
@@ -93,8 +94,8 @@ impl<'a> SoFar<'a> {
     }
 }
 
-impl fmt::Debug for SoFar<'_> {
+impl fmt::Debug for PartialArguments<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_tuple("SoFar").field(&self.text).finish()
+        out.debug_tuple("PartialArguments").field(&self.text).finish()
     }
 }

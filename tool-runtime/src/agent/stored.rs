@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
-use super::{Agent, AgentError, Session};
-use crate::message::Message;
-use crate::run::{Decision, Event, ObligationId, Principal, Refusal, Ruling, Run, RunId, step};
+use super::{Agent, AgentError, Session, log::conversation};
+use crate::message::{Message, Part};
+use crate::run::{Decision, InterruptId, Principal, Prompt, Refusal, Run, RunId};
 use crate::store::{Append, Store, StoreError, Waiting, WaitingItem};
+use tool_run::run::CheckedDecision;
+use tool_run::run::{Event, step};
 
 /// How often a change is tried again when others change the same run at the same time.
 const TRIES: usize = 256;
 
 impl Agent {
-    /// Whether runs are kept in a store, so that others can take them up.
+    /// Returns whether runs are kept in a store, so that others can take them up.
     pub fn is_stored(&self) -> bool {
-        self.store.is_some()
+        self.setup.store.is_some()
     }
 
     /// The run `id`, to be continued.
@@ -31,13 +33,47 @@ impl Agent {
     pub async fn decide(
         &self,
         id: &RunId,
-        obligation: &ObligationId,
+        interrupt: &InterruptId,
         decision: Decision,
         by: impl Into<Principal>,
     ) -> Result<Run, AgentError> {
         let mut decisions = self.decisions(id).await?;
-        self.decide_in(&mut decisions, obligation, decision, by).await?;
+        self.decide_in(&mut decisions, interrupt, decision, by).await?;
         Ok(decisions.into_run())
+    }
+
+    /// Loads the run `id`, for several decisions in it.
+    ///
+    /// Fails when the agent has no store, there is no such run in it, or a newer version wrote it.
+    pub async fn decisions(&self, id: &RunId) -> Result<Decisions, AgentError> {
+        let run = self.load(id).await?;
+        let messages = conversation(self, &run);
+        Ok(Decisions { run, messages })
+    }
+
+    /// Decides about something that waits, like [`Agent::decide`], in a run that is loaded.
+    ///
+    /// Fails when the decision does not fit, `by` may not decide, or somebody decided otherwise before; then nothing has
+    /// changed.
+    pub async fn decide_in(
+        &self,
+        decisions: &mut Decisions,
+        interrupt: &InterruptId,
+        decision: Decision,
+        by: impl Into<Principal>,
+    ) -> Result<(), AgentError> {
+        let by = by.into();
+        for _ in 0..TRIES {
+            let Decisions { run, messages } = decisions;
+            let ruling = self.rule(run, Arc::clone(messages), interrupt, decision.clone(), &by).await?;
+            let event = Event::Decide { interrupt: interrupt.clone(), ruling, by: by.clone(), at: self.now() };
+            if self.add(run, event).await? {
+                return Ok(());
+            }
+            let id = run.id().clone();
+            *decisions = self.decisions(&id).await?;
+        }
+        Err(StoreError::Conflict.into())
     }
 
     /// Calls the run `id` off, on behalf of `by`, in whatever process it goes on: what is under way is dropped, as with
@@ -55,6 +91,27 @@ impl Agent {
     pub async fn stop(&self, id: &RunId, by: impl Into<Principal>) -> Result<Run, AgentError> {
         let by = by.into();
         self.change(id, || Event::StopRequested { by: by.clone(), at: self.now() }).await
+    }
+
+    /// Says something to the run `id`, which goes on in any process, on behalf of `by`, who was authenticated by the
+    /// application. It is kept in the run's log at once; whoever drives the run takes it up between two of the next turns.
+    ///
+    /// Fails when nothing goes on in the run ([`Refusal::Idle`]), or `by` is not its owner.
+    pub async fn steer(&self, id: &RunId, content: Vec<Part>, by: impl Into<Principal>) -> Result<Run, AgentError> {
+        self.steer_named(id, None, content, by).await
+    }
+
+    /// Says something as [`Agent::steer`] does, under the id that its author has for it.
+    pub async fn steer_named(
+        &self,
+        id: &RunId,
+        name: Option<String>,
+        content: Vec<Part>,
+        by: impl Into<Principal>,
+    ) -> Result<Run, AgentError> {
+        let mut prompt = Prompt::new(content, by.into(), self.now()).steering();
+        prompt.id = name;
+        self.change(id, || Event::Prompt(prompt.clone())).await
     }
 
     /// Adds what follows from `event` to the run `id`, whoever drives it.
@@ -76,8 +133,8 @@ impl Agent {
             return Ok(true);
         }
         let before = run.rev();
-        for entry in log.iter().cloned() {
-            run.apply(entry).map_err(crate::run::RecordError::from).map_err(StoreError::from)?;
+        for entry in &log {
+            run.apply(entry).map_err(tool_run::run::RecordError::from).map_err(StoreError::from)?;
         }
         match self.kept_in()?.append(run.id(), Append::new(before, &log, run, None)).await {
             Ok(()) => Ok(true),
@@ -91,19 +148,19 @@ impl Agent {
         &self,
         run: &Run,
         messages: Arc<Vec<Message>>,
-        obligation: &ObligationId,
+        interrupt: &InterruptId,
         decision: Decision,
         by: &Principal,
-    ) -> Result<Ruling, Refusal> {
-        if run.obligation(obligation).is_some_and(|open| !run.may_decide(open, by)) {
+    ) -> Result<CheckedDecision, Refusal> {
+        if run.interrupt(interrupt).is_some_and(|open| !run.may_decide(open, by)) {
             return Err(Refusal::Forbidden);
         }
-        let cx = self.context.clone().for_call(obligation.call().as_str());
+        let cx = self.setup.context.clone().for_call(interrupt.call().as_str());
         let cx = cx.with_taint(run.taint()).with_shared_messages(messages);
-        self.inspector.rule(run, obligation, decision, &cx).await
+        self.setup.gate.rule(run, interrupt, decision, &cx).await
     }
 
-    /// What waits for whom, oldest first.
+    /// Returns the open interrupts and who may decide about them, oldest first.
     pub async fn waiting(&self, filter: &Waiting) -> Result<Vec<WaitingItem>, AgentError> {
         Ok(self.kept_in()?.waiting(filter).await?)
     }
@@ -138,6 +195,28 @@ impl Agent {
     }
 
     fn kept_in(&self) -> Result<&dyn Store, StoreError> {
-        self.store.as_deref().ok_or_else(|| StoreError::unavailable("the agent has no store; give it one with `store`"))
+        self.setup
+            .store
+            .as_deref()
+            .ok_or_else(|| StoreError::unavailable("the agent has no store; give it one with `store`"))
+    }
+}
+
+/// A stored run that several decisions are about: it is loaded once, and again only when somebody else has changed it.
+#[derive(Debug)]
+pub struct Decisions {
+    run: Run,
+    messages: Arc<Vec<Message>>,
+}
+
+impl Decisions {
+    /// The run as it is after the decisions.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// The run itself.
+    pub fn into_run(self) -> Run {
+        self.run
     }
 }

@@ -1,110 +1,104 @@
 //! A final answer of a wanted type: a tool whose arguments are the answer.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::AgentError;
-use crate::feedback::{Problem, ProblemKind, Rejection, excerpt};
+use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::run::{Call, CallResult, Run};
 use crate::schema::{Schema, Validator};
-use crate::tool::{CallError, Context, DynTool, Effect, Output, Started, Starting, ToolSpec, Traits, fitting};
+use crate::tool::{CallError, Context, DynTool, Effect, Output, Started, Starting, ToolSpec, fitting};
 use crate::toolset::Toolset;
+use tool_schema::feedback::excerpt;
 
-/// A place for an answer of type `T`, and the tool that puts it there.
-pub(super) struct Wanted<T> {
-    place: Arc<Mutex<Option<T>>>,
+/// The tool that accepts the final answer of a run. The answer is read from the run, so in any process.
+#[derive(Clone)]
+pub struct FinalAnswer {
+    spec: Arc<ToolSpec>,
+    /// Set if the arguments are the answer; otherwise it is one of them.
+    is_whole: bool,
+    /// Fails where the answer is not of the wanted type.
+    check: fn(Value) -> Result<(), serde_json::Error>,
 }
 
-impl<T: DeserializeOwned + JsonSchema + Send + 'static> Wanted<T> {
-    pub(super) const NAME: &'static str = "final_answer";
-    pub(super) const REMINDER: &'static str = "Give the answer by calling `final_answer`.";
+impl FinalAnswer {
+    pub const NAME: &'static str = "final_answer";
+    pub const REMINDER: &'static str = "Give the answer by calling `final_answer`.";
 
-    pub(super) fn new() -> Self {
-        Self { place: Arc::new(Mutex::new(None)) }
-    }
-
-    /// `tools` and the one that takes the answer.
-    pub(super) fn offer(&self, tools: &Toolset) -> Result<Toolset, AgentError> {
-        let (spec, whole) = spec::<T>();
-        let answer = FinalAnswer { place: Arc::clone(&self.place), spec: Arc::new(spec), whole };
-        tools.clone().with(answer).map_err(|error| AgentError::NoAnswer { reason: error.to_string() })
-    }
-
-    /// The answer that was given in the last turn of `run`, in this process or another.
-    pub(super) fn of(&self, run: &Run) -> Option<T> {
-        if let Some(answer) = lock(&self.place).take() {
-            return Some(answer);
+    /// The tool that accepts a `T`. Providers want an object, so anything else is put into one.
+    pub fn of<T: DeserializeOwned + JsonSchema>() -> Self {
+        let mut schema = schema_of::<T>();
+        let is_whole = schema["type"] == "object";
+        if !is_whole {
+            let definitions = schema.as_object_mut().and_then(|schema| schema.remove("$defs"));
+            schema = serde_json::json!({
+                "type": "object",
+                "properties": { "answer": schema },
+                "required": ["answer"],
+                "additionalProperties": false
+            });
+            if let Some(definitions) = definitions {
+                schema["$defs"] = definitions;
+            }
         }
+        Self::new(Schema::from_schemars(schema), is_whole, |answer| serde_json::from_value::<T>(answer).map(drop))
+    }
+
+    fn new(input: Schema, is_whole: bool, check: fn(Value) -> Result<(), serde_json::Error>) -> Self {
+        let description = "Gives the final answer. Call it once, when everything else is done.";
+        let mut spec = ToolSpec::new(Self::NAME, description, input);
+        spec.traits.effect = Effect::ReadOnly;
+        Self { spec: Arc::new(spec), is_whole, check }
+    }
+
+    /// Returns the schema of the tool's arguments: what a run keeps of it.
+    pub fn schema(&self) -> &Value {
+        self.spec.input.neutral()
+    }
+
+    /// Returns the answer that was given in the last turn of `run`, as JSON.
+    pub fn given(&self, run: &Run) -> Option<String> {
         let is_it = |call: &&Call| call.name == Self::NAME && call.result().is_some_and(CallResult::is_success);
         let text = &run.current().iter().rev().find(is_it)?.arguments().text;
-        let (spec, whole) = spec::<T>();
-        FinalAnswer { place: Arc::clone(&self.place), spec: Arc::new(spec), whole }.read(text).ok()
+        if self.is_whole {
+            return Some(text.to_string());
+        }
+        Some(self.answer_in(serde_json::from_str(text).ok()?).to_string())
     }
 
-    /// The schema of the tool's arguments: what a run keeps of it.
-    pub(super) fn schema() -> Value {
-        spec::<T>().0.input.neutral().clone()
+    fn answer_in(&self, mut arguments: Value) -> Value {
+        if self.is_whole { arguments } else { arguments.get_mut("answer").map(Value::take).unwrap_or_default() }
+    }
+
+    /// Checks arguments: they fit all of the schema, and the answer in them is of the wanted type.
+    fn accept(&self, arguments: &str) -> Result<(), Rejection> {
+        let validator = Validator::compile(self.schema()).ok();
+        let answer = self.answer_in(fitting(arguments, validator.as_ref())?);
+        (self.check)(answer).map_err(|error| {
+            let expected = excerpt(&error.to_string(), 300);
+            Rejection::one(Problem::new("", ProblemKind::Invalid, expected))
+        })
     }
 }
 
-/// `tools` and the one that takes the answer which `run` waits for, of whatever type: for a process that does not know it.
-pub(super) fn with_answer(tools: &Toolset, run: &Run) -> Option<Toolset> {
+/// Returns `tools` and the one that accepts the answer which `run` waits for, of whatever type: for a process that does not know
+/// it.
+pub fn with_answer(tools: &Toolset, run: &Run) -> Option<Toolset> {
     let (name, schema) = run.until()?;
     if tools.get(name).is_some() {
         return None;
     }
-    let spec = answer_spec(Schema::new(schema?.as_ref().clone()));
-    let answer = FinalAnswer::<Value> { place: Arc::default(), spec: Arc::new(spec), whole: true };
-    tools.clone().with(answer).ok()
+    tools.clone().with(FinalAnswer::new(Schema::new(schema?.as_ref().clone()), true, |_| Ok(()))).ok()
 }
 
-/// How an agent that is a tool gives a typed answer: told from its run, so in any process.
-#[derive(Clone, Debug)]
-pub(super) struct Answering {
-    whole: bool,
-    output: Value,
+/// Returns the schema of `T` as models and other tools get it.
+pub fn schema_of<T: JsonSchema>() -> Value {
+    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().into()
 }
 
-impl Answering {
-    /// That of a `T`, and the tool that takes it.
-    pub(super) fn of<T: DeserializeOwned + JsonSchema + Send + 'static>() -> (Self, impl DynTool) {
-        let (spec, whole) = spec::<T>();
-        let output = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().into();
-        let place = Wanted::<T>::new().place;
-        (Self { whole, output }, FinalAnswer { place, spec: Arc::new(spec), whole })
-    }
-
-    pub(super) const NAME: &'static str = Wanted::<Value>::NAME;
-    pub(super) const REMINDER: &'static str = Wanted::<Value>::REMINDER;
-
-    /// The schema of the answer.
-    pub(super) fn output(&self) -> &Value {
-        &self.output
-    }
-
-    /// The answer that was given in the last turn of `run`, as JSON.
-    pub(super) fn given(&self, run: &Run) -> Option<String> {
-        let is_it = |call: &&Call| call.name == Self::NAME && call.result().is_some_and(CallResult::is_success);
-        let text = &run.current().iter().rev().find(is_it)?.arguments().text;
-        if self.whole {
-            return Some(text.to_string());
-        }
-        let mut given: Value = serde_json::from_str(text).ok()?;
-        given.get_mut("answer").map(|answer| answer.take().to_string())
-    }
-}
-
-struct FinalAnswer<T> {
-    place: Arc<Mutex<Option<T>>>,
-    spec: Arc<ToolSpec>,
-    /// Whether the arguments are the answer; otherwise it is one of them.
-    whole: bool,
-}
-
-impl<T: DeserializeOwned + JsonSchema + Send + 'static> DynTool for FinalAnswer<T> {
+impl DynTool for FinalAnswer {
     fn name(&self) -> &str {
         &self.spec.name
     }
@@ -114,70 +108,11 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> DynTool for FinalAnswer<
     }
 
     fn start<'a>(&'a self, arguments: &'a str, _cx: &'a Context) -> Starting<'a> {
-        let started = self.read(arguments).map_err(CallError::from).map(|answer| Started {
-            needs_approval: false,
-            normalized: None,
-            touches: None,
-            work: Box::pin(async move {
-                *lock(&self.place) = Some(answer);
-                Ok(Output::json(&"accepted")?)
-            }),
-        });
-        Starting::read(started)
+        let accepted = self.accept(arguments).map_err(CallError::from);
+        Starting::read(accepted.map(|()| Started::new(false, Box::pin(async { Ok(Output::json(&"accepted")?) }))))
     }
 
     fn answer(&self, _output: &str) -> Result<Output, CallError> {
         Err(CallError::NotExecuted)
     }
-}
-
-impl<T: DeserializeOwned> FinalAnswer<T> {
-    /// Reads the answer, which fits all of its schema.
-    fn read(&self, arguments: &str) -> Result<T, Rejection> {
-        let validator = Validator::compile(self.spec.input.neutral()).ok();
-        let mut value = fitting(arguments, validator.as_ref())?;
-        if !self.whole {
-            value = value.get_mut("answer").map(Value::take).unwrap_or_default();
-        }
-        serde_json::from_value(value).map_err(|error| {
-            let expected = excerpt(&error.to_string(), 300);
-            Rejection::one(Problem::new("", ProblemKind::Invalid, expected))
-        })
-    }
-}
-
-/// The tool that takes a `T`, and whether its arguments are the `T`. Providers want an object, so anything else is put
-/// into one.
-fn spec<T: JsonSchema>() -> (ToolSpec, bool) {
-    let mut schema = Value::from(SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>());
-    let whole = schema["type"] == "object";
-    if !whole {
-        let definitions = schema.as_object_mut().and_then(|schema| schema.remove("$defs"));
-        schema = serde_json::json!({
-            "type": "object",
-            "properties": { "answer": schema },
-            "required": ["answer"],
-            "additionalProperties": false
-        });
-        if let Some(definitions) = definitions {
-            schema["$defs"] = definitions;
-        }
-    }
-    (answer_spec(Schema::from_schemars(schema)), whole)
-}
-
-fn answer_spec(input: Schema) -> ToolSpec {
-    ToolSpec {
-        name: "final_answer".to_owned(),
-        title: None,
-        description: "Gives the final answer. Call it once, when everything else is done.".to_owned(),
-        input: Arc::new(input),
-        output: None,
-        traits: Traits { effect: Effect::ReadOnly, ..Traits::default() },
-    }
-}
-
-fn lock<T>(place: &Mutex<Option<T>>) -> std::sync::MutexGuard<'_, Option<T>> {
-    // A poisoned lock only means that another call panicked; the place itself is always whole.
-    place.lock().unwrap_or_else(PoisonError::into_inner)
 }

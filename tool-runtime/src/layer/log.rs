@@ -23,7 +23,7 @@ pub struct Entry<'a> {
     pub call: Invocation<'a>,
     /// How long it took.
     pub took: Duration,
-    /// What came of it.
+    /// The result.
     pub result: &'a Result<Output, CallError>,
 }
 

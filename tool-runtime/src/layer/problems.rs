@@ -18,7 +18,7 @@ pub struct Problems {
 }
 
 impl Problems {
-    /// What tool2agent puts before the text of an exception, letter by letter.
+    /// The text that tool2agent puts before that of an exception, letter by letter.
     pub const PREFIX: &'static str = "Exception occured during tool call execution: ";
 
     /// Failures as problems, in the words that a model is told.
@@ -51,8 +51,8 @@ impl Problems {
             error if self.in_full => error.for_log(),
             error => error.to_string(),
         };
-        let problem = Rejection::told(format!("{}{text}", self.prefix));
-        let failure = Failure::from(problem).because(format_args!("{}", error.for_log()));
+        let problem = Rejection::from_message(format!("{}{text}", self.prefix));
+        let failure = Failure::from(problem).source(format_args!("{}", error.for_log()));
         if may_pass { failure.retryable() } else { failure }.into()
     }
 }

@@ -1,4 +1,4 @@
-//! What a model streams back, and the turn it adds up to.
+//! The pieces that a model streams back, and the turn that they add up to.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ pub enum Delta {
         /// Which call of this turn.
         index: usize,
     },
-    /// What a tool did that the provider executes.
+    /// A call, or its result, of a tool that the provider executes.
     Provider(ProviderPart),
     /// Tokens used by this turn so far; a later one replaces an earlier one.
     Usage(Usage),

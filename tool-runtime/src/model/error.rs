@@ -41,7 +41,7 @@ impl ModelError {
     }
 
     /// Adds the cause.
-    pub fn because(mut self, source: impl Into<Box<dyn error::Error + Send + Sync>>) -> Self {
+    pub fn with_source(mut self, source: impl Into<Box<dyn error::Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
     }
@@ -62,7 +62,7 @@ impl ModelError {
         self.retry_after
     }
 
-    /// Whether the same request may succeed later.
+    /// Returns whether the same request may succeed later.
     pub fn is_transient(&self) -> bool {
         matches!(self.kind, ModelErrorKind::RateLimited | ModelErrorKind::Unavailable)
     }

@@ -7,7 +7,7 @@ use std::{
 
 use futures_util::stream::{self, BoxStream, Stream, StreamExt};
 
-use super::{Answer, Asked, Delta, Model, ModelError, Request};
+use super::{Asked, Delta, Model, ModelAnswer, ModelError, Request};
 
 /// A model that is a function of the request, for tests, examples and rules that need no language model.
 ///
@@ -26,7 +26,7 @@ type Function = Box<dyn Fn(Request<'_>, usize) -> BoxStream<'static, Result<Delt
 
 impl FunctionModel {
     /// A model whose turn is what `function` makes of the request: a [`Turn`](super::Turn), deltas or an error.
-    pub fn new<A: Into<Answer>>(function: impl Fn(Request<'_>) -> A + Send + Sync + 'static) -> Self {
+    pub fn new<A: Into<ModelAnswer>>(function: impl Fn(Request<'_>) -> A + Send + Sync + 'static) -> Self {
         Self::made(move |request, turn| stream::iter(function(request).into().deltas(turn)).boxed())
     }
 

@@ -18,8 +18,9 @@ pub use delta::{Delta, Turn};
 pub use error::{ModelError, ModelErrorKind};
 pub use function::FunctionModel;
 pub use request::{Request, Settings, ToolChoice};
-pub use scripted::{Answer, Asked, ScriptedModel};
+pub use scripted::{Asked, ModelAnswer, ScriptedModel};
 
+#[doc(no_inline)]
 pub use crate::message::{FinishReason, Usage};
 
 /// A language model, or anything that takes its place.

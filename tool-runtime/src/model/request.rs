@@ -1,11 +1,11 @@
-//! What a model is asked.
+//! The request to a model.
 
 use serde::Serialize;
 
 use crate::message::Message;
 use crate::toolset::ToolList;
 
-/// What a model is asked in one turn.
+/// The request to a model in one turn.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Request<'a> {
@@ -13,7 +13,7 @@ pub struct Request<'a> {
     pub messages: &'a [Message],
     /// The tools on offer.
     pub tools: &'a ToolList,
-    /// Whether the model may, must or must not call a tool.
+    /// The tool choice: the model may, must or must not call a tool.
     pub tool_choice: &'a ToolChoice,
     /// Sampling and size.
     pub settings: &'a Settings,
@@ -27,20 +27,20 @@ impl<'a> Request<'a> {
         Self { messages, tools, tool_choice: &CHOICE, settings: &SETTINGS }
     }
 
-    /// The same request with another tool choice.
+    /// Sets the tool choice.
     pub fn with_choice(mut self, choice: &'a ToolChoice) -> Self {
         self.tool_choice = choice;
         self
     }
 
-    /// The same request with other settings.
+    /// Sets the settings.
     pub fn with_settings(mut self, settings: &'a Settings) -> Self {
         self.settings = settings;
         self
     }
 }
 
-/// Whether a model may, must or must not call a tool.
+/// The choice of tools: a model may, must or must not call one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
@@ -62,6 +62,6 @@ pub struct Settings {
     pub max_tokens: Option<u32>,
     /// The sampling temperature.
     pub temperature: Option<f32>,
-    /// Whether the model may ask for several calls in one turn.
+    /// Set if the model may ask for several calls in one turn.
     pub parallel_calls: Option<bool>,
 }

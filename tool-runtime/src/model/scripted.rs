@@ -31,24 +31,24 @@ pub struct ScriptedModel {
 
 #[derive(Debug, Default)]
 struct State {
-    answers: VecDeque<Answer>,
+    answers: VecDeque<ModelAnswer>,
     asked: Vec<Asked>,
 }
 
 impl ScriptedModel {
     /// A model that gives `answers` in their order.
-    pub fn new<A: Into<Answer>>(answers: impl IntoIterator<Item = A>) -> Self {
+    pub fn new<A: Into<ModelAnswer>>(answers: impl IntoIterator<Item = A>) -> Self {
         let answers = answers.into_iter().map(Into::into).collect();
         Self { state: Mutex::new(State { answers, asked: Vec::new() }) }
     }
 
     /// Adds an answer at the end of the list.
-    pub fn then(self, answer: impl Into<Answer>) -> Self {
+    pub fn then(self, answer: impl Into<ModelAnswer>) -> Self {
         self.state().answers.push_back(answer.into());
         self
     }
 
-    /// What the model was asked so far, oldest first.
+    /// Returns the requests so far, oldest first.
     pub fn asked(&self) -> Vec<Asked> {
         self.state().asked.clone()
     }
@@ -94,7 +94,7 @@ pub struct Asked {
     pub messages: Vec<Message>,
     /// The names of the tools on offer, in their order.
     pub tools: Vec<String>,
-    /// Whether the model may, must or must not call a tool.
+    /// The tool choice: the model may, must or must not call a tool.
     pub tool_choice: ToolChoice,
     /// Sampling and size.
     pub settings: Settings,
@@ -111,11 +111,11 @@ impl From<Request<'_>> for Asked {
     }
 }
 
-/// What a model made by hand streams in one turn: a [`Turn`], the single deltas, an error, or deltas and then an error.
+/// The stream of a model made by hand in one turn: a [`Turn`], the single deltas, an error, or deltas and then an error.
 #[derive(Debug)]
-pub struct Answer(Vec<Result<Delta, ModelError>>);
+pub struct ModelAnswer(Vec<Result<Delta, ModelError>>);
 
-impl Answer {
+impl ModelAnswer {
     /// The deltas of the answer to the `turn`th request, every call with an id.
     pub(super) fn deltas(mut self, turn: usize) -> Vec<Result<Delta, ModelError>> {
         for delta in &mut self.0 {
@@ -129,25 +129,25 @@ impl Answer {
     }
 }
 
-impl From<Turn> for Answer {
+impl From<Turn> for ModelAnswer {
     fn from(turn: Turn) -> Self {
         turn.into_deltas().into()
     }
 }
 
-impl From<Vec<Delta>> for Answer {
+impl From<Vec<Delta>> for ModelAnswer {
     fn from(deltas: Vec<Delta>) -> Self {
         Self(deltas.into_iter().map(Ok).collect())
     }
 }
 
-impl From<Vec<Result<Delta, ModelError>>> for Answer {
+impl From<Vec<Result<Delta, ModelError>>> for ModelAnswer {
     fn from(deltas: Vec<Result<Delta, ModelError>>) -> Self {
         Self(deltas)
     }
 }
 
-impl From<ModelError> for Answer {
+impl From<ModelError> for ModelAnswer {
     fn from(error: ModelError) -> Self {
         Self(vec![Err(error)])
     }

@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-use crate::run::{RecordError, Time};
+use crate::run::Time;
+use tool_run::run::RecordError;
 
 /// Why a store did not do what was asked.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Somebody else added to the log in between: load it again.
+    /// Another writer added to the log in between: load it again.
     Conflict,
     /// Another worker has taken the run over.
     Fenced,
@@ -19,7 +20,7 @@ pub enum StoreError {
     },
     /// There is no such run.
     NotFound,
-    /// What is stored cannot be read.
+    /// The stored run cannot be read.
     Record(RecordError),
     /// The store does not work: it cannot be reached, is full, or is not the store that was expected.
     Unavailable(Box<dyn std::error::Error + Send + Sync>),

@@ -9,7 +9,7 @@ use std::{
 use futures_util::future::{BoxFuture, ready};
 
 use super::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
-use crate::run::{Obligation, Principal, RunId, Time};
+use crate::run::{Interrupt, Principal, RunId, Time};
 
 /// Runs in memory: they are gone with the process. For tests, and for programs whose runs need not survive.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ struct KeptRun {
     snapshot: Option<(u64, String)>,
     records: Vec<Record>,
     due: Option<Time>,
-    open: Vec<Obligation>,
+    open: Vec<Interrupt>,
     token: u64,
     lease: Option<Lease>,
     /// When somebody last took it up.
@@ -163,19 +163,16 @@ impl Store for MemoryStore {
         let runs = &self.lock().runs;
         let mut items: Vec<WaitingItem> = Vec::new();
         for (run, kept) in runs.iter().filter(|(run, _)| filter.run.as_ref().is_none_or(|wanted| wanted == *run)) {
-            let may = |open: &&Obligation| match &filter.principal {
+            let may = |open: &&Interrupt| match &filter.principal {
                 None => true,
                 Some(principal) if open.deciders.is_empty() => *principal == kept.owner,
                 Some(principal) => open.deciders.contains(principal),
             };
-            let item = |open: &Obligation| WaitingItem {
-                run: run.clone(),
-                owner: kept.owner.clone(),
-                obligation: open.clone(),
-            };
+            let item =
+                |open: &Interrupt| WaitingItem { run: run.clone(), owner: kept.owner.clone(), interrupt: open.clone() };
             items.extend(kept.open.iter().filter(may).map(item));
         }
-        items.sort_by_key(|item| item.obligation.since);
+        items.sort_by_key(|item| item.interrupt.since);
         let items = items.into_iter().skip(filter.offset).take(filter.most()).collect();
         Box::pin(ready(Ok(items)))
     }

@@ -1,17 +1,17 @@
 //! Where runs are kept: an append-only log for each, with what is needed to find those that wait or were left alone.
 
-mod arc;
 mod error;
 mod memory;
 
-use std::{slice, time::Duration};
+use std::{slice, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 
 pub use error::StoreError;
 pub use memory::MemoryStore;
 
-use crate::run::{LogEvent, Obligation, ObligationId, Phase, Principal, Run, RunId, Time, record};
+use crate::run::{Interrupt, InterruptId, Phase, Principal, Run, RunId, Time};
+use tool_run::run::{LogEvent, record};
 
 /// Where runs are kept.
 ///
@@ -30,7 +30,7 @@ pub trait Store: Send + Sync {
     /// exactly `expected` entries. Whether anything was added after [`StoreError::Unavailable`] is unknown: load the run.
     fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// What is needed to make the run: the latest snapshot, and the entries after it. `None` when there is no such run.
+    /// Loads the latest snapshot of a run, and the entries after it. `None` when there is no such run.
     fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>>;
 
     /// The entries after the first `rev`, oldest first; empty when there are none. A record that begins before `rev` and
@@ -55,7 +55,7 @@ pub trait Store: Send + Sync {
     /// Gives a lease back. One that is over, or another's, is left as it is.
     fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// What waits for whom, oldest first; of one time, in the order of the runs' ids, then as it was opened.
+    /// Returns what waits for whom, oldest first; of one time, in the order of the runs' ids, then as it was opened.
     fn waiting<'a>(&'a self, filter: &'a Waiting) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>>;
 
     /// Runs that somebody should take up: something in them is over at `now`, or they are neither finished nor waiting
@@ -66,7 +66,51 @@ pub trait Store: Send + Sync {
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>>;
 }
 
-/// What is added to a log at once.
+impl<S: Store + ?Sized> Store for Arc<S> {
+    fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>> {
+        (**self).append(run, append)
+    }
+
+    fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>> {
+        (**self).load(run)
+    }
+
+    fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+        (**self).read(run, rev)
+    }
+
+    fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
+        (**self).snapshot(run, rev, text)
+    }
+
+    fn lease<'a>(
+        &'a self,
+        run: &'a RunId,
+        worker: &'a str,
+        now: Time,
+        ttl: Duration,
+    ) -> BoxFuture<'a, Result<Lease, StoreError>> {
+        (**self).lease(run, worker, now, ttl)
+    }
+
+    fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
+        (**self).release(run, lease)
+    }
+
+    fn waiting<'a>(&'a self, filter: &'a Waiting) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
+        (**self).waiting(filter)
+    }
+
+    fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
+        (**self).due(now, limit)
+    }
+
+    fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
+        (**self).delete(run)
+    }
+}
+
+/// Entries that are added to a log at once.
 #[derive(Clone, Debug)]
 pub struct Append {
     /// How many entries the log has before.
@@ -77,24 +121,24 @@ pub struct Append {
     pub text: String,
     /// The lease under which they are added; without one for a decision from outside.
     pub lease: Option<Lease>,
-    /// What the run is at after it.
+    /// The head of the run after it.
     pub head: Head,
 }
 
-/// What a store can know about a run without reading its log.
+/// The part of a run that a store knows without reading its log.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Head {
-    /// Who owns the run.
+    /// The owner of the run.
     pub owner: Principal,
-    /// Whether it goes on by itself: it is neither idle, finished, stopped nor suspended.
+    /// Set if it goes on by itself: it is neither idle, finished, stopped nor suspended.
     pub is_active: bool,
     /// When something in it is over.
     pub wake: Option<Time>,
-    /// Obligations that the append opened.
-    pub opened: Vec<Obligation>,
-    /// Obligations that it closed.
-    pub closed: Vec<ObligationId>,
+    /// Interrupts that the append opened.
+    pub opened: Vec<Interrupt>,
+    /// Interrupts that it closed.
+    pub closed: Vec<InterruptId>,
 }
 
 /// A run as it is stored.
@@ -125,7 +169,7 @@ pub struct Record {
 pub struct Lease {
     /// Higher for each new holder: a store refuses appends under an older one.
     pub token: u64,
-    /// Who has it.
+    /// The worker that has it.
     pub worker: String,
     /// Until when.
     pub until: Time,
@@ -153,8 +197,8 @@ pub struct WaitingItem {
     pub run: RunId,
     /// Its owner.
     pub owner: Principal,
-    /// What waits, for whom, since when.
-    pub obligation: Obligation,
+    /// The interrupt: what waits, for whom, since when.
+    pub interrupt: Interrupt,
 }
 
 impl Lease {
@@ -165,9 +209,9 @@ impl Lease {
 }
 
 impl WaitingItem {
-    /// Creates the item of an obligation of a run.
-    pub fn new(run: RunId, owner: Principal, obligation: Obligation) -> Self {
-        Self { run, owner, obligation }
+    /// Creates the item of an interrupt of a run.
+    pub fn new(run: RunId, owner: Principal, interrupt: Interrupt) -> Self {
+        Self { run, owner, interrupt }
     }
 }
 
@@ -210,19 +254,19 @@ impl Append {
 
 impl Head {
     fn new(events: &[LogEvent], after: &Run) -> Self {
-        let (mut opened, mut closed) = (Vec::<Obligation>::new(), Vec::new());
+        let (mut opened, mut closed) = (Vec::<Interrupt>::new(), Vec::new());
         for event in events {
             match event {
-                LogEvent::Opened { obligation, .. } => opened.push((**obligation).clone()),
-                LogEvent::Decided { obligation, .. } => closed.push(obligation.clone()),
+                LogEvent::Opened { interrupt, .. } => opened.push((**interrupt).clone()),
+                LogEvent::Decided { interrupt, .. } => closed.push(interrupt.clone()),
                 LogEvent::Ended { call, .. } | LogEvent::Migrated { call, .. } => {
                     // Whatever it waited for, it does not any more.
-                    closed.extend(after.call(call).into_iter().flat_map(crate::run::Call::obligation_ids));
+                    closed.extend(after.call(call).into_iter().flat_map(crate::run::Call::interrupt_ids));
                 }
                 _ => {}
             }
         }
-        opened.retain(|obligation| after.obligation(&obligation.id).is_some());
+        opened.retain(|interrupt| after.interrupt(&interrupt.id).is_some());
         let is_active = matches!(after.phase(), Phase::Generating | Phase::Acting);
         Self { owner: after.owner().clone(), is_active, wake: after.wake(), opened, closed }
     }
@@ -232,9 +276,9 @@ impl Head {
         if self.is_active { Some(Time(0)) } else { self.wake }
     }
 
-    /// Returns the principals that may decide about an obligation: the named ones, or the run's owner.
-    pub fn deciders<'a>(&'a self, obligation: &'a Obligation) -> &'a [Principal] {
-        if obligation.deciders.is_empty() { slice::from_ref(&self.owner) } else { &obligation.deciders }
+    /// Returns the principals that may decide about an interrupt: the named ones, or the run's owner.
+    pub fn deciders<'a>(&'a self, interrupt: &'a Interrupt) -> &'a [Principal] {
+        if interrupt.deciders.is_empty() { slice::from_ref(&self.owner) } else { &interrupt.deciders }
     }
 }
 
@@ -253,7 +297,7 @@ impl Stored {
             Some(text) => Run::thaw(&text)?,
             None => {
                 let first = records.next().ok_or(StoreError::NotFound)?;
-                Run::fold(record::decode(&first.text)?).map_err(crate::run::RecordError::from)?
+                Run::fold(record::decode(&first.text)?).map_err(tool_run::run::RecordError::from)?
             }
         };
         for entry in records {
@@ -274,7 +318,7 @@ impl Record {
         let events = record::decode(&self.text)?;
         let known = run.rev().saturating_sub(self.rev);
         for event in events.into_iter().skip(usize::try_from(known).unwrap_or(usize::MAX)) {
-            run.apply(event).map_err(crate::run::RecordError::from)?;
+            run.apply(&event).map_err(tool_run::run::RecordError::from)?;
         }
         Ok(())
     }

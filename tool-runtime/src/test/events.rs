@@ -1,4 +1,4 @@
-//! What happened in a run, to be asserted.
+//! The events of a run, to be asserted.
 
 use std::{
     fmt,
@@ -6,12 +6,12 @@ use std::{
 };
 
 use super::{Grammar, Misplaced, Seen};
-use crate::agent::{Event, Front};
+use crate::agent::{Event, Observer};
 
 /// Everything that happened, in order. Clones share it.
 ///
-/// It is a front that nobody attends; to watch with somebody there, use [`Person::events`](super::Person::events), or hand
-/// the events of a front of your own to [`Events::event`](Front::event).
+/// It is an observer ([`Agent::observer`](crate::Agent::observer)). An observer of your own hands its events to
+/// [`Events::event`](Observer::event).
 ///
 /// ```
 /// # #[cfg(feature = "derive")] {
@@ -26,7 +26,7 @@ use crate::agent::{Event, Front};
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let model = ScriptedModel::new([Turn::call("add", r#"{"a":1,"b":2}"#), Turn::say("It is 3.")]);
 /// let events = Events::new();
-/// Agent::new(model).tools(toolset!(add)).front(events.clone()).run("What is 1 + 2?").await.unwrap();
+/// Agent::new(model).tools(toolset!(add)).observer(events.clone()).run("What is 1 + 2?").await.unwrap();
 /// events.assert_order(&["step 1", "started call_1_0 add", "succeeded: 3", "step 2", "It is 3."]);
 /// assert_eq!(events.of_tool("add").lines().len(), 5);
 /// # });
@@ -42,7 +42,7 @@ pub struct Events {
 
 struct Log {
     seen: Mutex<Vec<Seen>>,
-    /// What the order is checked by, and the first event that did not fit; `None` where it is not checked.
+    /// The grammar of the order, and the first event that did not fit; `None` where the order is not checked.
     order: Mutex<Option<(Grammar, Option<Misplaced>)>>,
 }
 
@@ -65,7 +65,7 @@ impl Events {
         Self::of(Vec::new(), Some((Grammar::new(), None)))
     }
 
-    /// The same, whatever the order of events: for several runs at once, or one that several drive, or that breaks off in the
+    /// Nothing yet, and any order is accepted: for several runs at once, or one that several drive, or that breaks off in the
     /// middle, as a process does that is killed.
     pub fn unchecked() -> Self {
         Self::of(Vec::new(), None)
@@ -87,22 +87,22 @@ impl Events {
         self.log.order.lock().unwrap_or_else(PoisonError::into_inner).as_mut()?.1.take()
     }
 
-    /// What happened so far.
+    /// Returns the events so far.
     pub fn all(&self) -> Vec<Seen> {
         self.lock().clone()
     }
 
-    /// The same, a line for each.
+    /// Returns a line for each event so far.
     pub fn lines(&self) -> Vec<String> {
         self.lock().iter().map(ToString::to_string).collect()
     }
 
-    /// What happened to the call `id`, in events of its own.
+    /// Returns the events of the call `id`.
     pub fn of_call(&self, id: &str) -> Self {
         self.filtered(|seen| seen.call() == Some(id))
     }
 
-    /// What happened to all calls of the tool `name`, in events of its own.
+    /// Returns the events of all calls of the tool `name`.
     pub fn of_tool(&self, name: &str) -> Self {
         let announced = |seen: &Seen| match seen {
             Seen::CallAnnounced { id, name: called } if called == name => Some(id.to_string()),
@@ -177,7 +177,7 @@ impl Default for Events {
     }
 }
 
-impl Front for Events {
+impl Observer for Events {
     fn event(&self, event: Event<'_>) {
         if let Some((grammar, misplaced)) = &mut *self.log.order.lock().unwrap_or_else(PoisonError::into_inner)
             && let Err(wrong) = grammar.event(&event)

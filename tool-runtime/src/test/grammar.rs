@@ -4,7 +4,7 @@ use std::{collections::HashMap, fmt};
 
 use super::Seen;
 use crate::agent::Event;
-use crate::run::{CallId, Obligation, ObligationId, ObligationKind, Phase};
+use crate::run::{CallId, Interrupt, InterruptId, InterruptKind, Phase};
 
 /// The grammar of a run's events: fed with each, it says which one does not fit where it came, and why.
 ///
@@ -34,22 +34,22 @@ pub struct Grammar {
     /// The number of the last step, and whether it is under way.
     step: usize,
     in_step: bool,
-    /// Whether the last step failed, so that it may come again.
+    /// Set if the last step failed, so that it may come again.
     failed: bool,
-    /// Whether a step began in this drive: from then on each call is announced.
+    /// Set if a step began in this drive: from then on each call is announced.
     stepped: bool,
 }
 
-/// What was told of a call.
+/// The events of a call so far.
 #[derive(Clone, Debug, Default)]
 struct Told {
-    /// Whether more may have happened to it than was told.
+    /// Set if more may have happened to it than was reported.
     is_loose: bool,
     is_accepted: bool,
-    /// Whether its tool ran, or runs.
+    /// Set if its tool ran, or runs.
     is_started: bool,
     is_over: bool,
-    open: Option<ObligationId>,
+    open: Option<InterruptId>,
 }
 
 /// An event that does not fit where it came.
@@ -58,7 +58,7 @@ struct Told {
 pub struct Misplaced {
     /// The event, as a line.
     pub event: String,
-    /// What is wrong.
+    /// The problem.
     pub why: String,
 }
 
@@ -128,8 +128,8 @@ impl Grammar {
                 self.call(&call.id)?.is_accepted = true;
                 Ok(())
             }
-            Event::CallOpened { call, obligation } => self.call(&call.id)?.opened(obligation),
-            Event::CallDecided { call, obligation, .. } => self.call(&call.id)?.decided(obligation),
+            Event::CallOpened { call, interrupt } => self.call(&call.id)?.opened(interrupt),
+            Event::CallDecided { call, interrupt, .. } => self.call(&call.id)?.decided(interrupt),
             Event::CallStarted(call) => self.call(&call.id)?.started(),
             Event::CallProgress(progress) => {
                 let told = self.call(&CallId::from(progress.call_id.as_str()))?;
@@ -191,22 +191,22 @@ impl Grammar {
 }
 
 impl Told {
-    fn opened(&mut self, obligation: &Obligation) -> Fits {
+    fn opened(&mut self, interrupt: &Interrupt) -> Fits {
         if !self.is_loose {
             must(self.open.is_none(), "the call waits for something else already")?;
-            match obligation.kind {
-                ObligationKind::Answer { .. } | ObligationKind::Reconcile => {
+            match interrupt.kind {
+                InterruptKind::Answer { .. } | InterruptKind::Reconcile => {
                     must(self.is_started, "the call was not started")?;
                 }
                 _ => must(self.is_accepted, "its arguments were not accepted")?,
             }
         }
-        self.open = Some(obligation.id.clone());
+        self.open = Some(interrupt.id.clone());
         Ok(())
     }
 
-    fn decided(&mut self, obligation: &ObligationId) -> Fits {
-        must(self.is_loose || self.open.as_ref() == Some(obligation), "the call does not wait for that")?;
+    fn decided(&mut self, interrupt: &InterruptId) -> Fits {
+        must(self.is_loose || self.open.as_ref() == Some(interrupt), "the call does not wait for that")?;
         self.open = None;
         Ok(())
     }

@@ -8,7 +8,7 @@
 //! | [`Person`] | approves, denies, edits, answers, executes; keeps what it was asked |
 //! | [`Events`], [`Seen`] | what happened: [`Events::assert_order`], [`Events::of_call`] |
 //! | `Spans` (with the feature `tracing`) | what was traced, as a tree |
-//! | [`Grammar`] | whether events come in an order that they can have: [`Events`] and [`Person`] ask it of every run |
+//! | [`Grammar`] | whether events come in an order that they can have: [`Events`] ask it of every run |
 //! | [`Clock`] | approvals, grants and leases that end, without waiting |
 //!
 //! With the feature `test-util`, for `[dev-dependencies]`:
@@ -16,8 +16,8 @@
 //! ```
 //! # #[cfg(feature = "derive")] {
 //! use std::time::Duration;
-//! use tool_runtime::{Agent, agent::{Later, Stopped}, model::{ScriptedModel, Turn}, store::MemoryStore};
-//! use tool_runtime::{test::{Clock, Person}, tool, toolset};
+//! use tool_runtime::{Agent, agent::Suspend, model::{ScriptedModel, Turn}, run::Phase, store::MemoryStore};
+//! use tool_runtime::{test::{Clock, Events, Person}, tool, toolset};
 //!
 //! /// Pay money back.
 //! #[tool(approval = always)]
@@ -30,16 +30,17 @@
 //!
 //! // Somebody allows less.
 //! let ann = Person::editing(|arguments| arguments["amount"] = 30.into());
-//! Agent::new(turns()).tools(toolset!(refund)).front(ann.clone()).run("Refund 40 euros.").await?;
+//! let (agent, events) = (Agent::new(turns()).tools(toolset!(refund)), Events::new());
+//! agent.observer(events.clone()).operator(ann.clone()).run("Refund 40 euros.").await?;
 //! assert_eq!(ann.approvals()[0].arguments["amount"], 40);
-//! ann.events().of_tool("refund").assert_order(&["opened", "decided", r#"started call_1_0 refund {"amount":30}"#, "succeeded"]);
+//! events.of_tool("refund").assert_order(&["opened", "decided", r#"started call_1_0 refund {"amount":30}"#, "succeeded"]);
 //!
 //! // Nobody decides for two days.
 //! let clock = Clock::new();
-//! let agent = Agent::new(turns()).tools(toolset!(refund)).front(Later).store(MemoryStore::new()).clock(&clock);
+//! let agent = Agent::new(turns()).tools(toolset!(refund)).operator(Suspend).store(MemoryStore::new()).clock(&clock);
 //! let agent = agent.options(|options| options.approval_expiry = Some(24 * 60 * 60 * 1000));
 //! let mut session = agent.session();
-//! assert_eq!(session.send("Refund 40 euros.").await?.stopped, Stopped::Suspended);
+//! assert_eq!(session.send("Refund 40 euros.").await?.phase, Phase::Suspended);
 //! clock.advance(Duration::from_secs(2 * 24 * 60 * 60));
 //! assert_eq!(agent.sweep().await?, 1);
 //! # Ok::<(), tool_runtime::AgentError>(())

@@ -1,4 +1,4 @@
-//! Somebody who is there, and decides as a test says.
+//! An operator that decides as a test says.
 
 use std::{
     collections::VecDeque,
@@ -9,12 +9,11 @@ use std::{
 use futures_util::future::{BoxFuture, pending, ready};
 use serde_json::Value;
 
-use super::Events;
-use crate::agent::{ApprovalRequest, Decision, Event, ExternalCall, Front, QuestionRequest};
+use crate::agent::{ApprovalRequest, Decision, ExternalCall, Operator, QuestionRequest};
 
-/// A front that decides by rule or by a list, keeps what it was asked, and watches. Clones are the same person.
+/// An operator that decides by rule or by a list, and keeps what it was asked. Clones are the same person.
 ///
-/// Who has no answer left does not answer: the call waits.
+/// A person without an answer left does not answer: the call waits. [`Events`](super::Events) watch the run.
 ///
 /// ```
 /// use tool_runtime::{agent::Decision, test::Person};
@@ -34,7 +33,6 @@ pub struct Person {
 struct Inner {
     rule: Option<Rule>,
     state: Mutex<State>,
-    events: Events,
 }
 
 type Rule = Box<dyn Fn(&ApprovalRequest) -> Decision + Send + Sync>;
@@ -81,17 +79,6 @@ impl Person {
         Self::default().then(decisions)
     }
 
-    /// The same person, who watches several runs at once, or one that breaks off: see [`Events::unchecked`].
-    ///
-    /// # Panics
-    ///
-    /// When there are clones already.
-    pub fn unchecked(mut self) -> Self {
-        let inner = Arc::get_mut(&mut self.inner).expect("a person is unchecked before anybody else knows them");
-        inner.events = Events::unchecked();
-        self
-    }
-
     /// Adds decisions at the end of the list.
     pub fn then(self, decisions: impl IntoIterator<Item = Decision>) -> Self {
         self.lock().decisions.extend(decisions);
@@ -102,11 +89,6 @@ impl Person {
     pub fn executing<T: Into<String>>(self, outputs: impl IntoIterator<Item = T>) -> Self {
         self.lock().outputs.extend(outputs.into_iter().map(Into::into));
         self
-    }
-
-    /// What happened.
-    pub fn events(&self) -> &Events {
-        &self.inner.events
     }
 
     /// The approvals that were asked for, oldest first.
@@ -142,11 +124,7 @@ fn next<T: Send + 'static>(list: &mut VecDeque<T>) -> BoxFuture<'static, T> {
     }
 }
 
-impl Front for Person {
-    fn event(&self, event: Event<'_>) {
-        self.inner.events.event(event);
-    }
-
+impl Operator for Person {
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         let mut state = self.lock();
         state.approvals.push(request.clone());

@@ -1,4 +1,4 @@
-//! What happened, kept.
+//! Events that can be kept.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use crate::agent::Event;
 use crate::feedback::one_line;
 use crate::message::Part;
 use crate::model::{FinishReason, Usage};
-use crate::run::{Call, CallId, CallResult, Decision, Obligation, ObligationId, Phase, Principal, Prompt};
+use crate::run::{Call, CallId, CallResult, Decision, Interrupt, InterruptId, Phase, Principal, Prompt};
 use crate::tool::Progress;
 
 /// An [`Event`] that can be kept: what it says of a call, it has of its own. `Display` is a line for it, as
@@ -29,9 +29,9 @@ pub enum Seen {
     },
     /// The turn came to nothing.
     StepFailed {
-        /// What went wrong.
+        /// The error.
         error: String,
-        /// Whether the model is asked again, or the next one.
+        /// Set if the model is asked again, or the next one.
         again: bool,
     },
     /// The run took up what somebody said.
@@ -67,18 +67,18 @@ pub enum Seen {
     CallOpened {
         /// The call.
         call: SeenCall,
-        /// What it waits for.
-        obligation: Obligation,
+        /// The interrupt.
+        interrupt: Interrupt,
     },
-    /// Somebody decided about a call.
+    /// A decision about a call was made.
     CallDecided {
         /// The call.
         call: SeenCall,
         /// About what.
-        obligation: ObligationId,
-        /// What.
+        interrupt: InterruptId,
+        /// The decision.
         decision: Decision,
-        /// Who.
+        /// The principal.
         by: Principal,
     },
     /// A call runs now.
@@ -89,9 +89,9 @@ pub enum Seen {
     CallFinished {
         /// The call.
         call: SeenCall,
-        /// What came of it.
+        /// The result.
         result: CallResult,
-        /// What only the log is told about a failure.
+        /// The detail of a failure that only the log gets.
         detail: Option<String>,
     },
     /// The run finished, was stopped, or waits.
@@ -147,12 +147,12 @@ impl From<Event<'_>> for Seen {
             Event::CallArguments { id, text, .. } => Self::CallArguments { id: id.clone(), text: text.to_owned() },
             Event::StepFinished { reason, usage } => Self::StepFinished { reason: reason.clone(), usage },
             Event::CallAccepted(call) => Self::CallAccepted(call.into()),
-            Event::CallOpened { call, obligation } => {
-                Self::CallOpened { call: call.into(), obligation: obligation.clone() }
+            Event::CallOpened { call, interrupt } => {
+                Self::CallOpened { call: call.into(), interrupt: interrupt.clone() }
             }
-            Event::CallDecided { call, obligation, decision, by } => Self::CallDecided {
+            Event::CallDecided { call, interrupt, decision, by } => Self::CallDecided {
                 call: call.into(),
-                obligation: obligation.clone(),
+                interrupt: interrupt.clone(),
                 decision: decision.clone(),
                 by: by.clone(),
             },
@@ -186,7 +186,7 @@ impl fmt::Display for Seen {
             Self::CallArguments { id, text } => format!("arguments {id} {text}"),
             Self::StepFinished { reason, .. } => format!("step ended: {reason:?}"),
             Self::CallAccepted(call) => format!("accepted {call}"),
-            Self::CallOpened { call, obligation } => format!("opened {call}: {}", obligation.kind.name()),
+            Self::CallOpened { call, interrupt } => format!("opened {call}: {}", interrupt.kind.name()),
             Self::CallDecided { call, decision, by, .. } => {
                 let by = if by.as_str().is_empty() { String::new() } else { format!(" by {by}") };
                 format!("decided {call}: {}{by}", decision.verb())

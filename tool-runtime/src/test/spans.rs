@@ -1,4 +1,4 @@
-//! What was traced, as a tree.
+//! Recorded spans, as a tree.
 
 use std::{
     collections::HashMap,

@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 use super::{Field, Param, ToolInput};
 
 /// Describes a type.
-pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> schemars::Schema;
+pub type SchemaOf = fn(&mut SchemaGenerator) -> schemars::Schema;
 
 /// The code that reads and describes a type. There is one for each type, not for each parameter: the compiler evaluates it
 /// once.
@@ -61,10 +61,10 @@ fn read<T: ToolInput + 'static>(place: &mut dyn Any, text: &str) -> Result<usize
 
 /// The place of a value that somebody else will read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Skipped;
+pub struct Skipped;
 
 /// Reads the object at the start of `text` with `whole`, unless it is to be skipped; returns its length.
-pub(super) fn read_nested<T: 'static>(
+pub fn read_nested<T: 'static>(
     place: &mut dyn Any,
     text: &str,
     whole: impl FnOnce(&str) -> Result<T, serde_json::Error>,
@@ -77,7 +77,7 @@ pub(super) fn read_nested<T: 'static>(
 }
 
 /// The length of the value at the start of `text`.
-pub(super) fn length(text: &str) -> Result<usize, serde_json::Error> {
+pub fn length(text: &str) -> Result<usize, serde_json::Error> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
     match values.next() {
         Some(Err(error)) => Err(error),
@@ -86,7 +86,7 @@ pub(super) fn length(text: &str) -> Result<usize, serde_json::Error> {
 }
 
 /// Puts `value` in its place; whether there is one now.
-pub(super) fn put<T: 'static>(place: &mut dyn Any, value: Option<T>) -> bool {
+pub fn put<T: 'static>(place: &mut dyn Any, value: Option<T>) -> bool {
     match place.downcast_mut::<Option<T>>() {
         Some(place) => {
             *place = value;

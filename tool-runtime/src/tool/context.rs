@@ -148,21 +148,6 @@ impl Context {
         Self { call: Arc::new(call), shared: Arc::clone(&self.shared) }
     }
 
-    /// The same, of a context that nobody else has, as far as nobody does.
-    #[cfg(feature = "agent")]
-    pub(crate) fn into_call(
-        mut self,
-        call_id: Arc<str>,
-        cancellation: Cancellation,
-        journal: Arc<dyn Journal>,
-    ) -> Self {
-        match Arc::get_mut(&mut self.call) {
-            Some(call) => (call.id, call.cancellation, call.journal) = (call_id, cancellation, Some(journal)),
-            None => return self.of_call(call_id, cancellation, journal),
-        }
-        self
-    }
-
     /// Adds on whose behalf the call is made.
     pub fn with_principal(mut self, principal: impl Into<String>) -> Self {
         self.share().principal = Some(principal.into());

@@ -1,6 +1,6 @@
 //! The traits that `#[tool]` implements, and those that a user of it does.
 
-use super::{Begin, Context, Def, Part, Refused, Start, Started, Values};
+use super::{Begin, Binding, Context, Def, Refused, Start, Started, Values};
 
 /// A declared tool. `#[tool]` implements it.
 #[diagnostic::on_unimplemented(
@@ -35,7 +35,7 @@ pub trait Tool {
 }
 
 /// A tool that needs no state.
-pub trait Free: Tool {
+pub trait Stateless: Tool {
     /// The call with these parameters.
     fn begin(values: Self::Values, cx: &Context) -> Started<'_>;
 }
@@ -47,14 +47,14 @@ pub trait Free: Tool {
     note = "put `#[tool]` on the function or struct",
     note = "a method that is a tool is called after its type too: `ShopSearch` for `Shop::search`; or take `value.toolset()`, and `merge`"
 )]
-pub trait Bind<S: 'static>: Tool {
+pub trait WithState<S: 'static>: Tool {
     /// The tool for that state.
-    const PART: Part<S>;
+    const BINDING: Binding<S>;
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Free, S: 'static> Bind<S> for T {
-    const PART: Part<S> = Part { def: T::def, start: Start::Free(&Begin::<T::Values>(T::begin)) };
+impl<T: Stateless, S: 'static> WithState<S> for T {
+    const BINDING: Binding<S> = Binding { def: T::def, start: Start::Stateless(&Begin::<T::Values>(T::begin)) };
 }
 
 /// A state that holds a `T` for the tools that need one.
@@ -97,7 +97,7 @@ impl<T> Provide<T> for T {
 ///     type Error = Failure;
 ///
 ///     async fn execute(self, _cx: &Context) -> Result<i64, Failure> {
-///         self.a.checked_add(self.b).ok_or_else(|| Failure::told("the sum is too large"))
+///         self.a.checked_add(self.b).ok_or_else(|| Failure::new("the sum is too large"))
 ///     }
 /// }
 /// ```

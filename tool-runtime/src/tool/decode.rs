@@ -3,9 +3,9 @@
 //! Well-formed arguments are read once, each value by the code of its type. Anything else goes to [`diagnose`], which
 //! reads the text again and explains everything that is wrong with it.
 
-use super::{Context, Def, Failure, diagnose, slots::Slot};
+use super::{CallError, Context, Def, Failure, diagnose, slots::Slot};
 use crate::feedback::Rejection;
-use crate::text::Object;
+use tool_schema::json::text::Object;
 
 /// Why arguments did not become an input.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub enum Refused {
 }
 
 /// Fills `slots`, which belong to the parameters of `def` in order, from `text`.
-pub(super) fn decode(def: &'static Def, text: &str, cx: &Context, slots: &mut [Slot<'_>]) -> Result<(), Refused> {
+pub fn decode(def: &'static Def, text: &str, cx: &Context, slots: &mut [Slot<'_>]) -> Result<(), Refused> {
     match read(text, slots) {
         Some(filled) if filled == slots.len() => {}
         Some(_) => complete(def, text, cx, slots)?,
@@ -30,7 +30,7 @@ pub(super) fn decode(def: &'static Def, text: &str, cx: &Context, slots: &mut [S
 }
 
 /// How many slots were filled; `None` as soon as anything is not as it should be.
-pub(super) fn read(text: &str, slots: &mut [Slot<'_>]) -> Option<usize> {
+pub fn read(text: &str, slots: &mut [Slot<'_>]) -> Option<usize> {
     let Some(mut object) = Object::enter(text).ok()? else { return Some(0) };
     // Models give arguments in the order of the schema, so the next slot is nearly always the right one.
     let (mut next, mut filled) = (0, 0);
@@ -77,4 +77,13 @@ fn complete(def: &'static Def, text: &str, cx: &Context, slots: &mut [Slot<'_>])
 #[inline(never)]
 fn refuse(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> Refused {
     Refused::Arguments(diagnose::diagnose(def, text, slots))
+}
+
+impl From<Refused> for CallError {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Arguments(rejection) => Self::Rejected(rejection),
+            Refused::Failed(failure) => Self::Failed(failure),
+        }
+    }
 }

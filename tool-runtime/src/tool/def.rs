@@ -6,13 +6,15 @@ use std::{
     time::Duration,
 };
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{
-    Approval, CallError, Effect, Field, InputHooks, Output, ReadAnswer, Returned, ToolSpec, Traits, Ui,
-    compiled::Compiled, describe,
+    Approval, CallError, Effect, Field, InputHooks, Output, Returned, ToolSpec, Traits, Ui, compiled::Compiled,
+    describe,
 };
-use crate::schema::{Validator, answer::Form};
+use crate::feedback::Rejection;
+use crate::schema::Validator;
+use tool_schema::schema::answer::Form;
 
 /// The declaration of a tool, as constants.
 pub struct Def {
@@ -44,6 +46,9 @@ pub struct Union {
     /// What the tag says of each variant, and its declaration, which has the tag among its fields.
     pub variants: &'static [Variant],
 }
+
+/// Reads the output that somebody outside gave to a call.
+pub type ReadAnswer = fn(&str) -> Result<Output, Rejection>;
 
 /// A variant of an input that is an enum: its tag, and its fields.
 pub type Variant = (&'static str, fn() -> &'static Def);
@@ -87,10 +92,28 @@ pub struct Options {
     pub migrate_from: &'static [&'static str],
     /// JSON texts of example arguments.
     pub examples: &'static [&'static str],
-    /// Icon, running, done, tooltip.
-    pub ui: Option<[Option<&'static str>; 4]>,
+    /// See [`Traits::ui`].
+    pub ui: Option<UiTexts>,
     /// Keys and JSON texts of values.
     pub meta: &'static [(&'static str, &'static str)],
+}
+
+/// What a person sees of a tool, as constants.
+#[derive(Clone, Copy, Debug)]
+pub struct UiTexts {
+    /// See [`Ui::icon`].
+    pub icon: Option<&'static str>,
+    /// See [`Ui::running`].
+    pub running: Option<&'static str>,
+    /// See [`Ui::done`].
+    pub done: Option<&'static str>,
+    /// See [`Ui::tooltip`].
+    pub tooltip: Option<&'static str>,
+}
+
+impl UiTexts {
+    /// Nothing.
+    pub const NEW: Self = Self { icon: None, running: None, done: None, tooltip: None };
 }
 
 impl Options {
@@ -119,41 +142,57 @@ impl Options {
     };
 
     fn traits(&self) -> Traits {
+        // Without `..`: an option that this function forgets does not compile.
+        let Self {
+            title: _,
+            effect,
+            idempotent,
+            open_world,
+            approval,
+            external,
+            timeout,
+            retries,
+            resumable,
+            sequential,
+            eager,
+            blocking,
+            strict,
+            untrusted,
+            challenge,
+            version,
+            migrate_from,
+            examples,
+            ui,
+            meta,
+        } = *self;
         let owned = |text: Option<&str>| text.map(str::to_owned);
-        Traits {
-            effect: self.effect,
-            idempotent: self.idempotent,
-            open_world: self.open_world,
-            approval: self.approval,
-            external: self.external,
-            timeout: self.timeout,
-            retries: self.retries,
-            resumable: self.resumable,
-            sequential: self.sequential,
-            eager: self.eager,
-            blocking: self.blocking,
-            strict: self.strict,
-            untrusted: self.untrusted,
-            challenge: owned(self.challenge),
-            version: owned(self.version),
-            migrate_from: self.migrate_from.iter().map(|version| (*version).to_owned()).collect(),
-            examples: self.examples.iter().map(|text| json(text)).collect(),
-            ui: self.ui.map(|[icon, running, done, tooltip]| Ui {
-                icon: owned(icon),
-                running: owned(running),
-                done: owned(done),
-                tooltip: owned(tooltip),
-            }),
-            unvalidated: false,
-            origin: None,
-            meta: self.meta.iter().map(|(key, text)| ((*key).to_owned(), json(text))).collect::<Map<_, _>>(),
-            provider: Map::new(),
-        }
+        let mut traits = Traits::default();
+        traits.effect = effect;
+        traits.idempotent = idempotent;
+        traits.open_world = open_world;
+        traits.approval = approval;
+        traits.external = external;
+        traits.timeout = timeout;
+        traits.retries = retries;
+        traits.resumable = resumable;
+        traits.sequential = sequential;
+        traits.eager = eager;
+        traits.blocking = blocking;
+        traits.strict = strict;
+        traits.untrusted = untrusted;
+        traits.challenge = owned(challenge);
+        traits.version = owned(version);
+        traits.migrate_from = migrate_from.iter().map(|version| (*version).to_owned()).collect();
+        traits.examples = examples.iter().map(|text| json(text)).collect();
+        traits.ui =
+            ui.map(|UiTexts { icon, running, done, tooltip }| Ui::from([icon, running, done, tooltip].map(owned)));
+        traits.meta = meta.iter().map(|(key, text)| ((*key).to_owned(), json(text))).collect();
+        traits
     }
 }
 
 /// A JSON text that the macro wrote, as a value.
-pub(super) fn json(text: &str) -> Value {
+pub fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
 }
 
@@ -269,14 +308,10 @@ impl Def {
                 None => describe::input(self.fields),
             };
             let describe_output = if self.options.external { describe::answer } else { describe::output };
-            let spec = ToolSpec {
-                name: self.name.to_owned(),
-                title: self.options.title.map(str::to_owned),
-                description: self.description.to_owned(),
-                input: Arc::new(input.schema),
-                output: describe_output(self.output.schema()).map(Arc::new),
-                traits: self.options.traits(),
-            };
+            let mut spec = ToolSpec::new(self.name, self.description, input.schema);
+            spec.title = self.options.title.map(str::to_owned);
+            spec.output = describe_output(self.output.schema()).map(Arc::new);
+            spec.traits = self.options.traits();
             Derived { spec: Arc::new(spec), guarded: input.guarded, form: OnceLock::new(), validator: Compiled::new() }
         })
     }

@@ -4,17 +4,18 @@ use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use super::{Def, Field, Param, Rule, Union, def, field::Described, rule::Unit};
-use crate::schema::{Schema, needs_check};
+use crate::schema::Schema;
+use tool_schema::schema::needs_check;
 
 /// The schema of the arguments.
-pub(super) struct Input {
-    pub(super) schema: Schema,
+pub struct Input {
+    pub schema: Schema,
     /// Whether the types of the parameters promise limits that decoding alone does not check.
-    pub(super) guarded: bool,
+    pub guarded: bool,
 }
 
 /// The schema of an object with `fields`.
-pub(super) fn input(fields: &[Field]) -> Input {
+pub fn input(fields: &[Field]) -> Input {
     let mut generator = generator();
     let mut types = Vec::with_capacity(fields.len());
     let mut schema = object(fields, &mut generator, |field, schema| {
@@ -36,7 +37,7 @@ pub(super) fn input(fields: &[Field]) -> Input {
 }
 
 /// The schema of an input that is one of several.
-pub(super) fn union(union: &Union) -> Input {
+pub fn union(union: &Union) -> Input {
     let mut generator = generator();
     let branches = union.variants.iter().map(|(_, def)| Value::Object(whole_object(def(), &mut generator)));
     let branches: Vec<Value> = branches.collect();
@@ -52,7 +53,7 @@ pub(super) fn union(union: &Union) -> Input {
 }
 
 /// The schema of what `def` declares, as part of another.
-pub(super) fn whole_object(def: &Def, generator: &mut SchemaGenerator) -> Map<String, Value> {
+pub fn whole_object(def: &Def, generator: &mut SchemaGenerator) -> Map<String, Value> {
     let mut schema = object(def.fields, generator, |_, _| {});
     if !def.description.is_empty() {
         schema.insert("description".to_owned(), def.description.into());
@@ -61,7 +62,7 @@ pub(super) fn whole_object(def: &Def, generator: &mut SchemaGenerator) -> Map<St
 }
 
 /// The schema of an object with the entry `tag`, which is one of `values`.
-pub(super) fn tagged(tag: &str, values: &[&str]) -> Map<String, Value> {
+pub fn tagged(tag: &str, values: &[&str]) -> Map<String, Value> {
     let Value::Object(schema) = json!({
         "type": "object",
         "properties": { tag: { "type": "string", "enum": values } },
@@ -73,7 +74,7 @@ pub(super) fn tagged(tag: &str, values: &[&str]) -> Map<String, Value> {
 }
 
 /// The schema of an object with `fields`, whose definitions are those of `generator`; `each` sees those of the types.
-pub(super) fn object(
+pub fn object(
     fields: &[Field],
     generator: &mut SchemaGenerator,
     mut each: impl FnMut(&Field, &Value),
@@ -105,7 +106,7 @@ pub(crate) fn output(describe: impl FnOnce(&mut SchemaGenerator) -> Option<schem
 }
 
 /// The schema of an output that somebody outside gives, and that is read here.
-pub(super) fn answer(describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>) -> Option<Schema> {
+pub fn answer(describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>) -> Option<Schema> {
     whole(generator(), describe)
 }
 

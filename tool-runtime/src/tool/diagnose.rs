@@ -4,9 +4,11 @@ use schemars::SchemaGenerator;
 use serde_json::{Map, Value};
 
 use super::{Def, describe, slots::Slot};
-use crate::feedback::{self, Problem, ProblemKind, Rejection, suggest};
-use crate::schema::{Validator, pointer::push};
-use crate::text::{self, Read};
+use crate::feedback::{Problem, ProblemKind, Rejection};
+use crate::schema::Validator;
+use tool_schema::feedback::{self, suggest};
+use tool_schema::json::text::{self, Read};
+use tool_schema::schema::pointer::push;
 
 /// How many unknown names are told one by one.
 const MOST_UNKNOWN: usize = 8;
@@ -15,7 +17,7 @@ const MOST_UNKNOWN: usize = 8;
 const LONGEST_WORDS: usize = 300;
 
 /// Explains why `text` could not be read into `slots`.
-pub(super) fn diagnose(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> Rejection {
+pub fn diagnose(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> Rejection {
     let (entries, twice) = match entries(def, text) {
         Ok(entries) => entries,
         Err(problem) => return Rejection::one(*problem),
@@ -55,7 +57,7 @@ pub(super) fn diagnose(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) ->
 }
 
 /// Checks arguments that could be read against what their types promise beyond that.
-pub(super) fn check(guard: &Validator, text: &str) -> Result<(), Rejection> {
+pub fn check(guard: &Validator, text: &str) -> Result<(), Rejection> {
     let text = if text::is_blank(text) { "{}" } else { text };
     let value: Value = serde_json::from_str(text).map_err(|error| Rejection::one(feedback::malformed(text, &error)))?;
     let problems = guard.problems(&value, "");
@@ -63,7 +65,7 @@ pub(super) fn check(guard: &Validator, text: &str) -> Result<(), Rejection> {
 }
 
 /// Checks the output that somebody outside gave against the schema that it was asked for with.
-pub(super) fn answer(text: &str, schema: fn(&mut SchemaGenerator) -> schemars::Schema) -> Result<(), Rejection> {
+pub fn answer(text: &str, schema: fn(&mut SchemaGenerator) -> schemars::Schema) -> Result<(), Rejection> {
     let schema = describe::answer(|generator| Some(schema(generator)));
     let validator = schema.and_then(|schema| Validator::compile(schema.neutral()).ok());
     fitting(text, validator.as_ref()).map(drop)
@@ -89,7 +91,7 @@ pub(crate) fn read_as<T: serde::de::DeserializeOwned>(
 }
 
 /// Explains why a type refused an answer that its schema allows.
-pub(super) fn refused(error: &serde_json::Error) -> Rejection {
+pub fn refused(error: &serde_json::Error) -> Rejection {
     Rejection::one(Problem::new("", ProblemKind::Invalid, words(error)))
 }
 
@@ -162,7 +164,7 @@ fn unknown(strange: &[String], known: &[&str], given: &Map<String, Value>) -> Ve
 }
 
 /// That the parameter `name` is not given.
-pub(super) fn missing(name: &str) -> Problem {
+pub fn missing(name: &str) -> Problem {
     Problem::new(pointer(name), ProblemKind::Missing, "a value")
 }
 

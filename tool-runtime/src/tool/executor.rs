@@ -18,6 +18,11 @@ impl<T, S> Executor<T, S> {
         (self.start)(input, state, cx)
     }
 
+    /// Returns one that does nothing.
+    pub const fn idle() -> Self {
+        Self { start: |_, _, _| expansion::outside(), schema: |_| None }
+    }
+
     /// The code that describes the output.
     pub const fn returned(&self) -> Returned {
         Returned::described(self.schema)
@@ -46,10 +51,6 @@ pub struct Alone<T>(PhantomData<fn() -> T>);
 #[derive(Debug)]
 pub struct With<T, S>(PhantomData<fn() -> (T, S)>);
 
-/// A struct that implements neither, as is reported where its output type is asked for.
-#[derive(Debug)]
-pub struct Idle<T, S>(PhantomData<fn() -> (T, S)>);
-
 impl<T: Execute + Send> Executing<T> {
     /// What the struct is.
     pub const KIND: Alone<T> = Alone(PhantomData);
@@ -60,26 +61,9 @@ impl<T: ExecuteWith<S> + Send, S: Sync> ExecutingWith<T, S> {
     pub const KIND: With<T, S> = With(PhantomData);
 }
 
-/// What stands in for a struct that cannot do its work.
-pub trait NotExecuting {
-    /// Its kind.
-    type Kind;
-    /// Its kind.
-    const KIND: Self::Kind;
-}
-
-impl<T> NotExecuting for Executing<T> {
-    type Kind = Idle<T, ()>;
-    const KIND: Idle<T, ()> = Idle(PhantomData);
-}
-
-impl<T, S> NotExecuting for ExecutingWith<T, S> {
-    type Kind = Idle<T, S>;
-    const KIND: Idle<T, S> = Idle(PhantomData);
-}
-
 impl<T: Execute + Send> Alone<T> {
     /// The evidence.
+    #[allow(clippy::unused_self, reason = "a method, so that the compiler chooses the kind")]
     pub const fn executor(self) -> Executor<T, ()>
     where
         T: 'static,
@@ -98,6 +82,7 @@ impl<T: Execute + Send> Alone<T> {
 
 impl<T: ExecuteWith<S> + Send, S: Sync> With<T, S> {
     /// The evidence.
+    #[allow(clippy::unused_self, reason = "a method, so that the compiler chooses the kind")]
     pub const fn executor(self) -> Executor<T, S>
     where
         T: 'static,
@@ -111,12 +96,5 @@ impl<T: ExecuteWith<S> + Send, S: Sync> With<T, S> {
             },
             schema: T::Output::output_schema,
         }
-    }
-}
-
-impl<T, S> Idle<T, S> {
-    /// Nothing.
-    pub const fn executor(self) -> Executor<T, S> {
-        Executor { start: |_, _, _| expansion::outside(), schema: |_| None }
     }
 }

@@ -38,18 +38,6 @@ impl<T: Serialize> Json<'_, T> {
     }
 }
 
-/// The JSON of a value that cannot be written: none.
-pub trait NoJson {
-    /// None.
-    fn json(&self) -> Option<Value>;
-}
-
-impl<T> NoJson for Json<'_, T> {
-    fn json(&self) -> Option<Value> {
-        None
-    }
-}
-
 /// A state, shared already or not: an inherent method is found before a trait's.
 #[derive(Debug)]
 pub struct Shared<T>(pub T);
@@ -61,22 +49,6 @@ impl<T> Shared<Arc<T>> {
     }
 }
 
-/// A state that is not shared yet.
-pub trait Unshared {
-    /// The state's type.
-    type State;
-    /// The state.
-    fn share(self) -> Arc<Self::State>;
-}
-
-impl<T> Unshared for Shared<T> {
-    type State = T;
-
-    fn share(self) -> Arc<T> {
-        Arc::new(self.0)
-    }
-}
-
 /// The name of a tool; of anything else there is none, which is reported where it is bound.
 #[derive(Debug)]
 pub struct Name<T>(PhantomData<fn() -> T>);
@@ -85,14 +57,6 @@ impl<T: Tool> Name<T> {
     /// The name.
     pub const NAME: &'static str = T::NAME;
 }
-
-/// What stands in for the name of what is no tool: an inherent constant is found before a trait's.
-pub trait NoName {
-    /// Nothing that another tool could be called.
-    const NAME: &'static str = "";
-}
-
-impl<T> NoName for Name<T> {}
 
 /// Refuses, at compile time, a tool whose name one of the `earlier` ones has.
 ///

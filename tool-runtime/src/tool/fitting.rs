@@ -43,23 +43,6 @@ impl<F: FnOnce(&I) -> bool, I> Asked<F, I> {
     }
 }
 
-/// What is no predicate: an inherent method is found before a trait's.
-pub trait NoPredicate<F, I> {
-    /// See [`Asked::asks`].
-    fn asks(self, input: &I) -> bool
-    where
-        F: Predicate<I>;
-}
-
-impl<F, I> NoPredicate<F, I> for Asked<F, I> {
-    fn asks(self, _: &I) -> bool
-    where
-        F: Predicate<I>,
-    {
-        true
-    }
-}
-
 /// The type of a parameter marked `#[context]`.
 #[diagnostic::on_unimplemented(
     message = "the context of a call is a `Context`, and `{Self}` is none",

@@ -7,9 +7,6 @@ use futures_util::future::BoxFuture;
 use super::{Context, Partial, Tool};
 use crate::json::Incremental;
 
-/// What a hook still has to do.
-pub type Hooked<'a> = BoxFuture<'a, ()>;
-
 /// Hooks around the arguments of calls. `#[tool(on_input_start = …, on_input_delta = …, on_input_available = …)]` declares
 /// those of one tool, with its types; [`RuntimeToolBuilder::hooks`](crate::toolset::RuntimeToolBuilder::hooks) sets those of
 /// a tool of run time, and `Agent::input_hooks` some for all tools.
@@ -33,19 +30,25 @@ pub trait InputHooks: Send + Sync {
     }
 
     /// The model begins a call of the tool `tool`.
-    fn start<'a>(&'a self, tool: &'a str, cx: &'a Context) -> Hooked<'a> {
+    fn start<'a>(&'a self, tool: &'a str, cx: &'a Context) -> BoxFuture<'a, ()> {
         let _ = (tool, cx);
         Box::pin(ready(()))
     }
 
     /// More of the arguments has come: `delta`, after which they are what `input` says.
-    fn delta<'a>(&'a self, tool: &'a str, input: &'a Incremental, delta: &'a str, cx: &'a Context) -> Hooked<'a> {
+    fn delta<'a>(
+        &'a self,
+        tool: &'a str,
+        input: &'a Incremental,
+        delta: &'a str,
+        cx: &'a Context,
+    ) -> BoxFuture<'a, ()> {
         let _ = (tool, input, delta, cx);
         Box::pin(ready(()))
     }
 
     /// The tool accepted `arguments`, a JSON object. Told again when a person wrote others in their place.
-    fn available<'a>(&'a self, tool: &'a str, arguments: &'a str, cx: &'a Context) -> Hooked<'a> {
+    fn available<'a>(&'a self, tool: &'a str, arguments: &'a str, cx: &'a Context) -> BoxFuture<'a, ()> {
         let _ = (tool, arguments, cx);
         Box::pin(ready(()))
     }
@@ -60,7 +63,7 @@ impl fmt::Debug for dyn InputHooks {
 /// The hooks of the tool `T`, as constants.
 pub struct Hooks<T: Tool> {
     /// `on_input_start`.
-    pub start: Option<for<'a> fn(&'a Context) -> Hooked<'a>>,
+    pub start: Option<for<'a> fn(&'a Context) -> BoxFuture<'a, ()>>,
     /// `on_input_delta`.
     pub delta: Option<OnDelta<T>>,
     /// `on_input_available`.
@@ -68,25 +71,25 @@ pub struct Hooks<T: Tool> {
 }
 
 /// `on_input_delta` of the tool `T`.
-pub type OnDelta<T> = for<'a> fn(Partial<'a, T>, &'a str, &'a Context) -> Hooked<'a>;
+pub type OnDelta<T> = for<'a> fn(Partial<'a, T>, &'a str, &'a Context) -> BoxFuture<'a, ()>;
 
 /// `on_input_available` of the tool `T`.
-pub type OnAvailable<T> = for<'a> fn(&'a <T as Tool>::Input, &'a Context) -> Hooked<'a>;
+pub type OnAvailable<T> = for<'a> fn(&'a <T as Tool>::Input, &'a Context) -> BoxFuture<'a, ()>;
 
 impl<T: Tool<Input: Send>> InputHooks for Hooks<T> {
     fn hears_deltas(&self) -> bool {
         self.delta.is_some()
     }
 
-    fn start<'a>(&'a self, _: &'a str, cx: &'a Context) -> Hooked<'a> {
+    fn start<'a>(&'a self, _: &'a str, cx: &'a Context) -> BoxFuture<'a, ()> {
         self.start.map_or_else(nothing, |hook| hook(cx))
     }
 
-    fn delta<'a>(&'a self, _: &'a str, input: &'a Incremental, delta: &'a str, cx: &'a Context) -> Hooked<'a> {
+    fn delta<'a>(&'a self, _: &'a str, input: &'a Incremental, delta: &'a str, cx: &'a Context) -> BoxFuture<'a, ()> {
         self.delta.map_or_else(nothing, |hook| hook(Partial::of(input), delta, cx))
     }
 
-    fn available<'a>(&'a self, _: &'a str, arguments: &'a str, cx: &'a Context) -> Hooked<'a> {
+    fn available<'a>(&'a self, _: &'a str, arguments: &'a str, cx: &'a Context) -> BoxFuture<'a, ()> {
         let Some(hook) = self.available else { return nothing() };
         match T::decode(arguments, cx) {
             Ok(input) => Box::pin(async move { hook(&input, cx).await }),
@@ -101,7 +104,7 @@ impl<T: Tool> fmt::Debug for Hooks<T> {
     }
 }
 
-fn nothing<'a>() -> Hooked<'a> {
+fn nothing<'a>() -> BoxFuture<'a, ()> {
     Box::pin(ready(()))
 }
 
@@ -114,33 +117,17 @@ impl<R> Hook<R> {
     pub fn of(result: R) -> Self {
         Self(result)
     }
+
+    /// Returns what the function gave back.
+    pub fn into_result(self) -> R {
+        self.0
+    }
 }
 
 impl Hook<()> {
     /// Nothing more is to be done.
-    pub fn done<'a>(self) -> Hooked<'a> {
+    pub fn done<'a>(self) -> BoxFuture<'a, ()> {
         nothing()
-    }
-}
-
-/// A hook that is an `async fn`, or wrong.
-pub trait HookLater {
-    /// What its function gives back.
-    type Later;
-    /// What is still to be done.
-    fn done<'a>(self) -> Hooked<'a>
-    where
-        Self::Later: HookFuture + 'a;
-}
-
-impl<R> HookLater for Hook<R> {
-    type Later = R;
-
-    fn done<'a>(self) -> Hooked<'a>
-    where
-        R: HookFuture + 'a,
-    {
-        Box::pin(self.0)
     }
 }
 

@@ -95,12 +95,12 @@ impl<'de> Deserializer<'de> for Absent {
 }
 
 /// The value that stands for "not given", for types that have one.
-pub(super) fn absent<T: DeserializeOwned>() -> Option<T> {
+pub fn absent<T: DeserializeOwned>() -> Option<T> {
     T::deserialize(Absent).ok()
 }
 
 /// Reads a secret, which is a text, as `T`.
-pub(super) fn read_secret<T: DeserializeOwned>(text: &str) -> Option<T> {
+pub fn read_secret<T: DeserializeOwned>(text: &str) -> Option<T> {
     T::deserialize(Secret(text)).ok()
 }
 

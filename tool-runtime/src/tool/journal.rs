@@ -4,65 +4,12 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use schemars::{JsonSchema, generate::SchemaSettings};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::{Context, Failure, Progress};
-use crate::digest::Digest;
-use crate::schema::{canonical, without_texts};
+use tool_run::tool::Answer;
 
-/// What a running tool asks somebody.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Question {
-    /// The question.
-    pub text: String,
-    /// What may be answered, as a JSON Schema; `None` where the tool asks for permission.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schema: Option<Value>,
-}
-
-/// What was answered to a tool's question.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Answer {
-    /// This.
-    Given(Value),
-    /// Yes.
-    Approved,
-    /// No, or nothing, and why.
-    Denied(Option<String>),
-}
-
-impl Question {
-    /// A question whose answer fits `schema`.
-    pub fn ask(text: impl Into<String>, schema: Value) -> Self {
-        Self { text: text.into(), schema: Some(schema) }
-    }
-
-    /// A question for permission.
-    pub fn approval(text: impl Into<String>) -> Self {
-        Self { text: text.into(), schema: None }
-    }
-
-    /// Returns what an answer is bound to: the question, and what may be answered. Texts in the schema do not count, as
-    /// they do not for a [`Fingerprint`](super::Fingerprint).
-    pub fn digest(&self) -> Digest {
-        self.digest_of(self.schema.as_ref().map(without_texts).as_ref())
-    }
-
-    /// Returns whether a recorded answer is to this question. Records of earlier versions let the texts in the schema count.
-    #[cfg(feature = "agent")]
-    pub(crate) fn is(&self, recorded: Digest) -> bool {
-        recorded == self.digest() || recorded == self.digest_of(self.schema.as_ref())
-    }
-
-    fn digest_of(&self, schema: Option<&Value>) -> Digest {
-        let schema = schema.map(canonical).unwrap_or_default();
-        Digest::of(format!("{}\n{schema}", self.text))
-    }
-}
+use super::{Context, Failure, Progress, Question};
 
 /// Where a call reports, and its questions and steps are kept: the run that it belongs to.
 #[diagnostic::on_unimplemented(message = "`{Self}` keeps no journal of calls", label = "`Journal` is not implemented")]
@@ -113,7 +60,7 @@ impl Context {
         let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
         match self.put(Question::ask(question, schema.into())).await? {
             Answer::Given(value) => Ok(serde_json::from_value(value)?),
-            Answer::Approved => Err(Failure::told("the question was not answered")),
+            Answer::Approved => Err(Failure::new("the question was not answered")),
             Answer::Denied(reason) => Err(declined("the person did not answer", reason)),
         }
     }
@@ -124,7 +71,7 @@ impl Context {
     pub async fn request_approval(&self, question: impl Into<String>) -> Result<(), Failure> {
         match self.put(Question::approval(question)).await? {
             Answer::Approved => Ok(()),
-            Answer::Given(_) => Err(Failure::told("the permission was not given")),
+            Answer::Given(_) => Err(Failure::new("the permission was not given")),
             Answer::Denied(reason) => Err(declined("the person did not allow it", reason)),
         }
     }
@@ -172,15 +119,15 @@ impl Context {
     pub async fn put(&self, question: Question) -> Result<Answer, Failure> {
         match self.journal() {
             Some(journal) => journal.ask(question).await,
-            None => Err(Failure::told("nobody can be asked")),
+            None => Err(Failure::new("nobody can be asked")),
         }
     }
 }
 
 fn declined(what: &str, reason: Option<String>) -> Failure {
     match reason {
-        None => Failure::told(what),
-        Some(reason) => Failure::told(format!("{what}: {reason}")),
+        None => Failure::new(what),
+        Some(reason) => Failure::new(format!("{what}: {reason}")),
     }
 }
 
@@ -192,23 +139,3 @@ impl std::fmt::Debug for dyn Journal {
 
 /// Where questions go; `None` where nobody listens.
 pub(super) type Journals = Option<Arc<dyn Journal>>;
-
-#[cfg(all(test, feature = "agent"))]
-mod tests {
-    use serde_json::json;
-
-    use super::Question;
-    use crate::digest::Digest;
-    use crate::schema::canonical;
-
-    #[test]
-    fn an_answer_stays_good_when_a_text_is_mended() {
-        let schema = |text: &str, kind: &str| json!({ "title": text, "type": kind, "description": text });
-        let question = Question::ask("Which?", schema("a", "string"));
-        let before = Digest::of(format!("Which?\n{}", canonical(&schema("a", "string"))));
-        assert!(question.is(question.digest()) && question.is(before), "records of earlier versions");
-        assert!(Question::ask("Which?", schema("b", "string")).is(question.digest()));
-        assert!(!Question::ask("Which?", schema("a", "integer")).is(question.digest()));
-        assert!(!Question::ask("Who?", schema("a", "string")).is(question.digest()));
-    }
-}

@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Tool, Values, exact::Exact};
-use crate::json::{Incremental, Segment};
+use crate::json::Incremental;
+use tool_schema::json::Segment;
 
 /// The arguments of a call of the tool `T` while they arrive: each parameter is there or is not, and what is there is typed.
 ///
@@ -43,7 +44,7 @@ use crate::json::{Incremental, Segment};
 /// assert_eq!(to.as_deref(), Some("anna@example.org"));
 /// assert_eq!(text.as_deref(), Some("Dear An"));
 /// assert_eq!(delay, None);
-/// # Ok::<(), tool_runtime::json::Malformed>(())
+/// # Ok::<(), tool_schema::json::Malformed>(())
 /// ```
 pub struct Partial<'a, T> {
     json: &'a Incremental,

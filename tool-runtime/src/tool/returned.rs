@@ -57,26 +57,19 @@ pub struct Plain<R>(std::marker::PhantomData<fn() -> R>);
 #[derive(Debug)]
 pub struct Fallible<T, E>(std::marker::PhantomData<fn() -> (T, E)>);
 
-/// The kind of every type that is no `Result`.
-pub trait AnyKind {
-    /// What stands for the kind.
-    type Kind;
-    /// The kind.
-    const KIND: Self::Kind;
-}
-
-impl<R> AnyKind for Kind<R> {
-    type Kind = Plain<R>;
-    const KIND: Plain<R> = Plain(std::marker::PhantomData);
-}
-
 impl<T, E> Kind<Result<T, E>> {
     /// The kind.
     pub const KIND: Fallible<T, E> = Fallible::NEW;
 }
 
+impl<R> Plain<R> {
+    /// The kind.
+    pub const NEW: Self = Self(std::marker::PhantomData);
+}
+
 impl<R: 'static> Plain<R> {
     /// The evidence for a plain output.
+    #[allow(clippy::unused_self, reason = "a method, so that the compiler chooses the kind")]
     pub const fn output(self) -> Returned
     where
         R: ToolOutput,
@@ -92,6 +85,7 @@ impl<T, E> Fallible<T, E> {
 
 impl<T: 'static, E: 'static> Fallible<T, E> {
     /// The evidence for an output or an error.
+    #[allow(clippy::unused_self, reason = "a method, so that the compiler chooses the kind")]
     pub const fn output(self) -> Returned
     where
         T: ToolOutput,
@@ -102,7 +96,7 @@ impl<T: 'static, E: 'static> Fallible<T, E> {
 }
 
 /// Writes an output, or the error in its place.
-pub(super) fn encode<T: ToolOutput, E: ToolError>(returned: Result<T, E>) -> Result<Output, CallError> {
+pub fn encode<T: ToolOutput, E: ToolError>(returned: Result<T, E>) -> Result<Output, CallError> {
     match returned {
         Ok(value) => Ok(value.into_output()?),
         Err(error) => Err(CallError::Failed(error.into_failure())),

@@ -5,7 +5,7 @@ use std::any::Any;
 use super::{Context, Def, Failure, Field, Param, Refused, Rule, decode};
 
 /// The place of one parameter's value.
-pub(super) struct Slot<'a> {
+pub struct Slot<'a> {
     field: &'static Field,
     /// An `Option` of the parameter's type.
     place: &'a mut dyn Any,
@@ -14,20 +14,20 @@ pub(super) struct Slot<'a> {
 
 impl<'a> Slot<'a> {
     #[inline]
-    pub(super) fn new(field: &'static Field, place: &'a mut dyn Any) -> Self {
+    pub fn new(field: &'static Field, place: &'a mut dyn Any) -> Self {
         Self { field, place, filled: false }
     }
 
     /// The parameter's data.
     #[inline]
-    pub(super) fn param(&self) -> &'static Param {
+    pub fn param(&self) -> &'static Param {
         &self.field.param
     }
 
     /// Reads the value at the start of `text` and returns its length; `None` when it cannot be read, breaks a rule, or is
     /// the second one.
     #[inline]
-    pub(super) fn accept(&mut self, text: &str) -> Option<usize> {
+    pub fn accept(&mut self, text: &str) -> Option<usize> {
         if self.filled {
             return None;
         }
@@ -38,7 +38,7 @@ impl<'a> Slot<'a> {
 
     /// Puts in what the arguments did not give, if they did not: the secret of the parameter's name, or what stands for
     /// "not given"; `false` when there is no such thing.
-    pub(super) fn complete(&mut self, cx: &Context) -> Result<bool, Failure> {
+    pub fn complete(&mut self, cx: &Context) -> Result<bool, Failure> {
         if self.filled {
             return Ok(true);
         }
@@ -49,7 +49,7 @@ impl<'a> Slot<'a> {
     }
 
     /// Puts in the default, if there is one and the arguments did not give the parameter.
-    pub(super) fn complete_default(&mut self) {
+    pub fn complete_default(&mut self) {
         if let (false, Some(default)) = (self.filled, self.field.default) {
             self.filled = default.put(self.place);
         }
@@ -61,25 +61,25 @@ impl<'a> Slot<'a> {
             if self.read_absent() {
                 return Ok(());
             }
-            return Err(Failure::told("the tool is not set up")
-                .because(format_args!("the context has no secret `{name}`; add it with `Context::with_secret`")));
+            return Err(Failure::new("the tool is not set up")
+                .source(format_args!("the context has no secret `{name}`; add it with `Context::with_secret`")));
         };
         self.filled = read(self.place, text);
         if self.filled {
             return Ok(());
         }
-        Err(Failure::told("the tool is not set up").because(format_args!("the secret `{name}` does not fit its type")))
+        Err(Failure::new("the tool is not set up").source(format_args!("the secret `{name}` does not fit its type")))
     }
 
     /// Reads the value at the start of `text`; returns its length.
-    pub(super) fn read(&mut self, text: &str) -> Result<usize, serde_json::Error> {
+    pub fn read(&mut self, text: &str) -> Result<usize, serde_json::Error> {
         let length = (self.field.code.read)(self.place, text)?;
         self.filled = true;
         Ok(length)
     }
 
     /// Puts in what stands for "not given"; `false` when there is no such thing.
-    pub(super) fn read_absent(&mut self) -> bool {
+    pub fn read_absent(&mut self) -> bool {
         self.filled = match self.field.default {
             Some(default) => default.put(self.place),
             None => (self.field.code.absent)(self.place),
@@ -88,7 +88,7 @@ impl<'a> Slot<'a> {
     }
 
     /// The first rule that the value breaks.
-    pub(super) fn broken(&self) -> Option<Rule> {
+    pub fn broken(&self) -> Option<Rule> {
         self.field.limits.iter().find(|limit| !(limit.holds)(self.place, &limit.rule)).map(|limit| limit.rule)
     }
 }

@@ -9,15 +9,15 @@ use super::{CallError, Context, Def, Refused, Started, Starting, Values};
 /// The code that reads arguments and prepares a call.
 pub enum Start<S: 'static> {
     /// For a tool that needs no state.
-    Free(&'static dyn StartFree),
+    Stateless(&'static dyn StartStateless),
     /// For a tool that needs the state.
-    On(&'static dyn StartOn<S>),
+    On(&'static dyn StartWithState<S>),
     /// For a tool with dynamic parameters.
     Asking(for<'a> fn(&'a S, &'a str, &'a Context) -> BoxFuture<'a, Result<Started<'a>, Refused>>),
 }
 
 /// Starts a call of a tool that needs no state, whatever the types of its parameters.
-pub trait StartFree: Sync {
+pub trait StartStateless: Sync {
     /// Reads the arguments `text` of the tool `def`, and prepares the call.
     fn start<'a>(&self, def: &'static Def, text: &str, cx: &'a Context) -> Result<Started<'a>, Refused>;
 }
@@ -26,7 +26,7 @@ pub trait StartFree: Sync {
 #[derive(Debug)]
 pub struct Begin<V>(pub for<'a> fn(V, &'a Context) -> Started<'a>);
 
-impl<V: Values> StartFree for Begin<V> {
+impl<V: Values> StartStateless for Begin<V> {
     fn start<'a>(&self, def: &'static Def, text: &str, cx: &'a Context) -> Result<Started<'a>, Refused> {
         match V::read(def, text, cx) {
             Ok(values) => Ok((self.0)(values, cx)),
@@ -36,16 +36,16 @@ impl<V: Values> StartFree for Begin<V> {
 }
 
 /// Starts a call of a tool that needs the state `S`, whatever the types of its parameters.
-pub trait StartOn<S>: Sync {
+pub trait StartWithState<S>: Sync {
     /// Reads the arguments `text` of the tool `def`, and prepares the call.
     fn start<'a>(&self, def: &'static Def, state: &'a S, text: &str, cx: &'a Context) -> Result<Started<'a>, Refused>;
 }
 
 /// The call with the state `S` and values of these types.
 #[derive(Debug)]
-pub struct BeginOn<S, V>(pub for<'a> fn(&'a S, V, &'a Context) -> Started<'a>);
+pub struct BeginWithState<S, V>(pub for<'a> fn(&'a S, V, &'a Context) -> Started<'a>);
 
-impl<S, V: Values> StartOn<S> for BeginOn<S, V> {
+impl<S, V: Values> StartWithState<S> for BeginWithState<S, V> {
     fn start<'a>(&self, def: &'static Def, state: &'a S, text: &str, cx: &'a Context) -> Result<Started<'a>, Refused> {
         match V::read(def, text, cx) {
             Ok(values) => Ok((self.0)(state, values, cx)),
@@ -65,7 +65,7 @@ impl<S> Start<S> {
         cx: &'a Context,
     ) -> Starting<'a> {
         let started = match self {
-            Self::Free(begin) => begin.start(def, arguments, cx),
+            Self::Stateless(begin) => begin.start(def, arguments, cx),
             Self::On(begin) => begin.start(def, state, arguments, cx),
             Self::Asking(start) => return Starting::asking(start(state, arguments, cx).map(|started| Ok(started?))),
         };
@@ -84,7 +84,7 @@ impl<S> Copy for Start<S> {}
 impl<S> fmt::Debug for Start<S> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
-            Self::Free(_) => "Free",
+            Self::Stateless(_) => "Stateless",
             Self::On(_) => "On",
             Self::Asking(_) => "Asking",
         })

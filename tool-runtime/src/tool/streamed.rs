@@ -30,7 +30,7 @@ pub(crate) async fn streamed<S: Stream>(
         last = Some(output);
         Pause(false).await;
     }
-    last.ok_or_else(|| CallError::Failed(Failure::told("the tool ended without an output")))
+    last.ok_or_else(|| CallError::Failed(Failure::new("the tool ended without an output")))
 }
 
 /// Lets others have their turn, once: a stream that is always ready could not be stopped otherwise.

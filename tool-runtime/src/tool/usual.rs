@@ -2,37 +2,11 @@
 
 use std::marker::PhantomData;
 
-use super::{Code, Field, ToolInput, Typed};
+use super::Code;
 
 /// A type whose code may be here: an inherent constant is found before a trait's.
 #[derive(Debug)]
 pub struct Usual<T>(PhantomData<fn() -> T>);
-
-/// A type whose code is not here, though it is written like one whose is.
-#[derive(Debug)]
-pub struct Unusual<T>(PhantomData<fn() -> T>);
-
-impl<T: 'static> Unusual<T> {
-    /// A parameter of this type, with its name and description.
-    pub const fn field(&self, name: &'static str, description: &'static str) -> Field
-    where
-        T: ToolInput,
-    {
-        Typed::<T>::new(name, description)
-    }
-}
-
-/// What there is of any other type.
-pub trait AnyCode {
-    /// The type.
-    type Of;
-    /// What makes its code.
-    const CODE: Unusual<Self::Of> = Unusual(PhantomData);
-}
-
-impl<T> AnyCode for Usual<T> {
-    type Of = T;
-}
 
 macro_rules! usual {
     ($($type:ty,)*) => {$(

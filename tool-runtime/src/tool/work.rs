@@ -10,12 +10,12 @@ use futures_core::Stream;
 use futures_util::future::lazy;
 use pin_project_lite::pin_project;
 
-use super::{CallError, CallFuture, Context, Def, Output, expansion, streamed};
+use super::{CallError, CallFuture, Context, Def, Output, streamed};
 
 /// The work of a function that gets the values `V`: its input, and what it takes from the state.
 ///
 /// An input that cannot be sent to another thread is reported at its parameter, and state that threads cannot share where
-/// it is given to the tools; then [`NoWork`] asks for nothing more.
+/// it is given to the tools; then `WorkFallback` asks for nothing more.
 #[derive(Debug)]
 pub struct Work<V>(PhantomData<fn() -> V>);
 
@@ -76,31 +76,6 @@ impl<R: 'static, F: Future<Output = R>> Future for Encoded<F> {
 fn boxed<'a>(work: Box<dyn Future<Output = Result<Output, CallError>> + Send + 'a>) -> CallFuture<'a> {
     Box::into_pin(work)
 }
-
-/// The work of a function that does not compile: an inherent function is found before a trait's.
-pub trait NoWork {
-    /// See [`Work::wait`].
-    fn wait<'a, R>(_: &'static Def, _: impl Future<Output = R>) -> CallFuture<'a> {
-        expansion::outside()
-    }
-
-    /// See [`Work::call`].
-    fn call<'a, R>(_: &'static Def, _: impl FnOnce() -> R) -> CallFuture<'a> {
-        expansion::outside()
-    }
-
-    /// See [`Work::wait_for_stream`].
-    fn wait_for_stream<'a, S>(_: &'static Def, _: &'a Context, _: impl Future<Output = S>) -> CallFuture<'a> {
-        expansion::outside()
-    }
-
-    /// See [`Work::stream`].
-    fn stream<'a, S>(_: &'static Def, _: &'a Context, _: impl FnOnce() -> S) -> CallFuture<'a> {
-        expansion::outside()
-    }
-}
-
-impl<V> NoWork for Work<V> {}
 
 /// State that a tool takes by value.
 #[diagnostic::on_unimplemented(

@@ -7,13 +7,14 @@ use serde_json::{Map, Value};
 use crate::tool::{CallError, Context, DynTool, InputHooks, Output, Starting, ToolSpec};
 
 /// `tool` under the name `name`.
-pub(super) fn rename(tool: &Arc<dyn DynTool>, name: String) -> Arc<dyn DynTool> {
-    let spec = ToolSpec { name, ..ToolSpec::clone(tool.spec()) };
+pub fn rename(tool: &Arc<dyn DynTool>, name: String) -> Arc<dyn DynTool> {
+    let mut spec = ToolSpec::clone(tool.spec());
+    spec.name = name;
     Arc::new(Adapted { inner: Arc::clone(tool), spec: Arc::new(spec) })
 }
 
 /// `tool` with more in its definition for one provider.
-pub(super) fn for_provider(tool: &Arc<dyn DynTool>, provider: &str, member: &str, value: &Value) -> Arc<dyn DynTool> {
+pub fn for_provider(tool: &Arc<dyn DynTool>, provider: &str, member: &str, value: &Value) -> Arc<dyn DynTool> {
     let mut spec = ToolSpec::clone(tool.spec());
     let members = spec.traits.provider.entry(provider).or_insert_with(|| Value::Object(Map::new()));
     if let Some(members) = members.as_object_mut() {

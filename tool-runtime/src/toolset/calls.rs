@@ -4,9 +4,9 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 
-use crate::feedback::suggest;
 use crate::message::ToolCall;
 use crate::tool::{CallError, Context, Output, Tool};
+use tool_schema::feedback::suggest;
 
 /// A call of the tool `T`, with its typed input.
 pub struct Call<T: Tool> {
@@ -82,7 +82,6 @@ impl<T: Tool> CallOf for Call<T> {
 }
 
 /// The evidence that a variant holds a [`Call`], and what can be done with it.
-#[doc(hidden)]
 pub struct Held<T> {
     /// The tool's name.
     pub name: &'static str,
@@ -109,7 +108,6 @@ impl<T> fmt::Debug for Held<T> {
 }
 
 /// That there is no tool called `name` among `known`.
-#[doc(hidden)]
 pub fn not_available(name: &str, known: &[&str]) -> CallError {
     let suggestion = suggest::nearest(name, known.iter().copied()).map(str::to_owned);
     CallError::NotAvailable { name: name.to_owned(), suggestion }

@@ -4,14 +4,14 @@ use serde_json::{Map, Value, json};
 
 use crate::feedback::{Problem, Rejection};
 use crate::schema::Validator;
-use crate::text::Read;
 use crate::tool::duplicate;
+use tool_schema::json::text::Read;
 
 /// How many parameters of a schema that cannot be compiled are shown to a model.
 const MOST_OUTLINED: usize = 100;
 
 /// Compiles the schema of `what`; notes what of it cannot be checked.
-pub(super) fn compile(what: &str, schema: &Value, warnings: &mut Vec<String>) -> Option<Validator> {
+pub fn compile(what: &str, schema: &Value, warnings: &mut Vec<String>) -> Option<Validator> {
     match Validator::compile(schema) {
         Ok(validator) => {
             warnings.extend(validator.warnings().iter().map(|warning| format!("{what}: {warning}")));
@@ -25,7 +25,7 @@ pub(super) fn compile(what: &str, schema: &Value, warnings: &mut Vec<String>) ->
 }
 
 /// What a model is shown of a schema that cannot be compiled: the parameters, without what they must be.
-pub(super) fn outline(schema: &Value) -> Value {
+pub fn outline(schema: &Value) -> Value {
     let properties = schema["properties"].as_object().into_iter().flatten().take(MOST_OUTLINED);
     let described = |property: &Value| match property["description"].as_str() {
         Some(text) => json!({ "description": text }),
@@ -37,7 +37,7 @@ pub(super) fn outline(schema: &Value) -> Value {
 }
 
 /// The schema of arguments, which are an object: that is not always said, and providers want to hear it.
-pub(super) fn of_object(schema: Value) -> Value {
+pub fn of_object(schema: Value) -> Value {
     match schema {
         Value::Object(mut schema) => {
             schema.entry("type").or_insert_with(|| "object".into());
@@ -49,12 +49,12 @@ pub(super) fn of_object(schema: Value) -> Value {
 }
 
 /// The value that was read, and what is wrong with it.
-pub(super) fn problems(validator: Option<&Validator>, Read { value, twice }: Read) -> (Value, Vec<Problem>) {
+pub fn problems(validator: Option<&Validator>, Read { value, twice }: Read) -> (Value, Vec<Problem>) {
     let mut problems: Vec<Problem> = twice.into_iter().map(duplicate).collect();
     problems.extend(validator.into_iter().flat_map(|validator| validator.problems(&value, "")));
     (value, problems)
 }
 
-pub(super) fn accept((value, problems): (Value, Vec<Problem>)) -> Result<Value, Rejection> {
+pub fn accept((value, problems): (Value, Vec<Problem>)) -> Result<Value, Rejection> {
     if problems.is_empty() { Ok(value) } else { Err(Rejection::new(problems)) }
 }

@@ -4,6 +4,7 @@ use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
+    sync::Arc,
     task::{self, Poll},
 };
 
@@ -11,7 +12,7 @@ use futures_util::FutureExt;
 
 use super::Toolset;
 use crate::feedback::{Problem, ProblemKind, Rejection};
-use crate::tool::{CallError, CallFuture, Context, DynTool, Output, Started, Starting};
+use crate::tool::{CallError, CallFuture, Context, DynTool, Output, Starting};
 
 impl Toolset {
     /// Calls the tool `name` with the JSON text `arguments`; blank text means `{}`.
@@ -26,15 +27,22 @@ impl Toolset {
         Contained(started.work).await
     }
 
-    /// Looks up the tool `name` and lets it read `arguments`. Nothing runs before [`Started::work`] is polled; [`run`]
+    /// Looks up the tool `name` and lets it read `arguments`. Nothing runs before [`Started::work`](crate::tool::Started::work) is polled; [`call`](Self::call)
     /// polls it with panics kept inside.
     #[inline]
     pub fn start<'a>(&'a self, name: &str, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
-        let Some(tool) = self.get(name) else { return Starting::read(Err(self.not_available(name))) };
-        if let Err(rejection) = self.admit(arguments, "of arguments") {
-            return Starting::read(Err(rejection.into()));
+        match self.admitted(name, arguments) {
+            Ok(tool) => begin(&**tool, arguments, cx),
+            Err(error) => Starting::read(Err(error)),
         }
-        begin(&**tool, arguments, cx)
+    }
+
+    /// Looks up the tool `name` for arguments that are not too large.
+    #[inline]
+    pub(super) fn admitted(&self, name: &str, arguments: &str) -> Result<&Arc<dyn DynTool>, CallError> {
+        let tool = self.get(name).ok_or_else(|| self.not_available(name))?;
+        self.admit(arguments, "of arguments")?;
+        Ok(tool)
     }
 
     /// Reads the output that somebody outside gave to a call of the external tool `name`: under the same limit on bytes and
@@ -72,23 +80,28 @@ pub(crate) fn begin<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Conte
 
 /// The work of a call that was accepted before. Its validators are asked again: what was approved is a text, and much may
 /// have happened since. As one box, so that a task that waits for it is small.
-pub(crate) fn accepted(starting: Starting<'_>) -> CallFuture<'_> {
+pub fn accepted(starting: Starting<'_>) -> CallFuture<'_> {
     match starting.now() {
         Ok(Ok(started)) => started.work,
         Ok(Err(error)) => Box::pin(std::future::ready(Err(error))),
-        Err(asking) => Box::pin(async move { unchanged(asking.await?)?.work.await }),
+        Err(asking) => Box::pin(async move {
+            let started = asking.await?;
+            unchanged(started.normalized.as_deref())?;
+            started.work.await
+        }),
     }
 }
 
-/// A call that was accepted before, with arguments that mean now what they meant then.
-///
-/// Fails when a validator understands them otherwise: that is not what was looked at, and maybe approved.
-fn unchanged(started: Started<'_>) -> Result<Started<'_>, CallError> {
-    if started.normalized.is_none() {
-        return Ok(started);
+/// Fails when a validator understands arguments otherwise now that were accepted before: that is not what was judged, and
+/// maybe approved.
+pub fn unchanged(normalized: Option<&str>) -> Result<(), CallError> {
+    match normalized {
+        None => Ok(()),
+        Some(_) => Err(Rejection::from_message(
+            "the arguments are understood otherwise now than when the call was accepted; make it again",
+        )
+        .into()),
     }
-    Err(Rejection::told("the arguments are understood otherwise now than when the call was accepted; make it again")
-        .into())
 }
 
 /// Runs the work of a call; a panic in it becomes [`CallError::Panicked`].
@@ -110,7 +123,7 @@ impl Future for Contained<'_> {
 
 // What a tool leaves half-done when it panics is the tool's own; nothing of ours is shared with it.
 #[inline]
-pub(super) fn contain<T>(work: impl FnOnce() -> T) -> Result<T, CallError> {
+pub fn contain<T>(work: impl FnOnce() -> T) -> Result<T, CallError> {
     catch_unwind(AssertUnwindSafe(work)).map_err(panicked)
 }
 

@@ -1,17 +1,18 @@
 //! Many tools under unique names: put together, renamed, filtered, layered, offered to a model, and called.
 
 mod adapt;
-mod calls;
+pub(crate) mod calls;
 #[cfg(feature = "collect")]
-mod collect;
+pub(crate) mod collect;
 mod compiled;
 mod dispatch;
 mod dynamic;
 mod layer;
-mod lint;
+pub(crate) mod lint;
 mod list;
 mod name;
 mod policy;
+mod prepared;
 mod provider;
 mod runtime;
 mod streaming;
@@ -24,31 +25,25 @@ use std::{
 };
 
 pub use calls::{Call, Calls};
-#[doc(hidden)]
-pub use calls::{CallOf, Held, not_available};
-#[cfg(feature = "collect")]
-#[doc(hidden)]
-pub use collect::{Collect, Collected, need};
 #[cfg(feature = "collect")]
 pub use collect::{CollectError, States};
-pub use dispatch::run;
 #[cfg(feature = "agent")]
-pub(crate) use dispatch::{accepted, panicked};
-pub use dynamic::{DynamicError, DynamicField, DynamicTool, DynamicToolBuilder, Known, compat};
-pub use layer::{Invocation, Layer, Next, Pipe};
+pub(crate) use dispatch::panicked;
+pub use dynamic::{DynamicError, DynamicField, DynamicTool, DynamicToolBuilder, Known};
+pub use layer::{Invocation, Layer, Next};
 #[cfg(feature = "agent")]
 pub(crate) use layer::{carried_over, not_applied};
-#[doc(hidden)]
-pub use lint::Dice;
 pub use lint::{Finding, Findings, Level};
 pub use list::{ListFormat, ToolList};
 pub use name::{NameError, check_name};
 pub(crate) use policy::judge;
-pub use policy::{Permission, Policy, Proposal};
+pub use policy::{Policy, Proposal};
+pub(crate) use prepared::{Accepted, Prepared};
 pub use provider::ProviderTool;
 pub use runtime::{RuntimeTool, RuntimeToolBuilder};
+pub use tool_run::tool::Permission;
 
-use crate::tool::{Bound, DynTool, Part, State, ToolSpec};
+use crate::tool::{Binding, Bound, DynTool, State, ToolSpec};
 
 /// How many bytes of arguments a call may have, and the answer to an external one, unless [`Toolset::argument_limit`] says otherwise.
 pub const DEFAULT_ARGUMENT_LIMIT: usize = 4 * 1024 * 1024;
@@ -77,7 +72,8 @@ impl Toolset {
 
     /// A set of `tools`, in their order.
     ///
-    /// Fails when two have one name, or a name is not `[A-Za-z0-9_-]{1,64}`.
+    /// Fails when two have one name, a name is not `[A-Za-z0-9_-]{1,64}`, or a schema needs the feature `jsonschema`, which is
+    /// off.
     pub fn of(tools: Vec<Arc<dyn DynTool>>) -> Result<Self, NameError> {
         Self::build(tools, DEFAULT_ARGUMENT_LIMIT)
     }
@@ -90,8 +86,8 @@ impl Toolset {
     #[doc(hidden)]
     #[track_caller]
     #[allow(clippy::needless_pass_by_value, reason = "the macro gives it away")]
-    pub fn bind<S: State>(state: Arc<S>, parts: &[Part<S>]) -> Self {
-        let bound = |part: &Part<S>| {
+    pub fn bind<S: State>(state: Arc<S>, parts: &[Binding<S>]) -> Self {
+        let bound = |part: &Binding<S>| {
             Arc::new(Bound { def: (part.def)(), start: part.start, state: Arc::clone(&state) }) as Arc<dyn DynTool>
         };
         match Self::of(parts.iter().map(bound).collect()) {
@@ -251,7 +247,7 @@ impl Toolset {
     }
 
     fn nearest(&self, name: &str) -> Option<String> {
-        crate::feedback::suggest::nearest(name, self.names()).map(str::to_owned)
+        tool_schema::feedback::suggest::nearest(name, self.names()).map(str::to_owned)
     }
 
     fn build(tools: Vec<Arc<dyn DynTool>>, argument_limit: usize) -> Result<Self, NameError> {
@@ -261,6 +257,7 @@ impl Toolset {
             if set.inner.index.get(tool.name()) != Some(&index) {
                 return Err(NameError::Duplicate { name: tool.name().to_owned() });
             }
+            check_schemas(tool.as_ref())?;
         }
         Ok(set)
     }
@@ -268,6 +265,20 @@ impl Toolset {
     fn from_unique(tools: Vec<Arc<dyn DynTool>>, argument_limit: usize) -> Self {
         let index = tools.iter().enumerate().map(|(index, tool)| (tool.name().to_owned(), index)).collect();
         Self { inner: Arc::new(Inner { tools, index, argument_limit, list: OnceLock::new() }) }
+    }
+}
+
+/// Fails when a schema of `tool` can only be checked with the feature `jsonschema`.
+fn check_schemas(tool: &dyn DynTool) -> Result<(), NameError> {
+    // With the feature, no schema is made before it is used.
+    if cfg!(feature = "jsonschema") {
+        return Ok(());
+    }
+    let spec = tool.spec();
+    let mut schemas = [Some(&spec.input), spec.output.as_ref()].into_iter().flatten();
+    match schemas.find_map(|schema| schema.needs_feature()) {
+        Some(reason) => Err(NameError::Schema { name: spec.name.clone(), reason: reason.to_string() }),
+        None => Ok(()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::feedback;
+use tool_schema::feedback;
 
 /// A name that cannot be used, or is used already.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,13 @@ pub enum NameError {
         /// The name that is nearest to it.
         suggestion: Option<String>,
     },
+    /// A schema of the tool can only be checked with the feature `jsonschema`.
+    Schema {
+        /// The tool's name.
+        name: String,
+        /// The keyword that needs the feature, and its place.
+        reason: String,
+    },
 }
 
 impl fmt::Display for NameError {
@@ -40,6 +47,7 @@ impl fmt::Display for NameError {
                     feedback::name(name)
                 )
             }
+            Self::Schema { name, reason } => write!(out, "the tool {}: {reason}", feedback::name(name)),
             Self::Unknown { name, suggestion: None } => write!(out, "there is no tool called {}", feedback::name(name)),
             Self::Unknown { name, suggestion: Some(near) } => {
                 write!(out, "there is no tool called {}; did you mean `{near}`?", feedback::name(name))

@@ -2,37 +2,9 @@
 
 use std::sync::Arc;
 
+use tool_run::tool::Permission;
+
 use crate::tool::{CallError, Context, DynTool, InputHooks, Output, Starting, ToolSpec};
-
-/// What is to become of a call. The later, the stricter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Permission {
-    /// It may run.
-    Allow,
-    /// Somebody must approve it.
-    Ask,
-    /// It must not run.
-    Deny {
-        /// Why; the model is told.
-        reason: Option<String>,
-    },
-}
-
-impl Permission {
-    /// A denial with a reason.
-    pub fn deny(reason: impl Into<String>) -> Self {
-        Self::Deny { reason: Some(reason.into()) }
-    }
-
-    /// The stricter of the two. Policies are combined this way, so that none can weaken another.
-    pub fn and(self, other: Self) -> Self {
-        match (&self, &other) {
-            (Self::Deny { .. }, _) | (_, Self::Allow) => self,
-            _ => other,
-        }
-    }
-}
 
 /// A call that a policy looks at.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +63,7 @@ pub(crate) fn judge(policy: &dyn Policy, call: &Proposal<'_>) -> Permission {
 }
 
 /// `tool` under `policy`.
-pub(super) fn guard(tool: &Arc<dyn DynTool>, policy: &Arc<dyn Policy>) -> Arc<dyn DynTool> {
+pub fn guard(tool: &Arc<dyn DynTool>, policy: &Arc<dyn Policy>) -> Arc<dyn DynTool> {
     Arc::new(Guarded { inner: Arc::clone(tool), policy: Arc::clone(policy) })
 }
 

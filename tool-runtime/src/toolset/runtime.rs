@@ -6,14 +6,15 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use super::compiled::{accept, compile, of_object, outline, problems};
-use super::{DynamicToolBuilder, NameError, check_name, compat::CompatToolBuilder};
-use crate::feedback::{Problem, ProblemKind, Rejection, malformed, shorten};
+use super::{DynamicToolBuilder, NameError, check_name};
+use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::schema::{Schema, Validator};
-use crate::text;
 use crate::tool::{
-    Approval, CallError, Context, DynTool, Effect, Failure, InputHooks, Output, Started, Starting, ToolSpec, Touches,
-    TouchesOf, Traits,
+    Approval, CallError, Context, DynTool, Effect, Failure, InputHooks, Output, Resources, ResourcesOf, Started,
+    Starting, ToolSpec, Traits,
 };
+use tool_schema::feedback::{malformed, shorten};
+use tool_schema::json::text;
 
 type Handler = dyn Fn(Value, Context) -> BoxFuture<'static, Result<Output, CallError>> + Send + Sync;
 
@@ -41,7 +42,7 @@ pub struct RuntimeTool {
     input: Option<Validator>,
     output: Option<Validator>,
     warnings: Vec<String>,
-    touches: Option<TouchesOf>,
+    touches: Option<ResourcesOf>,
     handler: Option<Box<Handler>>,
     hooks: Option<Arc<dyn InputHooks>>,
 }
@@ -56,7 +57,7 @@ pub struct RuntimeToolBuilder {
     output: Option<Value>,
     title: Option<String>,
     traits: Traits,
-    pub(super) touches: Option<TouchesOf>,
+    touches: Option<ResourcesOf>,
     pub(super) hooks: Option<Arc<dyn InputHooks>>,
 }
 
@@ -147,8 +148,8 @@ impl RuntimeToolBuilder {
 
     /// Sets what a call reads and writes, told from its checked arguments: calls of a turn that conflict run one after the
     /// other.
-    pub fn touches(mut self, touches: impl Fn(&Value) -> Touches + Send + Sync + 'static) -> Self {
-        self.touches = Some(TouchesOf::new(touches));
+    pub fn touches(mut self, touches: impl Fn(&Value) -> Resources + Send + Sync + 'static) -> Self {
+        self.touches = Some(ResourcesOf::new(touches));
         self
     }
 
@@ -161,11 +162,6 @@ impl RuntimeToolBuilder {
     /// Goes on with a tool of which some parameters are judged by code of the application while a call is put together.
     pub fn dynamic(self) -> DynamicToolBuilder {
         DynamicToolBuilder::new(self)
-    }
-
-    /// The same as tool2agent's `toolBuilder` does it: see [`compat`](super::compat).
-    pub fn compat(self) -> CompatToolBuilder {
-        CompatToolBuilder::new(self)
     }
 
     /// Takes the schema of the arguments.
@@ -212,7 +208,11 @@ impl RuntimeToolBuilder {
 
     pub(super) fn finish(self, handler: Option<Box<Handler>>) -> Result<RuntimeTool, NameError> {
         check_name(&self.name)?;
-        Ok(self.build(handler))
+        let needed = self.input.iter().chain(&self.output).find_map(Validator::needs_feature);
+        match needed {
+            Some(reason) => Err(NameError::Schema { name: self.name, reason: reason.to_string() }),
+            None => Ok(self.build(handler)),
+        }
     }
 
     fn build(mut self, handler: Option<Box<Handler>>) -> RuntimeTool {
@@ -235,21 +235,12 @@ impl RuntimeToolBuilder {
         }
     }
 
-    /// What is known about the tool, with the schema that a model is shown.
-    pub(super) fn spec(self, input: Schema) -> Result<ToolSpec, NameError> {
-        check_name(&self.name)?;
-        Ok(self.described(input))
-    }
-
     fn described(self, input: Schema) -> ToolSpec {
-        ToolSpec {
-            name: self.name,
-            title: self.title,
-            description: self.description,
-            input: Arc::new(input),
-            output: self.output.map(|schema| Arc::new(Schema::new(schema))),
-            traits: self.traits,
-        }
+        let mut spec = ToolSpec::new(self.name, self.description, input);
+        spec.title = self.title;
+        spec.output = self.output.map(|schema| Arc::new(Schema::new(schema)));
+        spec.traits = self.traits;
+        spec
     }
 }
 

@@ -1,8 +1,6 @@
-//! What is wrong with the arguments of a call, told so that a model, a person or a form can mend it.
+//! The problems of a call's arguments, for a model, a person or a form that repairs them.
 
 mod answer;
-mod brief;
-mod escape;
 mod malformed;
 mod problem;
 mod protocol;
@@ -10,17 +8,15 @@ mod rejection;
 mod report;
 pub mod suggest;
 mod text;
-mod wire;
 mod words;
 
 pub use answer::{Answer, Body, Collision, Refusal, Success};
-#[doc(hidden)]
-pub use brief::{Brief, Reports};
-pub use escape::{escape, one_line};
 pub use malformed::malformed;
 pub use problem::{Problem, ProblemKind};
 pub use protocol::PROTOCOL;
 pub use rejection::Rejection;
+#[doc(hidden)]
+pub use report::{Brief, Reports};
 pub use report::{Choices, Reasons, Report};
 pub(crate) use text::join;
-pub use text::{beginning, excerpt, name, names, shorten};
+pub use text::{beginning, escape, excerpt, name, names, one_line, shorten};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::excerpt;
+use crate::schema::pointer;
 
 /// How much of a path is shown, in characters.
 const LONGEST_PATH: usize = 300;
@@ -14,13 +15,14 @@ const LONGEST_PATH: usize = 300;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Problem {
-    /// Where: a JSON Pointer (RFC 6901) into the arguments, such as `/unit` or `/stops/2/city`; empty for the arguments as a whole.
+    /// Where: a JSON Pointer (RFC 6901) into the arguments, such as `/unit` or `/stops/2/city`; empty for the arguments
+    /// as a whole.
     pub path: String,
     /// Which kind of mistake it is.
     pub kind: ProblemKind,
-    /// What was expected, as a phrase that follows "expected"; for [`ProblemKind::Told`] a sentence.
+    /// The expectation, as a phrase that follows "expected"; for [`ProblemKind::Told`] a sentence.
     pub expected: String,
-    /// What came, shortened where it is long.
+    /// The given value, shortened where it is long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub got: Option<String>,
     /// The known name or value that is nearest to what came. A guess: it is offered, never used in place of what came.
@@ -58,12 +60,12 @@ pub enum ProblemKind {
     NotAllowed,
     /// Anything else that the parameter's type refused.
     Invalid,
-    /// What the tool or a check of it says in its own words, instead of what was expected.
+    /// A sentence of the tool or of one of its checks, in place of an expectation.
     Told,
 }
 
 impl Problem {
-    /// A problem at `path`, with what was expected there.
+    /// Returns a problem at `path`, with what was expected there.
     pub fn new(path: impl Into<String>, kind: ProblemKind, expected: impl Into<String>) -> Self {
         Self { path: path.into(), kind, expected: expected.into(), got: None, suggestion: None, allowed: Vec::new() }
     }
@@ -86,10 +88,10 @@ impl Problem {
         self
     }
 
-    /// The name of the parameter that the problem is in; `None` for the arguments as a whole.
+    /// Returns the name of the parameter that the problem is in; `None` for the arguments as a whole.
     pub fn parameter(&self) -> Option<String> {
         let first = self.path.strip_prefix('/')?.split('/').next()?;
-        Some(first.replace("~1", "/").replace("~0", "~"))
+        Some(pointer::last(first))
     }
 
     /// Returns the parameter that the problem belongs to; `None` for the call as a whole, as with an unknown name.
@@ -110,7 +112,7 @@ impl Problem {
         Cow::Owned(Self { path: format!("{place}{}", self.path), ..self.clone() })
     }
 
-    /// The problem without its place, as one sentence.
+    /// Returns the problem without its place, as one sentence.
     pub fn sentence(&self) -> String {
         let mut text = match self.kind {
             ProblemKind::Told => self.expected.clone(),

@@ -1,9 +1,9 @@
-//! What a model should know about tools that give structured feedback.
+//! Instructions for a model about tools that give structured feedback.
 
-/// A text for a model's instructions (the system prompt) that explains how to work with tools that judge their parameters one
-/// by one.
+/// A text for a model's instructions (the system prompt) that explains how to work with tools that judge their parameters
+/// one by one.
 ///
-/// A capable model gets along without it, from the answers alone; with it, it does not ask for what a call would tell.
+/// A capable model gets along without it, from the answers alone; with it, it calls instead of asking.
 /// It costs about 350 tokens, so say it once for all tools.
 ///
 /// ```

@@ -8,13 +8,13 @@ use serde_json::Value;
 use super::{
     Problem, ProblemKind, Report,
     answer::View,
-    brief::{Brief, Reports},
+    report::{Brief, Reports},
     words,
 };
 
 /// Why a call was refused: everything that is wrong with its arguments, in one answer, and what would be right.
 ///
-/// The same answer goes to the model, to a person who edits the arguments, and to a form. A tool may also return one as its
+/// One answer goes to the model, to a person who edits the arguments, and to a form. A tool may also return one as its
 /// error, and so may a check across parameters:
 ///
 /// ```
@@ -22,7 +22,7 @@ use super::{
 ///
 /// let mut seats = Report::refused("only 2 seats are left");
 /// seats.choices = Choices::Allowed(vec![1.into(), 2.into()]);
-/// let told = Rejection::told("this flight is nearly full").field("passengers", seats).instruct("Ask for fewer seats.");
+/// let told = Rejection::from_message("this flight is nearly full").field("passengers", seats).instruct("Ask for fewer seats.");
 /// assert_eq!(told.to_json().to_string(), concat!(
 ///     r#"{"ok":false,"problems":["this flight is nearly full"],"validationResults":{"passengers":{"valid":false,"#,
 ///     r#""problems":["only 2 seats are left"],"allowedValues":[1,2]}},"instructions":["Ask for fewer seats."]}"#,
@@ -35,40 +35,40 @@ pub struct Rejection(Box<Parts>);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Parts {
     problems: Vec<Problem>,
-    /// What is said about parameters beyond `problems`, in the order in which it is told: once of each.
+    /// Reports on parameters beyond `problems`, in the order of the answer, one on each.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "reports")]
     reports: Reports,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     feedback: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     instructions: Vec<String>,
-    /// What is told in place of all this.
+    /// The answer in place of all this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     verbatim: Option<Value>,
-    /// What nobody is told, for the log.
+    /// Causes for the log, which no answer contains.
     #[serde(skip)]
     causes: Vec<String>,
 }
 
 impl Rejection {
-    /// A rejection for `problems`, in the order in which they are told.
+    /// Returns a rejection for `problems`, in the order of the answer.
     ///
     /// An empty list becomes one problem that says so: a rejection always has a reason.
     pub fn new(problems: Vec<Problem>) -> Self {
         Self::reported(problems, Vec::new())
     }
 
-    /// A rejection for one problem.
+    /// Returns a rejection for one problem.
     pub fn one(problem: Problem) -> Self {
         Self::new(vec![problem])
     }
 
-    /// A rejection of the call as a whole, for a reason in plain words.
-    pub fn told(problem: impl Into<String>) -> Self {
+    /// Returns a rejection of the call as a whole, for a reason in plain words.
+    pub fn from_message(problem: impl Into<String>) -> Self {
         Self::one(Problem::new("", ProblemKind::Told, problem))
     }
 
-    /// A rejection for what is wrong with one parameter: a problem in plain words, or a whole report.
+    /// Returns a rejection for what is wrong with one parameter: a problem in plain words, or a whole report.
     ///
     /// ```
     /// use tool_schema::feedback::{Rejection, Report};
@@ -83,7 +83,7 @@ impl Rejection {
         Self::reported(Vec::new(), vec![(parameter.into(), report.into())])
     }
 
-    /// A rejection for `problems`, with `reports` about parameters in the order in which they are told.
+    /// Returns a rejection for `problems`, with `reports` on parameters in the order of the answer.
     ///
     /// If nothing is wrong by either, a problem says so: a rejection always has a reason. Of a parameter that is reported
     /// twice, the last counts.
@@ -92,7 +92,8 @@ impl Rejection {
         Self::distinct(problems, distinct(owned))
     }
 
-    /// The same with reports that are known to be about different parameters.
+    /// Returns a rejection as [`reported`](Self::reported) makes it, for reports that are known to be on different
+    /// parameters.
     #[doc(hidden)]
     pub fn distinct(mut problems: Vec<Problem>, reports: Reports) -> Self {
         if problems.is_empty() && reports.iter().all(|(_, report)| report.is_valid()) {
@@ -108,7 +109,7 @@ impl Rejection {
         self
     }
 
-    /// Says something about the parameter `name`, in place of what was said of it before.
+    /// Reports on the parameter `name`, in place of an earlier report on it.
     pub fn field(mut self, name: impl Into<String>, report: impl Into<Report>) -> Self {
         put(&mut self.0.reports, Cow::Owned(name.into()), report.into().into());
         self
@@ -126,52 +127,39 @@ impl Rejection {
         self
     }
 
-    /// A rejection that is told as it is, whatever sense it makes; people are told what of it can be read.
-    #[doc(hidden)]
-    pub fn verbatim(json: Value) -> Self {
-        let texts = |key| json[key].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
-        let problems = texts("problems").map(|text| Problem::new("", ProblemKind::Told, text)).collect();
-        let reports = json["validationResults"].as_object().into_iter().flatten();
-        let read = |(name, report): (&String, &Value)| Some((name.clone(), Report::deserialize(report).ok()?));
-        let mut told = Self::reported(problems, reports.filter_map(read).collect());
-        (told.0.feedback, told.0.instructions) = (texts("feedback").collect(), texts("instructions").collect());
-        told.0.verbatim = Some(json);
-        told
-    }
-
     /// Adds causes for the log, which neither a model nor a person sees.
-    pub fn because(mut self, causes: impl IntoIterator<Item = String>) -> Self {
+    pub fn with_causes(mut self, causes: impl IntoIterator<Item = String>) -> Self {
         self.0.causes.extend(causes);
         self
     }
 
-    /// What happened that nobody is told, for the log: how validators failed. It is not kept with the run.
+    /// Causes for the log, which no answer contains: how validators failed. They are not kept with the run.
     pub fn causes(&self) -> &[String] {
         &self.0.causes
     }
 
-    /// The problems that were found when the arguments were read, and those of the call as a whole.
+    /// Returns the problems that were found when the arguments were read, and those of the call as a whole.
     pub fn problems(&self) -> &[Problem] {
         &self.0.problems
     }
 
-    /// What is said about parameters beyond [`problems`](Self::problems), in the order in which it is told, each under its
+    /// Returns the reports on parameters beyond [`problems`](Self::problems), in the order of the answer, each under its
     /// name.
     pub fn reports(&self) -> impl ExactSizeIterator<Item = (&str, &Report)> {
         self.0.reports.iter().map(|(name, report)| (&**name, &**report))
     }
 
-    /// Remarks.
+    /// Returns the remarks.
     pub fn feedback(&self) -> &[String] {
         &self.0.feedback
     }
 
-    /// What the caller should do.
+    /// Returns the instructions for the caller.
     pub fn instructions(&self) -> &[String] {
         &self.0.instructions
     }
 
-    /// What is wrong, a line for each problem, for a person to read.
+    /// Returns a line for each problem, for a person to read.
     pub fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.0.problems.iter().map(Problem::to_string).collect();
         for (name, report) in self.reports().filter(|(_, report)| !report.is_valid()) {
@@ -182,13 +170,13 @@ impl Rejection {
         lines
     }
 
-    /// The rejection as the JSON object that a model gets: `ok`, `problems` of the call as a whole, `validationResults` by
-    /// parameter, `feedback` and `instructions`.
+    /// Returns the rejection as the JSON object that a model gets: `ok`, `problems` of the call as a whole,
+    /// `validationResults` by parameter, `feedback` and `instructions`.
     pub fn to_json(&self) -> Value {
         self.0.verbatim.clone().unwrap_or_else(|| serde_json::json!(View::of(self)))
     }
 
-    /// The text of [`to_json`](Self::to_json), made without the tree.
+    /// Returns the text of [`to_json`](Self::to_json), made without the tree.
     pub fn to_json_text(&self) -> String {
         // Nothing in it can fail to be written: all keys are texts.
         match &self.0.verbatim {
@@ -197,7 +185,7 @@ impl Rejection {
         }
     }
 
-    /// The same as [`to_json`](Self::to_json) in fewer tokens: a line for the call, a line for each parameter, then remarks
+    /// Returns [`to_json`](Self::to_json) in fewer tokens: a line for the call, a line for each parameter, then remarks
     /// (`note`) and instructions (`do`). Values are JSON; all that may be chosen are listed.
     ///
     /// ```
@@ -232,7 +220,7 @@ fn distinct(reports: impl ExactSizeIterator<Item = (Cow<'static, str>, Brief)>) 
     told
 }
 
-/// Reads reports of a record that somebody may have made.
+/// Reads reports of a record that may not have been written here.
 fn reports<'de, D: Deserializer<'de>>(from: D) -> Result<Reports, D::Error> {
     Reports::deserialize(from).map(|reports| distinct(reports.into_iter()))
 }

@@ -1,14 +1,20 @@
-//! What is said about one parameter of a call.
+//! Reports on parameters of a call.
 
-use serde::{Deserialize, Serialize, Serializer, de::Error as _, ser::SerializeMap as _};
+use std::{borrow::Cow, fmt, marker::PhantomData, ops::Deref};
+
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
+    ser::SerializeMap,
+};
 use serde_json::Value;
 
-use super::{Problem, ProblemKind, wire};
+use super::{Problem, ProblemKind};
 
-/// What is said about one parameter: whether its value is accepted, why not, and what would be.
+/// A report on one parameter: its value is accepted, or why not, and what would be.
 ///
 /// Its JSON is that of a `validationResults` entry: `valid`, `problems`, `requiresValidParameters`, `normalizedValue`,
-/// `dynamicParameterSchema`, `allowedValues` or `suggestedValues`, `feedback`, `instructions`. What is not said is not there.
+/// `dynamicParameterSchema`, `allowedValues` or `suggestedValues`, `feedback`, `instructions`. What is empty is not there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// Why the value is refused; `None` when it is accepted.
@@ -21,7 +27,7 @@ pub struct Report {
     pub choices: Choices,
     /// Remarks.
     pub feedback: Vec<String>,
-    /// What the caller should do.
+    /// Instructions for the caller.
     pub instructions: Vec<String>,
 }
 
@@ -33,6 +39,11 @@ pub struct Reasons {
 }
 
 impl Reasons {
+    /// Returns the reasons; `None` where there are none.
+    pub(super) fn of(problems: Vec<String>, requires: Vec<String>) -> Option<Self> {
+        (!problems.is_empty() || !requires.is_empty()).then_some(Self { problems, requires })
+    }
+
     /// For a problem.
     pub fn problem(text: impl Into<String>) -> Self {
         Self { problems: vec![text.into()], requires: Vec::new() }
@@ -62,12 +73,12 @@ impl Reasons {
         self
     }
 
-    /// What is wrong with the value.
+    /// Returns the problems of the value.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
 
-    /// The parameters that must be valid first.
+    /// Returns the parameters that must be valid first.
     pub fn required(&self) -> &[String] {
         &self.requires
     }
@@ -83,17 +94,17 @@ impl<T: Into<String>> From<T> for Reasons {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Choices {
-    /// Nothing is said.
+    /// The report names none.
     #[default]
     Open,
     /// Only these; none at all if it is empty.
     Allowed(Vec<Value>),
-    /// These among others. Empty says nothing.
+    /// These among others; an empty list is like [`Choices::Open`].
     Suggested(Vec<Value>),
 }
 
 impl Report {
-    /// The value is accepted.
+    /// Returns a report that accepts the value.
     pub const fn accepted() -> Self {
         Self {
             refused: None,
@@ -105,7 +116,7 @@ impl Report {
         }
     }
 
-    /// The value is refused.
+    /// Returns a report that refuses the value.
     pub fn refused(reasons: impl Into<Reasons>) -> Self {
         Self { refused: Some(reasons.into()), ..Self::accepted() }
     }
@@ -148,7 +159,7 @@ impl Report {
         self
     }
 
-    /// Whether the value is accepted.
+    /// Returns whether the value is accepted.
     pub fn is_valid(&self) -> bool {
         self.refused.is_none()
     }
@@ -165,65 +176,185 @@ impl Serialize for Report {
         let mut map = out.serialize_map(None)?;
         map.serialize_entry("valid", &self.is_valid())?;
         if let Some(Reasons { problems, requires }) = &self.refused {
-            wire::list(&mut map, "problems", problems)?;
-            wire::list(&mut map, "requiresValidParameters", requires)?;
+            write_list(&mut map, "problems", problems)?;
+            write_list(&mut map, "requiresValidParameters", requires)?;
         }
-        if let Some(value) = &self.normalized {
-            map.serialize_entry("normalizedValue", value)?;
-        }
-        if let Some(schema) = &self.schema {
-            map.serialize_entry("dynamicParameterSchema", schema)?;
-        }
-        wire::write_choices(&mut map, &self.choices)?;
-        wire::list(&mut map, "feedback", &self.feedback)?;
-        wire::list(&mut map, "instructions", &self.instructions)?;
+        write_rest(&mut map, self)?;
         map.end()
     }
 }
 
-/// A report as it crosses the wire, before it is known to make sense.
+impl<'de> Deserialize<'de> for Report {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let wire: Wire = object(from)?;
+        let valid = wire.valid.ok_or_else(|| D::Error::missing_field("valid"))?;
+        let report = wire.into_report()?;
+        match (valid, report.is_valid()) {
+            (true, false) => Err(D::Error::custom("a valid parameter has no `problems`")),
+            (false, true) => Err(D::Error::custom("an invalid parameter has `problems` or `requiresValidParameters`")),
+            _ => Ok(report),
+        }
+    }
+}
+
+/// A report as it crosses the wire, of a parameter or of a whole call, before it is known to make sense.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Wire {
-    valid: bool,
-    #[serde(default, deserialize_with = "wire::present")]
+pub struct Wire {
+    #[serde(default, deserialize_with = "present")]
+    pub valid: Option<bool>,
+    #[serde(default, deserialize_with = "present")]
     problems: Option<Vec<String>>,
-    #[serde(default, deserialize_with = "wire::present")]
-    requires_valid_parameters: Option<Vec<String>>,
-    #[serde(default, deserialize_with = "wire::present")]
+    #[serde(default, deserialize_with = "present")]
+    pub requires_valid_parameters: Option<Vec<String>>,
+    #[serde(default, deserialize_with = "present")]
     normalized_value: Option<Value>,
-    #[serde(default, deserialize_with = "wire::present")]
+    #[serde(default, deserialize_with = "present")]
     dynamic_parameter_schema: Option<Value>,
-    #[serde(default, deserialize_with = "wire::present")]
+    #[serde(default, deserialize_with = "present")]
     allowed_values: Option<Vec<Value>>,
-    #[serde(default, deserialize_with = "wire::present")]
+    #[serde(default, deserialize_with = "present")]
     suggested_values: Option<Vec<Value>>,
-    #[serde(default, deserialize_with = "wire::present")]
+    #[serde(default, deserialize_with = "present")]
     feedback: Option<Vec<String>>,
-    #[serde(default, deserialize_with = "wire::present")]
+    #[serde(default, deserialize_with = "present")]
     instructions: Option<Vec<String>>,
 }
 
-impl<'de> Deserialize<'de> for Report {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let wire: Wire = wire::object(from)?;
-        let problems = wire::filled("problems", wire.problems)?;
-        let requires = wire::filled("requiresValidParameters", wire.requires_valid_parameters)?;
-        let refused = match (wire.valid, problems.is_empty() && requires.is_empty()) {
-            (true, true) => None,
-            (false, false) => Some(Reasons { problems, requires }),
-            (true, false) => return Err(D::Error::custom("a valid parameter has no `problems`")),
-            (false, true) => {
-                return Err(D::Error::custom("an invalid parameter has `problems` or `requiresValidParameters`"));
-            }
-        };
-        Ok(Self {
-            refused,
-            normalized: wire.normalized_value,
-            schema: wire.dynamic_parameter_schema,
-            choices: wire::choices(wire.allowed_values, wire.suggested_values)?,
-            feedback: wire::filled("feedback", wire.feedback)?,
-            instructions: wire::filled("instructions", wire.instructions)?,
+impl Wire {
+    /// Returns the report, which is valid where it has no reasons. `valid` is not looked at.
+    pub fn into_report<E: Error>(self) -> Result<Report, E> {
+        let problems = filled("problems", self.problems)?;
+        let requires = filled("requiresValidParameters", self.requires_valid_parameters)?;
+        Ok(Report {
+            refused: Reasons::of(problems, requires),
+            normalized: self.normalized_value,
+            schema: self.dynamic_parameter_schema,
+            choices: choices(self.allowed_values, self.suggested_values)?,
+            feedback: filled("feedback", self.feedback)?,
+            instructions: filled("instructions", self.instructions)?,
         })
+    }
+}
+
+/// Writes a list that is left out when it is empty.
+pub fn write_list<M: SerializeMap, T: Serialize>(map: &mut M, key: &str, items: &[T]) -> Result<(), M::Error> {
+    if items.is_empty() { Ok(()) } else { map.serialize_entry(key, items) }
+}
+
+/// Writes all of `report` but whether and why the value is refused.
+pub fn write_rest<M: SerializeMap>(map: &mut M, report: &Report) -> Result<(), M::Error> {
+    if let Some(value) = &report.normalized {
+        map.serialize_entry("normalizedValue", value)?;
+    }
+    if let Some(schema) = &report.schema {
+        map.serialize_entry("dynamicParameterSchema", schema)?;
+    }
+    match &report.choices {
+        Choices::Open => {}
+        Choices::Allowed(values) => map.serialize_entry("allowedValues", values)?,
+        Choices::Suggested(values) => write_list(map, "suggestedValues", values)?,
+    }
+    write_list(map, "feedback", &report.feedback)?;
+    write_list(map, "instructions", &report.instructions)
+}
+
+/// Reads a value that is there: `null` is one, and stands for nothing else.
+fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(from).map(Some)
+}
+
+/// Reads a struct from an object alone: serde would read a list too.
+fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+    struct Object<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {
+        type Value = T;
+
+        fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+            out.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<T, A::Error> {
+            T::deserialize(MapAccessDeserializer::new(entries))
+        }
+    }
+
+    from.deserialize_map(Object(PhantomData))
+}
+
+/// Returns a list, which must not be empty where it is there.
+pub fn filled<T, E: Error>(key: &str, list: Option<Vec<T>>) -> Result<Vec<T>, E> {
+    match list {
+        Some(list) if list.is_empty() => Err(E::custom(format_args!("`{key}` is left out when it is empty"))),
+        list => Ok(list.unwrap_or_default()),
+    }
+}
+
+/// Returns the choices, of which at most one list is given.
+fn choices<E: Error>(allowed: Option<Vec<Value>>, suggested: Option<Vec<Value>>) -> Result<Choices, E> {
+    match (allowed, suggested) {
+        (None, None) => Ok(Choices::Open),
+        (Some(allowed), None) => Ok(Choices::Allowed(allowed)),
+        (None, suggested) => Ok(Choices::Suggested(filled("suggestedValues", suggested)?)),
+        (Some(_), Some(_)) => Err(E::custom("`allowedValues` and `suggestedValues` exclude each other")),
+    }
+}
+
+/// Reports on parameters, in order, each under its name.
+pub type Reports = Vec<(Cow<'static, str>, Brief)>;
+
+/// A report that takes no room where the value is accepted without a word.
+#[derive(Clone, Debug, Default)]
+pub struct Brief(Option<Box<Report>>);
+
+impl Brief {
+    /// Returns the report; an accepting one where there is none.
+    pub fn of(report: Option<&Report>) -> &Report {
+        static SILENT: Report = Report::accepted();
+        report.unwrap_or(&SILENT)
+    }
+
+    /// Takes the report out.
+    pub fn into_report(self) -> Report {
+        self.0.map_or_else(Report::accepted, |report| *report)
+    }
+}
+
+impl Deref for Brief {
+    type Target = Report;
+
+    fn deref(&self) -> &Report {
+        Self::of(self.0.as_deref())
+    }
+}
+
+impl From<Report> for Brief {
+    fn from(report: Report) -> Self {
+        Self(Some(report.into()))
+    }
+}
+
+impl From<Option<Box<Report>>> for Brief {
+    fn from(report: Option<Box<Report>>) -> Self {
+        Self(report)
+    }
+}
+
+impl PartialEq for Brief {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Serialize for Brief {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        (**self).serialize(out)
+    }
+}
+
+impl<'de> Deserialize<'de> for Brief {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Report::deserialize(from).map(Self::from)
     }
 }

@@ -5,8 +5,8 @@
 /// How long a name may be that is compared, in bytes.
 const LONGEST: usize = 256;
 
-/// The word of `known` that is nearest to `word`, if one is near: few edits away, or made of the same parts in another
-/// order or number (`search_flights` for `flight_search`).
+/// Returns the word of `known` that is nearest to `word`, if one is near: few edits away, or made of the same parts in
+/// another order or number (`search_flights` for `flight_search`).
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let mut best: Option<(u32, &'a str)> = None;
     for candidate in known {
@@ -18,7 +18,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     best.map(|(_, candidate)| candidate)
 }
 
-/// How far two words are apart, in hundredths of the longer one; `None` when they are not alike.
+/// Returns how far two words are apart, in hundredths of the longer one; `None` when they are not alike.
 fn distance(word: &str, candidate: &str) -> Option<u32> {
     // Longer words than this are not names; comparing them would cost the square of their length.
     if word.is_empty() || candidate.is_empty() || word.len().max(candidate.len()) > LONGEST {

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// How much of a text is shown.
 const SHOWN: usize = 60;
 
-/// A value as a short phrase: a text in quotes, a number as it is, a list or an object by what it holds.
+/// Returns a value as a short phrase: a text in quotes, a number as it is, a list or an object by what it holds.
 ///
 /// Long texts are cut with an ellipsis; control, direction and invisible characters are escaped.
 ///
@@ -23,7 +23,7 @@ const SHOWN: usize = 60;
 /// ```
 pub fn shorten(value: &Value) -> String {
     match value {
-        Value::String(text) => format!("\"{}\"", escape(text, SHOWN, true)),
+        Value::String(text) => format!("\"{}\"", escape_excerpt(text, SHOWN, true)),
         Value::Array(items) => match items.len() {
             0 => "an empty list".to_owned(),
             count => scalars(items).unwrap_or_else(|| match count {
@@ -37,7 +37,7 @@ pub fn shorten(value: &Value) -> String {
     }
 }
 
-/// A short list of scalars as it is written.
+/// Returns a short list of scalars as it is written.
 fn scalars(items: &[Value]) -> Option<String> {
     const SHOWN: usize = 5;
     if items.len() > SHOWN || items.iter().any(|item| item.is_array() || item.is_object()) {
@@ -49,7 +49,7 @@ fn scalars(items: &[Value]) -> Option<String> {
 
 /// Returns the first `most` characters of a text, on one line, escaped as [`shorten`] does.
 pub fn excerpt(text: &str, most: usize) -> String {
-    escape(text, most, false)
+    escape_excerpt(text, most, false)
 }
 
 /// Returns the first 100 characters of a made-up name, unescaped.
@@ -63,7 +63,7 @@ pub fn beginning(name: &str) -> Cow<'_, str> {
 
 /// Returns a name between backticks, shortened and escaped.
 pub fn name(name: &str) -> String {
-    format!("`{}`", escape(name, SHOWN, false))
+    format!("`{}`", escape_excerpt(name, SHOWN, false))
 }
 
 /// Returns names as a phrase: "`a`, `b` and `c`"; of many only the first ones.
@@ -87,7 +87,7 @@ pub(crate) fn join(phrases: &[String], joint: &str) -> String {
     }
 }
 
-fn escape(text: &str, most: usize, quoted: bool) -> String {
+fn escape_excerpt(text: &str, most: usize, quoted: bool) -> String {
     let mut out = String::new();
     for (count, c) in text.chars().enumerate() {
         if count == most {
@@ -99,7 +99,7 @@ fn escape(text: &str, most: usize, quoted: bool) -> String {
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
             '"' | '\\' if quoted => out.extend(['\\', c]),
-            c if c.is_control() || is_invisible(c) => {
+            c if !is_harmless(c) => {
                 let mut units = [0; 2];
                 out.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
             }
@@ -109,7 +109,41 @@ fn escape(text: &str, most: usize, quoted: bool) -> String {
     out
 }
 
-/// Characters that change how others are shown, or that are not seen at all.
+/// `text` with everything that could change what a person sees written out: control characters but line breaks and tabs,
+/// escape sequences, and characters that turn the direction of text or are invisible. Nothing is left out.
+///
+/// ```
+/// use tool_schema::feedback::escape;
+///
+/// assert_eq!(escape("a\u{1b}[2Jb\u{202e}c"), "a\\u{1b}[2Jb\\u{202e}c");
+/// ```
+pub fn escape(text: &str) -> String {
+    escape_unless(text, |c| c == '\n' || c == '\t' || is_harmless(c))
+}
+
+/// Returns [`escape`]d `text` on one line, so that it cannot look like a line of ours.
+pub fn one_line(text: &str) -> String {
+    escape_unless(text, is_harmless)
+}
+
+fn escape_unless(text: &str, is_harmless: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_harmless(c) {
+            out.push(c);
+        } else {
+            out.extend(c.escape_unicode());
+        }
+    }
+    out
+}
+
+fn is_harmless(c: char) -> bool {
+    !c.is_control() && !is_invisible(c)
+}
+
+/// Characters that change how others are shown, or that are not seen at all: soft hyphen, zero-width and direction marks,
+/// separators, isolates, the byte order mark, annotations, tags.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'

@@ -1,29 +1,30 @@
-//! What is said of parameters, in words.
+//! Reports on parameters, in words.
 
 use serde_json::Value;
 
 use super::answer::View;
-use super::{Choices, Report, join, name, names, one_line, shorten};
+use super::{Choices, Reasons, Report, join, name, names, one_line, shorten};
 
-/// Why a parameter is refused and what there is to choose from, as phrases for a person: long lists and values are cut.
-pub(super) fn of_refused(report: &Report) -> Vec<String> {
+/// Returns why a parameter is refused and what there is to choose from, as phrases for a person: long lists and values
+/// are cut.
+pub fn of_refused(report: &Report) -> Vec<String> {
     const SHOWN: usize = 12;
     let mut phrases = Vec::new();
     if let Some(reasons) = &report.refused {
         phrases.extend_from_slice(reasons.problems());
         if !reasons.required().is_empty() {
-            phrases.push(judged_after(&names(reasons.required().iter().map(String::as_str), "and")));
+            phrases.push(wait_phrase(&names(reasons.required().iter().map(String::as_str), "and")));
         }
     }
-    phrases.extend(offered(&report.choices, SHOWN, shorten));
+    phrases.extend(choices_phrase(&report.choices, SHOWN, shorten));
     phrases
 }
 
-/// All that is said, for a model: a line for the call, and one for each parameter.
-pub(super) fn of_view(view: &View<'_>) -> String {
-    let mut call: Vec<String> = view.problems.iter().map(|problem| one_line(problem)).collect();
-    let (normalized, schema, choices) = view.value;
-    about(&mut call, normalized, schema, choices);
+/// Returns all of a refusal for a model: a line for the call, and one for each parameter.
+pub fn of_view(view: &View<'_>) -> String {
+    let problems = view.whole.refused.as_ref().map_or(&[][..], Reasons::problems);
+    let mut call: Vec<String> = problems.iter().map(|problem| one_line(problem)).collect();
+    about(&mut call, &view.whole);
     let mut lines = Vec::new();
     if !call.is_empty() {
         lines.push(format!("call: {}", call.join("; ")));
@@ -31,7 +32,7 @@ pub(super) fn of_view(view: &View<'_>) -> String {
     for (name, report) in &view.reports {
         lines.push(format!("{}: {}", one_line(name), line(report)));
     }
-    for (word, texts) in [("note", view.feedback), ("do", view.instructions)] {
+    for (word, texts) in [("note", &view.whole.feedback), ("do", &view.whole.instructions)] {
         lines.extend(texts.iter().map(|text| format!("{word}: {}", one_line(text))));
     }
     lines.join("\n")
@@ -45,30 +46,30 @@ fn line(report: &Report) -> String {
             phrases.extend(reasons.problems().iter().map(|problem| one_line(problem)));
             if !reasons.required().is_empty() {
                 let all: Vec<String> = reasons.required().iter().map(|one| name(one)).collect();
-                phrases.push(judged_after(&join(&all, "and")));
+                phrases.push(wait_phrase(&join(&all, "and")));
             }
         }
     }
-    about(&mut phrases, report.normalized.as_ref(), report.schema.as_ref(), &report.choices);
+    about(&mut phrases, report);
     for (word, texts) in [("note", &report.feedback), ("do", &report.instructions)] {
         phrases.extend(texts.iter().map(|text| format!("{word}: {}", one_line(text))));
     }
     phrases.join("; ")
 }
 
-/// What is said of a value beside the verdict.
-fn about(phrases: &mut Vec<String>, normalized: Option<&Value>, schema: Option<&Value>, choices: &Choices) {
-    phrases.extend(normalized.map(|value| format!("understood as {}", written(value))));
-    phrases.extend(offered(choices, usize::MAX, written));
-    phrases.extend(schema.map(|schema| format!("JSON Schema {}", written(schema))));
+/// Adds phrases for all of a report but why the value is refused.
+fn about(phrases: &mut Vec<String>, report: &Report) {
+    phrases.extend(report.normalized.iter().map(|value| format!("understood as {}", write_value(value))));
+    phrases.extend(choices_phrase(&report.choices, usize::MAX, write_value));
+    phrases.extend(report.schema.iter().map(|schema| format!("JSON Schema {}", write_value(schema))));
 }
 
-fn judged_after(names: &str) -> String {
+fn wait_phrase(names: &str) -> String {
     format!("cannot be judged before {names}")
 }
 
-/// Which values there are to choose from; of many only the first `most`.
-fn offered(choices: &Choices, most: usize, write: fn(&Value) -> String) -> Option<String> {
+/// Returns which values there are to choose from; of many only the first `most`.
+fn choices_phrase(choices: &Choices, most: usize, write: fn(&Value) -> String) -> Option<String> {
     let (values, words) = match choices {
         Choices::Open => return None,
         Choices::Allowed(values) if values.is_empty() => return Some("there is no value to choose".to_owned()),
@@ -81,8 +82,8 @@ fn offered(choices: &Choices, most: usize, write: fn(&Value) -> String) -> Optio
     Some(format!("{words} {}{more}", shown.join(", ")))
 }
 
-/// A value as it is, on one line.
-fn written(value: &Value) -> String {
+/// Returns a value as it is, on one line.
+fn write_value(value: &Value) -> String {
     one_line(&value.to_string())
 }
 
@@ -103,7 +104,7 @@ mod tests {
             instructions: vec!["Ask for fewer.".into()],
         };
         let none = Report { choices: Choices::Allowed(vec![]), ..Report::accepted() };
-        let told = Rejection::told("closed today")
+        let told = Rejection::from_message("closed today")
             .and("and tomorrow")
             .field("seats", full)
             .field("a\nb", none)

@@ -2,13 +2,12 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use serde_json::Number;
-use serde_json::{Deserializer, Value};
+use serde_json::{Deserializer, Number, Value};
 
-/// Returns what the JSON `text` says, as one text: without white space, with sorted names, and with one form for one number.
+/// Returns the canonical form of the JSON `text`: without white space, with sorted names, and with one form for one number.
 ///
-/// `1`, `1.0` and `10e-1` are one number, and so are `0` and `-0`; every digit counts. Of a name that is given more than once,
-/// the last value counts, as in a [`Value`]. A blank text says `{}`. A text that is no JSON says only itself.
+/// `1`, `1.0` and `10e-1` are one number, and so are `0` and `-0`; every digit counts. Of a name that is given more than
+/// once, the last value counts, as in a [`Value`]. A blank text means `{}`. A text that is no JSON means only itself.
 pub fn canonical_text(text: &str) -> Cow<'_, str> {
     canonical(text, number)
 }
@@ -21,13 +20,7 @@ pub fn same(a: &str, b: &str) -> bool {
 /// Returns whether `echo` is what a client sends back that was given `text`: the same numbers, or all of them as JavaScript
 /// writes them, which has none but `f64`.
 pub fn is_echo(echo: &str, text: &str) -> bool {
-    same(echo, text) || canonical_text(echo) == canonical(text, |token| number(&floating(token)))
-}
-
-/// The number that `text` begins with.
-fn token(text: &str) -> &str {
-    let end = text.find(|c: char| !matches!(c, '0'..='9' | '.' | 'e' | 'E' | '+' | '-'));
-    &text[..end.unwrap_or(text.len())]
+    same(echo, text) || canonical_text(echo) == canonical(text, |token| number(&to_float(token)))
 }
 
 fn canonical(text: &str, number: impl Fn(&str) -> String) -> Cow<'_, str> {
@@ -37,23 +30,21 @@ fn canonical(text: &str, number: impl Fn(&str) -> String) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    value(&mut rest, &mut out, &number);
+    value(&mut { text }, &mut out, &number);
     Cow::Owned(out)
 }
 
-/// Writes the value that `rest` begins with. The text is JSON, at most 128 levels deep.
+/// Writes the one form of the value that `rest` begins with, and moves behind it. The text is JSON, at most 128 levels deep.
 fn value(rest: &mut &str, out: &mut String, number: &impl Fn(&str) -> String) {
     match next(rest) {
         Some(b'{') => {
             let mut entries = BTreeMap::new();
             while enters(rest, b'}') {
+                let (mut name, mut text) = (String::new(), String::new());
+                value(rest, &mut name, number);
                 next(rest);
-                let name = string(rest);
-                // The colon.
-                next(rest);
+                // Behind the colon.
                 *rest = &rest[1..];
-                let mut text = String::new();
                 value(rest, &mut text, number);
                 entries.insert(name, text);
             }
@@ -61,26 +52,24 @@ fn value(rest: &mut &str, out: &mut String, number: &impl Fn(&str) -> String) {
             out.extend(["{", &entries.join(","), "}"]);
         }
         Some(b'[') => {
-            out.push('[');
-            let mut is_first = true;
+            let mut before = "[";
             while enters(rest, b']') {
-                if !std::mem::take(&mut is_first) {
-                    out.push(',');
-                }
+                out.push_str(std::mem::replace(&mut before, ","));
                 value(rest, out, number);
             }
-            out.push(']');
+            out.push_str(if before == "[" { "[]" } else { "]" });
         }
-        Some(b'"') => out.push_str(&string(rest)),
-        Some(b'-' | b'0'..=b'9') => {
-            let digits = token(rest);
-            *rest = &rest[digits.len()..];
-            out.push_str(&number(digits));
+        Some(b'"') => {
+            let mut texts = Deserializer::from_str(rest).into_iter::<Value>();
+            let text = texts.next().and_then(Result::ok).unwrap_or_default();
+            *rest = &rest[texts.byte_offset()..];
+            out.push_str(&text.to_string());
         }
         _ => {
-            let end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
-            out.push_str(&rest[..end]);
-            *rest = &rest[end..];
+            let end = rest.find([',', ']', '}', ' ', '\n', '\r', '\t']).unwrap_or(rest.len());
+            let (word, behind) = rest.split_at(end);
+            *rest = behind;
+            out.push_str(&if word.starts_with(|c: char| c.is_ascii_alphabetic()) { word.into() } else { number(word) });
         }
     }
 }
@@ -91,7 +80,7 @@ fn next(rest: &mut &str) -> Option<u8> {
     rest.bytes().next()
 }
 
-/// Moves behind the bracket or comma that `rest` begins with; `false` where the list or object ends there.
+/// Moves behind the bracket or comma that `rest` begins with. Returns `false` where the list or object ends there.
 fn enters(rest: &mut &str, end: u8) -> bool {
     if next(rest) != Some(end) {
         *rest = &rest[1..];
@@ -103,39 +92,38 @@ fn enters(rest: &mut &str, end: u8) -> bool {
     !ends
 }
 
-/// The string that `rest` begins with, as `serde_json` writes it.
-fn string(rest: &mut &str) -> String {
-    let mut strings = Deserializer::from_str(rest).into_iter::<String>();
-    let text = strings.next().and_then(Result::ok).unwrap_or_default();
-    *rest = &rest[strings.byte_offset()..];
-    Value::String(text).to_string()
-}
-
-/// The one form of a number: its digits without zeros around them, and a power of ten.
-fn number(token: &str) -> String {
-    let (sign, unsigned) = token.strip_prefix('-').map_or(("", token), |unsigned| ("-", unsigned));
+/// Returns the digits of a number without its sign and without zeros around them, and the power of ten that they are to be
+/// multiplied with. `None` for a power beyond 64 bits.
+pub fn decimal(number: &str) -> Option<(String, i128)> {
+    let unsigned = number.trim_start_matches('-');
     let (digits, power) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
     let (whole, broken) = digits.split_once('.').unwrap_or((digits, ""));
     let all = format!("{whole}{broken}");
     let digits = all.trim_start_matches('0');
     let kept = digits.trim_end_matches('0');
     if kept.is_empty() {
-        return "0".to_owned();
+        return Some((String::new(), 0));
     }
-    let moved = i128::try_from(digits.len() - kept.len()).unwrap_or_default()
-        - i128::try_from(broken.len()).unwrap_or_default();
-    match power.parse::<i64>() {
-        Ok(power) => match i128::from(power) + moved {
-            zeros @ 0..=20 => format!("{sign}{kept}{:0<1$}", "", usize::try_from(zeros).unwrap_or_default()),
-            power => format!("{sign}{kept}e{power}"),
-        },
-        // So near to zero that nobody writes it twice.
-        Err(_) => token.to_owned(),
+    let moved = i128::try_from(digits.len() - kept.len()).ok()? - i128::try_from(broken.len()).ok()?;
+    Some((kept.to_owned(), i128::from(power.parse::<i64>().ok()?) + moved))
+}
+
+/// Returns the one form of a number: its digits without zeros around them, and a power of ten.
+fn number(token: &str) -> String {
+    let sign = if token.starts_with('-') { "-" } else { "" };
+    match decimal(token) {
+        // So near to zero that it has one form in practice.
+        None => token.to_owned(),
+        Some((digits, _)) if digits.is_empty() => "0".to_owned(),
+        Some((digits, zeros @ 0..=20)) => {
+            format!("{sign}{digits}{:0<1$}", "", usize::try_from(zeros).unwrap_or_default())
+        }
+        Some((digits, power)) => format!("{sign}{digits}e{power}"),
     }
 }
 
-/// A number as JavaScript writes it.
-fn floating(token: &str) -> String {
+/// Returns the number as JavaScript writes it.
+fn to_float(token: &str) -> String {
     let number = token.parse().ok().and_then(Number::from_f64);
     number.map_or_else(|| token.to_owned(), |number| number.to_string())
 }
@@ -149,6 +137,11 @@ mod tests {
     use super::{canonical_text, same};
     use crate::schema::canonical;
 
+    /// Returns the number that `text` begins with.
+    fn token(text: &str) -> &str {
+        let end = text.find(|c: char| !matches!(c, '0'..='9' | '.' | 'e' | 'E' | '+' | '-'));
+        &text[..end.unwrap_or(text.len())]
+    }
     /// Returns whether a [`Value`] may have fewer digits of a number than `text`, which is JSON.
     fn rounds(text: &str) -> bool {
         const KEPT: usize = 15;
@@ -160,7 +153,7 @@ mod tests {
                 b'\\' if in_string => rest = rest.get(1..).unwrap_or_default(),
                 b'-' | b'0'..=b'9' if !in_string => {
                     let start = text.len() - rest.len() - 1;
-                    let number = super::token(&text[start..]);
+                    let number = token(&text[start..]);
                     rest = &text.as_bytes()[start + number.len()..];
                     let is_whole = number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok();
                     let is_long = number.bytes().filter(u8::is_ascii_digit).count() > KEPT;

@@ -13,7 +13,8 @@ use super::number;
 ///   numbers have the fewest digits that read back as the same `f64`.
 /// - Strings escaped as `serde_json` does: only what must be.
 ///
-/// Needs no stack for deep values.
+/// Needs no stack for deep values. It rounds as a [`Value`] does; [`canonical_text`](crate::json::canonical_text) keeps
+/// every digit of a text.
 ///
 /// ```
 /// # use tool_schema::schema::canonical;

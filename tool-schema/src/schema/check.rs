@@ -4,16 +4,11 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::{
-    bound,
-    exact::range_of,
-    number, pointer,
-    words::{self, Token},
-};
+use super::{dialect, exact::range_of, number, pointer, words};
 
-/// Whether `schema`, made by schemars from a type, has keywords that serde's decoding of that type does not enforce by
-/// itself: those that somebody wrote with `#[schemars(range(…), regex(…), length(…), extend(…))]`. If so, typed decoding
-/// must be followed by a check against the schema.
+/// Returns whether `schema`, made by schemars from a type, has keywords that serde's decoding of that type does not
+/// enforce by itself: those that an author wrote with `#[schemars(range(…), regex(…), length(…), extend(…))]`. If so,
+/// typed decoding must be followed by a check against the schema.
 ///
 /// Give it the schema **as schemars made it**: the numeric formats tell an integer type's own bounds from written ones.
 /// (In a schema from [`Schema::from_schemars`](super::Schema::from_schemars) they are gone; bounds that are exactly those
@@ -51,12 +46,12 @@ pub fn needs_check(schema: &Value) -> bool {
 /// The way through a schema and what it refers to.
 struct Walk<'a> {
     root: &'a Value,
-    /// What was referred to so far, and whether as a variant.
+    /// The targets of references so far; `true` where one is a variant.
     seen: HashSet<(*const Value, bool)>,
     todo: Vec<Target<'a>>,
 }
 
-/// What a reference leads to.
+/// The target of a reference.
 struct Target<'a> {
     at: String,
     schema: &'a Value,
@@ -67,7 +62,7 @@ struct Target<'a> {
 /// Where a schema stands. Only a reference asks for it as a text.
 enum Place<'p> {
     Root(&'p str),
-    Below(&'p Place<'p>, &'p str, Token<'p>),
+    Below(&'p Place<'p>, &'p str, Option<&'p str>),
 }
 
 impl Place<'_> {
@@ -80,10 +75,10 @@ impl Place<'_> {
 }
 
 impl<'a> Walk<'a> {
-    /// Whether `schema` has what decoding does not enforce. `variant` says whether it is a variant of an enum or a tag of
-    /// one, where serde enforces constants.
+    /// Returns whether `schema` has what decoding does not enforce. `variant` is `true` for a variant of an enum or a tag
+    /// of one, where serde enforces constants.
     fn finds(&mut self, schema: &'a Value, place: &Place<'_>, variant: bool, level: usize) -> bool {
-        if level > bound::LEVELS {
+        if level > dialect::LEVELS {
             return true;
         }
         let Value::Object(map) = schema else {
@@ -109,12 +104,12 @@ impl<'a> Walk<'a> {
             }
             // The tag of a variant stands one level below the variant.
             let variant = matches!(word, "oneOf" | "anyOf") || (variant && matches!(word, "properties" | "allOf"));
-            self.finds(child, &Place::Below(place, word, token), variant, level + 1)
+            self.finds(child, &Place::Below(place, word, token.as_deref()), variant, level + 1)
         })
     }
 }
 
-/// Whether serde enforces `word` in `schema` by itself, as far as can be seen.
+/// Returns whether serde enforces `word` in `schema` by itself, as far as can be seen.
 fn enforced(schema: &Map<String, Value>, word: &str, value: &Value, variant: bool) -> bool {
     match word {
         "type"
@@ -161,7 +156,7 @@ fn is_own_bound(schema: &Map<String, Value>, word: &str, value: &Value) -> bool 
     )
 }
 
-/// How many items a tuple has; none where the schema is not one of a tuple.
+/// Returns how many items a tuple has; none where the schema is not one of a tuple.
 fn tuple_length(schema: &Map<String, Value>) -> Option<u64> {
     let items = schema.get("prefixItems")?.as_array()?;
     u64::try_from(items.len()).ok()

@@ -10,24 +10,25 @@
 //! then writes down (`lower::write`).
 
 pub mod answer;
-mod bound;
 mod canonical;
 mod check;
 mod dialect;
+mod draft;
 mod exact;
 mod explain;
+mod format;
 mod graph;
-mod loss;
+mod judge;
+mod kind;
 mod lower;
-mod lowered;
 mod number;
+mod pattern;
 pub mod places;
 pub mod pointer;
 mod raise;
 mod shape;
 #[cfg(test)]
 mod testing;
-mod texts;
 mod validator;
 pub mod words;
 
@@ -37,10 +38,8 @@ use serde_json::Value;
 
 pub use canonical::canonical;
 pub use check::needs_check;
-pub use dialect::Dialect;
-pub use loss::{Loss, Severity};
-pub use lowered::Lowered;
-pub use texts::without_texts;
+pub use dialect::{Dialect, Loss, Lowered, Severity};
+pub use places::without_texts;
 pub use validator::{Uncompilable, Validator};
 
 /// A JSON Schema and its lowered forms, each made once, when it is first asked for.
@@ -48,26 +47,27 @@ pub use validator::{Uncompilable, Validator};
 pub struct Schema {
     neutral: Value,
     lowered: [OnceLock<Lowered>; Dialect::ALL.len()],
+    needs_feature: OnceLock<Option<Uncompilable>>,
 }
 
 impl Schema {
-    /// A schema as it is: 2020-12, or (for tools defined at run time) whatever its `$schema` says.
+    /// Returns a schema as it is: 2020-12, or (for tools defined at run time) whatever its `$schema` says.
     pub fn new(neutral: Value) -> Self {
-        Self { neutral, lowered: Default::default() }
+        Self { neutral, lowered: Default::default(), needs_feature: OnceLock::new() }
     }
 
-    /// A schema that schemars made from a type, made exact and quiet: it accepts what serde's decoding of that type
+    /// Returns the schema that schemars made from a type, exact and quiet: it accepts what serde's decoding of that type
     /// accepts, and says no more than a model needs. Takes a `schemars::Schema` or its JSON.
     ///
     /// - Integers get the `minimum` and `maximum` of their type (tighter ones stay), and the formats `int32`, `uint8`,
     ///   `double`, … go: they say nothing to a model.
     /// - `$schema` goes, and so does a `title` that repeats the type's name.
     /// - An enumeration of documented constants becomes one `enum`, its documentation a list in the description;
-    ///   `anyOf` of a plain type and null becomes a list of types; a wrapper of one `allOf` is taken off; a struct
+    ///   `anyOf` of a plain type and null becomes a list of types; a wrapper of one `allOf` is removed; a struct
     ///   without fields gets empty `properties`, which tells it from a free-form object.
     /// - `$defs`, descriptions, `default` and `examples` stay.
     ///
-    /// What JSON Schema cannot say stays unsaid: it calls `5.0` an integer, serde does not.
+    /// JSON Schema cannot express all of it: it calls `5.0` an integer, serde does not.
     ///
     /// ```
     /// # use tool_schema::schema::Schema;
@@ -78,12 +78,17 @@ impl Schema {
         Self::new(exact::exact(schema.into()))
     }
 
-    /// The neutral schema.
+    /// Returns the neutral schema.
     pub fn neutral(&self) -> &Value {
         &self.neutral
     }
 
-    /// The schema in the form that `dialect` accepts, and what that form could not express.
+    /// Returns why the schema cannot be compiled without the feature `jsonschema`, as [`Validator::needs_feature`] says.
+    pub fn needs_feature(&self) -> Option<&Uncompilable> {
+        self.needs_feature.get_or_init(|| Validator::needs_feature(&self.neutral)).as_ref()
+    }
+
+    /// Returns the schema in the form that `dialect` accepts, and what that form could not express.
     pub fn lowered(&self, dialect: Dialect) -> &Lowered {
         self.lowered[dialect as usize].get_or_init(|| lower::lower(&self.neutral, dialect))
     }

@@ -1,4 +1,4 @@
-//! Walks over a whole schema, for those who look it through.
+//! Walks over a whole schema.
 
 use serde_json::{Map, Value};
 
@@ -15,7 +15,7 @@ pub fn each<'a>(root: &'a Value, visit: &mut impl FnMut(&str, &'a Value)) {
     below(root, "", visit);
 }
 
-/// The references that lead nowhere: where each stands, and what it says.
+/// Returns the references that lead nowhere, each with its place.
 pub fn unresolved(root: &Value) -> Vec<(String, String)> {
     let mut found = Vec::new();
     each(root, &mut |at, schema| {
@@ -28,7 +28,7 @@ pub fn unresolved(root: &Value) -> Vec<(String, String)> {
     found
 }
 
-/// The part of `root` at `at` as a schema of its own, with the definitions that its references lead to.
+/// Returns the part of `root` at `at` as a schema of its own, with the definitions that its references lead to.
 pub fn part(root: &Value, at: &str) -> Option<Value> {
     let mut part: Map<String, Value> = root.pointer(at)?.as_object()?.clone();
     for word in ["$schema", "$defs", "definitions"] {
@@ -39,11 +39,69 @@ pub fn part(root: &Value, at: &str) -> Option<Value> {
     Some(Value::Object(part))
 }
 
+/// Returns the JSON Pointers of the values for which `wanted` holds, inner ones first.
+pub(super) fn find(value: &Value, wanted: &dyn Fn(&Value) -> bool) -> Vec<String> {
+    let mut found = Vec::new();
+    collect(value, String::new(), wanted, &mut found);
+    found
+}
+
+fn collect(value: &Value, place: String, wanted: &dyn Fn(&Value) -> bool, found: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => {
+            for (key, part) in map {
+                collect(part, pointer::push(&place, key), wanted, found);
+            }
+        }
+        Value::Array(items) => {
+            for (index, part) in items.iter().enumerate() {
+                collect(part, format!("{place}/{index}"), wanted, found);
+            }
+        }
+        _ => {}
+    }
+    if wanted(value) {
+        found.push(place);
+    }
+}
+
+/// The keywords that change nothing about which values a schema accepts.
+const TEXTS: [&str; 5] = ["$comment", "deprecated", "description", "examples", "title"];
+
+/// Returns the schema without the keywords that are only there to be read: `title`, `description`, `examples`, `$comment`
+/// and `deprecated`. Properties of these names stay, and so does what stands in `enum`, `const` and `default`.
+///
+/// A schema with a reference that may lead into such a text stays as it is.
+pub fn without_texts(schema: &Value) -> Value {
+    let mut refers = false;
+    each(schema, &mut |_, part| {
+        let references = ["$ref", "$dynamicRef", "$recursiveRef"].into_iter();
+        let mut targets = references.filter_map(|word| part.get(word)?.as_str());
+        refers |= targets.any(|target| {
+            // A definition or property may have any name.
+            let names = |holder: &str| matches!(holder, "$defs" | "definitions" | "properties");
+            let segments: Vec<&str> = target.split('/').collect();
+            segments.windows(2).any(|pair| TEXTS.contains(&pair[1]) && !names(pair[0]))
+        });
+    });
+    let mut copy = schema.clone();
+    if !refers {
+        strip(&mut copy);
+    }
+    copy
+}
+
+fn strip(schema: &mut Value) {
+    let Value::Object(map) = schema else { return };
+    map.retain(|word, _| !TEXTS.contains(&word.as_str()));
+    words::visit_children(map, |_, _, child| strip(child));
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::{each, part, unresolved};
+    use super::{each, part, unresolved, without_texts};
 
     #[test]
     fn references_that_lead_nowhere_are_found() {
@@ -56,5 +114,44 @@ mod tests {
         each(&schema, &mut |at, _| places.push(at.to_owned()));
         assert_eq!(places, ["", "/properties/a", "/properties/b", "/properties/b/items", "/$defs/A"]);
         assert_eq!(part(&schema, "/properties/a"), Some(json!({ "$ref": "#/$defs/A", "$defs": schema["$defs"] })));
+    }
+
+    #[test]
+    fn only_what_is_there_to_be_read_goes() {
+        let schema = json!({
+            "title": "Add", "description": "Adds.", "$comment": "x", "type": "object",
+            "properties": {
+                "title": { "type": "string", "description": "A title.", "examples": ["a"] },
+                "description": { "enum": [{ "description": "kept" }], "deprecated": true },
+                "list": { "items": { "title": "One", "const": { "title": "kept" } }, "default": [{ "title": "kept" }] },
+            },
+            "required": ["title"],
+            "oneOf": [{ "description": "a", "required": ["list"] }, true],
+            "dependencies": { "title": ["description"], "list": { "description": "b", "minProperties": 1 } },
+            "$defs": { "description": { "description": "gone", "type": "null" } },
+            "additionalProperties": { "title": "gone" },
+        });
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "title": { "type": "string" },
+                "description": { "enum": [{ "description": "kept" }] },
+                "list": { "items": { "const": { "title": "kept" } }, "default": [{ "title": "kept" }] },
+            },
+            "required": ["title"],
+            "oneOf": [{ "required": ["list"] }, true],
+            "dependencies": { "title": ["description"], "list": { "minProperties": 1 } },
+            "$defs": { "description": { "type": "null" } },
+            "additionalProperties": {},
+        });
+        assert_eq!(without_texts(&schema), expected);
+    }
+
+    #[test]
+    fn what_a_reference_leads_to_counts() {
+        let leads = json!({ "examples": [{ "type": "string" }], "items": { "$ref": "#/examples/0" } });
+        assert_eq!(without_texts(&leads), leads);
+        let named = json!({ "title": "x", "$defs": { "title": {} }, "items": { "$ref": "#/$defs/title" } });
+        assert_eq!(without_texts(&named), json!({ "$defs": { "title": {} }, "items": { "$ref": "#/$defs/title" } }));
     }
 }

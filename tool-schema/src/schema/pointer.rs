@@ -14,19 +14,20 @@ pub fn push(at: &str, token: &str) -> String {
     format!("{at}/{}", segment(token))
 }
 
-/// The last token of `at`, decoded.
+/// Returns the last token of `at`, decoded.
 pub fn last(at: &str) -> String {
     at.rsplit('/').next().unwrap_or_default().replace("~1", "/").replace("~0", "~")
 }
 
-/// What `reference`, standing at `from`, points to in `root`: its JSON Pointer and the schema there.
+/// Returns the target of `reference`, which stands at `from` in `root`: its JSON Pointer and the schema there.
 ///
+/// It is lenient, unlike the names of the graph that judges values, and knows the pointer of what it finds.
 /// Understood are `#`, `#/pointer`, `#anchor`, and a document's name where an `$id` in `root` bears it. Everything else
 /// is unknown.
 pub fn resolve<'a>(root: &'a Value, from: &str, reference: &str) -> Option<(String, &'a Value)> {
     let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
     let bases = if document.is_empty() { enclosing(root, from) } else { vec![named(root, document)?] };
-    let fragment = decoded(fragment)?;
+    let fragment = decode(fragment)?;
     bases.into_iter().find_map(|base| {
         let schema = root.pointer(&base)?;
         if fragment.is_empty() || fragment.starts_with('/') {
@@ -41,7 +42,7 @@ pub fn resolve<'a>(root: &'a Value, from: &str, reference: &str) -> Option<(Stri
     })
 }
 
-/// The resources around `from`, the innermost first: places with an `$id`, and the root.
+/// Returns the resources around `from`, the innermost first: places with an `$id`, and the root.
 fn enclosing(root: &Value, from: &str) -> Vec<String> {
     let mut bases: Vec<String> = from
         .match_indices('/')
@@ -57,7 +58,7 @@ fn enclosing(root: &Value, from: &str) -> Vec<String> {
     bases
 }
 
-/// The place of the resource called `name`, wholly or by the end of its path.
+/// Returns the place of the resource called `name`, wholly or by the end of its path.
 fn named(root: &Value, name: &str) -> Option<String> {
     let same = |id: &str| {
         let id = id.trim_end_matches('#');
@@ -74,8 +75,8 @@ fn find<'a>(schema: &'a Value, at: &str, wanted: &dyn Fn(&Value) -> bool) -> Opt
     words::children(schema, at).into_iter().find_map(|(_, place, one)| find(one, &place, wanted))
 }
 
-/// A URI fragment without its percent signs.
-fn decoded(fragment: &str) -> Option<String> {
+/// Returns a URI fragment without its percent signs.
+pub(super) fn decode(fragment: &str) -> Option<String> {
     if !fragment.contains('%') {
         return Some(fragment.to_owned());
     }
@@ -94,8 +95,8 @@ fn decoded(fragment: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// A pointer as a URI fragment.
-pub(super) fn encoded(pointer: &str) -> String {
+/// Returns a pointer as a URI fragment.
+pub(super) fn encode(pointer: &str) -> String {
     let mut text = String::with_capacity(pointer.len());
     for byte in pointer.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/?".contains(&byte) {

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 const NAMES: [&str; 4] = ["a", "b", "kind", "é/~"];
 const TEXTS: [&str; 6] = ["", "a", "b", "1", "2025-01-31", "true"];
 
-/// A small value, made of few names so that it often fits.
-pub(super) fn value() -> impl Strategy<Value = Value> {
+/// Returns a small value, made of few names so that it often fits.
+pub fn value() -> impl Strategy<Value = Value> {
     let scalar = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
@@ -20,8 +20,8 @@ pub(super) fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A schema: most keywords, often several, some of them contradicting.
-pub(super) fn schema() -> impl Strategy<Value = Value> {
+/// Returns a schema: most keywords, often several, some of them contradicting.
+pub fn schema() -> impl Strategy<Value = Value> {
     root(keywords())
 }
 

@@ -1,5 +1,7 @@
 //! Which keywords hold schemas, and the walk over them.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::pointer;
@@ -13,8 +15,8 @@ pub(super) enum Holds {
     Named,
 }
 
-/// How `word` holds schemas in `value`. An old `items` can hold a list, an old `dependencies` also holds lists of names,
-/// which are not schemas: those who walk skip them.
+/// Returns the way in which `word` holds schemas in `value`. An old `items` can hold a list, an old `dependencies` also
+/// holds lists of names, which are not schemas: walks skip them.
 pub(super) fn holds(word: &str, value: &Value) -> Holds {
     match word {
         "items" if value.is_array() => Holds::Many,
@@ -38,12 +40,13 @@ pub(super) fn holds(word: &str, value: &Value) -> Holds {
     }
 }
 
-/// Whether `value` can be a schema at all.
+/// Returns whether `value` can be a schema at all.
 pub(super) fn is_schema(value: &Value) -> bool {
     value.is_object() || value.is_boolean()
 }
 
-/// The value of `word`. Nearly every schema has so few keywords that looking at them takes less time than hashing one.
+/// Returns the value of `word`. Nearly every schema has so few keywords that looking at them takes less time than hashing
+/// one.
 pub(super) fn get<'a>(schema: &'a Map<String, Value>, word: &str) -> Option<&'a Value> {
     if schema.len() > 8 {
         return schema.get(word);
@@ -51,45 +54,33 @@ pub(super) fn get<'a>(schema: &'a Map<String, Value>, word: &str) -> Option<&'a 
     schema.iter().find(|(key, _)| *key == word).map(|(_, value)| value)
 }
 
-/// Where a schema stands below a keyword.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Token<'a> {
-    Itself,
-    Index(usize),
-    Name(&'a str),
-}
-
-/// The schemas directly inside `schema`, each with its keyword and its place below that.
-pub(super) fn inside(schema: &Map<String, Value>) -> impl Iterator<Item = (&str, Token<'_>, &Value)> {
+/// Returns the schemas directly inside `schema`, each with its keyword and, in a list or an object, its token below that.
+pub(super) fn inside(schema: &Map<String, Value>) -> impl Iterator<Item = (&str, Option<Cow<'_, str>>, &Value)> {
     schema.iter().flat_map(|(word, value)| {
         let (mut one, mut list, mut named) = (None, None, None);
         match (holds(word, value), value) {
-            (Holds::One, value) => one = Some((Token::Itself, value)),
+            (Holds::One, value) => one = Some((None, value)),
             (Holds::Many, Value::Array(all)) => list = Some(all.iter().enumerate()),
             (Holds::Named, Value::Object(all)) => named = Some(all.iter()),
             _ => {}
         }
-        let list = list.into_iter().flatten().map(|(index, one)| (Token::Index(index), one));
-        let named = named.into_iter().flatten().map(|(name, one)| (Token::Name(name), one));
+        let list = list.into_iter().flatten().map(|(index, one)| (Some(index.to_string().into()), one));
+        let named = named.into_iter().flatten().map(|(name, one)| (Some(name.into()), one));
         let all = one.into_iter().chain(list).chain(named);
         all.filter(|(_, one)| is_schema(one)).map(|(token, one)| (word.as_str(), token, one))
     })
 }
 
-/// The JSON Pointer of what stands at `word` and `token` of the schema at `at`.
-pub(super) fn place(at: &str, word: &str, token: Token<'_>) -> String {
+/// Returns the JSON Pointer of what stands at `word` and `token` of the schema at `at`.
+pub(super) fn place(at: &str, word: &str, token: Option<&str>) -> String {
     let at = pointer::push(at, word);
-    match token {
-        Token::Itself => at,
-        Token::Index(index) => format!("{at}/{index}"),
-        Token::Name(name) => pointer::push(&at, name),
-    }
+    token.map_or_else(|| at.clone(), |token| pointer::push(&at, token))
 }
 
-/// The schemas directly inside `schema`, each with its keyword and its JSON Pointer below `at`.
+/// Returns the schemas directly inside `schema`, each with its keyword and its JSON Pointer below `at`.
 pub fn children<'a>(schema: &'a Value, at: &str) -> Vec<(&'a str, String, &'a Value)> {
     let inside = schema.as_object().into_iter().flat_map(inside);
-    inside.map(|(word, token, one)| (word, place(at, word, token), one)).collect()
+    inside.map(|(word, token, one)| (word, place(at, word, token.as_deref()), one)).collect()
 }
 
 /// Calls `visit` with each schema directly inside `schema`, its keyword and, where it has one, its name.

@@ -7,8 +7,7 @@
 //! - Old browsers leave `Origin` out of forms. Those are never JSON, which browsers send to other servers only after they have
 //!   asked (CORS).
 
-mod authority;
-mod origin;
+mod names;
 
 use std::sync::Arc;
 
@@ -24,10 +23,9 @@ use axum::{
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::host::ApiError;
-use authority::Authority;
-pub(crate) use origin::AllowedOrigin;
-pub use origin::InvalidOrigin;
-use origin::Origin;
+pub(crate) use names::AllowedOrigin;
+pub use names::InvalidOrigin;
+use names::{Authority, Origin};
 
 /// The rules by which requests are let through.
 #[derive(Clone, Debug, Default)]

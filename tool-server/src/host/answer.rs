@@ -1,8 +1,8 @@
-//! An answer: its run is driven on a task of its own, and what comes of it is streamed.
+//! An answer: its run is driven on a task of its own, and streamed to the client.
 
 use std::{panic::resume_unwind, sync::Arc};
 
-use crate::protocol::{End, Wire};
+use crate::protocol::{Encoder, End};
 use axum::{
     body::Body,
     http::{HeaderName, HeaderValue, header},
@@ -10,32 +10,31 @@ use axum::{
 };
 use bytes::Bytes;
 use futures_core::Stream;
-use futures_util::{StreamExt, future::BoxFuture};
+use futures_util::future::BoxFuture;
 use tool_runtime::{
     AgentError, Part,
-    agent::{Handle, Session},
+    agent::Session,
     run::{Phase, Principal},
 };
 
 use super::{
     ApiError, Chat, Shared,
-    feed::{Feed, Leave},
-    registry::{Place, Running},
-    seal::refused,
+    registry::{ActiveResponse, ChatGuard},
+    replay::{OnReaders, ReplayBuffer},
+    seal::refuse,
 };
 use crate::once::Once;
 
-/// What an answer begins with.
+/// How an answer begins.
 #[derive(Debug)]
-pub(crate) enum Work {
-    /// Somebody says something. What was decided about calls that wait happens before, if `settle`, and is part of the answer,
-    /// if `told`.
-    Prompt { settle: bool, told: bool, id: Option<String>, content: Vec<Part> },
-    /// The run goes on where it stands.
+pub(crate) enum Start {
+    /// With a prompt. If `settle`, calls that were decided about end first, and if `is_shown`, as part of the answer.
+    Prompt { settle: bool, is_shown: bool, id: Option<String>, content: Vec<Part> },
+    /// Where the run stands.
     Resume,
 }
 
-/// What becomes of an answer when everybody who reads it has left.
+/// The fate of an answer when all its readers have left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnLeave {
     /// Its run is cancelled, once the calls have ended that somebody has decided about.
@@ -45,43 +44,44 @@ pub(crate) enum OnLeave {
 }
 
 impl Chat {
-    /// Answers: drives `session` on a task of its own, and streams what `wire` makes of it. `preamble` is what stands in
-    /// place of the answer's beginning for who reads it later.
+    /// Drives `session` on a task of its own, and streams it as `encoder` writes it. Late readers get `preamble` in place of
+    /// the answer's beginning.
     ///
-    /// Fails when the run came in a text that another request has spent meanwhile: then nothing was done.
+    /// Fails when another request has spent the sealed run meanwhile: then nothing was done.
     pub(crate) async fn answer(
         self,
         mut session: Session,
-        work: Work,
-        wire: Box<dyn Wire>,
+        start: Start,
+        encoder: Box<dyn Encoder>,
         preamble: Option<Vec<u8>>,
         on_leave: OnLeave,
     ) -> Result<Response, ApiError> {
-        let running = Running::new(self.protocol, Arc::clone(&self.feed), self.cancel, &mut session);
-        self.place.run(Arc::clone(&running));
-        let leave = (on_leave == OnLeave::Cancel).then(|| leave(session.handle()));
-        self.feed.begin(wire, preamble, leave);
-        let response = stream(self.feed.read());
-        // Whoever comes next finds the text spent, or as it was.
-        let told = self.once.as_ref().map(|once| once.commits(&mut session, Some(self.gate)));
+        let active = ActiveResponse::new(self.protocol, Arc::clone(&self.buffer), self.cancel, &mut session);
+        self.guard.set_active(Arc::clone(&active));
+        let driver = session.handle();
+        let on_readers: OnReaders = Box::new(move |have_left| if have_left { driver.leave() } else { driver.stay() });
+        self.buffer.begin(encoder, preamble, (on_leave == OnLeave::Cancel).then_some(on_readers));
+        let response = stream(self.buffer.read(false));
+        // The next request finds the text spent, or as it was.
+        let spent = self.once.as_ref().map(|once| once.commit_with(&mut session, Some(self.gate)));
         let answer = Answer {
             session,
-            ending: Ending { place: self.place, running: Arc::clone(&running) },
+            end: EndOnDrop { guard: self.guard, active: Arc::clone(&active) },
             shared: self.shared,
             principal: self.principal,
             once: self.once,
         };
-        running.drives(tokio::spawn(answer.drive(work)).abort_handle());
-        if let Some(told) = told {
-            told.await.map_err(|_| ApiError::internal())?.map_err(refused)?;
+        active.set_task(tokio::spawn(answer.drive(start)).abort_handle());
+        if let Some(spent) = spent {
+            spent.await.map_err(|_| ApiError::internal())?.map_err(refuse)?;
         }
         Ok(response)
     }
 }
 
-/// Does what a request wants on a task of its own, which a lost connection does not end: from the first thing that cannot be
-/// undone, such as a decision, to the last that belongs to it, such as the start of what was approved.
-pub(crate) async fn owned<T: Send + 'static>(work: BoxFuture<'static, Result<T, ApiError>>) -> Result<T, ApiError> {
+/// Runs `work` on a task of its own, which a lost connection does not end. It reaches from the first thing that cannot be
+/// undone, such as a decision, to the last that belongs to it, such as the start of the approved call.
+pub(crate) async fn detach<T: Send + 'static>(work: BoxFuture<'static, Result<T, ApiError>>) -> Result<T, ApiError> {
     match tokio::spawn(work).await {
         Ok(done) => done,
         Err(failed) => match failed.try_into_panic() {
@@ -91,52 +91,42 @@ pub(crate) async fn owned<T: Send + 'static>(work: BoxFuture<'static, Result<T, 
     }
 }
 
-/// Reports to a session whether anybody reads its answer.
-fn leave(handle: Handle) -> Leave {
-    Box::new(move |has_left| if has_left { handle.leave() } else { handle.stay() })
-}
-
-impl Running {
-    /// The answer from its beginning, for who reads it along; `None` where its beginning is gone.
+impl ActiveResponse {
+    /// Returns the answer from its beginning; `None` where its beginning is gone.
     pub(crate) fn replay(&self) -> Option<Response> {
-        self.feed.replay().map(stream)
+        self.buffer.replay(None).map(stream)
     }
 
-    /// The same for a request that is part of it: it has decided about something in the run, or was sent before.
-    pub(crate) fn join(&self) -> Result<Response, ApiError> {
-        self.join_as(|frames| frames)
-    }
-
-    /// The same, with what `change` makes of its frames for the request.
-    pub(crate) fn join_as(&self, change: impl Fn(Bytes) -> Bytes + Send + 'static) -> Result<Response, ApiError> {
+    /// Returns the answer for a request that is part of it: it has decided about something in the run, or was sent before.
+    /// Frames that name a request name `request`, if there is one.
+    pub(crate) fn join(&self, request: Option<String>) -> Result<Response, ApiError> {
         let gone = || ApiError::conflict("what this was sent for is under way; nothing was done twice");
-        let frames = self.feed.replay().ok_or_else(gone)?;
-        Ok(stream(frames.map(move |frames| frames.map(&change))))
+        self.buffer.replay(request).map(stream).ok_or_else(gone)
     }
 }
 
 struct Answer {
     session: Session,
-    ending: Ending,
+    end: EndOnDrop,
     shared: Arc<Shared>,
     principal: Principal,
-    /// The opening that the run's text spends, if that is good for once.
+    /// The opening of the sealed run, if it can be used once only.
     once: Option<Arc<Once>>,
 }
 
 impl Answer {
-    async fn drive(mut self, work: Work) {
-        let running = Arc::clone(&self.ending.running);
-        let mut done = work_on(&mut self.session, work, &running.feed).await;
+    async fn drive(mut self, start: Start) {
+        let active = Arc::clone(&self.end.active);
+        let mut done = begin(&mut self.session, start, &active.buffer).await;
         if let Some(once) = &self.once {
-            once.rests(self.session.run()).await;
+            once.rest(self.session.run()).await;
         }
         loop {
-            // Who decides about a call while an answer is under way leaves the rest to it. So it ends when nobody is about
-            // to do so, or has.
+            // A request that decides about a call while an answer is under way leaves the rest to the answer. So it ends when
+            // no request is about to do so, or has.
             let gate = tokio::select! {
-                gate = self.ending.place.enter() => Some(gate),
-                () = running.cancel.cancelled() => None,
+                gate = self.end.guard.enter() => Some(gate),
+                () = active.cancel.cancelled() => None,
             };
             if done.is_err() || gate.is_none() || !self.is_behind().await {
                 self.end(done.as_ref().err());
@@ -147,7 +137,7 @@ impl Answer {
         }
     }
 
-    /// Whether somebody has decided about something, or said something, since the run was driven.
+    /// Returns `true` if a request has decided about something, or said something, since the run was driven.
     async fn is_behind(&self) -> bool {
         if self.session.has_late_word() {
             return true;
@@ -162,43 +152,43 @@ impl Answer {
     fn end(&mut self, failure: Option<&AgentError>) {
         let run = self.session.run();
         let sealed = self.shared.seals.as_ref().map(|seals| seals.seal(run, &self.principal, self.once.as_deref()));
-        self.ending.running.feed.end(End::new(Some(run), failure).with_sealed(sealed.as_deref()));
-        self.ending.place.ended(&self.ending.running);
+        self.end.active.buffer.end(End::new(Some(run), failure).with_sealed(sealed.as_deref()));
+        self.end.guard.clear_active(&self.end.active);
     }
 }
 
-async fn work_on(session: &mut Session, work: Work, feed: &Feed) -> Result<(), AgentError> {
-    match work {
-        Work::Prompt { settle, told, id, content } => {
+async fn begin(session: &mut Session, start: Start, buffer: &ReplayBuffer) -> Result<(), AgentError> {
+    match start {
+        Start::Prompt { settle, is_shown, id, content } => {
             if settle {
-                // Of an earlier message, which nothing in some protocols' answers can reach.
-                feed.mute(!told);
+                // These calls belong to an earlier message, which the answers of some protocols cannot reach.
+                buffer.mute(!is_shown);
                 session.settle().await?;
-                feed.mute(false);
+                buffer.mute(false);
             }
             session.send_named(id, content).await?;
         }
-        Work::Resume => {
+        Start::Resume => {
             session.resume().await?;
         }
     }
     Ok(())
 }
 
-/// Ends an answer whose task comes to no end of its own.
-struct Ending {
-    place: Place,
-    running: Arc<Running>,
+/// Ends an answer whose task does not end it.
+struct EndOnDrop {
+    guard: ChatGuard,
+    active: Arc<ActiveResponse>,
 }
 
-impl Drop for Ending {
+impl Drop for EndOnDrop {
     fn drop(&mut self) {
-        self.running.feed.end(End::new(None, None));
-        self.place.ended(&self.running);
+        self.active.buffer.end(End::new(None, None));
+        self.guard.clear_active(&self.active);
     }
 }
 
-/// An event stream that nothing in between should hold back.
+/// Returns an event stream that no proxy should hold back.
 pub(crate) fn stream(body: impl Stream<Item = Result<Bytes, std::io::Error>> + Send + 'static) -> Response {
     let mut response = Response::new(Body::from_stream(body));
     let headers = response.headers_mut();

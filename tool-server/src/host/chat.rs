@@ -8,19 +8,19 @@ use std::{
 use tokio::sync::OwnedMutexGuard;
 use tool_runtime::{
     Agent, AgentError, Cancellation, Message, Part,
-    agent::{Decisions, Session},
-    run::{Decision, ObligationId, Phase, Principal, Refusal, Run, RunId},
+    agent::{Decisions, Session, Suspend},
+    run::{Decision, InterruptId, Phase, Principal, Refusal, Run, RunId},
     store::StoreError,
 };
 
 use super::{
     ApiError, Shared, aside,
-    feed::{Feed, Tap},
-    registry::{Place, Protocol, Running},
+    registry::{ActiveResponse, ChatGuard, Protocol},
+    replay::{ReplayBuffer, ReplayObserver},
 };
 use crate::once::Once;
 
-/// How long an answer that is called off may take to end before another begins.
+/// How long a cancelled answer may take to end before another begins.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How many bytes the id of a chat may have.
@@ -29,25 +29,25 @@ const MOST_ID: usize = 256;
 /// How many bytes of a request a message of a conversation stands for, at least.
 const MESSAGE: usize = 32;
 
-/// A chat that nobody else changes as long as this lives.
+/// A chat that no other request changes as long as this lives.
 pub(crate) struct Chat {
     pub(super) shared: Arc<Shared>,
     pub(super) protocol: Protocol,
     pub(super) name: String,
     pub(super) principal: Principal,
-    /// The opening of the text that the run came in, if that is good for once and not spent.
+    /// The opening of the sealed run, if it can be used once only and is not spent.
     pub(super) once: Option<Arc<Once>>,
-    pub(super) place: Place,
+    pub(super) guard: ChatGuard,
     pub(super) gate: OwnedMutexGuard<()>,
     pub(super) agent: Agent,
     /// The stored run that decisions of this request are about.
     decisions: Option<Box<Decisions>>,
-    pub(super) feed: Arc<Feed>,
+    pub(super) buffer: Arc<ReplayBuffer>,
     pub(super) cancel: Cancellation,
 }
 
 impl Chat {
-    /// Waits until nobody else changes the chat.
+    /// Waits until no other request changes the chat.
     pub(crate) async fn enter(
         shared: &Arc<Shared>,
         protocol: Protocol,
@@ -55,18 +55,18 @@ impl Chat {
         id: &str,
     ) -> Result<Self, ApiError> {
         let name = name(&principal, id)?;
-        let place = shared.registry.place(&name)?;
-        let gate = place.enter().await;
+        let guard = shared.registry.chat(&name)?;
+        let gate = guard.enter().await;
         let cancel = Cancellation::new();
-        let feed = Feed::new(shared.limits, &shared.feeds);
+        let buffer = ReplayBuffer::new(shared.limits, &shared.buffers);
         let (by, signal) = (principal.to_string(), cancel.clone());
-        let agent = shared.agent.clone().front(Tap(Arc::clone(&feed)));
+        let agent = shared.agent.clone().observer(ReplayObserver(Arc::clone(&buffer))).operator(Suspend);
         let agent = agent.with_context(|cx| cx.with_principal(by).with_cancellation(signal));
         let shared = Arc::clone(shared);
-        Ok(Self { shared, protocol, name, principal, once: None, place, gate, agent, decisions: None, feed, cancel })
+        Ok(Self { shared, protocol, name, principal, once: None, guard, gate, agent, decisions: None, buffer, cancel })
     }
 
-    /// The chat's agent, for this request: acting for its principal, watched by the answer.
+    /// Returns the chat's agent, for this request: it acts for the principal, and the answer observes it.
     pub(crate) fn agent(&self) -> &Agent {
         &self.agent
     }
@@ -76,36 +76,36 @@ impl Chat {
         self.agent = change(self.agent.clone());
     }
 
-    /// What makes the answer tell what its wire has to tell by itself.
-    pub(crate) fn nudge(&self) -> impl Fn() + Send + Sync + use<> {
-        let feed = Arc::downgrade(&self.feed);
+    /// Returns a function that has the answer's encoder write what it has from elsewhere.
+    pub(crate) fn flush_fn(&self) -> impl Fn() + Send + Sync + use<> {
+        let buffer = Arc::downgrade(&self.buffer);
         move || {
-            if let Some(feed) = feed.upgrade() {
-                feed.nudge();
+            if let Some(buffer) = buffer.upgrade() {
+                buffer.flush();
             }
         }
     }
 
-    /// The answer that is under way and that this request can join: its driver hears of what is decided about its run. `None`
-    /// for one in another protocol, and where clients keep the runs: what one has kept and what goes on are two.
-    pub(crate) fn under_way(&self) -> Option<Arc<Running>> {
-        self.place.running().filter(|running| running.protocol == self.protocol && !self.is_sealed())
+    /// Returns the answer that is under way and that this request can join: decisions about its run reach its driver. `None`
+    /// for one in another protocol, and where clients keep the runs: the client's run and the one under way are two.
+    pub(crate) fn joinable(&self) -> Option<Arc<ActiveResponse>> {
+        self.guard.active().filter(|active| active.protocol == self.protocol && !self.is_sealed())
     }
 
-    /// Calls off the answer that is under way, and waits for its end.
-    pub(crate) async fn stop_running(&self) -> Result<(), ApiError> {
-        let Some(running) = self.place.running() else { return Ok(()) };
-        running.cancel.cancel();
+    /// Cancels the answer that is under way, and waits for its end.
+    pub(crate) async fn cancel_active(&self) -> Result<(), ApiError> {
+        let Some(active) = self.guard.active() else { return Ok(()) };
+        active.cancel.cancel();
         if self.is_sealed() {
-            // A text that was good for once is spent by now, so this request goes on in any case.
-            running.over().await;
+            // A sealed run that can be used once is spent by now, so this request goes on in any case.
+            active.until_over().await;
             return Ok(());
         }
         let busy = || ApiError::conflict("the answer before is still being stopped; try again in a moment");
-        tokio::time::timeout(PATIENCE, running.over()).await.map_err(|_| busy())
+        tokio::time::timeout(PATIENCE, active.until_over()).await.map_err(|_| busy())
     }
 
-    /// The chat as it was left; `None` when there was none yet.
+    /// Opens the chat as it was left; `None` when there is none yet.
     pub(crate) async fn open(&self) -> Result<Option<Session>, ApiError> {
         if self.agent.stored_in().is_none() {
             return Ok(None);
@@ -116,27 +116,27 @@ impl Chat {
         }
     }
 
-    /// A new chat, after a conversation that the server does not know.
+    /// Creates a chat after a conversation that the server does not know.
     pub(crate) async fn create(&self, messages: Vec<Message>) -> Result<Session, ApiError> {
         let (id, agent) = (self.next().await?, self.agent.clone());
         let bytes = messages.len() * MESSAGE;
         aside(bytes, move || agent.session_named(id, messages)).await
     }
 
-    /// The chat as it was before one of its prompts.
+    /// Creates the chat as it was before one of its prompts.
     pub(crate) async fn branch(&self, run: &Run, prompt: usize) -> Result<Session, ApiError> {
         Ok(self.agent.branch(self.next().await?, run, prompt))
     }
 
-    /// Says something to the run that goes on, which takes it up between two of its next turns.
+    /// Sends a message to the run that goes on, which accepts it between two of its next turns.
     ///
-    /// Fails when nothing goes on.
+    /// Fails when no run goes on.
     pub(crate) async fn steer(&self, id: Option<String>, content: Vec<Part>) -> Result<(), ApiError> {
         let idle = || ApiError::conflict("nothing is being answered in this chat; send the message as a new one");
         if self.is_sealed() {
-            let running = self.place.running().ok_or_else(idle)?;
-            let is_said = running.steering.as_ref().is_some_and(|steering| steering.say_parts(content));
-            return if is_said { Ok(()) } else { Err(idle()) };
+            let active = self.guard.active().ok_or_else(idle)?;
+            let is_sent = active.steering.as_ref().is_some_and(|steering| steering.say_parts(content));
+            return if is_sent { Ok(()) } else { Err(idle()) };
         }
         let run = match self.latest().await? {
             0 => return Err(idle()),
@@ -145,65 +145,65 @@ impl Chat {
         match self.agent.steer_named(&run, id, content, self.principal.clone()).await {
             Err(AgentError::Refused(Refusal::Idle)) => Err(idle()),
             steered => {
-                self.look();
+                self.wake_driver();
                 Ok(steered.map(drop)?)
             }
         }
     }
 
-    /// Lets whoever drives the run here look into the store at once.
-    fn look(&self) {
-        if let Some(running) = self.place.running() {
-            running.session.look();
+    /// Has a driver of the run in this process read the store at once.
+    fn wake_driver(&self) {
+        if let Some(active) = self.guard.active() {
+            active.driver.look();
         }
     }
 
-    /// Decides about something that waits in `session`, whose driver will hear of it. An output of the client's that does not
-    /// fit is a failure of its call: nobody there could mend it, so the model is told, and the chat goes on.
+    /// Decides about something that waits in `session`; its driver learns of it. An output of the client's that does not
+    /// fit is a failure of its call: nobody there could repair it, so the model reads of it, and the chat goes on.
     ///
-    /// Fails when nothing can be decided at all: the store is not there.
+    /// Fails when the store is not available.
     pub(crate) async fn decide(
         &mut self,
         session: &mut Session,
-        obligation: &ObligationId,
+        interrupt: &InterruptId,
         decision: Decision,
-    ) -> Result<Taken, ApiError> {
+    ) -> Result<Decided, ApiError> {
         let is_output = matches!(decision, Decision::Respond { .. });
-        let Some(refusal) = self.decide_once(session, obligation, decision).await? else { return Ok(Taken::AsSaid) };
+        let Some(refusal) = self.decide_once(session, interrupt, decision).await? else { return Ok(Decided::Accepted) };
         if is_output && let Refusal::Invalid { feedback } = &refusal {
             let error = format!("the client's output does not fit: {feedback}");
-            if self.decide_once(session, obligation, Decision::Fail { error }).await?.is_none() {
-                return Ok(Taken::AsFailure(refusal));
+            if self.decide_once(session, interrupt, Decision::Fail { error }).await?.is_none() {
+                return Ok(Decided::AsFailure(refusal));
             }
         }
-        Ok(Taken::Not(refusal))
+        Ok(Decided::Refused(refusal))
     }
 
-    /// What the run says against the decision, if it does not take it.
+    /// Returns the run's refusal, if it does not accept the decision.
     async fn decide_once(
         &mut self,
         session: &mut Session,
-        obligation: &ObligationId,
+        interrupt: &InterruptId,
         decision: Decision,
     ) -> Result<Option<Refusal>, ApiError> {
         let accepted = self.once.is_some().then(|| decision.clone());
         let decided = if self.agent.stored_in().is_none() {
-            session.decide(obligation, decision, self.principal.clone()).await
+            session.decide(interrupt, decision, self.principal.clone()).await
         } else {
-            // The session stays behind: it reads in the store what was decided, and tells it when it is driven.
+            // The session stays behind: it reads the decision in the store, and reports it when it is driven.
             let mut decisions = match self.decisions.take().filter(|known| known.run().id() == session.id()) {
                 Some(decisions) => decisions,
                 None => Box::new(self.agent.decisions(session.id()).await?),
             };
-            let decided = self.agent.decide_in(&mut decisions, obligation, decision, self.principal.clone()).await;
+            let decided = self.agent.decide_in(&mut decisions, interrupt, decision, self.principal.clone()).await;
             self.decisions = Some(decisions);
-            self.look();
+            self.wake_driver();
             decided
         };
         match decided {
             Ok(()) => {
                 if let (Some(once), Some(decision)) = (&self.once, accepted) {
-                    once.decided(&decision);
+                    once.note(&decision);
                 }
                 Ok(None)
             }
@@ -216,16 +216,16 @@ impl Chat {
         RunId::from(format!("{generation}:{}", self.name))
     }
 
-    /// The id of the chat's next run.
+    /// Returns the id of the chat's next run.
     async fn next(&self) -> Result<RunId, ApiError> {
         let next = self.latest().await? + 1;
-        self.place.generation.store(next, Ordering::SeqCst);
+        self.guard.generation.store(next, Ordering::SeqCst);
         Ok(self.run_id(next))
     }
 
-    /// The number of the chat's latest run: each message that is edited or answered anew makes another.
+    /// Returns the number of the chat's latest run: each message that is edited or answered anew makes another.
     async fn latest(&self) -> Result<u32, ApiError> {
-        let known = self.place.generation.load(Ordering::SeqCst);
+        let known = self.guard.generation.load(Ordering::SeqCst);
         if known == 0 && !self.exists(1).await? {
             return Ok(0);
         }
@@ -240,13 +240,13 @@ impl Chat {
                 latest += step;
             }
         }
-        self.place.generation.store(latest, Ordering::SeqCst);
+        self.guard.generation.store(latest, Ordering::SeqCst);
         Ok(latest)
     }
 
     async fn exists(&self, generation: u32) -> Result<bool, ApiError> {
         let Some(store) = self.agent.stored_in() else { return Ok(false) };
-        // What comes behind the end of the log is nothing, if there is a log.
+        // Behind the end of a log there are no entries, which is no error if there is a log.
         match store.read(&self.run_id(generation), u64::from(u32::MAX)).await {
             Ok(_) => Ok(true),
             Err(StoreError::NotFound) => Ok(false),
@@ -255,26 +255,26 @@ impl Chat {
     }
 }
 
-/// What became of a decision.
+/// The fate of a decision.
 #[derive(Debug)]
-pub(crate) enum Taken {
-    /// It counts.
-    AsSaid,
+pub(crate) enum Decided {
+    /// The run accepted it.
+    Accepted,
     /// The output does not fit, for this reason, and the call has failed.
     AsFailure(Refusal),
-    /// The run does not take it, and what it was about is as it was.
-    Not(Refusal),
+    /// The run refused it, and nothing has changed.
+    Refused(Refusal),
 }
 
-/// Calls off what still waits in a run that is left behind.
-pub(crate) async fn retire(session: &mut Session) -> Result<(), ApiError> {
+/// Cancels what still waits in a run that is left behind.
+pub(crate) async fn cancel_open(session: &mut Session) -> Result<(), ApiError> {
     if matches!(session.run().phase(), Phase::Generating | Phase::Acting | Phase::Suspended) {
         session.cancel().await?;
     }
     Ok(())
 }
 
-/// The name of a chat's runs: nobody's is another's, whatever the ids are.
+/// Returns the name of a chat's runs. No two principals share one, whatever the ids are.
 pub(crate) fn name(principal: &Principal, id: &str) -> Result<String, ApiError> {
     if id.is_empty() || id.len() > MOST_ID || id.chars().any(char::is_control) {
         return Err(ApiError::bad_request(format!(

@@ -1,4 +1,4 @@
-//! What a caller is told who cannot be served.
+//! Errors as HTTP responses.
 
 use axum::{
     Json,
@@ -8,47 +8,47 @@ use axum::{
 use serde_json::json;
 use tool_runtime::{AgentError, run::Refusal, store::StoreError};
 
-/// Why a request is not served: a status, a code for programs, and for people what was wrong and what to do.
+/// An error response: a status, a code for programs, and for people what was wrong and what to do.
 ///
-/// Nothing of the server's inside is in it.
+/// It reveals nothing of the server's inside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ApiError {
     /// The HTTP status.
     pub status: StatusCode,
-    /// What was wrong, for programs.
+    /// The code for programs.
     pub code: &'static str,
-    /// What was wrong, and what to do about it.
+    /// The problem, and what to do about it.
     pub message: String,
 }
 
 impl ApiError {
-    /// An error of this status.
+    /// Returns an error of this status.
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self { status, code, message: message.into() }
     }
 
-    /// The request cannot be understood.
+    /// Returns the error of a request that cannot be understood.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad_request", message)
     }
 
-    /// The request is understood, and does not fit the chat as the server knows it.
+    /// Returns the error of a request that does not fit the chat as the server knows it.
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "conflict", message)
     }
 
-    /// The request has more bytes than are taken.
+    /// Returns the error of a request that has more than `limit` bytes.
     pub(crate) fn too_large(limit: usize) -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", format!("a request has at most {limit} bytes"))
     }
 
-    /// Nobody is known to ask.
+    /// Returns the error of a request without a known principal.
     pub fn unauthenticated(message: impl Into<String>) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "unauthenticated", message)
     }
 
-    /// The server failed; the caller is not told how.
+    /// Returns the error of a request at which the server failed. It does not say how.
     pub fn internal() -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; try again later")
     }

@@ -1,23 +1,26 @@
-//! Who asks.
+//! Authentication of requests.
 
 use std::sync::Arc;
 
-use axum::http::{header, request::Parts};
+use axum::{
+    extract::FromRequestParts,
+    http::{header, request::Parts},
+};
 use futures_util::future::{BoxFuture, ready};
 use tool_runtime::run::Principal;
 
-use super::ApiError;
+use super::{ApiError, Shared};
 
-/// The application's authentication: says on whose behalf a request is made. It is asked for every request.
+/// The application's authentication: finds the principal on whose behalf a request is made. It is called for every request.
 ///
-/// Chats, approvals and sealed runs belong to the principal: nobody else finds them.
+/// Chats, approvals and sealed runs belong to the principal: no other one finds them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say who makes a request",
     label = "`Authenticate` is not implemented",
     note = "`BearerToken` asks a function about a token; implement `Authenticate` for anything else"
 )]
 pub trait Authenticate: Send + Sync + 'static {
-    /// Who asks; what it fails with is what the caller is told.
+    /// Returns the principal. The caller receives the error.
     fn authenticate<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Principal, ApiError>>;
 }
 
@@ -27,7 +30,7 @@ impl<T: Authenticate + ?Sized> Authenticate for Arc<T> {
     }
 }
 
-/// Everybody is this one principal: for programs on one's own machine, and for tests.
+/// Authentication in which all callers are this one principal: for programs on one's own machine, and for tests.
 #[derive(Clone, Debug)]
 pub struct Everybody(pub Principal);
 
@@ -37,7 +40,7 @@ impl Authenticate for Everybody {
     }
 }
 
-/// Principals by the bearer token that they send: what `find` makes of the token.
+/// Authentication by bearer token: a function finds the token's principal.
 ///
 /// ```
 /// use tool_server::{BearerToken, ApiError};
@@ -48,7 +51,8 @@ impl Authenticate for Everybody {
 pub struct BearerToken<F>(F);
 
 impl<F: Fn(&str) -> Option<Principal> + Send + Sync + 'static> BearerToken<F> {
-    /// Asks `find` whose a token is. It should compare in constant time, or look up a digest.
+    /// Returns authentication in which `find` finds the principal of a token. It should compare in constant time, or look up a
+    /// digest.
     pub fn new(find: F) -> Self {
         Self(find)
     }
@@ -72,5 +76,16 @@ impl<F: Fn(&str) -> Option<Principal> + Send + Sync + 'static> Authenticate for 
             }
         };
         Box::pin(ready(found))
+    }
+}
+
+/// The principal on whose behalf a request is made.
+pub(crate) struct Caller(pub(crate) Principal);
+
+impl FromRequestParts<Arc<Shared>> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, shared: &Arc<Shared>) -> Result<Self, ApiError> {
+        shared.authenticate.authenticate(parts).await.map(Self)
     }
 }

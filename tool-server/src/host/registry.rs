@@ -1,11 +1,13 @@
-//! The chats that are dealt with now.
+//! The chats that are in use, and their answers.
 
 use std::{
     collections::HashMap,
+    fmt,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
+    time::Duration,
 };
 
 use axum::http::StatusCode;
@@ -15,29 +17,29 @@ use tokio::{
 };
 use tool_runtime::{
     Cancellation,
-    agent::{Handle, Session, Steering},
+    agent::{Handle as DriverHandle, Session, Steering},
 };
 
-use super::{ApiError, feed::Feed};
+use super::{ApiError, replay::ReplayBuffer};
 
-/// The chats that somebody asks about, or whose answers are under way, by the names of their runs.
+/// The chats that a request is about, or whose answers are under way, by the names of their runs.
 #[derive(Default)]
 pub(crate) struct Registry {
-    slots: Mutex<HashMap<String, Arc<Slot>>>,
+    chats: Mutex<HashMap<String, Arc<ChatEntry>>>,
     is_closed: AtomicBool,
 }
 
 /// One chat.
 #[derive(Default)]
-pub(crate) struct Slot {
-    /// Whoever has it changes the chat; one at a time.
+pub(crate) struct ChatEntry {
+    /// The lock of the request that changes the chat.
     gate: Arc<AsyncMutex<()>>,
-    running: Mutex<Option<Arc<Running>>>,
-    /// Which of the chat's runs was the latest when somebody looked; 0 for nobody.
+    active: Mutex<Option<Arc<ActiveResponse>>>,
+    /// The number of the chat's latest run that is known here; 0 before the first.
     pub(crate) generation: AtomicU32,
 }
 
-/// What an answer is written in.
+/// The protocol that an answer is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Ui,
@@ -45,142 +47,146 @@ pub(crate) enum Protocol {
 }
 
 /// An answer that is under way.
-pub(crate) struct Running {
+pub(crate) struct ActiveResponse {
     pub(crate) protocol: Protocol,
-    pub(crate) feed: Arc<Feed>,
+    pub(crate) buffer: Arc<ReplayBuffer>,
     pub(crate) cancel: Cancellation,
-    /// What its driver listens to.
-    pub(crate) session: Handle,
-    /// Where clients keep the runs: what says something to this one. In others it is said in the store.
+    pub(crate) driver: DriverHandle,
+    /// Where clients keep the runs: the way in which messages reach this one. Others are reached through the store.
     pub(crate) steering: Option<Steering>,
     over: watch::Sender<bool>,
     task: OnceLock<AbortHandle>,
 }
 
-impl Running {
-    /// The answer of `session` that goes into `feed`.
-    pub(crate) fn new(protocol: Protocol, feed: Arc<Feed>, cancel: Cancellation, session: &mut Session) -> Arc<Self> {
+impl ActiveResponse {
+    /// Returns the answer of `session` that is written into `buffer`.
+    pub(crate) fn new(
+        protocol: Protocol,
+        buffer: Arc<ReplayBuffer>,
+        cancel: Cancellation,
+        session: &mut Session,
+    ) -> Arc<Self> {
         let steering = session.agent().stored_in().is_none().then(|| session.steering());
-        let session = session.handle();
         let (over, task) = (watch::Sender::new(false), OnceLock::new());
-        Arc::new(Self { protocol, feed, cancel, session, steering, over, task })
+        Arc::new(Self { protocol, buffer, cancel, driver: session.handle(), steering, over, task })
     }
 
-    /// The task that drives the run.
-    pub(crate) fn drives(&self, task: AbortHandle) {
+    /// Sets the task that drives the run.
+    pub(crate) fn set_task(&self, task: AbortHandle) {
         let _ = self.task.set(task);
     }
 
-    /// Lets go of the run: it stays as it is.
-    pub(crate) fn abandon(&self) {
-        if let Some(task) = self.task.get() {
-            task.abort();
-        }
-    }
-
     /// Waits until the answer has ended and its run is at rest.
-    pub(crate) async fn over(&self) {
+    pub(crate) async fn until_over(&self) {
         let _ = self.over.subscribe().wait_for(|over| *over).await;
     }
 }
 
 impl Registry {
-    /// The chat whose runs are called `name`.
+    /// Returns the chat whose runs are called `name`.
     ///
     /// Fails when the server is being shut down.
-    pub(crate) fn place(self: &Arc<Self>, name: &str) -> Result<Place, ApiError> {
-        let slot = self.slot(name)?;
-        Ok(Place { registry: Arc::clone(self), name: name.to_owned(), slot })
-    }
-
-    fn slot(&self, name: &str) -> Result<Arc<Slot>, ApiError> {
-        let mut slots = self.slots();
+    pub(crate) fn chat(self: &Arc<Self>, name: &str) -> Result<ChatGuard, ApiError> {
+        let mut chats = self.chats();
         if self.is_closed.load(Ordering::SeqCst) {
             let message = "the server is being shut down; try again in a moment";
             return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message));
         }
-        if let Some(slot) = slots.get(name) {
-            return Ok(Arc::clone(slot));
-        }
-        let slot = Arc::new(Slot::default());
-        slots.insert(name.to_owned(), Arc::clone(&slot));
-        Ok(slot)
+        let entry = Arc::clone(chats.entry(name.to_owned()).or_default());
+        Ok(ChatGuard { registry: Arc::clone(self), name: name.to_owned(), entry })
     }
 
-    /// Takes no more chats.
-    pub(crate) fn close(&self) {
-        self.is_closed.store(true, Ordering::SeqCst);
+    /// Returns the answer of a chat that is under way.
+    pub(crate) fn active(&self, name: &str) -> Option<Arc<ActiveResponse>> {
+        self.chats().get(name)?.active()
     }
 
-    /// The answer of a chat that is under way.
-    pub(crate) fn running(&self, name: &str) -> Option<Arc<Running>> {
-        self.slots().get(name)?.running()
+    /// Returns all answers that are under way.
+    fn all_active(&self) -> Vec<Arc<ActiveResponse>> {
+        self.chats().values().filter_map(|chat| chat.active()).collect()
     }
 
-    /// All answers that are under way.
-    pub(crate) fn all(&self) -> Vec<Arc<Running>> {
-        self.slots().values().filter_map(|slot| slot.running()).collect()
-    }
-
-    /// Forgets a chat that nobody asks about.
-    fn tidy(&self, name: &str) {
-        let mut slots = self.slots();
-        if slots.get(name).is_some_and(|slot| Arc::strong_count(slot) == 1 && slot.running().is_none()) {
-            slots.remove(name);
-        }
-    }
-
-    fn slots(&self) -> MutexGuard<'_, HashMap<String, Arc<Slot>>> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    fn chats(&self) -> MutexGuard<'_, HashMap<String, Arc<ChatEntry>>> {
+        self.chats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A chat that somebody asks about. When nobody does any more, it is forgotten.
-pub(crate) struct Place {
+/// A chat that a request is about. It is forgotten when no request is, and no answer is under way.
+pub(crate) struct ChatGuard {
     registry: Arc<Registry>,
     name: String,
-    slot: Arc<Slot>,
+    entry: Arc<ChatEntry>,
 }
 
-impl std::ops::Deref for Place {
-    type Target = Slot;
+impl std::ops::Deref for ChatGuard {
+    type Target = ChatEntry;
 
-    fn deref(&self) -> &Slot {
-        &self.slot
+    fn deref(&self) -> &ChatEntry {
+        &self.entry
     }
 }
 
-impl Drop for Place {
+impl Drop for ChatGuard {
     fn drop(&mut self) {
-        self.slot = Arc::default();
-        self.registry.tidy(&self.name);
+        self.entry = Arc::default();
+        let mut chats = self.registry.chats();
+        if chats.get(&self.name).is_some_and(|chat| Arc::strong_count(chat) == 1 && chat.active().is_none()) {
+            chats.remove(&self.name);
+        }
     }
 }
 
-impl Slot {
+impl ChatEntry {
+    /// Waits until no other request changes the chat.
     pub(crate) async fn enter(&self) -> OwnedMutexGuard<()> {
         Arc::clone(&self.gate).lock_owned().await
     }
 
-    pub(crate) fn running(&self) -> Option<Arc<Running>> {
-        self.place().clone()
+    pub(crate) fn active(&self) -> Option<Arc<ActiveResponse>> {
+        self.lock_active().clone()
     }
 
-    pub(crate) fn run(&self, running: Arc<Running>) {
-        *self.place() = Some(running);
+    pub(crate) fn set_active(&self, active: Arc<ActiveResponse>) {
+        *self.lock_active() = Some(active);
     }
 
-    /// The answer has ended.
-    pub(crate) fn ended(&self, running: &Arc<Running>) {
-        let mut place = self.place();
-        if place.as_ref().is_some_and(|known| Arc::ptr_eq(known, running)) {
-            *place = None;
+    /// Marks `ended` as over, and forgets it unless another answer has taken its place.
+    pub(crate) fn clear_active(&self, ended: &Arc<ActiveResponse>) {
+        self.lock_active().take_if(|active| Arc::ptr_eq(active, ended));
+        ended.over.send_replace(true);
+    }
+
+    fn lock_active(&self) -> MutexGuard<'_, Option<Arc<ActiveResponse>>> {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A handle that ends a server's answers when the server is shut down. Cheap to clone.
+#[derive(Clone)]
+pub struct ShutdownHandle {
+    pub(crate) registry: Arc<Registry>,
+}
+
+impl ShutdownHandle {
+    /// Refuses new requests, waits up to `grace` for the answers that are under way, and abandons the others. Their runs
+    /// stay in the store as they are: another process continues them, and asks about calls that may have had effects
+    /// ([`Agent::sweep`](tool_runtime::Agent::sweep)).
+    pub async fn suspend(&self, grace: Duration) {
+        self.registry.is_closed.store(true, Ordering::SeqCst);
+        let active = self.registry.all_active();
+        let all_over = async {
+            for active in &active {
+                active.until_over().await;
+            }
+        };
+        if tokio::time::timeout(grace, all_over).await.is_err() {
+            active.iter().filter_map(|active| active.task.get()).for_each(AbortHandle::abort);
         }
-        drop(place);
-        running.over.send_replace(true);
     }
+}
 
-    fn place(&self) -> MutexGuard<'_, Option<Arc<Running>>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+impl fmt::Debug for ShutdownHandle {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "ShutdownHandle({} answers)", self.registry.all_active().len())
     }
 }

@@ -9,10 +9,10 @@ use tool_runtime::{
 use tool_stores::sealed::{Keyring, NonceStore, Replay, SealError, Sealer};
 
 use super::{ApiError, Chat};
-use crate::{clock::now, once::Once};
+use crate::once::{Once, now};
 
-/// What seals runs. One in which something waits is good for once: what was approved must not be approved again. One at
-/// rest can be gone on from as often as somebody wants another answer.
+/// The sealers of runs. A run in which something waits can be used once: nobody may approve the same call twice. A run at
+/// rest can be continued as often as somebody wants another answer.
 pub(crate) struct Seals {
     waits: Sealer,
     rests: Sealer,
@@ -24,7 +24,7 @@ impl Seals {
         Self { waits: sealer("waits", Replay::Refuse(nonces)), rests: sealer("rests", Replay::AllowReplay) }
     }
 
-    /// The run, and what is to be spent by going on with it.
+    /// Opens a run. Returns the opening that is spent by continuing it, if it can be used once only.
     fn open(&self, text: &str, principal: &Principal) -> Result<(Run, Option<Arc<Once>>), SealError> {
         match self.waits.peek(text, principal, now()) {
             Err(SealError::Audience) => Ok((self.rests.peek(text, principal, now())?.0, None)),
@@ -36,8 +36,8 @@ impl Seals {
         }
     }
 
-    /// The run as a text for its client, where it has brought `once`. Empty when it is too large: the client must not go on
-    /// from an earlier one, which does not know what was said since.
+    /// Seals the run for its client, which has brought `once`. The text is empty when the run is too large: the client must not
+    /// continue an earlier run, which lacks the latest messages.
     pub(crate) fn seal(&self, run: &Run, principal: &Principal, once: Option<&Once>) -> String {
         let sealed = match (run.phase(), once) {
             (Phase::Idle | Phase::Finished | Phase::Stopped(_), _) => self.rests.seal(run, principal, now()),
@@ -49,13 +49,14 @@ impl Seals {
 }
 
 impl Chat {
-    /// The chat as it was left: from the store, or out of the text that the client has kept. `None` when there is neither.
+    /// Opens the chat as it was left: from the store, or from the sealed run that the client has kept. `None` when there is
+    /// neither.
     ///
-    /// Fails when the text is of another chat or principal, is over, or was changed.
+    /// Fails when the sealed run is of another chat or principal, has expired, or was changed.
     pub(crate) async fn open_with(&mut self, sealed: Option<&str>) -> Result<Option<Session>, ApiError> {
         let Some(seals) = &self.shared.seals else { return self.open().await };
         let Some(text) = sealed else { return Ok(None) };
-        let (run, once) = seals.open(text, &self.principal).map_err(refused)?;
+        let (run, once) = seals.open(text, &self.principal).map_err(refuse)?;
         if run.id().as_str().split_once(':').map(|(_, name)| name) != Some(&*self.name) {
             return Err(ApiError::conflict("the sealed run is of another chat"));
         }
@@ -63,58 +64,63 @@ impl Chat {
         Ok(Some(self.agent.session_of(run)))
     }
 
-    /// The same, in place of the answer that is under way, which is called off. A text that is refused is an error for who
-    /// answers something in the chat (`answers`); for others it is no chat, and what the client says of it is context.
-    pub(crate) async fn take_up(&mut self, sealed: Option<&str>, answers: bool) -> Result<Option<Session>, ApiError> {
+    /// Opens the chat in place of the answer that is under way, which is cancelled. A sealed run that is refused is an error
+    /// for a request that answers something in the chat (`answers`). For others there is no chat then, and the client's history
+    /// is context.
+    pub(crate) async fn resume_session(
+        &mut self,
+        sealed: Option<&str>,
+        answers: bool,
+    ) -> Result<Option<Session>, ApiError> {
         if !self.is_sealed() {
-            self.stop_running().await?;
+            self.cancel_active().await?;
             return self.open().await;
         }
-        let taken = match self.open_with(sealed).await {
+        let opened = match self.open_with(sealed).await {
             Ok(Some(session)) => {
-                // Who answers something has it spent when that leads to something.
-                let spent = if answers { self.make_way().await } else { self.spend().await };
+                // The run of an answer is spent when the answer leads to something.
+                let spent = if answers { self.replace_active().await } else { self.spend().await };
                 spent.map(|()| Some(session))
             }
             other => other,
         };
-        let session = match taken {
+        let session = match opened {
             Err(error) if !answers && error.status.is_client_error() => None,
-            taken => taken?,
+            opened => opened?,
         };
         // Not before: a request that was sent twice must not stop what the first one began.
-        self.stop_running().await?;
+        self.cancel_active().await?;
         Ok(session)
     }
 
-    /// Calls off the answer that is under way, in whose place that of this request comes. A text that is good for once is spent
-    /// before: a request that was sent twice must not stop what the first one began.
-    pub(crate) async fn make_way(&mut self) -> Result<(), ApiError> {
-        if self.place.running().is_none() {
+    /// Cancels the answer that is under way, in favour of this request's. A sealed run that can be used once is spent before: a
+    /// request that was sent twice must not stop what the first one began.
+    pub(crate) async fn replace_active(&mut self) -> Result<(), ApiError> {
+        if self.guard.active().is_none() {
             return Ok(());
         }
         self.spend().await?;
-        self.stop_running().await
+        self.cancel_active().await
     }
 
-    /// Whether the client keeps the chat's run, and not the server.
+    /// Returns `true` if the client keeps the chat's run, and not the server.
     pub(crate) fn is_sealed(&self) -> bool {
         self.shared.seals.is_some()
     }
 
-    /// Spends the text that the run was opened from, if it is good for once.
+    /// Spends the sealed run, if it can be used once only.
     ///
-    /// Fails when somebody was faster.
+    /// Fails when another request was faster.
     pub(crate) async fn spend(&mut self) -> Result<(), ApiError> {
         match self.once.take() {
-            Some(once) => once.spend().await.map_err(refused),
+            Some(once) => once.spend().await.map_err(refuse),
             None => Ok(()),
         }
     }
 }
 
-/// What a client is told whose text is not opened.
-pub(super) fn refused(error: SealError) -> ApiError {
+/// Returns the response to a sealed run that cannot be opened.
+pub fn refuse(error: SealError) -> ApiError {
     match error {
         SealError::Store(error) => tool_runtime::AgentError::Store(error).into(),
         SealError::Forgotten => ApiError::conflict(

@@ -9,25 +9,25 @@ use std::fmt;
 
 use rmcp::model::LoggingLevel;
 
-/// How much a log message matters, after RFC 5424. The later, the more.
+/// The severity of a log message, after RFC 5424, in ascending order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LogLevel {
-    /// For who looks for a mistake.
+    /// For debugging.
     Debug,
-    /// What usually happens.
+    /// Normal operation.
     #[default]
     Info,
-    /// What happens and matters.
+    /// Normal, but significant.
     Notice,
-    /// What may become an error.
+    /// May become an error.
     Warning,
-    /// What failed.
+    /// A failure.
     Error,
     /// A part that failed as a whole.
     Critical,
-    /// What has to be seen to at once.
+    /// Needs action at once.
     Alert,
-    /// Nothing works.
+    /// The system is unusable.
     Emergency,
 }
 

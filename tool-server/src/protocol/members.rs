@@ -11,69 +11,69 @@ use serde_json::value::RawValue;
 
 /// The members of an object, each as its text.
 #[derive(Debug, Default)]
-pub(super) struct Members<'a>(BTreeMap<String, &'a RawValue>);
+pub struct Members<'a>(BTreeMap<String, &'a RawValue>);
 
 impl<'a> Members<'a> {
     /// Reads a whole body.
     ///
     /// Fails when it is no JSON, or no object.
-    pub(super) fn read(body: &'a [u8]) -> serde_json::Result<Self> {
+    pub fn read(body: &'a [u8]) -> serde_json::Result<Self> {
         serde_json::from_slice(body).map(Self)
     }
 
-    /// The members of `value`; `None` if it is no object.
-    pub(super) fn of(value: &'a RawValue) -> Option<Self> {
+    /// Returns the members of `value`; `None` if it is no object.
+    pub fn of(value: &'a RawValue) -> Option<Self> {
         is(value, b'{').then(|| serde_json::from_str(value.get()).ok().map(Self)).flatten()
     }
 
-    /// A member's text.
-    pub(super) fn raw(&self, name: &str) -> Option<&'a RawValue> {
+    /// Returns a member's JSON text.
+    pub fn raw(&self, name: &str) -> Option<&'a RawValue> {
         self.0.get(name).copied()
     }
 
     /// Removes a member, and returns its text.
-    pub(super) fn take(&mut self, name: &str) -> Option<&'a RawValue> {
+    pub fn take(&mut self, name: &str) -> Option<&'a RawValue> {
         self.0.remove(name)
     }
 
-    /// A member that is a text.
-    pub(super) fn text(&self, name: &str) -> Option<String> {
+    /// Returns a member that is a string.
+    pub fn text(&self, name: &str) -> Option<String> {
         text(self.raw(name)?)
     }
 
-    /// A member as a `T`; `None` if it is none, or nested too deep.
-    pub(super) fn value<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+    /// Returns a member as a `T`; `None` if it is none, or nested too deep.
+    pub fn value<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         value(self.raw(name)?)
     }
 
-    /// The members of a member that is an object.
-    pub(super) fn object(&self, name: &str) -> Option<Self> {
+    /// Returns the members of a member that is an object.
+    pub fn object(&self, name: &str) -> Option<Self> {
         Self::of(self.raw(name)?)
     }
 
-    /// The names of all members.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+    /// Returns the names of all members.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 }
 
-/// Whether the JSON text of `value` begins with `byte`, which tells the kinds of values apart.
-pub(super) fn is(value: &RawValue, byte: u8) -> bool {
+/// Returns `true` if the JSON text of `value` begins with `byte`, which distinguishes the kinds of values.
+pub fn is(value: &RawValue, byte: u8) -> bool {
     value.get().as_bytes().first() == Some(&byte)
 }
 
-/// The text that `value` is.
-pub(super) fn text(value: &RawValue) -> Option<String> {
+/// Returns the string that `value` is.
+pub fn text(value: &RawValue) -> Option<String> {
     is(value, b'"').then(|| self::value(value)).flatten()
 }
 
-/// The items of the list that `value` is.
-pub(super) fn list(value: &RawValue) -> Option<Vec<&RawValue>> {
+/// Returns the items of the list that `value` is.
+pub fn list(value: &RawValue) -> Option<Vec<&RawValue>> {
     is(value, b'[').then(|| serde_json::from_str(value.get()).ok()).flatten()
 }
 
-/// `value` as a `T`; `None` if it is none, or nested too deep.
-pub(super) fn value<T: DeserializeOwned>(value: &RawValue) -> Option<T> {
+/// Returns `value` as a `T`; `None` if it is none, or nested too deep.
+pub fn value<T: DeserializeOwned>(value: &RawValue) -> Option<T> {
     serde_json::from_str(value.get()).ok()
 }
 

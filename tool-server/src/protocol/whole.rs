@@ -7,7 +7,7 @@ const ESCAPE: usize = 6;
 
 /// `body`, with the replacement character for each half of a surrogate pair that stands alone: JavaScript writes such halves when
 /// a text was cut inside of a character, and whoever refused them would refuse the conversation for good.
-pub(super) fn whole(body: &[u8]) -> Cow<'_, [u8]> {
+pub fn whole(body: &[u8]) -> Cow<'_, [u8]> {
     let mut whole: Option<Vec<u8>> = None;
     let mut at = 0;
     while let Some(found) = body.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'\\')) {
@@ -27,7 +27,7 @@ pub(super) fn whole(body: &[u8]) -> Cow<'_, [u8]> {
     whole.map_or(Cow::Borrowed(body), Cow::Owned)
 }
 
-/// Whether the escape at `at` is the first half of a pair, or the second; `None` if it is neither.
+/// Returns `true` if the escape at `at` is the first half of a pair, or the second; `None` if it is neither.
 fn half(body: &[u8], at: usize) -> Option<bool> {
     match body.get(at..at + ESCAPE)? {
         [b'\\', b'u', b'd' | b'D', kind, rest @ ..] if rest.iter().all(u8::is_ascii_hexdigit) => match kind {
@@ -55,7 +55,7 @@ mod tests {
         assert_eq!(text(r#""\uDE00\ud83d\ude00\ud83d\ud83d\uDE00\udbff""#), "\u{fffd}😀\u{fffd}😀\u{fffd}");
         assert_eq!(text(r#""\\ud83d \\\ud83d \u00e9 \n""#), "\\ud83d \\\u{fffd} é \n");
         assert!(matches!(whole(br#"{"a":"\ud83d\ude00 \\ud83d"}"#), Cow::Borrowed(_)));
-        // What ends too early is left to who reads it.
+        // The reader of the body reports an end that comes too early.
         assert_eq!(whole(br#""\ud8"#).as_ref(), br#""\ud8"#);
     }
 

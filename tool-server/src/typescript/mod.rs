@@ -1,43 +1,100 @@
 //! Schemas as types of TypeScript, for frontends.
 //!
-//! A type says what of a schema a compiler can check: limits and patterns stay behind, and where a schema says something
-//! that no type can, the type is wider, never narrower.
+//! A type holds what a compiler can check of a schema, without limits and patterns. Where no type can say what a schema says, the
+//! type is wider, never narrower.
 
-mod object;
-mod print;
 mod refs;
 #[cfg(test)]
 mod tests;
-mod text;
-mod toolset;
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Write as _,
+};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
+use tool_runtime::Toolset;
+use tool_schema::schema::pointer;
 
-pub use toolset::typescript;
+/// The name of the type of all tools.
+const ALL: &str = "Tools";
 
-use print::Printer;
-use text::{comment, key};
+/// Returns a module of TypeScript with the types of each tool's input and output. Its `Tools` is what the AI
+/// SDK's `UIMessage<unknown, UIDataTypes, Tools>` wants, so that a frontend's `part.input` and `part.output` have types;
+/// `Tools['name']['input']` is good for any other.
+///
+/// Tools that clients do not see (`meta(hidden = true)`) are left out. The text depends on the declarations alone:
+/// write it to a file of the frontend, and let a test compare the two.
+///
+/// ```
+/// use tool_runtime::{tool, toolset};
+/// use tool_server::typescript;
+///
+/// /// Get the usual temperature of a city.
+/// #[tool(effect = read_only)]
+/// fn get_temperature(
+///     /// The city's English name.
+///     city: String,
+///     /// The month, 1 for January.
+///     month: Option<u8>,
+/// ) -> f64 {
+///     10.0
+/// }
+///
+/// assert_eq!(typescript(&toolset!(get_temperature)), "\
+/// // Made from the declarations of the tools: change those.
+///
+/// export type GetTemperatureInput = {
+///   /** The city's English name. */
+///   city: string;
+///   /** The month, 1 for January. */
+///   month?: number | null;
+/// };
+///
+/// export type GetTemperatureOutput = number;
+///
+/// export type Tools = {
+///   /** Get the usual temperature of a city. */
+///   get_temperature: { input: GetTemperatureInput; output: GetTemperatureOutput };
+/// };
+/// ");
+/// ```
+pub fn typescript(tools: &Toolset) -> String {
+    let mut module = Module::new(&[ALL]);
+    let mut all = String::new();
+    let shown = tools.iter().map(|tool| tool.spec()).filter(|spec| !spec.is_hidden());
+    for spec in shown {
+        let input = module.declare(&format!("{}_input", spec.name), spec.input.neutral());
+        let output = match &spec.output {
+            Some(output) => module.declare(&format!("{}_output", spec.name), output.neutral()),
+            None => "unknown".to_owned(),
+        };
+        all.push_str(&comment(&spec.description, "  "));
+        all.extend(["  ", &*key(&spec.name), ": { input: ", &input, "; output: ", &output, " };\n"]);
+    }
+    let all = if all.is_empty() { "{ [key: string]: never }".to_owned() } else { format!("{{\n{all}}}") };
+    let types = module.finish();
+    format!("// Made from the declarations of the tools: change those.\n{types}\nexport type {ALL} = {all};\n")
+}
 
 /// Declarations of types under names of their own. Definitions that several schemas share are declared once.
 #[derive(Debug)]
-pub(crate) struct Module {
+struct Module {
     declarations: Vec<String>,
     taken: HashSet<String>,
-    /// What a definition is called, by where it stands and all that it leads to.
+    /// The names of definitions, by their identity.
     shared: HashMap<String, String>,
 }
 
 impl Module {
     /// A module in which the names of `reserved` are not given away.
-    pub(crate) fn new(reserved: &[&str]) -> Self {
+    fn new(reserved: &[&str]) -> Self {
         let taken = reserved.iter().map(|name| (*name).to_owned()).collect();
         Self { declarations: Vec::new(), taken, shared: HashMap::new() }
     }
 
     /// Declares the type of the schema `root`, called like `name`; what it is called.
-    pub(crate) fn declare(&mut self, name: &str, root: &Value) -> String {
+    fn declare(&mut self, name: &str, root: &Value) -> String {
         let name = self.name(name);
         let mut printer = Printer::new(self, root);
         printer.known.insert(String::new(), name.clone());
@@ -50,13 +107,13 @@ impl Module {
     }
 
     /// The declarations, each behind an empty line.
-    pub(crate) fn finish(self) -> String {
+    fn finish(self) -> String {
         self.declarations.concat()
     }
 
     /// A name like `wanted` that no other type has.
     fn name(&mut self, wanted: &str) -> String {
-        let base = text::type_name(wanted);
+        let base = type_name(wanted);
         let mut name = base.clone();
         let mut number = 2;
         while !self.taken.insert(name.clone()) {
@@ -64,5 +121,380 @@ impl Module {
             number += 1;
         }
         name
+    }
+}
+
+/// How deep types are written into each other; what lies deeper is `unknown`.
+const LEVELS: usize = 48;
+
+/// Up to how many items a list of a fixed length is written as a tuple.
+const MOST_ITEMS: u64 = 16;
+
+/// A type's text, and how tightly it holds together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Type {
+    text: String,
+    binds: Binds,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Binds {
+    Union,
+    Meet,
+    Tight,
+}
+
+impl Type {
+    fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), binds: Binds::Tight }
+    }
+
+    fn unknown() -> Self {
+        Self::plain("unknown")
+    }
+
+    /// Any of `members`.
+    fn any_of(members: Vec<Self>) -> Self {
+        Self::joined(members, " | ", Binds::Union, "never", "unknown")
+    }
+
+    /// All of `members` at once.
+    fn all_of(members: Vec<Self>) -> Self {
+        Self::joined(members, " & ", Binds::Meet, "unknown", "never")
+    }
+
+    /// `members` without what changes nothing (`neutral`); all of it is `absorbing` where one is.
+    fn joined(members: Vec<Self>, with: &str, binds: Binds, neutral: &str, absorbing: &str) -> Self {
+        let mut parts: Vec<Self> = Vec::new();
+        for member in members {
+            if member.text == absorbing {
+                return member;
+            }
+            if member.text != neutral && !parts.contains(&member) {
+                parts.push(member);
+            }
+        }
+        match parts.len() {
+            0 => Self::plain(neutral),
+            1 => parts.remove(0),
+            _ => {
+                let texts: Vec<_> = parts.into_iter().map(|part| part.bound(binds)).collect();
+                Self { text: texts.join(with), binds }
+            }
+        }
+    }
+
+    /// The text where something binds as tightly as `binds`.
+    fn bound(self, binds: Binds) -> String {
+        if self.binds < binds { format!("({})", self.text) } else { self.text }
+    }
+
+    /// A list of such.
+    fn list(self) -> Self {
+        Self::plain(format!("{}[]", self.bound(Binds::Tight)))
+    }
+}
+
+/// Where a type is written.
+#[derive(Clone, Copy, Debug)]
+struct Spot {
+    /// How many objects it lies in, as far as they are written over several lines.
+    indent: usize,
+    /// How many schemas it lies in.
+    level: usize,
+    /// True if it lies in an object or a list, and may lead back to the type that is declared.
+    is_inside: bool,
+}
+
+impl Spot {
+    fn inside(self) -> Self {
+        Self { is_inside: true, ..self }
+    }
+
+    fn indented(self) -> Self {
+        Self { indent: self.indent + 1, ..self.inside() }
+    }
+}
+
+/// Writes types of the document `root`.
+#[derive(Debug)]
+struct Printer<'a> {
+    module: &'a mut Module,
+    root: &'a Value,
+    /// The names of the document's definitions, by their places.
+    known: HashMap<String, String>,
+    /// The names and places that are still to be declared.
+    todo: Vec<(String, String)>,
+    /// The place of what is declared now.
+    declared: String,
+}
+
+impl<'a> Printer<'a> {
+    fn new(module: &'a mut Module, root: &'a Value) -> Self {
+        Self { module, root, known: HashMap::new(), todo: Vec::new(), declared: String::new() }
+    }
+
+    /// The declaration of the schema at `at` under `name`.
+    fn declaration(&mut self, name: &str, at: &str) -> String {
+        at.clone_into(&mut self.declared);
+        let root = self.root;
+        let schema = root.pointer(at).unwrap_or(&Value::Null);
+        let body = self.typed(schema, at, Spot { indent: 0, level: 0, is_inside: false });
+        format!("\n{}export type {name} = {};\n", doc(schema, ""), body.text)
+    }
+
+    /// The type of `schema`, which stands at `at`.
+    fn typed(&mut self, schema: &Value, at: &str, spot: Spot) -> Type {
+        let members = match schema {
+            Value::Bool(false) => return Type::plain("never"),
+            Value::Object(members) if spot.level < LEVELS => members,
+            _ => return Type::unknown(),
+        };
+        let spot = Spot { level: spot.level + 1, ..spot };
+        let mut parts: Vec<Type> = self.own(members, at, spot).into_iter().collect();
+        if let Some((target, _)) = refs::reference(self.root, at, schema) {
+            parts.push(self.reference(&target, spot));
+        }
+        for (word, is_union) in [("allOf", false), ("anyOf", true), ("oneOf", true)] {
+            let Some(Value::Array(all)) = members.get(word) else { continue };
+            let place = pointer::push(at, word);
+            let all = all.iter().enumerate().map(|(i, one)| self.typed(one, &format!("{place}/{i}"), spot));
+            let all: Vec<_> = all.collect();
+            parts.push(if is_union { Type::any_of(all) } else { Type::all_of(all) });
+        }
+        Type::all_of(parts)
+    }
+
+    /// Returns the type of the schema's own members; `None` if they say nothing.
+    fn own(&mut self, members: &Map<String, Value>, at: &str, spot: Spot) -> Option<Type> {
+        if let Some(only) = members.get("const") {
+            return Some(Type::plain(literal(only)));
+        }
+        if let Some(Value::Array(values)) = members.get("enum") {
+            return Some(Type::any_of(values.iter().map(|value| Type::plain(literal(value))).collect()));
+        }
+        let kinds: Vec<&str> = match members.get("type") {
+            Some(Value::String(kind)) => vec![kind],
+            Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+            _ => vec![implied(members)?],
+        };
+        let types = kinds.into_iter().map(|kind| match kind {
+            "string" | "boolean" | "null" => Type::plain(kind),
+            "integer" | "number" => Type::plain("number"),
+            "array" => self.array(members, at, spot),
+            "object" => self.object(members, at, spot),
+            _ => Type::unknown(),
+        });
+        Some(Type::any_of(types.collect()))
+    }
+
+    /// The name of the type that stands for the definition at `target`.
+    fn reference(&mut self, target: &str, spot: Spot) -> Type {
+        if !spot.is_inside && refs::needs(self.root, target, &self.declared) {
+            // A type that is itself, and nothing else.
+            return Type::unknown();
+        }
+        if let Some(name) = self.known.get(target) {
+            return Type::plain(name);
+        }
+        let identity = refs::identity(self.root, target);
+        let shared = identity.as_ref().and_then(|identity| self.module.shared.get(identity)).cloned();
+        let name = shared.unwrap_or_else(|| {
+            let name = self.module.name(&pointer::last(target));
+            self.todo.push((name.clone(), target.to_owned()));
+            name
+        });
+        if let Some(identity) = identity {
+            self.module.shared.insert(identity, name.clone());
+        }
+        self.known.insert(target.to_owned(), name.clone());
+        Type::plain(name)
+    }
+
+    fn object(&mut self, members: &Map<String, Value>, at: &str, spot: Spot) -> Type {
+        let none = Map::new();
+        let properties = members.get("properties").and_then(Value::as_object).unwrap_or(&none);
+        let required: Vec<&str> =
+            members.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+        let others = self.others(members, at, spot);
+        let undeclared: Vec<_> = required.iter().filter(|name| !properties.contains_key(**name)).collect();
+        if properties.is_empty() && undeclared.is_empty() {
+            // A struct without fields has empty `properties`, a free object has none.
+            let is_free = !members.contains_key("properties");
+            let others = others.unwrap_or_else(|| Type::plain(if is_free { "unknown" } else { "never" }));
+            return self.map(members, at, &others);
+        }
+        let indent = "  ".repeat(spot.indent + 1);
+        let mut body = String::new();
+        for (name, schema) in properties {
+            let place = pointer::push(&pointer::push(at, "properties"), name);
+            let value = self.typed(schema, &place, spot.indented());
+            let mark = if required.contains(&name.as_str()) { "" } else { "?" };
+            let _ = writeln!(body, "{}{indent}{}{mark}: {};", doc(schema, &indent), key(name), value.text);
+        }
+        for name in undeclared {
+            let value = others.as_ref().map_or("unknown", |others| others.text.as_str());
+            let _ = writeln!(body, "{indent}{}: {value};", key(name));
+        }
+        let declared = Type::plain(format!("{{\n{body}{}}}", "  ".repeat(spot.indent)));
+        match others {
+            Some(others) if others.text != "never" && others.text != "unknown" => {
+                Type::all_of(vec![declared, self.map(members, at, &others)])
+            }
+            _ => declared,
+        }
+    }
+
+    /// Returns the type of undeclared members; `None` if the schema says nothing of them.
+    fn others(&mut self, members: &Map<String, Value>, at: &str, spot: Spot) -> Option<Type> {
+        let mut types = Vec::new();
+        if let Some(Value::Object(patterns)) = members.get("patternProperties") {
+            let place = pointer::push(at, "patternProperties");
+            types.extend(patterns.iter().map(|(pattern, schema)| {
+                let at = pointer::push(&place, pattern);
+                self.typed(schema, &at, spot.inside())
+            }));
+        }
+        match members.get("additionalProperties") {
+            Some(schema) => types.push(self.typed(schema, &pointer::push(at, "additionalProperties"), spot.inside())),
+            // Besides those with a pattern, anything goes.
+            None if !types.is_empty() && members.contains_key("properties") => {}
+            None if !types.is_empty() => types.push(Type::unknown()),
+            None => return None,
+        }
+        Some(Type::any_of(types))
+    }
+
+    /// An object of any members, or of those that `propertyNames` lists.
+    fn map(&self, members: &Map<String, Value>, at: &str, value: &Type) -> Type {
+        let names = members.get("propertyNames").map(|names| {
+            let at = pointer::push(at, "propertyNames");
+            refs::reference(self.root, &at, names).map_or(names, |(_, target)| target)
+        });
+        let listed = names.and_then(|names| names.get("enum")?.as_array()).map(Vec::as_slice).unwrap_or_default();
+        let listed: Vec<_> = listed.iter().filter(|name| name.is_string()).map(Value::to_string).collect();
+        Type::plain(if listed.is_empty() {
+            format!("{{ [key: string]: {} }}", value.text)
+        } else {
+            format!("{{ [K in {}]?: {} }}", listed.join(" | "), value.text)
+        })
+    }
+
+    fn array(&mut self, members: &Map<String, Value>, at: &str, spot: Spot) -> Type {
+        // Before 2020-12, `items` was the list, and `additionalItems` what follows.
+        let (listed, rest) = match (members.get("prefixItems"), members.get("items")) {
+            (Some(Value::Array(listed)), rest) => (Some(("prefixItems", listed)), rest.map(|rest| ("items", rest))),
+            (_, Some(Value::Array(listed))) => {
+                (Some(("items", listed)), members.get("additionalItems").map(|rest| ("additionalItems", rest)))
+            }
+            (_, rest) => (None, rest.map(|rest| ("items", rest))),
+        };
+        let inside = spot.inside();
+        let rest = rest.map(|(word, schema)| self.typed(schema, &pointer::push(at, word), inside));
+        let count = |word: &str| members.get(word).and_then(Value::as_u64);
+        let (least, most) = (count("minItems").unwrap_or(0), count("maxItems"));
+        let Some((word, listed)) = listed else {
+            let item = rest.unwrap_or_else(Type::unknown);
+            return match most {
+                Some(0) => Type::plain("[]"),
+                Some(most) if most == least && most <= MOST_ITEMS => {
+                    let items = vec![item.text; usize::try_from(most).unwrap_or_default()];
+                    Type::plain(format!("[{}]", items.join(", ")))
+                }
+                _ => item.list(),
+            };
+        };
+        let place = pointer::push(at, word);
+        let mut items = Vec::new();
+        for (i, schema) in listed.iter().enumerate() {
+            let Type { text, .. } = self.typed(schema, &format!("{place}/{i}"), inside);
+            let is_optional = i as u64 >= least;
+            items.push(if is_optional { format!("({text})?") } else { text });
+        }
+        let is_closed = most.is_some_and(|most| most <= listed.len() as u64);
+        match rest {
+            _ if is_closed => {}
+            Some(rest) if rest.text == "never" => {}
+            rest => items.push(format!("...{}", rest.unwrap_or_else(Type::unknown).list().text)),
+        }
+        Type::plain(format!("[{}]", items.join(", ")))
+    }
+}
+
+/// The kind of value that keywords are about where no `type` says it.
+fn implied(members: &Map<String, Value>) -> Option<&'static str> {
+    let has = |words: &[&str]| words.iter().any(|word| members.contains_key(*word));
+    if has(&["properties", "required", "additionalProperties", "patternProperties", "propertyNames"]) {
+        Some("object")
+    } else if has(&["items", "prefixItems"]) {
+        Some("array")
+    } else {
+        None
+    }
+}
+
+/// `text` as the name of a type: words without what stands between them, each with a capital. So it is no word of the
+/// language, all of which are in lower case.
+fn type_name(text: &str) -> String {
+    let mut name = String::new();
+    let mut begins = true;
+    for c in text.chars() {
+        if c.is_ascii_alphanumeric() {
+            name.push(if begins { c.to_ascii_uppercase() } else { c });
+        }
+        begins = !c.is_ascii_alphanumeric();
+    }
+    match name.chars().next() {
+        None => "Type".to_owned(),
+        Some(first) if first.is_ascii_digit() => format!("_{name}"),
+        Some(_) => name,
+    }
+}
+
+/// The name of a member, between quotes where it has to be.
+fn key(name: &str) -> String {
+    let begins = |c: char| c.is_ascii_alphabetic() || c == '_' || c == '$';
+    let mut chars = name.chars();
+    let is_plain = chars.next().is_some_and(begins) && chars.all(|c| begins(c) || c.is_ascii_digit());
+    if is_plain { name.to_owned() } else { Value::from(name).to_string() }
+}
+
+/// The type of which `value` is the only value.
+fn literal(value: &Value) -> String {
+    match value {
+        Value::Array(items) => format!("[{}]", items.iter().map(literal).collect::<Vec<_>>().join(", ")),
+        Value::Object(members) if members.is_empty() => "{ [key: string]: never }".to_owned(),
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, value)| format!("{}: {}", key(name), literal(value)));
+            format!("{{ {} }}", members.collect::<Vec<_>>().join("; "))
+        }
+        scalar => scalar.to_string(),
+    }
+}
+
+/// Returns a schema's texts for people as a comment.
+fn doc(schema: &Value, indent: &str) -> String {
+    let mut text = schema.get("description").and_then(Value::as_str).unwrap_or_default().trim().to_owned();
+    if let Some(default) = schema.get("default").filter(|default| !default.is_null()) {
+        let _ = write!(text, "\n@default {default}");
+    }
+    if schema.get("deprecated") == Some(&Value::Bool(true)) {
+        text.push_str("\n@deprecated");
+    }
+    comment(&text, indent)
+}
+
+/// `text` as a comment; nothing if it is empty.
+fn comment(text: &str, indent: &str) -> String {
+    // The text of a schema must not end the comment.
+    let text = text.trim().replace("*/", "*\\/");
+    let lines: Vec<_> = text.lines().map(str::trim_end).collect();
+    match lines[..] {
+        [] => String::new(),
+        [line] => format!("{indent}/** {line} */\n"),
+        _ => {
+            let lines = lines.iter().map(|line| format!("{indent} * {line}").trim_end().to_owned() + "\n");
+            format!("{indent}/**\n{}{indent} */\n", lines.collect::<String>())
+        }
     }
 }

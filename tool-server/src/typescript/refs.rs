@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value;
 
-use tool_runtime::schema::{pointer, words};
+use tool_schema::schema::{pointer, words};
 
 /// How many definitions one may lead to and still be compared with others.
 const MOST_REACHED: usize = 64;
@@ -12,14 +12,14 @@ const MOST_REACHED: usize = 64;
 /// How many places are visited in search of a circle; what is then unknown counts as one.
 const MOST_STEPS: usize = 10_000;
 
-/// What `schema` itself refers to: its place, and the schema there.
-pub(super) fn reference<'a>(root: &'a Value, at: &str, schema: &Value) -> Option<(String, &'a Value)> {
+/// Returns the place that `schema` itself refers to, and the schema there.
+pub fn reference<'a>(root: &'a Value, at: &str, schema: &Value) -> Option<(String, &'a Value)> {
     let link = ["$ref", "$dynamicRef"].iter().find_map(|word| schema.get(*word)?.as_str())?;
     pointer::resolve(root, at, link)
 }
 
-/// What makes definitions of two documents one: where they stand, and all that they lead to. `None` if that is too much.
-pub(super) fn identity(root: &Value, at: &str) -> Option<String> {
+/// Returns the identity of a definition: its place, and all that it leads to. `None` if that is too much.
+pub fn identity(root: &Value, at: &str) -> Option<String> {
     let mut reached = BTreeMap::from([(at.to_owned(), root.pointer(at)?)]);
     let mut todo = vec![at.to_owned()];
     while let Some(at) = todo.pop() {
@@ -37,7 +37,7 @@ pub(super) fn identity(root: &Value, at: &str) -> Option<String> {
     serde_json::to_string(&(at, reached)).ok()
 }
 
-/// What `schema` refers to anywhere inside of it, except in the definitions that it holds for others.
+/// Finds all that `schema` refers to, except in the definitions that it holds for others.
 fn references<'a>(root: &'a Value, at: &str, schema: &'a Value, found: &mut Vec<(String, &'a Value)>) {
     found.extend(reference(root, at, schema));
     for (word, at, one) in words::children(schema, at) {
@@ -47,9 +47,10 @@ fn references<'a>(root: &'a Value, at: &str, schema: &'a Value, found: &mut Vec<
     }
 }
 
-/// Whether the type of the schema at `from` would have to be known to know that of the one at `to`. An alias may lead back
+/// Returns `true` if the type of the schema at `from` would have to be known to know that of the one at `to`. An alias may
+/// lead back
 /// to itself inside an object or a list, and nowhere else.
-pub(super) fn needs(root: &Value, from: &str, to: &str) -> bool {
+pub fn needs(root: &Value, from: &str, to: &str) -> bool {
     let mut seen = HashSet::new();
     let mut todo = vec![from.to_owned()];
     while let Some(at) = todo.pop() {

@@ -3,19 +3,19 @@
 use std::{fmt, sync::Arc};
 
 use crate::protocol::{
-    End, Wire,
+    Encoder, End,
     ui_stream::{Chunk, DONE, Level, frame},
 };
 use axum::response::Response;
 use tool_runtime::{Cancellation, agent::Event};
 
-use super::marked;
-use crate::host::{DEFAULT_FEED, Feed, stream};
+use super::with_stream_header;
+use crate::host::{ReplayBuffer, ReplayLimits, stream};
 
-/// Answers a client of the AI SDK with the chunks that `write` writes, without an agent. What is ready goes out at once, as one
+/// Answers a client of the AI SDK with the chunks that `write` writes, without an agent. All ready bytes go out at once, as one
 /// frame. When the client leaves, or reads so slowly that more than 8 MiB wait for it, `write` is dropped.
 ///
-/// The chunks must be in an order that clients take: `start` first, `finish` last.
+/// The chunks must be in an order that clients accept: `start` first, `finish` last.
 ///
 /// ```
 /// use axum::{Router, response::Response, routing::post};
@@ -42,19 +42,16 @@ where
     F: Future<Output = ()> + Send + 'static,
 {
     let cancel = Cancellation::new();
-    let feed = Feed::new(DEFAULT_FEED, &Arc::default());
+    let buffer = ReplayBuffer::new(ReplayLimits::default(), &Arc::default());
     let left = cancel.clone();
-    feed.begin(
-        Box::new(Written),
-        None,
-        Some(Box::new(move |has_left| {
-            if has_left {
-                left.cancel();
-            }
-        })),
-    );
-    let response = marked(stream(feed.read_once()));
-    let chunks = Chunks { level, feed };
+    let on_readers = Box::new(move |have_left| {
+        if have_left {
+            left.cancel();
+        }
+    });
+    buffer.begin(Box::new(Written), None, Some(on_readers));
+    let response = with_stream_header(stream(buffer.read(true)));
+    let chunks = Chunks { level, buffer };
     tokio::spawn(async move {
         tokio::select! {
             biased;
@@ -65,27 +62,27 @@ where
     response
 }
 
-/// Where the chunks of an answer go. When it is dropped, the answer has ended.
+/// The chunks of an answer. Dropping it ends the answer.
 pub struct Chunks {
     level: Level,
-    feed: Arc<Feed>,
+    buffer: Arc<ReplayBuffer>,
 }
 
 impl Chunks {
-    /// Writes `chunk`; nothing, if clients of the answer's level do not know it. Never waits.
+    /// Writes `chunk`, unless it is unknown to clients of the answer's level. Never waits.
     pub fn write(&self, chunk: &Chunk<'_>) {
-        self.feed.write(|_, out| frame(chunk, self.level, out));
+        self.buffer.write(|_, out| frame(chunk, self.level, out));
     }
 
-    /// Waits until the client has read enough that there is room for more.
+    /// Waits until the client has read enough to make room for more.
     pub async fn room(&self) {
-        self.feed.until_room().await;
+        self.buffer.until_room().await;
     }
 }
 
 impl Drop for Chunks {
     fn drop(&mut self) {
-        self.feed.end(End::new(None, None));
+        self.buffer.end(End::new(None, None));
     }
 }
 
@@ -95,10 +92,10 @@ impl fmt::Debug for Chunks {
     }
 }
 
-/// The wire of an answer that is no run's.
+/// The encoder of an answer without a run.
 struct Written;
 
-impl Wire for Written {
+impl Encoder for Written {
     fn begin(&mut self, _: &mut Vec<u8>) {}
 
     fn event(&mut self, _: Event<'_>, _: std::time::Duration, _: &mut Vec<u8>) {}

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::kit::{chat, chat_approval, listen, post, run, run_approval, send, server};
+use crate::guard::kit::{chat, chat_approval, listen, post, run, run_approval, send, server};
 
 /// Old browsers send a form without `Origin` and `Sec-Fetch-Site`, and `enctype="text/plain"` lets it look like JSON.
 #[tokio::test]

@@ -7,10 +7,10 @@ use axum::{
 };
 use tower::ServiceExt;
 
-use crate::kit::{listen, send, server};
+use crate::guard::kit::{listen, send, server};
 
 /// Asks for the tools, with these headers.
-async fn tools(router: Router, headers: &[(&str, &str)]) -> crate::kit::Answer {
+async fn tools(router: Router, headers: &[(&str, &str)]) -> crate::guard::kit::Answer {
     send(listen(router).await, "GET /api/tools", headers, "").await
 }
 
@@ -103,7 +103,7 @@ async fn a_health_check_may_come_by_any_name() {
     }
 }
 
-async fn health(headers: &[(&str, &str)]) -> crate::kit::Answer {
+async fn health(headers: &[(&str, &str)]) -> crate::guard::kit::Answer {
     send(listen(server().0.router()).await, "GET /health", headers, "").await
 }
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use tool_server::{CorsLayer, Server};
 
-use crate::{
+use crate::guard::{
     kit::{Answer, chat, listen, send, server},
     routes::{ROUTES, ask},
 };

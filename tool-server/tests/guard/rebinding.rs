@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::atomic::Ordering};
 use axum::Router;
 use serde_json::Value;
 
-use crate::kit::{Answer, chat, chat_approval, listen, post, run, run_approval, server};
+use crate::guard::kit::{Answer, chat, chat_approval, listen, post, run, run_approval, server};
 
 /// A protocol: its path, a message, and the approval of what the answer asks for.
 type Protocol = (&'static str, fn() -> Value, fn(&Answer) -> Value);

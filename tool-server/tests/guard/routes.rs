@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, net::SocketAddr};
 
 use axum::Router;
 
-use crate::kit::{Answer, listen, send, server};
+use crate::guard::kit::{Answer, listen, send, server};
 
 /// Every route: a method, and a path.
 pub(crate) const ROUTES: [(&str, &str); 11] = [

@@ -14,7 +14,7 @@ use tokio::io::{duplex, split};
 use tool_runtime::{Content, Contents, Context, Part, Text, Toolset, tool, toolset};
 use tool_server::mcp::{LogLevel, McpServer, RemoteServer, client::RemoteLog, server::McpClient};
 
-use crate::{
+use crate::mcp::{
     kit::{Person, client, params, text, until},
     nonsense::{raw, usual},
 };
@@ -192,7 +192,7 @@ async fn a_client_comes_back_for_what_was_let_go() {
     tokio::spawn(McpServer::new(toolset!(slow)).http().serve(listener));
     let url = format!("http://{address}/mcp");
     let headers = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
-    let http = crate::http_client();
+    let http = crate::mcp::http_client();
     let send = |session: Option<String>, body: Value| {
         let request = headers.iter().fold(http.post(&url), |request, (name, value)| request.header(*name, *value));
         let request = session.into_iter().fold(request, |request, id| request.header("mcp-session-id", id));

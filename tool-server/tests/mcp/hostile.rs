@@ -2,7 +2,7 @@
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rmcp::model::{CallToolResult, ContentBlock, ToolAnnotations};
@@ -13,8 +13,9 @@ use tool_runtime::{
     run::OnTaint,
     tool, toolset,
 };
+use tool_test_kit::within;
 
-use crate::kit::{Stranger, tool as plain, tool_of, until};
+use crate::mcp::kit::{Stranger, tool as plain, tool_of, until};
 
 fn cx() -> Context {
     Context::new("call_1")
@@ -116,14 +117,12 @@ async fn bombs_in_schemas_do_not_go_off() {
     let round = json!({ "type": "object", "properties": { "a": { "$ref": "#/properties/a" } } });
     let schemas = [deep, references, pattern, remote, round];
     let tools = schemas.into_iter().enumerate().map(|(i, schema)| tool_of(&format!("t{i}"), schema)).collect();
-    let began = Instant::now();
-    let tools = Stranger::new(tools).connect().await.toolset();
+    let tools = within("connecting", Box::pin(Stranger::new(tools).connect())).await.toolset();
     assert_eq!(tools.len(), 5);
     let evil = json!({ "a": format!("{}!", "a".repeat(100_000)) }).to_string();
     for name in tools.names() {
-        let _ = tools.call(name, &evil, &cx()).await;
+        let _ = within(name, tools.call(name, &evil, &cx())).await;
     }
-    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     let refused = tools.call("far_t2", &evil, &cx()).await;
     assert!(matches!(refused, Err(CallError::Rejected(_))), "the pattern is checked, in linear time");
 }
@@ -166,7 +165,7 @@ async fn texts_of_strangers_hold_nothing_that_cannot_be_seen() {
 #[tokio::test]
 async fn results_are_bounded_and_checked() {
     let mut typed = plain("typed");
-    typed.output_schema = Some(std::sync::Arc::new(crate::kit::object(json!({
+    typed.output_schema = Some(std::sync::Arc::new(crate::mcp::kit::object(json!({
         "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"],
     }))));
     let stranger = Stranger::new(vec![plain("giant"), typed, plain("image")]).answering(|name, _| {

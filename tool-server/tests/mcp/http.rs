@@ -52,7 +52,7 @@ fn initialize(address: &str) -> reqwest::RequestBuilder {
 }
 
 fn post(address: &str, body: &serde_json::Value) -> reqwest::RequestBuilder {
-    let client = crate::http_client();
+    let client = crate::mcp::http_client();
     let headers = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
     headers
         .into_iter()

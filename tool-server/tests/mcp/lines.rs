@@ -18,7 +18,7 @@ use tool_runtime::{
 };
 use tool_server::mcp::McpServer;
 
-use crate::declared;
+use tool_test_fixtures::declared;
 
 /// Draws and says so, and reports before.
 #[tool(effect = read_only)]
@@ -31,7 +31,7 @@ async fn draw(#[context] cx: &Context) -> Content {
 /// Fails.
 #[tool]
 fn fail() -> Result<(), Failure> {
-    Err(Failure::told("out of paper"))
+    Err(Failure::new("out of paper"))
 }
 
 /// Panics.
@@ -83,14 +83,14 @@ async fn count(#[context] cx: &Context) {
 }
 
 /// A client that writes and reads lines.
-struct Wire {
+struct Encoder {
     write: WriteHalf<DuplexStream>,
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     modern: bool,
     asks: bool,
 }
 
-impl Wire {
+impl Encoder {
     async fn open(server: &McpServer, modern: bool, asks: bool) -> Self {
         Self::open_within(1 << 20, server, modern, asks).await
     }
@@ -175,7 +175,7 @@ fn comparable(lines: &[String]) -> Vec<String> {
 async fn a_client_that_does_not_read_holds_no_tool_up() {
     let over = Arc::new(Notify::new());
     let agent = Agent::without_model(toolset!(count)).with_context(|cx| cx.with(Arc::clone(&over)));
-    let mut wire = Wire::open_within(4096, &McpServer::of(agent), false, false).await;
+    let mut wire = Encoder::open_within(4096, &McpServer::of(agent), false, false).await;
     let params = json!({ "name": "count", "_meta": { "progressToken": 9 } });
     wire.say(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })).await;
     tokio::time::timeout(Duration::from_secs(5), over.notified()).await.expect("the tool gets to its end");
@@ -213,8 +213,8 @@ async fn a_run_makes_no_difference_on_the_line() {
     let in_runs = McpServer::of(Agent::without_model(tools()).hooks(hear));
     let alone = McpServer::new(tools());
     for (modern, asks) in [(false, false), (false, true), (true, false), (true, true)] {
-        let mut one = Wire::open(&alone, modern, asks).await;
-        let mut other = Wire::open(&in_runs, modern, asks).await;
+        let mut one = Encoder::open(&alone, modern, asks).await;
+        let mut other = Encoder::open(&in_runs, modern, asks).await;
         for (call, id) in calls.iter().zip(1..) {
             let (one, other) = (one.call(call, id).await, other.call(call, id).await);
             assert_eq!(comparable(&one), comparable(&other), "{call} {modern} {asks}");
@@ -247,7 +247,7 @@ async fn a_failure_is_told_to_who_can_do_something_about_it() {
         (json!({ "name": "slow" }), "did not answer within 0.02 s"),
     ];
     for modern in [false, true] {
-        let mut wire = Wire::open(&McpServer::new(tools()), modern, false).await;
+        let mut wire = Encoder::open(&McpServer::new(tools()), modern, false).await;
         for ((params, part), id) in of_the_client.iter().zip(1..) {
             let answer: Value = serde_json::from_str(&wire.call(params, id).await[0]).unwrap();
             let said = answer["error"]["message"].as_str().unwrap_or_default();

@@ -16,11 +16,10 @@ use tool_runtime::{
     toolset::{Permission, Proposal},
 };
 use tool_server::mcp::McpServer;
+use tool_test_fixtures::declared;
+use tool_test_kit::AllAndSome as _;
 
-use crate::{
-    declared,
-    kit::{Person, client, params, text, until},
-};
+use crate::mcp::kit::{Person, client, params, text, until};
 
 /// Draws.
 #[tool(effect = read_only)]
@@ -188,7 +187,7 @@ async fn progress_grows_and_comes_before_the_result() {
     client.call_tool(params("report", json!({}))).await.unwrap();
     until("all of it is heard", || person.heard().len() == 5).await;
     let done: Vec<f64> = person.heard().iter().map(|line| line.split(' ').next().unwrap().parse().unwrap()).collect();
-    assert!(done.windows(2).all(|pair| pair[0] < pair[1]), "{done:?}");
+    assert!(done.windows(2).all_and_some(|pair| pair[0] < pair[1]), "{done:?}");
     assert!(person.heard()[4].contains(r#"{"half":true}"#));
 }
 

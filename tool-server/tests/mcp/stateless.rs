@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tool_runtime::{Context, Failure, Toolset, tool, toolset};
 use tool_server::mcp::McpServer;
 
-use crate::kit::{Client, Person, client, params, text};
+use crate::mcp::kit::{Client, Person, client, params, text};
 
 static SENT: AtomicUsize = AtomicUsize::new(0);
 

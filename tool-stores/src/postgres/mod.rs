@@ -1,23 +1,26 @@
 //! Runs in PostgreSQL.
 
-mod error;
 #[cfg(feature = "sealed")]
 mod nonces;
 mod pool;
-mod query;
 mod schema;
 mod sql;
-mod text;
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use deadpool_postgres::Pool;
 use futures_util::future::BoxFuture;
+use tokio_postgres::{Row, types::ToSql};
 
-use error::Broken;
-use sql::Statements;
+use crate::columns::{signed, size, time, unsigned, waiting_item};
+use pool::Broken;
+use sql::{named, stored};
 use tool_runtime::run::{RunId, Time};
 use tool_runtime::store::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
+
+/// The kinds of rows of a loaded run.
+const SNAPSHOT: i32 = 1;
+const RECORD: i32 = 2;
 
 /// Runs in PostgreSQL (12 or later), which any number of processes and machines may use at a time.
 ///
@@ -38,10 +41,11 @@ use tool_runtime::store::{Append, Lease, Record, Store, StoreError, Stored, Wait
 #[derive(Clone)]
 pub struct PostgresStore {
     pool: Pool,
-    sql: std::sync::Arc<Statements>,
+    /// The name of the schema, in quotes.
+    schema: Arc<str>,
     /// The identity of the schema.
     #[cfg(feature = "sealed")]
-    id: std::sync::Arc<str>,
+    id: Arc<str>,
 }
 
 /// How a PostgreSQL server is used.
@@ -89,15 +93,15 @@ impl PostgresOptions {
         let pool = pool::pool(url, self.connections)?;
         let mut db = pool::connection(&pool).await?;
         schema::migrate(&mut db, &self.schema).await?;
-        drop(db);
-        let sql = Statements::new(&self.schema);
+        let schema = format!("\"{}\"", self.schema);
         #[cfg(feature = "sealed")]
-        let id = nonces::identity(&pool, &sql).await?.into();
+        let id = nonces::identity(&db, &schema).await?;
+        drop(db);
         Ok(PostgresStore {
             pool,
-            sql: sql.into(),
+            schema: schema.into(),
             #[cfg(feature = "sealed")]
-            id,
+            id: id.into(),
         })
     }
 }
@@ -119,40 +123,114 @@ impl fmt::Debug for PostgresStore {
     }
 }
 
+type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
+
 impl PostgresStore {
-    /// Once more with another connection, if the first was lost: for what may be done twice.
-    async fn again<T, F: Future<Output = Result<T, Broken>>>(&self, ask: impl Fn() -> F) -> Result<T, StoreError> {
-        match ask().await {
+    /// Asks a statement, and once more with another connection if the first was lost: for what may be done twice.
+    async fn ask(&self, sql: &str, values: Values<'_>) -> Result<Vec<Row>, StoreError> {
+        match self.ask_once(sql, values).await {
             Err(Broken::Lost(_)) => {
                 self.forget();
-                Ok(ask().await?)
+                Ok(self.ask_once(sql, values).await?)
             }
-            Err(Broken::Raced) => Ok(ask().await?),
+            Err(Broken::Raced) => Ok(self.ask_once(sql, values).await?),
             other => Ok(other?),
         }
+    }
+
+    /// Asks a statement, in which `@` stands for the schema.
+    async fn ask_once(&self, sql: &str, values: Values<'_>) -> Result<Vec<Row>, Broken> {
+        let db = pool::connection(&self.pool).await?;
+        let statement = db.prepare_cached(&sql.replace('@', &self.schema)).await?;
+        Ok(db.query(&statement, values).await?)
     }
 
     /// Closes the connections that nobody uses: what cost one of them may have cost them all, and none knows it yet.
     fn forget(&self) {
         self.pool.retain(|_, _| false);
     }
+
+    /// Returns whether just this was added there. The same from another, word for word and of the same millisecond, is
+    /// as good.
+    async fn has(&self, run: &RunId, append: &Append) -> Result<bool, Broken> {
+        let rows = self.ask_once(sql::HAS, &[&stored(run.as_str()), &signed(append.expected), &append.text]).await?;
+        Ok(!rows.is_empty())
+    }
+
+    async fn add(&self, run: &RunId, append: &Append) -> Result<(), Broken> {
+        let Append { expected, count, text, lease, head } = append;
+        let id = stored(run.as_str());
+        let token = lease.as_ref().map(|lease| signed(lease.token));
+        let opened: Vec<String> = head.opened.iter().map(|open| stored(&open.id.to_string()).into_owned()).collect();
+        // What is opened anew is written over: a statement cannot delete and insert one row.
+        let closed = head.closed.iter().map(|id| stored(&id.to_string()).into_owned());
+        let closed: Vec<String> = closed.filter(|id| !opened.contains(id)).collect();
+        let since: Vec<i64> = head.opened.iter().map(|open| signed(open.since.0)).collect();
+        let bodies = head.opened.iter().map(serde_json::to_string);
+        let bodies: Vec<String> = bodies.collect::<Result<_, _>>().map_err(StoreError::unavailable)?;
+        let (mut principals, mut which) = (Vec::new(), Vec::<i32>::new());
+        for (nth, open) in (1..).zip(&head.opened) {
+            for principal in head.deciders(open) {
+                principals.push(stored(principal.as_str()));
+                which.push(nth);
+            }
+        }
+        // A run that was leased is there.
+        let first = if *expected == 0 && lease.is_none() { sql::CREATE } else { sql::UPDATE };
+        let (rev, count, due) = (signed(*expected), signed(*count), head.due().map(|time| signed(time.0)));
+        let owner = stored(head.owner.as_str());
+        let values: Values<'_> =
+            &[&id, &rev, &token, &count, &due, &text, &closed, &opened, &since, &bodies, &principals, &owner, &which];
+        let done = self.ask_once(&format!("WITH run AS ({first}), {}", sql::CHANGES), values).await?;
+        if done.is_empty() { Err(self.refusal(run, *expected, token).await?.into()) } else { Ok(()) }
+    }
+
+    /// Returns why nothing was added.
+    async fn refusal(&self, run: &RunId, expected: u64, token: Option<i64>) -> Result<StoreError, Broken> {
+        let rows = self.ask_once(sql::STATE, &[&stored(run.as_str())]).await?;
+        let Some(row) = rows.first() else {
+            return Ok(if expected == 0 { StoreError::Fenced } else { StoreError::NotFound });
+        };
+        let is_latest = token.is_none_or(|token| token == row.get::<_, i64>(1));
+        Ok(if is_latest { StoreError::Conflict } else { StoreError::Fenced })
+    }
 }
 
 impl Store for PostgresStore {
     fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { Ok(self.add_once(run, &append).await?) })
+        Box::pin(async move {
+            match self.add(run, &append).await {
+                Err(Broken::Lost(_)) => self.forget(),
+                other => return Ok(other?),
+            }
+            // Lost before the answer came: another connection tells whether it was added.
+            if self.has(run, &append).await? { Ok(()) } else { Ok(self.add(run, &append).await?) }
+        })
     }
 
     fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>> {
-        Box::pin(self.again(move || self.stored(run)))
+        Box::pin(async move {
+            let rows = self.ask(sql::LOAD, &[&stored(run.as_str())]).await?;
+            if rows.is_empty() {
+                return Ok(None);
+            }
+            let snapshot = rows.iter().find(|row| row.get::<_, i32>(0) == SNAPSHOT).map(|row| row.get(3));
+            Ok(Some(Stored::new(snapshot, records(&rows))))
+        })
     }
 
     fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
-        Box::pin(self.again(move || self.records(run, rev)))
+        Box::pin(async move {
+            let rows = self.ask(sql::READ, &[&stored(run.as_str()), &signed(rev)]).await?;
+            if rows.is_empty() { Err(StoreError::NotFound) } else { Ok(records(&rows)) }
+        })
     }
 
     fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.again(|| self.keep(run, rev, &text)).await })
+        Box::pin(async move {
+            self.ask(sql::SNAPSHOT, &[&stored(run.as_str()), &signed(rev), &text]).await?;
+            Ok(())
+        })
     }
 
     fn lease<'a>(
@@ -162,23 +240,55 @@ impl Store for PostgresStore {
         now: Time,
         ttl: Duration,
     ) -> BoxFuture<'a, Result<Lease, StoreError>> {
-        Box::pin(self.again(move || self.take(run, worker, now, ttl)))
+        Box::pin(async move {
+            let (id, until) = (stored(run.as_str()), now.after(ttl));
+            let rows = self.ask(sql::LEASE, &[&id, &stored(worker), &signed(now.0), &signed(until.0)]).await?;
+            if let Some(row) = rows.first() {
+                return Ok(Lease::new(unsigned(row.get(0)), worker, until));
+            }
+            let rows = self.ask(sql::HELD, &[&id]).await?;
+            let row = rows.first().ok_or(StoreError::NotFound)?;
+            // Given back in between: it is free now.
+            let until = row.get::<_, Option<i64>>(1).map_or(now, time);
+            Err(StoreError::Leased { until })
+        })
     }
 
     fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(self.again(move || self.give_back(run, lease.token)))
+        Box::pin(async move {
+            self.ask(sql::RELEASE, &[&stored(run.as_str()), &signed(lease.token)]).await?;
+            Ok(())
+        })
     }
 
     fn waiting<'a>(&'a self, filter: &'a Waiting) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
-        Box::pin(self.again(move || self.items(filter)))
+        Box::pin(async move {
+            let run = filter.run.as_ref().map(|run| stored(run.as_str()));
+            let (limit, offset) = (size(filter.most()), size(filter.offset));
+            let rows = match &filter.principal {
+                None => self.ask(sql::WAITING, &[&run, &limit, &offset]).await?,
+                Some(principal) => {
+                    self.ask(sql::WAITING_BY, &[&run, &limit, &offset, &stored(principal.as_str())]).await?
+                }
+            };
+            rows.iter().map(|row| waiting_item(named(row.get(0)), named(row.get(1)), row.get(2))).collect()
+        })
     }
 
     fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
-        Box::pin(self.again(move || self.runs(now, limit)))
+        Box::pin(async move {
+            let rows = self.ask(sql::DUE, &[&signed(now.0), &size(limit)]).await?;
+            Ok(rows.iter().map(|row| RunId::from(named(row.get(0)))).collect())
+        })
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
-        // Not again: the second time, there would be none.
-        Box::pin(async move { Ok(self.remove(run).await?) })
+        // Once: the second time, there would be none.
+        Box::pin(async move { Ok(!self.ask_once(sql::DELETE, &[&stored(run.as_str())]).await?.is_empty()) })
     }
+}
+
+fn records(rows: &[Row]) -> Vec<Record> {
+    let parts = rows.iter().filter(|row| row.get::<_, i32>(0) == RECORD);
+    parts.map(|row| Record::new(unsigned(row.get(1)), unsigned(row.get(2)), row.get(3))).collect()
 }

@@ -1,21 +1,22 @@
-//! Connections: where to, whether encrypted, and how they are kept.
+//! Connections: where to, whether encrypted, how they are kept, and how they fail.
 
-use std::{net::IpAddr, time::Duration};
+use std::{error::Error as _, net::IpAddr, time::Duration};
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime};
 use tokio_postgres::{
     Config, NoTls,
     config::{Host, SslMode},
+    error::SqlState,
 };
 
-use super::{Broken, StoreError};
+use super::StoreError;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Connections that are made when they are needed, and made anew when they were lost.
-pub(super) fn pool(url: &str, connections: usize) -> Result<Pool, StoreError> {
+pub fn pool(url: &str, connections: usize) -> Result<Pool, StoreError> {
     let wrong = |error: tokio_postgres::Error| {
-        let text = super::error::told(&error);
+        let text = in_words(&error);
         StoreError::unavailable(format!("the address of the PostgreSQL server is not understood: {text}"))
     };
     let mut config: Config = url.parse().map_err(wrong)?;
@@ -39,7 +40,7 @@ pub(super) fn pool(url: &str, connections: usize) -> Result<Pool, StoreError> {
         .map_err(StoreError::unavailable)
 }
 
-/// What goes there does not leave the machine.
+/// Returns whether the host is this machine: what goes there does not leave it.
 fn is_local(host: &Host) -> bool {
     match host {
         Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|address: IpAddr| address.is_loopback()),
@@ -71,11 +72,24 @@ fn manager(config: Config) -> Result<Manager, StoreError> {
     if config.get_ssl_mode() == SslMode::Disable {
         return Ok(Manager::from_config(config, NoTls, how()));
     }
-    let tls = crate::tls::config().map_err(StoreError::unavailable)?;
+    let tls = tls().map_err(StoreError::unavailable)?;
     Ok(Manager::from_config(config, MakeRustlsConnect::new(tls), how()))
 }
 
-pub(super) async fn connection(pool: &Pool) -> Result<Object, Broken> {
+/// Returns a client's TLS that checks certificates as the system does. It brings its own cryptography, so it needs no
+/// process-wide choice of one.
+///
+/// Fails where the system's verifier is missing.
+#[cfg(feature = "postgres-tls")]
+fn tls() -> Result<rustls::ClientConfig, rustls::Error> {
+    use rustls_platform_verifier::BuilderVerifierExt;
+
+    let ring = rustls::crypto::ring::default_provider();
+    let builder = rustls::ClientConfig::builder_with_provider(ring.into());
+    Ok(builder.with_safe_default_protocol_versions()?.with_platform_verifier()?.with_no_client_auth())
+}
+
+pub async fn connection(pool: &Pool) -> Result<Object, Broken> {
     pool.get().await.map_err(|error| match error {
         PoolError::Backend(error) => Broken::from(error),
         PoolError::Timeout(_) => {
@@ -84,6 +98,59 @@ pub(super) async fn connection(pool: &Pool) -> Result<Object, Broken> {
         }
         other => Broken::Store(StoreError::unavailable(other)),
     })
+}
+
+/// Why something did not work out.
+#[derive(Debug)]
+pub enum Broken {
+    /// The connection is gone; another may work.
+    Lost(String),
+    /// Another transaction came first.
+    Raced,
+    Store(StoreError),
+}
+
+/// Returns the words of an error and of its causes: by itself it names only its kind.
+fn in_words(error: &tokio_postgres::Error) -> String {
+    if let Some(error) = error.as_db_error() {
+        return format!("PostgreSQL says: {} ({})", error.message(), error.code().code());
+    }
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+impl From<tokio_postgres::Error> for Broken {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let text = in_words(&error);
+        let is_cut = match error.code() {
+            Some(code) if *code == SqlState::T_R_SERIALIZATION_FAILURE => return Self::Raced,
+            // The server is shut down, or ended the connection.
+            Some(code) => code.code().starts_with("57P") || code.code().starts_with("08"),
+            None => error.is_closed() || error.source().is_some_and(<dyn std::error::Error>::is::<std::io::Error>),
+        };
+        if is_cut { Self::Lost(text) } else { Self::Store(StoreError::unavailable(text)) }
+    }
+}
+
+impl From<StoreError> for Broken {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<Broken> for StoreError {
+    fn from(broken: Broken) -> Self {
+        match broken {
+            Broken::Lost(text) => Self::unavailable(format!("the connection to PostgreSQL was lost: {text}")),
+            Broken::Raced => Self::Conflict,
+            Broken::Store(error) => error,
+        }
+    }
 }
 
 #[cfg(test)]

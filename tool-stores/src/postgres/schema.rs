@@ -5,12 +5,12 @@ use tokio_postgres::error::SqlState;
 
 use super::{Broken, StoreError};
 
-/// What makes each version of the tables of the one before, with `@` for the schema. Never changed once released, only
-/// added to.
+/// The statements that make each version of the tables of the one before, with `@` for the schema. Never changed once
+/// released, only added to.
 const VERSIONS: [&str; 2] = [include_str!("v1.sql"), include_str!("v2.sql")];
 
 /// Makes the tables, or brings them up to date. Any number of processes may do it at the same time.
-pub(super) async fn migrate(db: &mut Object, schema: &str) -> Result<(), Broken> {
+pub async fn migrate(db: &mut Object, schema: &str) -> Result<(), Broken> {
     let encoding: String = db.query_one("SHOW server_encoding", &[]).await?.get(0);
     if encoding != "UTF8" {
         let text = format!("the database's encoding is {encoding}; runs need one with UTF8");
@@ -50,7 +50,7 @@ fn newest() -> i32 {
     i32::try_from(VERSIONS.len()).unwrap_or(i32::MAX)
 }
 
-/// Whether nothing is to be done; fails for tables of the future.
+/// Returns whether nothing is to be done; fails for tables of the future.
 fn is_newest(found: i32) -> Result<bool, StoreError> {
     if found > newest() {
         let text = format!(

@@ -1,72 +1,21 @@
-//! The statements, with the schema's name in its places. Each method of the store is one of them: one way to the server
-//! and back, and atomic without a transaction around it.
+//! The statements, with `@` for the schema, and names in their columns. Each method of the store is one of them: one
+//! way to the server and back, and atomic without a transaction around it.
 
-/// The statements for one schema.
-#[derive(Debug)]
-pub(super) struct Statements {
-    pub(super) create: String,
-    pub(super) append: String,
-    pub(super) state: String,
-    pub(super) has: String,
-    pub(super) load: String,
-    pub(super) read: String,
-    pub(super) snapshot: String,
-    pub(super) lease: String,
-    pub(super) held: String,
-    pub(super) release: String,
-    pub(super) waiting: String,
-    pub(super) waiting_by: String,
-    pub(super) due: String,
-    pub(super) delete: String,
-    #[cfg(feature = "sealed")]
-    pub(super) spend: String,
-    #[cfg(feature = "sealed")]
-    pub(super) identity: String,
-}
+use std::borrow::Cow;
 
-impl Statements {
-    pub(super) fn new(schema: &str) -> Self {
-        let of = |sql: &str| sql.replace('@', &format!("\"{schema}\""));
-        Self {
-            create: of(&format!("WITH run AS ({CREATE}), {CHANGES}")),
-            append: of(&format!("WITH run AS ({UPDATE}), {CHANGES}")),
-            state: of("SELECT rev, token FROM @.runs WHERE id = $1"),
-            has: of("SELECT 1 FROM @.records AS r JOIN @.runs AS runs ON runs.key = r.run \
-                     WHERE runs.id = $1 AND r.rev = $2 AND r.text = $3"),
-            load: of(LOAD),
-            read: of(READ),
-            snapshot: of(SNAPSHOT),
-            lease: of(LEASE),
-            held: of("SELECT worker, until FROM @.runs WHERE id = $1"),
-            release: of("UPDATE @.runs SET worker = NULL, until = NULL WHERE id = $1 AND token = $2"),
-            waiting: of(&format!("{WAITING} WHERE ($1::text IS NULL OR runs.id = $1) {IN_ORDER}")),
-            waiting_by: of(&format!(
-                "{WAITING} JOIN @.deciders AS d ON d.run = o.run AND d.open = o.id \
-                 WHERE ($1::text IS NULL OR runs.id = $1) AND d.principal = $4 {IN_ORDER}"
-            )),
-            due: of(
-                "SELECT id FROM @.runs WHERE due <= $1 AND (until IS NULL OR until <= $1) ORDER BY taken, id LIMIT $2",
-            ),
-            delete: of("DELETE FROM @.runs WHERE id = $1"),
-            #[cfg(feature = "sealed")]
-            spend: of(SPEND),
-            #[cfg(feature = "sealed")]
-            identity: of("SELECT id FROM @.identity"),
-        }
-    }
-}
-
-const CREATE: &str = "\
+/// Adds to a run that may be new.
+pub const CREATE: &str = "\
     INSERT INTO @.runs (id, rev, due, owner) SELECT $1, $2::bigint + $4, $5, $12 WHERE $3::bigint IS NULL \
     ON CONFLICT (id) DO UPDATE SET rev = excluded.rev, due = excluded.due WHERE runs.rev = 0 RETURNING key";
 
-/// Of two at one time, the second waits for the first, and then finds another revision. The owner is there only because
-/// both statements have the same parameters.
-const UPDATE: &str = "\
+/// Adds to a run. Of two at one time, the second waits for the first, and then finds another revision. The owner is
+/// there only because both statements have the same parameters.
+pub const UPDATE: &str = "\
     UPDATE @.runs SET rev = rev + $4, due = $5 \
     WHERE id = $1 AND rev = $2 AND ($3::bigint IS NULL OR token = $3) AND $12::text IS NOT NULL RETURNING key";
 
-const CHANGES: &str = "\
+/// The rest of the statement that begins with [`CREATE`] or [`UPDATE`].
+pub const CHANGES: &str = "\
     added AS ( \
         INSERT INTO @.records (run, rev, count, text) SELECT key, $2, $4::bigint, $6 FROM run WHERE $4 > 0 \
     ), closed AS ( \
@@ -85,7 +34,7 @@ const CHANGES: &str = "\
     ) \
     SELECT 1 FROM run";
 
-const LOAD: &str = "\
+pub const LOAD: &str = "\
     WITH run AS (SELECT key FROM @.runs WHERE id = $1), \
     snapshot AS (SELECT rev, text FROM @.snapshots WHERE run = (SELECT key FROM run)), \
     base AS (SELECT coalesce((SELECT rev FROM snapshot), 0) AS rev), \
@@ -97,7 +46,7 @@ const LOAD: &str = "\
         AND rev >= (SELECT rev FROM start) AND rev + count > (SELECT rev FROM base) \
     ORDER BY kind, rev";
 
-const READ: &str = "\
+pub const READ: &str = "\
     WITH run AS (SELECT key FROM @.runs WHERE id = $1), \
     start AS (SELECT coalesce(max(rev), 0) AS rev FROM @.records WHERE run = (SELECT key FROM run) AND rev <= $2) \
     SELECT 0 AS kind, 0::bigint AS rev, 0::bigint AS count, NULL::text AS text FROM run \
@@ -105,25 +54,86 @@ const READ: &str = "\
         AND rev >= (SELECT rev FROM start) AND rev + count > $2 \
     ORDER BY kind, rev";
 
-const SNAPSHOT: &str = "\
+pub const SNAPSHOT: &str = "\
     INSERT INTO @.snapshots AS kept (run, rev, text) SELECT key, $2::bigint, $3::text FROM @.runs WHERE id = $1 \
     ON CONFLICT (run) DO UPDATE SET rev = excluded.rev, text = excluded.text WHERE kept.rev < excluded.rev";
 
-const LEASE: &str = "\
+pub const LEASE: &str = "\
     UPDATE @.runs SET token = CASE WHEN worker = $2 THEN token ELSE nextval('@.tokens') END, \
         worker = $2, until = $4, taken = $3 \
     WHERE id = $1 AND (worker IS NULL OR worker = $2 OR until <= $3) RETURNING token";
 
-/// Of two at one time, the second waits for the first, and then finds its claim. Rows that are over and that another is just
-/// deleting are left to it.
+/// Of two at one time, the second waits for the first, and then finds its claim. Rows that are over and that another is
+/// just deleting are left to it.
 #[cfg(feature = "sealed")]
-const SPEND: &str = "\
+pub const SPEND: &str = "\
     WITH gone AS (DELETE FROM @.nonces WHERE nonce IN ( \
         SELECT nonce FROM @.nonces WHERE expires <= $4 ORDER BY nonce LIMIT 1000 FOR UPDATE SKIP LOCKED)) \
     INSERT INTO @.nonces AS kept (nonce, expires, claim) VALUES ($1, $2, $3) \
     ON CONFLICT (nonce) DO UPDATE SET expires = kept.expires WHERE kept.claim = excluded.claim RETURNING 1";
 
-const WAITING: &str = "\
-    SELECT runs.id, runs.owner, o.body FROM @.open AS o JOIN @.runs AS runs ON runs.key = o.run";
+pub const STATE: &str = "SELECT rev, token FROM @.runs WHERE id = $1";
 
-const IN_ORDER: &str = "ORDER BY o.since, runs.id, o.seq LIMIT $2 OFFSET $3";
+pub const HAS: &str = "\
+    SELECT 1 FROM @.records AS r JOIN @.runs AS runs ON runs.key = r.run \
+    WHERE runs.id = $1 AND r.rev = $2 AND r.text = $3";
+
+pub const HELD: &str = "SELECT worker, until FROM @.runs WHERE id = $1";
+
+pub const RELEASE: &str = "UPDATE @.runs SET worker = NULL, until = NULL WHERE id = $1 AND token = $2";
+
+pub const DUE: &str = "\
+    SELECT id FROM @.runs WHERE due <= $1 AND (until IS NULL OR until <= $1) ORDER BY taken, id LIMIT $2";
+
+pub const DELETE: &str = "DELETE FROM @.runs WHERE id = $1 RETURNING 1";
+
+#[cfg(feature = "sealed")]
+pub const IDENTITY: &str = "SELECT id FROM @.identity";
+
+pub const WAITING: &str = "\
+    SELECT runs.id, runs.owner, o.body FROM @.open AS o JOIN @.runs AS runs ON runs.key = o.run \
+    WHERE ($1::text IS NULL OR runs.id = $1) ORDER BY o.since, runs.id, o.seq LIMIT $2 OFFSET $3";
+
+/// The interrupts that one principal may decide.
+pub const WAITING_BY: &str = "\
+    SELECT runs.id, runs.owner, o.body FROM @.open AS o JOIN @.runs AS runs ON runs.key = o.run \
+    JOIN @.deciders AS d ON d.run = o.run AND d.open = o.id \
+    WHERE ($1::text IS NULL OR runs.id = $1) AND d.principal = $4 ORDER BY o.since, runs.id, o.seq LIMIT $2 OFFSET $3";
+
+/// Returns the name as it is stored, since a column of text cannot hold NUL: a NUL as `\0`, a backslash as `\\`.
+pub fn stored(name: &str) -> Cow<'_, str> {
+    if name.contains(['\0', '\\']) { name.replace('\\', r"\\").replace('\0', r"\0").into() } else { name.into() }
+}
+
+/// Returns the name that [`stored`] wrote.
+pub fn named(text: String) -> String {
+    if !text.contains('\\') {
+        return text;
+    }
+    let mut name = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        name.push(match c {
+            '\\' => match chars.next() {
+                Some('0') => '\0',
+                _ => '\\',
+            },
+            other => other,
+        });
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back() {
+        for name in ["", "run-1", "\0", "a\\0b", "\\", "\\\\\0\\0", "ü\0\u{202e}"] {
+            let text = stored(name);
+            assert!(!text.contains('\0'));
+            assert_eq!(named(text.into_owned()), name);
+        }
+    }
+}

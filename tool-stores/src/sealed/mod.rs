@@ -1,13 +1,14 @@
 //! Suspended runs without a store: a snapshot that its holder can neither read nor change.
 //!
-//! A server that keeps nothing gives a suspended run to the client, sealed, and gets it back with the decision. The text is
-//! encrypted and authenticated (XChaCha20-Poly1305); it names its version and the key in clear, and says inside for which
-//! audience and principal it is, and until when.
+//! A server that keeps nothing gives a suspended run to the client, sealed, and gets it back with the decision. The
+//! text is encrypted and authenticated (XChaCha20-Poly1305); it names its version and the key in clear, and says inside
+//! for which audience and principal it is, and until when.
 //!
-//! What is sealed can be given back twice. Whether that matters depends on what the run does next: after an approval the
-//! same text would run the call again. So [`Sealer::new`] makes the caller choose: a store of the texts that were opened
-//! ([`Replay::Refuse`]), or [`Replay::AllowReplay`]. The store must last as long as the keys do: a
-//! `SqliteStore` or a `PostgresStore` of [`store`](tool_runtime::store), or for keys of one process [`MemoryNonces`]. A text is opened only by the store that was there when it was sealed.
+//! What is sealed can be given back twice. Whether that matters depends on what the run does next: after an approval
+//! the same text would run the call again. So [`Sealer::new`] makes the caller choose: a store of the texts that were
+//! opened ([`Replay::Refuse`]), or [`Replay::AllowReplay`]. The store must last as long as the keys do: a `SqliteStore`
+//! or a `PostgresStore` of [`store`](tool_runtime::store), or for keys of one process [`MemoryNonces`]. A text is
+//! opened only by the store that was there when it was sealed.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -27,9 +28,10 @@
 //! # });
 //! ```
 
-mod error;
 mod keyring;
 mod nonces;
+
+use std::fmt;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use chacha20poly1305::{
@@ -38,7 +40,6 @@ use chacha20poly1305::{
 };
 use serde::{Deserialize, Serialize};
 
-pub use error::SealError;
 pub use keyring::{Key, KeyError, Keyring};
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(crate) use nonces::kept_since;
@@ -46,7 +47,9 @@ pub(crate) use nonces::kept_since;
 pub(crate) use nonces::unique;
 pub use nonces::{MemoryNonces, NonceStore, Replay};
 
+use tool_run::run::RecordError;
 use tool_runtime::run::{Principal, Run, Time};
+use tool_runtime::store::StoreError;
 
 /// The version of the sealed form.
 const VERSION: &str = "tool-run-1";
@@ -67,7 +70,7 @@ pub struct Sealer {
     max_bytes: usize,
 }
 
-/// What is inside.
+/// The contents of a sealed text.
 #[derive(Serialize, Deserialize)]
 struct Contents {
     audience: String,
@@ -90,7 +93,8 @@ pub struct Opening {
 }
 
 impl Sealer {
-    /// Seals with the first key of `ring` for `audience`, the name of the application that opens it, and opens with any.
+    /// Seals with the first key of `ring` for `audience`, the name of the application that opens it, and opens with
+    /// any.
     pub fn new(ring: Keyring, audience: impl Into<String>, replay: Replay) -> Self {
         let audience = audience.into();
         Self { ring, audience, replay, lifetime: DEFAULT_LIFETIME, max_bytes: DEFAULT_MAX_BYTES }
@@ -115,8 +119,8 @@ impl Sealer {
         self.seal_as(run, principal, now.plus(self.lifetime), None)
     }
 
-    /// Seals `run` in place of a text that was peeked into and not spent. Both texts share one opening: of the two, one can be
-    /// spent. The new text expires with the old one.
+    /// Seals `run` in place of a text that was peeked into and not spent. Both texts share one opening: of the two, one
+    /// can be spent. The new text expires with the old one.
     ///
     /// Fails when it is too large.
     pub fn seal_again(&self, run: &Run, principal: &Principal, opening: &Opening) -> Result<String, SealError> {
@@ -149,16 +153,17 @@ impl Sealer {
 
     /// Opens what was sealed for `principal`, whom the application has authenticated.
     ///
-    /// Fails when the text is of another version, audience or principal, is over, was changed or opened before, its nonce store
-    /// was another when it was sealed, or its run cannot be read. Nothing is learned from a text that was not sealed with a key of the ring.
+    /// Fails when the text is of another version, audience or principal, is over, was changed or opened before, its
+    /// nonce store was another when it was sealed, or its run cannot be read. Nothing is learned from a text that was
+    /// not sealed with a key of the ring.
     pub async fn open(&self, text: &str, principal: &Principal, now: Time) -> Result<Run, SealError> {
         let (run, opening) = self.peek(text, principal, now)?;
         self.spend(&opening, now).await?;
         Ok(run)
     }
 
-    /// Reads the run of a text and spends nothing: for who has to look at the run before it is known whether anything will be
-    /// done with it. [`Sealer::spend`] comes before the first thing that must not happen twice.
+    /// Reads the run of a text and spends nothing: for who has to look at the run before it is known whether anything
+    /// will be done with it. [`Sealer::spend`] comes before the first thing that must not happen twice.
     ///
     /// Fails as [`Sealer::open`] does, but for a text that was opened before.
     pub fn peek(&self, text: &str, principal: &Principal, now: Time) -> Result<(Run, Opening), SealError> {
@@ -213,5 +218,90 @@ impl Sealer {
         let opened = key.cipher().decrypt(&nonce, payload).map_err(|_| SealError::Forged)?;
         let contents = serde_json::from_slice(&opened).map_err(|error| SealError::Malformed(error.to_string()))?;
         Ok((nonce, contents))
+    }
+}
+
+/// The reason why a run was not sealed, or a text not opened.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SealError {
+    /// It is of another version, or no sealed run at all.
+    Version(String),
+    /// It is larger than is accepted, or would be.
+    TooLarge {
+        /// The most bytes.
+        limit: usize,
+    },
+    /// It is not formed like a sealed run.
+    Malformed(String),
+    /// It was sealed with a key that is not on the ring.
+    UnknownKey,
+    /// It was changed, or sealed by somebody else.
+    Forged,
+    /// It is for another application.
+    Audience,
+    /// It is for another principal.
+    Forbidden,
+    /// Its time is over.
+    Expired {
+        /// Since when.
+        at: Time,
+    },
+    /// It was opened before.
+    Replayed,
+    /// It was sealed while another nonce store remembered what was opened, such as a [`MemoryNonces`] of
+    /// a process that has ended. So it may have been opened before.
+    Forgotten,
+    /// The run in it cannot be read.
+    Record(RecordError),
+    /// It is not known whether it was opened before.
+    Store(StoreError),
+}
+
+impl fmt::Display for SealError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Version(version) => {
+                write!(out, "this is no sealed run of a version that is known here, but `{}`", version.escape_default())
+            }
+            Self::TooLarge { limit } => {
+                write!(out, "a sealed run has at most {limit} bytes; keep larger ones in a store")
+            }
+            Self::Malformed(reason) => write!(out, "the sealed run is damaged: {reason}"),
+            Self::UnknownKey => out.write_str("the run was sealed with a key that is not on the ring"),
+            Self::Forged => out.write_str("the sealed run was changed, or sealed by somebody else"),
+            Self::Audience => out.write_str("the run was sealed for another application"),
+            Self::Forbidden => out.write_str("the run was sealed for somebody else"),
+            Self::Expired { .. } => out.write_str("the sealed run is too old; begin again"),
+            Self::Replayed => out.write_str("the sealed run was opened before; each is good for once"),
+            Self::Forgotten => out.write_str(
+                "the run was sealed when another nonce store was in use, so it may have been opened before; begin again. \
+                 Where sealed runs must survive a restart, keep nonces in SQLite or PostgreSQL",
+            ),
+            Self::Record(error) => error.fmt(out),
+            Self::Store(error) => error.fmt(out),
+        }
+    }
+}
+
+impl std::error::Error for SealError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Record(error) => Some(error),
+            Self::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<RecordError> for SealError {
+    fn from(error: RecordError) -> Self {
+        Self::Record(error)
+    }
+}
+
+impl From<StoreError> for SealError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
     }
 }

@@ -13,7 +13,7 @@ use futures_util::future::{BoxFuture, ready};
 use tool_runtime::run::Time;
 use tool_runtime::store::StoreError;
 
-/// What becomes of a text that is opened twice.
+/// The fate of a text that is opened twice.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Replay {
@@ -42,8 +42,8 @@ impl Replay {
     }
 }
 
-/// For how many milliseconds a nonce is kept when its text has expired, a day: clocks of machines differ, and where one is
-/// slow, the text can still be opened.
+/// For how many milliseconds a nonce is kept when its text has expired, a day: clocks of machines differ, and where one
+/// is slow, the text can still be opened.
 const KEPT: u64 = 24 * 60 * 60 * 1000;
 
 /// Nonces of texts that have expired by then need not be kept at `now`.
@@ -58,24 +58,24 @@ pub(crate) fn unique() -> String {
 
 /// Remembers which texts were opened. Where several processes open texts, they must share it.
 ///
-/// With the feature `sqlite`, `SqliteStore` is one for the processes of a machine. With `postgres`, `PostgresStore` is one for
-/// any number of machines. Both may keep runs, too.
+/// With the feature `sqlite`, `SqliteStore` is one for the processes of a machine. With `postgres`, `PostgresStore` is
+/// one for any number of machines. Both may keep runs, too.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot remember which sealed runs were opened",
     label = "`NonceStore` is not implemented",
     note = "`SqliteStore` and `PostgresStore` do, and `MemoryNonces` within one process; or implement `NonceStore`"
 )]
 pub trait NonceStore: Send + Sync {
-    /// Identifies what the store remembers. A text is opened only where this is the same as when it was sealed: a store that
-    /// was lost, or began later, does not know which of the earlier texts were opened.
+    /// Identifies what the store remembers. A text is opened only where this is the same as when it was sealed: a store
+    /// that was lost, or began later, does not know which of the earlier texts were opened.
     ///
     /// `None`, as long as it is not implemented: for a store that never forgets, and is the only one for its keys.
     fn id(&self) -> Option<&str> {
         None
     }
 
-    /// Notes `nonce`, and says whether it was new. It can be forgotten at `expires`, and some time later where the clocks of
-    /// machines differ. Of many at one time, for one it is new.
+    /// Notes `nonce`, and says whether it was new. It can be forgotten at `expires`, and some time later where the
+    /// clocks of machines differ. Of many at one time, for one it is new.
     ///
     /// Fails when it is not known whether it was noted: then nothing is opened.
     fn spend<'a>(&'a self, nonce: &'a str, expires: Time, now: Time) -> BoxFuture<'a, Result<bool, StoreError>>;
@@ -84,8 +84,8 @@ pub trait NonceStore: Send + Sync {
 /// Remembers in memory: for one process, until it ends.
 ///
 /// It opens nothing that was sealed before it began, or that another process has sealed, whatever the key: nobody knows
-/// whether that was opened. So it goes with a key of the process, [`Key::random`](super::Key::random), and with tests. Where
-/// the key outlives the process, the nonces must, too.
+/// whether that was opened. So it goes with a key of the process, [`Key::random`](super::Key::random), and with tests.
+/// Where the key outlives the process, the nonces must, too.
 #[derive(Debug)]
 pub struct MemoryNonces {
     id: String,

@@ -4,7 +4,6 @@
 mod nonces;
 mod read;
 mod schema;
-mod wal;
 mod worker;
 mod write;
 
@@ -22,9 +21,9 @@ use worker::Worker;
 
 /// Runs in a file of SQLite, which several processes of one machine may use at a time.
 ///
-/// Each store has two threads of its own: one writes, the other reads meanwhile. An append is one transaction; a short one
-/// that needs to wait for nothing, which is most, takes place on the thread that polls it, for some tens of microseconds.
-/// The file must be on a disk of this machine: locks over a network cannot be relied on.
+/// Each store has two threads of its own: one writes, the other reads meanwhile. An append is one transaction; a short
+/// one that needs to wait for nothing, which is most, takes place on the thread that polls it, for some tens of
+/// microseconds. The file must be on a disk of this machine: locks over a network cannot be relied on.
 ///
 /// With the feature `sealed`, it is also a nonce store: it remembers which sealed runs were opened.
 ///
@@ -62,7 +61,7 @@ pub struct SqliteOptions {
     busy: Duration,
 }
 
-/// What of the last appends is still there after the machine lost power. A process that dies loses nothing in either
+/// The appends that are still there after the machine lost power. A process that dies loses nothing in either
 /// case, and the file stays whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -97,13 +96,13 @@ impl SqliteOptions {
         Self::default()
     }
 
-    /// What is still there after the machine lost power.
+    /// Sets what is still there after the machine lost power.
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// How long something waits for other processes before it fails.
+    /// Sets how long something waits for other processes before it fails.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.busy = patience;
         self
@@ -210,7 +209,7 @@ impl Store for SqliteStore {
     }
 }
 
-/// Why something with the file did not work out.
+/// The reason why something with the file did not work.
 #[derive(Debug)]
 enum Broken {
     /// Another connection has it locked.

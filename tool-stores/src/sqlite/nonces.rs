@@ -5,13 +5,13 @@ use rusqlite::{Connection, params};
 
 use super::{Broken, Durability, SqliteStore, StoreError, write::Change};
 use crate::{
-    number::signed,
+    columns::signed,
     sealed::{NonceStore, kept_since},
 };
 use tool_runtime::run::Time;
 
-/// Remembers which sealed runs were opened, in the same file. A nonce is on the disk before the run is opened, whatever the
-/// store's [`Durability`]: one that is lost with the power could be spent again.
+/// Remembers which sealed runs were opened, in the same file. A nonce is on the disk before the run is opened, whatever
+/// the store's [`Durability`]: one that is lost with the power could be spent again.
 impl NonceStore for SqliteStore {
     fn id(&self) -> Option<&str> {
         Some(&self.id)
@@ -38,6 +38,6 @@ fn spend(db: &Connection, nonce: &str, expires: Time, now: Time) -> Result<bool,
 }
 
 /// Reads the identity of the file.
-pub(super) fn id(db: &Connection) -> Result<String, StoreError> {
+pub fn id(db: &Connection) -> Result<String, StoreError> {
     db.query_row("SELECT id FROM identity", [], |row| row.get(0)).map_err(StoreError::unavailable)
 }

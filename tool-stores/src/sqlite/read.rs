@@ -1,15 +1,12 @@
-//! What only reads the file.
+//! Reads of the file.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{Broken, Record, StoreError, Stored, Waiting, WaitingItem, write::REV_BITS, write::place};
-use crate::{
-    number::{signed, size, unsigned},
-    rows::waiting_item,
-};
+use crate::columns::{signed, size, unsigned, waiting_item};
 use tool_runtime::run::{RunId, Time};
 
-pub(super) fn load(db: &mut Connection, run: &RunId) -> Result<Option<Stored>, Broken> {
+pub fn load(db: &mut Connection, run: &RunId) -> Result<Option<Stored>, Broken> {
     // One transaction: another process may put a snapshot in the middle of it.
     let view = db.transaction()?;
     let Some(key) = key(&view, run)? else { return Ok(None) };
@@ -22,7 +19,7 @@ pub(super) fn load(db: &mut Connection, run: &RunId) -> Result<Option<Stored>, B
     Ok(Some(Stored::new(snapshot, records)))
 }
 
-pub(super) fn read(db: &mut Connection, run: &RunId, rev: u64) -> Result<Vec<Record>, Broken> {
+pub fn read(db: &mut Connection, run: &RunId, rev: u64) -> Result<Vec<Record>, Broken> {
     let view = db.transaction()?;
     let key = key(&view, run)?.ok_or(StoreError::NotFound)?;
     records(&view, key, rev)
@@ -48,7 +45,7 @@ fn records(db: &Connection, key: i64, rev: u64) -> Result<Vec<Record>, Broken> {
     Ok(found.filter(is_new).collect::<Result<_, _>>()?)
 }
 
-pub(super) fn waiting(db: &mut Connection, filter: &Waiting) -> Result<Vec<WaitingItem>, Broken> {
+pub fn waiting(db: &mut Connection, filter: &Waiting) -> Result<Vec<WaitingItem>, Broken> {
     let by_principal = "SELECT runs.id, runs.owner, open.body FROM deciders \
                         JOIN open ON open.seq = deciders.open JOIN runs ON runs.key = open.run \
                         WHERE deciders.principal = ?1 AND (?2 IS NULL OR runs.id = ?2) \
@@ -68,7 +65,7 @@ pub(super) fn waiting(db: &mut Connection, filter: &Waiting) -> Result<Vec<Waiti
     Ok(items)
 }
 
-pub(super) fn due(db: &mut Connection, now: Time, limit: usize) -> Result<Vec<RunId>, Broken> {
+pub fn due(db: &mut Connection, now: Time, limit: usize) -> Result<Vec<RunId>, Broken> {
     let sql = "SELECT id FROM runs WHERE due <= ?1 AND (until IS NULL OR until <= ?1) \
                AND (SELECT records.due FROM records WHERE at BETWEEN key << 32 AND (key << 32) + 4294967295 \
                ORDER BY at DESC LIMIT 1) <= ?1 ORDER BY taken, id LIMIT ?2";

@@ -9,24 +9,24 @@ use std::{
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::{Broken, SqliteOptions, StoreError};
-use crate::number::size;
+use crate::columns::size;
 
 /// Marks the file as a store's: "tool".
 const APPLICATION: i32 = 0x746f_6f6c;
 
-/// What makes each version of the tables of the one before. Never changed once released, only added to.
+/// The statements that make each version of the tables of the one before. Never changed once released, only added to.
 const VERSIONS: [&str; 2] = [include_str!("v1.sql"), include_str!("v2.sql")];
 
 /// How many statements are kept prepared: more than there are.
 const STATEMENTS: usize = 64;
 
 #[derive(Clone, Copy)]
-pub(super) enum Place<'a> {
+pub enum Place<'a> {
     File(&'a Path),
     Memory,
 }
 
-pub(super) fn open(place: Place<'_>, options: &SqliteOptions) -> Result<Connection, StoreError> {
+pub fn open(place: Place<'_>, options: &SqliteOptions) -> Result<Connection, StoreError> {
     let name = match place {
         Place::File(path) => path.display().to_string(),
         Place::Memory => "in memory".to_owned(),
@@ -72,8 +72,8 @@ fn refuse_strangers(db: &Connection) -> Result<(), Broken> {
     }
 }
 
-/// Turns the write-ahead log on. Processes that do it at the same time get in each other's way, and SQLite does not wait
-/// by itself there.
+/// Turns the write-ahead log on. Processes that do it at the same time get in each other's way, and SQLite does not
+/// wait by itself there.
 fn write_ahead(db: &Connection, patience: Duration) -> Result<(), Broken> {
     let end = Instant::now() + patience;
     let mode: String = loop {

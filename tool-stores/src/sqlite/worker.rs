@@ -1,11 +1,14 @@
-//! A connection, and a thread of its own for what has to wait.
+//! A connection, a thread of its own for what has to wait, and the write-ahead log.
+//!
+//! The log has to be copied back into the file now and then. SQLite would do that in the middle of whatever commit
+//! comes next, and wait for the disk there; the thread does it between two jobs.
 
 use std::{
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, PoisonError, TryLockError, Weak,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
     },
     thread,
     time::Duration,
@@ -15,15 +18,18 @@ use futures_util::future::BoxFuture;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Broken, StoreError, wal::Wal};
+use super::{Broken, StoreError};
 
 /// How many jobs may wait; whoever comes later waits to be let in.
 const QUEUE: usize = 64;
 
+/// From how many pages on the log is copied back: SQLite's own number.
+const LONG: u32 = 1000;
+
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
 /// A connection with a thread of its own, which ends when this is dropped and everything asked before is done.
-pub(super) struct Worker {
+pub struct Worker {
     jobs: mpsc::Sender<Job>,
     /// The thread has it for as long as it may be asked, so that the connection is never closed here.
     shared: Weak<Shared>,
@@ -39,7 +45,7 @@ struct Shared {
 }
 
 impl Worker {
-    pub(super) fn start(name: &str, mut db: Connection, patience: Duration) -> Result<Self, StoreError> {
+    pub fn start(name: &str, mut db: Connection, patience: Duration) -> Result<Self, StoreError> {
         let (jobs, mut queue) = mpsc::channel::<Job>(QUEUE);
         let wal = Wal::watch(&mut db).map_err(StoreError::unavailable)?;
         db.busy_timeout(Duration::ZERO).map_err(StoreError::unavailable)?;
@@ -56,7 +62,7 @@ impl Worker {
     }
 
     /// Does `job` on the thread. It is done even if nobody waits for it any more.
-    pub(super) fn ask<T: Send + 'static>(
+    pub fn ask<T: Send + 'static>(
         &self,
         job: impl FnOnce(&mut Connection) -> Result<T, Broken> + Send + 'static,
     ) -> BoxFuture<'_, Result<T, StoreError>> {
@@ -75,10 +81,7 @@ impl Worker {
 
     /// Does `job` here, if that takes no waiting: neither for the thread, nor for another process, nor for the disk.
     /// `None` if it would, and then nothing was done; [`Worker::ask`] waits.
-    pub(super) fn at_once<T>(
-        &self,
-        job: impl FnOnce(&mut Connection) -> Result<T, Broken>,
-    ) -> Option<Result<T, StoreError>> {
+    pub fn at_once<T>(&self, job: impl FnOnce(&mut Connection) -> Result<T, Broken>) -> Option<Result<T, StoreError>> {
         let shared = self.shared.upgrade()?;
         if shared.left.load(Ordering::Acquire) > 0 || shared.wal.is_next_synced() {
             return None;
@@ -129,5 +132,49 @@ impl Shared {
 impl fmt::Debug for Worker {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Worker").finish_non_exhaustive()
+    }
+}
+
+/// The state of the log, as far as a connection knows it. Clones share it.
+#[derive(Clone)]
+struct Wal {
+    /// How many pages it had after the last commit.
+    pages: Arc<AtomicU32>,
+    /// True if the next commit may be the first of a new log, whose beginning SQLite waits to see on the disk.
+    is_next_synced: Arc<AtomicBool>,
+}
+
+impl Wal {
+    /// Copies nothing back by itself any more, and watches the commits of `db`.
+    fn watch(db: &mut Connection) -> rusqlite::Result<Self> {
+        let is_file = db.path().is_some_and(|path| !path.is_empty());
+        let wal = Self { pages: Arc::default(), is_next_synced: Arc::new(AtomicBool::new(is_file)) };
+        let watching = wal.clone();
+        // In place of SQLite's own hook, which is the one that copies back.
+        db.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages| {
+            watching.pages.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+            watching.is_next_synced.store(false, Ordering::Relaxed);
+            Ok(())
+        }))?;
+        Ok(wal)
+    }
+
+    fn is_long(&self) -> bool {
+        self.pages.load(Ordering::Relaxed) >= LONG
+    }
+
+    fn is_next_synced(&self) -> bool {
+        self.is_next_synced.load(Ordering::Relaxed)
+    }
+
+    /// Copies as much back as nobody reads. Waits for the disk, not for others: what is left, is copied another time.
+    fn copy_back(&self, db: &Connection) {
+        self.pages.store(0, Ordering::Relaxed);
+        let sql = "PRAGMA wal_checkpoint(PASSIVE)";
+        let copied = db.query_row(sql, [], |row| Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)));
+        // If it did not work, the log is longer after the next commit, and this is tried again.
+        if let Ok((pages, copied)) = copied {
+            self.is_next_synced.store(pages == copied, Ordering::Relaxed);
+        }
     }
 }

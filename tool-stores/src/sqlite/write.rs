@@ -1,35 +1,35 @@
-//! What changes the file. Each is one transaction.
+//! Changes of the file. Each is one transaction.
 
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{Append, Broken, Lease, StoreError};
-use crate::number::{signed, time, unsigned};
+use crate::columns::{signed, time, unsigned};
 use tool_runtime::{
-    run::{Obligation, RunId, Time},
+    run::{Interrupt, RunId, Time},
     store::Head,
 };
 
 /// Bits of a record's place that count its revision.
-pub(super) const REV_BITS: u32 = 32;
+pub const REV_BITS: u32 = 32;
 const MOST: i64 = (1 << REV_BITS) - 1;
 
-pub(super) fn place(run: i64, rev: u64) -> i64 {
+pub fn place(run: i64, rev: u64) -> i64 {
     (run << REV_BITS) | signed(rev).min(MOST)
 }
 
 /// A transaction that may write, rolled back unless it is committed. `rusqlite`'s own prepares its statements anew.
-pub(super) struct Change<'a>(&'a Connection);
+pub struct Change<'a>(&'a Connection);
 
 impl<'a> Change<'a> {
-    pub(super) fn begin(db: &'a Connection) -> Result<Self, Broken> {
+    pub fn begin(db: &'a Connection) -> Result<Self, Broken> {
         // At once, so that nothing read in it can be out of date when it writes.
         db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         Ok(Self(db))
     }
 
-    pub(super) fn commit(self) -> Result<(), Broken> {
+    pub fn commit(self) -> Result<(), Broken> {
         self.0.prepare_cached("COMMIT")?.execute([])?;
         Ok(())
     }
@@ -44,7 +44,7 @@ impl Drop for Change<'_> {
     }
 }
 
-pub(super) fn append(db: &Connection, run: &RunId, append: &Append) -> Result<(), Broken> {
+pub fn append(db: &Connection, run: &RunId, append: &Append) -> Result<(), Broken> {
     let Append { expected, count, text, lease, head } = append;
     let due = head.due().map(|time| signed(time.0));
     if head.opened.is_empty() && head.closed.is_empty() && add(db, run, append, due)? {
@@ -77,21 +77,22 @@ pub(super) fn append(db: &Connection, run: &RunId, append: &Append) -> Result<()
     } else {
         db.prepare_cached("UPDATE records SET due = ?2 WHERE at = ?1")?.execute(params![last, due])?;
     }
-    // What became later is left as it is: finding the run there too early costs less than two more trees in each append.
+    // What became later is left as it is: finding the run there too early costs less than two more trees in each
+    // append.
     if due.is_some_and(|due| noted.is_none_or(|noted| due < noted)) {
         db.prepare_cached("UPDATE runs SET due = ?2 WHERE key = ?1")?.execute(params![key, due])?;
     }
     for id in &head.closed {
         close(db, key, &id.to_string())?;
     }
-    for obligation in &head.opened {
-        open(db, key, head, obligation)?;
+    for interrupt in &head.opened {
+        open(db, key, head, interrupt)?;
     }
     change.commit()
 }
 
-/// An append that changes nothing but `records`, in one statement, which is its own transaction. Whether it is one, and all
-/// is as it must be: if not, nothing was changed.
+/// An append that changes nothing but `records`, in one statement, which is its own transaction. Whether it is one, and
+/// all is as it must be: if not, nothing was changed.
 fn add(db: &Connection, run: &RunId, append: &Append, due: Option<i64>) -> Result<bool, Broken> {
     let Append { expected, count, text, lease, .. } = append;
     if *count == 0 || signed(expected.saturating_add(*count)) > MOST {
@@ -116,7 +117,7 @@ fn create(db: &Connection, run: &RunId, head: &Head, due: Option<i64>) -> Result
     Ok(db.last_insert_rowid())
 }
 
-/// Where the last record is, and how many entries the log has.
+/// Returns the place of the last record, and how many entries the log has.
 fn last(db: &Connection, key: i64) -> Result<(Option<i64>, u64), Broken> {
     let last = db
         .prepare_cached("SELECT at, count FROM records WHERE at BETWEEN ?1 AND ?2 ORDER BY at DESC LIMIT 1")?
@@ -136,28 +137,28 @@ fn close(db: &Connection, key: i64, id: &str) -> Result<(), Broken> {
     Ok(())
 }
 
-fn open(db: &Connection, key: i64, head: &Head, obligation: &Obligation) -> Result<(), Broken> {
-    let (id, since) = (obligation.id.to_string(), signed(obligation.since.0));
-    let body = serde_json::to_string(obligation).map_err(StoreError::unavailable)?;
+fn open(db: &Connection, key: i64, head: &Head, interrupt: &Interrupt) -> Result<(), Broken> {
+    let (id, since) = (interrupt.id.to_string(), signed(interrupt.since.0));
+    let body = serde_json::to_string(interrupt).map_err(StoreError::unavailable)?;
     close(db, key, &id)?;
     db.prepare_cached("INSERT INTO open (run, id, since, body) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![key, id, since, body])?;
     let seq = db.last_insert_rowid();
     let mut add = db.prepare_cached("INSERT OR IGNORE INTO deciders (principal, since, open) VALUES (?1, ?2, ?3)")?;
-    for principal in head.deciders(obligation) {
+    for principal in head.deciders(interrupt) {
         add.execute(params![principal.as_str(), since, seq])?;
     }
     Ok(())
 }
 
-pub(super) fn snapshot(db: &Connection, run: &RunId, rev: u64, text: &str) -> Result<(), Broken> {
+pub fn snapshot(db: &Connection, run: &RunId, rev: u64, text: &str) -> Result<(), Broken> {
     let sql = "INSERT INTO snapshots (run, rev, text) SELECT key, ?2, ?3 FROM runs WHERE id = ?1 \
                ON CONFLICT (run) DO UPDATE SET rev = excluded.rev, text = excluded.text WHERE rev < excluded.rev";
     db.prepare_cached(sql)?.execute(params![run.as_str(), signed(rev), text])?;
     Ok(())
 }
 
-pub(super) fn lease(db: &Connection, run: &RunId, worker: String, now: Time, ttl: Duration) -> Result<Lease, Broken> {
+pub fn lease(db: &Connection, run: &RunId, worker: String, now: Time, ttl: Duration) -> Result<Lease, Broken> {
     let change = Change::begin(db)?;
     let until = now.after(ttl);
     let (key, token, holder, held): (i64, i64, Option<String>, Option<i64>) = db
@@ -176,7 +177,7 @@ pub(super) fn lease(db: &Connection, run: &RunId, worker: String, now: Time, ttl
     Ok(Lease::new(unsigned(token), worker, until))
 }
 
-pub(super) fn release(db: &Connection, run: &RunId, token: u64) -> Result<(), Broken> {
+pub fn release(db: &Connection, run: &RunId, token: u64) -> Result<(), Broken> {
     let sql = "UPDATE runs SET worker = NULL, until = NULL, due = (SELECT records.due FROM records \
                WHERE at BETWEEN key << 32 AND (key << 32) + 4294967295 ORDER BY at DESC LIMIT 1) \
                WHERE id = ?1 AND token = ?2";
@@ -184,7 +185,7 @@ pub(super) fn release(db: &Connection, run: &RunId, token: u64) -> Result<(), Br
     Ok(())
 }
 
-pub(super) fn delete(db: &Connection, run: &RunId) -> Result<bool, Broken> {
+pub fn delete(db: &Connection, run: &RunId) -> Result<bool, Broken> {
     let change = Change::begin(db)?;
     let key: Option<i64> = db
         .prepare_cached("DELETE FROM runs WHERE id = ?1 RETURNING key")?

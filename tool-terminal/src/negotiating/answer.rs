@@ -1,16 +1,15 @@
-//! What a person answered to a question: a value, or why it is none.
+//! Reads the answer to a question: a value, a list of values, or why it is none.
 
 use serde_json::{Map, Value};
 
-use super::ask::Ask;
-use super::check;
 use super::choose::{self, Chosen};
+use super::form::Ask;
 use super::shape::{Choice, Field, Kind, Shape, Text};
-use super::{calendar, list, scalar, words};
+use super::{scalar, words};
 
-/// What an answer amounts to.
+/// The meaning of an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Answer {
+pub enum Answer {
     /// A value that fits.
     Value(Value),
     /// Items of a list, each of which fits; `more` when the person said that there are more.
@@ -24,19 +23,19 @@ pub(super) enum Answer {
 }
 
 /// Reads the answer to `ask`.
-pub(super) fn parse(ask: &Ask, text: &str) -> Answer {
+pub fn parse(ask: &Ask, text: &str) -> Answer {
     let text = text.trim();
     let shape = &ask.shape;
     if shape.nullable && matches!(words::fold(text).as_str(), "none" | "null" | "nothing") {
         return Answer::Value(Value::Null);
     }
     if let Kind::List { item, .. } = &shape.kind {
-        return list::parse(ask, item, text);
+        return list(ask, item, text);
     }
     if !ask.choices.is_empty() {
         let said = unquoted(text).unwrap_or(text);
-        let day = calendar::date(said)
-            .filter(|_| matches!(&shape.kind, Kind::Text(t) if t.format.as_deref() == Some("date")));
+        let day =
+            scalar::date(said).filter(|_| matches!(&shape.kind, Kind::Text(t) if t.format.as_deref() == Some("date")));
         let chosen = choose::choose(&ask.choices, ask.numbered(), day.as_deref().unwrap_or(said));
         match chosen {
             Chosen::One(value) => return Answer::Value(value),
@@ -51,7 +50,7 @@ pub(super) fn parse(ask: &Ask, text: &str) -> Answer {
         }
     }
     if shape.is_month(&ask.pointer)
-        && let Some(month) = words::words(text).iter().find_map(|word| calendar::month(&text[word.clone()]))
+        && let Some(month) = words::words(text).iter().find_map(|word| scalar::month(&text[word.clone()]))
         && shape.check(&month.into()).is_ok()
     {
         return Answer::Value(month.into());
@@ -64,7 +63,7 @@ pub(super) fn parse(ask: &Ask, text: &str) -> Answer {
 }
 
 /// Why a text is no value.
-pub(super) enum Wrong {
+pub enum Wrong {
     /// A sentence for the person.
     Reason(String),
     /// It may be meant as this value.
@@ -72,7 +71,7 @@ pub(super) enum Wrong {
 }
 
 /// Reads one value of `shape` that fits it.
-pub(super) fn value(shape: &Shape, text: &str) -> Result<Value, Wrong> {
+pub fn value(shape: &Shape, text: &str) -> Result<Value, Wrong> {
     let found = match &shape.kind {
         Kind::Text(limits) => return self::text(shape, limits, text).map(Value::String),
         Kind::Number(_) => {
@@ -97,7 +96,7 @@ pub(super) fn value(shape: &Shape, text: &str) -> Result<Value, Wrong> {
 }
 
 /// The inside of a text that stands in quotes as a whole.
-pub(super) fn unquoted(text: &str) -> Option<&str> {
+pub fn unquoted(text: &str) -> Option<&str> {
     [("\"", "\""), ("'", "'"), ("“", "”"), ("‘", "’"), ("`", "`"), ("«", "»")].into_iter().find_map(|(open, close)| {
         let inner = text.strip_prefix(open)?.strip_suffix(close)?;
         (!inner.contains(open) && !inner.contains(close)).then_some(inner)
@@ -105,7 +104,7 @@ pub(super) fn unquoted(text: &str) -> Option<&str> {
 }
 
 /// The sentence for a text that is none of the allowed values.
-pub(super) fn unknown(text: &str) -> String {
+pub fn unknown(text: &str) -> String {
     format!("“{}” is not on the list.", words::shorten(text, 60))
 }
 
@@ -119,8 +118,8 @@ fn text(shape: &Shape, limits: &Text, text: &str) -> Result<String, Wrong> {
     }
     let fits = |text: &str| shape.check(&Value::String(text.to_owned()));
     let formed = match limits.format.as_deref() {
-        Some("date") => calendar::date(literal),
-        Some("date-time") => calendar::date_time(literal),
+        Some("date") => scalar::date(literal),
+        Some("date-time") => scalar::date_time(literal),
         _ => None,
     };
     let Err(reason) = formed.as_deref().map_or_else(|| fits(literal), fits) else {
@@ -139,7 +138,7 @@ fn text(shape: &Shape, limits: &Text, text: &str) -> Result<String, Wrong> {
             || (word.ends_with("day") && word.len() > 5)
     });
     Err(Wrong::Reason(if relative && limits.format.as_deref().is_some_and(|format| format.starts_with("date")) {
-        format!("I have no calendar at hand, so please give {}.", check::noun(&shape.kind))
+        format!("I have no calendar at hand, so please give {}.", shape.kind.noun())
     } else {
         format!("That {reason}.")
     }))
@@ -192,13 +191,100 @@ fn json(text: &str) -> Result<Value, Wrong> {
 }
 
 fn expected(kind: &Kind) -> Wrong {
-    Wrong::Reason(format!("I need {} here.", check::noun(kind)))
+    Wrong::Reason(format!("I need {} here.", kind.noun()))
 }
 
 /// The item of a list that a text names, or why it names none.
-pub(super) fn item(shape: &Shape, choices: &[Choice], strict: bool, text: &str) -> Answer {
+pub fn item(shape: &Shape, choices: &[Choice], strict: bool, text: &str) -> Answer {
     let ask = Ask { choices: choices.to_vec(), strict, ..Ask::new("", shape) };
     parse(&ask, text)
+}
+
+/// As many items are asked for one by one.
+const MOST: usize = 50;
+
+/// Reads a list of values of `item`'s shape: several values in one answer, or one after another.
+fn list(ask: &Ask, item: &Shape, text: &str) -> Answer {
+    let Kind::List { least, .. } = ask.shape.kind else { return Answer::Wrong("I need a list here.".into()) };
+    if text.starts_with('[') {
+        return match serde_json::from_str::<Value>(text) {
+            Ok(value) => match ask.shape.check(&value) {
+                Ok(()) => Answer::Value(value),
+                Err(reason) => Answer::Wrong(format!("That {reason}.")),
+            },
+            Err(error) => Answer::Wrong(format!("That is not valid JSON ({error}).")),
+        };
+    }
+    let said = words::fold(text);
+    if least == 0 && matches!(said.as_str(), "none" | "nothing" | "empty" | "no") {
+        return Answer::Value(Value::Array(Vec::new()));
+    }
+    if item.is_form() {
+        return count(ask, text);
+    }
+    if !is_simple(item) {
+        return Answer::Wrong("I need a JSON list here, such as [1, 2].".into());
+    }
+    if ask.strict && matches!(said.as_str(), "all" | "all of them" | "everything" | "both") {
+        return Answer::Items { items: ask.choices.iter().map(|choice| choice.value.clone()).collect(), more: false };
+    }
+    let more = text.ends_with(',') || text.ends_with("...") || text.ends_with('…');
+    let mut items = Vec::new();
+    for piece in pieces(text, item, ask.strict) {
+        match self::item(item, &ask.choices, ask.strict, piece) {
+            Answer::Value(value) => items.push(value),
+            Answer::Near(value) => {
+                return Answer::Wrong(format!("{} Did you mean {}?", unknown(piece), scalar::plain(&value)));
+            }
+            Answer::Wrong(reason) => return Answer::Wrong(format!("“{}”: {reason}", words::shorten(piece, 40))),
+            Answer::Several(_) | Answer::Items { .. } => return Answer::Wrong(unknown(piece)),
+        }
+    }
+    if items.is_empty() {
+        Answer::Wrong("I need at least one value here.".into())
+    } else {
+        Answer::Items { items, more }
+    }
+}
+
+/// Returns whether values of the shape can stand next to one another in a line.
+fn is_simple(shape: &Shape) -> bool {
+    !shape.allowed.is_empty() || matches!(shape.kind, Kind::Text(_) | Kind::Number(_) | Kind::Bool | Kind::Either(_))
+}
+
+/// How many objects there will be; each is then asked for field by field.
+fn count(ask: &Ask, text: &str) -> Answer {
+    let Kind::List { least, most, .. } = ask.shape.kind else { return Answer::Wrong("I need a list here.".into()) };
+    let number = scalar::number(text).or_else(|| scalar::only_number(text));
+    let Some(number) = number.and_then(|number| number.as_u64()).and_then(|number| usize::try_from(number).ok()) else {
+        return Answer::Wrong("How many are there? A number will do, or a JSON list.".into());
+    };
+    let top = most.unwrap_or(MOST);
+    if number < least || number > top {
+        return Answer::Wrong(format!("That must be from {least} to {top}."));
+    }
+    if number > MOST {
+        return Answer::Wrong(format!("I can ask for {MOST} one by one; please give so many as a JSON list."));
+    }
+    Answer::Value(Value::Array(vec![Value::Object(Map::new()); number]))
+}
+
+/// The pieces of an answer: between commas and lines, and around "and" where that cannot be part of a value.
+fn pieces<'a>(text: &'a str, item: &Shape, strict: bool) -> Vec<&'a str> {
+    let text = text.trim_end_matches(['.', '…']);
+    let listed = text.contains([',', ';', '\n']);
+    let mut out = Vec::new();
+    for piece in text.split([',', ';', '\n']) {
+        let piece = piece.trim();
+        let piece = piece.strip_prefix("and ").unwrap_or(piece).trim();
+        let joined = strict || listed || !item.is_free_text();
+        if joined && unquoted(piece).is_none() {
+            out.extend(piece.split(" and "));
+        } else {
+            out.push(piece);
+        }
+    }
+    out.into_iter().map(str::trim).filter(|piece| !piece.is_empty()).collect()
 }
 
 #[cfg(test)]
@@ -265,5 +351,39 @@ mod tests {
         assert_eq!(read(&json!({"type": "object"}), "a=1, b=x"), is(json!({"a": 1, "b": "x"})));
         assert_eq!(read(&json!({}), "[1]"), is(json!([1])));
         assert_eq!(read(&json!({}), "hello"), Answer::Near(json!("hello")));
+    }
+
+    fn items(values: &Value, more: bool) -> Answer {
+        Answer::Items { items: values.as_array().cloned().unwrap_or_default(), more }
+    }
+
+    #[test]
+    fn several_values_in_one_line() {
+        let texts = json!({"type": "array", "items": {"type": "string"}});
+        assert_eq!(read(&texts, "a, b and c"), items(&json!(["a", "b", "c"]), false));
+        assert_eq!(read(&texts, "salt and pepper"), items(&json!(["salt and pepper"]), false));
+        assert_eq!(read(&texts, "a,"), items(&json!(["a"]), true));
+        assert_eq!(read(&texts, "[\"a,b\"]"), Answer::Value(json!(["a,b"])));
+        assert_eq!(read(&texts, "none"), Answer::Value(json!([])));
+        let numbers = json!({"type": "array", "items": {"type": "integer"}});
+        assert_eq!(read(&numbers, "1 and 2"), items(&json!([1, 2]), false));
+        assert!(matches!(read(&numbers, "1, x"), Answer::Wrong(text) if text.contains("“x”")));
+    }
+
+    #[test]
+    fn several_of_the_allowed_values() {
+        let units = json!({"type": "array", "items": {"enum": ["red", "green", "blue"]}});
+        assert_eq!(read(&units, "1 and blue"), items(&json!(["red", "blue"]), false));
+        assert_eq!(read(&units, "all"), items(&json!(["red", "green", "blue"]), false));
+        assert!(matches!(read(&units, "gren"), Answer::Wrong(text) if text.contains("Did you mean green")));
+    }
+
+    #[test]
+    fn objects_are_counted_first() {
+        let schema = json!({"type": "array", "minItems": 1, "maxItems": 4,
+            "items": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}});
+        assert_eq!(read(&schema, "two"), Answer::Value(json!([{}, {}])));
+        assert_eq!(read(&schema, "5"), Answer::Wrong("That must be from 1 to 4.".into()));
+        assert!(matches!(read(&schema, "many"), Answer::Wrong(_)));
     }
 }

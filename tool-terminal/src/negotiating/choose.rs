@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::shape::Choice;
 use super::{scalar, words};
-use tool_runtime::feedback::suggest;
+use tool_schema::feedback::suggest;
 
-/// What a person said about a list of values.
+/// The choice of a person among values.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Chosen {
+pub enum Chosen {
     /// This one.
     One(Value),
     /// One of these.
@@ -20,7 +20,7 @@ pub(super) enum Chosen {
 }
 
 /// Finds the value that `text` names: by itself, by its number, by what it is called, by how it begins.
-pub(super) fn choose(choices: &[Choice], numbered: bool, text: &str) -> Chosen {
+pub fn choose(choices: &[Choice], numbered: bool, text: &str) -> Chosen {
     let text = text.trim();
     let written: Vec<String> = choices.iter().map(|choice| scalar::plain(&choice.value)).collect();
     if let Some(at) = written.iter().position(|known| known == text) {
@@ -82,19 +82,19 @@ pub(super) fn choose(choices: &[Choice], numbered: bool, text: &str) -> Chosen {
     }
 }
 
-/// Whether `part` is in `whole` as whole words; both folded.
-pub(super) fn mentions(whole: &str, part: &str) -> bool {
+/// Returns whether `part` is in `whole` as whole words; both folded.
+pub fn mentions(whole: &str, part: &str) -> bool {
     !part.is_empty() && format!(" {whole} ").contains(&format!(" {part} "))
 }
 
-/// Whether a text does nothing but name one of the choices, so that there is nothing else to be found in it.
-pub(super) fn is_name(choices: &[Choice], text: &str) -> bool {
+/// Returns whether a text does nothing but name one of the choices, so that there is nothing else to be found in it.
+pub fn is_name(choices: &[Choice], text: &str) -> bool {
     let said = bare(text);
     let names = |choice: &Choice| [words::fold(&scalar::plain(&choice.value)), words::fold(&choice.label)];
     !said.is_empty() && choices.iter().any(|choice| names(choice).iter().any(|name| within(name, &said)))
 }
 
-/// Whether each word of `said` begins one of `label`: "dec 1st" and "tuesday, 1 december"; both folded.
+/// Returns whether each word of `said` begins one of `label`: "dec 1st" and "tuesday, 1 december"; both folded.
 fn within(label: &str, said: &str) -> bool {
     said.split(' ').filter(|word| !matches!(*word, "of" | "the")).all(|word| {
         let count = word.trim_end_matches(|c: char| c.is_alphabetic());
@@ -103,7 +103,7 @@ fn within(label: &str, said: &str) -> bool {
     })
 }
 
-/// What was said, folded, without the words of politeness around it.
+/// Returns what was said, folded, without the words of politeness around it.
 fn bare(text: &str) -> String {
     let mut said = words::fold(text);
     for lead in [

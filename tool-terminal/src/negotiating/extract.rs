@@ -1,19 +1,23 @@
 //! Finds values of parameters in a sentence, where they can hardly mean anything else.
 
+use std::ops::Range;
+
 use serde_json::Value;
 
-use super::hunt::{Found, Hunt};
-use super::shape::{Kind, Shape};
-use super::{answer, clues, phrase, scalar, words};
+use super::answer::{self, Answer};
+use super::form::{self, Ask};
+use super::shape::{Choice, Field, Kind, Shape};
+use super::{phrase, scalar, words};
+use tool_schema::schema::pointer;
 
 /// Finds parameters of `root` in a sentence; `values` are settled already and only change where they are named.
 /// `verbs` are the stems of the tool's own name, which are no values.
-pub(super) fn extract(root: &Shape, values: &Value, verbs: &[String], text: &str) -> Found {
+pub fn extract(root: &Shape, values: &Value, verbs: &[String], text: &str) -> Found {
     let mut hunt = Hunt::new(root, values, text);
     pairs(&mut hunt);
     named(&mut hunt);
     mentions(&mut hunt, verbs);
-    clues::telling(&mut hunt);
+    phrase::telling(&mut hunt);
     phrase::months(&mut hunt);
     phrase::from_to(&mut hunt);
     phrase::places(&mut hunt);
@@ -26,7 +30,7 @@ pub(super) fn extract(root: &Shape, values: &Value, verbs: &[String], text: &str
 }
 
 /// Only what is named with its value: `name: value`, `name=value`, `change name to value`, `2 passengers`.
-pub(super) fn explicit(root: &Shape, text: &str) -> Found {
+pub fn explicit(root: &Shape, text: &str) -> Found {
     let mut hunt = Hunt::new(root, &Value::Null, text);
     pairs(&mut hunt);
     changes(&mut hunt);
@@ -34,8 +38,8 @@ pub(super) fn explicit(root: &Shape, text: &str) -> Found {
     hunt.found
 }
 
-/// Whether the text begins with the name of a parameter and a colon or equals sign.
-pub(super) fn begins_with_pair(root: &Shape, text: &str) -> bool {
+/// Returns whether the text begins with the name of a parameter and a colon or equals sign.
+pub fn begins_with_pair(root: &Shape, text: &str) -> bool {
     let hunt = Hunt::new(root, &Value::Null, text);
     text.find([':', '=']).is_some_and(|at| {
         let plain = text[..at].chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | '/'));
@@ -44,8 +48,8 @@ pub(super) fn begins_with_pair(root: &Shape, text: &str) -> bool {
     })
 }
 
-/// Whether the text begins with a verb of change.
-pub(super) fn is_correction(text: &str) -> bool {
+/// Returns whether the text begins with a verb of change.
+pub fn is_correction(text: &str) -> bool {
     let folded = words::fold(text);
     matches!(folded.split(' ').next(), Some("change" | "set" | "make" | "update" | "correct"))
 }
@@ -80,8 +84,7 @@ fn pairs(hunt: &mut Hunt<'_>) {
             given = given.strip_suffix(" and").unwrap_or(given).trim_end_matches([',', ';']).trim_end();
         }
         if given.is_empty() {
-            let pointer = hunt.slots[slot].pointer.clone();
-            hunt.found.named.push(pointer);
+            hunt.ask_for(slot);
             continue;
         }
         // Only a text may hold a comma; a list takes all of them.
@@ -113,8 +116,7 @@ fn changes(hunt: &mut Hunt<'_>) {
         }
         let given = hunt.words.get(end + 1).map_or("", |word| hunt.text[word.start..].trim_end_matches(['.', '!']));
         if !linked || given.is_empty() {
-            let pointer = hunt.slots[slot].pointer.clone();
-            hunt.found.named.push(pointer);
+            hunt.ask_for(slot);
         } else {
             match hunt.slots[slot].read(given) {
                 Ok(value) => hunt.settle(slot, value, start..hunt.words.len()),
@@ -164,10 +166,7 @@ fn named(hunt: &mut Hunt<'_>) {
             Kind::Bool if matches!(given.as_str(), "without" | "no" | "not") => {
                 hunt.settle(slot, false.into(), start..end);
             }
-            _ if given == "with" => {
-                let pointer = hunt.slots[slot].pointer.clone();
-                hunt.found.named.push(pointer);
-            }
+            _ if given == "with" => hunt.ask_for(slot),
             _ => {}
         }
     }
@@ -200,7 +199,7 @@ fn mentions(hunt: &mut Hunt<'_>, verbs: &[String]) {
             }
         }
         // Of two values at one place, the longer name is meant.
-        let within = |one: &std::ops::Range<usize>, other: &std::ops::Range<usize>| {
+        let within = |one: &Range<usize>, other: &Range<usize>| {
             other.start <= one.start && one.end <= other.end && other.len() > one.len()
         };
         let kept: Vec<_> =
@@ -224,8 +223,7 @@ fn mentions(hunt: &mut Hunt<'_>, verbs: &[String]) {
 
 /// A number, where there is one in the sentence and one parameter for it, or where it stands beside a word of the name.
 fn numbers(hunt: &mut Hunt<'_>) {
-    let numeric =
-        |slot: &super::hunt::Slot<'_>| matches!(slot.shape.kind, Kind::Number(_)) && slot.shape.allowed.is_empty();
+    let numeric = |slot: &Slot<'_>| matches!(slot.shape.kind, Kind::Number(_)) && slot.shape.allowed.is_empty();
     let open: Vec<usize> =
         (0..hunt.slots.len()).filter(|&at| !hunt.slots[at].settled && numeric(&hunt.slots[at])).collect();
     let found: Vec<usize> = (0..hunt.words.len())
@@ -263,7 +261,7 @@ fn name_at(hunt: &Hunt<'_>, at: usize) -> Option<(usize, usize)> {
 }
 
 fn complain(hunt: &mut Hunt<'_>, slot: usize, reason: &str) {
-    let label = words::capital(&super::ask::label(&hunt.slots[slot].pointer));
+    let label = words::capital(&form::label(&hunt.slots[slot].pointer));
     let complaint = match reason.strip_prefix("That ") {
         Some(rest) => format!("{label} {rest}"),
         None => format!("{label}: {reason}"),
@@ -272,7 +270,7 @@ fn complain(hunt: &mut Hunt<'_>, slot: usize, reason: &str) {
 }
 
 /// A text in quotes anywhere in the sentence, with its place.
-pub(super) fn quotes(text: &str) -> Vec<std::ops::Range<usize>> {
+pub fn quotes(text: &str) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let mut from = 0;
     while let Some(open) = text[from..].find(['"', '“', '`']).map(|at| at + from) {
@@ -285,4 +283,212 @@ pub(super) fn quotes(text: &str) -> Vec<std::ops::Range<usize>> {
     }
     out.retain(|range| answer::unquoted(&text[range.clone()]).is_some_and(|inner| !inner.trim().is_empty()));
     out
+}
+
+/// The finds in a sentence.
+#[derive(Debug, Default, PartialEq)]
+pub struct Found {
+    /// Values by pointer.
+    pub values: Vec<(String, Value)>,
+    /// Parameters that were named without a value.
+    pub named: Vec<String>,
+    /// Sentences about parameters that were named with a value that does not fit.
+    pub complaints: Vec<String>,
+}
+
+/// A parameter that can be found in a sentence.
+pub struct Slot<'a> {
+    /// Where its value goes.
+    pub pointer: String,
+    /// Its names, folded.
+    pub names: Vec<String>,
+    /// Stems of its name.
+    pub terms: Vec<String>,
+    /// Stems of the first sentence of its description.
+    pub about: Vec<String>,
+    /// The values that it may have.
+    pub shape: &'a Shape,
+    /// True if it must be given.
+    pub required: bool,
+    /// True if it has a value already.
+    pub settled: bool,
+}
+
+/// A sentence in which parameters are looked for.
+pub struct Hunt<'a> {
+    /// The sentence.
+    pub text: &'a str,
+    /// The places of its words.
+    pub words: Vec<Range<usize>>,
+    /// The words, folded.
+    pub folded: Vec<String>,
+    /// Which words are used up.
+    pub taken: Vec<bool>,
+    /// The parameters that are looked for.
+    pub slots: Vec<Slot<'a>>,
+    /// The finds so far.
+    pub found: Found,
+}
+
+impl<'a> Hunt<'a> {
+    /// A hunt for the parameters of `root`, of which `values` are settled.
+    pub fn new(root: &'a Shape, values: &Value, text: &'a str) -> Self {
+        let mut slots = Vec::new();
+        gather(root.fields(), "", true, 0, values, &mut slots);
+        // The last name alone is enough where only one parameter bears it.
+        for at in 0..slots.len() {
+            let short = words::fold(&form::last(&slots[at].pointer));
+            let alone = slots.iter().filter(|slot| slot.names.contains(&short)).count() == 0;
+            let twins = slots.iter().filter(|slot| words::fold(&form::last(&slot.pointer)) == short).count();
+            if alone && twins == 1 {
+                slots[at].names.push(short);
+            }
+        }
+        let words = words::words(text);
+        let folded = words.iter().map(|range| words::fold(&text[range.clone()])).collect();
+        Self { text, taken: vec![false; words.len()], words, folded, slots, found: Found::default() }
+    }
+
+    /// The word at `at`, as it was written.
+    pub fn word(&self, at: usize) -> &'a str {
+        &self.text[self.words[at].clone()]
+    }
+
+    /// The text from one word to another, the latter not included.
+    pub fn span(&self, words: Range<usize>) -> &'a str {
+        match (self.words.get(words.start), words.end.checked_sub(1).and_then(|last| self.words.get(last))) {
+            (Some(from), Some(to)) if from.start <= to.end => &self.text[from.start..to.end],
+            _ => "",
+        }
+    }
+
+    /// Returns whether nothing but space is between a word and the next.
+    pub fn joined(&self, at: usize) -> bool {
+        match (self.words.get(at), self.words.get(at + 1)) {
+            (Some(one), Some(next)) => self.text[one.end..next.start].chars().all(char::is_whitespace),
+            _ => false,
+        }
+    }
+
+    /// Marks the words that touch a range of the text as used up.
+    pub fn take(&mut self, range: &Range<usize>) {
+        for (word, taken) in self.words.iter().zip(&mut self.taken) {
+            *taken |= word.start < range.end && range.start < word.end;
+        }
+    }
+
+    /// Returns whether any of the words is used up.
+    pub fn is_taken(&self, words: Range<usize>) -> bool {
+        self.taken.get(words).is_none_or(|taken| taken.contains(&true))
+    }
+
+    /// Settles a parameter, and uses the words up.
+    pub fn settle(&mut self, slot: usize, value: Value, words: Range<usize>) {
+        self.found.values.push((self.slots[slot].pointer.clone(), value));
+        self.slots[slot].settled = true;
+        for taken in self.taken.iter_mut().take(words.end).skip(words.start) {
+            *taken = true;
+        }
+    }
+
+    /// Notes a parameter that was named without a value.
+    fn ask_for(&mut self, slot: usize) {
+        self.found.named.push(self.slots[slot].pointer.clone());
+    }
+
+    /// The only slot that passes a test and has no value yet; of several, the only required one.
+    pub fn sole(&self, test: impl Fn(&Slot<'_>) -> bool) -> Option<usize> {
+        let fits: Vec<usize> =
+            (0..self.slots.len()).filter(|&at| !self.slots[at].settled && test(&self.slots[at])).collect();
+        if let [one] = fits[..] {
+            return Some(one);
+        }
+        let mut required = fits.into_iter().filter(|&at| self.slots[at].required);
+        required.next().filter(|_| required.next().is_none())
+    }
+}
+
+impl Slot<'_> {
+    /// Returns whether its name, or failing that its description, has one of these stems.
+    pub fn is_like(&self, stems: &[&str]) -> bool {
+        self.is_named(stems) || stems.iter().any(|stem| self.about.iter().any(|known| known == stem))
+    }
+
+    /// Returns whether its name has one of these stems.
+    pub fn is_named(&self, stems: &[&str]) -> bool {
+        stems.iter().any(|stem| self.terms.iter().any(|known| known == stem))
+    }
+
+    /// The format that its texts must have.
+    pub fn format(&self) -> Option<&str> {
+        match &self.shape.kind {
+            Kind::Text(text) => text.format.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The value that a text is for this parameter, without guessing; a sentence where it is none.
+    pub fn read(&self, text: &str) -> Result<Value, String> {
+        match answer::parse(&Ask::new(&self.pointer, self.shape), text) {
+            Answer::Value(value) => Ok(value),
+            Answer::Items { items, .. } => {
+                let list = Value::Array(items);
+                self.shape.check(&list).map(|()| list).map_err(|reason| format!("That {reason}."))
+            }
+            Answer::Wrong(reason) => Err(reason),
+            Answer::Near(near) => Err(format!("{} Did you mean {}?", answer::unknown(text), scalar::plain(&near))),
+            Answer::Several(_) => Err(answer::unknown(text)),
+        }
+    }
+
+    /// The value that a text is as it stands: a number, a date, an allowed value, yes or no.
+    pub fn exact(&self, text: &str) -> Option<Value> {
+        let value = match &self.shape.kind {
+            _ if !self.shape.allowed.is_empty() => {
+                let said = words::fold(text);
+                let named = |choice: &&Choice| words::fold(&scalar::plain(&choice.value)) == said;
+                let mut fits = self.shape.allowed.iter().filter(named);
+                fits.next().filter(|_| fits.next().is_none())?.value.clone()
+            }
+            Kind::Number(_) => Value::Number(scalar::number(text)?),
+            Kind::Bool => Value::Bool(scalar::yes_or_no(text)?),
+            Kind::Text(limits) if limits.format.as_deref() == Some("date") => Value::String(scalar::date(text)?),
+            Kind::Text(limits) if limits.format.is_some() || limits.pattern.is_some() => Value::from(text),
+            _ => return None,
+        };
+        self.shape.check(&value).is_ok().then_some(value)
+    }
+}
+
+fn gather<'a>(
+    fields: &'a [Field],
+    pointer: &str,
+    needed: bool,
+    depth: usize,
+    values: &Value,
+    slots: &mut Vec<Slot<'a>>,
+) {
+    for field in fields {
+        let pointer = pointer::push(pointer, &field.name);
+        let required = needed && field.required;
+        if field.shape.allowed.is_empty() && !field.shape.fields().is_empty() {
+            if depth < 3 {
+                gather(field.shape.fields(), &pointer, required, depth + 1, values, slots);
+            }
+            continue;
+        }
+        let mut names = vec![words::fold(&form::label(&pointer))];
+        names.extend(
+            field.shape.title.as_deref().map(words::fold).filter(|title| *title != names[0] && !title.is_empty()),
+        );
+        slots.push(Slot {
+            names,
+            terms: words::fold(&form::last(&pointer)).split(' ').map(words::stem).collect(),
+            about: words::fold(words::first_sentence(&field.shape.description)).split(' ').map(words::stem).collect(),
+            shape: &field.shape,
+            required,
+            settled: values.pointer(&pointer).is_some(),
+            pointer,
+        });
+    }
 }

@@ -13,19 +13,19 @@ use tool_runtime::model::{ModelError, ModelErrorKind, Request, ToolChoice};
 use tool_runtime::tool::ToolSpec;
 
 /// A dialogue between a person and the tools.
-pub(super) struct Dialogue<'a> {
+pub struct Dialogue<'a> {
     /// The tools that may be called.
-    pub(super) tools: Vec<&'a ToolSpec>,
-    /// Whether a call of the only tool is wanted, whatever the person says.
-    pub(super) forced: bool,
+    pub tools: Vec<&'a ToolSpec>,
+    /// True if a call of the only tool is wanted, whatever the person says.
+    pub forced: bool,
     /// Where the dialogue stands.
-    pub(super) stage: Stage,
-    /// What there is to tell before the next question.
-    pub(super) note: String,
-    /// Whether the note tells what came of a call.
-    pub(super) told: bool,
+    pub stage: Stage,
+    /// The text before the next question.
+    pub note: String,
+    /// True if the note is the result of a call.
+    pub has_result: bool,
     /// The form of the last call that succeeded.
-    pub(super) last: Option<Form>,
+    pub last: Option<Form>,
     index: OnceCell<Index>,
     shapes: Vec<OnceCell<Shape>>,
     waiting: Vec<(String, Form)>,
@@ -34,7 +34,7 @@ pub(super) struct Dialogue<'a> {
 
 /// Where a dialogue stands.
 #[derive(Clone, Debug, Default)]
-pub(super) enum Stage {
+pub enum Stage {
     /// Nothing is under way.
     #[default]
     Idle,
@@ -48,18 +48,18 @@ pub(super) enum Stage {
 
 /// Why a form that is filled does not become a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pause {
+pub enum Pause {
     /// The call could not be made when it was due.
     Whole,
     /// The call failed.
     Failed,
-    /// Somebody did not allow the call.
+    /// A person did not allow the call.
     Denied,
 }
 
-/// What comes of a turn.
+/// The outcome of a turn.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Reply {
+pub enum Reply {
     /// A text for the person.
     Say(String),
     /// A call.
@@ -67,13 +67,13 @@ pub(super) enum Reply {
 }
 
 /// The reply to a request: a pure function of it.
-pub(super) fn reply(request: Request<'_>) -> Result<Reply, ModelError> {
+pub fn reply(request: Request<'_>) -> Result<Reply, ModelError> {
     let asked = matches!(request.messages.last(), Some(Message::User { .. }));
     Ok(standing(request)?.speak(asked && *request.tool_choice != ToolChoice::None))
 }
 
 /// Where the dialogue stands after all messages.
-pub(super) fn standing(request: Request<'_>) -> Result<Dialogue<'_>, ModelError> {
+pub fn standing(request: Request<'_>) -> Result<Dialogue<'_>, ModelError> {
     let specs = request.tools.specs().iter().map(|spec| &**spec);
     let tools: Vec<&ToolSpec> = match request.tool_choice {
         ToolChoice::Tool(name) => specs.filter(|spec| spec.name == *name).collect(),
@@ -92,12 +92,12 @@ pub(super) fn standing(request: Request<'_>) -> Result<Dialogue<'_>, ModelError>
         }
     }
     for (at, message) in request.messages.iter().enumerate().skip(beginning(request.messages)) {
-        dialogue.hear(message, results.is_none_or(|last| at > last));
+        dialogue.read_message(message, results.is_none_or(|last| at > last));
     }
     Ok(dialogue)
 }
 
-/// Where to begin: once all calls of a turn succeeded, nothing that was said before it matters.
+/// Returns where to begin: once all calls of a turn succeeded, nothing that was said before it matters.
 fn beginning(messages: &[Message]) -> usize {
     let done = |at: &usize| {
         let Message::Assistant { content } = &messages[*at] else { return false };
@@ -134,7 +134,7 @@ impl<'a> Dialogue<'a> {
             forced,
             stage: Stage::Idle,
             note: String::new(),
-            told: false,
+            has_result: false,
             last: None,
             index: OnceCell::new(),
             waiting: Vec::new(),
@@ -142,24 +142,24 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    /// Takes one message in; `shown` when a result in it is still to be told.
-    fn hear(&mut self, message: &Message, shown: bool) {
-        self.told = matches!(message, Message::Tool(_));
+    /// Takes one message in; `shown` where a result in it is still to be shown.
+    fn read_message(&mut self, message: &Message, shown: bool) {
+        self.has_result = matches!(message, Message::Tool(_));
         match message {
             Message::User { content } => {
                 self.note.clear();
-                self.said(text_of(content).trim());
+                self.read_sentence(text_of(content).trim());
             }
             Message::Assistant { content } => {
                 self.note.clear();
-                content.iter().filter_map(call_of).for_each(|call| self.called(call));
+                content.iter().filter_map(call_of).for_each(|call| self.record_call(call));
             }
-            Message::Tool(answer) => self.answered(answer, shown),
+            Message::Tool(answer) => self.record_answer(answer, shown),
             Message::System { .. } => {}
         }
     }
 
-    fn called(&mut self, call: &ToolCall) {
+    fn record_call(&mut self, call: &ToolCall) {
         let mut form = Form::of_call(&call.name, &call.arguments);
         if let Stage::Filling(own) | Stage::Parked { form: own, .. } = &mut self.stage
             && own.tool == call.name
@@ -171,79 +171,79 @@ impl<'a> Dialogue<'a> {
         self.waiting.push((call.id.clone(), form));
     }
 
-    fn answered(&mut self, answer: &ToolMessage, shown: bool) {
+    fn record_answer(&mut self, answer: &ToolMessage, shown: bool) {
         let place = self.waiting.iter().position(|(id, _)| *id == answer.call_id);
         let mut form = place.map_or_else(|| Form::new(&answer.tool), |place| self.waiting.remove(place).1);
         let text = text_of(&answer.content);
         let tool = self.place(&form.tool);
-        let (told, stage) = if let Some(refusal) = refusal::read(&text) {
+        let (news, stage) = if let Some(refusal) = refusal::read(&text) {
             match tool {
                 Some(tool) => {
                     let root = self.shape(tool).clone();
-                    let (told, hope) = refusal::learn(&mut form, &root, refusal);
+                    let (news, hope) = refusal::learn(&mut form, &root, refusal);
                     let asks = form.doubt.is_some() || form.next(&root).is_some();
                     let stage = match (hope, asks) {
                         (false, _) => Stage::Idle,
                         (true, true) => Stage::Filling(form),
                         (true, false) => Stage::Parked { form, why: Pause::Failed },
                     };
-                    (told, stage)
+                    (news, stage)
                 }
                 None => (refusal::reason(&text), Stage::Idle),
             }
-        } else if let Some(told) = refusal::denial(&text).filter(|_| answer.is_error) {
-            (told, if tool.is_some() { Stage::Parked { form, why: Pause::Denied } } else { Stage::Idle })
+        } else if let Some(news) = refusal::denial(&text).filter(|_| answer.is_error) {
+            (news, if tool.is_some() { Stage::Parked { form, why: Pause::Denied } } else { Stage::Idle })
         } else if answer.is_error {
-            let told = format!("That did not work: {}.", refusal::reason(&text).trim_end_matches('.'));
-            (told, if tool.is_some() { Stage::Parked { form, why: Pause::Failed } } else { Stage::Idle })
+            let news = format!("That did not work: {}.", refusal::reason(&text).trim_end_matches('.'));
+            (news, if tool.is_some() { Stage::Parked { form, why: Pause::Failed } } else { Stage::Idle })
         } else {
             self.last = tool.map(|_| form);
-            let told = if shown { render::content(&answer.content) } else { String::new() };
-            (if told.is_empty() { "Done.".to_owned() } else { told }, Stage::Idle)
+            let news = if shown { render::content(&answer.content) } else { String::new() };
+            (if news.is_empty() { "Done.".to_owned() } else { news }, Stage::Idle)
         };
         if !self.note.is_empty() {
             self.note.push_str("\n\n");
         }
-        self.note.push_str(&render::printable(&told));
+        self.note.push_str(&render::printable(&news));
         // Of several results, one that needs the person decides how it goes on.
         if !matches!(stage, Stage::Idle) || !matches!(self.stage, Stage::Filling(_) | Stage::Parked { .. }) {
             self.stage = stage;
         }
     }
 
-    /// Has something told before the next question.
-    pub(super) fn tell(&mut self, text: impl Into<String>) {
+    /// Sets the text before the next question.
+    pub fn tell(&mut self, text: impl Into<String>) {
         self.note = text.into();
     }
 
     /// The place of a tool in the list.
-    pub(super) fn place(&self, name: &str) -> Option<usize> {
+    pub fn place(&self, name: &str) -> Option<usize> {
         self.tools.iter().position(|spec| spec.name == name)
     }
 
     /// The shape of a tool's arguments.
-    pub(super) fn shape(&self, tool: usize) -> &Shape {
+    pub fn shape(&self, tool: usize) -> &Shape {
         self.shapes[tool].get_or_init(|| Shape::of(self.tools[tool].input.neutral()))
     }
 
     /// The shape of the arguments of a form; `None` when its tool is not on offer any more.
-    pub(super) fn shape_of(&self, form: &Form) -> Option<&Shape> {
+    pub fn shape_of(&self, form: &Form) -> Option<&Shape> {
         self.place(&form.tool).map(|tool| self.shape(tool))
     }
 
-    /// What a tool is called among people.
-    pub(super) fn title(&self, name: &str) -> String {
+    /// Returns the name of a tool for people.
+    pub fn title(&self, name: &str) -> String {
         let title = self.place(name).and_then(|tool| self.tools[tool].title.clone());
         render::printable(&title.unwrap_or_else(|| words::capital(&words::human(name))))
     }
 
     /// The words of the tools.
-    pub(super) fn index(&self) -> &Index {
+    pub fn index(&self) -> &Index {
         self.index.get_or_init(|| Index::new(&self.tools))
     }
 
     /// The call of a form.
-    pub(super) fn call(&self, name: &str, arguments: &Value) -> ToolCall {
+    pub fn call(&self, name: &str, arguments: &Value) -> ToolCall {
         let mut number = self.ids.len() + 1;
         while self.ids.iter().any(|id| *id == format!("call_{number}")) {
             number += 1;

@@ -1,55 +1,55 @@
-//! The arguments of one call while they are being gathered.
+//! The arguments of one call while they are being gathered, and what is asked next.
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::ask::{self, Ask};
-use super::gaps;
-use super::shape::Shape;
+use super::shape::{Choice, Kind, Shape};
+use super::{scalar, words};
+use tool_schema::schema::pointer;
 
 /// As many answers can be taken back.
 const TRAIL: usize = 32;
 
 /// The arguments of one call while they are being gathered.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Form {
+pub struct Form {
     /// The name of the tool.
-    pub(super) tool: String,
-    /// What is settled: an object, perhaps with gaps.
-    pub(super) values: Value,
-    /// What the tool said about its parameters when it refused a call.
-    pub(super) offers: BTreeMap<String, Offer>,
-    /// What has to be asked though it is not required, by pointer, the next one first.
-    pub(super) wanted: Vec<String>,
+    pub tool: String,
+    /// The values that are settled: an object, perhaps with gaps.
+    pub values: Value,
+    /// The offers of the tool for its parameters, from when it refused a call.
+    pub offers: BTreeMap<String, Offer>,
+    /// The parameters that have to be asked though they are not required, by pointer, the next one first.
+    pub wanted: Vec<String>,
     /// A list that may get more items.
-    pub(super) open: Option<String>,
+    pub open: Option<String>,
     /// A question about the last answer.
-    pub(super) doubt: Option<Doubt>,
+    pub doubt: Option<Doubt>,
     /// The form before each answer, the latest last.
     trail: Vec<Form>,
 }
 
-/// What a tool said about a parameter.
+/// The feedback of a tool about a parameter.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Offer {
+pub struct Offer {
     /// All values that are possible now.
-    pub(super) allowed: Option<Vec<Value>>,
+    pub allowed: Option<Vec<Value>>,
     /// Some values that are possible now.
-    pub(super) suggested: Vec<Value>,
-    /// What the parameter looks like now.
-    pub(super) shape: Option<Shape>,
-    /// Whether the tool accepted its value.
-    pub(super) accepted: bool,
-    /// Whether the tool needs it: it refused a call without it, or others depend on it.
-    pub(super) must: bool,
+    pub suggested: Vec<Value>,
+    /// The shape of the parameter now.
+    pub shape: Option<Shape>,
+    /// True if the tool accepted its value.
+    pub accepted: bool,
+    /// True if the tool needs it: it refused a call without it, or others depend on it.
+    pub must: bool,
     /// The parameters that it depends on, by pointer.
-    pub(super) needs: Vec<String>,
+    pub needs: Vec<String>,
 }
 
 /// A question about the last answer.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Doubt {
+pub enum Doubt {
     /// Is this value meant?
     Meant { pointer: String, value: Value },
     /// Which of these values is meant?
@@ -62,12 +62,12 @@ pub(super) enum Doubt {
 
 impl Form {
     /// An empty form for a tool.
-    pub(super) fn new(tool: &str) -> Self {
-        Self { tool: tool.to_owned(), values: Value::Object(Map::new()), ..Self::default() }
+    pub fn new(tool: &str) -> Self {
+        Self { tool: tool.to_owned(), values: json!({}), ..Self::default() }
     }
 
     /// A form with the arguments of a call.
-    pub(super) fn of_call(tool: &str, arguments: &str) -> Self {
+    pub fn of_call(tool: &str, arguments: &str) -> Self {
         match serde_json::from_str(arguments) {
             Ok(values @ Value::Object(_)) => Self::new(tool).with(values),
             _ => Self::new(tool),
@@ -75,25 +75,25 @@ impl Form {
     }
 
     /// The form with these values instead of its own.
-    pub(super) fn with(mut self, values: Value) -> Self {
+    pub fn with(mut self, values: Value) -> Self {
         self.values = values;
         self
     }
 
-    /// What to ask next; `None` when the call can be made.
-    pub(super) fn next(&self, root: &Shape) -> Option<Ask> {
+    /// Returns the next question; `None` when the call can be made.
+    pub fn next(&self, root: &Shape) -> Option<Ask> {
         if let Some(pointer) = &self.open {
             return Some(self.ask(root, pointer));
         }
         let wanted = self.wanted.iter().find_map(|pointer| {
             let known = self.values.pointer(pointer);
-            gaps::gap(root.at(pointer)?, known, pointer)
+            gap(root.at(pointer)?, known, pointer)
         });
-        wanted.or_else(|| gaps::gaps(root, &self.values, "")).map(|pointer| self.ask(root, &pointer))
+        wanted.or_else(|| gaps(root, &self.values, "")).map(|pointer| self.ask(root, &pointer))
     }
 
     /// The question about one parameter, with what the tool said about it.
-    pub(super) fn ask(&self, root: &Shape, pointer: &str) -> Ask {
+    pub fn ask(&self, root: &Shape, pointer: &str) -> Ask {
         let offer = self.offers.get(pointer);
         let fallback = Shape::default();
         let shape = offer.and_then(|offer| offer.shape.as_ref()).or_else(|| root.at(pointer)).unwrap_or(&fallback);
@@ -106,13 +106,32 @@ impl Form {
         }
     }
 
-    /// Whether what is settled can stay as it is: a list may still have too few items.
-    pub(super) fn is_enough(&self, ask: &Ask) -> bool {
+    /// Returns whether what is settled can stay as it is: a list may still have too few items.
+    pub fn is_enough(&self, ask: &Ask) -> bool {
         self.values.pointer(&ask.pointer).is_some_and(|value| ask.shape.check(value).is_ok())
     }
 
+    /// Returns what is settled as `name: value, name: value`; empty when nothing is.
+    pub fn settled(&self) -> String {
+        let mut out = Vec::new();
+        collect(&self.values, "", &mut out);
+        out.join(", ")
+    }
+
+    /// Returns the settled value of a question as `name: value`, so that a misunderstanding is seen.
+    pub fn repeat(&self, ask: &Ask) -> String {
+        match self.values.pointer(&ask.pointer) {
+            Some(Value::Array(items)) if items.iter().any(Value::is_object) => String::new(),
+            Some(value) => {
+                let shown = scalar::brief(value);
+                format!("{}: {}", label(&ask.pointer), if shown.is_empty() { "none" } else { &shown })
+            }
+            None => String::new(),
+        }
+    }
+
     /// Remembers the form as it is, to come back to.
-    pub(super) fn mark(&mut self) {
+    pub fn mark(&mut self) {
         if self.trail.len() == TRAIL {
             self.trail.remove(0);
         }
@@ -121,7 +140,7 @@ impl Form {
     }
 
     /// Goes back to the form before the last answer; whether there was one.
-    pub(super) fn back(&mut self) -> bool {
+    pub fn back(&mut self) -> bool {
         let Some(before) = self.trail.pop() else { return false };
         let trail = std::mem::take(&mut self.trail);
         *self = Self { trail, ..before };
@@ -129,38 +148,38 @@ impl Form {
     }
 
     /// Takes a value of the person's.
-    pub(super) fn set(&mut self, pointer: &str, value: Value) {
+    pub fn set(&mut self, pointer: &str, value: Value) {
         let accepted = self.offers.get(pointer).is_some_and(|offer| offer.accepted);
         self.settle(pointer, value);
         self.wanted.retain(|wanted| wanted != pointer);
         self.open = self.open.take().filter(|open| open != pointer);
         self.doubt = None;
         self.forget_dependents(pointer);
-        // The tool looks at the change first: what it needs besides may not be the same any more, and it will say so. Only
-        // what waited says on what it depends, so after a change of what was accepted it may be anything.
+        // The tool looks at the change first: what it needs besides may not be the same any more, and it will say so.
+        // Only what waited says on what it depends, so after a change of what was accepted it may be anything.
         let offers = &self.offers;
         let depends = |offer: &Offer| accepted || offer.needs.iter().any(|need| related(need, pointer));
         self.wanted.retain(|wanted| offers.get(wanted).is_none_or(|offer| !offer.must || !depends(offer)));
     }
 
-    /// What has to be known before a parameter can be asked for.
-    pub(super) fn lacks(&self, pointer: &str) -> Option<&str> {
+    /// Returns what has to be known before a parameter can be asked for.
+    pub fn lacks(&self, pointer: &str) -> Option<&str> {
         let needs = &self.offers.get(pointer)?.needs;
         needs.iter().find(|need| self.values.pointer(need).is_none()).map(String::as_str)
     }
 
     /// Puts a value in its place.
-    pub(super) fn settle(&mut self, pointer: &str, value: Value) {
+    pub fn settle(&mut self, pointer: &str, value: Value) {
         let mut place = &mut self.values;
         for step in pointer.split('/').skip(1) {
             let index = step.parse::<usize>().unwrap_or(usize::MAX);
             let item = place.as_array().is_some_and(|items| index < items.len());
             if !item && !place.is_object() {
-                *place = Value::Object(Map::new());
+                *place = json!({});
             }
             place = match place {
                 Value::Array(items) => &mut items[index],
-                Value::Object(map) => map.entry(ask::name(step)).or_insert(Value::Null),
+                Value::Object(map) => map.entry(pointer::last(step)).or_insert(Value::Null),
                 _ => return,
             };
         }
@@ -168,15 +187,15 @@ impl Form {
     }
 
     /// Takes a value out, so that it is asked for again.
-    pub(super) fn unset(&mut self, pointer: &str) {
+    pub fn unset(&mut self, pointer: &str) {
         let Some((parent, step)) = pointer.rsplit_once('/') else { return };
         if let Some(Value::Object(map)) = self.values.pointer_mut(parent) {
-            map.remove(&ask::name(step));
+            map.remove(&pointer::last(step));
         }
         self.forget_dependents(pointer);
     }
 
-    /// What the tool said about a parameter no longer holds once something that it depends on changes.
+    /// Forgets the feedback about parameters that depend on a changed one: it no longer holds.
     fn forget_dependents(&mut self, pointer: &str) {
         let depends = |offer: &&mut Offer| offer.needs.iter().any(|need| related(need, pointer));
         for offer in self.offers.values_mut().filter(depends) {
@@ -185,12 +204,22 @@ impl Form {
     }
 
     /// The arguments of the call, in the order of the schema, with what can only be one value filled in.
-    pub(super) fn arguments(&self, root: &Shape) -> Value {
-        gaps::filled(root, &self.values)
+    pub fn arguments(&self, root: &Shape) -> Value {
+        filled(root, &self.values)
     }
 }
 
-/// Whether two pointers point to the same, or one into what the other points to.
+fn collect(value: &Value, at: &str, out: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => map.iter().for_each(|(name, value)| collect(value, &pointer::push(at, name), out)),
+        Value::Array(items) if items.iter().any(Value::is_object) => {
+            items.iter().enumerate().for_each(|(index, value)| collect(value, &format!("{at}/{index}"), out));
+        }
+        value => out.push(format!("{}: {}", label(at), scalar::brief(value))),
+    }
+}
+
+/// Returns whether two pointers point to the same, or one into what the other points to.
 fn related(one: &str, other: &str) -> bool {
     let within = |inner: &str, outer: &str| {
         inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -198,17 +227,163 @@ fn related(one: &str, other: &str) -> bool {
     within(one, other) || within(other, one)
 }
 
-/// Whether what a pointer points to must be given once what holds it is there.
+/// Returns whether what a pointer points to must be given once what holds it is there.
 fn is_required(root: &Shape, pointer: &str) -> bool {
     let Some((parent, step)) = pointer.rsplit_once('/') else { return true };
-    let name = ask::name(step);
+    let name = pointer::last(step);
     root.at(parent).is_none_or(|holder| holder.fields().iter().all(|field| field.name != name || field.required))
+}
+
+/// One thing to ask for.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// Where the value goes: a JSON Pointer into the arguments.
+    pub pointer: String,
+    /// The values that it may have.
+    pub shape: Shape,
+    /// The values that are offered.
+    pub choices: Vec<Choice>,
+    /// True if nothing else is allowed.
+    pub strict: bool,
+    /// True if it can be left out.
+    pub optional: bool,
+}
+
+impl Ask {
+    /// Asks for a value of `shape`.
+    pub fn new(pointer: &str, shape: &Shape) -> Self {
+        // The items of a list are chosen from what is allowed for an item.
+        let choices = match &shape.kind {
+            Kind::List { item, .. } if shape.allowed.is_empty() => item.allowed.clone(),
+            _ => shape.allowed.clone(),
+        };
+        Self {
+            pointer: pointer.to_owned(),
+            shape: shape.clone(),
+            strict: !choices.is_empty(),
+            choices,
+            optional: false,
+        }
+    }
+
+    /// Asks for one of `values`; with `strict`, for nothing else.
+    pub fn offering(mut self, values: &[Value], strict: bool) -> Self {
+        let labels = std::mem::take(&mut self.choices);
+        let known = |value: &Value| labels.iter().find(|choice| choice.value == *value).cloned();
+        let day = |value: &Value| Choice {
+            label: value.as_str().and_then(scalar::day).unwrap_or_default(),
+            ..Choice::plain(value)
+        };
+        let is_day = matches!(&self.shape.kind, Kind::Text(text) if text.format.as_deref() == Some("date"));
+        let choice =
+            |value: &Value| known(value).unwrap_or_else(|| if is_day { day(value) } else { Choice::plain(value) });
+        self.choices = values.iter().map(choice).collect();
+        self.strict = strict;
+        self
+    }
+
+    /// Returns whether a text is one of the choices as it stands.
+    pub fn names(&self, text: &str) -> bool {
+        let said = words::fold(text);
+        self.choices.iter().any(|choice| words::fold(&scalar::plain(&choice.value)) == said)
+    }
+
+    /// The first and the last of the choices, where they are all the whole numbers between, and too many to list.
+    pub fn span(&self) -> Option<(i64, i64)> {
+        let numbers: Option<Vec<i64>> = self.choices.iter().map(|choice| choice.value.as_i64()).collect();
+        let numbers = numbers.filter(|numbers| self.strict && numbers.len() > 3)?;
+        let in_turn = numbers.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
+        in_turn.then(|| (numbers[0], numbers[numbers.len() - 1]))
+    }
+
+    /// Returns whether the choices are numbered when they are listed: a number must not be mistaken for a value.
+    pub fn numbered(&self) -> bool {
+        numbered(self.choices.iter().map(|choice| &choice.value))
+    }
+}
+
+/// Returns whether values can be numbered in a list, and named by that number.
+pub fn numbered<'a>(mut values: impl Iterator<Item = &'a Value>) -> bool {
+    !values.any(|value| scalar::number(&scalar::plain(value)).is_some())
+}
+
+/// A JSON Pointer for people: `/address/city` is `address city`, `/passengers/0/name` is `passengers 1 name`.
+pub fn label(pointer: &str) -> String {
+    let steps = pointer.split('/').skip(1).map(|step| match step.parse::<usize>() {
+        Ok(index) => (index.saturating_add(1)).to_string(),
+        Err(_) => words::human(&pointer::last(step)),
+    });
+    steps.collect::<Vec<_>>().join(" ")
+}
+
+/// The last name in a JSON Pointer, for people.
+pub fn last(pointer: &str) -> String {
+    label(&format!("/{}", pointer.rsplit('/').find(|step| step.parse::<usize>().is_err()).unwrap_or_default()))
+}
+
+/// The parameter that a pointer points into.
+pub fn parameter(pointer: &str) -> String {
+    pointer.split('/').nth(1).map(pointer::last).unwrap_or_default()
+}
+
+/// The first gap in a value that is to become a whole `shape`.
+pub fn gaps(shape: &Shape, value: &Value, pointer: &str) -> Option<String> {
+    match (&shape.kind, value) {
+        (Kind::Object { fields, .. }, Value::Object(map)) => fields.iter().find_map(|field| {
+            let pointer = pointer::push(pointer, &field.name);
+            match map.get(&field.name) {
+                None if !field.required => None,
+                known => gap(&field.shape, known, &pointer),
+            }
+        }),
+        (Kind::List { item, least, .. }, Value::Array(items)) => {
+            if items.len() < *least {
+                return Some(pointer.to_owned());
+            }
+            items.iter().enumerate().find_map(|(at, known)| gaps(item, known, &format!("{pointer}/{at}")))
+        }
+        _ => None,
+    }
+}
+
+/// The gap where a value has to be: the value itself, or one of its fields.
+pub fn gap(shape: &Shape, value: Option<&Value>, pointer: &str) -> Option<String> {
+    match value {
+        Some(value) => gaps(shape, value, pointer),
+        None if shape.only().is_some() => None,
+        None if shape.is_form() => gaps(shape, &json!({}), pointer),
+        None => Some(pointer.to_owned()),
+    }
+}
+
+/// The value with what can only be one value filled in, in the order of the schema.
+pub fn filled(shape: &Shape, value: &Value) -> Value {
+    match (&shape.kind, value) {
+        (Kind::Object { fields, .. }, Value::Object(map)) => {
+            let mut out = Map::new();
+            for field in fields {
+                let value = match (map.get(&field.name), field.shape.only()) {
+                    (Some(value), _) => filled(&field.shape, value),
+                    (None, Some(only)) if field.required => only.clone(),
+                    (None, None) if field.required && field.shape.is_form() => filled(&field.shape, &json!({})),
+                    _ => continue,
+                };
+                out.insert(field.name.clone(), value);
+            }
+            for (name, value) in map {
+                if !out.contains_key(name) {
+                    out.insert(name.clone(), value.clone());
+                }
+            }
+            Value::Object(out)
+        }
+        (Kind::List { item, .. }, Value::Array(items)) => items.iter().map(|value| filled(item, value)).collect(),
+        _ => value.clone(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn shape() -> Shape {
@@ -280,5 +455,14 @@ mod tests {
         form.unset("/a/b");
         form.unset("");
         assert_eq!(form.values, json!({"a": {}}));
+    }
+
+    #[test]
+    fn pointers_for_people() {
+        assert_eq!(label("/address/streetName"), "address street name");
+        assert_eq!(label("/passengers/0/name"), "passengers 1 name");
+        assert_eq!(last("/passengers/0"), "passengers");
+        assert_eq!(parameter(&pointer::push("", "a/b~c")), "a/b~c");
+        assert_eq!(label(""), "");
     }
 }

@@ -1,4 +1,4 @@
-//! What a person wants: a word of command, or one of the tools.
+//! The intent of a person: a word of command, or one of the tools.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use tool_runtime::tool::ToolSpec;
 
 /// A word that steers the dialogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Command {
+pub enum Command {
     /// Drop what is under way.
     Cancel,
     /// Take the last answer back.
@@ -31,7 +31,7 @@ pub(super) enum Command {
 }
 
 /// The command that a text is, where it is nothing else.
-pub(super) fn command(text: &str) -> Option<Command> {
+pub fn command(text: &str) -> Option<Command> {
     let text = text.trim();
     if !text.is_empty() && text.chars().all(|c| c == '?') {
         return Some(Command::Help);
@@ -74,8 +74,8 @@ pub(super) fn command(text: &str) -> Option<Command> {
     })
 }
 
-/// What `help ABOUT` is about.
-pub(super) fn help_about(text: &str) -> Option<String> {
+/// Returns the subject of `help ABOUT`.
+pub fn help_about(text: &str) -> Option<String> {
     let folded = words::fold(text);
     ["help me with ", "help with ", "help on ", "help "]
         .iter()
@@ -83,9 +83,9 @@ pub(super) fn help_about(text: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Which tool a sentence is about.
+/// A guess at the tool that a sentence is about.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Guess {
+pub enum Guess {
     /// This one, by its place.
     One(usize),
     /// One of these, the likeliest first.
@@ -95,7 +95,7 @@ pub(super) enum Guess {
 }
 
 /// The words of all tools, made once.
-pub(super) struct Index {
+pub struct Index {
     tools: Vec<Terms>,
     spread: BTreeMap<String, usize>,
 }
@@ -110,7 +110,7 @@ struct Terms {
 
 impl Index {
     /// Collects the words of names, titles, descriptions and parameters.
-    pub(super) fn new(tools: &[&ToolSpec]) -> Self {
+    pub fn new(tools: &[&ToolSpec]) -> Self {
         let tools: Vec<Terms> = tools.iter().map(|spec| Terms::new(spec)).collect();
         let mut spread = BTreeMap::new();
         for terms in &tools {
@@ -123,12 +123,13 @@ impl Index {
     }
 
     /// The stems of a tool's name.
-    pub(super) fn verbs(&self, tool: usize) -> Vec<String> {
+    pub fn verbs(&self, tool: usize) -> Vec<String> {
         self.tools.get(tool).map(|terms| terms.name.iter().cloned().collect()).unwrap_or_default()
     }
 
-    /// Which tool a sentence is about. `weight` says how well a tool fits otherwise; it is asked of likely ones only.
-    pub(super) fn guess(&self, text: &str, weight: impl Fn(usize) -> f64) -> Guess {
+    /// Returns the tool that a sentence is about. `weight` says how well a tool fits otherwise; it is asked of likely
+    /// ones only.
+    pub fn guess(&self, text: &str, weight: impl Fn(usize) -> f64) -> Guess {
         let mut scores = self.scores(text);
         let Some(&(_, top)) = scores.first() else { return Guess::Unknown };
         scores.retain(|(_, score)| *score > top * 0.4);
@@ -147,12 +148,12 @@ impl Index {
     }
 
     /// All tools that share a word with the text, the likeliest first.
-    pub(super) fn about(&self, text: &str) -> Vec<usize> {
+    pub fn about(&self, text: &str) -> Vec<usize> {
         self.scores(text).into_iter().map(|(at, _)| at).collect()
     }
 
-    /// Whether a sentence is about a tool beyond doubt.
-    pub(super) fn surely(&self, text: &str, but: &str) -> Option<usize> {
+    /// Returns whether a sentence is about a tool beyond doubt.
+    pub fn surely(&self, text: &str, but: &str) -> Option<usize> {
         let scores = self.scores(text);
         let (best, score) = *scores.first()?;
         let second = scores.get(1).map_or(0.0, |(_, score)| *score);
@@ -161,8 +162,8 @@ impl Index {
         (clear && !own && words::words(text).len() > 1).then_some(best)
     }
 
-    /// Whether a sentence shares only a verb with a tool and goes on about something else ("create a table"), or only a
-    /// word at the edge of what the tool is about.
+    /// Returns whether a sentence shares only a verb with a tool and goes on about something else ("create a table"),
+    /// or only a word at the edge of what the tool is about.
     fn is_vague(&self, tool: usize, text: &str) -> bool {
         let terms = &self.tools[tool];
         let tokens = words::tokens(text);

@@ -1,39 +1,26 @@
 //! A model without a network and without a language model: it fills in the parameters of tools by asking for them.
 //!
 //! Everything it knows comes from the specs of the tools on offer and from the conversation. Each turn it goes through
-//! the messages anew ([`fold`]), finds out where the dialogue stands, and answers with one text or one call, so nothing is
-//! lost between turns, processes or machines.
+//! the messages anew ([`fold`]), finds out where the dialogue stands, and answers with one text or one call, so nothing
+//! is lost between turns, processes or machines.
 //!
-//! How a sentence travels: [`fold`] takes the messages in; [`said`] finds the tool that is meant ([`intent`]) and opens a
-//! [`form`]; [`extract`] takes from the sentence what is certain; [`fill`] reads answers ([`answer`], [`doubt`]); [`refusal`] takes
-//! in what a tool refused; [`speak`] puts the next [`question`] ([`wording`]) or [`render`]s a result.
+//! How a sentence travels: [`fold`] takes the messages in; [`said`] finds the tool that is meant ([`intent`]), opens a
+//! [`form`], takes from the sentence what is certain ([`extract`]) and reads answers ([`answer`]); [`refusal`] takes in
+//! what a tool refused; [`speak`] puts the next question, or [`render`]s a result.
 
 mod answer;
-mod ask;
-mod calendar;
-mod check;
 mod choose;
-mod clues;
-mod doubt;
 mod extract;
-mod fill;
 mod fold;
 mod form;
-mod gaps;
-mod hunt;
 mod intent;
-mod list;
 mod phrase;
-mod question;
-mod reader;
 mod refusal;
 mod render;
 mod said;
 mod scalar;
 mod shape;
 mod speak;
-mod table;
-mod wording;
 mod words;
 
 #[cfg(test)]
@@ -49,8 +36,8 @@ use tool_runtime::model::{Delta, FinishReason, Model, ModelError, Request, Usage
 ///
 /// It works with any tools, in whatever language their descriptions are; its own words are English. A person says what
 /// they want ("weather in Paris", the name of a tool, or its number after "help"), answers its questions, and can say
-/// "back", "cancel", "help" or `name: value` at any time. When a tool refuses its arguments with structured feedback, only
-/// what was refused is asked again, with the values that the tool offers.
+/// "back", "cancel", "help" or `name: value` at any time. When a tool refuses its arguments with structured feedback,
+/// only what was refused is asked again, with the values that the tool offers.
 ///
 /// It holds no state: a turn depends on the request alone, and the ids of its calls are numbered through the
 /// conversation. It makes at most one call in a turn, and only right after the person said something, so it cannot call

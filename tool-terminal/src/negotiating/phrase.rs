@@ -1,13 +1,14 @@
-//! Values that stand after small words: "from Paris to Rome", "in Oslo", "called demo", "search for cats".
+//! Values that are known by the words around them ("from Paris to Rome", "called demo"), or by the form of their own
+//! words: addresses, dates, paths, ids.
 
 use std::ops::Range;
 
+use regex::Regex;
 use serde_json::Value;
 
-use super::extract;
-use super::hunt::{Hunt, Slot};
-use super::shape::{Kind, Shape};
-use super::{answer, calendar, scalar, words};
+use super::extract::{self, Hunt, Slot};
+use super::shape::{Kind, Shape, Text};
+use super::{answer, scalar, words};
 
 const FROM: &[&str] = &["from", "origin", "departur", "depart", "sourc", "start"];
 const TO: &[&str] = &["to", "destination", "arrival", "arriv", "target", "end"];
@@ -28,7 +29,7 @@ const NO_PLACE: &[&str] = &[
 ];
 
 /// `from X to Y`, and `from X` or `to Y` where X and Y are written like names.
-pub(super) fn from_to(hunt: &mut Hunt<'_>) {
+pub fn from_to(hunt: &mut Hunt<'_>) {
     let from = end(hunt, FROM);
     let to = end(hunt, TO);
     let both = hunt.folded.iter().any(|word| word == "from") && hunt.folded.iter().any(|word| word == "to");
@@ -52,7 +53,7 @@ pub(super) fn from_to(hunt: &mut Hunt<'_>) {
     }
 }
 
-/// Whether small letters can be meant for one end of a way: "fly from london", and not "I want to fly".
+/// Returns whether small letters can be meant for one end of a way: "fly from london", and not "I want to fly".
 fn is_spoken(hunt: &Hunt<'_>, slot: usize, span: &Range<usize>) -> bool {
     const GOING: &[&str] = &["fly", "go", "travel", "get", "leave", "be", "see", "visit", "start", "come", "pay"];
     let first = hunt.folded[span.start].as_str();
@@ -62,15 +63,15 @@ fn is_spoken(hunt: &Hunt<'_>, slot: usize, span: &Range<usize>) -> bool {
 }
 
 /// The name of a month, where one parameter is the number of a month.
-pub(super) fn months(hunt: &mut Hunt<'_>) {
+pub fn months(hunt: &mut Hunt<'_>) {
     let Some(slot) = hunt.sole(|slot| slot.shape.is_month(&slot.pointer)) else { return };
     // "may" is a verb, "May" is not.
     let named =
         |at: &usize| !hunt.taken[*at] && hunt.word(*at).starts_with(char::is_uppercase) || hunt.folded[*at].len() > 3;
     let found: Vec<usize> =
-        (0..hunt.words.len()).filter(named).filter(|at| calendar::month(hunt.word(*at)).is_some()).collect();
+        (0..hunt.words.len()).filter(named).filter(|at| scalar::month(hunt.word(*at)).is_some()).collect();
     if let [at] = found[..]
-        && let Some(month) = calendar::month(hunt.word(at)).map(Value::from)
+        && let Some(month) = scalar::month(hunt.word(at)).map(Value::from)
         && hunt.slots[slot].shape.check(&month).is_ok()
     {
         let from = at - usize::from(at > 0 && hunt.folded[at - 1] == "in");
@@ -79,7 +80,7 @@ pub(super) fn months(hunt: &mut Hunt<'_>) {
 }
 
 /// `in X`, `at X`, `for X`, where one parameter is a place.
-pub(super) fn places(hunt: &mut Hunt<'_>) {
+pub fn places(hunt: &mut Hunt<'_>) {
     let Some(slot) = hunt
         .sole(|slot| is_open_text(slot) && slot.is_named(PLACE))
         .or_else(|| hunt.sole(|slot| is_open_text(slot) && slot.required && slot.is_like(PLACE)))
@@ -103,7 +104,7 @@ pub(super) fn places(hunt: &mut Hunt<'_>) {
 }
 
 /// The only name in the sentence, where a place is the only text that is still needed.
-pub(super) fn lone_name(hunt: &mut Hunt<'_>) {
+pub fn lone_name(hunt: &mut Hunt<'_>) {
     let needed = |slot: &&Slot<'_>| !slot.settled && slot.required && is_open_text(slot);
     let Some(slot) = hunt.sole(|slot| slot.required && is_open_text(slot) && slot.is_like(PLACE)) else { return };
     if hunt.slots.iter().filter(needed).count() != 1 {
@@ -123,13 +124,13 @@ pub(super) fn lone_name(hunt: &mut Hunt<'_>) {
     }
 }
 
-/// Whether a word (in lower case) names a month or a day.
+/// Returns whether a word (in lower case) names a month or a day.
 fn is_time(word: &str) -> bool {
-    (word.len() > 3 && calendar::month(word).is_some()) || (word.ends_with("day") && word.len() > 5)
+    (word.len() > 3 && scalar::month(word).is_some()) || (word.ends_with("day") && word.len() > 5)
 }
 
 /// `message "Fix it"`, `with label Work`: a text right after the name of its parameter.
-pub(super) fn after_name(hunt: &mut Hunt<'_>, slot: usize, from: usize, to: usize) -> Option<(Value, Range<usize>)> {
+pub fn after_name(hunt: &mut Hunt<'_>, slot: usize, from: usize, to: usize) -> Option<(Value, Range<usize>)> {
     if !is_open_text(&hunt.slots[slot]) {
         return None;
     }
@@ -148,8 +149,8 @@ pub(super) fn after_name(hunt: &mut Hunt<'_>, slot: usize, from: usize, to: usiz
     Some((value, from - 1..span.end))
 }
 
-/// Whether a parameter is one end of a way or a place, so that small words before its value are no part of it.
-pub(super) fn is_place(root: &Shape, pointer: &str) -> bool {
+/// Returns whether a parameter is one end of a way or a place, so that small words before its value are no part of it.
+pub fn is_place(root: &Shape, pointer: &str) -> bool {
     let hunt = Hunt::new(root, &Value::Null, "");
     let like = |slot: &Slot<'_>| {
         slot.is_like(PLACE) || slot.is_like(&FROM[1..]) || slot.is_like(&TO[1..]) || slot.is_named(&["from", "to"])
@@ -158,7 +159,7 @@ pub(super) fn is_place(root: &Shape, pointer: &str) -> bool {
 }
 
 /// `called X`, `named X`.
-pub(super) fn called(hunt: &mut Hunt<'_>) {
+pub fn called(hunt: &mut Hunt<'_>) {
     let Some(slot) = hunt.sole(|slot| is_open_text(slot) && slot.is_named(NAME)) else { return };
     let Some(at) = hunt.folded.iter().position(|word| word == "called" || word == "named") else { return };
     let Some(word) = hunt.words.get(at + 1).cloned().filter(|_| !hunt.is_taken(at..at + 2)) else { return };
@@ -171,7 +172,7 @@ pub(super) fn called(hunt: &mut Hunt<'_>) {
 }
 
 /// The only text in quotes, where one required parameter takes any text.
-pub(super) fn quoted(hunt: &mut Hunt<'_>) {
+pub fn quoted(hunt: &mut Hunt<'_>) {
     let quotes = extract::quotes(hunt.text);
     let [quote] = &quotes[..] else { return };
     let touched = hunt
@@ -190,7 +191,7 @@ pub(super) fn quoted(hunt: &mut Hunt<'_>) {
 
 /// `search for X`, `look up X`: the rest of the sentence, where one required parameter is what is searched for; and a
 /// question as a whole, where a question is what is needed.
-pub(super) fn subject(hunt: &mut Hunt<'_>) {
+pub fn subject(hunt: &mut Hunt<'_>) {
     if hunt.text.ends_with('?')
         && !hunt.taken.contains(&true)
         && let Some(slot) = hunt.sole(|slot| slot.required && slot.shape.is_free_text() && slot.is_named(&["question"]))
@@ -233,7 +234,7 @@ fn name(hunt: &Hunt<'_>, from: usize) -> Option<Range<usize>> {
     if from >= hunt.words.len() || hunt.taken[from] || !hunt.joined(from - 1) {
         return None;
     }
-    let is_date = calendar::is_date(hunt.word(from));
+    let is_date = scalar::is_date(hunt.word(from));
     let named = hunt.word(from).starts_with(char::is_uppercase);
     let mut to = from;
     while to < hunt.words.len() && to - from < if named { 5 } else { 3 } && !hunt.taken[to] {
@@ -256,4 +257,191 @@ fn name(hunt: &Hunt<'_>, from: usize) -> Option<Range<usize>> {
     }
     let begins = hunt.folded[from].as_str();
     (to > from && !words::is_stop(begins)).then_some(from..to)
+}
+
+/// Words of every kind of sentence; a pattern that accepts one of them tells nothing.
+const COMMON: [&str; 6] = ["the", "Please", "flight-1", "a", "2", "book"];
+
+/// Settles parameters by words whose form fits one parameter only.
+pub fn telling(hunt: &mut Hunt<'_>) {
+    let free: Vec<usize> = (0..hunt.words.len()).filter(|at| !hunt.taken[*at]).collect();
+    let mut claims: Vec<(usize, Vec<usize>)> = Vec::new();
+    for (at, slot) in hunt.slots.iter().enumerate().filter(|(_, slot)| !slot.settled) {
+        let Some(fits) = clue(slot) else { continue };
+        let mine: Vec<usize> = free.iter().copied().filter(|word| fits(hunt.word(*word))).collect();
+        if !mine.is_empty() {
+            claims.push((at, mine));
+        }
+    }
+    numbered(hunt, &mut claims);
+    for (slot, mine) in &claims {
+        let shared = claims.iter().any(|(other, words)| other != slot && words.iter().any(|word| mine.contains(word)));
+        let list = matches!(hunt.slots[*slot].shape.kind, Kind::List { .. });
+        if shared || (mine.len() > 1 && !list) {
+            continue;
+        }
+        let given: Vec<String> = mine.iter().map(|word| hunt.word(*word).to_owned()).collect();
+        if let Ok(value) = hunt.slots[*slot].read(&given.join(", ")) {
+            let range: Range<usize> = mine[0]..mine[mine.len() - 1] + 1;
+            hunt.settle(*slot, value, range);
+        }
+    }
+}
+
+/// `order #W12`, `flight HAT001`: a made word after the noun of a parameter called `order_id` or `flight_number`.
+fn numbered(hunt: &Hunt<'_>, claims: &mut Vec<(usize, Vec<usize>)>) {
+    for (at, slot) in hunt.slots.iter().enumerate().filter(|(_, slot)| !slot.settled && slot.shape.is_free_text()) {
+        let [noun @ .., last] = &slot.terms[..] else { continue };
+        let kind = ["id", "number", "no", "cod", "key", "ref", "referenc"].contains(&last.as_str());
+        if noun.is_empty() || !kind || claims.iter().any(|(known, _)| *known == at) {
+            continue;
+        }
+        let mine = (1..hunt.words.len()).filter(|&word| {
+            let before = noun.last().is_some_and(|noun| words::stem(&hunt.folded[word - 1]) == *noun);
+            before && !hunt.taken[word] && hunt.word(word).contains(|c: char| c.is_ascii_digit())
+        });
+        let mine: Vec<usize> = mine.collect();
+        if !mine.is_empty() {
+            claims.push((at, mine));
+        }
+    }
+}
+
+type Clue = Box<dyn Fn(&str) -> bool>;
+
+/// The test for words that can only be meant for a parameter, where there is one.
+fn clue(slot: &Slot<'_>) -> Option<Clue> {
+    let shape = match &slot.shape.kind {
+        Kind::List { item, .. } => item,
+        _ => slot.shape,
+    };
+    let Kind::Text(limits) = &shape.kind else { return None };
+    if !shape.allowed.is_empty() {
+        return None;
+    }
+    if let Some(format) = limits.format.as_deref() {
+        let test: fn(&str) -> bool = match format {
+            "email" => scalar::is_email,
+            "uri" | "url" => is_link,
+            "uuid" => scalar::is_uuid,
+            "date" => scalar::is_date,
+            "date-time" => scalar::is_date_time,
+            "time" => scalar::is_time,
+            _ => return None,
+        };
+        return Some(Box::new(test));
+    }
+    if let Some(pattern) = telling_pattern(limits) {
+        return Some(Box::new(move |word| pattern.is_match(word)));
+    }
+    let samples: Vec<String> =
+        samples(&shape.examples, &shape.description).iter().filter_map(|sample| form(sample)).collect();
+    let test: Option<fn(&str) -> bool> = if slot.is_named(&["email", "mail"]) {
+        Some(scalar::is_email)
+    } else if slot.is_named(&["url", "uri", "link", "websit"]) {
+        Some(is_link)
+    } else if slot.is_named(&["date", "day", "birthday", "deadlin"]) {
+        Some(scalar::is_date)
+    } else if slot.is_named(&["path", "fil", "filename", "filepath", "folder", "directory"]) {
+        Some(is_path)
+    } else if slot.is_named(&["tim"]) && shape.examples.is_empty() {
+        Some(scalar::is_time)
+    } else {
+        None
+    };
+    match test {
+        Some(test) => Some(Box::new(test)),
+        None if samples.is_empty() => None,
+        None => Some(Box::new(move |word| form(word).is_some_and(|form| samples.contains(&form)))),
+    }
+}
+
+fn telling_pattern(limits: &Text) -> Option<Regex> {
+    let pattern = Regex::new(&format!("^(?:{})$", limits.pattern.as_deref()?)).ok()?;
+    (!COMMON.iter().any(|word| pattern.is_match(word))).then_some(pattern)
+}
+
+fn is_link(word: &str) -> bool {
+    (word.starts_with("http://") || word.starts_with("https://")) && scalar::is_uri(word)
+}
+
+fn is_path(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    let file = name.rsplit_once('.').is_some_and(|(stem, ending)| {
+        !stem.is_empty()
+            && (1..=5).contains(&ending.len())
+            && ending.chars().all(|c| c.is_ascii_alphanumeric())
+            && ending.contains(|c: char| c.is_ascii_alphabetic())
+    });
+    let folder = word.contains('/') && word.len() > 1 && scalar::date(word).is_none() && word != "and/or";
+    (file || folder) && !word.contains("://") && !word.contains('@')
+}
+
+/// Example values: those of the schema, and what a description quotes after "such as" and the like.
+fn samples(examples: &[Value], description: &str) -> Vec<String> {
+    let mut out: Vec<String> = examples.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    for mark in ["such as ", "like ", "e.g. ", "e.g., ", "for example ", "example: "] {
+        for (at, _) in description.match_indices(mark) {
+            let rest = &description[at + mark.len()..];
+            let Some(quote) = rest.chars().next().filter(|c| matches!(c, '\'' | '"' | '`')) else { continue };
+            out.extend(rest[1..].split(quote).next().map(str::to_owned));
+        }
+    }
+    out
+}
+
+/// The form of a word that looks made rather than spoken: `#W12` and `#A7` are both `#A9`; `JFK` is `AAA`.
+fn form(word: &str) -> Option<String> {
+    let letter = |c: char| match c {
+        '0'..='9' => '9',
+        c if c.is_uppercase() => 'A',
+        c if c.is_alphabetic() => 'a',
+        other => other,
+    };
+    if word.contains(char::is_whitespace) {
+        return None;
+    }
+    if !word.is_empty() && word.chars().all(char::is_uppercase) && word.chars().count() > 1 {
+        return Some(word.chars().map(letter).collect());
+    }
+    if !word.contains(|c: char| c.is_ascii_digit()) || !word.contains(|c: char| !c.is_ascii_digit()) {
+        return None;
+    }
+    let mut out = String::new();
+    for c in word.chars().map(letter) {
+        if !out.ends_with(c) {
+            out.push(c);
+        }
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_of_made_words() {
+        assert_eq!(form("#W0000000"), form("#X1234567"));
+        assert_eq!(form("sara_doe_496"), form("ada_love_1"));
+        assert_eq!(form("JFK").as_deref(), Some("AAA"));
+        assert_eq!(form("hello"), None);
+        assert_eq!(form("12"), None);
+    }
+
+    #[test]
+    fn paths_and_samples() {
+        assert!(is_path("notes.txt") && is_path("src/lib.rs") && is_path("/tmp"));
+        assert!(!is_path("hello") && !is_path("3.5") && !is_path("https://x.org/a") && !is_path("a@b.org"));
+        assert_eq!(samples(&[], "The id, such as '#W0', or e.g. `x`."), ["#W0", "x"]);
+    }
+
+    #[test]
+    fn only_a_narrow_pattern_tells() {
+        let text = |pattern: &str| Text { pattern: Some(pattern.into()), ..Text::default() };
+        assert!(telling_pattern(&text("^#W[0-9]+$")).is_some());
+        assert!(telling_pattern(&text("^[A-Z]{3}$")).is_some());
+        assert!(telling_pattern(&text("^\\w+$")).is_none());
+        assert!(telling_pattern(&text("(?=x)")).is_none());
+    }
 }

@@ -1,21 +1,21 @@
-//! What a tool said when it refused a call, and what that means for the form.
+//! Refusals of calls by tools, and what they mean for the form.
 
 use serde_json::{Map, Value};
 
-use super::ask;
-use super::form::{Doubt, Form, Offer};
+use super::form::{self, Doubt, Form, Offer};
 use super::shape::Shape;
 use super::{scalar, words};
+use tool_schema::schema::pointer;
 
-/// What a tool said when it refused a call.
-pub(super) struct Refusal {
+/// The feedback of a tool that refused a call.
+pub struct Refusal {
     problems: Vec<String>,
     notes: Vec<String>,
-    fields: Vec<Verdict>,
+    fields: Vec<Validation>,
 }
 
-/// What it said about one parameter.
-struct Verdict {
+/// The feedback about one parameter.
+struct Validation {
     /// Its name, and once the tool is known where it stands.
     pointer: String,
     valid: bool,
@@ -28,8 +28,8 @@ struct Verdict {
     shape: Option<Shape>,
 }
 
-impl Verdict {
-    /// Whether there is nothing to choose from.
+impl Validation {
+    /// Returns whether there is nothing to choose from.
     fn is_dead_end(&self) -> bool {
         self.requires.is_empty() && self.allowed.as_ref().is_some_and(Vec::is_empty)
     }
@@ -42,85 +42,86 @@ impl Verdict {
 }
 
 /// Reads feedback; `None` where the text is something else.
-pub(super) fn read(text: &str) -> Option<Refusal> {
+pub fn read(text: &str) -> Option<Refusal> {
     let value: Value = serde_json::from_str(text.trim()).ok()?;
     let map = value.as_object().filter(|map| map.get("ok") == Some(&Value::Bool(false)))?;
     let fields = map.get("validationResults").and_then(Value::as_object);
-    let fields = fields.into_iter().flatten().filter_map(|(name, verdict)| {
-        let verdict = verdict.as_object()?;
-        Some(Verdict {
+    let fields = fields.into_iter().flatten().filter_map(|(name, validation)| {
+        let validation = validation.as_object()?;
+        Some(Validation {
             pointer: name.clone(),
-            valid: verdict.get("valid") != Some(&Value::Bool(false)),
-            problems: texts(verdict, "problems"),
-            notes: notes(verdict),
-            requires: texts(verdict, "requiresValidParameters"),
-            allowed: verdict.get("allowedValues").and_then(Value::as_array).cloned(),
-            suggested: verdict.get("suggestedValues").and_then(Value::as_array).cloned().unwrap_or_default(),
-            normalized: verdict.get("normalizedValue").cloned(),
-            shape: verdict.get("dynamicParameterSchema").filter(|shape| shape.is_object()).map(Shape::of),
+            valid: validation.get("valid") != Some(&Value::Bool(false)),
+            problems: texts(validation, "problems"),
+            notes: notes(validation),
+            requires: texts(validation, "requiresValidParameters"),
+            allowed: validation.get("allowedValues").and_then(Value::as_array).cloned(),
+            suggested: validation.get("suggestedValues").and_then(Value::as_array).cloned().unwrap_or_default(),
+            normalized: validation.get("normalizedValue").cloned(),
+            shape: validation.get("dynamicParameterSchema").filter(|shape| shape.is_object()).map(Shape::of),
         })
     });
     Some(Refusal { problems: texts(map, "problems"), notes: notes(map), fields: fields.collect() })
 }
 
-/// Takes a refusal into the form, so that only what was refused is asked again. Returns what to tell the person,
+/// Takes a refusal into the form, so that only what was refused is asked again. Returns a text for the person,
 /// and whether there is hope: there is none where nothing is possible, and nothing that was said is why.
-pub(super) fn learn(form: &mut Form, root: &Shape, mut refusal: Refusal) -> (String, bool) {
+pub fn learn(form: &mut Form, root: &Shape, mut refusal: Refusal) -> (String, bool) {
     form.wanted.clear();
     form.open = None;
     form.doubt = None;
-    for verdict in &mut refusal.fields {
-        verdict.pointer = place(root, &verdict.pointer);
-        verdict.requires.iter_mut().for_each(|name| *name = place(root, name));
+    for validation in &mut refusal.fields {
+        validation.pointer = place(root, &validation.pointer);
+        validation.requires.iter_mut().for_each(|name| *name = place(root, name));
     }
     let fields = &refusal.fields;
     let mut told = refusal.problems;
-    for verdict in fields.iter().filter(|verdict| verdict.valid) {
-        told.extend(understood(form, verdict));
-        told.extend(verdict.notes.iter().cloned());
+    for validation in fields.iter().filter(|validation| validation.valid) {
+        told.extend(understood(form, validation));
+        told.extend(validation.notes.iter().cloned());
     }
-    for verdict in fields {
-        let absent = !verdict.valid && form.values.pointer(&verdict.pointer).is_none();
-        let needed = fields.iter().any(|other| other.requires.contains(&verdict.pointer));
-        let offer = form.offers.entry(verdict.pointer.clone()).or_default();
-        // What is accepted already is not told again.
+    for validation in fields {
+        let absent = !validation.valid && form.values.pointer(&validation.pointer).is_none();
+        let needed = fields.iter().any(|other| other.requires.contains(&validation.pointer));
+        let offer = form.offers.entry(validation.pointer.clone()).or_default();
+        // What is accepted already is not shown again.
         let mut needs = std::mem::take(&mut offer.needs);
-        needs.extend(verdict.requires.iter().filter(|need| !needs.contains(need)).cloned().collect::<Vec<_>>());
+        needs.extend(validation.requires.iter().filter(|need| !needs.contains(need)).cloned().collect::<Vec<_>>());
         // What was offered for a value that is accepted is still what it can be changed to.
-        let before = if verdict.valid { std::mem::take(offer) } else { Offer { must: offer.must, ..Offer::default() } };
-        let silent = verdict.allowed.is_none() && verdict.suggested.is_empty() && verdict.shape.is_none();
+        let before =
+            if validation.valid { std::mem::take(offer) } else { Offer { must: offer.must, ..Offer::default() } };
+        let silent = validation.allowed.is_none() && validation.suggested.is_empty() && validation.shape.is_none();
         let said = Offer {
-            allowed: verdict.allowed.clone(),
-            suggested: verdict.suggested.clone(),
-            shape: verdict.shape.clone(),
+            allowed: validation.allowed.clone(),
+            suggested: validation.suggested.clone(),
+            shape: validation.shape.clone(),
             ..Offer::default()
         };
         let must = before.must;
         *offer = Offer {
-            accepted: verdict.valid,
+            accepted: validation.valid,
             must: must || absent || needed,
             needs,
             ..if silent { before } else { said }
         };
     }
     let mut hope = true;
-    for verdict in fields.iter().filter(|verdict| !verdict.valid && verdict.requires.is_empty()) {
-        if verdict.is_dead_end() {
-            let (why, causes) = dead_end(form, fields, verdict);
+    for validation in fields.iter().filter(|validation| !validation.valid && validation.requires.is_empty()) {
+        if validation.is_dead_end() {
+            let (why, causes) = dead_end(form, fields, validation);
             told.push(why);
             hope &= !causes.is_empty();
             if !causes.is_empty() {
                 form.doubt.get_or_insert(Doubt::Change { pointers: causes });
             }
         } else {
-            told.extend(objection(form, root, verdict));
+            told.extend(objection(form, root, validation));
         }
-        told.extend(verdict.notes.iter().cloned());
+        told.extend(validation.notes.iter().cloned());
     }
     if hope && form.wanted.is_empty() && form.doubt.is_none() && form.next(root).is_none() {
         // Everything that is refused waits for something else: that is what has to be asked.
-        let held = fields.iter().filter(|verdict| !verdict.valid);
-        let held = held.flat_map(|verdict| verdict.requires.iter().map(|need| (&verdict.pointer, need)));
+        let held = fields.iter().filter(|validation| !validation.valid);
+        let held = held.flat_map(|validation| validation.requires.iter().map(|need| (&validation.pointer, need)));
         let lacks = |need: &String| form.values.pointer(need).is_none() && root.at(need).is_some();
         let mut lacking: Vec<String> =
             held.map(|(waits, need)| if lacks(need) { need.clone() } else { waits.clone() }).collect();
@@ -137,57 +138,57 @@ pub(super) fn learn(form: &mut Form, root: &Shape, mut refusal: Refusal) -> (Str
 
 /// Where the parameter stands that feedback calls `name`: `leg.from` is inside `leg`, where no parameter is called so.
 fn place(root: &Shape, name: &str) -> String {
-    let whole = ask::field("", name);
-    let inside = name.split('.').fold(String::new(), |pointer, step| ask::field(&pointer, step));
+    let whole = pointer::push("", name);
+    let inside = name.split('.').fold(String::new(), |pointer, step| pointer::push(&pointer, step));
     if root.at(&whole).is_none() && root.at(&inside).is_some() { inside } else { whole }
 }
 
 /// Takes a value over as the tool understood it, and says so.
-fn understood(form: &mut Form, verdict: &Verdict) -> Option<String> {
-    let value = verdict.normalized.as_ref()?;
-    let given = form.values.pointer(&verdict.pointer).cloned();
-    form.settle(&verdict.pointer, value.clone());
-    let shown = |value: &Value| words::shorten(&scalar::plain(value), 60);
+fn understood(form: &mut Form, validation: &Validation) -> Option<String> {
+    let value = validation.normalized.as_ref()?;
+    let given = form.values.pointer(&validation.pointer).cloned();
+    form.settle(&validation.pointer, value.clone());
+    let shown = |value: &Value| scalar::brief(value);
     Some(match given.filter(|given| given != value) {
         Some(given) => format!("“{}” is understood as {}.", shown(&given), shown(value)),
-        None => format!("{}: {}.", words::capital(&ask::label(&verdict.pointer)), shown(value)),
+        None => format!("{}: {}.", words::capital(&form::label(&validation.pointer)), shown(value)),
     })
 }
 
 /// Has a refused parameter asked again, and says why where that is worth saying.
-fn objection(form: &mut Form, root: &Shape, verdict: &Verdict) -> Option<String> {
-    let pointer = &verdict.pointer;
-    let nested: Vec<String> = verdict.problems.iter().filter_map(|problem| inner(root, pointer, problem)).collect();
+fn objection(form: &mut Form, root: &Shape, validation: &Validation) -> Option<String> {
+    let pointer = &validation.pointer;
+    let nested: Vec<String> = validation.problems.iter().filter_map(|problem| inner(root, pointer, problem)).collect();
     if !nested.is_empty() {
         for inside in &nested {
             form.unset(inside);
         }
         form.wanted.extend(nested);
-        return Some(verdict.problems.join("\n"));
+        return Some(validation.problems.join("\n"));
     }
     let given = form.values.pointer(pointer).cloned();
     form.unset(pointer);
     form.wanted.push(pointer.clone());
-    let label = ask::label(pointer);
-    let reasons = verdict.reasons();
+    let label = form::label(pointer);
+    let reasons = validation.reasons();
     if let Some(value) = given {
         let reasons = if reasons.is_empty() { ".".to_owned() } else { format!(": {reasons}.") };
-        return Some(format!("“{}” does not work for {label}{reasons}", words::shorten(&scalar::plain(&value), 60)));
+        return Some(format!("“{}” does not work for {label}{reasons}", scalar::brief(&value)));
     }
     // Nothing was given yet: the question says by itself that it is needed, and what is possible.
     let folded = words::fold(&reasons);
     let plain = ["required", "missing", "expected", "needed", "must be given", "provide"];
     let silent = reasons.is_empty()
         || reasons.ends_with('?')
-        || verdict.allowed.is_some()
-        || !verdict.suggested.is_empty()
+        || validation.allowed.is_some()
+        || !validation.suggested.is_empty()
         || plain.iter().any(|word| folded.contains(word));
     (!silent).then(|| format!("{}: {reasons}.", words::capital(&label)))
 }
 
-/// Nothing is possible for a parameter: what to tell, and what was said before that can be changed.
-fn dead_end(form: &mut Form, fields: &[Verdict], verdict: &Verdict) -> (String, Vec<String>) {
-    let pointer = &verdict.pointer;
+/// Returns a text for the person where nothing is possible for a parameter, and the earlier values that can be changed.
+fn dead_end(form: &mut Form, fields: &[Validation], validation: &Validation) -> (String, Vec<String>) {
+    let pointer = &validation.pointer;
     let needs = form.offers.get(pointer).map(|offer| offer.needs.clone()).unwrap_or_default();
     let earlier = fields.iter().take_while(|other| other.pointer != *pointer).filter(|other| other.valid);
     // What was accepted at first is not named among what it needs.
@@ -199,8 +200,8 @@ fn dead_end(form: &mut Form, fields: &[Verdict], verdict: &Verdict) -> (String, 
     for cause in &causes {
         form.offers.entry(cause.clone()).or_default().must = true;
     }
-    let reasons = verdict.reasons();
-    let label = ask::label(pointer);
+    let reasons = validation.reasons();
+    let label = form::label(pointer);
     if causes.is_empty() {
         form.unset(pointer);
         let why = if reasons.is_empty() { " at the moment".to_owned() } else { format!(": {reasons}") };
@@ -208,7 +209,7 @@ fn dead_end(form: &mut Form, fields: &[Verdict], verdict: &Verdict) -> (String, 
     }
     let known = causes.iter().map(|cause| {
         let value = form.values.pointer(cause).map(scalar::plain).unwrap_or_default();
-        format!("{}: {}", ask::label(cause), words::shorten(&value, 60))
+        format!("{}: {}", form::label(cause), words::shorten(&value, 60))
     });
     let known = known.collect::<Vec<_>>().join(", ");
     let why = if reasons.is_empty() { reasons } else { format!(": {reasons}") };
@@ -224,8 +225,8 @@ fn inner(root: &Shape, pointer: &str, problem: &str) -> Option<String> {
     (below && field && root.at(&inside).is_some()).then_some(inside)
 }
 
-/// What to tell about a call that failed, in the words of the tool.
-pub(super) fn reason(text: &str) -> String {
+/// Returns the reason why a call failed, in the words of the tool.
+pub fn reason(text: &str) -> String {
     let text = text.trim();
     let read: Option<Value> = serde_json::from_str(text).ok();
     let field = |name: &str| read.as_ref()?.get(name)?.as_str().map(str::to_owned);
@@ -234,8 +235,8 @@ pub(super) fn reason(text: &str) -> String {
     words::shorten(told.trim(), 600)
 }
 
-/// What to tell where a failure says that a person did not allow the call; `None` where it says something else.
-pub(super) fn denial(text: &str) -> Option<String> {
+/// Returns a sentence where a failure says that a person did not allow the call; `None` where it says something else.
+pub fn denial(text: &str) -> Option<String> {
     let folded = words::fold(text);
     let who = ["by the user", "by a human", "by the person", "by the operator"];
     let refused = ["denied", "declined", "rejected", "refused"];

@@ -2,16 +2,16 @@
 
 use serde_json::{Map, Value};
 
-use super::{scalar, table, words};
+use super::{scalar, words};
 use tool_runtime::message::Part;
 
-/// As many items of a list are shown.
-pub(super) const SHOWN: usize = 20;
-/// What is nested deeper is shown as JSON.
+/// The most items of a list that are shown.
+pub const SHOWN: usize = 20;
+/// The depth below which values are shown as JSON.
 const DEPTH: usize = 5;
 
 /// The content of a result as text, without control characters.
-pub(super) fn content(parts: &[Part]) -> String {
+pub fn content(parts: &[Part]) -> String {
     let mut out: Vec<String> = Vec::new();
     for part in parts {
         let text = match part {
@@ -51,7 +51,7 @@ fn result(value: &Value) -> String {
 }
 
 /// A value as text.
-pub(super) fn value(value: &Value) -> String {
+pub fn value(value: &Value) -> String {
     let mut lines = Vec::new();
     write(value, 0, &mut lines);
     lines.join("\n")
@@ -75,7 +75,7 @@ fn write(value: &Value, depth: usize, lines: &mut Vec<String>) {
             }
         }
         Value::Array(items) if depth < DEPTH && nested(value) => {
-            if let Some(table) = table::table(items) {
+            if let Some(table) = table(items) {
                 lines.extend(table.into_iter().map(|line| format!("{indent}{line}")));
                 return;
             }
@@ -95,12 +95,12 @@ fn write(value: &Value, depth: usize, lines: &mut Vec<String>) {
 }
 
 /// The line that says how many items are not shown.
-pub(super) fn rest(items: &[Value]) -> Option<String> {
+pub fn rest(items: &[Value]) -> Option<String> {
     let more = items.len().checked_sub(SHOWN).filter(|more| *more > 0)?;
     Some(format!("… and {more} more"))
 }
 
-/// Whether a value needs lines of its own.
+/// Returns whether a value needs lines of its own.
 fn nested(value: &Value) -> bool {
     match value {
         Value::Object(map) => !map.is_empty(),
@@ -113,7 +113,7 @@ fn nested(value: &Value) -> bool {
 }
 
 /// A value in one line.
-pub(super) fn inline(value: &Value) -> String {
+pub fn inline(value: &Value) -> String {
     match value {
         Value::Null => "–".to_owned(),
         Value::Array(items) if items.is_empty() => "none".to_owned(),
@@ -123,11 +123,62 @@ pub(super) fn inline(value: &Value) -> String {
 }
 
 /// The text without control characters and without those that turn the direction of writing around.
-pub(super) fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     let hidden = |c: char| {
         (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
     text.chars().filter(|c| !hidden(*c)).collect()
+}
+
+/// As many columns, and characters in a line, a table has at most.
+const COLUMNS: usize = 10;
+const WIDTH: usize = 100;
+
+/// The lines of a table, where the items are alike and small enough for one.
+pub fn table(items: &[Value]) -> Option<Vec<String>> {
+    let mut keys: Vec<&String> = Vec::new();
+    for item in items {
+        let map = item.as_object().filter(|map| !map.is_empty())?;
+        if map
+            .values()
+            .any(|value| value.is_object() || value.is_array() || value.as_str().is_some_and(|s| s.contains('\n')))
+        {
+            return None;
+        }
+        for key in map.keys() {
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        if keys.len() > COLUMNS {
+            return None;
+        }
+    }
+    let mut rows = vec![keys.iter().map(|key| words::human(&printable(key))).collect::<Vec<_>>()];
+    for item in items.iter().take(SHOWN) {
+        rows.push(keys.iter().map(|key| item.get(key.as_str()).map_or(String::new(), inline)).collect());
+    }
+    let count = |text: &String| text.chars().count();
+    let widths: Vec<usize> =
+        (0..keys.len()).map(|at| rows.iter().map(|row| count(&row[at])).max().unwrap_or(0)).collect();
+    if widths.iter().sum::<usize>() + 2 * widths.len() > WIDTH {
+        return None;
+    }
+    let numeric: Vec<bool> =
+        keys.iter().map(|key| items.iter().all(|item| item.get(key.as_str()).is_some_and(Value::is_number))).collect();
+    let line = |row: &Vec<String>| {
+        let mut out = String::new();
+        for ((cell, width), right) in row.iter().zip(&widths).zip(&numeric) {
+            let gap = " ".repeat(width - count(cell));
+            let (before, after) = if *right { (gap.as_str(), "") } else { ("", gap.as_str()) };
+            out.extend([before, cell.as_str(), after, "  "]);
+        }
+        out.trim_end().to_owned()
+    };
+    let mut lines: Vec<String> = rows.iter().map(line).collect();
+    lines.insert(1, "-".repeat(lines.iter().map(|line| line.chars().count()).max().unwrap_or(0)));
+    lines.extend(rest(items));
+    Some(lines)
 }
 
 #[cfg(test)]
@@ -166,5 +217,19 @@ mod tests {
         assert_eq!(shown(&json!([{"a": 1, "b": {"c": 2}}, [1, [2]]])), "- a: 1\n  b:\n    c: 2\n- - 1\n  - 2");
         let many: Vec<_> = (0..25).map(|n| json!({ "n": {"m": n} })).collect();
         assert!(shown(&json!(many)).ends_with("… and 5 more"));
+    }
+
+    #[test]
+    fn alike_objects_are_a_table() {
+        let items = [json!({"from": "Paris", "seats": 5}), json!({"from": "Rome", "seats": 120, "note": "full"})];
+        let expected = ["from   seats  note", "------------------", "Paris      5", "Rome     120  full"];
+        assert_eq!(table(&items), Some(expected.map(str::to_owned).to_vec()));
+    }
+
+    #[test]
+    fn what_is_nested_or_too_wide_is_none() {
+        assert_eq!(table(&[json!({"a": {"b": 1}})]), None);
+        assert_eq!(table(&[json!({"a": "x".repeat(200)})]), None);
+        assert_eq!(table(&[json!(1)]), None);
     }
 }

@@ -1,19 +1,23 @@
-//! What a person says while no form is open: which tool they mean, and what they already tell about it.
+//! The words of a person: a request, an answer to a question, a correction, a word of command.
 
 use serde_json::Value;
 
+use super::answer::{self, Answer};
+use super::choose::{self, Chosen};
+use super::extract::{self, Found};
 use super::fold::{Dialogue, Pause, Stage};
-use super::form::Form;
-use super::hunt::Found;
+use super::form::{self, Ask, Doubt, Form};
 use super::intent::{self, Command, Guess};
-use super::{ask, extract, question, scalar, words};
+use super::shape::{Choice, Kind, Shape};
+use super::{phrase, scalar, words};
+use tool_schema::schema::pointer;
 
 /// Longer texts are answers and contents, not requests in which words are looked for.
-pub(super) const SENTENCE: usize = 2000;
+pub const SENTENCE: usize = 2000;
 
 impl Dialogue<'_> {
     /// Takes in what the person said.
-    pub(super) fn said(&mut self, text: &str) {
+    pub fn read_sentence(&mut self, text: &str) {
         if text.is_empty() {
             self.tell("I did not get any text.");
             return;
@@ -95,7 +99,7 @@ impl Dialogue<'_> {
     fn finds(&self, tool: usize, text: &str) -> (usize, usize) {
         let root = self.shape(tool);
         let found = extract::extract(root, &Value::Null, &self.index().verbs(tool), text);
-        let given = |name: &str| found.values.iter().any(|(pointer, _)| ask::parameter(pointer) == name);
+        let given = |name: &str| found.values.iter().any(|(pointer, _)| form::parameter(pointer) == name);
         let required = root.fields().iter().filter(|field| field.required);
         (required.clone().filter(|field| given(&field.name)).count(), required.count())
     }
@@ -150,8 +154,8 @@ impl Dialogue<'_> {
         }
     }
 
-    /// Opens the form of a tool with what the sentence tells.
-    pub(super) fn start(&mut self, tool: usize, text: &str) {
+    /// Opens the form of a tool with what the sentence says.
+    pub fn start(&mut self, tool: usize, text: &str) {
         let mut form = Form::new(&self.tools[tool].name);
         if text.len() <= SENTENCE {
             let root = self.shape(tool);
@@ -161,7 +165,7 @@ impl Dialogue<'_> {
             };
             self.take_in(&mut form, found);
         }
-        let known = question::settled(&form.values);
+        let known = form.settled();
         let complaints = std::mem::take(&mut self.note);
         let title = self.title(&form.tool);
         self.note = if known.is_empty() { format!("{title}.") } else { format!("{title} – {known}.") };
@@ -172,14 +176,14 @@ impl Dialogue<'_> {
     }
 
     /// Settles what was found in a sentence, and notes what is wrong with it.
-    pub(super) fn take_in(&mut self, form: &mut Form, found: Found) {
+    pub fn take_in(&mut self, form: &mut Form, found: Found) {
         for (pointer, value) in found.values {
             form.set(&pointer, value);
         }
         let mut complaints = found.complaints;
         for (at, pointer) in found.named.into_iter().enumerate() {
             if let Some(need) = form.lacks(&pointer) {
-                let (later, first) = (ask::label(&pointer), ask::label(need));
+                let (later, first) = (form::label(&pointer), form::label(need));
                 complaints.push(format!("{} comes after {first}.", words::capital(&later)));
                 continue;
             }
@@ -213,7 +217,7 @@ impl Dialogue<'_> {
         }
         let mut form = Form::new(&last.tool).with(last.values);
         self.take_in(&mut form, found);
-        self.tell(format!("{} – {}.", self.title(&form.tool), question::settled(&form.values)));
+        self.tell(format!("{} – {}.", self.title(&form.tool), form.settled()));
         self.stage = Stage::Filling(form);
         true
     }
@@ -222,9 +226,9 @@ impl Dialogue<'_> {
     fn sole_text(&self, tool: usize, text: &str) -> Option<Found> {
         let mut required = self.shape(tool).fields().iter().filter(|field| field.required);
         let field = required.next().filter(|field| field.shape.is_free_text() && !text.is_empty())?;
-        let value = Value::from(super::answer::unquoted(text).unwrap_or(text));
+        let value = Value::from(answer::unquoted(text).unwrap_or(text));
         let fits = required.next().is_none() && field.shape.check(&value).is_ok();
-        fits.then(|| Found { values: vec![(ask::field("", &field.name), value)], ..Found::default() })
+        fits.then(|| Found { values: vec![(pointer::push("", &field.name), value)], ..Found::default() })
     }
 
     fn names(&self, tool: usize) -> Vec<String> {
@@ -232,7 +236,7 @@ impl Dialogue<'_> {
         [Some(&spec.name), spec.title.as_ref()].into_iter().flatten().map(|name| words::fold(name)).collect()
     }
 
-    /// Whether to go on with a form that is full.
+    /// Reads whether to go on with a form that is full.
     fn decide(&mut self, mut form: Form, why: Pause, text: &str) {
         let command = intent::command(text);
         let agreed = scalar::yes_or_no(text) == Some(true);
@@ -259,15 +263,14 @@ impl Dialogue<'_> {
             self.stage = if back { Stage::Filling(form) } else { Stage::Parked { form, why } };
             return;
         }
-        let said = words::fold(text);
         let correction = extract::begins_with_pair(root, text) || extract::is_correction(text);
         if !correction && text.len() <= SENTENCE && matches!(self.guessed(text), Guess::One(_)) {
             return self.request(text);
         }
-        let said = said.strip_prefix("change ").unwrap_or(&said).trim_start_matches("the ").to_owned();
+        let said = what_to_change(text);
         let names = root.fields().iter().map(|field| field.name.clone()).find(|name| words::fold(name) == said);
         let mut found = extract::explicit(root, text);
-        found.named.extend(names.map(|name| ask::field("", &name)));
+        found.named.extend(names.map(|name| pointer::push("", &name)));
         if found == Found::default() && command.is_none() && text.len() <= SENTENCE {
             let verbs = self.place(&form.tool).map(|tool| self.index().verbs(tool)).unwrap_or_default();
             found = extract::extract(root, &Value::Null, &verbs, text);
@@ -285,8 +288,299 @@ impl Dialogue<'_> {
     }
 }
 
-/// What follows the name of a tool and a colon: `echo: hello`.
+/// Returns what a text names, folded, without the words that say to change it: "change the city" names `city`.
+fn what_to_change(text: &str) -> String {
+    let said = words::fold(text);
+    said.strip_prefix("change ").unwrap_or(&said).trim_start_matches("the ").to_owned()
+}
+
+/// Returns what follows the name of a tool and a colon: `echo: hello`.
 fn after_name<'t>(names: &[String], text: &'t str) -> Option<&'t str> {
     let (name, rest) = text.split_once(':')?;
     names.contains(&words::fold(name)).then(|| rest.trim()).filter(|rest| !rest.is_empty())
+}
+
+impl Dialogue<'_> {
+    /// Takes in what was said to the question of a form.
+    pub fn fill(&mut self, mut form: Form, text: &str) {
+        let Some(root) = self.shape_of(&form).cloned() else { return };
+        // An allowed value may be a word of command elsewhere: `stop`, `default`.
+        let chosen = form.next(&root).is_some_and(|ask| ask.names(text));
+        let command = intent::command(text).filter(|_| !chosen);
+        match command {
+            Some(Command::Cancel) => {
+                self.tell(format!("I have dropped “{}”. What else can I do for you?", self.title(&form.tool)));
+                return;
+            }
+            Some(Command::Back) => {
+                if !form.back() {
+                    self.tell("This is the first question; say “cancel” to drop it.");
+                }
+                self.stage = Stage::Filling(form);
+                return;
+            }
+            Some(Command::Help) => {
+                self.note = self.explain(&form);
+                self.stage = Stage::Filling(form);
+                return;
+            }
+            _ => {}
+        }
+        if let Some(doubt) = form.doubt.take()
+            && self.clear(&mut form, &root, doubt, text)
+        {
+            self.stage = Stage::Filling(form);
+            return;
+        }
+        let Some(ask) = form.next(&root) else {
+            self.stage = Stage::Parked { form, why: Pause::Whole };
+            return;
+        };
+        let short = text.len() <= SENTENCE;
+        let correction = extract::begins_with_pair(&root, text) || extract::is_correction(text);
+        if short && correction {
+            let found = extract::explicit(&root, text);
+            if found != Found::default() {
+                return self.adopt(form, found);
+            }
+        }
+        if self.command(&mut form, &ask, command) {
+            self.stage = Stage::Filling(form);
+            return;
+        }
+        self.answer(form, &root, &ask, text);
+    }
+
+    /// Reads the answer to the question.
+    fn answer(&mut self, mut form: Form, root: &Shape, ask: &Ask, text: &str) {
+        let tool = self.place(&form.tool).unwrap_or_default();
+        let several = text.contains(char::is_whitespace) && text.len() <= SENTENCE && !text.starts_with(['{', '[']);
+        let found = if several {
+            extract::extract(root, &form.values, &self.index().verbs(tool), text)
+        } else {
+            Found::default()
+        };
+        let (mut text, mut also) = (text, Vec::new());
+        if ask.shape.is_free_text() && several && ask.choices.is_empty() {
+            // A text is taken as it is, unless it is a name among small words: "from Paris to Rome", "in Oslo".
+            let lead = text.split(char::is_whitespace).next().unwrap_or_default().to_lowercase();
+            let small = matches!(lead.as_str(), "in" | "at" | "from" | "to" | "near" | "for");
+            if small && found.values.iter().any(|(pointer, _)| *pointer == ask.pointer) {
+                return self.adopt(form, found);
+            }
+            if small && text.split_whitespace().count() <= 5 && phrase::is_place(root, &ask.pointer) {
+                text = text[lead.len()..].trim_start();
+            }
+            if let Some((head, tail)) = text.rsplit_once(" with ")
+                && tail.split(' ').count() <= 4
+            {
+                let rest = format!("with {tail}");
+                also = extract::extract(root, &Value::Null, &[], &rest).values;
+                also.retain(|(pointer, _)| {
+                    *pointer != ask.pointer && root.at(pointer).is_some_and(|s| !s.is_free_text())
+                });
+                text = if also.is_empty() { text } else { head };
+            }
+        } else if !choose::is_name(&ask.choices, text) && scalar::date(text).is_none() {
+            also = found.values.iter().filter(|(pointer, _)| *pointer != ask.pointer).cloned().collect();
+        }
+        let parsed = answer::parse(ask, text);
+        let unsure = match &parsed {
+            Answer::Wrong(_) => found.values.is_empty(),
+            _ => ask.shape.is_free_text() && text.split_whitespace().count() <= 10 && answer::unquoted(text).is_none(),
+        };
+        if let Some(tool) = self.other(&form, text).filter(|_| unsure && several) {
+            form.doubt = Some(Doubt::Switch { tool, text: text.to_owned() });
+            self.stage = Stage::Filling(form);
+            return;
+        }
+        let parsed = match parsed {
+            Answer::Items { items, more } => Self::items(&mut form, root, ask, items, more),
+            Answer::Value(value) => {
+                form.mark();
+                form.set(&ask.pointer, value);
+                Ok(())
+            }
+            other => Err(other),
+        };
+        match parsed {
+            Ok(()) => {
+                let mut told = vec![form.repeat(ask)];
+                for (pointer, value) in also {
+                    told.push(format!("{}: {}", form::label(&pointer), scalar::plain(&value)));
+                    form.set(&pointer, value);
+                }
+                told.retain(|text| !text.is_empty());
+                self.note = words::capital(&told.join(", "));
+                self.note.push_str(if told.is_empty() { "" } else { "." });
+            }
+            Err(_) if !found.values.is_empty() => return self.adopt(form, found),
+            Err(Answer::Near(value)) => form.doubt = Some(Doubt::Meant { pointer: ask.pointer.clone(), value }),
+            Err(Answer::Several(values)) => form.doubt = Some(Doubt::Which { pointer: ask.pointer.clone(), values }),
+            Err(Answer::Wrong(reason)) => self.note = reason,
+            Err(_) => {}
+        }
+        self.stage = Stage::Filling(form);
+    }
+
+    /// Adds items to a list; `Err` says why they cannot be added.
+    fn items(form: &mut Form, root: &Shape, ask: &Ask, items: Vec<Value>, more: bool) -> Result<(), Answer> {
+        let Kind::List { least, .. } = ask.shape.kind else { return Ok(()) };
+        let mut list = form.values.pointer(&ask.pointer).and_then(Value::as_array).cloned().unwrap_or_default();
+        list.extend(items);
+        let enough = list.len() >= least;
+        let list = Value::Array(list);
+        if enough && let Err(reason) = ask.shape.check(&list) {
+            return Err(Answer::Wrong(format!("That {reason}.")));
+        }
+        form.mark();
+        form.set(&ask.pointer, list);
+        let required = root.at(&ask.pointer).is_some_and(|shape| matches!(shape.kind, Kind::List { .. }));
+        // Where too few are there, what is required is asked for again anyway, and “done” would be no answer.
+        let goes_on = if enough { more } else { !required };
+        if goes_on {
+            form.open = Some(ask.pointer.clone());
+        }
+        Ok(())
+    }
+
+    /// Carries out a command that is about the value itself; whether it was one.
+    fn command(&mut self, form: &mut Form, ask: &Ask, command: Option<Command>) -> bool {
+        let open = form.open.as_ref() == Some(&ask.pointer);
+        match command {
+            Some(Command::Done | Command::Thanks | Command::Skip) if open => {
+                let list = form.values.pointer(&ask.pointer).cloned().unwrap_or_default();
+                match ask.shape.check(&list) {
+                    Ok(()) => form.open = None,
+                    Err(reason) => self.note = format!("That {reason}."),
+                }
+            }
+            Some(Command::Default) if ask.shape.default.is_some() => {
+                let value = ask.shape.default.clone().unwrap_or_default();
+                self.settle(form, ask, value);
+            }
+            Some(Command::Skip) if ask.optional => {
+                form.mark();
+                form.wanted.retain(|wanted| *wanted != ask.pointer);
+            }
+            Some(Command::Skip) if ask.shape.nullable => {
+                form.mark();
+                form.set(&ask.pointer, Value::Null);
+            }
+            Some(Command::Skip) => self.tell("I cannot go on without this one; “cancel” drops it all."),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Another tool that a text is surely about.
+    fn other(&self, form: &Form, text: &str) -> Option<usize> {
+        if self.forced { None } else { self.index().surely(text, &form.tool) }
+    }
+
+    /// Settles several values at once.
+    fn adopt(&mut self, mut form: Form, found: Found) {
+        form.mark();
+        let told: Vec<String> = (found.values.iter())
+            .map(|(pointer, value)| format!("{}: {}", form::label(pointer), scalar::brief(value)))
+            .collect();
+        self.take_in(&mut form, found);
+        if !told.is_empty() {
+            let complaints = std::mem::take(&mut self.note);
+            self.tell(format!("{}.\n{complaints}", words::capital(&told.join(", "))).trim_end().to_owned());
+        }
+        self.stage = Stage::Filling(form);
+    }
+
+    /// Settles the value of a question, and says it back.
+    fn settle(&mut self, form: &mut Form, ask: &Ask, value: Value) {
+        form.mark();
+        form.set(&ask.pointer, value);
+        self.tell(format!("{}.", words::capital(&form.repeat(ask))));
+    }
+
+    /// Explains what a form is for, and what can be said.
+    fn explain(&self, form: &Form) -> String {
+        let about = self.place(&form.tool).map(|tool| self.line(tool)).unwrap_or_default();
+        let known = form.settled();
+        let known = if known.is_empty() { known } else { format!("\nSo far: {known}.") };
+        let words = "Say “back” to take the last answer back, “cancel” to drop it, “name: value” to set something.";
+        format!("{about}.{known}\n{words}")
+    }
+}
+
+impl Dialogue<'_> {
+    /// Reads the answer to a doubt; `false` where it is none, so that it is read as an answer to the question itself.
+    pub fn clear(&mut self, form: &mut Form, root: &Shape, doubt: Doubt, text: &str) -> bool {
+        match doubt {
+            Doubt::Meant { pointer, value } => match scalar::yes_or_no(text) {
+                Some(true) => {
+                    let ask = form.ask(root, &pointer);
+                    if let Err(reason) = ask.shape.check(&value) {
+                        self.tell(format!("That {reason}."));
+                        return true;
+                    }
+                    self.settle(form, &ask, value);
+                    true
+                }
+                Some(false) => {
+                    self.tell("All right.");
+                    true
+                }
+                None => false,
+            },
+            Doubt::Which { pointer, values } => {
+                let choices: Vec<Choice> = values.iter().map(Choice::plain).collect();
+                match choose::choose(&choices, form::numbered(values.iter()), text) {
+                    Chosen::One(value) => {
+                        self.settle(form, &form.ask(root, &pointer), value);
+                        true
+                    }
+                    _ => false,
+                }
+            }
+            Doubt::Change { pointers } => {
+                let said = what_to_change(text);
+                let place = scalar::place(text).filter(|place| *place < pointers.len());
+                let named = || pointers.iter().position(|pointer| words::fold(&form::label(pointer)) == said);
+                if let Some(place) = place.or_else(named) {
+                    form.mark();
+                    form.unset(&pointers[place]);
+                    form.wanted.insert(0, pointers[place].clone());
+                    return true;
+                }
+                let mut found = extract::explicit(root, text);
+                if found == Found::default() && text.contains(char::is_whitespace) && text.len() <= SENTENCE {
+                    // "from Berlin", "for 2 people".
+                    found = extract::extract(root, &Value::Null, &[], text);
+                }
+                if found.values.is_empty() && found.named.is_empty() {
+                    self.note = found.complaints.join("\n");
+                    form.doubt = Some(Doubt::Change { pointers });
+                } else {
+                    form.mark();
+                    self.take_in(form, found);
+                }
+                true
+            }
+            Doubt::Switch { tool, text: sentence } => match scalar::yes_or_no(text) {
+                Some(true) => {
+                    self.start(tool, &sentence);
+                    if let Stage::Filling(other) = std::mem::take(&mut self.stage) {
+                        *form = other;
+                    }
+                    true
+                }
+                Some(false) => {
+                    let value = Value::from(answer::unquoted(&sentence).unwrap_or(&sentence));
+                    match form.next(root).filter(|ask| ask.shape.is_free_text() && ask.shape.check(&value).is_ok()) {
+                        Some(ask) => self.settle(form, &ask, value),
+                        None => self.tell("All right, we go on."),
+                    }
+                    true
+                }
+                None => false,
+            },
+        }
+    }
 }

@@ -1,5 +1,7 @@
-//! Single values in the words of a person: numbers, yes and no, addresses.
+//! Single values in the words of a person: numbers, yes and no, addresses, days and times.
 
+use regex::Regex;
+use regex_syntax::hir::{Class, Hir, HirKind};
 use serde_json::{Number, Value};
 
 use super::words;
@@ -10,7 +12,7 @@ const PLACES: [&str; 10] =
     ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
 
 /// A value as a person reads it: texts without quotes, yes and no, everything else as JSON.
-pub(super) fn plain(value: &Value) -> String {
+pub fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Bool(true) => "yes".to_owned(),
@@ -23,8 +25,13 @@ pub(super) fn plain(value: &Value) -> String {
     }
 }
 
+/// The first characters of a value as a person reads it.
+pub fn brief(value: &Value) -> String {
+    words::shorten(&plain(value), 60)
+}
+
 /// A number: digits, with thousands separated by commas, or a word up to twelve.
-pub(super) fn number(text: &str) -> Option<Number> {
+pub fn number(text: &str) -> Option<Number> {
     let text = text.trim();
     if let Some(word) = NUMBERS.iter().position(|word| text.eq_ignore_ascii_case(word)) {
         return Some(Number::from(word));
@@ -59,14 +66,14 @@ pub(super) fn number(text: &str) -> Option<Number> {
 }
 
 /// The only number that is among the words of a text; `None` where there is none, or more than one.
-pub(super) fn only_number(text: &str) -> Option<Number> {
+pub fn only_number(text: &str) -> Option<Number> {
     let mut found = words::words(text).into_iter().filter_map(|range| number(&text[range]));
     let first = found.next()?;
     found.next().is_none().then_some(first)
 }
 
 /// The place in a list that a person names: `2`, `2.`, `#2`, `number 2`, `the second one`. Counts from 0.
-pub(super) fn place(text: &str) -> Option<usize> {
+pub fn place(text: &str) -> Option<usize> {
     let folded = words::fold(text);
     let bare = folded.trim_start_matches("the ").trim_start_matches("number ").trim_start_matches("option ");
     let bare = bare.trim_end_matches(" please").trim_end_matches(" one");
@@ -79,7 +86,7 @@ pub(super) fn place(text: &str) -> Option<usize> {
 }
 
 /// Yes or no.
-pub(super) fn yes_or_no(text: &str) -> Option<bool> {
+pub fn yes_or_no(text: &str) -> Option<bool> {
     let folded = words::fold(text);
     let bare = folded.trim_end_matches(" please").trim_end_matches(" thanks").trim_end_matches(" thank you");
     match bare {
@@ -94,8 +101,8 @@ pub(super) fn yes_or_no(text: &str) -> Option<bool> {
     }
 }
 
-/// Whether the text is an email address.
-pub(super) fn is_email(text: &str) -> bool {
+/// Returns whether the text is an email address.
+pub fn is_email(text: &str) -> bool {
     let Some((name, host)) = text.split_once('@') else { return false };
     let odd = |c: char| c.is_whitespace() || matches!(c, '@' | ',' | ';' | '<' | '>' | '"' | '(' | ')');
     !name.is_empty()
@@ -106,8 +113,8 @@ pub(super) fn is_email(text: &str) -> bool {
         && host.split('.').all(|label| !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || c == '-'))
 }
 
-/// Whether the text is a web address or another URI.
-pub(super) fn is_uri(text: &str) -> bool {
+/// Returns whether the text is a web address or another URI.
+pub fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
@@ -115,10 +122,173 @@ pub(super) fn is_uri(text: &str) -> bool {
         && !text.contains(char::is_whitespace)
 }
 
-/// Whether the text is a UUID.
-pub(super) fn is_uuid(text: &str) -> bool {
+/// Returns whether the text is a UUID.
+pub fn is_uuid(text: &str) -> bool {
     let lengths: Vec<usize> = text.split('-').map(str::len).collect();
     lengths == [8, 4, 4, 4, 12] && text.chars().all(|c| c == '-' || c.is_ascii_hexdigit())
+}
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+/// The number of a month that is named in full or by its first letters.
+pub fn month(word: &str) -> Option<usize> {
+    let word = word.trim_end_matches('.').to_lowercase();
+    let at = MONTHS.iter().position(|month| word.len() >= 3 && month.starts_with(&word))?;
+    Some(at + 1)
+}
+
+/// A date as `YYYY-MM-DD`, from any form that can only mean one day.
+pub fn date(text: &str) -> Option<String> {
+    let text = text.trim().trim_end_matches('.').to_lowercase();
+    let pieces: Vec<&str> = text
+        .split([' ', ',', '-', '/', '.'])
+        .filter(|piece| !piece.is_empty() && *piece != "of" && *piece != "the")
+        .collect();
+    let [a, b, c] = pieces[..] else { return None };
+    let count = |word: &str| {
+        let word = ["st", "nd", "rd", "th"].iter().find_map(|tail| word.strip_suffix(tail)).unwrap_or(word);
+        word.parse::<usize>().ok()
+    };
+    let (year, month, day) = if a.len() == 4 {
+        (count(a)?, month(b).or_else(|| count(b))?, count(c)?)
+    } else if let Some(month) = month(a) {
+        (count(c)?, month, count(b)?)
+    } else if let Some(month) = month(b) {
+        (count(c)?, month, count(a)?)
+    } else if text.contains('.') {
+        (count(c)?, count(b)?, count(a)?)
+    } else {
+        return None;
+    };
+    let written = format!("{year:04}-{month:02}-{day:02}");
+    is_date(&written).then_some(written)
+}
+
+/// A day as people say it: `2026-12-01` is `Tuesday, 1 December`.
+pub fn day(text: &str) -> Option<String> {
+    const WEEK: [&str; 7] = ["Saturday", "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday"];
+    let count = |range: std::ops::Range<usize>| text.get(range)?.parse::<usize>().ok();
+    let (year, month, day) = (count(0..4)?, count(5..7)?, count(8..10).filter(|_| is_date(text))?);
+    // Zeller's congruence: January and February belong to the year before.
+    let (moved, era) = if month < 3 { (month + 12, year + 399) } else { (month, year + 400) };
+    let place = (day + 13 * (moved + 1) / 5 + era + era / 4 - era / 100 + era / 400) % 7;
+    let name = words::capital(MONTHS[month - 1]);
+    Some(format!("{}, {day} {name}", WEEK[place]))
+}
+
+/// Returns whether the text is a day as `YYYY-MM-DD` that exists.
+///
+/// The checks of formats in `tool_schema` are private, and no help here: a person may say `14:30` for a time, and an email
+/// address needs a domain with a dot.
+pub fn is_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    if bytes.len() != 10 || bytes[4] != b'-' || bytes[7] != b'-' || !text.is_ascii() {
+        return false;
+    }
+    let count = |from: usize, to: usize| {
+        text[from..to].bytes().all(|b| b.is_ascii_digit()).then(|| text[from..to].parse().ok()).flatten()
+    };
+    let (Some(year), Some(month), Some(day)) = (count(0, 4), count(5, 7), count(8, 10)) else { return false };
+    let leap = |year: u32| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let days = match month {
+        2 => 28 + u32::from(leap(year)),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return false,
+    };
+    (1..=days).contains(&day)
+}
+
+/// Returns whether the text is a time of day: `14:30`, with or without seconds and an offset.
+pub fn is_time(text: &str) -> bool {
+    let clock = text.trim_end_matches(['Z', 'z']);
+    let clock = match clock.rfind(['+', '-']) {
+        Some(at) if clock.is_char_boundary(at) && is_clock(&clock[at + 1..]) => &clock[..at],
+        _ => clock,
+    };
+    is_clock(clock)
+}
+
+fn is_clock(text: &str) -> bool {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let parts: Vec<&str> = whole.split(':').collect();
+    let limits = ["23", "59", "60"];
+    (2..=3).contains(&parts.len())
+        && !fraction.is_empty()
+        && fraction.bytes().all(|b| b.is_ascii_digit())
+        && parts
+            .iter()
+            .zip(limits)
+            .all(|(part, limit)| part.len() == 2 && part.bytes().all(|b| b.is_ascii_digit()) && *part <= limit)
+}
+
+/// A date and time as RFC 3339 has it, from a text that may have a space between the two.
+pub fn date_time(text: &str) -> Option<String> {
+    let text = text.trim();
+    let (day, time) = text.split_once([' ', 'T', 't'])?;
+    let written = format!("{day}T{}", time.trim().to_uppercase().replace(' ', ""));
+    is_date_time(&written).then_some(written)
+}
+
+/// Returns whether the text is a date and time with an offset, as RFC 3339 has it.
+pub fn is_date_time(text: &str) -> bool {
+    let Some((day, time)) = text.split_once(['T', 't']) else { return false };
+    let offset = time.ends_with(['Z', 'z']) || time.get(8..).is_some_and(|rest| rest.contains(['+', '-']));
+    is_date(day) && offset && is_time(time) && time.matches(':').count() >= 2
+}
+
+/// As many bytes a sample has at most.
+const LONGEST: usize = 60;
+
+/// Returns a short text that a pattern accepts, to show its form to a person: `^[A-Z]{3}-\d+$` has `ABC-1`. `None` for
+/// a pattern that has no such text, or that the engine does not read.
+pub fn sample(pattern: &str) -> Option<String> {
+    let mut out = String::new();
+    write_sample(&regex_syntax::parse(pattern).ok()?, 0, &mut out)?;
+    let fits = !out.is_empty() && out.len() <= LONGEST && Regex::new(pattern).ok()?.is_match(&out);
+    fits.then_some(out)
+}
+
+/// Adds a sample of one part of a pattern, which is the `nth` repetition of it.
+fn write_sample(part: &Hir, nth: usize, out: &mut String) -> Option<()> {
+    const PLAIN: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz1234567890";
+    if out.len() > LONGEST {
+        return None;
+    }
+    match part.kind() {
+        HirKind::Empty | HirKind::Look(_) => {}
+        HirKind::Literal(literal) => out.push_str(std::str::from_utf8(&literal.0).ok()?),
+        HirKind::Class(Class::Unicode(class)) => {
+            let has = |c: &char| class.ranges().iter().any(|range| (range.start()..=range.end()).contains(c));
+            let plain: Vec<char> = PLAIN.chars().filter(has).collect();
+            match plain.len() {
+                0 => out.push(class.ranges().first()?.start()),
+                count => out.push(plain[nth % count]),
+            }
+        }
+        HirKind::Class(Class::Bytes(_)) => return None,
+        HirKind::Repetition(repetition) => {
+            let count = usize::try_from(repetition.min.max(1)).ok().filter(|count| *count <= LONGEST)?;
+            (0..count).try_for_each(|nth| write_sample(&repetition.sub, nth, out))?;
+        }
+        HirKind::Capture(capture) => write_sample(&capture.sub, nth, out)?,
+        HirKind::Concat(parts) => parts.iter().try_for_each(|part| write_sample(part, nth, out))?,
+        HirKind::Alternation(parts) => write_sample(parts.first()?, nth, out)?,
+    }
+    Some(())
 }
 
 #[cfg(test)]
@@ -160,5 +330,62 @@ mod tests {
         assert_eq!(yes_or_no("Yes, please!"), Some(true));
         assert_eq!(yes_or_no("no thanks"), Some(false));
         assert_eq!(yes_or_no("yesterday"), None);
+    }
+
+    #[test]
+    fn dates_that_mean_one_day() {
+        for text in [
+            "2026-10-01",
+            "2026-10-1",
+            "2026/10/01",
+            "1 October 2026",
+            "Oct 1st, 2026",
+            "1.10.2026",
+            "the 1st of Oct 2026",
+        ] {
+            assert_eq!(date(text).as_deref(), Some("2026-10-01"), "{text}");
+        }
+        for text in ["10/01/2026", "2026-02-30", "tomorrow", "", "2026", "1 Foo 2026", "31.4.2026"] {
+            assert_eq!(date(text), None, "{text}");
+        }
+        assert!(is_date("2028-02-29") && !is_date("2027-02-29"));
+    }
+
+    #[test]
+    fn days_as_people_say_them() {
+        for (text, expected) in [
+            ("2026-12-01", "Tuesday, 1 December"),
+            ("2000-02-29", "Tuesday, 29 February"),
+            ("1900-01-01", "Monday, 1 January"),
+            ("0000-03-01", "Wednesday, 1 March"),
+        ] {
+            assert_eq!(day(text).as_deref(), Some(expected), "{text}");
+        }
+        assert_eq!(day("2026-02-30"), None);
+        assert_eq!(day("dé"), None);
+    }
+
+    #[test]
+    fn times() {
+        assert!(is_time("14:30") && is_time("14:30:15Z") && is_time("14:30+02:00"));
+        assert!(!is_time("25:00") && !is_time("14") && !is_time("ä:30"));
+        assert_eq!(date_time("2026-10-01 14:30:00z").as_deref(), Some("2026-10-01T14:30:00Z"));
+        assert!(!is_date_time("2026-10-01T14:30:00"));
+    }
+
+    #[test]
+    fn samples_of_patterns() {
+        for (pattern, expected) in [
+            ("^[A-Z]{3}$", "ABC"),
+            ("^#W\\d{7}$", "#W1234567"),
+            ("^[a-z0-9_]+@x\\.org$", "a@x.org"),
+            ("^(HAT|TA)\\d+(-b)?$", "HAT1-b"),
+            ("^\\w+$", "A"),
+        ] {
+            assert_eq!(sample(pattern).as_deref(), Some(expected), "{pattern}");
+        }
+        for pattern in ["", "(?=x)", "a{1000}", "[", "^((((a{40}){40}){40}){40})$", r"[^\s\S]"] {
+            assert_eq!(sample(pattern), None, "{pattern}");
+        }
     }
 }

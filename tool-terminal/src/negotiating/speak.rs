@@ -1,17 +1,63 @@
-//! The words of a turn: what there is to tell, and the next question.
+//! The words of a turn: what has come of the last one, and the next question.
 
-use super::ask::{self, Ask};
+use std::ops::Bound::{self, Included, Unbounded};
+
 use super::fold::{Dialogue, Pause, Reply, Stage};
-use super::form::{Doubt, Form};
-use super::shape::{Choice, Shape};
-use super::{question, render, scalar, words};
+use super::form::{self, Ask, Doubt, Form};
+use super::shape::{Choice, Kind, Number, Shape};
+use super::{render, scalar, words};
 
 /// As many tools are listed at once.
-const LISTED: usize = 15;
+const TOOLS: usize = 15;
+/// As many values are listed at once.
+const LISTED: usize = 12;
+
+/// First words of descriptions that give orders to a model rather than name a thing.
+const ORDERS: &[&str] = &[
+    "accepts",
+    "choose",
+    "comma",
+    "controls",
+    "defines",
+    "determines",
+    "disable",
+    "do",
+    "enable",
+    "enter",
+    "exclude",
+    "filter",
+    "filters",
+    "give",
+    "if",
+    "include",
+    "indicates",
+    "limit",
+    "must",
+    "only",
+    "optional",
+    "pick",
+    "provide",
+    "required",
+    "return",
+    "returns",
+    "select",
+    "set",
+    "show",
+    "specifies",
+    "specify",
+    "use",
+    "used",
+    "when",
+    "whether",
+];
+const QUESTIONS: &[&str] = &["how", "what", "when", "where", "which", "who", "whom", "whose", "why"];
+/// Words besides those of questions with which a clause begins: "the hour it begins" is one hour.
+const CLAUSES: &[&str] = &["he", "i", "is", "it", "she", "that", "they", "this", "we", "you"];
+const PREPOSITIONS: &[&str] = &["after", "at", "before", "by", "for", "from", "in", "of", "on", "to", "until", "with"];
 
 impl Dialogue<'_> {
     /// The turn: one text, or one call if the person just spoke and calls are allowed.
-    pub(super) fn speak(mut self, may_call: bool) -> Reply {
+    pub fn speak(mut self, may_call: bool) -> Reply {
         let stage = std::mem::take(&mut self.stage);
         let text = match &stage {
             Stage::Filling(form) => match self.shape_of(form) {
@@ -27,14 +73,14 @@ impl Dialogue<'_> {
             Stage::Choosing { quiet: true, .. } if !self.note.is_empty() => String::new(),
             Stage::Choosing { offered, .. } => self.list(offered),
             Stage::Idle if self.note.is_empty() => self.list(&self.all()),
-            Stage::Idle if self.note.ends_with('?') || !self.told => String::new(),
+            Stage::Idle if self.note.ends_with('?') || !self.has_result => String::new(),
             Stage::Idle => "Anything else?".to_owned(),
         };
         let long = self.note.contains('\n') || text.contains('\n') || self.note.chars().count() > 60;
         let gap = match (self.note.is_empty() || text.is_empty(), &stage, long) {
             (true, ..) => "",
             (_, Stage::Idle, _) => "\n\n",
-            _ if long || self.told => "\n",
+            _ if long || self.has_result => "\n",
             _ => " ",
         };
         let said = render::printable(&format!("{}{gap}{text}", self.note));
@@ -46,42 +92,44 @@ impl Dialogue<'_> {
         match &form.doubt {
             Some(Doubt::Meant { pointer, value }) => {
                 let value = words::shorten(&scalar::plain(value), 80);
-                let label = ask::label(pointer);
+                let label = form::label(pointer);
                 format!("Did you mean “{value}” as {label}? (yes or no)")
             }
             Some(Doubt::Which { pointer, values }) => {
-                let choices: Vec<Choice> = values.iter().map(Choice::plain).collect();
-                let list = question::choices(&choices, ask::numbered(values.iter()));
-                format!("Which {} do you mean?\n{list}", ask::last(pointer))
+                let options: Vec<Choice> = values.iter().map(Choice::plain).collect();
+                let list = choices(&options, form::numbered(values.iter()));
+                format!("Which {} do you mean?\n{list}", form::last(pointer))
             }
             Some(Doubt::Change { pointers }) => {
                 let known = |pointer: &String| form.values.pointer(pointer).map(scalar::plain).unwrap_or_default();
-                let options: Vec<String> =
-                    pointers.iter().map(|pointer| format!("{}: {}", ask::label(pointer), known(pointer))).collect();
-                format!("{}\nOr say “cancel”.", question::which("What would you like to change?", &options))
+                let lines = pointers
+                    .iter()
+                    .enumerate()
+                    .map(|(at, pointer)| format!("  {}. {}: {}\n", at + 1, form::label(pointer), known(pointer)));
+                format!("What would you like to change?\n{}Or say “cancel”.", lines.collect::<String>())
             }
             Some(Doubt::Switch { tool, .. }) => {
                 let other = self.tools.get(*tool).map(|spec| self.title(&spec.name)).unwrap_or_default();
                 let own = self.title(&form.tool);
                 format!("Shall I drop “{own}” and go to “{other}”? (yes or no)")
             }
-            None => form.next(root).map(|ask| question::question(&ask)).unwrap_or_default(),
+            None => form.next(root).map(|ask| question(&ask)).unwrap_or_default(),
         }
     }
 
-    /// Whether to go on with a form that is full.
+    /// Asks whether to go on with a form that is full.
     fn go_on(&self, form: &Form, why: Pause) -> String {
         let example =
             self.shape_of(form).and_then(|root| root.fields().first()).map(|field| format!("“{}: …”", field.name));
         let change = example.map(|example| format!("or change something, such as {example}")).unwrap_or_default();
         if why == Pause::Denied {
-            return if self.told { format!("Anything else? ({change})") } else { String::new() };
+            return if self.has_result { format!("Anything else? ({change})") } else { String::new() };
         }
         let change = if change.is_empty() { change } else { format!(", {change}") };
         if why == Pause::Failed {
             return format!("Shall I try again? (yes or no{change})");
         }
-        let known = question::settled(&form.values);
+        let known = form.settled();
         let known = if known.is_empty() { known } else { format!(" with {known}") };
         format!("Shall I go ahead with “{}”{known}? (yes or no{change})", self.title(&form.tool))
     }
@@ -101,11 +149,11 @@ impl Dialogue<'_> {
             }
             return format!("Do you mean this: {}? (yes or no)", self.line(*one));
         }
-        let mut lines: Vec<String> = (offered.iter().take(LISTED).enumerate())
+        let mut lines: Vec<String> = (offered.iter().take(TOOLS).enumerate())
             .map(|(at, tool)| format!("{:>3}. {}", at + 1, self.line(*tool)))
             .collect();
-        if offered.len() > LISTED {
-            lines.push(format!("     … and {} more: say a word of what you need", offered.len() - LISTED));
+        if offered.len() > TOOLS {
+            lines.push(format!("     … and {} more: say a word of what you need", offered.len() - TOOLS));
         }
         match self.note.ends_with('?') {
             true => {}
@@ -119,7 +167,7 @@ impl Dialogue<'_> {
     }
 
     /// A tool in one line.
-    pub(super) fn line(&self, tool: usize) -> String {
+    pub fn line(&self, tool: usize) -> String {
         let spec = self.tools[tool];
         let (title, about) = (self.title(&spec.name), words::first_sentence(&spec.description));
         let line = if words::tokens(about) == words::tokens(&title) {
@@ -134,10 +182,284 @@ impl Dialogue<'_> {
 /// The next question of a form.
 fn next_question(form: &Form, ask: &Ask) -> String {
     if form.open.as_ref() == Some(&ask.pointer) && form.is_enough(ask) {
-        return format!("What else for {}? (“done” when that is all)", ask::label(&ask.pointer));
+        return format!("What else for {}? (“done” when that is all)", form::label(&ask.pointer));
     }
     if form.values.pointer(&ask.pointer).and_then(|value| value.as_array()).is_some_and(|list| !list.is_empty()) {
-        return format!("More are needed. {}", question::question(ask));
+        return format!("More are needed. {}", question(ask));
     }
-    question::question(ask)
+    question(ask)
+}
+
+/// The question for a value, with all that is needed to answer it.
+pub fn question(ask: &Ask) -> String {
+    let mut out = sentence(ask);
+    let hints = hints(ask);
+    if !hints.is_empty() {
+        out.extend([" (", &hints.join("; "), ")"]);
+    }
+    let list = if ask.span().is_some() { String::new() } else { choices(&ask.choices, ask.numbered()) };
+    if !list.is_empty() {
+        if !ask.strict {
+            out.push_str(" For example:");
+        }
+        out.push('\n');
+        out.push_str(&list);
+    }
+    out
+}
+
+/// The values that can be chosen, one a line.
+pub fn choices(choices: &[Choice], numbered: bool) -> String {
+    let mut lines = Vec::new();
+    for (at, choice) in choices.iter().take(LISTED).enumerate() {
+        let mark = if numbered { format!("{}.", at + 1) } else { "-".to_owned() };
+        let label = if choice.label.is_empty() {
+            String::new()
+        } else {
+            format!(" – {}", words::shorten(words::first_sentence(&choice.label), 70))
+        };
+        lines.push(format!("  {mark} {}{label}", words::shorten(&scalar::plain(&choice.value), 80)));
+    }
+    if choices.len() > LISTED {
+        lines.push(format!("  … and {} more: say a part of the one you mean", choices.len() - LISTED));
+    }
+    lines.join("\n")
+}
+
+/// Returns what helps to answer: range, form, default, example.
+fn hints(ask: &Ask) -> Vec<String> {
+    let shape = &ask.shape;
+    let mut out = Vec::new();
+    match &shape.kind {
+        Kind::Number(limits) if ask.choices.is_empty() => {
+            // Bounds that only say how wide the machine's number is are of no use to a person.
+            let near = |bound: Bound<f64>| match bound {
+                Included(limit) if limit.abs() >= 2_147_483_647.0 => Unbounded,
+                bound => bound,
+            };
+            let range = (near(limits.range.0), near(limits.range.1));
+            let shown = Number { range, ..limits.clone() }.range_in_words();
+            out.extend(shown.filter(|_| range != (Included(0.0), Unbounded)));
+        }
+        Kind::Text(text) if ask.choices.is_empty() => {
+            let example = shape.examples.is_empty() && shape.default.is_none();
+            match text.format.as_deref() {
+                Some("date" | "date-time" | "time" | "email" | "uri" | "url" | "uuid") => {
+                    out.push(shape.kind.noun().to_owned());
+                }
+                _ if example => {
+                    let sample = text.pattern.as_deref().and_then(scalar::sample);
+                    out.extend(sample.map(|sample| format!("in the form of {sample}")));
+                }
+                _ => {}
+            }
+        }
+        Kind::List { item, .. } if !item.is_form() => out.push(
+            if matches!(item.kind, Kind::Object { .. } | Kind::List { .. } | Kind::Anything) && item.allowed.is_empty()
+            {
+                "a JSON list".to_owned()
+            } else {
+                "one, or several with commas; end with a comma to go on".to_owned()
+            },
+        ),
+        Kind::Object { fields, .. } if fields.is_empty() => out.push("as JSON, or as name: value pairs".to_owned()),
+        Kind::Object { fields, .. } => {
+            let names: Vec<_> = fields.iter().map(|field| field.name.as_str()).collect();
+            out.push(format!("any of {} as name: value pairs; or “none”", names.join(", ")));
+        }
+        Kind::Anything => out.push("as JSON".to_owned()),
+        _ => {}
+    }
+    out.extend(ask.span().map(|(first, last)| format!("from {first} to {last}")));
+    if let Some(default) = &shape.default {
+        let default = words::shorten(&scalar::plain(default), 40);
+        out.push(if default.is_empty() {
+            "say “default” for none".into()
+        } else {
+            format!("say “default” for {default}")
+        });
+    } else if ask.choices.is_empty()
+        && let Some(example) = shape.examples.first()
+    {
+        out.push(format!("for example {}", scalar::brief(example)));
+    }
+    if ask.optional {
+        out.push("or “skip”".to_owned());
+    } else if shape.nullable {
+        out.push("or “none”".to_owned());
+    }
+    out
+}
+
+/// The question itself, without hints; one inside an object or list begins with where it belongs.
+pub fn sentence(ask: &Ask) -> String {
+    let (holder, _) = ask.pointer.rsplit_once('/').unwrap_or_default();
+    let asked = bare(ask);
+    if holder.is_empty() {
+        words::capital(&asked)
+    } else {
+        format!("{}: {asked}", words::capital(&form::label(holder)))
+    }
+}
+
+fn bare(ask: &Ask) -> String {
+    let (shape, label) = (&ask.shape, form::last(&ask.pointer));
+    let label = shape.title.clone().filter(|title| words::fold(title) != words::fold(&label)).unwrap_or(label);
+    let details = || {
+        let details = words::shorten(words::first_sentence(&shape.description), 160);
+        if details.is_empty() { details } else { format!(" {}.", words::capital(&details)) }
+    };
+    if matches!(&shape.kind, Kind::List { item, .. } if item.is_form() && ask.choices.is_empty()) {
+        return format!("how many {label}? I will ask for each.");
+    }
+    if shape.kind == Kind::Bool {
+        let told = words::fold(&shape.description) == words::fold(&label);
+        return format!("{label}, yes or no?{}", if told { String::new() } else { details() });
+    }
+    if let Some(asked) = asked(&shape.description) {
+        return format!("{asked}?");
+    }
+    match thing(&shape.description).filter(|thing| names(thing, &label)) {
+        Some(thing) if ask.strict => format!("which {}?", without_article(&thing)),
+        Some(thing) => format!("what {} {}?", if is_plural(&thing) { "are" } else { "is" }, with_article(&thing)),
+        None if PREPOSITIONS.contains(&label.as_str()) => format!("{label}?{}", details()),
+        None if ask.strict => format!("which {label}?{}", details()),
+        None if is_whole(shape) && is_plural(&label) => format!("how many {label}?{}", details()),
+        None => format!("what {} {}?{}", if is_plural(&label) { "are" } else { "is" }, with_article(&label), details()),
+    }
+}
+
+/// Returns whether a phrase can stand for the parameter: "no longer needed or by mistake" says what to answer, not what
+/// it is.
+fn names(phrase: &str, label: &str) -> bool {
+    let said = words::tokens(phrase);
+    !phrase.contains(" or ") || words::tokens(label).iter().any(|token| said.contains(token))
+}
+
+/// A description that names a thing in few words, ready to stand in a sentence.
+fn thing(description: &str) -> Option<String> {
+    let sentence = words::first_sentence(description);
+    let end = sentence.find([',', '(', ';', ':', '\n', '—']).unwrap_or(sentence.len());
+    let end = [" - ", " – ", " e.g", " such as ", " in the format", " in format"]
+        .iter()
+        .filter_map(|mark| sentence.find(mark))
+        .fold(end, usize::min);
+    let phrase = sentence[..end].trim().trim_end_matches('.');
+    let lists = ["An array of ", "Array of ", "A list of ", "List of ", "The list of "];
+    let phrase = lists.iter().find_map(|lead| phrase.strip_prefix(lead)).unwrap_or(phrase);
+    let folded = words::fold(phrase);
+    let first = folded.split(' ').next().unwrap_or_default();
+    let odd = ORDERS.contains(&first) || QUESTIONS.contains(&first) || phrase.contains(['`', '?', '"']);
+    let count = folded.split(' ').count();
+    (!phrase.is_empty() && !odd && count <= 12 && phrase.len() <= 80).then(|| lowered(phrase))
+}
+
+/// A description that is a question already.
+fn asked(description: &str) -> Option<String> {
+    let sentence = words::first_sentence(description).trim_end_matches('?');
+    let folded = words::fold(sentence);
+    let mut said = folded.split(' ');
+    let (first, second) = (said.next().unwrap_or_default(), said.next().unwrap_or_default());
+    // "How many people travel" asks; "where the journey begins" names.
+    let names = ["a", "an", "he", "it", "she", "the", "they", "this", "we", "you", "your"].contains(&second);
+    (QUESTIONS.contains(&first) && !names && sentence.len() <= 100).then(|| lowered(sentence))
+}
+
+/// The phrase with a small first letter, unless its first word is an acronym or a name.
+fn lowered(phrase: &str) -> String {
+    let first = phrase.split(' ').next().unwrap_or_default();
+    let capitals = first.chars().filter(|c| c.is_uppercase()).count();
+    if capitals > 1 || first.contains('.') {
+        return phrase.to_owned();
+    }
+    let mut chars = phrase.chars();
+    chars.next().map_or_else(String::new, |c| c.to_lowercase().chain(chars).collect())
+}
+
+fn with_article(phrase: &str) -> String {
+    let first = phrase.split(' ').next().unwrap_or_default();
+    if matches!(first, "the" | "a" | "an" | "your" | "his" | "her" | "its" | "their" | "any" | "each" | "one" | "all") {
+        phrase.to_owned()
+    } else {
+        format!("the {phrase}")
+    }
+}
+
+fn without_article(phrase: &str) -> &str {
+    ["the ", "a ", "an "].iter().find_map(|article| phrase.strip_prefix(article)).unwrap_or(phrase)
+}
+
+/// Returns whether a phrase is about several things: its head, which comes before the first preposition or clause, ends
+/// in `s`.
+fn is_plural(phrase: &str) -> bool {
+    let folded = words::fold(phrase);
+    let ends = |word: &str| PREPOSITIONS.contains(&word) || QUESTIONS.contains(&word) || CLAUSES.contains(&word);
+    let head = folded.split(' ').take_while(|word| !ends(word)).last().unwrap_or_default();
+    head.len() > 2 && head.ends_with('s') && !["ss", "us", "is", "ews"].iter().any(|end| head.ends_with(end))
+}
+
+fn is_whole(shape: &Shape) -> bool {
+    matches!(&shape.kind, Kind::Number(Number { integer: true, .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn asked(pointer: &str, schema: &Value) -> String {
+        question(&Ask::new(pointer, &Shape::of(schema)))
+    }
+
+    #[test]
+    fn hints_say_what_is_accepted() {
+        for (schema, expected) in [
+            (json!({"type": "integer", "minimum": 1, "maximum": 50}), "How many guests? (from 1 to 50)"),
+            (json!({"type": "integer", "minimum": 0, "maximum": u64::MAX}), "How many guests?"),
+            (
+                json!({"type": "number", "exclusiveMinimum": 0, "default": 2}),
+                "What are the guests? (more than 0; say “default” for 2)",
+            ),
+            (json!({"type": "string", "examples": ["Ada, Bob"]}), "What are the guests? (for example Ada, Bob)"),
+            (json!({"type": "string", "pattern": "^x+$"}), "What are the guests? (in the form of x)"),
+            (json!({"type": "string", "pattern": "^[A-Z]{3}\\d$"}), "What are the guests? (in the form of ABC1)"),
+            (json!({"type": "string", "pattern": "^(?!x)"}), "What are the guests?"),
+            (json!({"type": ["string", "null"]}), "What are the guests? (or “none”)"),
+            (json!({"type": "boolean"}), "Guests, yes or no?"),
+            (json!({"enum": ["a", "b"]}), "Which guests?\n  1. a\n  2. b"),
+            (json!({"enum": [5, 1]}), "Which guests?\n  - 5\n  - 1"),
+            (
+                json!({"type": "object", "properties": {"a": {}}}),
+                "What are the guests? (any of a as name: value pairs; or “none”)",
+            ),
+        ] {
+            assert_eq!(asked("/guests", &schema), expected);
+        }
+        let many: Vec<_> = (0..30).map(|n| format!("v{n}")).collect();
+        assert!(asked("/x", &json!({"enum": many})).ends_with("  … and 18 more: say a part of the one you mean"));
+    }
+
+    #[test]
+    fn a_description_becomes_a_question() {
+        for (pointer, description, expected) in [
+            ("/city", "The city name, e.g. Paris.", "What is the city name?"),
+            ("/from", "Airport of departure.", "What is the airport of departure?"),
+            ("/from", "", "From?"),
+            ("/id", "ID of the order", "What is the ID of the order?"),
+            ("/names", "Names of the files to read", "What are the names of the files to read?"),
+            ("/hour", "The hour it begins.", "What is the hour it begins?"),
+            ("/hour", "The hour when the shop opens", "What is the hour when the shop opens?"),
+            ("/ids", "Orders that were sent", "What are the orders that were sent?"),
+            ("/who", "Who is travelling?", "Who is travelling?"),
+            ("/from", "Where the journey begins.", "From? Where the journey begins."),
+            ("/first_name", "", "What is the first name?"),
+            ("/state", "Filter by state. Default: all.", "What is the state? Filter by state."),
+            ("/reason", "No longer needed or by mistake", "What is the reason? No longer needed or by mistake."),
+            ("/a/0/b", "", "A 1: what is the b?"),
+        ] {
+            let shape = Shape::of(&json!({"type": "string", "description": description}));
+            assert_eq!(sentence(&Ask::new(pointer, &shape)), expected);
+        }
+    }
 }

@@ -29,13 +29,13 @@ const VERBS: &[&[&str]] = &[
 /// Other words that are used for one another.
 const NOUNS: &[&[&str]] = &[&["weather", "forecast"], &["flight", "fly"]];
 
-/// Whether the word (lower case) says nothing about what is meant.
-pub(super) fn is_stop(word: &str) -> bool {
+/// Returns whether the word (lower case) says nothing about what is meant.
+pub fn is_stop(word: &str) -> bool {
     STOP.binary_search(&word).is_ok()
 }
 
 /// The text in lower case, with every run of anything that is no letter or digit as one space, and `camelCase` cut.
-pub(super) fn fold(text: &str) -> String {
+pub fn fold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
     for c in text.chars() {
@@ -54,7 +54,7 @@ pub(super) fn fold(text: &str) -> String {
 }
 
 /// A name for people: `first_name` and `firstName` become `first name`; acronyms stay as they are.
-pub(super) fn human(name: &str) -> String {
+pub fn human(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 4);
     let mut chars = name.chars().peekable();
     let mut before = ' ';
@@ -78,29 +78,29 @@ pub(super) fn human(name: &str) -> String {
 }
 
 /// The text with its first letter in upper case.
-pub(super) fn capital(text: &str) -> String {
+pub fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// The words of a text that carry meaning, stemmed, in order.
-pub(super) fn tokens(text: &str) -> Vec<String> {
+pub fn tokens(text: &str) -> Vec<String> {
     fold(text).split(' ').filter(|word| !word.is_empty() && !is_stop(word)).map(stem).collect()
 }
 
 /// The stems of words that are used for the one whose stem this is.
-pub(super) fn alike(token: &str) -> impl Iterator<Item = String> {
+pub fn alike(token: &str) -> impl Iterator<Item = String> {
     let rows = VERBS.iter().chain(NOUNS).filter(move |row| row.iter().any(|word| stem(word) == token));
     rows.flat_map(|row| row.iter().map(|word| stem(word)))
 }
 
-/// Whether a stem is that of a verb that tools of all kinds are named by.
-pub(super) fn is_verb(token: &str) -> bool {
+/// Returns whether a stem is that of a verb that tools of all kinds are named by.
+pub fn is_verb(token: &str) -> bool {
     VERBS.iter().any(|row| row.iter().any(|word| stem(word) == token))
 }
 
 /// The word without its plural, `-ing` and `-ed`; lightly, so that different words stay different.
-pub(super) fn stem(word: &str) -> String {
+pub fn stem(word: &str) -> String {
     if !word.is_ascii() {
         return word.to_owned();
     }
@@ -137,7 +137,7 @@ pub(super) fn stem(word: &str) -> String {
 }
 
 /// The words of a text with their places: runs without space, without the punctuation around them.
-pub(super) fn words(text: &str) -> Vec<Range<usize>> {
+pub fn words(text: &str) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let mut at = 0;
     for run in text.split(char::is_whitespace) {
@@ -155,7 +155,7 @@ pub(super) fn words(text: &str) -> Vec<Range<usize>> {
 }
 
 /// The first sentence of a description, without its final stop.
-pub(super) fn first_sentence(text: &str) -> &str {
+pub fn first_sentence(text: &str) -> &str {
     let text = text.trim();
     let line = text.split("\n\n").next().unwrap_or(text).trim();
     let line = line.split('\n').next().unwrap_or(line);
@@ -168,7 +168,7 @@ pub(super) fn first_sentence(text: &str) -> &str {
 }
 
 /// The text cut to `most` characters, with an ellipsis where something is missing.
-pub(super) fn shorten(text: &str, most: usize) -> String {
+pub fn shorten(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }

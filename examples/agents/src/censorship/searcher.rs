@@ -4,9 +4,9 @@ use serde::Deserialize;
 use serde_json::json;
 use tool_runtime::{
     Message,
-    feedback::Answer,
     model::{FunctionModel, Turn},
 };
+use tool_schema::feedback::Answer;
 
 use super::{library::id_in, thesaurus::synonyms};
 use crate::conversation::{Answered, answered, prompts};

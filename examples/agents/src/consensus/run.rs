@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::{TryFutureExt, future::join_all};
-use tool_runtime::{Agent, AgentError, Toolset, agent::Front, model::Model, toolset};
+use tool_runtime::{Agent, AgentError, Toolset, toolset};
 
 use super::{
     knowledge::Knowledge,
@@ -37,21 +37,16 @@ pub fn tools(seat: Arc<Seat>) -> Toolset {
     toolset!(seat; update_knowledge, propose, confirm, reject, give_up)
 }
 
-/// Lets everybody meet: with the model that `model` gives each, watched by the front that `front` gives each. `can` says who
-/// can come where and when, and `patience` how long they wait for mail.
-pub async fn meet<M: Model + 'static, F: Front + 'static>(
-    model: impl Fn(Person) -> M,
-    front: impl Fn(Person) -> F,
-    can: impl Fn(Person, Slot) -> bool,
-    patience: Duration,
-) -> Outcome {
+/// Lets everybody meet, each with the agent that `agent` gives them. `can` says who can come where and when, and `patience`
+/// how long they wait for mail.
+pub async fn meet(agent: impl Fn(Person) -> Agent, can: impl Fn(Person, Slot) -> bool, patience: Duration) -> Outcome {
     let meeting = Arc::new(Meeting::default());
     let seats = Person::ALL.map(|me| {
         let knowledge = Knowledge::of(me, |slot| can(me, slot));
         Arc::new(Seat::new(me, knowledge, Arc::clone(&meeting), patience))
     });
     let tasks = seats.iter().map(|seat| {
-        let agent = Agent::new(model(seat.me)).front(front(seat.me)).instructions(instructions(seat));
+        let agent = agent(seat.me).instructions(instructions(seat));
         let tools = tools(Arc::clone(seat));
         attend(agent.tools(tools), seat).inspect_err(|_| seat.meeting.break_off())
     });
@@ -100,10 +95,7 @@ fn instructions(seat: &Seat) -> String {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use tool_runtime::{
-        agent::Unattended,
-        model::{FunctionModel, ModelError, ModelErrorKind},
-    };
+    use tool_runtime::model::{FunctionModel, Model, ModelError, ModelErrorKind};
 
     use super::*;
     use crate::consensus::{constraints, rules};
@@ -112,7 +104,7 @@ mod tests {
     const PATIENCE: Duration = Duration::from_mins(1);
 
     async fn met(can: impl Fn(Person, Slot) -> bool) -> Outcome {
-        let outcome = meet(rules, |_| Unattended, can, PATIENCE).await;
+        let outcome = meet(|me| Agent::new(rules(me)), can, PATIENCE).await;
         assert!(outcome.failures.is_empty(), "{:?}", outcome.failures);
         outcome
     }
@@ -149,7 +141,7 @@ mod tests {
             let broken = || ModelError::new(ModelErrorKind::Unavailable, "down");
             if me == Person::Dave { Box::new(FunctionModel::new(move |_| broken())) } else { Box::new(rules(me)) }
         };
-        let outcome = meet(model, |_| Unattended, constraints, Duration::from_millis(50)).await;
+        let outcome = meet(|me| Agent::new(model(me)), constraints, Duration::from_millis(50)).await;
         assert_eq!((outcome.agreed, outcome.failures.len()), (None, 1));
         assert_eq!(outcome.failures[0].0, Person::Dave);
         assert!(outcome.gave_up.is_empty());

@@ -58,7 +58,7 @@ pub fn confirm(place: Option<Place>, time: Option<Time>, #[state] seat: &Seat) -
     if !unknown.is_empty() {
         let problem = format!("Cannot confirm: You don't know if {} can attend {slot}.", names(&unknown));
         let hint = "Propose it first and wait for responses to update your knowledge";
-        return Err(Rejection::told(problem).instruct(hint));
+        return Err(Rejection::from_message(problem).instruct(hint));
     }
     seat.meeting.confirm(seat.me, slot);
     seat.meeting.mail.send(seat.me, Word::Confirm(slot).to_string());
@@ -94,12 +94,12 @@ impl fmt::Display for GaveUp {
 fn check(seat: &Seat, slot: Slot, what: &str) -> Result<(), Rejection> {
     let cannot = seat.knowledge().those(slot, Some(Status::Cannot));
     if cannot.contains(&seat.me) {
-        return Err(Rejection::told(format!("You cannot {what} {slot} based on your constraints.")));
+        return Err(Rejection::from_message(format!("You cannot {what} {slot} based on your constraints.")));
     }
     if !cannot.is_empty() {
         let who = names(&cannot);
         let problem = format!("Cannot {what}: {who} cannot attend {slot} according to your knowledge base.");
-        return Err(Rejection::told(problem));
+        return Err(Rejection::from_message(problem));
     }
     Ok(())
 }

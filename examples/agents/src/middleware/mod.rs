@@ -62,7 +62,7 @@ impl Layer for EvilFilter {
             let question = format!("Is the object or notion \"{query}\" considered evil?");
             let asked = self.judge.run_for(question).await;
             let Judgement { is_evil } =
-                asked.map_err(|error| Failure::told("the query could not be judged").because(error))?;
+                asked.map_err(|error| Failure::new("the query could not be judged").source(error))?;
             if is_evil {
                 return Err(Rejection::of("query", "the query you provided is evil which is not allowed").into());
             }

@@ -4,7 +4,7 @@ use std::{fmt, path::PathBuf, str::FromStr};
 
 use clap::{Parser, Subcommand};
 use serde_json::Value;
-use tool_runtime::run::{ObligationId, RunId};
+use tool_runtime::run::{InterruptId, RunId};
 
 /// Refunds that wait for somebody, over several runs of a program.
 #[derive(Parser)]
@@ -62,18 +62,18 @@ pub(crate) enum Command {
 #[derive(Clone)]
 pub(crate) struct Id {
     pub(crate) run: String,
-    pub(crate) obligation: ObligationId,
+    pub(crate) interrupt: InterruptId,
 }
 
 impl Id {
-    pub(crate) fn of(run: &RunId, obligation: &ObligationId) -> Self {
-        Self { run: run.to_string(), obligation: obligation.clone() }
+    pub(crate) fn of(run: &RunId, interrupt: &InterruptId) -> Self {
+        Self { run: run.to_string(), interrupt: interrupt.clone() }
     }
 }
 
 impl fmt::Display for Id {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}/{}", self.run, self.obligation)
+        write!(out, "{}/{}", self.run, self.interrupt)
     }
 }
 
@@ -83,8 +83,8 @@ impl FromStr for Id {
     fn from_str(text: &str) -> Result<Self, String> {
         let parts = text.split_once('/').filter(|(run, _)| !run.is_empty());
         let parts = parts.and_then(|(run, rest)| Some((run.to_owned(), rest.parse().ok()?)));
-        let (run, obligation) = parts.ok_or("an id looks like RUN/CALL.1; `list` shows those that wait")?;
-        Ok(Self { run, obligation })
+        let (run, interrupt) = parts.ok_or("an id looks like RUN/CALL.1; `list` shows those that wait")?;
+        Ok(Self { run, interrupt })
     }
 }
 

@@ -40,10 +40,10 @@ lint_test!(tools(PathBuf::new()));
 impl Desk {
     fn find(&self, order: &str) -> Result<Order, Failure> {
         let found = ORDERS.into_iter().find(|(number, ..)| *number == order);
-        let (number, customer, paid) = found.ok_or_else(|| Failure::told(format!("there is no order {order}")))?;
+        let (number, customer, paid) = found.ok_or_else(|| Failure::new(format!("there is no order {order}")))?;
         let ledger = match std::fs::read_to_string(&self.ledger) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            text => text.map_err(|error| Failure::told("the ledger cannot be read").because(error))?,
+            text => text.map_err(|error| Failure::new("the ledger cannot be read").source(error))?,
         };
         let sums = ledger.lines().filter_map(|line| line.strip_prefix(number)?.split_whitespace().next()?.parse().ok());
         Ok(Order { number, customer, paid, refunded: sums.fold(0, u32::saturating_add) })
@@ -89,9 +89,9 @@ fn refund(
     let Order { customer, paid, refunded, .. } = desk.find(&order)?;
     let left = paid.saturating_sub(refunded);
     if amount > left {
-        return Err(Failure::told(format!("{left} euros of order {order} can still be paid back, not {amount}")));
+        return Err(Failure::new(format!("{left} euros of order {order} can still be paid back, not {amount}")));
     }
     desk.pay(&format!("{order} {amount} EUR to {customer} ({})\n", cx.call_id()))
-        .map_err(|error| Failure::told("the ledger cannot be written").because(error))?;
+        .map_err(|error| Failure::new("the ledger cannot be written").source(error))?;
     Ok(format!("{amount} euros were paid back to {customer}"))
 }

@@ -1,4 +1,4 @@
-//! Refunds that wait for somebody, over several runs of a program.
+//! Refunds that wait for an approval while the program ends and starts again.
 //!
 //! ```sh
 //! alias approvals='cargo run -q -p examples --bin approvals --'
@@ -8,7 +8,7 @@
 //! approvals resume                                 # the money moves
 //! ```
 //!
-//! Runs are kept in a file of SQLite, or in PostgreSQL where `DATABASE_URL` names a server.
+//! The runs are in a SQLite file, or in PostgreSQL if `DATABASE_URL` names a server.
 
 mod command;
 mod desk;
@@ -20,8 +20,8 @@ use std::{process::ExitCode, time::Duration};
 use clap::Parser as _;
 use tool_runtime::{
     Agent, AgentError,
-    agent::{Decision, Event, Front, Session},
-    run::{ObligationId, RunId},
+    agent::{Decision, Session, Suspend},
+    run::{InterruptId, RunId},
     store::{StoreError, Waiting},
 };
 use tool_terminal::Terminal;
@@ -29,19 +29,6 @@ use tool_terminal::Terminal;
 use command::{Cli, Command, Id};
 
 const INSTRUCTIONS: &str = "You are the desk of a small shop. Look an order up before you pay money back.";
-
-/// Whoever started the program sees what happens, but is not asked: decisions come from other processes.
-struct Watching(Terminal);
-
-impl Front for Watching {
-    fn event(&self, event: Event<'_>) {
-        self.0.event(event);
-    }
-
-    fn attends(&self) -> bool {
-        false
-    }
-}
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -60,7 +47,9 @@ async fn run(cli: Cli) -> Result<(), String> {
         .tools(desk::tools(place.ledger))
         .instructions(INSTRUCTIONS)
         .with_principal(&cli.user)
-        .front(Watching(Terminal::with(std::io::empty(), std::io::stdout())))
+        // Whoever started the program sees what happens, but is not asked: decisions come from other processes.
+        .observer(Terminal::with(std::io::empty(), std::io::stdout()))
+        .operator(Suspend)
         .store(place.store)
         // How long a run is left alone whose process died.
         .lease(Duration::from_secs(5));
@@ -80,9 +69,9 @@ async fn run(cli: Cli) -> Result<(), String> {
             Ok(())
         }
         Command::Show { id } => {
-            let (run, obligation) = find(&agent, &id).await?;
+            let (run, interrupt) = find(&agent, &id).await?;
             let session = open(&agent, run.as_str()).await?;
-            let open = session.run().obligation(&obligation);
+            let open = session.run().interrupt(&interrupt);
             show::one(session.run(), open.ok_or_else(|| format!("{id} does not wait; `list` shows what does"))?);
             Ok(())
         }
@@ -115,28 +104,28 @@ fn ended(session: &Session, came: Result<(), AgentError>) -> Result<(), String> 
         other => other.to_string(),
     })?;
     println!("\nrun {}", session.id());
-    for open in session.obligations() {
+    for open in session.interrupts() {
         println!("waits for a decision: {}", Id::of(session.id(), &open.id));
     }
     Ok(())
 }
 
 async fn decide(agent: &Agent, id: &Id, decision: Decision, user: &str) -> Result<(), String> {
-    let (run, obligation) = find(agent, id).await?;
-    agent.decide(&run, &obligation, decision, user).await.map_err(|error| show::refused(&error, id, user))?;
+    let (run, interrupt) = find(agent, id).await?;
+    agent.decide(&run, &interrupt, decision, user).await.map_err(|error| show::refused(&error, id, user))?;
     println!("decided; `resume {run}` goes on");
     Ok(())
 }
 
 /// What an id means: the beginning of a run's id is enough while something in it waits.
-async fn find(agent: &Agent, id: &Id) -> Result<(RunId, ObligationId), String> {
+async fn find(agent: &Agent, id: &Id) -> Result<(RunId, InterruptId), String> {
     let waiting = agent.waiting(&Waiting::new()).await.map_err(|error| error.to_string())?;
     let mut runs: Vec<RunId> = waiting.into_iter().map(|item| item.run).collect();
     runs.retain(|run| run.as_str().starts_with(&id.run));
     runs.dedup();
     match &runs[..] {
-        [run] => Ok((run.clone(), id.obligation.clone())),
-        [] => Ok((id.run.as_str().into(), id.obligation.clone())),
+        [run] => Ok((run.clone(), id.interrupt.clone())),
+        [] => Ok((id.run.as_str().into(), id.interrupt.clone())),
         _ => Err(format!("{id} could be in {} runs; write more of the run's id", runs.len())),
     }
 }
@@ -149,16 +138,4 @@ async fn open(agent: &Agent, run: &str) -> Result<Session, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn decoder_and_schema_accept_the_same() {
-        tool_tests::agreement::check(&desk::tools("/nowhere".into()), 2000);
-    }
-
-    #[test]
-    fn types_are_current() {
-        tool_tests::types::check("approvals", &desk::tools("/nowhere".into()));
-    }
-}
+tool_test_kit::toolset_tests!("approvals", desk::tools("/nowhere".into()));

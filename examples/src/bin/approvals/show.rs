@@ -4,7 +4,7 @@ use chrono::DateTime;
 use tool_runtime::{
     AgentError,
     feedback::one_line,
-    run::{Obligation, ObligationKind, Refusal, Run, Time},
+    run::{Interrupt, InterruptKind, Refusal, Run, Time},
     store::{StoreError, WaitingItem},
 };
 
@@ -22,9 +22,9 @@ pub(crate) fn list(items: &[WaitingItem], user: &str, all: bool) {
         let owner = one_line(item.owner.as_str());
         println!(
             "{}  {}  {owner}  {}",
-            Id::of(&item.run, &item.obligation.id),
-            when(item.obligation.since),
-            question(&item.obligation)
+            Id::of(&item.run, &item.interrupt.id),
+            when(item.interrupt.since),
+            question(&item.interrupt)
         );
     }
     if items.len() == MOST {
@@ -33,9 +33,9 @@ pub(crate) fn list(items: &[WaitingItem], user: &str, all: bool) {
 }
 
 /// One thing that waits, with everything that will be used.
-pub(crate) fn one(run: &Run, open: &Obligation) {
+pub(crate) fn one(run: &Run, open: &Interrupt) {
     println!("{}", question(open));
-    if matches!(open.kind, ObligationKind::Reconcile) {
+    if matches!(open.kind, InterruptKind::Reconcile) {
         println!("It was started, and the process that ran it is gone. Look into the ledger, then:");
         println!("`respond` if it was done, `approve` to start it again, `deny` to leave it.");
     }
@@ -67,12 +67,12 @@ pub(crate) fn refused(error: &AgentError, id: &Id, user: &str) -> String {
     }
 }
 
-fn question(open: &Obligation) -> String {
+fn question(open: &Interrupt) -> String {
     let asked = open.shown.challenge.clone().unwrap_or_else(|| {
         let values = open.shown.lines.iter().map(|(name, value)| format!(" {name}={value}"));
         format!("{}{}", open.shown.tool, values.collect::<String>())
     });
-    if matches!(open.kind, ObligationKind::Reconcile) { format!("what came of it? {asked}") } else { asked }
+    if matches!(open.kind, InterruptKind::Reconcile) { format!("what came of it? {asked}") } else { asked }
 }
 
 fn when(time: Time) -> String {

@@ -1,8 +1,8 @@
 //! A chat in the browser: one agent, served to a page that speaks the AI SDK's protocol and AG-UI.
 //!
-//! `cargo run -p examples --bin chat-server`, and open the address that it prints. The page is built already (`examples/frontend`,
-//! `scripts/frontend`), so nothing but cargo is needed. Without a key the model is the negotiating one, which asks for what tools
-//! need; with one in the environment it is that of its provider.
+//! `cargo run -p examples --bin chat-server`, and open the address that it prints. The built page is part of the
+//! program (`examples/frontend`, `scripts/frontend`), so cargo is enough. With a key in the environment, the provider's model
+//! answers. Otherwise the negotiating model asks for each parameter.
 
 mod page;
 mod slowly;
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn decoder_and_schema_accept_the_same() {
-        tool_tests::agreement::check(&tools::all(), 2000);
+        tool_test_kit::agreement::check(&tools::all(), 2000);
     }
 
     #[test]

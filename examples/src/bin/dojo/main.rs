@@ -1,8 +1,8 @@
-//! The features of AG-UI's dojo that are about tools, each at an address of its own.
+//! The pages of AG-UI's dojo that use tools, each at its own address.
 //!
 //! `cargo run -p examples --bin dojo -- --port 8018`, then point a client of AG-UI at `http://127.0.0.1:8018/agentic_chat`,
-//! `/backend_tool_rendering`, `/human_in_the_loop`, `/tool_based_generative_ui` or `/shared_state`. Without a key the model is
-//! a set of rules, good for what these pages ask; with one in the environment it is that of its provider.
+//! `/backend_tool_rendering`, `/human_in_the_loop`, `/tool_based_generative_ui` or `/shared_state`. With a key in the
+//! environment, the provider's model answers. Otherwise fixed rules answer the prompts of these pages.
 
 mod rules;
 mod tools;
@@ -73,6 +73,6 @@ mod tests {
 
     #[test]
     fn types_are_current() {
-        tool_tests::types::check("dojo", &tools::weather().merge(tools::recipe()).unwrap());
+        tool_test_kit::types::check("dojo", &tools::weather().merge(tools::recipe()).unwrap());
     }
 }

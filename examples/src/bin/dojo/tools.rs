@@ -63,7 +63,7 @@ struct Ingredient {
 }
 
 fn frontend(cx: &Context) -> Result<&Frontend, Failure> {
-    Frontend::of(cx).ok_or_else(|| Failure::told("there is no page with a recipe"))
+    Frontend::of(cx).ok_or_else(|| Failure::new("there is no page with a recipe"))
 }
 
 /// Read the recipe as it is on the page.
@@ -112,7 +112,7 @@ fn add_ingredient(
     });
     match is_added {
         Ok(true) => Ok("it is on the page".to_owned()),
-        Ok(false) => Err(Failure::told("there is no recipe yet; write one")),
-        Err(error) => Err(Failure::told(error.to_string())),
+        Ok(false) => Err(Failure::new("there is no recipe yet; write one")),
+        Err(error) => Err(Failure::new(error.to_string())),
     }
 }

@@ -1,4 +1,4 @@
-//! Several MCP servers behind one: their tools under one roof, with our approvals and limits, served again.
+//! Several MCP servers behind one: it serves their tools again, with our approvals and limits.
 //!
 //! `cargo run -p examples --bin mcp-proxy -- SERVERS.json`, where the file has the form of a desktop client's configuration:
 //!
@@ -10,13 +10,12 @@
 //! ```
 //!
 //! It is an MCP server over stdin and stdout, so a desktop client starts it like any other. With `--http 127.0.0.1:8090` it
-//! is one at `/mcp`, answers `useChat` of the AI SDK at `/api/chat`, and clients of AG-UI at `/agent`; these two speak with the
-//! model that the environment names (see the README). Anything but loopback needs a token (`MCP_PROXY_TOKEN`), which clients
-//! send as `Authorization: Bearer …`, and the name that it is reached by (`--host`).
+//! serves MCP at `/mcp`, `useChat` of the AI SDK at `/api/chat`, and AG-UI at `/agent`. The latter two use the model from the
+//! environment (see the README). Addresses other than loopback need a token (`MCP_PROXY_TOKEN`), which clients send as
+//! `Authorization: Bearer …`, and the server's public name (`--host`).
 //!
-//! Calls need an approval but those of the tools that `allow` names; the client's user is asked. What the servers' tools were
-//! when they were seen first is kept beside the file (`SERVERS.json.pins`): a tool that changes is left out until its line is
-//! removed there.
+//! The client's user approves each call, except calls of the tools in `allow`. The first definitions of the servers' tools are
+//! pinned beside the file (`SERVERS.json.pins`). A changed tool is left out until you remove its line there.
 
 mod servers;
 mod web;

@@ -6,7 +6,7 @@
 //! retail replay FOLDER    replay the recorded tasks in FOLDER and compare
 //! ```
 //!
-//! FOLDER holds `retail.db.json` and, to replay, `retail.tasks.jsonl`; both may be compressed (`.gz`).
+//! FOLDER holds `retail.db.json` and, to replay, `retail.tasks.jsonl`; both may be gzipped (`.gz`).
 
 mod arithmetic;
 mod data;

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use tool_runtime::feedback::{Choices, Report};
-use tool_runtime::tool::DynTool;
-use tool_runtime::toolset::{DynamicField, DynamicTool, RuntimeTool, compat::CompatField};
-use tool_runtime::{CallError, Context, Failure, Toolset, Verdict};
+use tool_runtime::toolset::{DynamicField, DynamicTool, RuntimeTool};
+use tool_runtime::{CallError, Context, Failure, Toolset, Validation};
+
+use super::compat::{CompatField, CompatTool, Complete};
 
 /// What a validator says of a value, given a way to ask for others; an error is one that it throws.
 pub(crate) type Judge =
@@ -44,21 +45,13 @@ impl Both {
         Self { fields: fields.into(), judge, execute, trace: Arc::default(), met: Arc::default() }
     }
 
-    fn begin(&self) -> tool_runtime::toolset::RuntimeToolBuilder {
-        let named = |field: &Field| (field.name.clone(), field.schema.clone());
-        let properties: Map<String, Value> = self.fields.iter().map(named).collect();
-        let required: Vec<&String> = self.fields.iter().map(|field| &field.name).collect();
-        RuntimeTool::new("tool", "A tool.")
-            .input(json!({ "type": "object", "properties": properties, "required": required }))
-    }
-
     fn dynamic(&self) -> impl Iterator<Item = (&Field, &Vec<String>)> {
         self.fields.iter().filter_map(|field| Some((field, field.requires.as_ref()?)))
     }
 
     /// The tool in the compatible mode, or why it cannot be built.
-    pub(crate) fn compat(&self) -> Result<impl DynTool + use<>, String> {
-        let mut tool = self.begin().compat();
+    pub(crate) fn compat(&self) -> Result<CompatTool, String> {
+        let mut fields = Vec::new();
         for (field, requires) in self.dynamic() {
             let (both, name) = (self.clone(), field.name.clone());
             let validator = move |value: Option<Value>, context: Map<String, Value>| {
@@ -66,35 +59,42 @@ impl Both {
                     Some(value) => json!({ "validate": name, "value": value, "context": context }),
                     None => json!({ "validate": name, "absent": true, "context": context }),
                 });
-                let said = (both.judge)(&name, value.as_ref(), &|name| context.get(name).cloned());
-                std::future::ready(said.map_err(Failure::told))
+                (both.judge)(&name, value.as_ref(), &|name| context.get(name).cloned()).map_err(Failure::new)
             };
-            tool = tool.field(CompatField::new(&field.name, validator).requires(requires));
+            fields.push(CompatField {
+                name: field.name.clone(),
+                requires: requires.clone(),
+                validator: Box::new(validator),
+            });
         }
         let both = self.clone();
-        let handler = move |call: tool_runtime::toolset::compat::Complete| {
+        let handler = move |call: Complete| {
             let mut noted = json!({ "execute": call.arguments });
             if !call.absent.is_empty() {
                 noted["undefinedKeys"] = json!(call.absent);
             }
             both.note(noted);
-            std::future::ready((both.execute)(call.arguments).map_err(Failure::told))
+            (both.execute)(call.arguments).map_err(Failure::new)
         };
-        tool.handler(handler).map_err(|error| error.to_string())
+        CompatTool::new("tool", fields, handler)
     }
 
     /// The tool as ours, or why it cannot be built.
     pub(crate) fn ours(&self) -> Result<DynamicTool, String> {
-        let mut tool = self.begin().dynamic();
+        let named = |field: &Field| (field.name.clone(), field.schema.clone());
+        let properties: Map<String, Value> = self.fields.iter().map(named).collect();
+        let required: Vec<&String> = self.fields.iter().map(|field| &field.name).collect();
+        let input = json!({ "type": "object", "properties": properties, "required": required });
+        let mut tool = RuntimeTool::new("tool", "A tool.").input(input).dynamic();
         for (field, requires) in self.dynamic() {
             let (both, name) = (self.clone(), field.name.clone());
             let validator = move |value: Option<Value>, known: tool_runtime::toolset::Known| {
                 let said = (both.judge)(&name, value.as_ref(), &|name| known.get(name).cloned());
                 let result = said.map_err(|error| {
                     both.meet("failure");
-                    Failure::told(error)
+                    Failure::new(error)
                 })?;
-                Ok(both.verdict(value, result))
+                Ok(both.validation(value, result))
             };
             tool = tool.field(DynamicField::new(&field.name).requires(requires).validate(validator));
         }
@@ -102,41 +102,41 @@ impl Both {
         let handler = move |arguments: Value| {
             let Value::Object(arguments) = arguments else { unreachable!("arguments are an object") };
             both.note(json!({ "execute": arguments }));
-            (both.execute)(arguments).map_err(Failure::told)
+            (both.execute)(arguments).map_err(Failure::new)
         };
         let built = tool.handler(move |arguments, _| std::future::ready(handler(arguments)));
         built.map_err(|error| error.to_string())
     }
 
     /// What a recorded result says, in our types.
-    fn verdict(&self, value: Option<Value>, result: Value) -> Verdict<Value> {
+    fn validation(&self, value: Option<Value>, result: Value) -> Validation<Value> {
         let Ok(report) = serde_json::from_value::<Report>(result) else {
             self.meet("nonsense");
-            return Verdict::reject("nonsense");
+            return Validation::reject("nonsense");
         };
         let understood = report.normalized.filter(|normalized| Some(normalized) != value.as_ref());
-        let verdict = match (report.refused, understood) {
-            (Some(reasons), None) => Verdict::reject(reasons),
-            (Some(reasons), Some(understood)) => Verdict::reject(reasons).understood(understood),
+        let validation = match (report.refused, understood) {
+            (Some(reasons), None) => Validation::reject(reasons),
+            (Some(reasons), Some(understood)) => Validation::reject(reasons).understood(understood),
             (None, understood) => match understood.or(value) {
-                Some(value) => Verdict::accept(value),
+                Some(value) => Validation::accept(value),
                 None => {
                     self.meet("no-value");
-                    Verdict::reject("a value is needed")
+                    Validation::reject("a value is needed")
                 }
             },
         };
-        let verdict = match &report.choices {
-            Choices::Allowed(values) => verdict.allowed(values),
-            Choices::Suggested(values) => verdict.suggested(values),
-            _ => verdict,
+        let validation = match &report.choices {
+            Choices::Allowed(values) => validation.allowed(values),
+            Choices::Suggested(values) => validation.suggested(values),
+            _ => validation,
         };
-        let verdict = match report.schema {
-            Some(schema) => verdict.narrowed(schema),
-            None => verdict,
+        let validation = match report.schema {
+            Some(schema) => validation.narrowed(schema),
+            None => validation,
         };
-        let verdict = report.feedback.into_iter().fold(verdict, Verdict::remark);
-        report.instructions.into_iter().fold(verdict, Verdict::instruct)
+        let validation = report.feedback.into_iter().fold(validation, Validation::remark);
+        report.instructions.into_iter().fold(validation, Validation::instruct)
     }
 
     fn note(&self, event: Value) {

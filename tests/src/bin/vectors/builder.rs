@@ -1,5 +1,5 @@
 //! `toolBuilder`: a tool as data, with dynamic parameters. The compatible mode must give what is recorded, to the letter; our
-//! own the same but for the differences that `toolset::compat` lists.
+//! own the same but for the differences that `compat` lists.
 
 use std::sync::Arc;
 

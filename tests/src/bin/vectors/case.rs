@@ -34,7 +34,7 @@ pub(crate) fn same(expected: &Value, got: &Value) -> Result<(), String> {
 pub(crate) async fn answer(tools: &Toolset, arguments: &Value) -> Value {
     let Some(tool) = tools.iter().next() else { return Value::Null };
     let result = tools.call(tool.name(), &arguments.to_string(), &Context::new("1")).await;
-    json!(tool.spec().told(&result))
+    json!(tool.spec().answer(&result))
 }
 
 /// Does asynchronous work to its end.

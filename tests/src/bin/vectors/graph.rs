@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tool_runtime::Toolset;
-use tool_runtime::toolset::compat;
+use tool_schema::feedback;
 
 use super::{
     both::{Both, Field},
     builder::by_names,
     case::{same, without_undefined},
+    compat,
 };
 
 pub(crate) fn run(case: &Value) -> Result<Vec<&'static str>, String> {
@@ -46,12 +47,26 @@ pub(crate) fn run(case: &Value) -> Result<Vec<&'static str>, String> {
                 return Err(format!("by default: expected {order:?}, got {asked:?}"));
             }
         }
-        (Err(_), _) if error.is_some() => differences.push("cycle-words"),
+        (Err(ours), _) if error.is_some() => {
+            same_cycles(&compat::cycles(&graph), &ours)?;
+            differences.push("cycle-words");
+        }
         (Err(_), _) if !differences.is_empty() => {}
         (Err(error), _) => return Err(format!("by default: {error}")),
         (Ok(_), None) => return Err("by default: expected an error, got a tool".to_owned()),
     }
     Ok(differences)
+}
+
+/// Fails when the error of our own mode names other cycles than the compatible mode found.
+fn same_cycles(cycles: &[Vec<String>], error: &str) -> Result<(), String> {
+    let Some(found) = error.strip_prefix("parameters wait for each other: ") else { return Ok(()) };
+    let quoted = |cycle: &Vec<String>| -> Vec<String> {
+        cycle.iter().chain(cycle.first()).map(|name| feedback::name(name)).collect()
+    };
+    let expected: Vec<String> = cycles.iter().map(|cycle| quoted(cycle).join(" -> ")).collect();
+    let expected = expected.join("; ");
+    if found == expected { Ok(()) } else { Err(format!("by default: expected the cycles {expected}, got {found}")) }
 }
 
 /// A tool whose parameters refuse everything.

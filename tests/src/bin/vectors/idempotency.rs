@@ -46,7 +46,7 @@ fn counting(count: u64) -> Result<Toolset, String> {
             let n = count.fetch_add(1, Ordering::SeqCst) + 1;
             tokio::task::yield_now().await;
             match input["query"].as_str() {
-                Some("fail") => Err(Rejection::told("down").into()),
+                Some("fail") => Err(Rejection::from_message("down").into()),
                 Some("boom") => Err(Failure::hidden("x")),
                 _ => Ok(json!({ "n": n })),
             }

@@ -8,6 +8,7 @@ mod airline;
 mod both;
 mod builder;
 mod case;
+mod compat;
 mod example;
 mod graph;
 mod idempotency;
@@ -28,7 +29,7 @@ use serde_json::Value;
 enum Kind {
     /// They are run; an error says how what came differs from what is recorded.
     Run(fn(&Value) -> Result<(), String>),
-    /// The same in two modes. The compatible one must give what is recorded; ours may differ as `toolset::compat` lists, and
+    /// The same in two modes. The compatible one must give what is recorded; ours may differ as `compat` lists, and
     /// the names of these differences come back.
     Both(fn(&Value) -> Result<Vec<&'static str>, String>),
     /// They are not meant for us.

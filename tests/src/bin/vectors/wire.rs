@@ -6,8 +6,10 @@
 //! `{"$undefined": true}` stays as it is here: these cases ask whether the key may be there.
 
 use serde_json::{Value, json};
-use tool_runtime::feedback::{Answer, Report};
-use tool_runtime::schema::{Validator, answer};
+use tool_runtime::feedback::Report;
+use tool_runtime::schema::Validator;
+use tool_schema::feedback::Answer;
+use tool_schema::schema::answer;
 
 pub(crate) fn run(case: &Value) -> Result<(), String> {
     let spec = &case["schema"];

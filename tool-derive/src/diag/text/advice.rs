@@ -27,7 +27,7 @@ impl Advice {
         Self::ALL.iter().find(|(_, advice)| *advice == self).map_or("", |(name, _)| name)
     }
 
-    /// What is said.
+    /// Returns the sentence.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Undescribed => {

@@ -10,8 +10,7 @@ pub(crate) const NO_DESCRIPTION: &str =
     "a tool needs a description for the model: write a doc comment above it, or `#[tool(description = \"…\")]`";
 pub(crate) const NOT_AN_ITEM: &str =
     "`#[tool]` goes on an `async fn`, a `fn`, a struct with named fields or an enum of such";
-pub(crate) const METHOD_OUTSIDE: &str =
-    "a method is a tool only inside a marked impl: put `#[tools]` on the `impl` block";
+pub(crate) const METHOD_OUTSIDE: &str = "a method is a tool only inside a marked impl: put `#[tools]` on the `impl Type { … }` block, or declare a function that calls a trait's method";
 pub(crate) const FUNCTION_IN_IMPL: &str = "a function without `self` is a tool of its own: move it out of the `impl`; or give it `&self`, and put `#[tools]` on the `impl` block";
 pub(crate) const METHOD_OF_TRAIT: &str = "a method of a trait is no tool by itself: declare a function that calls it, or a method of an `impl Type { … }` marked `#[tools]`";
 pub(crate) const TOOL_ON_IMPL: &str =
@@ -133,3 +132,4 @@ pub(crate) const CRATE: &str = "expected `crate = path` in parentheses";
 pub(crate) const CALLS: &str = "`Calls` can be derived for an enum whose variants each hold one `Call<tool>`";
 pub(crate) const CALLS_GENERIC: &str = "a `Calls` enum lists known tools, so it cannot be generic: write out the types";
 pub(crate) const TOO_MANY: &str = "a tool has at most 64 parameters: put some of them together in a struct";
+pub(crate) const TOO_MANY_CASES: &str = "the parameters of a method can depend on at most 4 predicates of `cfg`, because it is written once for each combination: put some of them together in a struct";

@@ -1,7 +1,7 @@
 //! What other libraries call it: words that are no options here, and what is written in their place.
 
-/// What is written in place of the option `key` of `#[tool]`.
-pub(super) fn of_tool(key: &str) -> Option<&'static str> {
+/// Returns what is written in place of the option `key` of `#[tool]`.
+pub fn of_tool(key: &str) -> Option<&'static str> {
     Some(match key {
         "read_only" | "readonly" | "read_only_hint" | "readonly_hint" => "write `effect = read_only`",
         "write" | "mutating" => "write `effect = write`",
@@ -31,8 +31,8 @@ pub(super) fn of_tool(key: &str) -> Option<&'static str> {
     })
 }
 
-/// What is written in place of the option `key` of `#[arg]`.
-pub(super) fn of_arg(key: &str) -> Option<&'static str> {
+/// Returns what is written in place of the option `key` of `#[arg]`.
+pub fn of_arg(key: &str) -> Option<&'static str> {
     Some(match key {
         "description" | "desc" | "doc" | "docs" | "about" | "help" | "title" => "write a doc comment on the parameter",
         "min" | "max" | "minimum" | "maximum" | "ge" | "le" | "gt" | "lt" | "bounds" => "write `range(1..=50)`",
@@ -54,8 +54,8 @@ pub(super) fn of_arg(key: &str) -> Option<&'static str> {
     })
 }
 
-/// What is written in place of the option `key` of `#[dynamic]`.
-pub(super) fn of_dynamic(key: &str) -> Option<&'static str> {
+/// Returns what is written in place of the option `key` of `#[dynamic]`.
+pub fn of_dynamic(key: &str) -> Option<&'static str> {
     Some(match key {
         "validator" | "with" | "check" | "via" | "function" => "write `validate = path`",
         "depends_on" | "dependsOn" | "depends" | "needs" | "require" | "deps" => "write `requires(other)`",
@@ -64,8 +64,8 @@ pub(super) fn of_dynamic(key: &str) -> Option<&'static str> {
     })
 }
 
-/// What is written in place of the option `key` of `#[tools]`.
-pub(super) fn of_impl(key: &str) -> Option<&'static str> {
+/// Returns what is written in place of the option `key` of `#[tools]`.
+pub fn of_impl(key: &str) -> Option<&'static str> {
     Some(match key {
         "prefix" | "namespace" => "call `prefix` on the toolset that it makes",
         "state" | "deps" | "context" => "leave it out: the state is the type of the impl",

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::tool;
-use crate::{Decode, openai::Decoder};
+use crate::{decode::Decode, openai::Decoder};
 use tool_runtime::{
     message::{AssistantPart, Message, ProviderPart, ProviderPartKind, ToolCall},
     model::{Delta, FinishReason, ModelError, ModelErrorKind, Turn, Usage},

@@ -1,11 +1,11 @@
-//! Streams as local servers and Gemini send them: the first chunks of the two kinds of answer, a text and calls, cut down to
-//! what tells them apart.
+//! Streams as local servers and Gemini send them: the first chunks of the two kinds of answer, a text and calls, cut
+//! down to what tells them apart.
 
 use serde_json::{Value, json};
 
 use super::tool;
 use crate::{
-    Decode,
+    decode::Decode,
     openai::{Decoder, OpenAi, request},
 };
 use tool_runtime::{

@@ -3,13 +3,13 @@
 use serde_json::json;
 
 use super::tool;
-use crate::{Decode, openai::text_calls::TextCalls};
+use crate::{decode::Decode, openai::text_calls::TextCalls};
 use tool_runtime::{
     model::{Delta, FinishReason, Turn},
     toolset::ToolList,
 };
 
-/// What becomes of `text` when it comes in `pieces`.
+/// Decodes a text that comes in `pieces`.
 fn read(pieces: &[&str], reason: &str, on: bool) -> (Vec<Delta>, Turn) {
     let tools = ToolList::new(vec![tool("weather", false, json!({"type": "object"}))]);
     let mut decoder = TextCalls::new(&[], &tools, on);

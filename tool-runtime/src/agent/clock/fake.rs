@@ -57,7 +57,7 @@ impl Clock {
         Self { inner: Arc::new(inner) }
     }
 
-    /// What it shows.
+    /// Returns the time that it shows.
     pub fn now(&self) -> Time {
         let ahead = self.inner.ahead.load(Ordering::SeqCst);
         self.inner.start.plus(millis(self.inner.began.elapsed())).plus(ahead)

@@ -8,23 +8,24 @@ use std::{
 use futures_util::future::{BoxFuture, ready};
 use serde_json::{Value, json};
 
-use crate::agent::driver::CallJournal;
-use crate::run::{GrantedBy, LogEvent, RunId, Spent, Time, record};
+use crate::agent::calls::CallJournal;
+use crate::run::{GrantedBy, RunId, Time};
 use crate::store::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
 use crate::tool::Journal;
+use tool_run::run::{LogEvent, NestedUsage, record};
 
-/// What the steps are called.
+/// The name of the steps.
 const STEP: &str = "run";
 
 /// A store of one run, whose records are steps of the call that it goes on in.
-pub(super) struct StepStore {
+pub struct StepStore {
     journal: Arc<dyn Journal>,
     records: Mutex<Vec<Record>>,
 }
 
 impl StepStore {
     /// The store, with what was kept when the call ran before.
-    pub(super) fn new(journal: Arc<dyn Journal>) -> Self {
+    pub fn new(journal: Arc<dyn Journal>) -> Self {
         let mut records = Vec::new();
         while let Some(step) = journal.recorded(STEP) {
             let number = |name: &str| step[name].as_u64().unwrap_or_default();
@@ -38,8 +39,8 @@ impl StepStore {
         Self { journal, records: Mutex::new(records) }
     }
 
-    /// Whether there is a run already.
-    pub(super) fn is_empty(&self) -> bool {
+    /// Returns whether there is no run yet.
+    pub fn is_empty(&self) -> bool {
         self.lock().is_empty()
     }
 
@@ -71,9 +72,9 @@ impl StepStore {
     }
 }
 
-/// What these entries used of the limits of a run.
-fn spent(events: &[LogEvent]) -> Spent {
-    let mut spent = Spent::default();
+/// Returns the part of a run's limits that these entries used.
+fn spent(events: &[LogEvent]) -> NestedUsage {
+    let mut spent = NestedUsage::default();
     for event in events {
         match event {
             LogEvent::TurnEnded { usage, .. } => spent.usage += *usage,
@@ -106,7 +107,7 @@ impl Store for StepStore {
         Box::pin(ready(Ok(())))
     }
 
-    /// Whoever drives the outer run drives this one.
+    /// Leases the run to any worker: the driver of the outer run drives this one.
     fn lease<'a>(
         &'a self,
         _: &'a RunId,

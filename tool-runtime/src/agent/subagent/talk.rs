@@ -9,15 +9,17 @@ use futures_util::future::BoxFuture;
 
 use super::{AgentTool, store::StepStore};
 use crate::agent::{
-    Agent, AgentError, Event as Told, Front, Reply, Session, Stopped,
-    driver::{CallJournal, tell},
-    single::LateJournal,
-    typed::Answering,
+    AgentError, DenyAll, Event as AgentEvent, Observer, Operator, Reply, Session, calls::CallJournal, event::Unwatched,
+    observers::tell, typed::FinalAnswer,
 };
 use crate::feedback::Rejection;
 use crate::message::Part;
-use crate::run::{Answer, CallId, Decision, Digest, Event, Obligation, Phase, Principal, Prompt, Refusal, StopReason};
 use crate::tool::{CallError, Context, Failure, Journal, Output};
+use crate::{
+    run::{CallId, Decision, Interrupt, Phase, Principal, Prompt, Refusal, StopReason},
+    tool::Answer,
+};
+use tool_run::run::{Digest, Event};
 
 /// How deep agents call one another.
 const MOST_DEEP: u32 = 8;
@@ -34,9 +36,8 @@ struct Outside {
 }
 
 impl Outside {
-    /// That of a call which a driver runs, as it does from now on where a tool has called the agent in its own.
-    async fn of(cx: &Context) -> Option<Arc<Self>> {
-        LateJournal::give_run(&**cx.journal()?).await;
+    /// That of a call which a driver runs.
+    fn of(cx: &Context) -> Option<Arc<Self>> {
         let journal = cx.journal().filter(|journal| CallJournal::of(&***journal).is_some())?;
         Some(Arc::new(Self { journal: Arc::clone(journal), tries: Mutex::default() }))
     }
@@ -49,7 +50,7 @@ impl Outside {
     fn ask(
         &self,
         tool: &str,
-        open: Obligation,
+        open: Interrupt,
         feedback: Option<Rejection>,
     ) -> BoxFuture<'static, Result<(Decision, Principal), Failure>> {
         let tries = {
@@ -59,7 +60,7 @@ impl Outside {
         };
         let asked = self.journal().map(|journal| journal.ask_inside(tool, open, tries, feedback));
         Box::pin(async move {
-            match asked.ok_or_else(|| Failure::told("nobody can be asked"))?.await? {
+            match asked.ok_or_else(|| Failure::new("nobody can be asked"))?.await? {
                 Answer::Given(decided) => Ok(serde_json::from_value(decided)?),
                 _ => Err(Failure::hidden("an answer is no decision")),
             }
@@ -67,30 +68,32 @@ impl Outside {
     }
 }
 
-/// The front of an inner run: the outer one is told what happens. Where somebody is there, they are asked at once; what else
+/// The observer and the operator of an inner run: those of the outer one. An operator that attends is asked at once; what else
 /// has to be decided waits until the run can do nothing else.
 struct Through(Arc<Outside>);
 
-impl Front for Through {
-    fn event(&self, event: Told<'_>) {
+impl Observer for Through {
+    fn event(&self, event: AgentEvent<'_>) {
         if let Some(journal) = self.0.journal() {
-            tell(&*journal.ties.front, Told::Inner { call: &journal.call, event: &event });
+            tell(journal.observer(), AgentEvent::Inner { call: journal.call(), event: &event });
         }
     }
 
     fn room<'a>(&'a self, _: &'a CallId) -> Option<BoxFuture<'a, ()>> {
         let journal = self.0.journal()?;
-        journal.ties.front.room(&journal.call)
+        journal.observer().room(journal.call())
     }
+}
 
+impl Operator for Through {
     fn attends(&self) -> bool {
-        self.0.journal().is_some_and(|journal| journal.ties.front.attends())
+        self.0.journal().is_some_and(|journal| journal.operator().attends())
     }
 
     fn decide(
         &self,
         tool: &str,
-        open: &Obligation,
+        open: &Interrupt,
         feedback: Option<&Rejection>,
     ) -> Option<BoxFuture<'static, Decision>> {
         let decided = self.0.ask(tool, open.clone(), feedback.cloned());
@@ -119,9 +122,9 @@ impl AgentTool {
         let depth = cx.get::<Depth>().map_or(0, |depth| depth.0) + 1;
         if depth > MOST_DEEP {
             let told = format!("agents call one another at most {MOST_DEEP} deep; do it without this one");
-            return Err(Failure::told(told).into());
+            return Err(Failure::new(told).into());
         }
-        let outside = Outside::of(cx).await;
+        let outside = Outside::of(cx);
         let (session, is_new) = self.session(depth, outside.as_ref(), cx).await.map_err(failed)?;
         let mut talk = Talk { tool: self, session, outside, taint: cx.taint().to_vec() };
         let first = is_new.then(|| talk.prompt(prompt));
@@ -135,36 +138,43 @@ impl AgentTool {
         outside: Option<&Arc<Outside>>,
         cx: &Context,
     ) -> Result<(Session, bool), AgentError> {
-        let mut agent: Agent = self.agent.clone();
-        agent.context = agent.context.clone().with(Depth(depth));
-        agent.store = None;
-        if let Some(principal) = cx.principal() {
-            agent.context = agent.context.with_principal(principal);
-        }
-        if let Some(deadline) = cx.deadline() {
-            agent.context = agent.context.with_deadline(deadline);
-        }
+        let mut agent = self.agent.clone().without_store().with_context(|context| within(context, depth, cx));
         let Some(outside) = outside else {
-            return Ok((agent.front(crate::agent::Unattended).session(), true));
+            return Ok((agent.observer(Unwatched).operator(DenyAll).session(), true));
         };
-        // What waits, waits on the clock of the outer run.
-        (agent.options.approval_expiry, agent.options.external_expiry) = (None, None);
         let mut owner = agent.principal();
-        if let Some(outer) = outside.journal().and_then(CallJournal::outer) {
-            let limits = &mut agent.options.limits;
+        let outer = outside.journal().and_then(CallJournal::outer);
+        agent = agent.options(|options| {
+            // What waits, waits on the clock of the outer run.
+            (options.approval_expiry, options.external_expiry) = (None, None);
+            let Some(outer) = outer else { return };
+            let limits = &mut options.limits;
             limits.calls = limits.calls.min(outer.calls);
             limits.retries = limits.retries.min(outer.retries);
             limits.tokens = limits.tokens.into_iter().chain(outer.tokens).min();
-            owner = outer.owner.clone();
-        }
+            owner.clone_from(&outer.owner);
+        });
         let store = StepStore::new(Arc::clone(&outside.journal));
         let (id, is_new) = (cx.call_id().into(), store.is_empty());
-        let agent = agent.store(store).front(Through(Arc::clone(outside)));
+        let through = Arc::new(Through(Arc::clone(outside)));
+        let agent = agent.store(store).observer(Arc::clone(&through)).operator(through);
         if is_new {
             return Ok((Session::called(agent, id, owner), true));
         }
         Ok((agent.open(&id).await?, false))
     }
+}
+
+/// Returns the context of an inner run that a call with the context `outer` makes.
+fn within(context: Context, depth: u32, outer: &Context) -> Context {
+    let mut context = context.with(Depth(depth));
+    if let Some(principal) = outer.principal() {
+        context = context.with_principal(principal);
+    }
+    if let Some(deadline) = outer.deadline() {
+        context = context.with_deadline(deadline);
+    }
+    context
 }
 
 impl Talk<'_> {
@@ -173,7 +183,7 @@ impl Talk<'_> {
         let mut prompt = Prompt::new(vec![Part::text(text)], by, self.session.agent().now());
         prompt.taint.clone_from(&self.taint);
         if self.tool.answering.is_some() {
-            prompt = prompt.until(Answering::NAME);
+            prompt = prompt.until(FinalAnswer::NAME);
         }
         Event::Prompt(prompt)
     }
@@ -183,24 +193,24 @@ impl Talk<'_> {
         let mut event = first.or_else(|| self.next());
         let mut reminded = false;
         loop {
-            let reply = self.session.drive(self.session.agent().inspector(), event.take()).await.map_err(failed)?;
-            if reply.stopped == Stopped::Suspended {
+            let reply = self.session.drive(self.session.agent().gate(), event.take()).await.map_err(failed)?;
+            if reply.phase == Phase::Suspended {
                 self.ask().await?;
                 continue;
             }
             let Some(answering) = &self.tool.answering else { return said(reply) };
             match answering.given(self.session.run()) {
                 Some(json) => return Ok(Output::from_json(json)),
-                None if reply.stopped == Stopped::Done && !reminded => {
+                None if reply.phase == Phase::Finished && !reminded => {
                     reminded = true;
-                    event = Some(self.prompt(Answering::REMINDER.to_owned()));
+                    event = Some(self.prompt(FinalAnswer::REMINDER.to_owned()));
                 }
-                None => return said(reply).and_then(|_| Err(Failure::told(NO_ANSWER).into())),
+                None => return said(reply).and_then(|_| Err(Failure::new(NO_ANSWER).into())),
             }
         }
     }
 
-    /// What lets a run go on that was left where it is.
+    /// Returns the event that lets a run go on that was left where it is.
     fn next(&self) -> Option<Event> {
         let by = self.session.run().owner().clone();
         match self.session.run().phase() {
@@ -211,16 +221,16 @@ impl Talk<'_> {
 
     /// Asks about the first thing that waits, until somebody has decided about it.
     async fn ask(&mut self) -> Result<(), CallError> {
-        let Some(open) = self.session.obligations().next().cloned() else { return Ok(()) };
+        let Some(open) = self.session.interrupts().next().cloned() else { return Ok(()) };
         let name = self.session.run().call(open.id.call()).map(|call| call.name.clone()).unwrap_or_default();
         let mut feedback = None;
         loop {
-            let Some(outside) = &self.outside else { return Err(Failure::told("nobody can be asked").into()) };
+            let Some(outside) = &self.outside else { return Err(Failure::new("nobody can be asked").into()) };
             let (decision, by) = outside.ask(&name, open.clone(), feedback.take()).await?;
             match self.session.decide(&open.id, decision, by).await {
                 Ok(()) | Err(AgentError::Refused(Refusal::Closed { .. } | Refusal::Conflict { .. })) => return Ok(()),
                 Err(AgentError::Refused(Refusal::Invalid { feedback: wrong })) => feedback = Some(wrong),
-                Err(AgentError::Refused(refusal)) => feedback = Some(Rejection::told(refusal.to_string())),
+                Err(AgentError::Refused(refusal)) => feedback = Some(Rejection::from_message(refusal.to_string())),
                 Err(error) => return Err(failed(error)),
             }
         }
@@ -229,25 +239,27 @@ impl Talk<'_> {
 
 const NO_ANSWER: &str = "the agent gave no answer of the wanted type";
 
-/// What an inner run comes to whose answer is what it said last.
+/// Returns the outcome of an inner run whose answer is its last text.
 fn said(reply: Reply) -> Result<Output, CallError> {
-    let told = match reply.stopped {
-        Stopped::Done => return Ok(Output::json(&reply.text)?),
-        Stopped::StepLimit if reply.text.is_empty() => "the agent has used all its steps".to_owned(),
-        Stopped::StepLimit => format!("the agent has used all its steps; it said last: {}", reply.text),
-        Stopped::Cut(_) => "the agent's answer was cut".to_owned(),
-        Stopped::Denied => "the agent was stopped: somebody denied one of its calls".to_owned(),
-        Stopped::OverBudget(limit) => format!("the agent was stopped: {limit}"),
+    let told = match reply.phase {
+        Phase::Finished => return Ok(Output::json(&reply.text)?),
+        Phase::Stopped(StopReason::StepLimit) if reply.text.is_empty() => "the agent has used all its steps".to_owned(),
+        Phase::Stopped(StopReason::StepLimit) => {
+            format!("the agent has used all its steps; it said last: {}", reply.text)
+        }
+        Phase::Stopped(StopReason::Cut(_)) => "the agent's answer was cut".to_owned(),
+        Phase::Stopped(StopReason::Denied) => "the agent was stopped: somebody denied one of its calls".to_owned(),
+        Phase::Stopped(StopReason::OverBudget(limit)) => format!("the agent was stopped: {limit}"),
         _ => "the agent was stopped".to_owned(),
     };
-    Err(Failure::told(told).into())
+    Err(Failure::new(told).into())
 }
 
 fn failed(error: AgentError) -> CallError {
     match error {
         AgentError::Cancelled => CallError::Cancelled,
-        AgentError::Model(error) => Failure::told("the agent's model failed").because(error).retryable().into(),
-        AgentError::Refused(refusal) => Failure::told(refusal.to_string()).into(),
-        error => Failure::told("the agent could not go on").because(error).into(),
+        AgentError::Model(error) => Failure::new("the agent's model failed").source(error).retryable().into(),
+        AgentError::Refused(refusal) => Failure::new(refusal.to_string()).into(),
+        error => Failure::new("the agent could not go on").source(error).into(),
     }
 }

@@ -2,7 +2,8 @@
 
 use std::{any::Any, borrow::Cow, fmt, sync::OnceLock};
 
-use crate::feedback::{Brief, Choices, Report, Reports};
+use crate::feedback::{Choices, Report};
+use tool_schema::feedback::{Brief, Reports};
 
 /// A value whose type is not known here: an `Option` of it, which a validator empties and fills again without another box.
 pub type Kept = Box<dyn Any + Send + Sync>;
@@ -117,7 +118,7 @@ impl Settled {
         own.into_iter().chain(parts.map(move |(part, report)| (dotted(name, part), &**report)))
     }
 
-    /// What must be mended before it is accepted, each by its name.
+    /// What must be repaired before it is accepted, each by its name.
     pub(super) fn refused_names(&self, name: &str) -> Vec<String> {
         let parts = self.parts().into_iter().flatten().filter(|(_, report)| !report.is_valid());
         let mut names: Vec<String> = parts.map(|(part, _)| dotted(name, part)).collect();

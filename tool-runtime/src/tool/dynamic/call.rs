@@ -4,9 +4,10 @@ use futures_util::FutureExt;
 use serde_json::Value;
 
 use super::{Asked, Asking, Board, Settled, Shape, board::Kept, engine::contained};
-use crate::feedback::{Problem, Reasons, Rejection, Report, Reports};
-use crate::text;
+use crate::feedback::{Problem, Reasons, Rejection, Report};
 use crate::tool::Context;
+use tool_schema::feedback::Reports;
+use tool_schema::json::text;
 
 /// The parameters of a call while their validators are asked.
 pub(crate) struct Call<'c, S, F> {
@@ -111,13 +112,13 @@ pub(crate) fn conclude(
     if !problems.is_empty() || settled.iter().flatten().any(|settled| settled.value.is_none()) {
         let reports = take_reports(shape, settled);
         let causes = settled.iter_mut().flatten().flat_map(Settled::take_causes);
-        return Err(Rejection::distinct(problems, reports).because(causes));
+        return Err(Rejection::distinct(problems, reports).with_causes(causes));
     }
     Ok(rewritten(shape, text, settled))
 }
 
 /// Takes what is told of the dynamic parameters, in the order in which they are asked.
-pub(super) fn take_reports(shape: &impl Shape, settled: &mut [Option<Settled>]) -> Reports {
+pub fn take_reports(shape: &impl Shape, settled: &mut [Option<Settled>]) -> Reports {
     let mut reports = Vec::with_capacity(shape.nodes());
     for field in (0..shape.nodes()).map(|node| shape.field(node)) {
         if let Some(settled) = &mut settled[field] {
@@ -128,7 +129,7 @@ pub(super) fn take_reports(shape: &impl Shape, settled: &mut [Option<Settled>]) 
 }
 
 /// The object `text` with what validators changed in it, if they changed anything.
-pub(super) fn rewritten(shape: &impl Shape, text: &str, settled: &[Option<Settled>]) -> Option<Box<str>> {
+pub fn rewritten(shape: &impl Shape, text: &str, settled: &[Option<Settled>]) -> Option<Box<str>> {
     let fields = (0..shape.nodes()).map(|node| shape.field(node));
     let changed = |field: usize| Some((shape.name(field), settled[field].as_ref()?.changed()?));
     let changes: Vec<(&str, &str)> = fields.filter_map(changed).collect();

@@ -19,7 +19,7 @@ pub type Checked = Result<(), Rejection>;
 pub trait CheckCall<I, C> {}
 
 /// Asks the check of a call with the input `I`, which knows a `C`. What cannot be shared between threads is reported
-/// elsewhere; then [`NoChecker`] asks for nothing more.
+/// elsewhere; then `CheckerFallback` asks for nothing more.
 #[derive(Debug)]
 pub struct Checker<I, C>(PhantomData<fn() -> (I, C)>);
 
@@ -29,16 +29,6 @@ impl<I: Sync, C: Send> Checker<I, C> {
         Checks { check, of: PhantomData }
     }
 }
-
-/// The check of a call that does not compile: an inherent function is found before a trait's.
-pub trait NoChecker {
-    /// See [`Checker::of`].
-    fn of<F>(_: F) -> Unchecked {
-        Unchecked
-    }
-}
-
-impl<I, C> NoChecker for Checker<I, C> {}
 
 /// A check of a call with the input `I`, a reference, that knows a `C`, if it is one.
 #[derive(Debug)]
@@ -57,59 +47,26 @@ where
     }
 }
 
-/// What is no check: an inherent method is found before a trait's.
-pub trait NoCheck<F, I, C> {
-    /// See [`Checks::ask`].
-    fn ask(self, input: &I, known: C) -> CheckSaid<Checked>
-    where
-        F: CheckCall<I, C>;
-}
-
-impl<F, I, C> NoCheck<F, I, C> for Checks<F, &I, C> {
-    fn ask(self, _: &I, _: C) -> CheckSaid<Checked>
-    where
-        F: CheckCall<I, C>,
-    {
-        CheckSaid(Ok(()))
-    }
-}
-
-/// Who is not asked.
-#[derive(Debug)]
-pub struct Unchecked;
-
-impl Unchecked {
-    /// Nobody says anything.
-    pub fn ask<I, C>(self, _: &I, _: C) -> CheckSaid<Checked> {
-        CheckSaid(Ok(()))
-    }
-}
-
 /// What a check returned: told later by a future, at once by anything else. An inherent method is found before a trait's.
 #[derive(Debug)]
 pub struct CheckSaid<R>(R);
+
+impl<R> CheckSaid<R> {
+    /// Returns the answer `answer`.
+    pub fn new(answer: R) -> Self {
+        Self(answer)
+    }
+
+    /// Returns what the check returned.
+    pub fn into_answer(self) -> R {
+        self.0
+    }
+}
 
 impl CheckSaid<Checked> {
     /// What came of it.
     pub fn told<'b>(self) -> BoxFuture<'b, Checked> {
         std::future::ready(self.0).boxed()
-    }
-}
-
-/// What is told later.
-pub trait CheckLater<R> {
-    /// What comes of it.
-    fn told<'b>(self) -> BoxFuture<'b, Checked>
-    where
-        R: CheckFuture + Send + 'b;
-}
-
-impl<R> CheckLater<R> for CheckSaid<R> {
-    fn told<'b>(self) -> BoxFuture<'b, Checked>
-    where
-        R: CheckFuture + Send + 'b,
-    {
-        self.0.told()
     }
 }
 

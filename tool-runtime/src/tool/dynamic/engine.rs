@@ -23,6 +23,13 @@ pub enum Asking<'a> {
     Later(BoxFuture<'a, Settled>),
 }
 
+impl Asking<'_> {
+    /// Returns that the value could not be checked.
+    pub fn unchecked() -> Self {
+        Self::Told(Settled::refused(Report::refused(UNCHECKED)))
+    }
+}
+
 impl fmt::Debug for Asking<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
@@ -85,7 +92,7 @@ fn begin<'b>(asked: &mut impl Asked<'b>, node: usize, board: &'b Board) -> Askin
 }
 
 /// What a validator says that is asked with `ask`; a panic in it refuses the value.
-pub(super) fn contained<'b>(ask: impl FnOnce() -> Asking<'b>) -> Asking<'b> {
+pub fn contained<'b>(ask: impl FnOnce() -> Asking<'b>) -> Asking<'b> {
     match catch_unwind(AssertUnwindSafe(ask)) {
         Ok(Asking::Told(settled)) => Asking::Told(settled),
         Ok(Asking::Later(work)) => {

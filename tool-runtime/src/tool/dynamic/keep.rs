@@ -14,6 +14,11 @@ pub struct Keep {
     pub(super) put: fn(&mut dyn Any, Kept) -> bool,
 }
 
+impl Keep {
+    /// Code that moves nothing.
+    pub const NOTHING: Self = Self { take: |_| None, put: |_, _| false };
+}
+
 impl fmt::Debug for Keep {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("Keep")
@@ -51,22 +56,10 @@ pub struct Keeping<T>(PhantomData<fn() -> T>);
 #[derive(Debug)]
 pub struct Keepable<T>(PhantomData<fn() -> T>);
 
-/// A type that a parameter cannot have.
-#[derive(Debug)]
-pub struct Unkeepable;
-
 impl<T: ToolSecret> Keeping<T> {
     /// What the type is.
     pub const KIND: Keepable<T> = Keepable(PhantomData);
 }
-
-/// What stands in for a type that a parameter cannot have.
-pub trait NotKeeping {
-    /// What the type is.
-    const KIND: Unkeepable = Unkeepable;
-}
-
-impl<T> NotKeeping for Keeping<T> {}
 
 impl<T> Keepable<T> {
     /// The evidence for a dynamic parameter.
@@ -86,18 +79,6 @@ impl<T> Keepable<T> {
     }
 }
 
-impl Unkeepable {
-    /// Nothing.
-    pub const fn dynamic(self) -> Keep {
-        Keep { take: |_| None, put: |_, _| false }
-    }
-
-    /// Nothing.
-    pub const fn fixed(self) -> Keep {
-        self.dynamic()
-    }
-}
-
 /// Tells a struct that can be an input of its own from one that holds something it cannot, which is reported at its field: an
 /// inherent constant is found before a trait's.
 #[derive(Debug)]
@@ -107,14 +88,6 @@ impl<T: Send + Sync + 'static> Whole<T> {
     /// The evidence.
     pub const KEEP: Keep = keep::<T>();
 }
-
-/// What stands in for a struct that cannot be an input.
-pub trait NotWhole {
-    /// Nothing.
-    const KEEP: Keep = Unkeepable.fixed();
-}
-
-impl<T> NotWhole for Whole<T> {}
 
 impl Tag {
     /// The evidence.

@@ -16,22 +16,20 @@ mod read;
 mod said;
 mod start;
 mod union;
-mod verdict;
+mod validation;
 
 pub use board::{Board, Kept, Settled};
 pub(crate) use call::{Call, conclude, remarks};
-pub use check::{
-    CheckCall, CheckFuture, CheckLater, CheckSaid, Checked, Checker, Checks, NoCheck, NoChecker, Unchecked,
-};
+pub use check::{CheckCall, CheckFuture, CheckSaid, Checked, Checker, Checks};
 pub use engine::Asking;
 pub(crate) use engine::{Asked, UNCHECKED, ask_all};
-pub use keep::{Judged, Keep, Keepable, Keeping, NotKeeping, NotWhole, Seen, Unkeepable, Whole};
+pub use keep::{Judged, Keep, Keepable, Keeping, Seen, Whole};
 pub use lend::{Lend, One, Wanted};
-pub use nested::{DynamicInput, Judging, Lent, NotJudging, whole};
+pub use nested::{DynamicInput, Judging, Lent, whole};
 pub use plan::Node;
 pub(crate) use plan::Shape;
 pub(crate) use read::Reading;
-pub use said::{Asks, Later, NoAsk, NoValidator, Said, ToldLater, Unasked, Unsaid, Validate, Validator};
-pub use start::{Known, NotSettling, Raw, Settling, Validators};
+pub use said::{Asks, Said, ToldLater, Validate, Validator};
+pub use start::{Known, Raw, Settling, Validators};
 pub use union::{Choosing, Chosen, Understood, Variants};
-pub use verdict::{Choice, IntoVerdict, Verdict};
+pub use validation::{Choice, IntoValidation, Validation};

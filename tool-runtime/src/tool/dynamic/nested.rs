@@ -9,15 +9,14 @@ use super::{
     Asking, Board, Keep, Known, Node, Raw, Settled, Shape as _, Wanted,
     board::Kept,
     call::{rewritten, take_reports},
-    engine::UNCHECKED,
     plan::Declared,
     said::failed,
     start::{judge, put},
     union::{Understood, understand},
 };
-use crate::feedback::{Problem, Rejection, Report};
-use crate::schema::pointer;
+use crate::feedback::{Problem, Report};
 use crate::tool::{Code, Context, Def, Field, Refused, Values, code::read_nested, describe};
+use tool_schema::schema::pointer;
 
 /// A struct whose fields are judged one by one, as parameters are. `#[derive(DynamicInput)]` implements it.
 #[diagnostic::on_unimplemented(
@@ -89,24 +88,9 @@ fn read<T: DynamicInput>(text: &str) -> Result<T, serde_json::Error> {
 
 /// Judges objects that are read as a `T`, which takes `X` of the state.
 ///
-/// State that threads cannot share is reported where it is given to the tools; then [`NotJudging`] asks for nothing more.
+/// State that threads cannot share is reported where it is given to the tools; then `JudgingFallback` asks for nothing more.
 #[derive(Debug)]
 pub struct Judging<T, X>(PhantomData<fn() -> (T, X)>);
-
-/// What is judged where it does not compile: an inherent function is found before a trait's.
-pub trait NotJudging {
-    /// See [`Judging::judge`].
-    fn judge<'b, K, X>(_: &str, _: Known<'b, K>, _: &'b X) -> Asking<'b> {
-        Asking::Told(Settled::refused(Report::refused(UNCHECKED)))
-    }
-
-    /// See [`Judging::understand`].
-    fn understand<'b, T: 'b, X>(_: &'b str, _: X, _: &'b Context) -> BoxFuture<'b, Result<Understood<T>, Refused>> {
-        Box::pin(async { Err(Refused::Arguments(Rejection::new(Vec::new()))) })
-    }
-}
-
-impl<T, X> NotJudging for Judging<T, X> {}
 
 impl<T, X: Send + Sync> Judging<T, X> {
     /// Judges the object that `known` says was given as `name`.
@@ -181,7 +165,7 @@ where
 }
 
 /// What is wrong with the object `text`, which stands at `place`, and what came of its fields.
-pub(super) async fn fields<'a, T, X>(
+pub async fn fields<'a, T, X>(
     text: &str,
     place: &str,
     states: &X,

@@ -46,9 +46,9 @@ pub(crate) trait Shape {
 
 /// The shape of a declared tool.
 #[derive(Clone, Copy)]
-pub(super) struct Declared {
-    pub(super) def: &'static Def,
-    pub(super) nodes: &'static [Node],
+pub struct Declared {
+    pub def: &'static Def,
+    pub nodes: &'static [Node],
 }
 
 impl Shape for Declared {

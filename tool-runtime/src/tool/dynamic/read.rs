@@ -17,13 +17,7 @@ pub(crate) struct Reading {
 /// Reads `text`, which stands at the place `at` of a call's arguments, into `slots`, which belong to its parameters in order.
 ///
 /// Fails when it is no object at all, or the application did not provide what the tool needs.
-pub(super) fn read(
-    shape: Declared,
-    at: &str,
-    text: &str,
-    cx: &Context,
-    slots: &mut [Slot<'_>],
-) -> Result<Reading, Refused> {
+pub fn read(shape: Declared, at: &str, text: &str, cx: &Context, slots: &mut [Slot<'_>]) -> Result<Reading, Refused> {
     let def = shape.def;
     let mut reading = Reading { at: at.to_owned(), ..Reading::new(slots.len()) };
     let read = decode::read(text, slots).is_some();

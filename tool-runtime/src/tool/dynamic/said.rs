@@ -9,25 +9,25 @@ use futures_util::{FutureExt, future::BoxFuture};
 use serde::Serialize;
 use smallvec::SmallVec;
 
-use super::{Asking, IntoVerdict, Judged, Settled, Verdict, board::Kept, engine::UNCHECKED};
+use super::{Asking, IntoValidation, Judged, Settled, Validation, board::Kept, engine::UNCHECKED};
 use crate::feedback::Report;
 use crate::tool::Failure;
 
-/// A function that can judge a `T`, given what is known in `C`: `fn(Option<T>, C) -> Verdict<T>`, or async.
+/// A function that can judge a `T`, given what is known in `C`: `fn(Option<T>, C) -> Validation<T>`, or async.
 ///
 /// Nothing implements it: what is such a function is asked by [`Asks::ask`], and anything else must be this. So what is wrong
 /// is said in these words, and not in the compiler's about signatures.
 #[diagnostic::on_unimplemented(
     message = "this is not a validator of a `{T}`",
     label = "expected a function of `(Option<{T}>, {C})`",
-    note = "write `fn name(value: Option<{T}>, known: {C}) -> Verdict<{T}>`, or the same as an `async fn`; there is no `self`: state is in `known`"
+    note = "write `fn name(value: Option<{T}>, known: {C}) -> Validation<{T}>`, or the same as an `async fn`; there is no `self`: state is in `known`"
 )]
 pub trait Validate<T, C> {}
 
 /// Asks validators of a `T` that know a `C`.
 ///
 /// A type that validators cannot look at is reported at its parameter, and state that threads cannot share where it is given
-/// to the tools; then [`NoValidator`] asks for nothing more.
+/// to the tools; then `ValidatorFallback` asks for nothing more.
 #[derive(Debug)]
 pub struct Validator<T, C>(PhantomData<fn() -> (T, C)>);
 
@@ -37,16 +37,6 @@ impl<T: Judged, C: Send> Validator<T, C> {
         Asks { validator, of: PhantomData }
     }
 }
-
-/// The validator of a parameter that does not compile: an inherent function is found before a trait's.
-pub trait NoValidator {
-    /// See [`Validator::of`].
-    fn of<F>(_: F) -> Unasked {
-        Unasked
-    }
-}
-
-impl<T, C> NoValidator for Validator<T, C> {}
 
 /// A validator of a `T` that knows a `C`, if it is one.
 #[derive(Debug)]
@@ -73,45 +63,6 @@ where
     }
 }
 
-/// What is no validator: an inherent method is found before a trait's.
-pub trait NoAsk<F, T, C> {
-    /// See [`Asks::ask`].
-    fn ask(self, given: Option<Kept>, known: C) -> Unsaid
-    where
-        F: Validate<T, C>;
-}
-
-impl<F, T, C> NoAsk<F, T, C> for Asks<F, T, C> {
-    fn ask(self, _: Option<Kept>, _: C) -> Unsaid
-    where
-        F: Validate<T, C>,
-    {
-        Unsaid
-    }
-}
-
-/// Who is not asked.
-#[derive(Debug)]
-pub struct Unasked;
-
-impl Unasked {
-    /// Nobody says anything.
-    pub fn ask<C>(self, _: Option<Kept>, _: C) -> Unsaid {
-        Unsaid
-    }
-}
-
-/// What nobody says.
-#[derive(Debug)]
-pub struct Unsaid;
-
-impl Unsaid {
-    /// Nothing comes of it.
-    pub fn settle<'a>(self) -> Asking<'a> {
-        Asking::Told(Settled::refused(Report::refused(UNCHECKED)))
-    }
-}
-
 /// What a validator of a `T` returned: told later by a future, at once by anything else. An inherent method is found before
 /// a trait's.
 #[derive(Debug)]
@@ -131,35 +82,25 @@ pub struct Before<T> {
 /// JSON text; of most values so little that it needs no heap.
 type Written = SmallVec<[u8; 48]>;
 
-impl<T: Judged, R: IntoVerdict<T>> Said<T, R> {
+impl<T, R> Said<T, R> {
+    /// Returns what the validator returned, and what it was given.
+    pub fn into_parts(self) -> (R, Before<T>) {
+        (self.answer, self.before)
+    }
+}
+
+impl<T: Judged, R: IntoValidation<T>> Said<T, R> {
     /// What came of the parameter.
     pub fn settle<'a>(self) -> Asking<'a> {
         Asking::Told(settle(self.answer.into_verdict(), self.before))
     }
 }
 
-/// What is told later.
-pub trait Later<T, R> {
-    /// What comes of the parameter.
-    fn settle<'a>(self) -> Asking<'a>
-    where
-        R: ToldLater<T> + Send + 'a;
-}
-
-impl<T: Judged, R> Later<T, R> for Said<T, R> {
-    fn settle<'a>(self) -> Asking<'a>
-    where
-        R: ToldLater<T> + Send + 'a,
-    {
-        Asking::Later(self.answer.settled(self.before))
-    }
-}
-
 /// A future of what a validator of a `T` may return.
 #[diagnostic::on_unimplemented(
     message = "a validator of a parameter of type `{T}` cannot return `{Self}`",
-    label = "does not return a `Verdict<{T}>`",
-    note = "return `Verdict<{T}>` or `Result<Verdict<{T}>, Failure>`, from a `fn` or an `async fn`"
+    label = "does not return a `Validation<{T}>`",
+    note = "return `Validation<{T}>` or `Result<Validation<{T}>, Failure>`, from a `fn` or an `async fn`"
 )]
 pub trait ToldLater<T> {
     /// What comes of the parameter that was given as `before`.
@@ -172,7 +113,7 @@ pub trait ToldLater<T> {
 impl<T, R> ToldLater<T> for R
 where
     T: Judged,
-    R: Future<Output: IntoVerdict<T>>,
+    R: Future<Output: IntoValidation<T>>,
 {
     fn settled<'a>(self, before: Before<T>) -> BoxFuture<'a, Settled>
     where
@@ -182,12 +123,12 @@ where
     }
 }
 
-fn settle<T: Judged>(said: Result<Verdict<T>, Failure>, before: Before<T>) -> Settled {
-    let verdict = match said {
-        Ok(verdict) => verdict,
+fn settle<T: Judged>(said: Result<Validation<T>, Failure>, before: Before<T>) -> Settled {
+    let validation = match said {
+        Ok(validation) => validation,
         Err(failure) => return failed(&failure),
     };
-    let (value, report) = verdict.into_parts(|value| serde_json::to_value(value).ok());
+    let (value, report) = validation.into_parts(|value| serde_json::to_value(value).ok());
     let Some(value) = value else {
         return Settled::refused(report.unwrap_or_else(|| Report::refused(UNCHECKED).into()));
     };
@@ -240,6 +181,6 @@ impl Write for Same<'_> {
 }
 
 /// A validator that failed refuses the value, and tells no more than it was made for.
-pub(super) fn failed(failure: &Failure) -> Settled {
-    Settled::refused(Report::refused(failure.told_text().unwrap_or(UNCHECKED))).because([failure.for_log()])
+pub fn failed(failure: &Failure) -> Settled {
+    Settled::refused(Report::refused(failure.message().unwrap_or(UNCHECKED))).because([failure.for_log()])
 }

@@ -13,9 +13,9 @@ use super::{
     read::{Reading, read},
     remarks,
 };
-use crate::feedback::{Problem, Rejection};
-use crate::text;
+use crate::feedback::Problem;
 use crate::tool::{Context, Refused, Started, Tool, Values, code::Skipped, slots::Slot};
+use tool_schema::json::text;
 
 /// The validators of a tool with dynamic parameters. `#[tool]` implements it.
 pub trait Validators: Tool {
@@ -115,19 +115,9 @@ impl<'t> Raw<'t> {
 
 /// Starts calls of the tool `T`, which takes the states `X`.
 ///
-/// A parameter or state that threads cannot share is reported elsewhere; then [`NotSettling`] asks for nothing more.
+/// A parameter or state that threads cannot share is reported elsewhere; then `SettlingFallback` asks for nothing more.
 #[derive(Debug)]
 pub struct Settling<T, X>(PhantomData<fn() -> (T, X)>);
-
-/// The start of a call that does not compile: an inherent function is found before a trait's.
-pub trait NotSettling {
-    /// See [`Settling::settle`].
-    fn settle<'a, X>(_: &'a str, _: X, _: &'a Context) -> BoxFuture<'a, Result<Started<'a>, Refused>> {
-        std::future::ready(Err(Refused::Arguments(Rejection::new(Vec::new())))).boxed()
-    }
-}
-
-impl<T, X> NotSettling for Settling<T, X> {}
 
 impl<T, X> Settling<T, X>
 where
@@ -163,7 +153,7 @@ where
 
 /// Reads what `known` says was given, and asks the validators. The board is full then; what comes back is wrong with the
 /// call as a whole, and with static parameters.
-pub(super) async fn judge<'b, V: Values>(
+pub async fn judge<'b, V: Values>(
     shape: Declared,
     keeps: &'static [Keep],
     Known { board, raw, at, call, .. }: Known<'b, impl Sync>,
@@ -206,7 +196,7 @@ fn take<V: Values>(
 }
 
 /// The values, which are all there.
-pub(super) fn put<V: Values>(keeps: &'static [Keep], settled: Vec<Option<Settled>>) -> V {
+pub fn put<V: Values>(keeps: &'static [Keep], settled: Vec<Option<Settled>>) -> V {
     let mut places = V::empty();
     let mut each = Vec::with_capacity(settled.len());
     V::each(&mut places, &mut each);

@@ -5,13 +5,11 @@ use std::{any::Any, fmt, marker::PhantomData};
 use futures_util::{FutureExt, TryFutureExt, future::BoxFuture};
 use serde_json::Value;
 
-use super::{
-    Checked, DynamicInput, Known, NotSettling, Raw, Wanted, board::Board, conclude, nested::fields, remarks, start::put,
-};
+use super::{Checked, DynamicInput, Known, Raw, Wanted, board::Board, conclude, nested::fields, remarks, start::put};
 use crate::feedback::Rejection;
 use crate::schema::Validator;
-use crate::text;
 use crate::tool::{Context, Def, Refused, Started, Tool, Values, describe, diagnose};
+use tool_schema::json::text;
 
 /// The variants of a tool whose input is an enum. `#[tool]` implements it.
 pub trait Variants: Tool<Input = Self> + Sized + 'static {
@@ -59,7 +57,7 @@ impl<T> fmt::Debug for Understood<T> {
 }
 
 /// Judges arguments whose fields are those of `T`.
-pub(super) async fn understand<'a, T, X>(text: &str, states: X, cx: &Context) -> Result<Understood<T>, Refused>
+pub async fn understand<'a, T, X>(text: &str, states: X, cx: &Context) -> Result<Understood<T>, Refused>
 where
     T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
     X: Send + Sync + 'a,
@@ -72,11 +70,9 @@ where
 
 /// Starts calls of the tool `T`, whose input is an enum and which takes the states `X`.
 ///
-/// What threads cannot share is reported elsewhere; then [`NotSettling`] asks for nothing more.
+/// What threads cannot share is reported elsewhere; then `SettlingFallback` asks for nothing more.
 #[derive(Debug)]
 pub struct Choosing<T, X>(PhantomData<fn() -> (T, X)>);
-
-impl<T, X> NotSettling for Choosing<T, X> {}
 
 impl<T, X> Choosing<T, X>
 where

@@ -112,6 +112,6 @@ impl DynamicTool {
             reports
         });
         let causes = problems.iter().map(|problem| format!("a validator accepted what the schema refuses: {problem}"));
-        Err(Rejection::reported(Vec::new(), refused).because(causes).into())
+        Err(Rejection::reported(Vec::new(), refused).with_causes(causes).into())
     }
 }

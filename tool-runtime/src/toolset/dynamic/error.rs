@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::feedback;
 use crate::toolset::NameError;
+use tool_schema::feedback;
 
 /// Why a tool with dynamic parameters cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq)]

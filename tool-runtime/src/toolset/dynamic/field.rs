@@ -6,12 +6,13 @@ use serde_json::Value;
 
 use super::Known;
 use crate::tool::{
-    IntoVerdict,
-    dynamic::{Asking, Kept, Later, Validator},
+    IntoValidation,
+    dynamic::{Asking, Kept, Validator},
+    fallback::SaidFallback,
 };
 
 /// Asks a validator about a value that was given.
-pub(super) type Ask = dyn Fn(Option<Kept>, Known) -> Asking<'static> + Send + Sync;
+pub type Ask = dyn Fn(Option<Kept>, Known) -> Asking<'static> + Send + Sync;
 
 /// A parameter that is judged by code of the application: what it depends on, and its validator.
 #[must_use = "add it to a tool"]
@@ -68,12 +69,12 @@ impl DynamicField {
     ///
     /// A validator is asked again before the call starts, about the value that it accepted. It must accept that value.
     ///
-    /// It returns a [`Verdict`](crate::Verdict), or a `Result` of one with a [`Failure`](crate::Failure). A failure or a panic
-    /// refuses the value, and the model is told no more of it than [`Failure::told`](crate::Failure::told) says.
+    /// It returns a [`Validation`](crate::Validation), or a `Result` of one with a [`Failure`](crate::Failure). A failure or a panic
+    /// refuses the value, and the model is told no more of it than [`Failure::new`](crate::Failure::new) says.
     pub fn validate<F, R>(mut self, validate: F) -> Self
     where
         F: Fn(Option<Value>, Known) -> R + Send + Sync + 'static,
-        R: IntoVerdict<Value>,
+        R: IntoValidation<Value>,
     {
         self.validator =
             Some(Box::new(move |held, known| Validator::<Value, Known>::of(&validate).ask(held, known).settle()));
@@ -85,10 +86,11 @@ impl DynamicField {
     pub fn validate_async<F, R>(mut self, validate: F) -> Self
     where
         F: Fn(Option<Value>, Known) -> R + Send + Sync + 'static,
-        R: Future<Output: IntoVerdict<Value>> + Send + 'static,
+        R: Future<Output: IntoValidation<Value>> + Send + 'static,
     {
-        self.validator =
-            Some(Box::new(move |held, known| Later::settle(Validator::<Value, Known>::of(&validate).ask(held, known))));
+        self.validator = Some(Box::new(move |held, known| {
+            SaidFallback::settle(Validator::<Value, Known>::of(&validate).ask(held, known))
+        }));
         self
     }
 }

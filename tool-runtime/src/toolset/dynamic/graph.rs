@@ -6,7 +6,7 @@ use std::{cmp::Ordering, collections::BTreeSet};
 ///
 /// Each is the way from its first node to its last, which waits for the first; they are found by going from each node in
 /// order, along what it waits for in order, without going through a node twice.
-pub(super) fn cycles(before: &[Vec<usize>]) -> Vec<Vec<usize>> {
+pub fn cycles(before: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut found = Vec::new();
     let mut seen = vec![false; before.len()];
     for root in 0..before.len() {
@@ -36,7 +36,7 @@ pub(super) fn cycles(before: &[Vec<usize>]) -> Vec<Vec<usize>> {
 /// An order in which each node comes after what it waits for; of those that may come next, the least by `compare` does.
 ///
 /// `None` where nodes wait for each other, or for a place beyond the end.
-pub(super) fn order(before: &[Vec<usize>], compare: impl Fn(usize, usize) -> Ordering) -> Option<Vec<usize>> {
+pub fn order(before: &[Vec<usize>], compare: impl Fn(usize, usize) -> Ordering) -> Option<Vec<usize>> {
     let mut by_name: Vec<usize> = (0..before.len()).collect();
     by_name.sort_by(|a, b| compare(*a, *b));
     let mut rank = vec![0; before.len()];

@@ -1,7 +1,6 @@
 //! Tools whose dynamic parameters are only known at run time.
 
 mod call;
-pub mod compat;
 mod error;
 mod field;
 mod graph;
@@ -21,11 +20,9 @@ use shape::Parameters;
 
 use super::{RuntimeTool, RuntimeToolBuilder};
 use crate::feedback::Rejection;
-use crate::schema::{
-    Validator,
-    answer::{Form, collisions},
-};
+use crate::schema::Validator;
 use crate::tool::{CallError, Context, DynTool, Failure, InputHooks, Output, Starting, ToolSpec};
+use tool_schema::schema::answer::{Form, collisions};
 
 type Check = dyn Fn(Value, Context) -> BoxFuture<'static, Result<(), Rejection>> + Send + Sync;
 
@@ -41,7 +38,7 @@ type Check = dyn Fn(Value, Context) -> BoxFuture<'static, Result<(), Rejection>>
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_runtime::{Context, Toolset, Verdict, toolset::{DynamicField, RuntimeTool}};
+/// use tool_runtime::{Context, Toolset, Validation, toolset::{DynamicField, RuntimeTool}};
 ///
 /// let flights = [("Berlin", "Paris"), ("Berlin", "Rome"), ("Paris", "Rome")];
 /// let text = json!({ "type": "string" });
@@ -49,14 +46,14 @@ type Check = dyn Fn(Value, Context) -> BoxFuture<'static, Result<(), Rejection>>
 ///     .input(json!({ "type": "object", "properties": { "from": text, "to": text }, "required": ["from", "to"] }))
 ///     .dynamic()
 ///     .field(DynamicField::new("from").validate(move |value, _| match value {
-///         Some(from) if flights.iter().any(|flight| from == flight.0) => Verdict::accept(from),
-///         _ => Verdict::reject("no flights from there").allowed([json!("Berlin"), json!("Paris")]),
+///         Some(from) if flights.iter().any(|flight| from == flight.0) => Validation::accept(from),
+///         _ => Validation::reject("no flights from there").allowed([json!("Berlin"), json!("Paris")]),
 ///     }))
 ///     .field(DynamicField::new("to").requires(["from"]).validate(move |value, known| {
 ///         let there: Vec<_> = flights.iter().filter(|flight| known["from"] == flight.0).map(|flight| json!(flight.1)).collect();
 ///         match value {
-///             Some(to) if there.contains(&to) => Verdict::accept(to),
-///             _ => Verdict::reject("no flights to there").allowed(&there),
+///             Some(to) if there.contains(&to) => Validation::accept(to),
+///             _ => Validation::reject("no flights to there").allowed(&there),
 ///         }
 ///     }))
 ///     .handler(|arguments, _cx| async move { Ok(json!({ "booked": arguments })) })?;

@@ -17,7 +17,7 @@ const OPEN: [&str; 9] = [
 
 /// The schema of complete arguments: an object that takes no other names, unless it says something about them. Where the
 /// root is only a reference to a definition, the definition takes its place.
-pub(super) fn complete(schema: Value) -> Map<String, Value> {
+pub fn complete(schema: Value) -> Map<String, Value> {
     let Value::Object(mut schema) = schema else { return Map::new() };
     if let Some(root) = referred(&schema) {
         schema.shift_remove("$ref");
@@ -43,10 +43,7 @@ fn referred(schema: &Map<String, Value>) -> Option<Map<String, Value>> {
 }
 
 /// The same schema for arguments of which some of the `dynamic` parameters are missing; with their descriptions.
-pub(super) fn partial<'n>(
-    complete: &Map<String, Value>,
-    dynamic: impl Iterator<Item = (&'n str, Option<&'n str>)>,
-) -> Value {
+pub fn partial<'n>(complete: &Map<String, Value>, dynamic: impl Iterator<Item = (&'n str, Option<&'n str>)>) -> Value {
     let mut schema = complete.clone();
     for (name, description) in dynamic {
         if let Some(Value::Array(required)) = schema.get_mut("required") {

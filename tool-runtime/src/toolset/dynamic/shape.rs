@@ -1,12 +1,12 @@
 //! The parameters of a tool that are known at run time only.
 
 use super::{DynamicError, DynamicField, graph};
-use crate::feedback::suggest;
 use crate::tool::dynamic::Shape;
+use tool_schema::feedback::suggest;
 
 /// The parameters, in the order of the schema, and how the dynamic ones depend on each other.
 #[derive(Debug)]
-pub(super) struct Parameters {
+pub struct Parameters {
     names: Vec<String>,
     /// The node of each parameter that is dynamic.
     node_of: Vec<Option<usize>>,
@@ -16,7 +16,7 @@ pub(super) struct Parameters {
 
 /// A dynamic parameter.
 #[derive(Debug)]
-pub(super) struct Node {
+pub struct Node {
     field: usize,
     requires: Vec<usize>,
     after: Vec<usize>,
@@ -25,7 +25,7 @@ pub(super) struct Node {
 
 impl Parameters {
     /// The parameters called `names`, of which `fields` are dynamic; puts these in the order in which they are asked.
-    pub(super) fn new(names: Vec<String>, fields: &mut Vec<DynamicField>) -> Result<Self, DynamicError> {
+    pub fn new(names: Vec<String>, fields: &mut Vec<DynamicField>) -> Result<Self, DynamicError> {
         let mut nodes = Vec::with_capacity(fields.len());
         for (index, field) in fields.iter().enumerate() {
             let name = || field.name.clone();
@@ -63,7 +63,7 @@ impl Parameters {
     }
 
     /// Whose values the validator at `node` sees before they are validated.
-    pub(super) fn hints(&self, node: usize) -> &[usize] {
+    pub fn hints(&self, node: usize) -> &[usize] {
         &self.nodes[node].hints
     }
 }

@@ -5,23 +5,23 @@ use std::{borrow::Cow, ptr, sync::Arc};
 use super::{Invocation, Layer, Next, translated};
 use crate::tool::{CallError, Context, DynTool, InputHooks, Output, Started, Starting, ToolSpec};
 
-pub(super) struct Around<L: ?Sized> {
-    pub(super) inner: Arc<dyn DynTool>,
-    pub(super) spec: Arc<ToolSpec>,
-    pub(super) layer: Arc<L>,
+pub struct Around<L: ?Sized> {
+    pub inner: Arc<dyn DynTool>,
+    pub spec: Arc<ToolSpec>,
+    pub layer: Arc<L>,
 }
 
 impl<L: Layer + ?Sized> Around<L> {
     /// `tool` inside `layer`, under its own name: a layer that gave names could give one twice.
-    pub(super) fn new(layer: Arc<L>, tool: Arc<dyn DynTool>) -> Self {
+    pub fn new(layer: Arc<L>, tool: Arc<dyn DynTool>) -> Self {
         let mut spec = layer.spec(tool.spec());
         if spec.name != tool.name() {
-            spec = Arc::new(ToolSpec { name: tool.name().to_owned(), ..ToolSpec::clone(&spec) });
+            Arc::make_mut(&mut spec).name = tool.name().to_owned();
         }
         Self { inner: tool, spec, layer }
     }
 
-    pub(super) fn invocation<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Invocation<'a> {
+    pub fn invocation<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Invocation<'a> {
         Invocation { spec: &self.spec, arguments, cx }
     }
 

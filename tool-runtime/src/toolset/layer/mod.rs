@@ -8,11 +8,11 @@ mod translated;
 use std::{borrow::Cow, sync::Arc};
 
 pub use next::Next;
-pub use pipe::Pipe;
 #[cfg(feature = "agent")]
 pub(crate) use {pipe::not_applied, translated::carried_over};
 
 use around::Around;
+use pipe::Pipe;
 
 use crate::tool::{CallError, CallFuture, Context, DynTool, Output, ToolSpec};
 

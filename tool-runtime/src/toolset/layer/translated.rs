@@ -9,23 +9,23 @@ use std::{
 
 use super::{Layer, Next, around::Around};
 use crate::feedback::Rejection;
-use crate::json;
-use crate::text;
-use crate::tool::{CallError, CallFuture, Context, Started, Starting, Touches};
+use crate::tool::{CallError, CallFuture, Context, Resources, Started, Starting};
+use tool_schema::json;
+use tool_schema::json::text;
 
 /// What is known of a call when it was read.
 #[derive(Clone)]
 struct Read {
     needs_approval: bool,
     normalized: Option<Box<str>>,
-    touches: Option<Arc<Touches>>,
+    touches: Option<Arc<Resources>>,
 }
 
 /// A call of `around` with `arguments`, which mean `meant` inside.
 ///
 /// What the tool prepares borrows `meant`, so one future owns both. It stops when the arguments were read, which is where
 /// the call begins, and goes on as the call's work.
-pub(super) fn start<'a, L: Layer + ?Sized>(
+pub fn start<'a, L: Layer + ?Sized>(
     around: &'a Around<L>,
     arguments: &'a str,
     meant: String,
@@ -111,7 +111,7 @@ fn restored<L: Layer + ?Sized>(
     said.map(String::into_boxed_str).ok_or_else(|| {
         let told = format!("the arguments would be understood as {changed}, which cannot be said in the parameters");
         let cause = "a layer that changes arguments around a tool that normalises them implements `Layer::restore`";
-        Rejection::told(told).because([cause.to_owned()]).into()
+        Rejection::from_message(told).with_causes([cause.to_owned()]).into()
     })
 }
 

@@ -9,7 +9,7 @@ use crate::tool::{CallError, Context, DynTool};
 /// How many arguments are made up for each tool.
 const ROUNDS: u64 = 300;
 
-pub(super) fn check(tool: &dyn DynTool, findings: &mut Findings) {
+pub fn check(tool: &dyn DynTool, findings: &mut Findings) {
     let schema = tool.spec().input.neutral();
     let Ok(validator) = Validator::compile(schema) else { return };
     let cx = Context::new("lint");

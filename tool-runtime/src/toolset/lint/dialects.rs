@@ -1,11 +1,12 @@
 //! What the dialects lose in which providers are told of a tool.
 
 use super::{Findings, Level};
-use crate::schema::{Dialect, Loss, Severity};
+use crate::schema::{Dialect, Severity};
 use crate::tool::ToolSpec;
 use crate::toolset::ListFormat;
+use tool_schema::schema::Loss;
 
-pub(super) fn check(spec: &ToolSpec, findings: &mut Findings) {
+pub fn check(spec: &ToolSpec, findings: &mut Findings) {
     for format in ListFormat::ALL {
         let provider = match format {
             ListFormat::OpenAi => "OpenAI",

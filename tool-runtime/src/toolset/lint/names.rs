@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Findings, Level};
 use crate::toolset::{Toolset, check_name};
 
-pub(super) fn check(tools: &Toolset, findings: &mut Findings) {
+pub fn check(tools: &Toolset, findings: &mut Findings) {
     let mut known: HashMap<String, &str> = HashMap::new();
     for tool in tools.iter() {
         let name = tool.name();

@@ -1,10 +1,10 @@
 //! Outputs that could be taken for what is said about them.
 
 use super::{Findings, Level};
-use crate::schema::answer::collisions;
 use crate::tool::ToolSpec;
+use tool_schema::schema::answer::collisions;
 
-pub(super) fn check(spec: &ToolSpec, findings: &mut Findings) {
+pub fn check(spec: &ToolSpec, findings: &mut Findings) {
     let Some(output) = &spec.output else { return };
     for key in collisions(output.neutral()) {
         let text = format!("the output has a key `{key}`, and so has the answer that a model is told");

@@ -1,11 +1,12 @@
 //! Whether the schemas can be used at all.
 
 use super::{Findings, Level};
-use crate::schema::{Schema, Validator, places};
+use crate::schema::{Schema, Validator};
 use crate::tool::ToolSpec;
+use tool_schema::schema::places;
 
 /// Whether the schema of the arguments is sound.
-pub(super) fn check(spec: &ToolSpec, findings: &mut Findings) -> bool {
+pub fn check(spec: &ToolSpec, findings: &mut Findings) -> bool {
     if let Some(output) = &spec.output {
         one(&spec.name, "/output", output, findings);
     }

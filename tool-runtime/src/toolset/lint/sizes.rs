@@ -1,9 +1,9 @@
 //! How much providers take. What a schema may have, its lowered form counts.
 
 use super::{Findings, Level};
-use crate::schema::places;
 use crate::tool::ToolSpec;
 use crate::toolset::{ListFormat, Toolset};
+use tool_schema::schema::places;
 
 /// How many tools a request to OpenAI, or to Gemini, can have.
 const MOST_TOOLS: usize = 128;
@@ -17,7 +17,7 @@ const LONGEST_DESCRIPTION: usize = 1024;
 /// How many bytes of a tool's definition are read again with every request before that is worth a remark.
 const LARGE: usize = 8 * 1024;
 
-pub(super) fn of_set(tools: &Toolset, findings: &mut Findings) {
+pub fn of_set(tools: &Toolset, findings: &mut Findings) {
     if tools.len() > MOST_TOOLS {
         let text = format!("{} tools, but OpenAI and Gemini take {MOST_TOOLS} at most in a request", tools.len());
         let advice = "offer those that a step needs, with `Toolset::filter`, or what the agent prepares for a step";
@@ -36,7 +36,7 @@ pub(super) fn of_set(tools: &Toolset, findings: &mut Findings) {
     }
 }
 
-pub(super) fn check(spec: &ToolSpec, findings: &mut Findings) {
+pub fn check(spec: &ToolSpec, findings: &mut Findings) {
     let characters = spec.description.chars().count();
     if characters > LONGEST_DESCRIPTION {
         let text =

@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use super::{Findings, Level};
-use crate::schema::{Validator, places};
+use crate::schema::Validator;
 use crate::tool::ToolSpec;
+use tool_schema::schema::places;
 
-pub(super) fn check(spec: &ToolSpec, findings: &mut Findings) {
+pub fn check(spec: &ToolSpec, findings: &mut Findings) {
     let schema = spec.input.neutral();
     let mut given: Vec<(String, &Value, String)> = Vec::new();
     places::each(schema, &mut |at, part| {

@@ -1,19 +1,19 @@
-//! What a delta has changed.
+//! The changes of a delta, and the containers that are open.
 
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Value, map::Entry};
 
 use crate::schema::pointer::segment;
 
-/// What has changed at a place of a value that is still arriving.
+/// A change at a place of a value that is still arriving.
 ///
 /// Applied in order to a copy, changes make it what [`Incremental::value`](super::Incremental::value) is. A value that
-/// changes within one delta more than once may be told once, as it is then.
+/// changes within one delta more than once may be reported once, as it is then.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change<'a> {
     /// The value here is this: a new item or entry, an object or list that begins and is empty, a number with more digits.
-    /// What the place held before is gone.
+    /// The former value of the place is gone.
     Set(&'a Value),
     /// The text here goes on with this.
     Append(&'a str),
@@ -37,12 +37,12 @@ pub enum Segment<'a> {
 }
 
 impl<'a> Path<'a> {
-    /// The steps, outermost first.
+    /// Returns the steps, outermost first.
     pub fn segments(self) -> impl DoubleEndedIterator<Item = Segment<'a>> + ExactSizeIterator {
         self.0.iter().map(Level::segment)
     }
 
-    /// Whether this is the outermost value.
+    /// Returns whether this is the outermost value.
     pub fn is_root(self) -> bool {
         self.0.is_empty()
     }
@@ -65,13 +65,13 @@ impl fmt::Debug for Path<'_> {
 
 /// An open container: which of its children is, or will be, the current one.
 #[derive(Debug, Default)]
-pub(super) struct Level {
+pub struct Level {
     /// The name of the current entry of an object; a buffer that is kept for the next.
-    pub(super) name: String,
+    pub name: String,
     /// The position of the current item of a list; `None` in an object.
-    pub(super) item: Option<usize>,
-    /// Whether the current entry has taken the place of an earlier one of its name, so that it may not be the last.
-    pub(super) again: bool,
+    pub item: Option<usize>,
+    /// `true` if the current entry replaces an earlier one of its name, so that it may not be the last.
+    pub again: bool,
 }
 
 impl Level {
@@ -81,34 +81,56 @@ impl Level {
             None => Segment::Name(&self.name),
         }
     }
-}
 
-/// Who is told of changes.
-pub(super) trait Listener {
-    /// Whether there is anybody, so that it is worth finding out what to tell.
-    const HEARS: bool;
+    /// Returns the current child of the container `at`.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "two calls more are a sixth of what a short piece of a text costs")]
+    pub fn child<'a>(&self, at: &'a mut Value) -> &'a mut Value {
+        let child = match at {
+            Value::Array(list) => list.last_mut(),
+            Value::Object(map) => {
+                if self.again {
+                    map.get_mut(&self.name)
+                } else {
+                    // What was put in last stands last, and finding it there takes no hash of its name.
+                    map.values_mut().next_back()
+                }
+            }
+            _ => None,
+        };
+        child.expect("an open container has a current child once a value was begun in it")
+    }
 
-    fn tell(&mut self, path: &[Level], change: Change<'_>);
-}
-
-/// Nobody.
-pub(super) struct Nobody;
-
-impl Listener for Nobody {
-    const HEARS: bool = false;
-
+    /// Puts `value` in the container `at`: as its next child or, `instead` of what is there, as its current one.
     #[inline]
-    fn tell(&mut self, _: &[Level], _: Change<'_>) {}
-}
-
-/// A closure.
-pub(super) struct Told<'a>(pub(super) &'a mut dyn FnMut(Path<'_>, Change<'_>));
-
-impl Listener for Told<'_> {
-    const HEARS: bool = true;
-
-    #[inline]
-    fn tell(&mut self, path: &[Level], change: Change<'_>) {
-        (self.0)(Path(path), change);
+    pub fn put<'a>(&mut self, at: &'a mut Value, value: Value, instead: bool) -> &'a mut Value {
+        if instead {
+            let child = self.child(at);
+            *child = value;
+            return child;
+        }
+        match at {
+            Value::Object(map) => match map.entry(self.name.as_str()) {
+                Entry::Vacant(entry) => {
+                    self.again = false;
+                    entry.insert(value)
+                }
+                Entry::Occupied(entry) => {
+                    self.again = true;
+                    let child = entry.into_mut();
+                    *child = value;
+                    child
+                }
+            },
+            _ => {
+                let Value::Array(list) = &mut *at else { unreachable!("only containers are open") };
+                self.item = Some(list.len());
+                list.push(value);
+                self.child(at)
+            }
+        }
     }
 }
+
+/// A closure that receives each change; `None` where nobody asks for them.
+pub type Tell<'a> = Option<&'a mut dyn FnMut(Path<'_>, Change<'_>)>;

@@ -7,25 +7,12 @@ use serde_json::Value;
 use super::Limits;
 use crate::feedback::{Problem, ProblemKind, malformed, one_line};
 
-/// What was expected where the text is wrong.
+/// Why a text is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
-    Value,
-    ItemOrEnd,
-    NameOrEnd,
-    Name,
-    Colon,
-    CommaOrBrace,
-    CommaOrBracket,
-    Nothing,
-    Literal,
-    Digit,
-    LeadingZero,
+pub enum Fault {
+    /// Something else was expected.
+    Expected(&'static str),
     Range,
-    Control,
-    Escape,
-    Hexadecimal,
-    Surrogates,
     Utf8,
     Depth,
     Bytes,
@@ -46,17 +33,17 @@ impl Malformed {
         Self { fault, got, offset, limits }
     }
 
-    /// How many bytes before the place are right.
+    /// Returns how many bytes before the place are right.
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// Whether nothing is wrong but that the text has ended too early.
+    /// Returns whether the text is right so far and has ended too early.
     pub fn is_cut(&self) -> bool {
         self.fault == Fault::End
     }
 
-    /// The problem, as far as it can be told without the text.
+    /// Returns the problem, as far as it is known without the text.
     pub fn problem(&self) -> Problem {
         let kind = if matches!(self.fault, Fault::Depth | Fault::Bytes) {
             ProblemKind::TooLarge
@@ -66,8 +53,8 @@ impl Malformed {
         Problem::new("", kind, self.expected()).got(self.place())
     }
 
-    /// The problem, told with the `text` that was read: with what stands around the place, and the mistake that was made, if
-    /// it is one that models make ([`malformed`]).
+    /// Returns the problem with the `text` that was read: with what stands around the place, and the mistake that was
+    /// made, if it is one that models make ([`malformed`]).
     ///
     /// ```
     /// use tool_schema::json::Incremental;
@@ -87,22 +74,8 @@ impl Malformed {
 
     fn expected(&self) -> String {
         match self.fault {
-            Fault::Value => "a value".to_owned(),
-            Fault::ItemOrEnd => "a value or `]`".to_owned(),
-            Fault::NameOrEnd => "a name in double quotes or `}`".to_owned(),
-            Fault::Name => "a name in double quotes".to_owned(),
-            Fault::Colon => "a colon between name and value".to_owned(),
-            Fault::CommaOrBrace => "a comma or `}`".to_owned(),
-            Fault::CommaOrBracket => "a comma or `]`".to_owned(),
-            Fault::Nothing => "nothing after the JSON".to_owned(),
-            Fault::Literal => "one of the words true, false and null".to_owned(),
-            Fault::Digit => "a digit".to_owned(),
-            Fault::LeadingZero => "a number without leading zeros".to_owned(),
+            Fault::Expected(text) => text.to_owned(),
             Fault::Range => "a number that fits 64 bits".to_owned(),
-            Fault::Control => "control characters in a text escaped".to_owned(),
-            Fault::Escape => "one of the escapes of JSON".to_owned(),
-            Fault::Hexadecimal => "four hexadecimal digits after `\\u`".to_owned(),
-            Fault::Surrogates => "both halves of a surrogate pair".to_owned(),
             Fault::Utf8 => "UTF-8".to_owned(),
             Fault::Depth => format!("values that are nested less than {} levels deep", self.limits.depth),
             Fault::Bytes => format!("at most {} bytes", self.limits.bytes),

@@ -2,25 +2,19 @@
 
 mod change;
 mod fault;
-mod input;
 mod number;
-mod place;
-mod plain;
-mod scalar;
 #[cfg(test)]
 mod tests;
 mod text;
-mod utf8;
 mod walk;
 
 use serde_json::Value;
 
+use change::Tell;
 pub use change::{Change, Path, Segment};
-use change::{Listener, Nobody, Told};
 use fault::Fault;
 pub use fault::Malformed;
-use input::Input;
-use utf8::Cut;
+use text::Input;
 use walk::Walk;
 
 /// A JSON text that arrives piece by piece, and the value so far.
@@ -32,7 +26,7 @@ use walk::Walk;
 ///
 /// # The value so far
 ///
-/// It is what the text says if nothing more comes, and nothing is in it that has not been said:
+/// It is what the text says if nothing more comes, and nothing is in it that has not arrived:
 ///
 /// - An entry of an object is there as soon as its value has begun; a name alone is not.
 /// - A text is there up to its last whole character, a number up to its last digit.
@@ -60,7 +54,8 @@ pub struct Incremental {
     /// A list: empty, or of the outermost value. So the outermost value is read like any item.
     document: Value,
     walk: Walk,
-    cut: Cut,
+    /// The first bytes of a character whose others are still to come.
+    cut: Vec<u8>,
     /// How many bytes were read, up to the first that is wrong.
     read: usize,
     limits: Limits,
@@ -70,8 +65,8 @@ pub struct Incremental {
 /// How much an [`Incremental`] takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Lists and objects are nested less than so many levels deep. At first 128, which is what `serde_json` takes, and the most
-    /// that can be set.
+    /// Lists and objects are nested less than so many levels deep. At first 128, which is what `serde_json` takes, and
+    /// the most that can be set.
     pub depth: usize,
     /// The most bytes of text. At first 16 MiB. A value can take many times the memory of its text: 72 bytes for each `0,`.
     pub bytes: usize,
@@ -90,19 +85,19 @@ impl Default for Incremental {
 }
 
 impl Incremental {
-    /// A text of which nothing has arrived.
+    /// Returns a text of which nothing has arrived.
     pub fn new() -> Self {
         Self::with_limits(Limits::default())
     }
 
-    /// The same, with other limits.
+    /// Returns an empty text with these limits.
     pub fn with_limits(limits: Limits) -> Self {
         // Each level that is open takes some of the thread's stack.
         let limits = Limits { depth: limits.depth.min(Limits::default().depth), ..limits };
         Self {
             document: Value::Array(Vec::new()),
             walk: Walk::new(limits.depth),
-            cut: Cut::default(),
+            cut: Vec::new(),
             read: 0,
             limits,
             failed: None,
@@ -116,27 +111,27 @@ impl Incremental {
     /// stays: whatever else comes is not read, and each further piece and [`Incremental::finish`] give it again.
     #[inline]
     pub fn feed(&mut self, piece: &[u8]) -> Result<(), Malformed> {
-        self.bytes(piece, &mut Nobody)
+        self.bytes(piece, None)
     }
 
     /// Reads the next piece, which is known to be UTF-8.
     #[inline]
     pub fn feed_str(&mut self, piece: &str) -> Result<(), Malformed> {
-        self.text(piece, &mut Nobody)
+        self.text(piece, None)
     }
 
-    /// Reads the next piece and tells what it changes, in the order in which it does.
+    /// Reads the next piece and reports its changes in order.
     ///
     /// ```
     /// use tool_schema::json::Incremental;
     ///
     /// let mut json = Incremental::new();
-    /// let mut told = Vec::new();
+    /// let mut changes = Vec::new();
     /// for piece in [r#"{"stops": ["Ber"#, r#"lin"]}"#] {
-    ///     json.feed_str_with(piece, &mut |path, change| told.push(format!("{path} {change:?}")))?;
+    ///     json.feed_str_with(piece, &mut |path, change| changes.push(format!("{path} {change:?}")))?;
     /// }
     /// assert_eq!(
-    ///     told,
+    ///     changes,
     ///     [
     ///         r#" Set(Object {})"#,
     ///         r#"/stops Set(Array [])"#,
@@ -150,15 +145,15 @@ impl Incremental {
     /// # Ok::<(), tool_schema::json::Malformed>(())
     /// ```
     pub fn feed_str_with(&mut self, piece: &str, tell: &mut dyn FnMut(Path<'_>, Change<'_>)) -> Result<(), Malformed> {
-        self.text(piece, &mut Told(tell))
+        self.text(piece, Some(tell))
     }
 
-    /// Reads the next piece, of which nothing is known, and tells what it changes.
+    /// Reads the next piece, which need not be UTF-8, and reports its changes.
     pub fn feed_with(&mut self, piece: &[u8], tell: &mut dyn FnMut(Path<'_>, Change<'_>)) -> Result<(), Malformed> {
-        self.bytes(piece, &mut Told(tell))
+        self.bytes(piece, Some(tell))
     }
 
-    /// The value so far.
+    /// Returns the value so far.
     #[inline]
     pub fn value(&self) -> Option<&Value> {
         match &self.document {
@@ -167,29 +162,29 @@ impl Incremental {
         }
     }
 
-    /// The place that the text stands at: the value there, and those around it, are not complete.
+    /// Returns the place that the text stands at: the value there, and those around it, are not complete.
     ///
-    /// `None` when the outermost value is complete. Of a number nobody knows whether it is before something follows.
+    /// `None` when the outermost value is complete. A number is complete when something follows.
     pub fn place(&self) -> Option<Path<'_>> {
         (!self.walk.is_complete()).then(|| Path(self.walk.place()))
     }
 
-    /// Whether the outermost value is complete, so that nothing but white space may follow.
+    /// Returns whether the outermost value is complete, so that nothing but white space may follow.
     pub fn is_complete(&self) -> bool {
         self.walk.is_complete()
     }
 
-    /// How many bytes were right so far, but for a character that is not whole yet.
+    /// Returns how many bytes were right so far, but for a character that is not whole yet.
     pub fn offset(&self) -> usize {
         self.read
     }
 
-    /// What is wrong with the text, if it is known already.
+    /// Returns the error of the text, if it has one already.
     pub fn error(&self) -> Option<&Malformed> {
         self.failed.as_ref()
     }
 
-    /// Says that the text has ended: the value, the same that `serde_json` reads from the whole text.
+    /// Ends the text. Returns the value that `serde_json` reads from the whole of it.
     pub fn finish(mut self) -> Result<Value, Malformed> {
         if let Some(failed) = self.failed {
             return Err(failed);
@@ -206,36 +201,37 @@ impl Incremental {
         }
     }
 
-    fn bytes<L: Listener>(&mut self, mut piece: &[u8], listener: &mut L) -> Result<(), Malformed> {
-        if let Some(failed) = self.failed {
-            return Err(failed);
-        }
-        if !self.cut.is_empty() {
-            match self.cut.complete(&mut piece) {
-                Ok(None) => return Ok(()),
-                Ok(Some(character)) => self.text(character.encode_utf8(&mut [0; 4]), listener)?,
-                Err(_) => return Err(self.fail(Fault::Utf8, None)),
+    fn bytes(&mut self, piece: &[u8], tell: Tell<'_>) -> Result<(), Malformed> {
+        let joined = (!self.cut.is_empty()).then(|| [&std::mem::take(&mut self.cut), piece].concat());
+        let piece = joined.as_deref().unwrap_or(piece);
+        match str::from_utf8(piece) {
+            Ok(text) => self.whole(text, tell),
+            Err(error) => {
+                let (text, rest) = piece.split_at(error.valid_up_to());
+                self.whole(str::from_utf8(text).unwrap_or_default(), tell)?;
+                if error.error_len().is_some() {
+                    return Err(self.fail(Fault::Utf8, None));
+                }
+                self.cut = rest.to_vec();
+                Ok(())
             }
         }
-        let (text, rest) = self.cut.text(piece);
-        self.whole(text, listener)?;
-        rest.map_err(|_| self.fail(Fault::Utf8, None))
     }
 
     #[inline]
-    fn text<L: Listener>(&mut self, piece: &str, listener: &mut L) -> Result<(), Malformed> {
-        if self.cut.is_empty() { self.whole(piece, listener) } else { self.bytes(piece.as_bytes(), listener) }
+    fn text(&mut self, piece: &str, tell: Tell<'_>) -> Result<(), Malformed> {
+        if self.cut.is_empty() { self.whole(piece, tell) } else { self.bytes(piece.as_bytes(), tell) }
     }
 
     /// Reads whole characters.
-    fn whole<L: Listener>(&mut self, piece: &str, listener: &mut L) -> Result<(), Malformed> {
+    fn whole(&mut self, piece: &str, mut tell: Tell<'_>) -> Result<(), Malformed> {
         if let Some(failed) = self.failed {
             return Err(failed);
         }
         let room = self.limits.bytes - self.read;
         let taken = if piece.len() > room { &piece[..piece.floor_char_boundary(room)] } else { piece };
         let mut input = Input::new(taken);
-        let result = self.walk.go_on(&mut self.document, &mut input, listener);
+        let result = self.walk.go_on(&mut self.document, &mut input, &mut tell);
         self.read += input.read();
         match result {
             Err(fault) => Err(self.fail(fault, input.character())),
@@ -244,7 +240,7 @@ impl Incremental {
         }
     }
 
-    /// The first error stays.
+    /// Returns the error, which is the first one.
     #[cold]
     fn fail(&mut self, fault: Fault, got: Option<char>) -> Malformed {
         *self.failed.get_or_insert(Malformed::new(fault, got, self.read, self.limits))

@@ -2,18 +2,18 @@
 
 use serde_json::Number;
 
-use super::{fault::Fault, input::Input};
+use super::{fault::Fault, text::Input};
 
-/// How much of an unfinished number is shown: so many digits always fit a float, and reading them again with each delta
-/// takes no longer than reading the delta.
+/// The most digits of an unfinished number that are shown: so many always fit a float, and reading them again with each
+/// delta takes no longer than reading the delta.
 const SHOWN: usize = 308;
 
 /// A number whose text is still arriving.
 #[derive(Debug)]
-pub(super) struct Digits {
+pub struct Digits {
     text: String,
     part: Part,
-    /// Whether the last delta has added to what is shown.
+    /// `true` if the last delta has added to what is shown.
     news: bool,
 }
 
@@ -32,7 +32,7 @@ enum Part {
 }
 
 impl Part {
-    /// The part that `byte` belongs to after this one; `None` if the number cannot go on with it.
+    /// Returns the part that `byte` belongs to after this one; `None` if the number cannot go on with it.
     #[inline]
     fn next(self, byte: u8) -> Option<Self> {
         Some(match (self, byte) {
@@ -48,7 +48,7 @@ impl Part {
         })
     }
 
-    /// Whether a number can end with this part.
+    /// Returns whether a number can end with this part.
     #[inline]
     fn is_end(self) -> bool {
         matches!(self, Self::Zero | Self::Integer | Self::Fraction | Self::Exponent)
@@ -56,13 +56,13 @@ impl Part {
 }
 
 impl Digits {
-    pub(super) const fn new() -> Self {
+    pub const fn new() -> Self {
         Self { text: String::new(), part: Part::Begin, news: false }
     }
 
     /// Reads what `input` has of the number: its value, if it ends there. With the next number it begins anew.
     #[inline]
-    pub(super) fn read(&mut self, input: &mut Input<'_>) -> Result<Option<Number>, Fault> {
+    pub fn read(&mut self, input: &mut Input<'_>) -> Result<Option<Number>, Fault> {
         let mut part = self.part;
         let piece = input.ascii_while(|byte| {
             let next = part.next(byte);
@@ -76,7 +76,7 @@ impl Digits {
             return Ok(None);
         };
         if part == Part::Zero && next.is_ascii_digit() {
-            return Err(Fault::LeadingZero);
+            return Err(Fault::Expected("a number without leading zeros"));
         }
         if self.text.is_empty() {
             return self.value(piece).map(Some);
@@ -85,8 +85,8 @@ impl Digits {
         self.end().map(Some)
     }
 
-    /// The value, if the text ends here.
-    pub(super) fn end(&mut self) -> Result<Number, Fault> {
+    /// Returns the value, if the text ends here.
+    pub fn end(&mut self) -> Result<Number, Fault> {
         let text = std::mem::take(&mut self.text);
         let value = self.value(&text);
         self.text = text;
@@ -97,15 +97,15 @@ impl Digits {
     #[inline]
     fn value(&mut self, text: &str) -> Result<Number, Fault> {
         if !self.part.is_end() {
-            return Err(Fault::Digit);
+            return Err(Fault::Expected("a digit"));
         }
         self.part = Part::Begin;
-        parse(text).ok_or(Fault::Range)
+        serde_json::from_str(text).map_err(|_| Fault::Range)
     }
 
-    /// The value of as much as can be shown, if that is more now: up to the last digit, and without the digits of an
+    /// Returns the value of as much as can be shown, if that is more now: up to the last digit, and without the digits of an
     /// exponent that make it too large.
-    pub(super) fn shown(&self) -> Option<Number> {
+    pub fn shown(&self) -> Option<Number> {
         if !self.news {
             return None;
         }
@@ -115,21 +115,10 @@ impl Digits {
             if text.is_empty() {
                 return None;
             }
-            if let Some(number) = parse(text) {
+            if let Ok(number) = serde_json::from_str(text) {
                 return Some(number);
             }
             text = &text[..text.len() - 1];
         }
     }
-}
-
-/// The value of a number's whole text, if it is in range.
-#[inline]
-fn parse(text: &str) -> Option<Number> {
-    // So many digits always fit, and most numbers have no more.
-    if text.len() < 19 && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        let value = text.bytes().fold(0, |value, digit| value * 10 + u64::from(digit - b'0'));
-        return Some(Number::from(value));
-    }
-    serde_json::from_str(text).ok()
 }

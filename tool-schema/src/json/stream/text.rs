@@ -1,10 +1,119 @@
-//! Names and texts, whatever they are cut into.
+//! Names and texts, whatever they are cut into, and the cursor over one delta.
 
-use super::{fault::Fault, input::Input};
+use super::fault::Fault;
+
+/// A delta, and how far it was read.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    text: &'a str,
+    /// Always at the start of a character.
+    at: usize,
+}
+
+impl<'a> Input<'a> {
+    #[inline]
+    pub fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// Returns how many bytes were read.
+    #[inline]
+    pub fn read(&self) -> usize {
+        self.at
+    }
+
+    /// Returns the next character.
+    pub fn character(&self) -> Option<char> {
+        self.text[self.at..].chars().next()
+    }
+
+    /// Returns the next byte.
+    #[inline]
+    pub fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// Moves behind the next byte, which is ASCII.
+    #[inline]
+    pub fn bump(&mut self) {
+        self.at += 1;
+    }
+
+    /// Returns the next byte that is not white space.
+    #[inline]
+    pub fn significant(&mut self) -> Option<u8> {
+        loop {
+            let byte = self.byte()?;
+            if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+                return Some(byte);
+            }
+            self.at += 1;
+        }
+    }
+
+    /// Reads bytes, all of them ASCII, as long as `wanted` accepts them.
+    #[inline]
+    pub fn ascii_while(&mut self, mut wanted: impl FnMut(u8) -> bool) -> &'a str {
+        let start = self.at;
+        while self.byte().is_some_and(&mut wanted) {
+            self.at += 1;
+        }
+        &self.text[start..self.at]
+    }
+
+    /// Reads up to the next byte that means something in a text: a quote, a backslash, a control character.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call more is a twentieth of what a short piece of a text costs")]
+    pub fn plain(&mut self) -> &'a str {
+        let start = self.at;
+        self.at = plain(self.text.as_bytes(), start);
+        &self.text[start..self.at]
+    }
+}
+
+/// Returns the place, from `at` on, of the first byte that does not mean itself in a text; the end if there is none.
+///
+/// Eight bytes are looked at at a time, for the last ones together with some that were looked at before.
+#[inline]
+fn plain(bytes: &[u8], at: usize) -> usize {
+    let mut rest = &bytes[at..];
+    while let Some((word, behind)) = rest.split_first_chunk() {
+        let marks = marks(u64::from_le_bytes(*word));
+        if marks != 0 {
+            return bytes.len() - rest.len() + first(marks);
+        }
+        rest = behind;
+    }
+    let at = bytes.len() - rest.len();
+    match bytes.last_chunk() {
+        Some(_) if rest.is_empty() => at,
+        // What is shifted in is zero, a control character: so the end is found.
+        Some(word) => at + first(marks(u64::from_le_bytes(*word) >> (64 - 8 * rest.len()))),
+        None => at + rest.iter().position(|&byte| marks(byte.into()) & 0xff != 0).unwrap_or(rest.len()),
+    }
+}
+
+/// Marks, of eight bytes, the first that means something in a text, by its high bit; some behind it may be marked too.
+#[inline]
+fn marks(word: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 255;
+    // Subtracting sets the high bit of a byte that is smaller than what is subtracted, if it was not set before. It may
+    // set those of bytes behind the first of them too. Turning one bit puts the quote behind the control characters, and the
+    // space where the quote was.
+    let low = (word ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);
+    let backslash = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
+    (low | backslash) & !word & (ONES << 7)
+}
+
+/// Returns which of eight bytes is the first that is marked.
+#[inline]
+fn first(marks: u64) -> usize {
+    marks.trailing_zeros() as usize / 8
+}
 
 /// How far an escape has come where the text was cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Escape {
+pub enum Escape {
     /// There is none.
     None,
     /// After `\`.
@@ -17,14 +126,14 @@ pub(super) enum Escape {
     HighBegun(u16),
 }
 
-/// Adds to `text` what `input` has of it; whether that is all of it. The closing quote is read too.
+/// Adds to `text` what `input` has of it. Returns `true` if that is all of it. The closing quote is read too.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a call more is a twentieth of what a short piece of a text costs")]
-pub(super) fn read(text: &mut String, escape: &mut Escape, input: &mut Input<'_>) -> Result<bool, Fault> {
+pub fn read(text: &mut String, escape: &mut Escape, input: &mut Input<'_>) -> Result<bool, Fault> {
     if *escape != Escape::None && !go_on(text, escape, input)? {
         return Ok(false);
     }
-    // A copy whose address nobody has stays in registers.
+    // A copy without an address stays in registers.
     let mut here = *input;
     loop {
         text.push_str(here.plain());
@@ -41,7 +150,7 @@ pub(super) fn read(text: &mut String, escape: &mut Escape, input: &mut Input<'_>
                 return match end {
                     None => Ok(false),
                     Some(b'"') => Ok(true),
-                    Some(_) => Err(Fault::Control),
+                    Some(_) => Err(Fault::Expected("control characters in a text escaped")),
                 };
             }
         };
@@ -63,7 +172,7 @@ pub(super) fn read(text: &mut String, escape: &mut Escape, input: &mut Input<'_>
     }
 }
 
-/// What a letter behind a backslash stands for.
+/// Returns the character that a letter behind a backslash stands for.
 #[inline]
 fn letter(byte: u8) -> Option<char> {
     Some(match byte {
@@ -77,7 +186,7 @@ fn letter(byte: u8) -> Option<char> {
     })
 }
 
-/// Goes on with an escape that has begun; whether it is complete.
+/// Goes on with an escape that has begun. Returns `true` if it is complete.
 #[inline(never)]
 fn go_on(text: &mut String, escape: &mut Escape, input: &mut Input<'_>) -> Result<bool, Fault> {
     while *escape != Escape::None {
@@ -88,19 +197,19 @@ fn go_on(text: &mut String, escape: &mut Escape, input: &mut Input<'_>) -> Resul
     Ok(true)
 }
 
-/// The next state of an escape. What it stands for is added to `text` when it is complete.
+/// Returns the next state of an escape. Its character is added to `text` when it is complete.
 fn follow(escape: Escape, byte: u8, text: &mut String) -> Result<Escape, Fault> {
     match (escape, byte) {
         (Escape::Begun, b'u') => Ok(Escape::Digits { high: 0, value: 0, count: 0 }),
         (Escape::Begun, _) => {
-            text.push(letter(byte).ok_or(Fault::Escape)?);
+            text.push(letter(byte).ok_or(Fault::Expected("one of the escapes of JSON"))?);
             Ok(Escape::None)
         }
         (Escape::High(high), b'\\') => Ok(Escape::HighBegun(high)),
         (Escape::HighBegun(high), b'u') => Ok(Escape::Digits { high, value: 0, count: 0 }),
         (Escape::Digits { high, value, count }, _) => {
             let digit = char::from(byte).to_digit(16).and_then(|digit| u16::try_from(digit).ok());
-            let value = value << 4 | digit.ok_or(Fault::Hexadecimal)?;
+            let value = value << 4 | digit.ok_or(Fault::Expected("four hexadecimal digits after `\\u`"))?;
             if count < 3 {
                 return Ok(Escape::Digits { high, value, count: count + 1 });
             }
@@ -109,10 +218,29 @@ fn follow(escape: Escape, byte: u8, text: &mut String) -> Result<Escape, Fault> 
             }
             let units = if high == 0 { &[value][..] } else { &[high, value] };
             for unit in char::decode_utf16(units.iter().copied()) {
-                text.push(unit.map_err(|_| Fault::Surrogates)?);
+                text.push(unit.map_err(|_| Fault::Expected("both halves of a surrogate pair"))?);
             }
             Ok(Escape::None)
         }
-        _ => Err(Fault::Surrogates),
+        _ => Err(Fault::Expected("both halves of a surrogate pair")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::plain;
+
+    proptest! {
+        #[test]
+        fn plain_stops_where_a_byte_means_something(bytes in any::<Vec<u8>>(), some in r#"[a-z\x80\xff!#\[\]]{0,20}["\\\x00\x1f]?[a-z]{0,9}"#) {
+            for bytes in [&bytes[..], some.as_bytes()] {
+                let found = bytes.iter().position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\');
+                for at in 0..=found.unwrap_or(bytes.len()) {
+                    prop_assert_eq!(plain(bytes, at), found.unwrap_or(bytes.len()));
+                }
+            }
+        }
     }
 }

@@ -3,16 +3,15 @@
 use serde_json::{Map, Value};
 
 use super::{
-    change::{Change, Level, Listener},
+    change::{Change, Level, Path, Tell},
     fault::Fault,
-    input::Input,
     number::Digits,
-    text::Escape,
+    text::{self, Escape, Input},
 };
 
-/// What comes next in the text.
+/// The next part of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub enum Next {
     /// A value.
     Value,
     /// The first item of a list, or its end.
@@ -37,41 +36,41 @@ pub(super) enum Next {
 
 /// Everything about the place where the text stands.
 #[derive(Debug)]
-pub(super) struct Walk {
+pub struct Walk {
     /// One for each open container, outermost first: the first is the list that the outermost value is kept in. Those
     /// beyond `open` are kept for their buffers.
-    pub(super) levels: Vec<Level>,
+    pub levels: Vec<Level>,
     open: usize,
-    pub(super) next: Next,
-    pub(super) escape: Escape,
-    pub(super) digits: Digits,
+    pub next: Next,
+    pub escape: Escape,
+    pub digits: Digits,
     most: usize,
 }
 
-/// Whether the container at hand is closed; if not, the input is used up.
+/// `true` if the current container is closed. If not, the input is used up.
 type Closed = bool;
 
 impl Walk {
     /// At the start of a text, whose containers may be nested less than `most` levels deep.
-    pub(super) fn new(most: usize) -> Self {
+    pub fn new(most: usize) -> Self {
         let document = Level { item: Some(0), ..Level::default() };
         Self { levels: vec![document], open: 1, next: Next::Value, escape: Escape::None, digits: Digits::new(), most }
     }
 
-    /// Whether the outermost value is complete.
-    pub(super) fn is_complete(&self) -> bool {
+    /// Returns whether the outermost value is complete.
+    pub fn is_complete(&self) -> bool {
         self.open == 1 && self.next == Next::Comma
     }
 
-    /// The names and positions that lead to the innermost value that is there and not complete.
-    pub(super) fn place(&self) -> &[Level] {
+    /// Returns the names and positions that lead to the innermost value that is there and not complete.
+    pub fn place(&self) -> &[Level] {
         let in_scalar = matches!(self.next, Next::Text | Next::Number { shown: true } | Next::Literal(_));
         let end = if in_scalar { self.open } else { self.open - 1 };
         &self.levels[1..end.max(1)]
     }
 
-    /// Says that the text has ended: whether it may.
-    pub(super) fn end(&mut self, document: &mut Value) -> Result<(), Fault> {
+    /// Ends the text. Fails where it cannot end.
+    pub fn end(&mut self, document: &mut Value) -> Result<(), Fault> {
         if self.open == 1
             && let Next::Number { shown } = self.next
         {
@@ -85,12 +84,7 @@ impl Walk {
     /// Reads `input`.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "a call more is a tenth of what a short piece of a text costs")]
-    pub(super) fn go_on<L: Listener>(
-        &mut self,
-        document: &mut Value,
-        input: &mut Input<'_>,
-        listener: &mut L,
-    ) -> Result<(), Fault> {
+    pub fn go_on(&mut self, document: &mut Value, input: &mut Input<'_>, tell: &mut Tell<'_>) -> Result<(), Fault> {
         // Most pieces lie inside a long text: straight to it.
         if self.next == Next::Text {
             let level = self.open - 1;
@@ -98,31 +92,31 @@ impl Walk {
             for outer in &self.levels[..level] {
                 innermost = outer.child(innermost);
             }
-            if !self.text(innermost, level, input, listener)? {
+            if !self.text(innermost, level, input, tell)? {
                 return Ok(());
             }
         }
-        self.inside(document, 0, input, listener).map(drop)
+        self.inside(document, 0, input, tell).map(drop)
     }
 
     /// Reads `input`, inside the container `at`, which is at `level`, and in those inside it.
     #[inline(never)]
-    fn inside<L: Listener>(
+    fn inside(
         &mut self,
         at: &mut Value,
         level: usize,
         input: &mut Input<'_>,
-        listener: &mut L,
+        tell: &mut Tell<'_>,
     ) -> Result<Closed, Fault> {
-        if level + 1 < self.open && !self.inside(self.levels[level].child(at), level + 1, input, listener)? {
+        if level + 1 < self.open && !self.inside(self.levels[level].child(at), level + 1, input, tell)? {
             return Ok(false);
         }
         loop {
             let whole = match self.next {
-                Next::Text => self.text(at, level, input, listener)?,
+                Next::Text => self.text(at, level, input, tell)?,
                 Next::RestOfName => self.name(level, input)?,
-                Next::Number { shown } => self.number(at, level, shown, input, listener)?,
-                Next::Literal(rest) => self.literal(rest, level, input, listener)?,
+                Next::Number { shown } => self.number(at, level, shown, input, tell)?,
+                Next::Literal(rest) => self.literal(rest, level, input, tell)?,
                 _ => true,
             };
             if !whole {
@@ -134,9 +128,9 @@ impl Walk {
                     input.bump();
                     self.next = if at.is_array() { Next::Value } else { Next::Name };
                 }
-                (Next::Comma | Next::FirstName, b'}') if at.is_object() => return Ok(self.close(input, listener)),
+                (Next::Comma | Next::FirstName, b'}') if at.is_object() => return Ok(self.close(input, tell)),
                 (Next::Comma | Next::FirstItem, b']') if level > 0 && at.is_array() => {
-                    return Ok(self.close(input, listener));
+                    return Ok(self.close(input, tell));
                 }
                 (Next::Name | Next::FirstName, b'"') => {
                     input.bump();
@@ -148,38 +142,38 @@ impl Walk {
                     self.next = Next::Value;
                 }
                 (Next::Value | Next::FirstItem, b'{' | b'[') => {
-                    let child = self.open(at, level, byte, input, listener)?;
-                    if !self.inside(child, level + 1, input, listener)? {
+                    let child = self.open(at, level, byte, input, tell)?;
+                    if !self.inside(child, level + 1, input, tell)? {
                         return Ok(false);
                     }
                 }
-                (Next::Value | Next::FirstItem, _) => self.begin(at, level, byte, input, listener)?,
+                (Next::Value | Next::FirstItem, _) => self.begin(at, level, byte, input, tell)?,
                 _ => return Err(self.expected(at, level)),
             }
         }
     }
 
-    /// What should have come instead.
+    /// Returns the fault for what should stand here.
     #[cold]
     fn expected(&self, at: &Value, level: usize) -> Fault {
         match self.next {
-            Next::FirstName => Fault::NameOrEnd,
-            Next::Name => Fault::Name,
-            Next::Colon => Fault::Colon,
-            _ if level == 0 => Fault::Nothing,
-            _ if at.is_object() => Fault::CommaOrBrace,
-            _ => Fault::CommaOrBracket,
+            Next::FirstName => Fault::Expected("a name in double quotes or `}`"),
+            Next::Name => Fault::Expected("a name in double quotes"),
+            Next::Colon => Fault::Expected("a colon between name and value"),
+            _ if level == 0 => Fault::Expected("nothing after the JSON"),
+            _ if at.is_object() => Fault::Expected("a comma or `}`"),
+            _ => Fault::Expected("a comma or `]`"),
         }
     }
 
     /// Begins a container and steps inside.
-    fn open<'a, L: Listener>(
+    fn open<'a>(
         &mut self,
         at: &'a mut Value,
         level: usize,
         byte: u8,
         input: &mut Input<'_>,
-        listener: &mut L,
+        tell: &mut Tell<'_>,
     ) -> Result<&'a mut Value, Fault> {
         if self.open >= self.most {
             return Err(Fault::Depth);
@@ -190,7 +184,7 @@ impl Walk {
         } else {
             (Value::Array(Vec::new()), Some(0), Next::FirstItem)
         };
-        let child = self.put(at, level, empty, false, listener);
+        let child = self.put(at, level, empty, false, tell);
         self.next = next;
         self.open += 1;
         if self.levels.len() < self.open {
@@ -201,36 +195,153 @@ impl Walk {
     }
 
     /// Steps out of the innermost container.
-    fn close<L: Listener>(&mut self, input: &mut Input<'_>, listener: &mut L) -> Closed {
+    fn close(&mut self, input: &mut Input<'_>, tell: &mut Tell<'_>) -> Closed {
         input.bump();
         self.open -= 1;
-        self.done(self.open - 1, listener);
+        self.done(self.open - 1, tell);
         true
     }
 
     /// The current child of the container at `level` is complete.
     #[inline]
-    pub(super) fn done<L: Listener>(&mut self, level: usize, listener: &mut L) {
+    pub fn done(&mut self, level: usize, tell: &mut Tell<'_>) {
         self.next = Next::Comma;
-        if L::HEARS {
-            listener.tell(&self.levels[1..=level], Change::Closed);
+        if let Some(tell) = tell {
+            tell(Path(&self.levels[1..=level]), Change::Closed);
         }
     }
 
     /// Puts `value` in the container `at`, as its next child or, `instead` of what is there, as its current one.
     #[inline]
-    pub(super) fn put<'a, L: Listener>(
+    pub fn put<'a>(
         &mut self,
         at: &'a mut Value,
         level: usize,
         value: Value,
         instead: bool,
-        listener: &mut L,
+        tell: &mut Tell<'_>,
     ) -> &'a mut Value {
         let child = self.levels[level].put(at, value, instead);
-        if L::HEARS {
-            listener.tell(&self.levels[1..=level], Change::Set(child));
+        if let Some(tell) = tell {
+            tell(Path(&self.levels[1..=level]), Change::Set(child));
         }
         child
+    }
+
+    /// Begins a value that is no container.
+    fn begin(
+        &mut self,
+        at: &mut Value,
+        level: usize,
+        byte: u8,
+        input: &mut Input<'_>,
+        tell: &mut Tell<'_>,
+    ) -> Result<(), Fault> {
+        let (value, rest) = match byte {
+            b'"' => {
+                input.bump();
+                let plain = input.plain();
+                let whole = input.byte() == Some(b'"');
+                self.put(at, level, Value::String(plain.to_owned()), false, tell);
+                if whole {
+                    input.bump();
+                    self.done(level, tell);
+                } else {
+                    self.next = Next::Text;
+                }
+                return Ok(());
+            }
+            b'-' | b'0'..=b'9' => {
+                self.next = Next::Number { shown: false };
+                return Ok(());
+            }
+            b't' => (Value::Bool(true), "rue"),
+            b'f' => (Value::Bool(false), "alse"),
+            b'n' => (Value::Null, "ull"),
+            _ if self.next == Next::FirstItem => return Err(Fault::Expected("a value or `]`")),
+            _ => return Err(Fault::Expected("a value")),
+        };
+        input.bump();
+        self.put(at, level, value, false, tell);
+        self.next = Next::Literal(rest);
+        Ok(())
+    }
+
+    /// Reads what there is of the rest of a name. Returns `true` if that is all.
+    #[inline]
+    fn name(&mut self, level: usize, input: &mut Input<'_>) -> Result<bool, Fault> {
+        let whole = text::read(&mut self.levels[level].name, &mut self.escape, input)?;
+        if whole {
+            self.next = Next::Colon;
+        }
+        Ok(whole)
+    }
+
+    /// Reads what there is of the rest of a text. Returns `true` if that is all.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call more is a twentieth of what a short piece of a text costs")]
+    fn text(
+        &mut self,
+        at: &mut Value,
+        level: usize,
+        input: &mut Input<'_>,
+        tell: &mut Tell<'_>,
+    ) -> Result<bool, Fault> {
+        let Value::String(text) = self.levels[level].child(at) else { unreachable!("a text is read into a text") };
+        let before = text.len();
+        let read = text::read(text, &mut self.escape, input);
+        if let Some(tell) = tell
+            && text.len() > before
+        {
+            tell(Path(&self.levels[1..=level]), Change::Append(&text[before..]));
+        }
+        let whole = read?;
+        if whole {
+            self.done(level, tell);
+        }
+        Ok(whole)
+    }
+
+    /// Reads what there is of the rest of a number. Returns `true` if that is all.
+    fn number(
+        &mut self,
+        at: &mut Value,
+        level: usize,
+        shown: bool,
+        input: &mut Input<'_>,
+        tell: &mut Tell<'_>,
+    ) -> Result<bool, Fault> {
+        let whole = self.digits.read(input)?;
+        let is_whole = whole.is_some();
+        if let Some(number) = whole.or_else(|| self.digits.shown()) {
+            let number = Value::Number(number);
+            if !shown || *self.levels[level].child(at) != number {
+                self.put(at, level, number, shown, tell);
+            }
+            self.next = Next::Number { shown: true };
+        }
+        if is_whole {
+            self.done(level, tell);
+        }
+        Ok(is_whole)
+    }
+
+    /// Reads what there is of the rest of `true`, `false` or `null`, whose value is shown already. Returns `true` if that is
+    /// all.
+    fn literal(
+        &mut self,
+        rest: &'static str,
+        level: usize,
+        input: &mut Input<'_>,
+        tell: &mut Tell<'_>,
+    ) -> Result<bool, Fault> {
+        let mut left = rest.bytes().peekable();
+        let same = input.ascii_while(|byte| left.next_if_eq(&byte).is_some()).len();
+        if same == rest.len() {
+            self.done(level, tell);
+            return Ok(true);
+        }
+        self.next = Next::Literal(&rest[same..]);
+        if input.byte().is_some() { Err(Fault::Expected("one of the words true, false and null")) } else { Ok(false) }
     }
 }

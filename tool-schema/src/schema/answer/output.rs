@@ -1,40 +1,143 @@
-//! The schema of a success, which has the output in it.
+//! Where the output of a tool stands in its answer, and the schema of a success, which has the output in it.
 
 use serde_json::{Map, Value, json};
 
-use super::document::{Document, object};
-use super::form::{Form, is_null, target};
-use super::moved::{has_references, moved};
-use crate::schema::{bound, pointer};
+use super::document::{Document, has_references, move_schema, object};
+use crate::schema::{dialect, pointer};
 
-const PLACE: &str = "#/$defs/output";
+/// The keys of an answer, which an output that is merged into it cannot have.
+pub const RESERVED: [&str; 6] = ["ok", "value", "feedback", "instructions", "problems", "validationResults"];
+
+/// Where the output of a tool stands in its answer.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_schema::schema::answer::Form;
+///
+/// // A struct with fields, and anything else.
+/// let receipt = json!({ "type": "object", "properties": { "id": { "type": "string" } } });
+/// assert_eq!(Form::of(Some(&receipt)), Form::Merged);
+/// assert_eq!(Form::of(Some(&json!({ "type": "string" }))), Form::Wrapped);
+/// assert_eq!(Form::of(Some(&json!({ "anyOf": [receipt, { "type": "null" }] }))), Form::Wrapped);
+/// assert_eq!(Form::of(Some(&json!({ "type": "null" }))), Form::Nothing);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Form {
+    /// Nowhere: there is none, `()`, or a struct without fields.
+    Nothing,
+    /// Its keys stand beside `ok`: an object with declared properties.
+    Merged,
+    /// Below `value`: everything else, maps and unions of objects too.
+    Wrapped,
+}
+
+impl Form {
+    /// Returns the form of an output with this schema.
+    pub fn of(output: Option<&Value>) -> Self {
+        let Some(output) = output else { return Self::Nothing };
+        let schema = target(output).1;
+        match declared(schema) {
+            Some(properties) if properties.is_empty() => Self::Nothing,
+            Some(_) => Self::Merged,
+            None if is_never(schema) || is_null(schema) => Self::Nothing,
+            None => Self::Wrapped,
+        }
+    }
+}
+
+/// Returns the keys of an output with this schema that an answer has too, in the order of [`RESERVED`]: such an output
+/// cannot be distinguished from the remarks about it. Of an output that is not merged there are none.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_schema::schema::answer::collisions;
+///
+/// let output = json!({ "type": "object", "properties": { "id": {}, "feedback": {}, "ok": {} } });
+/// assert_eq!(collisions(&output), ["ok", "feedback"]);
+/// ```
+pub fn collisions(output: &Value) -> Vec<&'static str> {
+    if Form::of(Some(output)) != Form::Merged {
+        return Vec::new();
+    }
+    RESERVED.into_iter().filter(|key| declares(output, output, key, &mut Vec::new())).collect()
+}
+
+/// Returns whether an object that fits `schema` may have `key` by name, by that schema or one that holds in its place.
+fn declares(root: &Value, schema: &Value, key: &str, seen: &mut Vec<String>) -> bool {
+    let own = schema.get("properties").and_then(|all| all.get(key)).is_some_and(|one| !is_never(one));
+    let reference = schema.get("$ref").and_then(Value::as_str);
+    let referred = reference.and_then(|reference| pointer::resolve(root, "", reference));
+    let referred = referred.filter(|(at, _)| !seen.contains(at)).is_some_and(|(at, target)| {
+        seen.push(at);
+        declares(root, target, key, seen)
+    });
+    let lists = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|word| schema.get(word)?.as_array()).flatten();
+    let branches = ["then", "else"].into_iter().filter_map(|word| schema.get(word));
+    own || referred || lists.chain(branches).any(|part| declares(root, part, key, seen))
+}
+
+/// Follows `root` as long as it is a reference alone. Returns the place where that leads, and the schema there.
+pub fn target(root: &Value) -> (String, &Value) {
+    let mut found = (String::new(), root);
+    for _ in 0..dialect::LEVELS {
+        let reference = found.1.get("$ref").and_then(Value::as_str);
+        let (Some(reference), None) = (reference, found.1.get("properties")) else { break };
+        match pointer::resolve(root, &found.0, reference) {
+            Some(next) => found = next,
+            None => break,
+        }
+    }
+    found
+}
+
+/// Returns the properties of an object that declares which it has: a struct. A map declares none.
+pub fn declared(schema: &Value) -> Option<&Map<String, Value>> {
+    let is_object = schema.get("type").is_none_or(|kind| kind == "object");
+    let properties = schema.get("properties")?.as_object()?;
+    let is_map =
+        properties.is_empty() && schema.get("additionalProperties").is_some_and(|rest| *rest != Value::Bool(false));
+    (is_object && !is_map).then_some(properties)
+}
+
+fn is_never(schema: &Value) -> bool {
+    let everything = |schema: &Value| *schema == Value::Bool(true) || schema.as_object().is_some_and(Map::is_empty);
+    *schema == Value::Bool(false) || schema.get("not").is_some_and(everything)
+}
+
+/// Returns whether `null` is the only value.
+pub fn is_null(schema: &Value) -> bool {
+    schema.get("type").is_some_and(|kind| kind == "null")
+}
+
+const OUTPUT: &str = "#/$defs/output";
 
 const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 
 /// How many references are followed to make a schema open: one that refers to itself in the same place has no end.
 const MOST_FOLLOWED: usize = 200;
 
-/// The schema of a success with this output.
-pub(super) fn success(document: &mut Document, output: Option<&Value>) -> Value {
+/// Returns the schema of a success with this output.
+pub fn success(document: &mut Document, output: Option<&Value>) -> Value {
     let mut properties = json!({ "ok": { "const": true } });
-    let Some(output) = output else { return closed(document, properties, &["ok"]) };
+    let Some(output) = output else { return close(document, properties, &["ok"]) };
     let schema = target(output).1;
     match Form::of(Some(output)) {
-        Form::Merged => merged(document, output, schema),
-        // `()` is not written; who writes it as null says the same.
+        Form::Merged => merge(document, output, schema),
+        // `()` is not written, or written as null.
         Form::Nothing if is_null(schema) => {
             properties["value"] = json!({ "type": "null" });
-            closed(document, properties, &["ok"])
+            close(document, properties, &["ok"])
         }
-        Form::Nothing => closed(document, properties, &["ok"]),
+        Form::Nothing => close(document, properties, &["ok"]),
         Form::Wrapped => {
             properties["value"] = inside(document, output, output);
-            closed(document, properties, &["ok", "value"])
+            close(document, properties, &["ok", "value"])
         }
     }
 }
 
-fn closed(document: &mut Document, mut properties: Value, required: &[&str]) -> Value {
+fn close(document: &mut Document, mut properties: Value, required: &[&str]) -> Value {
     properties["feedback"] = document.texts();
     properties["instructions"] = document.texts();
     object(properties, required)
@@ -43,20 +146,20 @@ fn closed(document: &mut Document, mut properties: Value, required: &[&str]) -> 
 /// `output`, or a part of it, as it is to stand in a success.
 fn inside(document: &mut Document, output: &Value, part: &Value) -> Value {
     if has_references(output) {
-        document.define("output", |_| referred(output));
+        document.define("output", |_| definitions(output));
     }
-    let mut part = moved(part, output, PLACE, false);
+    let mut part = move_schema(part, output, OUTPUT, false);
     if let Value::Object(map) = &mut part {
         map.retain(|word, _| !DEFINITIONS.contains(&word.as_str()));
     }
     part
 }
 
-/// What references in `output` lead to: its definitions alone, if they lead nowhere else.
-fn referred(output: &Value) -> Value {
-    let mut whole = moved(output, output, PLACE, false);
+/// Returns the targets of references in `output`: its definitions alone, if they lead nowhere else.
+fn definitions(output: &Value) -> Value {
+    let mut whole = move_schema(output, output, OUTPUT, false);
     let text = whole.to_string();
-    let leads = |to: &str| text.matches(&format!("\"{PLACE}{to}")).count();
+    let leads = |to: &str| text.matches(&format!("\"{OUTPUT}{to}")).count();
     let to_definitions: usize = DEFINITIONS.iter().map(|word| leads(&format!("/{word}/"))).sum();
     if let (Value::Object(map), true) = (&mut whole, leads("") == to_definitions) {
         map.retain(|word, _| DEFINITIONS.contains(&word.as_str()));
@@ -64,8 +167,8 @@ fn referred(output: &Value) -> Value {
     whole
 }
 
-/// A success that has the properties of `schema`, which is `output` or what it refers to.
-fn merged(document: &mut Document, output: &Value, schema: &Value) -> Value {
+/// Returns the schema of a success that has the properties of `schema`, which is `output` or what it refers to.
+fn merge(document: &mut Document, output: &Value, schema: &Value) -> Value {
     let mut schema = schema.clone();
     let is_open = schema.get("additionalProperties").is_some_and(|rest| *rest != Value::Bool(false));
     open(output, &mut schema, &mut 0, 0);
@@ -95,7 +198,7 @@ fn merged(document: &mut Document, output: &Value, schema: &Value) -> Value {
     Value::Object(whole)
 }
 
-/// Whether properties may be declared beside `properties`.
+/// Returns whether properties may be declared beside `properties`.
 fn applies_in_place(schema: &Map<String, Value>) -> bool {
     const WORDS: [&str; 8] = ["allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas", "$ref", "$dynamicRef"];
     WORDS.iter().any(|word| schema.contains_key(*word))
@@ -103,7 +206,7 @@ fn applies_in_place(schema: &Map<String, Value>) -> bool {
 
 /// Lets `schema` and what holds in the same place be one of several that say something about an object.
 fn open(root: &Value, schema: &mut Value, followed: &mut usize, level: usize) {
-    if level > bound::LEVELS {
+    if level > dialect::LEVELS {
         return;
     }
     // The target is closed for others that refer to it, and is open here.

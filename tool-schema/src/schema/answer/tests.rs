@@ -1,4 +1,4 @@
-//! What the schemas of answers accept and refuse, and how large they are.
+//! The values that the schemas of answers accept and refuse, and the size of these schemas.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn check(schema: &Value, accepted: &[Value], refused: &[Value]) {
     }
 }
 
-/// A report of the parameter `name` that gives `value`.
+/// Returns a report of the parameter `name` that gives `value`.
 fn normalized(name: &str, value: impl Into<Value>) -> Value {
     json!({ "ok": false, "validationResults": { name: { "valid": true, "normalizedValue": value.into() } } })
 }

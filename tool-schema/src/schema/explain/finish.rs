@@ -3,18 +3,19 @@
 use std::collections::HashSet;
 
 use crate::feedback::{Problem, ProblemKind, name};
+use crate::schema::pointer;
 
-/// How many problems are told.
+/// The most problems that are reported.
 const MOST: usize = 32;
 
-/// How many are told where each is of a parameter of its own: a declared tool has no more parameters.
+/// The most that are reported where each is of a parameter of its own: a declared tool has no more parameters.
 const MOST_PARAMETERS: usize = 64;
 
-/// How many problems are looked for.
+/// The most problems that are collected.
 const MOST_KEPT: usize = 1_000;
 
 /// `problems`, each once: what several schemas say about one value would double with each level otherwise.
-pub(super) fn once(problems: &mut Vec<Problem>) {
+pub fn remove_repeated(problems: &mut Vec<Problem>) {
     if problems.len() > 1 {
         let mut told = HashSet::new();
         problems.retain(|problem| {
@@ -25,7 +26,7 @@ pub(super) fn once(problems: &mut Vec<Problem>) {
 }
 
 /// `problems` without those that only follow from another one.
-pub(super) fn tidied(mut problems: Vec<Problem>) -> Vec<Problem> {
+pub fn tidy(mut problems: Vec<Problem>) -> Vec<Problem> {
     let wrong: HashSet<String> =
         of_kind(&problems, ProblemKind::WrongType).map(|problem| problem.path.clone()).collect();
     let mut first = HashSet::new();
@@ -40,7 +41,7 @@ pub(super) fn tidied(mut problems: Vec<Problem>) -> Vec<Problem> {
     let mut named = HashSet::new();
     problems.retain(|problem| match problem.kind {
         ProblemKind::Missing => {
-            let last = problem.path.rsplit('/').next().unwrap_or_default().replace("~1", "/").replace("~0", "~");
+            let last = pointer::last(&problem.path);
             !misspelt.contains(&(parent(&problem.path).to_owned(), name(&last))) && named.insert(problem.path.clone())
         }
         _ => true,
@@ -48,8 +49,8 @@ pub(super) fn tidied(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems
 }
 
-/// The first problems, and how many more there are.
-pub(super) fn capped(mut problems: Vec<Problem>) -> Vec<Problem> {
+/// Returns the first problems, the last of which says how many more there are.
+pub fn cap(mut problems: Vec<Problem>) -> Vec<Problem> {
     let most = parameters(&problems).clamp(MOST, MOST_PARAMETERS);
     if problems.len() > most {
         let at_least = if problems.len() < MOST_KEPT { "" } else { "at least " };
@@ -61,7 +62,7 @@ pub(super) fn capped(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems
 }
 
-/// How many of the value's own names something is wrong with.
+/// Returns how many of the value's own names something is wrong with.
 fn parameters(problems: &[Problem]) -> usize {
     let known = problems.iter().filter(|problem| problem.kind != ProblemKind::Unknown);
     known.filter_map(Problem::parameter).collect::<HashSet<_>>().len()

@@ -1,16 +1,11 @@
 //! Everything that is wrong with a value, in words that a model can act on.
 //!
-//! A walk over the schema's [`Graph`] and the value at once. What a single keyword says about a single value is asked of
-//! `jsonschema`; what the keywords mean together is told here: which of several alternatives was meant, what a name was
-//! misspelt for, which of two complaints follows from the other.
+//! A walk over the schema's [`Graph`] and the value at once. It finds what the keywords mean together: which of several
+//! alternatives was meant, what a name was misspelt for, which of two complaints follows from the other.
 
-mod check;
-mod evaluated;
 mod finish;
 mod leaf;
-mod list;
-mod meant;
-mod object;
+mod parts;
 mod phrase;
 mod union;
 
@@ -21,7 +16,9 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::graph::{Graph, Id, address};
-use crate::feedback::{Problem, ProblemKind};
+use super::judge::{Holds, Judge};
+use super::pointer::segment;
+use crate::feedback::{Problem, ProblemKind, shorten};
 
 /// The work that one walk may become; a step is a look at one value with one schema, well below a microsecond.
 const MOST_STEPS: usize = 1_000_000;
@@ -29,18 +26,18 @@ const MOST_STEPS: usize = 1_000_000;
 /// The steps that it takes to find the words for a problem.
 const STEPS_FOR_WORDS: usize = 200;
 
-/// What a walk found.
-pub(super) struct Findings {
+/// The result of a walk.
+pub struct Findings {
     /// At most 32 problems, or 64 of as many parameters, in the order of the schema's names.
-    pub(super) problems: Vec<Problem>,
-    /// Whether everything was looked at: then, no problem means that the value fits.
-    pub(super) complete: bool,
+    pub problems: Vec<Problem>,
+    /// `true` if everything was visited. Then, no problem means that the value fits.
+    pub complete: bool,
 }
 
-/// Everything that is wrong with `value`.
-pub(super) fn findings(graph: &Graph, value: &Value) -> Findings {
+/// Returns everything that is wrong with `value`.
+pub fn findings(graph: &Graph, value: &Value) -> Findings {
     let mut walk = Walk::new(graph, MOST_STEPS);
-    let problems = finish::capped(finish::tidied(walk.visit(0, value).to_vec()));
+    let problems = finish::cap(finish::tidy(walk.visit(0, value).to_vec()));
     Findings { problems, complete: walk.steps.get() > 0 && !walk.doubtful }
 }
 
@@ -49,29 +46,20 @@ struct Walk<'a> {
     graph: &'a Graph,
     /// The JSON Pointer of the value that is looked at.
     path: String,
-    /// What was found for a schema and a value, by the value's address: a part is looked at once, not once for each way
+    /// The problems for a schema and a value, by the value's address: a part is visited once, not once for each way
     /// that leads to it.
     known: HashMap<(Id, usize), Rc<[Problem]>>,
     steps: Cell<usize>,
-    /// Whether only the answer counts, not its words.
-    terse: bool,
-    /// Whether a schema was met that the graph does not model.
+    /// `true` if a schema was met that the graph does not model.
     doubtful: bool,
 }
 
 impl<'a> Walk<'a> {
     fn new(graph: &'a Graph, steps: usize) -> Self {
-        Self {
-            graph,
-            path: String::new(),
-            known: HashMap::new(),
-            steps: Cell::new(steps),
-            terse: false,
-            doubtful: false,
-        }
+        Self { graph, path: String::new(), known: HashMap::new(), steps: Cell::new(steps), doubtful: false }
     }
 
-    /// What is wrong with `value` by the schema `id`.
+    /// Returns the problems of `value` by the schema `id`.
     fn visit(&mut self, id: Id, value: &Value) -> Rc<[Problem]> {
         let key = (id, address(value));
         if let Some(known) = self.known.get(&key) {
@@ -98,13 +86,71 @@ impl<'a> Walk<'a> {
         found
     }
 
-    /// Whether `value`, which is no part of the value that is walked over, fits the schema `id`, as far as `most` steps
-    /// tell.
+    /// Adds what is wrong with `value` by the schema `id`.
+    fn check(&mut self, id: Id, value: &Value, out: &mut Vec<Problem>) {
+        let graph = self.graph;
+        let node = graph.node(id);
+        self.doubtful |= node.gap.is_some();
+        if node.constant == Some(false) {
+            out.push(self.problem(ProblemKind::NotAllowed, "nothing here").got(shorten(value)));
+        }
+        leaf::check(self, id, value, out);
+        for inner in graph.always(id) {
+            out.extend_from_slice(&self.visit(inner, value));
+        }
+        if !node.any_of.is_empty() {
+            self.union(id, &node.any_of, false, value, out);
+        }
+        if !node.one_of.is_empty() {
+            self.union(id, &node.one_of, true, value, out);
+        }
+        if let Some(not) = node.not
+            && self.visit(not, value).is_empty()
+        {
+            let expected = match phrase::of(graph, not).as_str() {
+                "any value" => "another value (a `not` in the schema refuses this one)".to_owned(),
+                refused => format!("anything but {refused}"),
+            };
+            out.push(self.problem(ProblemKind::NotAllowed, expected).got(shorten(value)));
+        }
+        if let Some(condition) = node.condition {
+            let holds = self.visit(condition, value).is_empty();
+            if let Some(branch) = if holds { node.then } else { node.otherwise } {
+                out.extend_from_slice(&self.visit(branch, value));
+            }
+        }
+        match value {
+            Value::Object(map) => self.object(id, value, map, out),
+            Value::Array(items) => self.list(id, value, items, out),
+            _ => {}
+        }
+        finish::remove_repeated(out);
+        self.sort(id, out);
+    }
+
+    /// Puts problems in the order of the schema's names and the list's items; unknown names come last.
+    fn sort(&self, id: Id, out: &mut [Problem]) {
+        if out.len() < 2 {
+            return;
+        }
+        let names: Vec<String> = self.graph.known_names(id).into_iter().map(segment).collect();
+        self.spend(100 + 4 * names.len());
+        let place = |problem: &Problem| {
+            let Some(rest) = problem.path[self.path.len()..].strip_prefix('/') else { return 0 };
+            let first = rest.split('/').next().unwrap_or_default();
+            let known = names.iter().position(|name| name == first);
+            known.or_else(|| first.parse().ok()).map_or(usize::MAX, |index: usize| index.saturating_add(1))
+        };
+        out.sort_by_cached_key(place);
+    }
+
+    /// Returns whether `value`, which is no part of the value of this walk, fits the schema `id`. `false` after `most`
+    /// steps.
     fn fits(&self, id: Id, value: &Value, most: usize) -> bool {
-        let mut other = Walk { terse: true, ..Walk::new(self.graph, self.steps.get().min(most)) };
-        let before = other.steps.get();
-        let fits = other.visit(id, value).is_empty() && other.steps.get() > 0;
-        self.spend(before - other.steps.get());
+        let steps = self.steps.get().min(most);
+        let judge = Judge::new(self.graph, steps);
+        let fits = judge.accepts(id, value);
+        self.spend(steps - judge.steps());
         fits
     }
 
@@ -113,22 +159,30 @@ impl<'a> Walk<'a> {
         self.steps.set(self.steps.get().saturating_sub(steps));
     }
 
-    /// A problem with the value that is looked at.
+    /// Returns a problem with the current value.
     fn problem(&self, kind: ProblemKind, expected: impl Into<String>) -> Problem {
-        self.spend(if self.terse { 1 } else { STEPS_FOR_WORDS });
+        self.spend(STEPS_FOR_WORDS);
         Problem::new(self.path.as_str(), kind, expected)
     }
 
-    /// A problem with a part of the value that is looked at.
+    /// Returns a problem with a part of the current value.
     fn problem_at(&self, segment: &str, kind: ProblemKind, expected: impl Into<String>) -> Problem {
-        self.spend(if self.terse { 1 } else { STEPS_FOR_WORDS });
+        self.spend(STEPS_FOR_WORDS);
         Problem::new(format!("{}/{segment}", self.path), kind, expected)
     }
 }
 
-/// One segment of a JSON Pointer.
-fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
+impl Holds for Walk<'_> {
+    fn holds(&mut self, item: Option<usize>, id: Id, value: &Value) -> bool {
+        match item {
+            Some(index) => self.visit_part(&index.to_string(), id, value).is_empty(),
+            None => self.visit(id, value).is_empty(),
+        }
+    }
+
+    fn spend(&self, steps: usize) {
+        Walk::spend(self, steps);
+    }
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::{Walk, escaped, leaf, meant, phrase};
+use super::{Walk, leaf, phrase};
 use crate::feedback::{Problem, ProblemKind, name, names, shorten, suggest};
 use crate::schema::graph::Id;
+use crate::schema::pointer::segment;
 
-/// One alternative and what it says against the value.
+/// One alternative, and its problems with the value.
 struct Branch {
     id: Id,
     problems: Rc<[Problem]>,
@@ -40,10 +41,6 @@ impl Walk<'_> {
     }
 
     fn none_fits(&mut self, whole: Id, ids: &[Id], branches: Vec<Branch>, value: &Value, out: &mut Vec<Problem>) {
-        if self.terse {
-            out.push(self.problem(ProblemKind::Invalid, ""));
-            return;
-        }
         let of_type: Vec<Branch> = branches.into_iter().filter(|branch| !self.is_other_type(branch)).collect();
         match of_type.as_slice() {
             [] => out.push(self.no_type_fits(whole, ids, value)),
@@ -66,7 +63,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether the branch refuses the value as a whole: its type, or that it is another value.
+    /// Returns whether the branch refuses the value as a whole: its type, or that it is another value.
     fn is_other_type(&self, branch: &Branch) -> bool {
         let refuses = |problem: &Problem| matches!(problem.kind, ProblemKind::WrongType | ProblemKind::NotAllowed);
         branch.problems.iter().any(|problem| problem.path == self.path && refuses(problem))
@@ -83,7 +80,7 @@ impl Walk<'_> {
         problem.expected = phrase::alternatives(self.graph, ids);
         if listed.iter().any(Value::is_string) && value.is_string() {
             problem.kind = ProblemKind::NotAllowed;
-            problem.suggestion = problem.suggestion.or_else(|| meant::nearest(value, &listed));
+            problem.suggestion = problem.suggestion.or_else(|| leaf::nearest(value, &listed));
         }
         problem
     }
@@ -94,7 +91,7 @@ impl Walk<'_> {
         let all = || distinct(values.iter().flatten());
         let Some(given) = map.get(&tag) else {
             let expected = phrase::one_of(&all());
-            return Some(vec![self.problem_at(&escaped(&tag), ProblemKind::Missing, expected).allowed(all())]);
+            return Some(vec![self.problem_at(&segment(&tag), ProblemKind::Missing, expected).allowed(all())]);
         };
         let matching: Vec<&Branch> = branches
             .iter()
@@ -105,8 +102,8 @@ impl Walk<'_> {
         match matching.as_slice() {
             [] => {
                 let allowed = all();
-                let problem = self.problem_at(&escaped(&tag), ProblemKind::NotAllowed, phrase::one_of(&allowed));
-                let suggestion = meant::nearest(given, &allowed);
+                let problem = self.problem_at(&segment(&tag), ProblemKind::NotAllowed, phrase::one_of(&allowed));
+                let suggestion = leaf::nearest(given, &allowed);
                 Some(vec![problem.got(shorten(given)).suggest(suggestion).allowed(allowed)])
             }
             several => {
@@ -116,7 +113,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A name that every branch requires, each with values of its own; and those values for each branch.
+    /// Returns a name that every branch requires, each with values of its own; and those values for each branch.
     fn tag(&self, branches: &[Branch]) -> Option<(String, Vec<Vec<Value>>)> {
         let graph = self.graph;
         let property = |id: Id, name: &str| {
@@ -150,7 +147,7 @@ impl Walk<'_> {
         Some(match map.keys().next() {
             Some(key) if map.len() == 1 => {
                 let near = suggest::nearest(key, keys.iter().copied()).map(name);
-                vec![self.problem_at(&escaped(key), ProblemKind::Unknown, expected).suggest(near)]
+                vec![self.problem_at(&segment(key), ProblemKind::Unknown, expected).suggest(near)]
             }
             _ => {
                 let expected = format!("an object with {expected}");
@@ -159,8 +156,8 @@ impl Walk<'_> {
         })
     }
 
-    /// The branch that comes nearest to the value, if one stands out: the fewest names that it does not know or misses,
-    /// then the fewest problems, then the deepest ones.
+    /// Returns the branch that comes nearest to the value, if one stands out: the fewest names that it does not know or
+    /// misses, then the fewest problems, then the deepest ones.
     fn nearest<'b>(&self, branches: &'b [Branch], value: &Value) -> Option<&'b Branch> {
         let distance = |branch: &Branch| {
             let known = self.graph.known_names(branch.id);
@@ -181,7 +178,7 @@ impl Walk<'_> {
     }
 }
 
-/// The name that objects of an alternative consist of.
+/// Returns the name that objects of an alternative consist of.
 fn only_key(graph: &crate::schema::graph::Graph, id: Id) -> Option<&str> {
     let places = graph.in_place(id);
     let mut required = places.iter().flat_map(|id| &graph.node(*id).required);

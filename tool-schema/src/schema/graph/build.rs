@@ -1,35 +1,15 @@
-//! From a schema to its graph.
+//! From a schema to its graph, and where its references lead.
 
 use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
 
-use jsonschema::Draft;
 use serde_json::{Map, Value};
 
-use super::resolve::{Names, address};
-use super::{Contains, Graph, Id, Node};
-
-/// The keywords that look at a value itself, and that need no other keyword to be understood.
-const LEAVES: [&str; 19] = [
-    "type",
-    "enum",
-    "const",
-    "multipleOf",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "minLength",
-    "maxLength",
-    "pattern",
-    "format",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "minProperties",
-    "maxProperties",
-    "contentEncoding",
-    "contentMediaType",
-];
+use super::{Contains, Gap, Graph, Id, Node};
+use crate::schema::draft::Draft;
+use crate::schema::validator::form;
+use crate::schema::words::{self, Holds};
+use crate::schema::{number, pointer};
 
 struct Builder<'a> {
     draft: Draft,
@@ -40,9 +20,10 @@ struct Builder<'a> {
 }
 
 impl Graph {
-    /// The graph of `schema`, read by the rules of `draft`; and the node of each subschema, by the subschema's address.
-    pub(in crate::schema) fn build(schema: &Value, draft: Draft) -> (Self, HashMap<usize, Id>) {
-        let names = Names::of(schema, if draft == Draft::Draft4 { "id" } else { "$id" });
+    /// Returns the graph of `schema`, read by the rules of `draft`; and the node of each subschema, by the subschema's
+    /// address.
+    pub fn build(schema: &Value, draft: Draft) -> (Self, HashMap<usize, Id>) {
+        let names = Names::of(schema, if draft == Draft::Four { "id" } else { "$id" });
         let (ids, nodes, waiting) = Default::default();
         let mut builder = Builder { draft, names, ids, nodes, waiting };
         builder.intern(schema);
@@ -69,16 +50,24 @@ impl<'a> Builder<'a> {
 
     fn node(&mut self, value: &'a Value) -> Node {
         let mut node = Node::default();
+        if let Some((word, expected)) = form::fault(value, self.draft) {
+            // It stands where the walk over the schema saw no schema, and a reference leads there.
+            node.gap = Some(Gap::Malformed(format!("`{word}` must be {expected}")));
+            return node;
+        }
         let Value::Object(map) = value else {
             node.constant = value.as_bool();
             return node;
         };
         self.references(&mut node, value, map);
-        if self.draft < Draft::Draft201909 && map.contains_key("$ref") {
+        if self.draft < Draft::Nineteen && map.contains_key("$ref") {
             // Until draft 7, what stands beside a reference is ignored.
             return node;
         }
-        node.leaf = map.iter().filter(|(key, _)| LEAVES.contains(&key.as_str())).map(pair).collect();
+        let is_leaf =
+            |word: &str, value: &Value| words::holds(word, value) == Holds::Nothing && !words::is_annotation(word);
+        let leaf = map.iter().filter(|(word, value)| is_leaf(word, value));
+        node.leaf = leaf.map(|(word, value)| (word.clone(), value.clone())).collect();
         self.combined(&mut node, map);
         self.object(&mut node, map);
         self.list(&mut node, map);
@@ -87,28 +76,37 @@ impl<'a> Builder<'a> {
 
     fn references(&mut self, node: &mut Node, value: &'a Value, map: &'a Map<String, Value>) {
         let home = self.names.home(value);
-        let mut found = Vec::new();
         if let Some(reference) = map.get("$ref").and_then(Value::as_str) {
-            found.push(self.names.find(reference, home));
+            let target = self.names.find(reference, home);
+            self.refer(node, "$ref", reference, target);
         }
-        if let Some(reference) = map.get("$dynamicRef").and_then(Value::as_str) {
+        if self.draft >= Draft::Twenty
+            && let Some(reference) = map.get("$dynamicRef").and_then(Value::as_str)
+        {
             let targets = self.names.find_dynamic(reference, home);
             // With more than one target, which one is meant depends on the way that led here.
-            node.opaque = targets.len() != 1;
-            found.extend(targets.into_iter().map(Some));
-        }
-        if map.contains_key("$recursiveRef") {
-            node.opaque = map.get("$recursiveAnchor").is_some();
-            found.push(Some(home));
-        }
-        for target in found {
-            match target {
-                Some(target) => {
-                    let id = self.intern(target);
-                    node.references.push(id);
-                }
-                None => node.opaque = true,
+            if targets.len() > 1 {
+                node.gap = Some(Gap::Foreign("$dynamicRef"));
             }
+            for target in targets {
+                self.refer(node, "$dynamicRef", reference, target);
+            }
+        }
+        if self.draft == Draft::Nineteen && map.contains_key("$recursiveRef") {
+            // Where no other resource is around it, it leads to its own.
+            let is_open = home.get("$recursiveAnchor") == Some(&Value::Bool(true)) && self.names.resources() > 0;
+            self.refer(node, "$recursiveRef", "#", if is_open { Target::Foreign } else { Target::At(home) });
+        }
+    }
+
+    fn refer(&mut self, node: &mut Node, keyword: &'static str, reference: &str, target: Target<'a>) {
+        match target {
+            Target::At(target) => {
+                let id = self.intern(target);
+                node.references.push(id);
+            }
+            Target::Nowhere => node.gap = Some(Gap::Nowhere(reference.to_owned())),
+            Target::Foreign => node.gap = Some(Gap::Foreign(keyword)),
         }
     }
 
@@ -117,7 +115,7 @@ impl<'a> Builder<'a> {
         node.any_of = self.each(map, "anyOf");
         node.one_of = self.each(map, "oneOf");
         node.not = self.one(map, "not");
-        if self.draft >= Draft::Draft7 {
+        if self.draft >= Draft::Seven {
             node.condition = self.one(map, "if");
             if node.condition.is_some() {
                 node.then = self.one(map, "then");
@@ -131,10 +129,10 @@ impl<'a> Builder<'a> {
         node.properties = self.named(map, "properties");
         node.patterns = self.named(map, "patternProperties");
         node.additional = self.one(map, "additionalProperties");
-        if self.draft >= Draft::Draft6 {
+        if self.draft >= Draft::Six {
             node.names = self.one(map, "propertyNames");
         }
-        if self.draft >= Draft::Draft201909 {
+        if self.draft >= Draft::Nineteen {
             node.unevaluated_properties = self.one(map, "unevaluatedProperties");
             node.dependent = self.named(map, "dependentSchemas");
             let lists = map.get("dependentRequired").and_then(Value::as_object).into_iter().flatten();
@@ -151,7 +149,7 @@ impl<'a> Builder<'a> {
     }
 
     fn list(&mut self, node: &mut Node, map: &'a Map<String, Value>) {
-        if self.draft >= Draft::Draft202012 {
+        if self.draft >= Draft::Twenty {
             node.front = self.each(map, "prefixItems");
             node.items = self.one(map, "items");
         } else if map.get("items").is_some_and(Value::is_array) {
@@ -160,14 +158,14 @@ impl<'a> Builder<'a> {
         } else {
             node.items = self.one(map, "items");
         }
-        let bound = |key| map.get(key).filter(|_| self.draft >= Draft::Draft201909).and_then(whole);
+        let bound = |key| map.get(key).filter(|_| self.draft >= Draft::Nineteen).and_then(number::count);
         let (least, most) = (bound("minContains").unwrap_or(1), bound("maxContains"));
-        if self.draft >= Draft::Draft6
+        if self.draft >= Draft::Six
             && let Some(schema) = self.one(map, "contains")
         {
             node.contains = Some(Contains { schema, least, most });
         }
-        if self.draft >= Draft::Draft201909 {
+        if self.draft >= Draft::Nineteen {
             node.unevaluated_items = self.one(map, "unevaluatedItems");
         }
     }
@@ -188,18 +186,144 @@ impl<'a> Builder<'a> {
     }
 }
 
-fn pair((key, value): (&String, &Value)) -> (String, Value) {
-    (key.clone(), value.clone())
-}
-
 fn names(list: Option<&Value>) -> Vec<String> {
     list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// A count, which older writers give as `2.0`.
-fn whole(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| {
-        let number = value.as_f64().filter(|number| number.fract() == 0.0 && (0.0..9e15).contains(number))?;
-        format!("{number:.0}").parse().ok()
-    })
+/// The parts of a schema that have a name, found exactly, as a judge needs them ([`pointer::resolve`] guesses, because
+/// lowering has a loss for what it cannot find): resources by their `$id`, places by their anchors.
+#[derive(Debug)]
+pub struct Names<'a> {
+    /// The keyword that names a resource: `id` in draft 4, `$id` since.
+    keyword: &'static str,
+    root: &'a Value,
+    /// The resource of each object that is not in the root's own, by address.
+    homes: HashMap<usize, &'a Value>,
+    resources: HashMap<&'a str, Named<'a>>,
+    /// By the address of the resource that holds them.
+    anchors: HashMap<(usize, &'a str), Named<'a>>,
+    /// `$dynamicAnchor`s, wherever they are.
+    dynamic: HashMap<&'a str, Vec<&'a Value>>,
+}
+
+/// A part that has a name.
+#[derive(Clone, Copy, Debug)]
+enum Named<'a> {
+    Once(&'a Value),
+    /// Several values, or data that looks like a name.
+    Several,
+}
+
+/// Where a reference leads.
+#[derive(Clone, Copy)]
+pub enum Target<'a> {
+    At(&'a Value),
+    Nowhere,
+    /// That takes more than comparing names.
+    Foreign,
+}
+
+/// Returns the identity of a value inside one document that stays borrowed.
+pub fn address(value: &Value) -> usize {
+    std::ptr::from_ref(value).addr()
+}
+
+impl<'a> Names<'a> {
+    pub fn of(root: &'a Value, keyword: &'static str) -> Self {
+        let (homes, resources, anchors, dynamic) = Default::default();
+        let mut names = Self { keyword, root, homes, resources, anchors, dynamic };
+        names.collect(root, root);
+        names
+    }
+
+    /// Returns how many resources there are, without a nameless root.
+    pub fn resources(&self) -> usize {
+        self.resources.len()
+    }
+
+    /// Returns the resource that `value` belongs to: what `#` means inside it.
+    pub fn home(&self, value: &Value) -> &'a Value {
+        self.homes.get(&address(value)).copied().unwrap_or(self.root)
+    }
+
+    fn collect(&mut self, value: &'a Value, resource: &'a Value) {
+        match value {
+            Value::Object(map) => {
+                let id = self.id(value);
+                let resource = if id.is_some() { value } else { resource };
+                if let Some(id) = id {
+                    add(&mut self.resources, id.trim_end_matches('#'), value);
+                }
+                if address(resource) != address(self.root) {
+                    self.homes.insert(address(value), resource);
+                }
+                let text = |key| map.get(key).and_then(Value::as_str);
+                let old = text(self.keyword).and_then(|id| id.strip_prefix('#'));
+                for anchor in [text("$anchor"), text("$dynamicAnchor"), old].into_iter().flatten() {
+                    add(&mut self.anchors, (address(resource), anchor), value);
+                }
+                if let Some(anchor) = text("$dynamicAnchor") {
+                    self.dynamic.entry(anchor).or_default().push(value);
+                }
+                map.values().for_each(|part| self.collect(part, resource));
+            }
+            Value::Array(items) => items.iter().for_each(|part| self.collect(part, resource)),
+            _ => {}
+        }
+    }
+
+    /// Returns where `reference` leads from inside `resource`.
+    pub fn find(&self, reference: &str, resource: &'a Value) -> Target<'a> {
+        let (base, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        let resource = match if base.is_empty() { Target::At(resource) } else { self.by_id(base, resource) } {
+            Target::At(resource) => resource,
+            other => return other,
+        };
+        let target = if fragment.is_empty() {
+            Some(resource)
+        } else if fragment.starts_with('/') {
+            pointer::decode(fragment).and_then(|fragment| resource.pointer(&fragment))
+        } else {
+            match self.anchors.get(&(address(resource), fragment)) {
+                Some(Named::Several) => return Target::Foreign,
+                Some(Named::Once(target)) => Some(*target),
+                None => None,
+            }
+        };
+        target.filter(|target| words::is_schema(target)).map_or(Target::Nowhere, Target::At)
+    }
+
+    /// Returns every place that `$dynamicRef` can lead to.
+    pub fn find_dynamic(&self, reference: &str, resource: &'a Value) -> Vec<Target<'a>> {
+        match reference.strip_prefix('#').and_then(|anchor| self.dynamic.get(anchor)) {
+            Some(anchored) => anchored.iter().map(|target| Target::At(target)).collect(),
+            None => vec![self.find(reference, resource)],
+        }
+    }
+
+    fn by_id(&self, base: &str, resource: &'a Value) -> Target<'a> {
+        // Relative names have to be resolved against others.
+        let are_absolute = self.resources.keys().all(|id| id.contains("://"));
+        let is_plain = base.contains("://") || !base.starts_with(['/', '.', '?']);
+        let folder = self.id(resource).and_then(|id| id.rsplit_once('/'));
+        let name = match folder {
+            Some((folder, _)) if !base.contains(':') => format!("{folder}/{base}"),
+            _ => base.to_owned(),
+        };
+        match self.resources.get(name.as_str()) {
+            Some(Named::Once(found)) if are_absolute && is_plain => Target::At(found),
+            None if self.resources.is_empty() && !base.contains("://json-schema.org/") => Target::Nowhere,
+            _ => Target::Foreign,
+        }
+    }
+
+    /// Returns the name of a schema that is a resource of its own.
+    fn id<'v>(&self, value: &'v Value) -> Option<&'v str> {
+        let id = value.get(self.keyword)?.as_str()?;
+        (!id.starts_with('#') && !id.is_empty()).then_some(id)
+    }
+}
+
+fn add<'a, K: Eq + Hash>(names: &mut HashMap<K, Named<'a>>, name: K, value: &'a Value) {
+    names.entry(name).and_modify(|named| *named = Named::Several).or_insert(Named::Once(value));
 }

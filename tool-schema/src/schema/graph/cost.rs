@@ -2,7 +2,7 @@
 //!
 //! A check visits each part of a value once for every way that leads from the root of the schema to a subschema of that
 //! part. References make those ways multiply: thirty definitions of which each names the next one twice are a few
-//! hundred bytes and a thousand million visits. `jsonschema` has no budget of its own, so the ways are counted here:
+//! hundred bytes and a thousand million visits. So the ways are counted here:
 //! for each depth, how often one part of a value at that depth can be visited at most.
 
 use serde_json::Value;
@@ -10,21 +10,21 @@ use serde_json::Value;
 use super::{Graph, Id, Node};
 
 /// Deeper values are not checked.
-pub(in crate::schema) const MOST_DEPTH: usize = 128;
+pub const MOST_DEPTH: usize = 128;
 
 /// More visits of one part than this are all the same: too many.
 const MANY: u64 = 1 << 40;
 
 /// The work that a check can become.
 #[derive(Debug)]
-pub(in crate::schema) struct Cost {
+pub struct Cost {
     /// For each depth, how often a part at that depth can be visited; the last one holds for all that are deeper.
     visits: Vec<u64>,
     /// How many schemas can look at one part inside each other: the stack that a check needs for each level.
-    pub(in crate::schema) nesting: usize,
+    pub nesting: usize,
     /// How many ways `jsonschema` follows while it compiles, which it does not remember: to find out what tells
     /// alternatives apart, and which names and items other schemas evaluate.
-    pub(in crate::schema) ways: u64,
+    pub ways: u64,
 }
 
 /// The visits of one part that begin at one node.
@@ -37,9 +37,9 @@ struct Visits {
 }
 
 impl Cost {
-    /// The cost of `graph`; `None` if it has a schema that refers to itself without going deeper into the value, or through
-    /// `unevaluatedProperties` or `unevaluatedItems`, which `jsonschema` would follow for ever.
-    pub(in crate::schema) fn of(graph: &Graph) -> Option<Self> {
+    /// Returns the cost of `graph`; `None` if it has a schema that refers to itself without going deeper into the value,
+    /// or through `unevaluatedProperties` or `unevaluatedItems`, which `jsonschema` would follow for ever.
+    pub fn of(graph: &Graph) -> Option<Self> {
         let order = order(graph.nodes.len(), |id| graph.nodes[id].here().collect())?;
         if has_endless_unevaluated(graph) {
             return None;
@@ -64,8 +64,8 @@ impl Cost {
         Some(Self { visits, nesting: nesting.into_iter().max().unwrap_or(1), ways: ways(graph, &order) })
     }
 
-    /// How often a part at `depth` can be visited.
-    pub(in crate::schema) fn at(&self, depth: usize) -> u64 {
+    /// Returns how often a part at `depth` can be visited.
+    pub fn at(&self, depth: usize) -> u64 {
         self.visits.get(depth).or(self.visits.last()).copied().unwrap_or(1)
     }
 }
@@ -94,7 +94,7 @@ fn is_unevaluated(node: &Node) -> bool {
     node.unevaluated_properties.is_some() || node.unevaluated_items.is_some()
 }
 
-/// Whether `jsonschema` would follow references for ever while it compiles what `unevaluatedProperties` and its like
+/// Returns whether `jsonschema` would follow references for ever while it compiles what `unevaluatedProperties` and its like
 /// need to know: it follows them beside the keyword, compiles the parts of what it finds, and meets the keyword again.
 /// Where it compiles a part for itself, it stops at references.
 fn has_endless_unevaluated(graph: &Graph) -> bool {
@@ -115,7 +115,7 @@ fn has_endless_unevaluated(graph: &Graph) -> bool {
     order(2 * count, parts).is_none()
 }
 
-/// The numbers below `count`, each after its `parts`; `None` where that goes in a circle.
+/// Returns the numbers below `count`, each after its `parts`; `None` where that goes in a circle.
 fn order(count: usize, parts: impl Fn(Id) -> Vec<Id>) -> Option<Vec<Id>> {
     let mut waiting_for: Vec<usize> = (0..count).map(|id| parts(id).len()).collect();
     let mut waited_by: Vec<Vec<Id>> = vec![Vec::new(); count];
@@ -151,14 +151,14 @@ fn visits_from(node: &Node, now: &[Visits], before: &[Visits], depth: usize) -> 
     Visits { check: check.min(MANY), mark: mark.min(MANY) }
 }
 
-/// The work of a node's own keywords: most are a comparison, lists of values or names are one for each.
-pub(super) fn effort(node: &Node) -> usize {
+/// Returns the work of a node's own keywords: most are a comparison, lists of values or names are one for each.
+pub fn effort(node: &Node) -> usize {
     let values = node.leaf.get("enum").and_then(Value::as_array).map_or(0, Vec::len);
     let lists = values + node.properties.len() + node.required.len() + 16 * node.patterns.len();
     1 + lists / 16
 }
 
-/// The visits of one part of the value, one level down.
+/// Returns the visits of one part of the value, one level down.
 fn deeper(node: &Node, before: &[Visits], depth: usize) -> u64 {
     let most = |ids: &mut dyn Iterator<Item = Id>| ids.map(|id| before[id].check).max().unwrap_or(0);
     let named = node.properties.iter().map(|(_, id)| *id).chain(node.additional).chain(node.unevaluated_properties);

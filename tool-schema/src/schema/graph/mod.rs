@@ -1,134 +1,137 @@
 //! A schema as a graph: its subschemas as nodes, what applies them as edges, every local reference resolved.
 //!
-//! The graph answers three questions that a compiled `jsonschema` validator does not: how much work a check can become
-//! ([`Cost`]), what is known about a place (its names, its allowed values), and which of several alternatives a value
-//! comes near to.
+//! The graph answers whether a value fits, how much work that can become ([`Cost`]), what is known about a place (its names,
+//! its allowed values), and which of several alternatives a value comes near to.
 
 mod build;
 mod cost;
-mod resolve;
+mod leaf;
 
-use std::sync::OnceLock;
+use std::collections::HashMap;
 
-use jsonschema::Draft;
 use serde_json::{Map, Value};
 
-pub(super) use cost::{Cost, MOST_DEPTH};
-pub(super) use resolve::address;
+use super::{draft::Draft, pattern::Pattern};
+pub use build::address;
+pub use cost::{Cost, MOST_DEPTH};
+pub use leaf::{Check, are_different};
 
 /// The index of a node.
-pub(super) type Id = usize;
+pub type Id = usize;
 
 /// A schema as a graph. The root is node 0.
 #[derive(Debug)]
-pub(super) struct Graph {
+pub struct Graph {
     nodes: Vec<Node>,
     draft: Draft,
     /// How many parts of the schema have a name of their own, by `$id`.
-    pub(super) resources: usize,
+    pub resources: usize,
 }
 
-/// One subschema.
+/// One subschema, with every keyword that decides which values fit.
 #[derive(Debug, Default)]
-pub(super) struct Node {
+pub struct Node {
     /// `Some(false)` for the schema `false`.
-    pub(super) constant: Option<bool>,
+    pub constant: Option<bool>,
     /// The keywords that look at the value itself, not at its parts.
-    pub(super) leaf: Map<String, Value>,
-    pub(super) references: Vec<Id>,
-    pub(super) all_of: Vec<Id>,
-    pub(super) any_of: Vec<Id>,
-    pub(super) one_of: Vec<Id>,
-    pub(super) not: Option<Id>,
-    pub(super) condition: Option<Id>,
-    pub(super) then: Option<Id>,
-    pub(super) otherwise: Option<Id>,
+    pub leaf: Map<String, Value>,
+    pub references: Vec<Id>,
+    pub all_of: Vec<Id>,
+    pub any_of: Vec<Id>,
+    pub one_of: Vec<Id>,
+    pub not: Option<Id>,
+    pub condition: Option<Id>,
+    pub then: Option<Id>,
+    pub otherwise: Option<Id>,
     /// Schemas that apply when a name is given.
-    pub(super) dependent: Vec<(String, Id)>,
+    pub dependent: Vec<(String, Id)>,
     /// Names that are required when a name is given.
-    pub(super) dependent_required: Vec<(String, Vec<String>)>,
-    pub(super) required: Vec<String>,
-    pub(super) properties: Vec<(String, Id)>,
-    pub(super) patterns: Vec<(String, Id)>,
-    pub(super) additional: Option<Id>,
-    pub(super) names: Option<Id>,
+    pub dependent_required: Vec<(String, Vec<String>)>,
+    pub required: Vec<String>,
+    pub properties: Vec<(String, Id)>,
+    pub patterns: Vec<(String, Id)>,
+    pub additional: Option<Id>,
+    pub names: Option<Id>,
     /// The items at the front of a list, each with its own schema.
-    pub(super) front: Vec<Id>,
-    pub(super) items: Option<Id>,
-    pub(super) contains: Option<Contains>,
-    pub(super) unevaluated_properties: Option<Id>,
-    pub(super) unevaluated_items: Option<Id>,
-    /// Whether the node says something that the graph does not model (a reference by a scheme of its own).
-    pub(super) opaque: bool,
-    /// [`leaf`](Self::leaf), compiled when first needed; `None` where there is nothing to check.
-    compiled: OnceLock<Option<jsonschema::Validator>>,
-    /// The names of [`patterns`](Self::patterns), compiled when first needed.
-    name_checks: OnceLock<Vec<Option<jsonschema::Validator>>>,
+    pub front: Vec<Id>,
+    pub items: Option<Id>,
+    pub contains: Option<Contains>,
+    pub unevaluated_properties: Option<Id>,
+    pub unevaluated_items: Option<Id>,
+    /// A part of the node that the graph does not model.
+    pub gap: Option<Gap>,
+    /// [`leaf`](Self::leaf), compiled.
+    pub checks: Vec<Check>,
+    /// The names of [`patterns`](Self::patterns), compiled.
+    name_checks: Vec<Pattern>,
+}
+
+/// A part of a schema that the graph does not model.
+#[derive(Clone, Debug)]
+pub enum Gap {
+    /// A reference that leads nowhere.
+    Nowhere(String),
+    /// No schema, and why.
+    Malformed(String),
+    /// A keyword that only the library `jsonschema` can follow.
+    Foreign(&'static str),
 }
 
 /// The keyword `contains` with its bounds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Contains {
-    pub(super) schema: Id,
-    pub(super) least: u64,
-    pub(super) most: Option<u64>,
+pub struct Contains {
+    pub schema: Id,
+    pub least: u64,
+    pub most: Option<u64>,
 }
 
 impl Graph {
-    pub(super) fn node_mut(&mut self, id: Id) -> &mut Node {
+    pub fn draft(&self) -> Draft {
+        self.draft
+    }
+
+    pub fn node_mut(&mut self, id: Id) -> &mut Node {
         &mut self.nodes[id]
     }
 
-    pub(super) fn nodes(&self) -> impl Iterator<Item = (Id, &Node)> {
+    pub fn nodes(&self) -> impl Iterator<Item = (Id, &Node)> {
         self.nodes.iter().enumerate()
     }
 
-    pub(super) fn node(&self, id: Id) -> &Node {
+    pub fn node(&self, id: Id) -> &Node {
         &self.nodes[id]
     }
 
-    /// The work that a node's own keywords take.
-    pub(super) fn effort(&self, id: Id) -> usize {
+    /// Returns the work that a node's own keywords take.
+    pub fn effort(&self, id: Id) -> usize {
         cost::effort(&self.nodes[id])
     }
 
-    /// The check of a node's leaf keywords.
-    pub(super) fn leaf(&self, id: Id) -> Option<&jsonschema::Validator> {
-        let node = &self.nodes[id];
-        let compile = || {
-            if node.leaf.is_empty() {
-                return None;
-            }
-            compile_part(self.draft, node.leaf.clone())
-        };
-        node.compiled.get_or_init(compile).as_ref()
-    }
-
-    /// The schemas that `patternProperties` of a node applies to `name`.
-    pub(super) fn by_pattern(&self, id: Id, name: &str) -> Vec<Id> {
-        let node = &self.nodes[id];
-        if node.patterns.is_empty() {
-            return Vec::new();
+    /// Compiles the keywords that look at a value itself. A pattern that is not among `patterns` is not checked.
+    pub fn compile(&mut self, patterns: &HashMap<String, Pattern>) {
+        for node in &mut self.nodes {
+            let pattern = node.leaf.get("pattern").and_then(Value::as_str).and_then(|text| patterns.get(text));
+            node.checks = leaf::checks(self.draft, &node.leaf, pattern.cloned());
+            node.add_foreign(self.draft);
+            node.name_checks = node.patterns.iter().filter_map(|(text, _)| patterns.get(text).cloned()).collect();
         }
-        let compile = |pattern: &String| {
-            compile_part(self.draft, Map::from_iter([("pattern".to_owned(), Value::from(pattern.as_str()))]))
-        };
-        let checks =
-            node.name_checks.get_or_init(|| node.patterns.iter().map(|(pattern, _)| compile(pattern)).collect());
-        let name = Value::from(name);
-        let matching =
-            |check: &Option<jsonschema::Validator>| check.as_ref().is_some_and(|check| check.is_valid(&name));
-        node.patterns.iter().zip(checks).filter(|(_, check)| matching(check)).map(|((_, id), _)| *id).collect()
     }
 
-    /// The schemas that look at the same value as `id` does, whatever the value: references and `allOf`.
-    pub(super) fn always(&self, id: Id) -> impl Iterator<Item = Id> {
+    /// Returns the schemas that `patternProperties` of a node applies to `name`.
+    pub fn by_pattern(&self, id: Id, name: &str) -> impl Iterator<Item = Id> {
+        let node = &self.nodes[id];
+        let matching = node.patterns.iter().zip(&node.name_checks).filter(move |(_, check)| check.is_match(name));
+        matching.map(|((_, id), _)| *id)
+    }
+
+    /// Returns the schemas that look at the same value as `id` does, whatever the value: references and `allOf`.
+    pub fn always(&self, id: Id) -> impl Iterator<Item = Id> {
         let node = &self.nodes[id];
         node.references.iter().chain(&node.all_of).copied()
     }
 
     /// `id` and everything that can look at the same value, each once, nearest first.
-    pub(super) fn in_place(&self, id: Id) -> Vec<Id> {
+    pub fn in_place(&self, id: Id) -> Vec<Id> {
         let mut seen = vec![id];
         let mut next = 0;
         while let Some(&id) = seen.get(next) {
@@ -149,8 +152,8 @@ impl Graph {
         seen
     }
 
-    /// The names that objects at this place can have, in the schema's order.
-    pub(super) fn known_names(&self, id: Id) -> Vec<&str> {
+    /// Returns the names that objects at this place can have, in the schema's order.
+    pub fn known_names(&self, id: Id) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for id in self.in_place(id) {
             for (name, _) in &self.nodes[id].properties {
@@ -167,24 +170,33 @@ impl Graph {
 }
 
 impl Node {
-    /// The schemas that this one applies to the same value.
-    pub(super) fn here(&self) -> impl Iterator<Item = Id> {
+    /// Adds the check of a format that only the library `jsonschema` knows.
+    fn add_foreign(&mut self, draft: Draft) {
+        if !leaf::has_foreign_format(draft, &self.leaf) {
+            return;
+        }
+        #[cfg(feature = "jsonschema")]
+        self.checks
+            .extend(super::validator::foreign::format(draft, &self.leaf["format"]).map(Box::new).map(Check::Foreign));
+        #[cfg(not(feature = "jsonschema"))]
+        {
+            self.gap = Some(Gap::Foreign("format"));
+        }
+    }
+
+    /// Returns the schemas that this one applies to the same value.
+    pub fn here(&self) -> impl Iterator<Item = Id> {
         let lists = [&self.references, &self.all_of, &self.any_of, &self.one_of].into_iter().flatten().copied();
         let single = [self.not, self.condition, self.then, self.otherwise].into_iter().flatten();
         lists.chain(single).chain(self.dependent.iter().map(|(_, id)| *id))
     }
 
-    /// The schemas that this one applies to parts of the value.
-    pub(super) fn deeper(&self) -> impl Iterator<Item = Id> {
+    /// Returns the schemas that this one applies to parts of the value.
+    pub fn deeper(&self) -> impl Iterator<Item = Id> {
         let named = self.properties.iter().chain(&self.patterns).map(|(_, id)| *id);
         let contains = self.contains.map(|contains| contains.schema);
         let single = [self.additional, self.names, self.items, contains, self.unevaluated_properties];
         let single = single.into_iter().chain([self.unevaluated_items]).flatten();
         named.chain(self.front.iter().copied()).chain(single)
     }
-}
-
-/// Compiles keywords that apply no other schema.
-fn compile_part(draft: Draft, keywords: Map<String, Value>) -> Option<jsonschema::Validator> {
-    super::validator::options(super::validator::MOST_PATTERN).with_draft(draft).build(&Value::Object(keywords)).ok()
 }

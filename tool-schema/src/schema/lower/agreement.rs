@@ -1,11 +1,11 @@
-//! The whole dialects say what the original says.
+//! The whole dialects accept what the original accepts.
 
 use jsonschema::Draft;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{rewrite::rewrite, seven};
-use crate::schema::{Dialect, Schema, Severity, loss::Losses, testing};
+use super::rewrite::{Version, rewrite, says_it_alike};
+use crate::schema::{Dialect, Schema, Severity, dialect::Losses, testing};
 
 /// Values of all kinds, some with the names and values that the schemas below use.
 fn values() -> Vec<Value> {
@@ -119,7 +119,7 @@ fn older_schemas() {
 #[test]
 fn most_schemas_are_draft_7_already() {
     let alike = json!({"type": "object", "properties": {"type": {"enum": [1]}, "$ref": {"items": {"not": false}}}});
-    assert!(seven::says_it_alike(&alike));
+    assert!(says_it_alike(&alike));
     for other in [
         json!({"items": [{"type": "string"}]}),
         json!({"anyOf": [{"prefixItems": [true]}]}),
@@ -127,7 +127,7 @@ fn most_schemas_are_draft_7_already() {
         json!({"$schema": "http://json-schema.org/draft-04/schema#", "type": "string"}),
         json!({"additionalProperties": {"unevaluatedProperties": false}}),
     ] {
-        assert!(!seven::says_it_alike(&other), "{other}");
+        assert!(!says_it_alike(&other), "{other}");
     }
 }
 
@@ -135,8 +135,8 @@ proptest! {
     #[test]
     fn what_draft_7_says_alike_is_not_rewritten(root in testing::schema()) {
         for one in [&root["$defs"]["one"], &root["$defs"]["two"]] {
-            if seven::says_it_alike(one) {
-                let (rewritten, losses) = rewrite(one, &seven::Seven, Losses::default());
+            if says_it_alike(one) {
+                let (rewritten, losses) = rewrite(one, Version::Seven, Losses::default());
                 prop_assert_eq!(rewritten.to_string(), one.to_string());
                 prop_assert_eq!(losses.into_vec(), []);
             }

@@ -1,41 +1,65 @@
 //! Rewriting a schema keyword by keyword into another version of JSON Schema, whole.
+//!
+//! Draft 7 has neither `unevaluatedProperties` nor `unevaluatedItems`. Where no schema is combined with others, they are
+//! `additionalProperties` and the items after the first ones. Where schemas are combined, the names that the others speak
+//! of are added as properties that may be anything.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::schema::{
     Severity,
-    loss::Losses,
-    pointer,
-    shape::Draft,
+    dialect::Losses,
+    draft::Draft,
+    number, pointer,
     words::{self, Holds},
 };
 
 /// The version that is written.
-pub(super) trait Version {
-    /// The keyword that holds definitions.
-    const DEFINITIONS: &'static str;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// Any version of JSON Schema as draft 7.
+    Seven,
+    /// Older versions as 2020-12.
+    Twenty,
+}
 
-    /// What `word` of `schema` is called; none if it goes.
-    fn name<'w>(&self, word: &'w str, schema: &Map<String, Value>, source: &Source<'_>) -> Option<&'w str>;
+impl Version {
+    /// Returns the keyword that holds definitions.
+    fn definitions(self) -> &'static str {
+        if self == Self::Seven { "definitions" } else { "$defs" }
+    }
 
-    /// What else there is to do once the schemas inside are done. `from` is the original of `to`.
-    fn finish(&self, from: &Map<String, Value>, to: &mut Map<String, Value>, source: &Source<'_>, losses: &mut Losses);
+    /// Returns the name of the keyword `word` of `schema`; `None` if it goes.
+    fn name<'w>(self, word: &'w str, schema: &Map<String, Value>, source: &Source<'_>) -> Option<&'w str> {
+        match self {
+            Self::Seven => name_in_seven(word, schema, source),
+            Self::Twenty => name_in_twenty(word, schema),
+        }
+    }
+
+    /// Finishes `to` after the schemas inside it. `from` is its original.
+    fn finish(self, from: &Map<String, Value>, to: &mut Map<String, Value>, source: &Source<'_>, losses: &mut Losses) {
+        match self {
+            Self::Seven => finish_seven(from, to, source, losses),
+            Self::Twenty => finish_twenty(to, source),
+        }
+    }
 }
 
 /// The schema that is read.
-pub(super) struct Source<'a> {
-    pub(super) root: &'a Value,
-    pub(super) draft: Draft,
+struct Source<'a> {
+    root: &'a Value,
+    draft: Draft,
     /// Where the schema stands that is being rewritten.
-    pub(super) at: String,
+    at: String,
 }
 
 /// References are written as this and the place that they point to in the original, until all places are known.
 const MARK: char = '\u{0}';
 
-pub(super) fn rewrite<V: Version>(root: &Value, version: &V, losses: Losses) -> (Value, Losses) {
+pub fn rewrite(root: &Value, version: Version, losses: Losses) -> (Value, Losses) {
     let source = Source { root, draft: Draft::of(root), at: String::new() };
     let mut rewriter = Rewriter { version, source, losses, moved: HashMap::new(), wanted: Vec::new() };
     let mut schema = rewriter.schema(root, "", "");
@@ -44,17 +68,17 @@ pub(super) fn rewrite<V: Version>(root: &Value, version: &V, losses: Losses) -> 
     (schema, rewriter.losses)
 }
 
-struct Rewriter<'a, V> {
-    version: &'a V,
+struct Rewriter<'a> {
+    version: Version,
     source: Source<'a>,
     losses: Losses,
     /// Where each schema of the original stands now.
     moved: HashMap<String, String>,
-    /// What references point to.
+    /// The targets of references.
     wanted: Vec<String>,
 }
 
-impl<V: Version> Rewriter<'_, V> {
+impl Rewriter<'_> {
     fn schema(&mut self, schema: &Value, at: &str, to: &str) -> Value {
         self.moved.insert(at.to_owned(), to.to_owned());
         let Value::Object(from) = schema else { return schema.clone() };
@@ -121,17 +145,15 @@ impl<V: Version> Rewriter<'_, V> {
             let (false, Some(schema)) = (self.moved.contains_key(&target), self.source.root.pointer(&target)) else {
                 continue;
             };
-            let Some(definitions) =
-                root.as_object_mut().map(|root| root.entry(V::DEFINITIONS).or_insert_with(|| Map::new().into()))
-            else {
-                return;
-            };
+            let word = self.version.definitions();
+            let Some(root) = root.as_object_mut() else { return };
+            let definitions = root.entry(word).or_insert_with(|| Map::new().into());
             let plain = pointer::last(&target);
             let taken = |name: &String| definitions.get(name).is_some();
             let numbered = (2..).map(|number| format!("{plain}_{number}"));
             let name =
                 std::iter::once(plain.clone()).chain(numbered).find(|name| !taken(name)).expect("numbers do not end");
-            let to = pointer::push(&pointer::push("", V::DEFINITIONS), &name);
+            let to = pointer::push(&pointer::push("", word), &name);
             let schema = self.schema(schema, &target, &to);
             if let Some(definitions) = definitions.as_object_mut() {
                 definitions.insert(name, schema);
@@ -148,7 +170,7 @@ fn merge(out: &mut Map<String, Value>, name: &str, value: Value) {
     }
 }
 
-/// Draft 4 said `"exclusiveMinimum": true` beside a `minimum`.
+/// Replaces `"exclusiveMinimum": true` beside a `minimum`, which is draft 4.
 fn unflag(schema: &mut Map<String, Value>, word: &str, flag: &str) {
     if let Some(&Value::Bool(open)) = schema.get(flag) {
         schema.shift_remove(flag);
@@ -165,7 +187,287 @@ fn link(schema: &mut Value, moved: &HashMap<String, String>) {
         && let Some(target) = reference.strip_prefix(MARK)
     {
         let place = moved.get(target).map_or("", String::as_str);
-        *reference = format!("#{}", pointer::encoded(place));
+        *reference = format!("#{}", pointer::encode(place));
     }
     words::visit_children(map, |_, _, child| link(child, moved));
+}
+
+fn name_in_twenty<'w>(word: &'w str, schema: &Map<String, Value>) -> Option<&'w str> {
+    let is_tuple = schema.get("items").is_some_and(Value::is_array);
+    match word {
+        "definitions" => Some("$defs"),
+        "items" if is_tuple => Some("prefixItems"),
+        "additionalItems" => is_tuple.then_some("items"),
+        "dependencies" => Some("dependentSchemas"),
+        "$recursiveAnchor" => None,
+        other => Some(other),
+    }
+}
+
+fn finish_twenty(to: &mut Map<String, Value>, source: &Source<'_>) {
+    if to.contains_key("$ref") && !source.draft.reference_has_siblings() {
+        to.retain(|word, _| word == "$ref" || words::is_annotation(word));
+    }
+    let Some(Value::Object(schemas)) = to.get_mut("dependentSchemas") else { return };
+    let (required, schemas) = std::mem::take(schemas).into_iter().partition::<Map<_, _>, _>(|(_, one)| one.is_array());
+    if schemas.is_empty() {
+        to.shift_remove("dependentSchemas");
+    } else {
+        to.insert("dependentSchemas".to_owned(), Value::Object(schemas));
+    }
+    if !required.is_empty() {
+        let all = to.entry("dependentRequired").or_insert_with(|| Map::new().into());
+        if let Some(all) = all.as_object_mut() {
+            all.extend(required);
+        }
+    }
+}
+
+/// Returns whether draft 7 means by `schema`, which has at most [`LEVELS`](crate::schema::dialect::LEVELS) levels, what its
+/// own version does. Then there is nothing to rewrite, as with nearly all schemas of declared tools.
+pub fn says_it_alike(schema: &Value) -> bool {
+    Draft::of(schema) == Draft::Twenty && is_alike(schema)
+}
+
+fn is_alike(schema: &Value) -> bool {
+    let Value::Object(map) = schema else { return true };
+    map.iter().all(|(word, value)| {
+        is_old(word)
+            && match value {
+                Value::Array(list) if words::holds(word, value) == Holds::Many => {
+                    word != "items" && list.iter().all(is_alike)
+                }
+                Value::Object(named) if words::holds(word, value) == Holds::Named => named.values().all(is_alike),
+                Value::Object(_) if words::holds(word, value) == Holds::One => is_alike(value),
+                _ => true,
+            }
+    })
+}
+
+/// Returns whether draft 7 has `word` too, with the same meaning whatever stands beside it. References are not among
+/// these: they point through keywords that may have another name.
+fn is_old(word: &str) -> bool {
+    matches!(
+        word,
+        // The usual ones first: they are compared in this order.
+        "type"
+            | "description"
+            | "properties"
+            | "required"
+            | "additionalProperties"
+            | "minimum"
+            | "maximum"
+            | "allOf"
+            | "anyOf"
+            | "const"
+            | "default"
+            | "enum"
+            | "examples"
+            | "exclusiveMaximum"
+            | "exclusiveMinimum"
+            | "format"
+            | "items"
+            | "maxItems"
+            | "maxLength"
+            | "maxProperties"
+            | "minItems"
+            | "minLength"
+            | "minProperties"
+            | "multipleOf"
+            | "not"
+            | "oneOf"
+            | "pattern"
+            | "patternProperties"
+            | "propertyNames"
+            | "title"
+            | "uniqueItems"
+    )
+}
+
+fn name_in_seven<'w>(word: &'w str, schema: &Map<String, Value>, source: &Source<'_>) -> Option<&'w str> {
+    let has = |word: &str| schema.contains_key(word);
+    match word {
+        "$defs" => Some("definitions"),
+        "prefixItems" => Some("items"),
+        "items" if has("prefixItems") => Some("additionalItems"),
+        "additionalItems" if has("prefixItems") || source.draft == Draft::Twenty => None,
+        "dependentSchemas" => Some("dependencies"),
+        "dependentRequired" | "$anchor" | "$dynamicAnchor" | "$recursiveAnchor" | "$vocabulary" | "contentSchema"
+        | "minContains" | "maxContains" => None,
+        "contains" if counts_none(schema) => None,
+        "unevaluatedItems" => items_name(schema),
+        "unevaluatedProperties" => properties_name(schema, source),
+        other => Some(other),
+    }
+}
+
+fn finish_seven(from: &Map<String, Value>, to: &mut Map<String, Value>, source: &Source<'_>, losses: &mut Losses) {
+    dependencies(from, to);
+    contains(from, source, losses);
+    if from.contains_key("contentSchema") {
+        losses.add(&source.at, "contentSchema", Severity::Annotation, "draft 7 does not know it: left out");
+    }
+    finish_unevaluated(from, to, source, losses);
+    siblings(to, source.draft);
+}
+
+/// Draft 7 has one keyword for both kinds of dependencies.
+fn dependencies(from: &Map<String, Value>, to: &mut Map<String, Value>) {
+    let Some(required) = from.get("dependentRequired").and_then(Value::as_object) else { return };
+    let all = to.entry("dependencies").or_insert_with(|| Map::new().into());
+    let Some(all) = all.as_object_mut() else { return };
+    for (name, names) in required {
+        let both = all.get(name).map(|other| {
+            let other = if other.is_array() { json!({"required": other}) } else { other.clone() };
+            json!({"allOf": [other, {"required": names}]})
+        });
+        all.insert(name.clone(), both.unwrap_or_else(|| names.clone()));
+    }
+}
+
+/// Returns whether `contains` holds for an array of none.
+fn counts_none(schema: &Map<String, Value>) -> bool {
+    schema.get("minContains").and_then(number::count) == Some(0)
+}
+
+fn contains(from: &Map<String, Value>, source: &Source<'_>, losses: &mut Losses) {
+    if source.draft < Draft::Nineteen || !from.contains_key("contains") {
+        return;
+    }
+    for (word, harmless) in [("minContains", [0, 1].as_slice()), ("maxContains", &[])] {
+        let count = from.get(word).and_then(number::count);
+        if count.is_some_and(|count| !harmless.contains(&count)) {
+            losses.add(&source.at, word, Severity::Weakened, "draft 7 does not know it: left out");
+        }
+    }
+}
+
+/// Moves a `$ref` into an `allOf`, because draft 7 ignores what stands beside it.
+fn siblings(to: &mut Map<String, Value>, draft: Draft) {
+    if !draft.reference_has_siblings() || to.keys().all(|word| word == "$ref" || words::is_structure(word)) {
+        return;
+    }
+    let Some(reference) = to.shift_remove("$ref") else { return };
+    let all = to.entry("allOf").or_insert_with(|| json!([]));
+    if let Some(all) = all.as_array_mut() {
+        all.push(json!({"$ref": reference}));
+    }
+}
+
+const PROPERTIES: &str = "unevaluatedProperties";
+const ITEMS: &str = "unevaluatedItems";
+
+/// Returns the keyword of draft 7 for `unevaluatedItems` of `schema`.
+fn items_name(schema: &Map<String, Value>) -> Option<&'static str> {
+    if is_combined(schema) || schema.contains_key("contains") || schema.contains_key("items") {
+        None
+    } else if schema.contains_key("prefixItems") {
+        Some("additionalItems")
+    } else {
+        Some("items")
+    }
+}
+
+/// Returns the keyword of draft 7 for `unevaluatedProperties` of `schema`.
+fn properties_name(schema: &Map<String, Value>, source: &Source<'_>) -> Option<&'static str> {
+    let sayable = !schema.contains_key("additionalProperties") && find_evaluated(schema, source).is_some();
+    sayable.then_some("additionalProperties")
+}
+
+/// Adds the properties that combined schemas name, and reports the losses.
+fn finish_unevaluated(
+    from: &Map<String, Value>,
+    to: &mut Map<String, Value>,
+    source: &Source<'_>,
+    losses: &mut Losses,
+) {
+    if from.contains_key(ITEMS) && items_name(from).is_none() && (is_combined(from) || from.contains_key("contains")) {
+        losses.add(&source.at, ITEMS, Severity::Weakened, "draft 7 does not know it: left out");
+    }
+    if !from.contains_key(PROPERTIES) || from.contains_key("additionalProperties") {
+        return;
+    }
+    let Some(evaluated) = find_evaluated(from, source) else {
+        losses.add(&source.at, PROPERTIES, Severity::Weakened, "draft 7 does not know it: left out");
+        return;
+    };
+    if !evaluated.certain {
+        let note = "names that only some of the combined schemas know are allowed with all";
+        losses.add(&source.at, PROPERTIES, Severity::Weakened, note);
+    }
+    for (word, names) in [("properties", evaluated.names), ("patternProperties", evaluated.patterns)] {
+        if !names.is_empty() {
+            let known = to.entry(word).or_insert_with(|| Map::new().into());
+            for name in names {
+                if let Some(known) = known.as_object_mut() {
+                    known.entry(name).or_insert(Value::Bool(true));
+                }
+            }
+        }
+    }
+}
+
+fn is_combined(schema: &Map<String, Value>) -> bool {
+    ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"]
+        .iter()
+        .any(|word| schema.contains_key(*word))
+}
+
+/// The properties that the schemas combined with one name.
+#[derive(Default)]
+struct Evaluated {
+    names: BTreeSet<String>,
+    patterns: BTreeSet<String>,
+    /// `true` if these schemas apply in every case.
+    certain: bool,
+}
+
+/// Returns the properties that combined schemas name; `None` if one of them is about all properties.
+fn find_evaluated(schema: &Map<String, Value>, source: &Source<'_>) -> Option<Evaluated> {
+    let mut found = Evaluated { certain: true, ..Evaluated::default() };
+    let mut seen = HashSet::new();
+    let mut todo: Vec<(String, &Value)> = Vec::new();
+    inside(schema, &source.at, source, &mut found, &mut todo);
+    while let Some((at, schema)) = todo.pop() {
+        let Some(schema) = schema.as_object().filter(|_| seen.insert(at.clone())) else { continue };
+        if schema.contains_key("additionalProperties") || schema.contains_key(PROPERTIES) {
+            return None;
+        }
+        let names = |word: &str| schema.get(word).and_then(Value::as_object).into_iter().flat_map(Map::keys).cloned();
+        found.names.extend(names("properties"));
+        found.patterns.extend(names("patternProperties"));
+        inside(schema, &at, source, &mut found, &mut todo);
+    }
+    found.certain |= found.names.is_empty() && found.patterns.is_empty();
+    Some(found)
+}
+
+/// Adds the schemas that apply to the same value as `schema`.
+fn inside<'a>(
+    schema: &'a Map<String, Value>,
+    at: &str,
+    source: &Source<'a>,
+    found: &mut Evaluated,
+    todo: &mut Vec<(String, &'a Value)>,
+) {
+    for word in ["$ref", "$dynamicRef"] {
+        let reference = schema.get(word).and_then(Value::as_str);
+        todo.extend(reference.and_then(|reference| pointer::resolve(source.root, at, reference)));
+    }
+    for word in ["allOf", "anyOf", "oneOf"] {
+        let members = schema.get(word).and_then(Value::as_array).into_iter().flatten().enumerate();
+        let before = todo.len();
+        todo.extend(members.map(|(i, one)| (format!("{at}/{word}/{i}"), one)));
+        found.certain &= word == "allOf" || todo.len() == before;
+    }
+    for word in ["if", "then", "else"] {
+        if let Some(one) = schema.get(word) {
+            found.certain = false;
+            todo.push((pointer::push(at, word), one));
+        }
+    }
+    for (name, one) in schema.get("dependentSchemas").and_then(Value::as_object).into_iter().flatten() {
+        found.certain = false;
+        todo.push((pointer::push(&pointer::push(at, "dependentSchemas"), name), one));
+    }
 }

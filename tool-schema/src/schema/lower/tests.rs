@@ -1,4 +1,4 @@
-//! What each dialect makes of a schema, and what it loses.
+//! The forms of a schema in each dialect, and their losses.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,7 @@ fn lowered(schema: &Value, dialect: Dialect) -> Value {
     serde_json::from_str(Schema::new(schema.clone()).lowered(dialect).json().get()).unwrap()
 }
 
-/// The lowered form of one optional property `x`.
+/// Returns the lowered form of one optional property `x`.
 #[expect(clippy::needless_pass_by_value, reason = "they are written out at the call")]
 fn property(schema: Value, definitions: Value, dialect: Dialect) -> Value {
     let schema = json!({"type": "object", "properties": {"x": schema}, "$defs": definitions});

@@ -4,20 +4,70 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    hint,
-    node::{Node, nullable, typed},
-    rules::Rules,
-};
+use super::{hint, rules::Rules};
 use crate::schema::{
     Severity,
-    loss::Losses,
-    pointer,
-    shape::{At, Form, Kind, Notes, Shape, unite},
+    dialect::Losses,
+    kind::Kind,
+    number, pointer,
+    raise::takes_null,
+    shape::{Array, At, Form, Limit, Notes, Object, Property, Rest, Scalar, Shape, count, unite},
 };
 
-/// The schema of `shape`, with the definitions that it refers to.
-pub(super) fn write(shape: &Shape, targets: &BTreeMap<At, Shape>, rules: &Rules, losses: &mut Losses) -> Value {
+/// Returns the root of a tool's arguments: an object, whatever the neutral schema is.
+pub fn root(shape: Shape, targets: &BTreeMap<At, Shape>, rules: &Rules, losses: &mut Losses) -> Shape {
+    let Shape { at, mut notes, form } = shape;
+    let form = match form {
+        Form::Object(object) => Form::Object(object),
+        Form::Union(members) => {
+            let whole = members.len();
+            let mut objects: Vec<Shape> =
+                members.into_iter().filter_map(|member| resolve_object(member, targets)).collect();
+            if objects.len() < whole {
+                losses.add(
+                    &at,
+                    "anyOf",
+                    Severity::Narrowed,
+                    "arguments are an object: the other branches were left out",
+                );
+            }
+            match objects.len() {
+                0 => root_stand_in(&at, Rest::None, rules, losses),
+                1 => objects.remove(0).form,
+                _ => {
+                    let united = unite(&at, objects, losses);
+                    if notes.description.is_none() {
+                        notes.description = united.notes.description;
+                    }
+                    united.form
+                }
+            }
+        }
+        Form::Any => root_stand_in(&at, Rest::Open, rules, losses),
+        _ => root_stand_in(&at, Rest::None, rules, losses),
+    };
+    Shape { at, notes, form }
+}
+
+/// `shape`, or what it refers to, if that is an object.
+fn resolve_object(shape: Shape, targets: &BTreeMap<At, Shape>) -> Option<Shape> {
+    match &shape.form {
+        Form::Object(_) => Some(shape),
+        Form::Ref(at) => targets.get(at).filter(|target| matches!(target.form, Form::Object(_))).cloned(),
+        _ => None,
+    }
+}
+
+fn root_stand_in(at: &At, rest: Rest, rules: &Rules, losses: &mut Losses) -> Form {
+    if rest == Rest::None {
+        let severity = if rules.strict { Severity::Inexpressible } else { Severity::Narrowed };
+        losses.add(at, "type", severity, "arguments are an object: an empty one stands in");
+    }
+    Form::Object(Object { properties: Vec::new(), declared: rest == Rest::None, rest, limits: Vec::new() })
+}
+
+/// Returns the schema of `shape`, with the definitions that it refers to.
+pub fn write(shape: &Shape, targets: &BTreeMap<At, Shape>, rules: &Rules, losses: &mut Losses) -> Value {
     let mut writer = Writer { rules, targets, losses, names: HashMap::new(), order: Vec::new() };
     let mut root = writer.node(shape, true);
     let mut definitions = Map::new();
@@ -35,16 +85,16 @@ pub(super) fn write(shape: &Shape, targets: &BTreeMap<At, Shape>, rules: &Rules,
     Value::Object(root)
 }
 
-pub(super) struct Writer<'a> {
-    pub(super) rules: &'a Rules,
-    pub(super) targets: &'a BTreeMap<At, Shape>,
-    pub(super) losses: &'a mut Losses,
+struct Writer<'a> {
+    rules: &'a Rules,
+    targets: &'a BTreeMap<At, Shape>,
+    losses: &'a mut Losses,
     names: HashMap<At, String>,
     order: Vec<At>,
 }
 
 impl Writer<'_> {
-    pub(super) fn node(&mut self, shape: &Shape, is_root: bool) -> Node {
+    fn node(&mut self, shape: &Shape, is_root: bool) -> Node {
         let mut hints = shape.notes.hints.clone();
         let mut node = match &shape.form {
             Form::Ref(at) => {
@@ -57,7 +107,7 @@ impl Writer<'_> {
             Form::Any => self.any(&shape.at, &mut hints),
             Form::Never => {
                 self.stand_in(&shape.at, "", "no value is valid: null stands in");
-                typed("null")
+                new_node("null")
             }
             Form::Cut(kind) => self.cut(*kind, &shape.at),
             Form::Scalar(scalar) => self.scalar(scalar, &shape.at, &mut hints),
@@ -69,13 +119,13 @@ impl Writer<'_> {
         node
     }
 
-    /// Something stands in for what cannot be said.
-    pub(super) fn stand_in(&mut self, at: &At, word: &str, note: &str) {
+    /// Reports a stand-in for what the dialect cannot express.
+    fn stand_in(&mut self, at: &At, word: &str, note: &str) {
         let severity = if self.rules.strict { Severity::Inexpressible } else { Severity::Narrowed };
         self.losses.add(at, word, severity, note);
     }
 
-    pub(super) fn weaken(&mut self, at: &str, word: &str) {
+    fn weaken(&mut self, at: &str, word: &str) {
         self.losses.add(at, word, Severity::Weakened, format!("{} does not take it", self.rules.reader));
     }
 
@@ -94,7 +144,7 @@ impl Writer<'_> {
         }
         let own = node.get("description").and_then(Value::as_str).map(str::to_owned);
         let description = notes.description.clone().or(own);
-        if let Some(text) = hint::described(description.as_deref(), &hints) {
+        if let Some(text) = hint::describe(description.as_deref(), &hints) {
             node.shift_insert(usize::from(node.contains_key("type")), "description".to_owned(), text.into());
         }
         if let Some(title) = &notes.title {
@@ -123,10 +173,10 @@ impl Writer<'_> {
             let mut node = Node::new();
             let kinds = ["string", "number", "boolean"];
             node.insert("anyOf".to_owned(), kinds.map(|kind| json!({"type": kind})).to_vec().into());
-            nullable(node)
+            add_null(node)
         } else {
             hints.push("any JSON value".to_owned());
-            typed("string")
+            new_node("string")
         }
     }
 
@@ -134,7 +184,7 @@ impl Writer<'_> {
         if self.rules.strict {
             self.stand_in(at, "$ref", "the schema was cut here");
         }
-        let mut node = typed(kind.name());
+        let mut node = new_node(kind.name());
         match kind {
             Kind::Object => self.close(&mut node, Vec::new(), Vec::new()),
             Kind::Array => drop(node.insert("items".to_owned(), json!({"type": "string"}))),
@@ -169,6 +219,262 @@ impl Writer<'_> {
             hints.append(&mut united.notes.hints);
             self.node(&united, false)
         };
-        if nulls.is_empty() { node } else { nullable(node) }
+        if nulls.is_empty() { node } else { add_null(node) }
+    }
+}
+
+impl Writer<'_> {
+    fn object(&mut self, object: &Object, at: &At, is_root: bool, hints: &mut Vec<String>) -> Node {
+        let mut node = new_node("object");
+        let mut properties = Vec::new();
+        let mut required = Vec::new();
+        for property in &object.properties {
+            if property.required || self.rules.all_required {
+                required.push(Value::from(property.name.as_str()));
+            }
+            properties.push((property.name.clone(), Value::Object(self.property(property))));
+        }
+        if self.rules.closed {
+            self.lose_rest(object, at, is_root);
+            self.close(&mut node, properties, required);
+        } else {
+            if !properties.is_empty() {
+                let ordering: Vec<Value> = properties.iter().map(|(name, _)| name.as_str().into()).collect();
+                node.insert("properties".to_owned(), Value::Object(properties.into_iter().collect()));
+                if !required.is_empty() {
+                    node.insert("required".to_owned(), required.into());
+                }
+                node.insert("propertyOrdering".to_owned(), ordering.into());
+            } else if self.rules.ordering {
+                node.insert("propertyOrdering".to_owned(), json!([]));
+            }
+            match &object.rest {
+                Rest::Unsaid => {}
+                Rest::None => drop(node.insert("additionalProperties".to_owned(), false.into())),
+                Rest::Open => drop(node.insert("additionalProperties".to_owned(), true.into())),
+                Rest::Of(shape) => {
+                    let rest = self.node(shape, false);
+                    node.insert("additionalProperties".to_owned(), Value::Object(rest));
+                }
+            }
+        }
+        self.limits(&mut node, &object.limits, hints);
+        node
+    }
+
+    fn property(&mut self, property: &Property) -> Node {
+        let node = self.node(&property.shape, false);
+        let optional = self.rules.all_required && !property.required;
+        if optional && !takes_null(&property.shape, self.targets) { add_null(node) } else { node }
+    }
+
+    fn close(&mut self, node: &mut Node, properties: Vec<(String, Value)>, required: Vec<Value>) {
+        if self.rules.closed {
+            node.insert("properties".to_owned(), Value::Object(properties.into_iter().collect()));
+            node.insert("required".to_owned(), required.into());
+            node.insert("additionalProperties".to_owned(), false.into());
+        } else if self.rules.ordering {
+            node.insert("propertyOrdering".to_owned(), json!([]));
+        }
+    }
+
+    /// A closed object has no room for properties without a name.
+    fn lose_rest(&mut self, object: &Object, at: &At, is_root: bool) {
+        let named = !object.properties.is_empty();
+        let free = match object.rest {
+            Rest::None => return,
+            // Named properties are meant alone, and a tool without arguments has none.
+            Rest::Unsaid if named || object.declared || is_root => return,
+            Rest::Unsaid => "properties",
+            Rest::Open | Rest::Of(_) => "additionalProperties",
+        };
+        if named {
+            self.losses.add(at, free, Severity::Narrowed, "only the named properties can be sent");
+        } else {
+            self.stand_in(at, free, "a map with free keys cannot be said: an empty object stands in");
+        }
+    }
+}
+
+impl Writer<'_> {
+    fn array(&mut self, array: &Array, at: &At, hints: &mut Vec<String>) -> Node {
+        let mut node = new_node("array");
+        let never = array.items.form == Form::Never;
+        if self.rules.tuples && !array.prefix.is_empty() {
+            let prefix: Vec<Value> = array.prefix.iter().map(|item| Value::Object(self.node(item, false))).collect();
+            node.insert("prefixItems".to_owned(), prefix.into());
+            if !never && array.items.form != Form::Any {
+                let items = self.node(&array.items, false);
+                node.insert("items".to_owned(), Value::Object(items));
+            }
+        } else {
+            let mut members = array.prefix.clone();
+            let open = array.items.form == Form::Any && !members.is_empty();
+            if !never && !open {
+                members.push((*array.items).clone());
+            }
+            if !array.prefix.is_empty() {
+                hints.push(format!("in order: {}", array.prefix.iter().map(kind_name).collect::<Vec<_>>().join(", ")));
+                self.weaken(at, "prefixItems");
+                if open && !is_full(array) {
+                    self.losses.add(at, "items", Severity::Narrowed, "further items are like the first ones");
+                }
+            }
+            let items = if members.is_empty() {
+                Shape::new(at.clone(), Form::Scalar(Scalar { kind: Kind::Null, values: None, limits: Vec::new() }))
+            } else {
+                Shape::union(at, members)
+            };
+            node.insert("items".to_owned(), Value::Object(self.node(&items, false)));
+        }
+        self.limits(&mut node, &array.limits, hints);
+        if never && !is_full(array) {
+            self.weaken(at, "items");
+            if self.rules.limits.contains(&"maxItems") {
+                node.insert("maxItems".to_owned(), array.prefix.len().into());
+            }
+        }
+        node
+    }
+}
+
+/// Returns a name for values of that shape.
+fn kind_name(shape: &Shape) -> String {
+    match &shape.form {
+        Form::Scalar(scalar) => scalar.kind.name().to_owned(),
+        Form::Object(_) => "object".to_owned(),
+        Form::Array(_) => "array".to_owned(),
+        Form::Cut(kind) => kind.name().to_owned(),
+        Form::Ref(at) => pointer::last(at),
+        Form::Union(members) => members.iter().map(kind_name).collect::<Vec<_>>().join(" or "),
+        Form::Any | Form::Never => "anything".to_owned(),
+    }
+}
+
+/// Returns whether the first items are all that there can be.
+fn is_full(array: &Array) -> bool {
+    let most = count(&array.limits, "maxItems");
+    most.is_some_and(|most| usize::try_from(most).is_ok_and(|most| most <= array.prefix.len()))
+}
+
+impl Writer<'_> {
+    fn scalar(&mut self, scalar: &Scalar, at: &At, hints: &mut Vec<String>) -> Node {
+        let mut node = new_node(scalar.kind.name());
+        match &scalar.values {
+            Some(values) if (self.rules.values)(scalar.kind) => match values.as_slice() {
+                [only] if self.rules.constant => drop(node.insert("const".to_owned(), only.clone())),
+                _ => drop(node.insert("enum".to_owned(), Value::Array(values.clone()))),
+            },
+            Some(values) => {
+                hints.extend(hint::values(values));
+                self.weaken(at, "enum");
+            }
+            None => {}
+        }
+        self.limits(&mut node, &scalar.limits, hints);
+        node
+    }
+
+    /// Writes the limits that the rules accept, and the others in words.
+    fn limits(&mut self, node: &mut Node, limits: &[Limit], hints: &mut Vec<String>) {
+        let mut unsaid = Vec::new();
+        for limit in limits {
+            if self.takes(limit) {
+                node.insert(limit.word.to_owned(), limit.value.clone());
+                continue;
+            }
+            if !self.replace(node, limit, limits) {
+                self.weaken(&limit.at, limit.word);
+                unsaid.push(limit);
+            }
+        }
+        hints.extend(hint::limits(&unsaid));
+    }
+
+    /// Writes another limit that is as near as possible. Returns `true` if it is equivalent.
+    fn replace(&self, node: &mut Node, limit: &Limit, all: &[Limit]) -> bool {
+        let (word, step) = match limit.word {
+            "minItems" if self.rules.limits.contains(&"minItems") => {
+                node.insert(limit.word.to_owned(), self.rules.most_min_items.into());
+                return false;
+            }
+            "exclusiveMinimum" => ("minimum", 1),
+            "exclusiveMaximum" => ("maximum", -1),
+            _ => return false,
+        };
+        if !self.rules.limits.contains(&word) || all.iter().any(|other| other.word == word) {
+            return false;
+        }
+        let whole = limit.value.as_number().and_then(number::whole).and_then(|bound| i64::try_from(bound + step).ok());
+        let (bound, exact) = match whole {
+            Some(bound) if node.get("type").is_some_and(|kind| kind == "integer") => (bound.into(), true),
+            _ => (limit.value.clone(), false),
+        };
+        node.insert(word.to_owned(), bound);
+        exact
+    }
+
+    fn takes(&self, limit: &Limit) -> bool {
+        let text = limit.value.as_str().unwrap_or_default();
+        self.rules.limits.contains(&limit.word)
+            && match limit.word {
+                "format" => self.rules.formats.contains(&text),
+                "pattern" => (self.rules.pattern)(text),
+                "minItems" => number::count(&limit.value).is_some_and(|count| count <= self.rules.most_min_items),
+                _ => true,
+            }
+    }
+}
+
+type Node = Map<String, Value>;
+
+/// Returns a schema of that type.
+fn new_node(kind: &str) -> Node {
+    let mut node = Node::new();
+    node.insert("type".to_owned(), kind.into());
+    node
+}
+
+/// `node`, or null. Where there is a type, null joins it: not every reader takes `{"type": "null"}` alone, though OpenAI
+/// documents it beside a reference.
+fn add_null(mut node: Node) -> Node {
+    if let Some(Value::Array(members)) = node.get_mut("anyOf") {
+        join_null(members);
+        return node;
+    }
+    let Some(Value::String(kind)) = node.get("type") else {
+        if node.get("type").is_some_and(Value::is_array) {
+            return node;
+        }
+        let mut outer = Node::new();
+        if let Some(description) = node.shift_remove("description") {
+            outer.insert("description".to_owned(), description);
+        }
+        outer.insert("anyOf".to_owned(), json!([node, {"type": "null"}]));
+        return outer;
+    };
+    if kind == "null" {
+        return node;
+    }
+    let kinds = json!([kind, "null"]);
+    node.insert("type".to_owned(), kinds);
+    if let Some(only) = node.shift_remove("const") {
+        node.insert("enum".to_owned(), json!([only, null]));
+    } else if let Some(Value::Array(values)) = node.get_mut("enum") {
+        values.push(Value::Null);
+    }
+    node
+}
+
+fn join_null(members: &mut Vec<Value>) {
+    let kind = |member: &Value| member.get("type").and_then(Value::as_str).map(str::to_owned);
+    if members.iter().any(|member| member.get("type").is_some_and(|kind| kind == "null" || kind.is_array())) {
+        return;
+    }
+    let is_scalar = |member: &Value| kind(member).is_some_and(|kind| kind != "object" && kind != "array");
+    let place = members.iter().position(is_scalar).or_else(|| members.iter().position(|member| kind(member).is_some()));
+    match place.map(|place| &mut members[place]) {
+        Some(Value::Object(member)) => *member = add_null(std::mem::take(member)),
+        _ => members.push(json!({"type": "null"})),
     }
 }

@@ -1,4 +1,4 @@
-//! Only the right nulls are taken out.
+//! Only the right nulls are removed.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

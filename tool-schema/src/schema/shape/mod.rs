@@ -1,15 +1,9 @@
 //! A schema as what it says about each kind of value, which is all that the providers' subsets can carry.
 //!
 //! [`Reader`] makes a [`Shape`] of a schema: references are followed or kept, everything that must hold at once (`allOf`,
-//! the siblings of a `$ref` or of a union) is brought together, and types are told apart. What has no place in a shape is
+//! the siblings of a `$ref` or of a union) is brought together, and types are separated. What has no place in a shape is
 //! a loss.
 
-mod disjoint;
-mod draft;
-mod gather;
-mod kinds;
-mod limits;
-mod object;
 mod reader;
 mod settle;
 mod unite;
@@ -18,42 +12,44 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-pub(super) use draft::Draft;
-pub(super) use kinds::Kind;
-pub(super) use limits::{Limit, count};
-pub(super) use reader::{Reader, Refs};
-pub(super) use unite::unite;
+use super::kind::Kind;
+pub use reader::{Reader, Refs};
+pub use settle::{Limit, count};
+pub use unite::unite;
 
 /// A JSON Pointer into the neutral schema.
-pub(super) type At = Rc<str>;
+pub type At = Rc<str>;
 
-/// What a schema says, and where it stands in the neutral schema.
+/// The meaning of a schema, and its place in the neutral schema.
+///
+/// It stays apart from [`Node`](super::graph::Node): a node keeps every keyword to judge values by, a shape merges what
+/// holds at once and loses what no provider takes.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Shape {
-    pub(super) at: At,
-    pub(super) notes: Notes,
-    pub(super) form: Form,
+pub struct Shape {
+    pub at: At,
+    pub notes: Notes,
+    pub form: Form,
 }
 
-/// What a schema says to its reader.
+/// The texts of a schema for its reader.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Notes {
-    pub(super) title: Option<String>,
-    pub(super) description: Option<String>,
-    pub(super) default: Option<(At, Value)>,
-    pub(super) examples: Option<(At, Value)>,
-    /// What has to be said in words.
-    pub(super) hints: Vec<String>,
+pub struct Notes {
+    pub title: Option<String>,
+    pub description: Option<String>,
+    pub default: Option<(At, Value)>,
+    pub examples: Option<(At, Value)>,
+    /// The limits that have to be written in words.
+    pub hints: Vec<String>,
 }
 
 /// Which values are valid.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Form {
+pub enum Form {
     /// Every value.
     Any,
     /// No value.
     Never,
-    /// What the schema at this place says.
+    /// The values of the schema at this place.
     Ref(At),
     /// Something that could not be followed further: a recursion, or a schema too large. Holds what kind it is.
     Cut(Kind),
@@ -66,61 +62,72 @@ pub(super) enum Form {
 
 /// Null, a boolean, a number or a string.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Scalar {
-    pub(super) kind: Kind,
+pub struct Scalar {
+    pub kind: Kind,
     /// The only values, where they are listed.
-    pub(super) values: Option<Vec<Value>>,
-    pub(super) limits: Vec<Limit>,
+    pub values: Option<Vec<Value>>,
+    pub limits: Vec<Limit>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Object {
-    pub(super) properties: Vec<Property>,
-    /// Whether the schema speaks of properties at all, be it that there are none.
-    pub(super) declared: bool,
-    pub(super) rest: Rest,
-    pub(super) limits: Vec<Limit>,
+pub struct Object {
+    pub properties: Vec<Property>,
+    /// `true` if the schema has `properties`, be it that there are none.
+    pub declared: bool,
+    pub rest: Rest,
+    pub limits: Vec<Limit>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Property {
-    pub(super) name: String,
-    pub(super) required: bool,
-    pub(super) shape: Shape,
+pub struct Property {
+    pub name: String,
+    pub required: bool,
+    pub shape: Shape,
 }
 
-/// What other properties an object may have.
+/// The other properties that an object may have.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Rest {
+pub enum Rest {
     /// The schema does not say, so any.
     Unsaid,
     None,
-    /// Any, and the schema says so.
+    /// Any, by the schema itself.
     Open,
     Of(Box<Shape>),
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Array {
+pub struct Array {
     /// The first items, each with its own shape.
-    pub(super) prefix: Vec<Shape>,
+    pub prefix: Vec<Shape>,
     /// The other items.
-    pub(super) items: Box<Shape>,
-    pub(super) limits: Vec<Limit>,
+    pub items: Box<Shape>,
+    pub limits: Vec<Limit>,
 }
 
 impl Shape {
-    pub(super) fn new(at: At, form: Form) -> Self {
+    pub fn new(at: At, form: Form) -> Self {
         Self { at, notes: Notes::default(), form }
     }
 
-    pub(super) fn is_null(&self) -> bool {
+    /// Returns the kind of all values of the shape, where it has one.
+    pub fn kind(&self) -> Option<Kind> {
+        match &self.form {
+            Form::Scalar(scalar) => Some(scalar.kind),
+            Form::Object(_) => Some(Kind::Object),
+            Form::Array(_) => Some(Kind::Array),
+            Form::Cut(kind) => Some(*kind),
+            _ => None,
+        }
+    }
+
+    pub fn is_null(&self) -> bool {
         matches!(&self.form, Form::Scalar(scalar) if scalar.kind == Kind::Null)
     }
 
-    /// A union of `members`, as simple as it can be: nested unions are opened, impossible members left out, members that
-    /// are the same or lists of values of one kind become one.
-    pub(super) fn union(at: &At, members: Vec<Self>) -> Self {
+    /// Returns a union of `members`, as simple as it can be: nested unions are opened, impossible members left out,
+    /// members that are the same or lists of values of one kind become one.
+    pub fn union(at: &At, members: Vec<Self>) -> Self {
         let mut flat: Vec<Self> = Vec::new();
         for member in members {
             match member.form {

@@ -1,20 +1,15 @@
-//! Reading a schema into shapes.
+//! Reading a schema into shapes: what must hold at once is brought together.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use serde_json::{Map, Value};
 
-use super::{
-    At, Draft, Form, Kind, Notes, Shape,
-    disjoint::disjoint,
-    gather::{Facts, Item, Reference},
-    kinds,
-};
-use crate::schema::{Severity, loss::Losses, pointer, words};
+use super::{At, Form, Kind, Notes, Shape, unite::disjoint};
+use crate::schema::{Severity, dialect::Losses, draft::Draft, kind, pointer, words};
 
-/// What becomes of references.
+/// The treatment of references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::schema) enum Refs {
+pub enum Refs {
     /// They stay, also in a circle.
     Keep,
     /// They stay, but a circle is cut after one turn; with nothing to put there, the schema cannot be used strictly.
@@ -37,13 +32,13 @@ const LEVELS: usize = 54;
 
 /// Reads the schema at `root` into shapes.
 #[derive(Debug)]
-pub(in crate::schema) struct Reader<'a> {
+pub struct Reader<'a> {
     pub(super) root: &'a Value,
     pub(super) draft: Draft,
     refs: Refs,
     pub(super) losses: Losses,
     left: usize,
-    /// What was followed to get here, and is not yet left.
+    /// The references that lead to this place, outermost first.
     stack: Vec<At>,
     targets: BTreeMap<At, Option<Shape>>,
     circular: HashMap<At, bool>,
@@ -51,15 +46,15 @@ pub(in crate::schema) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(in crate::schema) fn new(root: &'a Value, refs: Refs, losses: Losses) -> Self {
+    pub fn new(root: &'a Value, refs: Refs, losses: Losses) -> Self {
         let draft = Draft::of(root);
         let left = (SHAPES + SHAPES_EACH * objects(root)).min(MOST_SHAPES);
         let (stack, targets, circular) = Default::default();
         Self { root, draft, refs, losses, left, stack, targets, circular, steps: MOST_STEPS }
     }
 
-    /// The shape of the whole schema, those of all places that references still point to, and what was lost.
-    pub(in crate::schema) fn read(mut self) -> (Shape, BTreeMap<At, Shape>, Losses) {
+    /// Returns the shape of the whole schema, those of all places that references still point to, and what was lost.
+    pub fn read(mut self) -> (Shape, BTreeMap<At, Shape>, Losses) {
         let root: At = "".into();
         let shape = self.shape(root.clone(), vec![Item::Whole(self.root, root)], 0);
         let mut done = BTreeMap::new();
@@ -73,7 +68,7 @@ impl<'a> Reader<'a> {
         (shape, done, self.losses)
     }
 
-    /// The shape of what `items` say together.
+    /// Returns the shape of what `items` say together.
     pub(super) fn shape(&mut self, at: At, items: Vec<Item<'a>>, level: usize) -> Shape {
         if self.left == 0 || level > LEVELS {
             self.losses.add(&at, "", Severity::Weakened, "the schema is too deep or too large: cut here");
@@ -96,12 +91,12 @@ impl<'a> Reader<'a> {
         }
         let followed = self.follow(&mut facts);
         self.stack.extend(followed);
-        let shape = self.combined(at, facts, level);
+        let shape = self.read_combined(at, facts, level);
         self.stack.truncate(before);
         shape
     }
 
-    /// A lone reference as the form that stays; none if it is to be followed.
+    /// Returns a lone reference as the form that stays; none if it is to be followed.
     fn reference(&mut self, reference: &Reference<'a>, facts: &Facts<'a>, level: usize) -> Option<Form> {
         let circular = self.is_circular(reference);
         let silent = facts.plain.iter().all(|(schema, ..)| !schema.keys().any(|word| words::is_note(word)));
@@ -117,7 +112,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Whether following `reference` would go on for ever.
+    /// Returns whether following `reference` would go on for ever.
     fn is_cut(&self, reference: &Reference<'_>) -> bool {
         let turns = if self.refs == Refs::Inline { 2 } else { 1 };
         self.stack.iter().filter(|at| **at == reference.target).count() >= turns
@@ -131,7 +126,7 @@ impl<'a> Reader<'a> {
             self.targets.entry(reference.target.clone()).or_insert(None);
             return Shape { at, notes: self.notes(facts), form: Form::Ref(reference.target) };
         }
-        let kind = reference.schema.as_object().and_then(kinds::allowed).and_then(|kinds| kinds.first().copied());
+        let kind = reference.schema.as_object().and_then(kind::named_kinds).and_then(|kinds| kinds.first().copied());
         let severity = if self.refs == Refs::Inline { Severity::Weakened } else { Severity::Inexpressible };
         self.losses.add(&reference.from, "$ref", severity, "a recursive schema: cut here");
         let mut notes = self.notes(facts);
@@ -140,7 +135,7 @@ impl<'a> Reader<'a> {
         Shape { at, notes, form: Form::Cut(kind.unwrap_or(Kind::Object)) }
     }
 
-    /// Whether what `reference` points to leads back to it.
+    /// Returns whether what `reference` points to leads back to it.
     fn is_circular(&mut self, reference: &Reference<'a>) -> bool {
         if let Some(&known) = self.circular.get(&reference.target) {
             return known;
@@ -169,7 +164,7 @@ impl<'a> Reader<'a> {
         circular
     }
 
-    fn combined(&mut self, at: At, mut facts: Facts<'a>, level: usize) -> Shape {
+    fn read_combined(&mut self, at: At, mut facts: Facts<'a>, level: usize) -> Shape {
         let mut notes = self.notes(&facts);
         if facts.never {
             return Shape { at, notes, form: Form::Never };
@@ -197,15 +192,15 @@ impl<'a> Reader<'a> {
         }
         let union = Shape::union(&at, shapes);
         notes.hints.extend(union.notes.hints);
-        notes.description = joined(notes.description, union.notes.description);
+        notes.description = join_texts(notes.description, union.notes.description);
         notes.title = notes.title.or(union.notes.title);
         notes.default = notes.default.or(union.notes.default);
         notes.examples = notes.examples.or(union.notes.examples);
         Shape { at, notes, form: union.form }
     }
 
-    /// Whether `members` only add conditions to what stands beside them, such as `anyOf: [{required: [a]}, …]`. That is
-    /// said in words.
+    /// Returns whether `members` only add conditions to what stands beside them, such as `anyOf: [{required: [a]}, …]`.
+    /// These are written in words.
     fn only_constrains(&mut self, members: &[Value], place: &str, notes: &mut Notes) -> bool {
         let constrains = |member: &Value| {
             let words = ["required", "not", "minProperties", "maxProperties", "description", "title"];
@@ -229,14 +224,14 @@ impl<'a> Reader<'a> {
         true
     }
 
-    /// The notes of all schemas in `facts`, the outermost first.
+    /// Returns the notes of all schemas in `facts`, the outermost first.
     fn notes(&mut self, facts: &Facts<'a>) -> Notes {
         let mut notes = Notes::default();
         for (schema, at, counts) in &facts.plain {
             if *counts {
                 let text = |word: &str| schema.get(word).and_then(Value::as_str).map(str::to_owned);
                 notes.title = notes.title.or_else(|| text("title"));
-                notes.description = joined(notes.description, text("description"));
+                notes.description = join_texts(notes.description, text("description"));
                 let value = |word: &str| Some((at.clone(), schema.get(word)?.clone()));
                 notes.default = notes.default.or_else(|| value("default"));
                 notes.examples = notes.examples.or_else(|| value("examples"));
@@ -262,8 +257,8 @@ fn all_disjoint(shapes: &[Shape]) -> bool {
     shapes.iter().enumerate().all(|(i, one)| shapes[..i].iter().all(|other| disjoint(one, other)))
 }
 
-/// Both texts, if they differ.
-fn joined(first: Option<String>, second: Option<String>) -> Option<String> {
+/// Returns both texts, if they differ.
+fn join_texts(first: Option<String>, second: Option<String>) -> Option<String> {
     match (first, second) {
         (Some(first), Some(second)) if first.contains(&second) => Some(first),
         (Some(first), Some(second)) => Some(format!("{first}\n\n{second}")),
@@ -271,11 +266,137 @@ fn joined(first: Option<String>, second: Option<String>) -> Option<String> {
     }
 }
 
-/// How many objects there are in `value`, itself included: at least as many as schemas.
+/// Returns how many objects there are in `value`, itself included: at least as many as schemas.
 fn objects(value: &Value) -> usize {
     match value {
         Value::Object(map) => 1 + map.values().map(objects).sum::<usize>(),
         Value::Array(list) => list.iter().map(objects).sum(),
         _ => 0,
+    }
+}
+
+/// Something that must hold.
+#[derive(Clone, Debug)]
+pub enum Item<'a> {
+    /// A schema as it stands.
+    Whole(&'a Value, At),
+    /// A schema without its references and combinations, which have been taken out; with or without its notes.
+    Plain(&'a Map<String, Value>, At, bool),
+    /// One of these must hold; `oneOf` where the flag is set.
+    Union(&'a [Value], At, bool),
+}
+
+/// The schemas that must hold at once, taken apart.
+#[derive(Debug, Default)]
+pub struct Facts<'a> {
+    /// Schemas without references and combinations, each with whether its notes count.
+    pub plain: Vec<(&'a Map<String, Value>, At, bool)>,
+    pub unions: Vec<(&'a [Value], At, bool)>,
+    pub references: Vec<Reference<'a>>,
+    pub never: bool,
+}
+
+/// A `$ref` not yet followed: where it stands, and what it points to.
+#[derive(Clone, Debug)]
+pub struct Reference<'a> {
+    pub from: At,
+    pub target: At,
+    pub schema: &'a Value,
+}
+
+impl Facts<'_> {
+    /// Returns whether there is something that decides about validity, besides references.
+    pub fn has_assertions(&self) -> bool {
+        self.never
+            || !self.unions.is_empty()
+            || self.plain.iter().any(|(schema, ..)| schema.keys().any(|word| decides(word)))
+    }
+}
+
+fn decides(word: &str) -> bool {
+    Kind::of_word(word).is_some() || matches!(word, "type" | "enum" | "const" | "not" | "if")
+}
+
+pub fn is_combination(word: &str) -> bool {
+    matches!(word, "$ref" | "$dynamicRef" | "$recursiveRef" | "allOf" | "anyOf" | "oneOf")
+}
+
+impl<'a> Reader<'a> {
+    /// Takes `items` apart, without following references.
+    fn gather(&mut self, items: Vec<Item<'a>>) -> Facts<'a> {
+        let mut facts = Facts::default();
+        self.gather_into(items, &mut facts);
+        facts
+    }
+
+    /// Follows all references of `facts`, and those behind them. Returns what was followed.
+    fn follow(&mut self, facts: &mut Facts<'a>) -> Vec<At> {
+        let mut followed = HashSet::new();
+        let mut order = Vec::new();
+        while !facts.references.is_empty() {
+            for reference in std::mem::take(&mut facts.references) {
+                if followed.insert(reference.target.clone()) {
+                    order.push(reference.target.clone());
+                    self.gather_into(vec![Item::Whole(reference.schema, reference.target)], facts);
+                }
+            }
+        }
+        order
+    }
+
+    fn gather_into(&mut self, items: Vec<Item<'a>>, facts: &mut Facts<'a>) {
+        let mut queue = VecDeque::from(items);
+        while let Some(item) = queue.pop_front() {
+            match item {
+                Item::Whole(Value::Bool(true), _) => {}
+                Item::Whole(Value::Bool(false), _) => facts.never = true,
+                Item::Whole(Value::Object(schema), at) => self.take_apart(schema, &at, facts, &mut queue),
+                Item::Whole(_, at) => {
+                    self.losses.add(
+                        &at,
+                        "",
+                        Severity::Annotation,
+                        "not a schema: taken as one that accepts everything",
+                    );
+                }
+                Item::Plain(schema, at, notes) => facts.plain.push((schema, at, notes)),
+                Item::Union(members, at, one_of) => facts.unions.push((members, at, one_of)),
+            }
+        }
+    }
+
+    fn take_apart(
+        &mut self,
+        schema: &'a Map<String, Value>,
+        at: &At,
+        facts: &mut Facts<'a>,
+        queue: &mut VecDeque<Item<'a>>,
+    ) {
+        let mut has_reference = false;
+        for word in ["$ref", "$dynamicRef", "$recursiveRef"] {
+            let Some(reference) = schema.get(word) else { continue };
+            let found = reference.as_str().and_then(|reference| pointer::resolve(self.root, at, reference));
+            if let Some((target, schema)) = found {
+                has_reference = true;
+                facts.references.push(Reference { from: at.clone(), target: target.into(), schema });
+            } else {
+                let note = format!("{reference} leads nowhere in this schema, and nothing is fetched: left out");
+                self.losses.add(at, word, Severity::Weakened, note);
+            }
+        }
+        let ignored = has_reference && !self.draft.reference_has_siblings();
+        if ignored && schema.keys().any(|word| word != "$ref" && !words::is_annotation(word)) {
+            return;
+        }
+        facts.plain.push((schema, at.clone(), true));
+        for (word, one_of) in [("anyOf", false), ("oneOf", true)] {
+            if let Some(members) = schema.get(word).and_then(Value::as_array) {
+                facts.unions.push((members, pointer::push(at, word).into(), one_of));
+            }
+        }
+        let all = schema.get("allOf").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        for (i, member) in all.iter().enumerate().rev() {
+            queue.push_front(Item::Whole(member, format!("{at}/allOf/{i}").into()));
+        }
     }
 }

@@ -1,13 +1,47 @@
-//! Unions for readers that know none: one shape that takes them all, as nearly as possible.
+//! Several shapes at once: whether they have no value in common, and one shape for readers that know no unions.
 
 use std::collections::HashSet;
 
 use super::{Array, At, Form, Kind, Object, Property, Rest, Scalar, Shape};
-use crate::schema::{Severity, loss::Losses, pointer};
+use crate::schema::{Severity, dialect::Losses, number, pointer};
 
-/// One shape, which is no union, for all `members` of the union at `at` (none of them null).
-pub(in crate::schema) fn unite(at: &At, members: Vec<Shape>, losses: &mut Losses) -> Shape {
-    let mut kinds: Vec<Option<Kind>> = members.iter().map(kind).collect();
+/// Returns whether it is certain that no value fits both.
+pub fn disjoint(a: &Shape, b: &Shape) -> bool {
+    match (&a.form, &b.form) {
+        (Form::Never, _) | (_, Form::Never) => true,
+        (Form::Union(members), _) => members.iter().all(|member| disjoint(member, b)),
+        (_, Form::Union(members)) => members.iter().all(|member| disjoint(a, member)),
+        (Form::Scalar(one), Form::Scalar(other)) => match (&one.values, &other.values) {
+            (Some(one), Some(other)) => !one.iter().any(|value| other.iter().any(|other| number::same(value, other))),
+            _ => !one.kind.is_a(other.kind) && !other.kind.is_a(one.kind),
+        },
+        (Form::Object(one), Form::Object(other)) => {
+            tagged_apart(one, other) || refuses(one, other) || refuses(other, one)
+        }
+        (Form::Cut(_), _) | (_, Form::Cut(_)) => false,
+        _ => matches!((a.kind(), b.kind()), (Some(a), Some(b)) if a != b),
+    }
+}
+
+/// Returns whether both have a property that they need and that tells them apart.
+fn tagged_apart(a: &Object, b: &Object) -> bool {
+    let needed =
+        |object: &Object, name: &str| object.properties.iter().any(|other| other.name == name && other.required);
+    a.properties.iter().any(|one| {
+        let other = b.properties.iter().find(|other| other.name == one.name);
+        other.is_some_and(|other| (needed(a, &one.name) || needed(b, &one.name)) && disjoint(&one.shape, &other.shape))
+    })
+}
+
+/// Returns whether `a` knows no more than its own properties and `b` needs another.
+fn refuses(a: &Object, b: &Object) -> bool {
+    matches!(a.rest, Rest::None)
+        && b.properties.iter().any(|other| other.required && !a.properties.iter().any(|own| own.name == other.name))
+}
+
+/// Returns one shape, which is no union, for all `members` of the union at `at` (none of them null).
+pub fn unite(at: &At, members: Vec<Shape>, losses: &mut Losses) -> Shape {
+    let mut kinds: Vec<Option<Kind>> = members.iter().map(Shape::kind).collect();
     kinds.dedup();
     let weakened = |losses: &mut Losses| {
         losses.add(
@@ -20,45 +54,36 @@ pub(in crate::schema) fn unite(at: &At, members: Vec<Shape>, losses: &mut Losses
     match kinds.as_slice() {
         [Some(Kind::Object)] => {
             weakened(losses);
-            objects(at, members)
+            unite_objects(at, members)
         }
         [Some(Kind::Array)] => {
             weakened(losses);
-            arrays(at, members)
+            unite_arrays(at, members)
         }
         kinds if kinds.iter().all(|kind| kind.is_some_and(|kind| kind.is_a(Kind::Number))) => {
             weakened(losses);
             let kind = if kinds.contains(&Some(Kind::Number)) { Kind::Number } else { Kind::Integer };
-            scalars(at, kind, members)
+            unite_scalars(at, kind, members)
         }
         [Some(kind)] => {
             weakened(losses);
-            scalars(at, *kind, members)
+            unite_scalars(at, *kind, members)
         }
-        _ => mixed(at, members, losses),
+        _ => unite_kinds(at, members, losses),
     }
 }
 
-fn kind(shape: &Shape) -> Option<Kind> {
-    match &shape.form {
-        Form::Scalar(scalar) => Some(scalar.kind),
-        Form::Object(_) => Some(Kind::Object),
-        Form::Array(_) => Some(Kind::Array),
-        Form::Cut(kind) => Some(*kind),
-        _ => None,
-    }
-}
-
-fn mixed(at: &At, mut members: Vec<Shape>, losses: &mut Losses) -> Shape {
-    let first = kind(&members[0]);
-    let others: Vec<&str> = members.iter().filter_map(kind).filter(|one| Some(*one) != first).map(Kind::name).collect();
+fn unite_kinds(at: &At, mut members: Vec<Shape>, losses: &mut Losses) -> Shape {
+    let first = members[0].kind();
+    let others: Vec<&str> =
+        members.iter().filter_map(Shape::kind).filter(|one| Some(*one) != first).map(Kind::name).collect();
     let note = format!("values of several kinds: only the first branch stays, without {}", others.join(", "));
     losses.add(at, "anyOf", Severity::Narrowed, note);
-    members.retain(|member| kind(member) == first);
+    members.retain(|member| member.kind() == first);
     if members.len() == 1 { members.remove(0) } else { unite(at, members, losses) }
 }
 
-fn scalars(at: &At, kind: Kind, members: Vec<Shape>) -> Shape {
+fn unite_scalars(at: &At, kind: Kind, members: Vec<Shape>) -> Shape {
     let mut united = Shape::new(at.clone(), Form::Never);
     let mut texts = Vec::new();
     for member in members {
@@ -70,7 +95,7 @@ fn scalars(at: &At, kind: Kind, members: Vec<Shape>) -> Shape {
     united
 }
 
-fn arrays(at: &At, members: Vec<Shape>) -> Shape {
+fn unite_arrays(at: &At, members: Vec<Shape>) -> Shape {
     let mut items = Vec::new();
     let mut united = Shape::new(at.clone(), Form::Never);
     for member in members {
@@ -85,7 +110,7 @@ fn arrays(at: &At, members: Vec<Shape>) -> Shape {
     united
 }
 
-fn objects(at: &At, members: Vec<Shape>) -> Shape {
+fn unite_objects(at: &At, members: Vec<Shape>) -> Shape {
     let objects: Vec<(Object, Option<String>)> = members
         .into_iter()
         .map(|member| match member.form {
@@ -112,7 +137,7 @@ fn objects(at: &At, members: Vec<Shape>) -> Shape {
             let Some(own) = own else { continue };
             let mut shape = own.shape.clone();
             if Some(&name) == tag.as_ref() {
-                // What is said about a variant is kept at its tag.
+                // The description of a variant moves to its tag.
                 shape.notes.description = shape.notes.description.or_else(|| description.clone());
             }
             users.extend(tag.as_ref().and_then(|tag| tag_value(object, tag)));
@@ -145,7 +170,7 @@ fn place(shapes: &[Shape], at: &At, name: &str) -> At {
     shapes.first().map_or_else(|| pointer::push(at, name).into(), |shape| shape.at.clone())
 }
 
-/// The property that tells the variants apart: needed by all, with one value in each, which no other has.
+/// Returns the property that tells the variants apart: needed by all, with one value in each, which no other has.
 fn tag(objects: &[(Object, Option<String>)]) -> Option<String> {
     let (first, _) = objects.first()?;
     let is_tag = |name: &str| {

@@ -1,21 +1,24 @@
 //! A compiled schema, for checking values against it.
 //!
-//! The schema may come from a stranger (a browser, an MCP server), so compiling and checking have budgets: on the
+//! The schema may be untrusted (from a browser, an MCP server), so compiling and checking have budgets: on the
 //! schema's size, on the value's depth, and on the work that checking can become. Nothing is ever fetched, and regular
 //! expressions run in linear time.
 
 mod admit;
-mod draft;
-mod pattern;
-mod place;
-mod shared;
+#[cfg(any(test, feature = "jsonschema"))]
+pub mod foreign;
+pub mod form;
 
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
-use super::explain;
 use super::graph::{Cost, Graph, MOST_DEPTH};
+use super::judge::Judge;
+use super::{draft, explain};
 use crate::feedback::{Problem, ProblemKind};
 
 /// The work that one check may become, in visits of a part of the value by a subschema: well below a second.
@@ -23,9 +26,6 @@ const MOST_WORK: u64 = 10_000_000;
 
 /// How many schemas may be at work inside each other: what fits a thread's stack.
 const MOST_NESTING: usize = 1_000;
-
-/// How large a compiled pattern may be, in bytes.
-pub(super) const MOST_PATTERN: usize = 1 << 20;
 
 /// How many ways may be followed while a schema is compiled.
 const MOST_WAYS: u64 = 20_000;
@@ -36,13 +36,17 @@ const MOST_RESOURCES: usize = 32;
 
 /// A compiled schema, for checking values against it.
 ///
-/// Any draft from 4 to 2020-12, as `$schema` at the root says; 2020-12 where it says nothing. Formats are checked. References inside
-/// the schema are followed, others are refused: nothing is fetched and no file is read.
+/// Any draft from 4 to 2020-12, as `$schema` at the root says; 2020-12 where it says nothing. Formats are checked.
+/// References inside the schema are followed, others are refused: nothing is fetched and no file is read.
 ///
-/// A `pattern` that only a backtracking engine could run (look-around, back-references), or that is larger than
-/// 1 MiB when compiled (16 MiB for all patterns of a schema), is left out and named in [`warnings`](Self::warnings): the rest of the schema is worth more than
-/// none of it. Where leaving it out would refuse more instead of less (inside `not`, `if`, `oneOf` or `contains`, or as a
-/// name in `patternProperties`), the schema cannot be compiled.
+/// A `pattern` that only a backtracking engine could run (look-around, back-references), or that is larger than 1 MiB
+/// when compiled (16 MiB for all patterns of a schema), is left out and named in [`warnings`](Self::warnings): the rest
+/// of the schema is worth more than none of it. Where leaving it out would refuse more instead of less (inside `not`,
+/// `if`, `oneOf` or `contains`, or as a name in `patternProperties`), the schema cannot be compiled.
+///
+/// A few schemas need the feature `jsonschema`, and cannot be compiled without it: those with references that depend on
+/// the way that led to them (`$dynamicRef`), or on relative names of their parts (`$id`), with references to the
+/// meta-schemas, and with the formats `idn-email` and `idn-hostname`.
 ///
 /// ```
 /// use serde_json::json;
@@ -59,7 +63,9 @@ const MOST_RESOURCES: usize = 32;
 /// );
 /// ```
 pub struct Validator {
-    compiled: jsonschema::Validator,
+    /// For what the graph does not model.
+    #[cfg(feature = "jsonschema")]
+    foreign: Option<jsonschema::Validator>,
     graph: Graph,
     cost: Cost,
     warnings: Vec<String>,
@@ -69,11 +75,11 @@ pub struct Validator {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uncompilable(String);
 
-/// What checking a value can come to.
+/// The way in which a value is checked.
 enum Way {
     /// Within the budget, whatever the value is.
     Direct,
-    /// Too much for `jsonschema`, which looks at a part again for each way that leads to it: the graph remembers.
+    /// Too much for a look at a part for each way that leads to it: what was found is remembered.
     Remembering,
     /// Too large or too deep in any case.
     Refused(Problem),
@@ -88,44 +94,85 @@ impl Validator {
     pub fn compile(schema: &Value) -> Result<Self, Uncompilable> {
         admit::size(schema)?;
         let mut warnings = Vec::new();
-        let (schema, draft) = draft::of(schema, &mut warnings);
-        let (mut graph, ids) = Graph::build(&schema, draft);
-        let schema = pattern::without_unrunnable(schema, &mut graph, &ids, &mut warnings)?;
+        let draft = draft::read(schema, &mut warnings);
+        form::check(schema, draft)?;
+        let (mut graph, ids) = Graph::build(schema, draft);
+        let patterns = admit::compile_patterns(schema, &mut graph, &ids, &mut warnings)?;
         let cost = admit::cost(&graph)?;
-        let compiled = options(MOST_PATTERN)
-            .with_draft(draft)
-            .build(&schema)
-            .map_err(|error| Uncompilable(admit::told(&error)))?;
-        Ok(Self { compiled, graph, cost, warnings })
+        graph.compile(&patterns);
+        let foreign = admit::foreign(schema, &graph, &ids)?;
+        #[cfg(feature = "jsonschema")]
+        let foreign = foreign.map(|_| foreign::compile(schema, &graph, &ids)).transpose()?;
+        #[cfg(not(feature = "jsonschema"))]
+        if let Some((place, keyword)) = foreign {
+            return Err(admit::needs_feature(&place, keyword));
+        }
+        Ok(Self {
+            #[cfg(feature = "jsonschema")]
+            foreign,
+            graph,
+            cost,
+            warnings,
+        })
     }
 
-    /// What of the schema is not checked, and why; usually nothing.
+    /// [`compile`](Self::compile), or the validator that was compiled from the same text before, in this process.
+    ///
+    /// The 256 that were used last are kept.
+    pub fn shared(schema: &Value) -> Result<Arc<Self>, Uncompilable> {
+        static KEPT_HERE: OnceLock<Mutex<Kept>> = OnceLock::new();
+        admit::size(schema)?;
+        // A collision would replace the schema of another caller, hence a cryptographic hash.
+        let key: Key = Sha256::digest(schema.to_string()).into();
+        let kept = || KEPT_HERE.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = kept().get(&key) {
+            return Ok(found);
+        }
+        // Compiled outside the lock: a large schema does not hold up the others.
+        let validator = Arc::new(Self::compile(schema)?);
+        kept().insert(key, Arc::clone(&validator));
+        Ok(validator)
+    }
+
+    /// Returns why `schema` cannot be compiled without the feature `jsonschema`; `None` where it can, and where the
+    /// feature is on.
+    pub fn needs_feature(schema: &Value) -> Option<Uncompilable> {
+        if cfg!(feature = "jsonschema") {
+            return None;
+        }
+        let (mut graph, ids) = Graph::build(schema, draft::read(schema, &mut Vec::new()));
+        graph.compile(&HashMap::new());
+        let (place, keyword) = admit::foreign(schema, &graph, &ids).ok()??;
+        Some(admit::needs_feature(&place, keyword))
+    }
+
+    /// Returns the parts of the schema that are not checked, and why; usually none.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Whether `value` fits the schema. A value that is too large or too deep to be checked does not.
+    /// Returns whether `value` fits the schema. A value that is too large or too deep to be checked does not.
     pub fn is_valid(&self, value: &Value) -> bool {
         match self.way(value) {
-            Way::Direct => self.compiled.is_valid(value),
-            Way::Remembering => self.remembering(value).is_empty(),
+            Way::Direct => self.accepts(value),
+            Way::Remembering => self.check_once(value).is_empty(),
             Way::Refused(_) => false,
         }
     }
 
-    /// Everything that is wrong with `value`: nothing exactly when [`is_valid`](Self::is_valid).
+    /// Returns everything that is wrong with `value`: nothing exactly when [`is_valid`](Self::is_valid).
     ///
     /// `prefix` is the JSON Pointer of `value` in what the problems' paths are to point into; empty for the value itself.
-    /// At most 32 problems are told, or 64 of as many parameters; a last one says how many more there are.
+    /// At most 32 problems are listed, or 64 of as many parameters; a last one says how many more there are.
     pub fn problems(&self, value: &Value, prefix: &str) -> Vec<Problem> {
         let mut problems = match self.way(value) {
             Way::Refused(problem) => vec![problem],
-            Way::Direct if self.compiled.is_valid(value) => Vec::new(),
+            Way::Direct if self.accepts(value) => Vec::new(),
             Way::Direct => {
                 let problems = explain::findings(&self.graph, value).problems;
-                if problems.is_empty() { vec![self.unexplained(value)] } else { problems }
+                if problems.is_empty() { vec![self.unexplained_problem(value)] } else { problems }
             }
-            Way::Remembering => self.remembering(value),
+            Way::Remembering => self.check_once(value),
         };
         for problem in &mut problems {
             problem.path.insert_str(0, prefix);
@@ -133,8 +180,8 @@ impl Validator {
         problems
     }
 
-    /// What the graph alone finds, which looks at each part once.
-    fn remembering(&self, value: &Value) -> Vec<Problem> {
+    /// Returns the problems that the graph alone finds, which visits each part once.
+    fn check_once(&self, value: &Value) -> Vec<Problem> {
         let found = explain::findings(&self.graph, value);
         if found.problems.is_empty() && !found.complete {
             let expected = "arguments that take less work to check against the schema";
@@ -143,9 +190,21 @@ impl Validator {
         found.problems
     }
 
-    /// What `jsonschema` says where the graph finds nothing wrong.
-    fn unexplained(&self, value: &Value) -> Problem {
-        let text = self.compiled.validate(value).err().map(|error| error.masked().to_string());
+    fn accepts(&self, value: &Value) -> bool {
+        #[cfg(feature = "jsonschema")]
+        if let Some(foreign) = &self.foreign {
+            return foreign.is_valid(value);
+        }
+        Judge::new(&self.graph, usize::MAX).accepts(0, value)
+    }
+
+    /// Returns a problem where the graph finds nothing wrong.
+    #[cfg_attr(not(feature = "jsonschema"), expect(clippy::unused_self, reason = "only the library says why"))]
+    fn unexplained_problem(&self, value: &Value) -> Problem {
+        #[cfg(feature = "jsonschema")]
+        let text = self.foreign.as_ref().and_then(|foreign| foreign.validate(value).err()?.masked().to_string().into());
+        #[cfg(not(feature = "jsonschema"))]
+        let text: Option<String> = None;
         let expected = text.map_or_else(|| "a value that fits the schema".to_owned(), |text| admit::cut(&text));
         Problem::new("", ProblemKind::Invalid, expected).got(crate::feedback::shorten(value))
     }
@@ -163,7 +222,7 @@ impl Validator {
         if work <= MOST_WORK { Way::Direct } else { Way::Remembering }
     }
 
-    /// The work that checking `value` can become; `None` where it is too deep.
+    /// Returns the work that checking `value` can become; `None` where it is too deep.
     fn work(&self, value: &Value, depth: usize, deepest: &mut usize) -> Option<u64> {
         if depth > MOST_DEPTH {
             return None;
@@ -193,22 +252,6 @@ impl Validator {
     }
 }
 
-/// How every schema is compiled here: formats checked, nothing fetched, linear regular expressions of bounded size.
-/// `most_pattern` is the largest that one of these may be, compiled, in bytes.
-pub(super) fn options(most_pattern: usize) -> jsonschema::ValidationOptions<'static> {
-    let patterns = jsonschema::PatternOptions::regex().size_limit(most_pattern).dfa_size_limit(MOST_PATTERN);
-    jsonschema::options().with_retriever(Offline).should_validate_formats(true).with_pattern_options(patterns)
-}
-
-/// Fetches nothing, also where another crate of the program turns on the features of `jsonschema` that would.
-struct Offline;
-
-impl jsonschema::Retrieve for Offline {
-    fn retrieve(&self, uri: &jsonschema::Uri<String>) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
-        Err(format!("`{uri}` is not part of the schema").into())
-    }
-}
-
 impl fmt::Debug for Validator {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Validator")
@@ -225,6 +268,37 @@ impl fmt::Display for Uncompilable {
 }
 
 impl std::error::Error for Uncompilable {}
+
+/// How many compiled schemas are kept.
+const KEPT: usize = 256;
+
+type Key = [u8; 32];
+
+#[derive(Default)]
+struct Kept {
+    /// With the time of last use.
+    validators: HashMap<Key, (u64, Arc<Validator>)>,
+    clock: u64,
+}
+
+impl Kept {
+    fn get(&mut self, key: &Key) -> Option<Arc<Validator>> {
+        self.clock += 1;
+        let (used, validator) = self.validators.get_mut(key)?;
+        *used = self.clock;
+        Some(Arc::clone(validator))
+    }
+
+    fn insert(&mut self, key: Key, validator: Arc<Validator>) {
+        self.clock += 1;
+        if self.validators.len() >= KEPT
+            && let Some(oldest) = self.validators.iter().min_by_key(|(_, (used, _))| *used).map(|(key, _)| *key)
+        {
+            self.validators.remove(&oldest);
+        }
+        self.validators.insert(key, (self.clock, validator));
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -12,16 +12,17 @@ use rmcp::{
     service::PeerRequestOptions,
 };
 use serde_json::Value;
+use tool_run::run::Digest;
 use tool_runtime::{
     CallError, Context, Failure, Output,
     feedback::{escape, one_line},
-    run::{Answer, Digest, Question},
     schema::Validator,
+    tool::{Answer, Question},
 };
 
 use super::{definition::arguments as object, handler::Inbox, remote::Shared, result};
 
-pub(super) async fn call(
+pub async fn call(
     shared: Arc<Shared>,
     remote: String,
     digest: Digest,
@@ -31,7 +32,7 @@ pub(super) async fn call(
 ) -> Result<Output, CallError> {
     let peer = shared.peer().await.map_err(|reason| {
         let told = format!("the MCP server `{}` cannot be reached; the tool did not run", shared.server.name);
-        Failure::told(told).because(reason).retryable()
+        Failure::new(told).source(reason).retryable()
     })?;
     if !shared.is_unchanged(&remote, digest) {
         let told = "the MCP server defines the tool otherwise than when it was accepted; it does not run until somebody \
@@ -51,7 +52,7 @@ pub(super) async fn call(
             }
         }
     }
-    Err(Failure::told("the MCP server asked again and again, and the call was given up").into())
+    Err(Failure::new("the MCP server asked again and again, and the call was given up").into())
 }
 
 /// How a request ended.
@@ -82,11 +83,11 @@ async fn send(
     match answer.map_err(failed)? {
         ServerResult::CallToolResult(done) => Ok(Ended::Done(done)),
         ServerResult::InputRequiredResult(asks) => Ok(Ended::Asks(asks)),
-        _ => Err(Failure::told("the MCP server gave an answer that is none to a call").into()),
+        _ => Err(Failure::new("the MCP server gave an answer that is none to a call").into()),
     }
 }
 
-/// A request that is under way. Who does not wait for it any more tells the server so.
+/// A request that is under way. Dropping it cancels the request at the server.
 struct UnderWay<'a> {
     peer: &'a Peer<RoleClient>,
     inbox: &'a Inbox,
@@ -111,14 +112,14 @@ fn failed(error: ServiceError) -> CallError {
     let failure = match &error {
         ServiceError::McpError(told) => {
             let text: String = escape(&told.message).chars().take(2000).collect();
-            Failure::told(format!("the MCP server refused the call: {text}"))
+            Failure::new(format!("the MCP server refused the call: {text}"))
         }
-        _ => Failure::told("the connection to the MCP server broke; the call may have had effects"),
+        _ => Failure::new("the connection to the MCP server broke; the call may have had effects"),
     };
-    failure.because(error).into()
+    failure.source(error).into()
 }
 
-/// The answers to what a server asks before it goes on.
+/// Answers a server's questions before it goes on.
 async fn answers(
     inbox: &Inbox,
     cx: &Context,
@@ -140,11 +141,11 @@ async fn answers(
 
 /// A server that wants what it is not given, though nobody offered it: there is no answer in this revision that says no.
 fn refused(what: &str) -> CallError {
-    Failure::told(format!("the MCP server wants {what}, which it is not given here; the call was given up")).into()
+    Failure::new(format!("the MCP server wants {what}, which it is not given here; the call was given up")).into()
 }
 
-/// Asks the person behind the call what a server wants to know.
-pub(super) async fn question(server: &str, cx: &Context, params: ElicitRequestParams) -> ElicitResult {
+/// Asks the person behind the call a server's question.
+pub async fn question(server: &str, cx: &Context, params: ElicitRequestParams) -> ElicitResult {
     let declined = ElicitResult::new(ElicitationAction::Decline);
     // A page that a stranger names is not opened.
     let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = params else { return declined };

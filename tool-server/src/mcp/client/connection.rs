@@ -25,21 +25,21 @@ const MOST_PAGES: usize = 1000;
 
 /// The connection to a server, as it is now.
 #[derive(Default)]
-pub(super) struct Connection {
+pub struct Connection {
     running: Option<RunningService<RoleClient, Local>>,
     failures: u32,
     not_before: Option<Instant>,
 }
 
 impl Connection {
-    /// The other end, if the connection stands.
-    pub(super) fn standing(&self) -> Option<Peer<RoleClient>> {
+    /// Returns the peer, if the connection stands.
+    pub fn standing(&self) -> Option<Peer<RoleClient>> {
         let running = self.running.as_ref().filter(|running| !running.is_transport_closed())?;
         Some(running.peer().clone())
     }
 
     /// Connects. Soon after a failure it fails at once, so that calls do not queue up behind a server that is gone.
-    pub(super) async fn open(&mut self, server: &RemoteServer, local: Local) -> Result<Peer<RoleClient>, String> {
+    pub async fn open(&mut self, server: &RemoteServer, local: Local) -> Result<Peer<RoleClient>, String> {
         if self.not_before.is_some_and(|time| time > Instant::now()) {
             return Err("it could not be reached, and is tried again in some seconds".to_owned());
         }
@@ -48,8 +48,8 @@ impl Connection {
         match within(limits.connect, "connecting", server.transport.connect(local.clone(), limits)).await {
             Ok(running) => {
                 let peer = running.peer().clone();
-                if let Some(logs) = server.logs.as_ref().filter(|_| is_told_once(&peer)) {
-                    tokio::spawn(hear(peer.clone(), logs.least));
+                if let Some(logs) = server.logs.as_ref().filter(|_| has_log_level(&peer)) {
+                    tokio::spawn(set_level(peer.clone(), logs.least));
                 }
                 tokio::spawn(listen(peer.clone(), local));
                 (self.failures, self.not_before) = (0, None);
@@ -65,40 +65,39 @@ impl Connection {
         }
     }
 
-    pub(super) async fn close(&mut self) {
+    pub async fn close(&mut self) {
         if let Some(running) = self.running.take() {
             let _ = running.cancel().await;
         }
     }
 }
 
-/// Whether a server is told once what is wanted of its logs. In the revision without sessions, it is told with each call.
-fn is_told_once(peer: &Peer<RoleClient>) -> bool {
+/// Returns `true` if the level of a server's logs is set once. In the revision without sessions, each call sets it.
+fn has_log_level(peer: &Peer<RoleClient>) -> bool {
     let info = peer.peer_info();
     info.is_some_and(|info| info.capabilities.logging.is_some() && info.protocol_version.has_initialize())
 }
 
-async fn hear(peer: Peer<RoleClient>, least: LogLevel) {
-    let told = peer.set_level(SetLevelRequestParams::new(least.wire()));
-    let _ = told.await;
+async fn set_level(peer: Peer<RoleClient>, least: LogLevel) {
+    let _ = peer.set_level(SetLevelRequestParams::new(least.wire())).await;
 }
 
-/// Hears of changes where the server tells of them to those who listen.
+/// Subscribes to changes of the list, where the server supports that.
 async fn listen(peer: Peer<RoleClient>, local: Local) {
     let mut filter = SubscriptionFilter::default();
     filter.tools_list_changed = Some(true);
     let Ok(mut subscription) = peer.listen(filter).await else { return };
-    while let Ok(Some(told)) = subscription.next().await {
-        if matches!(told, ServerNotification::ToolListChangedNotification(_)) {
+    while let Ok(Some(notification)) = subscription.next().await {
+        if matches!(notification, ServerNotification::ToolListChangedNotification(_)) {
             local.0.has_changed();
         }
     }
 }
 
-/// The whole list of tools.
+/// Reads the whole list of tools.
 ///
-/// Fails when it is longer than is taken, or has no end.
-pub(super) async fn list(peer: &Peer<RoleClient>, server: &RemoteServer) -> Result<Vec<Tool>, String> {
+/// Fails when it is longer than the limit, or has no end.
+pub async fn list(peer: &Peer<RoleClient>, server: &RemoteServer) -> Result<Vec<Tool>, String> {
     let most = server.limits.tools;
     within(server.limits.connect, "listing the tools", async {
         let (mut tools, mut cursor) = (Vec::new(), None);

@@ -2,10 +2,10 @@
 
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value};
+use tool_run::run::Digest;
 use tool_runtime::{
     Effect,
     feedback::{escape, one_line},
-    run::Digest,
     toolset::{RuntimeTool, RuntimeToolBuilder},
 };
 
@@ -13,12 +13,12 @@ use super::RemoteServer;
 
 /// A tool as the server defines it now.
 #[derive(Clone, Debug)]
-pub(super) struct Definition {
+pub struct Definition {
     /// The server's name for it.
-    pub(super) remote: String,
+    pub remote: String,
     /// Ours.
-    pub(super) name: String,
-    pub(super) digest: Digest,
+    pub name: String,
+    pub digest: Digest,
     tool: Tool,
 }
 
@@ -26,7 +26,7 @@ impl Definition {
     /// Takes a definition, if it can be used.
     ///
     /// Fails when it is too large, or its name cannot be one of ours.
-    pub(super) fn new(tool: Tool, server: &RemoteServer) -> Result<Self, (String, String)> {
+    pub fn new(tool: Tool, server: &RemoteServer) -> Result<Self, (String, String)> {
         let remote = tool.name.to_string();
         let refuse = |reason: String| Err((shortened(&remote), reason));
         let Ok(value) = serde_json::to_value(&tool) else { return refuse("it is no JSON".to_owned()) };
@@ -43,8 +43,8 @@ impl Definition {
         Ok(Self { digest: Digest::of(text), remote, name, tool })
     }
 
-    /// The tool without its work: what it is said to be, and as much of what it is said to do as is believed.
-    pub(super) fn tool(&self, server: &RemoteServer) -> RuntimeToolBuilder {
+    /// Returns the tool without its work: its texts, and as many of its claims as are believed.
+    pub fn tool(&self, server: &RemoteServer) -> RuntimeToolBuilder {
         let description = escape(self.tool.description.as_deref().unwrap_or_default());
         let mut builder = RuntimeTool::new(&self.name, description)
             .input(readable(Value::Object((*self.tool.input_schema).clone())))
@@ -69,18 +69,18 @@ impl Definition {
         if allowed || (server.hints && effect == Effect::ReadOnly) { builder } else { builder.approval() }
     }
 
-    /// The schema of its output.
-    pub(super) fn output(&self) -> Option<Value> {
+    /// Returns the schema of its output.
+    pub fn output(&self) -> Option<Value> {
         Some(Value::Object((**self.tool.output_schema.as_ref()?).clone()))
     }
 
-    /// The definition for people who compare it with another: JSON of several lines, with nothing that fools the eye.
-    pub(super) fn shown(&self) -> String {
+    /// Returns the definition for people who compare it with another: JSON of several lines, without deceptive characters.
+    pub fn shown(&self) -> String {
         escape(&serde_json::to_string_pretty(&self.tool).unwrap_or_default())
     }
 }
 
-/// What a server says that a tool does, for those who believe it.
+/// Returns the effect that a server's hints claim.
 fn effect(hints: &ToolAnnotations) -> Effect {
     match (hints.read_only_hint, hints.destructive_hint) {
         (Some(true), _) => Effect::ReadOnly,
@@ -89,7 +89,7 @@ fn effect(hints: &ToolAnnotations) -> Effect {
     }
 }
 
-/// The server's name with the characters that ours can have.
+/// Returns the server's name with the characters that ours can have.
 fn named(remote: &str) -> String {
     remote.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' }).collect()
 }
@@ -98,7 +98,7 @@ fn shortened(name: &str) -> String {
     one_line(&name.chars().take(64).collect::<String>())
 }
 
-/// A schema in which no text for people or models holds what cannot be seen.
+/// Returns a schema in which no text for people or models has invisible characters.
 fn readable(schema: Value) -> Value {
     match schema {
         Value::Object(map) => {
@@ -141,8 +141,8 @@ fn canonical(value: &Value, out: &mut String) {
     }
 }
 
-/// What a call sends: an object.
-pub(super) fn arguments(value: Value) -> Map<String, Value> {
+/// Returns a call's arguments, which are an object.
+pub fn arguments(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(map) => map,
         _ => Map::new(),

@@ -1,4 +1,4 @@
-//! What a server says to us of its own accord.
+//! Notifications and requests of a server.
 
 #![expect(
     deprecated,
@@ -7,6 +7,7 @@
 
 use std::{
     collections::HashMap,
+    fmt,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -17,33 +18,38 @@ use rmcp::{
     ClientHandler, ErrorData, RoleClient,
     model::{
         ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction, Implementation,
-        ListRootsRequestMethod, ListRootsResult, LoggingMessageNotificationParam, ProgressNotificationParam,
-        ProgressToken, ProtocolVersion,
+        ListRootsRequestMethod, ListRootsResult, LoggingLevel, LoggingMessageNotificationParam,
+        ProgressNotificationParam, ProgressToken, ProtocolVersion,
     },
     service::{NotificationContext, RequestContext},
 };
+use serde_json::Value;
 use tokio::sync::Notify;
-use tool_runtime::{Context, feedback::escape};
+use tool_runtime::{
+    Context,
+    feedback::{escape, one_line},
+};
 
-use super::{RemoteServer, call::question, logs::Hearing};
+use super::{RemoteServer, call::question};
+use crate::mcp::LogLevel;
 
 /// Our end of a connection.
 #[derive(Clone)]
-pub(super) struct Local(pub(super) Arc<Inbox>);
+pub struct Local(pub Arc<Inbox>);
 
-/// What a server has said, and the calls that it may be about.
-pub(super) struct Inbox {
+/// The state that notifications of a server change, and the calls that they may be about.
+pub struct Inbox {
     /// The server's name, for the person who is asked.
     server: String,
     questions: bool,
-    pub(super) logs: Option<Hearing>,
+    pub logs: Option<LogReceiver>,
     running: Mutex<HashMap<ProgressToken, Context>>,
     is_stale: AtomicBool,
     changed: Notify,
 }
 
 impl Inbox {
-    pub(super) fn new(server: &RemoteServer) -> Self {
+    pub fn new(server: &RemoteServer) -> Self {
         Self {
             server: server.name.clone(),
             questions: server.questions,
@@ -54,36 +60,36 @@ impl Inbox {
         }
     }
 
-    pub(super) fn server(&self) -> &str {
+    pub fn server(&self) -> &str {
         &self.server
     }
 
-    pub(super) fn asks(&self) -> bool {
+    pub fn asks(&self) -> bool {
         self.questions
     }
 
-    /// A call began.
-    pub(super) fn begin(&self, token: ProgressToken, cx: Context) {
+    /// Notes that a call began.
+    pub fn begin(&self, token: ProgressToken, cx: Context) {
         self.running().insert(token, cx);
     }
 
-    /// A call ended.
-    pub(super) fn end(&self, token: &ProgressToken) {
+    /// Handles the end of a call.
+    pub fn end(&self, token: &ProgressToken) {
         self.running().remove(token);
     }
 
-    /// The list of tools is not what it was.
-    pub(super) fn has_changed(&self) {
+    /// Marks the list of tools as changed.
+    pub fn has_changed(&self) {
         self.is_stale.store(true, Ordering::SeqCst);
         self.changed.notify_waiters();
     }
 
-    /// Whether the list has to be read again; it is asked before it is.
-    pub(super) fn take_stale(&self) -> bool {
+    /// Returns `true` if the list must be read again, and resets the mark.
+    pub fn take_stale(&self) -> bool {
         self.is_stale.swap(false, Ordering::SeqCst)
     }
 
-    pub(super) async fn changed(&self) {
+    pub async fn changed(&self) {
         let notified = self.changed.notified();
         if !self.is_stale.load(Ordering::SeqCst) {
             notified.await;
@@ -94,7 +100,7 @@ impl Inbox {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The call that a request is about that names none: the only one.
+    /// Returns the only call, which a request without a call is about.
     fn only(&self) -> Option<Context> {
         let running = self.running();
         let mut calls = running.values();
@@ -129,7 +135,7 @@ impl ClientHandler for Local {
 
     async fn on_logging_message(&self, params: LoggingMessageNotificationParam, _: NotificationContext<RoleClient>) {
         if let Some(logs) = &self.0.logs {
-            logs.tell(self.0.server(), params.level, params.logger.as_deref(), &params.data);
+            logs.receive(self.0.server(), params.level, params.logger.as_deref(), &params.data);
         }
     }
 
@@ -149,5 +155,50 @@ impl ClientHandler for Local {
             Some(cx) => Ok(question(self.0.server(), &cx, params).await),
             None => Ok(ElicitResult::new(ElicitationAction::Decline)),
         }
+    }
+}
+
+/// How many characters a message may have.
+const MOST: usize = 2000;
+
+/// A log message of a server: a text of a stranger, with nothing that fools the eye, and of at most 2,000 characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RemoteLog {
+    /// The server's name, as the application gave it.
+    pub server: String,
+    /// How much it matters, by what the server says.
+    pub level: LogLevel,
+    /// Which part of the server says so, where it names one.
+    pub logger: Option<String>,
+    /// The message: its text, or its JSON.
+    pub text: String,
+}
+
+impl fmt::Display for RemoteLog {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {}: {}", self.server, self.level, one_line(&self.text))
+    }
+}
+
+/// The receiver of logs, and the least level that it gets.
+#[derive(Clone)]
+pub struct LogReceiver {
+    pub least: LogLevel,
+    pub receive: Arc<dyn Fn(RemoteLog) + Send + Sync>,
+}
+
+impl LogReceiver {
+    pub fn receive(&self, server: &str, level: LoggingLevel, logger: Option<&str>, data: &Value) {
+        let level = LogLevel::of(level);
+        if level < self.least {
+            return;
+        }
+        let text = match data {
+            Value::String(text) => text.chars().take(MOST).collect(),
+            other => other.to_string().chars().take(MOST).collect::<String>(),
+        };
+        let logger = logger.map(|logger| one_line(&logger.chars().take(64).collect::<String>()));
+        (self.receive)(RemoteLog { server: server.to_owned(), level, logger, text: escape(&text) });
     }
 }

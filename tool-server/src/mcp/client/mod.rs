@@ -7,27 +7,22 @@ mod call;
 mod connection;
 mod definition;
 mod handler;
-mod limits;
-mod logs;
 mod pins;
-mod reach;
 mod remote;
 mod result;
-mod tls;
 mod transport;
 
 use std::{collections::BTreeSet, fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue};
 
-pub use limits::Limits;
-pub use logs::RemoteLog;
+pub use handler::RemoteLog;
 pub use pins::{Change, Pins};
 pub use remote::{Refused, RemoteTools};
 pub use transport::Streams;
 
 use crate::mcp::LogLevel;
-use logs::Hearing;
+use handler::LogReceiver;
 use transport::Transport;
 
 /// An MCP server to connect to, and how far it is trusted.
@@ -55,7 +50,7 @@ pub struct RemoteServer {
     allowed: BTreeSet<String>,
     hints: bool,
     questions: bool,
-    logs: Option<Hearing>,
+    logs: Option<LogReceiver>,
     pins: Option<Pins>,
 }
 
@@ -70,7 +65,7 @@ impl RemoteServer {
     /// A program that is started, and spoken with over its stdin and stdout. What it writes to stderr goes to ours.
     ///
     /// It inherits the environment's `PATH`, `HOME` and the like, and nothing else: keys that are meant for this program are
-    /// not for that one. `name` is what its tools are prefixed with, and where they are said to come from.
+    /// not for that one. `name` is what its tools are prefixed with, and the origin that people see.
     pub fn command(name: impl Into<String>, program: impl Into<PathBuf>) -> Self {
         Self::new(name, Transport::command(program.into()))
     }
@@ -119,7 +114,7 @@ impl RemoteServer {
         self
     }
 
-    /// Changes what is taken from the server, and how long it is waited for.
+    /// Changes the limits of the server's answers, and the time limits.
     pub fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
         change(&mut self.limits);
         self
@@ -138,21 +133,21 @@ impl RemoteServer {
         self
     }
 
-    /// Lets the server's tools ask the person behind a run, who is told which server asks. Otherwise nobody is asked.
+    /// Lets the server's tools ask the person behind a run; the question names the server. By default nobody is asked.
     pub fn questions(mut self) -> Self {
         self.questions = true;
         self
     }
 
-    /// Tells `hear` what the server logs, from the level `least` on; nobody is told otherwise. It is called where messages of
+    /// Gives the server's logs to `receive`, from the level `least` on. It is called where messages of
     /// the server are read, and must not block.
-    pub fn logs(mut self, least: LogLevel, hear: impl Fn(RemoteLog) + Send + Sync + 'static) -> Self {
-        self.logs = Some(Hearing { least, hear: Arc::new(hear) });
+    pub fn logs(mut self, least: LogLevel, receive: impl Fn(RemoteLog) + Send + Sync + 'static) -> Self {
+        self.logs = Some(LogReceiver { least, receive: Arc::new(receive) });
         self
     }
 
-    /// Takes only tools that are as they were when these pins were made. Without pins, the server's first list is taken as
-    /// it is, and pinned.
+    /// Accepts only tools that are as they were when these pins were made. Without pins, the server's first list is accepted
+    /// as it is, and pinned.
     pub fn pins(mut self, pins: Pins) -> Self {
         self.pins = Some(pins);
         self
@@ -161,13 +156,44 @@ impl RemoteServer {
     /// Connects, and reads the list of tools.
     ///
     /// Fails when the server cannot be reached, does not speak MCP, takes longer than [`Limits::connect`], or its list is
-    /// larger than is taken.
+    /// larger than the limit.
     pub async fn connect(self) -> Result<RemoteTools, RemoteError> {
         RemoteTools::connect(self).await
     }
 }
 
-/// A server that could not be used.
+/// Limits of a server's answers, and time limits for it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// How long connecting and listing the tools may take.
+    pub connect: Duration,
+    /// How long a call may take.
+    pub call: Duration,
+    /// How many tools a server may have; one that has more is refused.
+    pub tools: usize,
+    /// How many bytes the definition of a tool may have; a larger one is left out.
+    pub definition_bytes: usize,
+    /// How many bytes the result of a call may have; a larger one is a failure.
+    pub result_bytes: usize,
+    /// How often a call may ask for input before it is given up.
+    pub rounds: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(20),
+            call: Duration::from_mins(1),
+            tools: 512,
+            definition_bytes: 256 * 1024,
+            result_bytes: 1024 * 1024,
+            rounds: 8,
+        }
+    }
+}
+
+/// The error of a server that could not be used.
 #[derive(Debug)]
 pub struct RemoteError {
     server: String,
@@ -198,15 +224,10 @@ impl fmt::Debug for RemoteServer {
     }
 }
 
-/// Until when something may take.
+/// Fails when `work` takes longer than `limit`.
 async fn within<T>(limit: Duration, what: &str, work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     match tokio::time::timeout(limit, work).await {
         Ok(done) => done,
         Err(_) => Err(format!("{what} took longer than {} s", limit.as_secs_f64())),
     }
-}
-
-/// Headers for `rmcp`.
-fn header_map(headers: &HeaderMap) -> std::collections::HashMap<HeaderName, HeaderValue> {
-    headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
 }

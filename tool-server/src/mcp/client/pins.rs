@@ -1,9 +1,9 @@
-//! What a server's tools were when somebody accepted them.
+//! The definitions of a server's tools that were accepted.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use tool_runtime::run::Digest;
+use tool_run::run::Digest;
 
 use super::definition::Definition;
 
@@ -15,7 +15,7 @@ use super::definition::Definition;
 pub struct Pins(BTreeMap<String, Digest>);
 
 impl Pins {
-    /// Everything is accepted as it is.
+    /// Returns pins that accept all definitions as they are.
     pub(super) fn of(offered: &[Definition]) -> Self {
         Self(offered.iter().map(|definition| (definition.remote.clone(), definition.digest)).collect())
     }
@@ -31,7 +31,7 @@ impl Pins {
         self.0.get(&definition.remote) == Some(&definition.digest)
     }
 
-    /// How what is offered differs from what was accepted.
+    /// Returns the differences between the offered and the accepted definitions.
     pub(super) fn changes(&self, offered: &[Definition]) -> Vec<Change> {
         let changed = offered.iter().filter(|definition| !self.holds(definition)).map(|definition| Change {
             tool: definition.remote.clone(),
@@ -46,13 +46,13 @@ impl Pins {
     }
 }
 
-/// A tool that is not what was accepted.
+/// A tool whose definition is not the accepted one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Change {
     /// The server's name for it; it may hold anything.
     pub tool: String,
-    /// Whether it was not there at all.
+    /// True if it was not there at all.
     pub is_new: bool,
     /// The digest of what it is now; `None` where it is not offered any more.
     pub now: Option<Digest>,

@@ -7,7 +7,8 @@ use std::{
 };
 
 use rmcp::{Peer, RoleClient};
-use tool_runtime::{Toolset, run::Digest, schema::Validator, toolset::RuntimeTool};
+use tool_run::run::Digest;
+use tool_runtime::{Toolset, schema::Validator, toolset::RuntimeTool};
 
 use super::{
     Change, Pins, RemoteError, RemoteServer,
@@ -24,9 +25,9 @@ pub struct RemoteTools {
 }
 
 /// A server, as it is known to the tools that call it.
-pub(super) struct Shared {
-    pub(super) server: RemoteServer,
-    pub(super) inbox: Arc<Inbox>,
+pub struct Shared {
+    pub server: RemoteServer,
+    pub inbox: Arc<Inbox>,
     connection: tokio::sync::Mutex<Connection>,
     known: Mutex<Known>,
 }
@@ -78,17 +79,17 @@ impl RemoteTools {
         tool.ok()
     }
 
-    /// Tools that are left out, and why.
+    /// Returns the tools that are left out, and why.
     pub fn refused(&self) -> Vec<Refused> {
         self.shared.known().refused.clone()
     }
 
-    /// What was accepted, to be kept for the next start.
+    /// Returns the accepted definitions, to be kept for the next start.
     pub fn pins(&self) -> Pins {
         self.shared.known().pins.clone().unwrap_or_default()
     }
 
-    /// How what the server offers differs from what was accepted.
+    /// Returns the differences between the offered and the accepted definitions.
     pub fn changes(&self) -> Vec<Change> {
         let known = self.shared.known();
         known.pins.as_ref().map(|pins| pins.changes(&known.offered)).unwrap_or_default()
@@ -102,7 +103,7 @@ impl RemoteTools {
         }
     }
 
-    /// Reads the list again, and says how it differs from what was accepted.
+    /// Reads the list again, and returns its differences from the accepted definitions.
     ///
     /// Fails when the server cannot be reached.
     pub async fn refresh(&self) -> Result<Vec<Change>, RemoteError> {
@@ -123,8 +124,8 @@ impl RemoteTools {
 }
 
 impl Shared {
-    /// The other end, after the list was read again where that has to be.
-    pub(super) async fn peer(&self) -> Result<Peer<RoleClient>, String> {
+    /// Returns the peer, after the list was read again where needed.
+    pub async fn peer(&self) -> Result<Peer<RoleClient>, String> {
         let mut connection = self.connection.lock().await;
         let peer = match connection.standing() {
             Some(peer) if !self.inbox.take_stale() => return Ok(peer),
@@ -138,7 +139,7 @@ impl Shared {
         match listed {
             Ok(tools) => self.known().take(tools, &self.server),
             Err(error) => {
-                // What is not known is not called.
+                // Tools that are not known are not called.
                 connection.close().await;
                 return Err(error);
             }
@@ -146,8 +147,8 @@ impl Shared {
         Ok(peer)
     }
 
-    /// Whether the tool is still what was accepted.
-    pub(super) fn is_unchanged(&self, remote: &str, digest: Digest) -> bool {
+    /// Returns `true` if the tool is still what was accepted.
+    pub fn is_unchanged(&self, remote: &str, digest: Digest) -> bool {
         let known = self.known();
         known.offered.iter().any(|definition| definition.remote == remote && definition.digest == digest)
     }

@@ -1,35 +1,31 @@
-//! What a server gives back: bounded, checked against what it declared, and a text of strangers in any case.
+//! Results of a server: bounded, checked against its declaration, and text of strangers in any case.
 
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use tool_runtime::{CallError, Contents, Failure, Output, Part, feedback::one_line, schema::Validator};
 
 use super::Limits;
 
-/// The output of a call.
+/// Returns the output of a call.
 ///
-/// Fails when the tool failed, the result is larger than is taken, or is not what the server declared.
-pub(super) fn output(
-    result: CallToolResult,
-    declared: Option<&Validator>,
-    limits: &Limits,
-) -> Result<Output, CallError> {
+/// Fails when the tool failed, the result is larger than the limit, or is not what the server declared.
+pub fn output(result: CallToolResult, declared: Option<&Validator>, limits: &Limits) -> Result<Output, CallError> {
     let structured = result.structured_content.as_ref().map(ToString::to_string);
     let bytes = result.content.iter().map(size).sum::<usize>() + structured.as_ref().map_or(0, String::len);
     if bytes > limits.result_bytes {
         let most = limits.result_bytes;
-        return Err(Failure::told(format!("the result has {bytes} bytes, and at most {most} are taken")).into());
+        return Err(Failure::new(format!("the result has {bytes} bytes, and at most {most} are taken")).into());
     }
     let parts: Vec<Part> = result.content.into_iter().map(part).collect();
     if result.is_error == Some(true) {
         let text: Vec<&str> = parts.iter().filter_map(Part::as_text).collect();
         let text = if text.is_empty() { "the tool failed".to_owned() } else { text.join("\n") };
-        return Err(Failure::told(text).into());
+        return Err(Failure::new(text).into());
     }
     let Some(value) = result.structured_content else { return Ok(Output::content(parts)) };
     let problems = declared.map(|declared| declared.problems(&value, "")).unwrap_or_default();
     if let Some(problem) = problems.first() {
-        let told = format!("the MCP server's result is not what it declared: {problem}");
-        return Err(Failure::told(told).into());
+        let text = format!("the MCP server's result is not what it declared: {problem}");
+        return Err(Failure::new(text).into());
     }
     let output = Output::json(&value)?;
     // Many servers repeat the value as a text, for clients that see no other.
@@ -81,7 +77,7 @@ fn resource(contents: ResourceContents) -> Part {
     }
 }
 
-/// A media type in words that a provider can be given; none otherwise.
+/// Returns a media type that a provider can be given; `None` otherwise.
 fn media(media_type: Option<String>) -> Option<String> {
     media_type.filter(|media_type| is_usable(media_type))
 }
@@ -91,7 +87,7 @@ fn is_usable(media_type: &str) -> bool {
     media_type.len() <= 64 && media_type.chars().all(usable)
 }
 
-/// Whether it is said to be of `kind`, and is base64.
+/// Returns `true` if the media type is of `kind`, and the data is base64.
 fn is_media(kind: &str, media_type: &str, data: &str) -> bool {
     media_type.starts_with(kind) && is_usable(media_type) && is_base64(data)
 }

@@ -1,9 +1,10 @@
-//! How a server is reached.
+//! The transport to a server.
 
-use std::{ffi::OsString, fmt, io, path::PathBuf, sync::Arc};
+use std::{ffi::OsString, fmt, io, path::PathBuf, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::redirect::Policy;
 use rmcp::{
     RoleClient,
     model::ProtocolVersion,
@@ -12,9 +13,11 @@ use rmcp::{
         StreamableHttpClientTransport, TokioChildProcess, streamable_http_client::StreamableHttpClientTransportConfig,
     },
 };
+use rustls::{ClientConfig, crypto::ring};
+use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::{Limits, handler::Local, header_map, reach};
+use super::{Limits, handler::Local};
 
 type Read = Box<dyn AsyncRead + Send + Unpin>;
 type Write = Box<dyn AsyncWrite + Send + Unpin>;
@@ -26,7 +29,7 @@ type Write = Box<dyn AsyncWrite + Send + Unpin>;
     note = "write `|| async {{ Ok((read, write)) }}`"
 )]
 pub trait Streams: Send + Sync + 'static {
-    /// A new pair: what the server says, and what it is told.
+    /// Opens a new pair: the server's output, and its input.
     fn open(&self) -> BoxFuture<'static, io::Result<(Read, Write)>>;
 }
 
@@ -47,46 +50,46 @@ where
     }
 }
 
-/// How a server is reached.
+/// The transport to a server.
 #[derive(Clone)]
-pub(super) enum Transport {
+pub enum Transport {
     Command { program: PathBuf, args: Vec<String>, env: Vec<(String, String)>, directory: Option<PathBuf> },
     Http { address: String, headers: HeaderMap },
     Streams(Arc<dyn Streams>),
 }
 
-/// What a program needs of our environment to run at all.
+/// The variables of our environment that a program needs to run at all.
 const INHERITED: [&str; 11] =
     ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TMPDIR", "TEMP", "SystemRoot", "USERPROFILE"];
 
 impl Transport {
-    pub(super) fn command(program: PathBuf) -> Self {
+    pub fn command(program: PathBuf) -> Self {
         Self::Command { program, args: Vec::new(), env: Vec::new(), directory: None }
     }
 
-    pub(super) fn http(address: String) -> Self {
+    pub fn http(address: String) -> Self {
         Self::Http { address, headers: HeaderMap::new() }
     }
 
-    pub(super) fn args(&mut self, more: impl Iterator<Item = String>) {
+    pub fn args(&mut self, more: impl Iterator<Item = String>) {
         if let Self::Command { args, .. } = self {
             args.extend(more);
         }
     }
 
-    pub(super) fn env(&mut self, name: String, value: String) {
+    pub fn env(&mut self, name: String, value: String) {
         if let Self::Command { env, .. } = self {
             env.push((name, value));
         }
     }
 
-    pub(super) fn directory(&mut self, path: PathBuf) {
+    pub fn directory(&mut self, path: PathBuf) {
         if let Self::Command { directory, .. } = self {
             *directory = Some(path);
         }
     }
 
-    pub(super) fn header(&mut self, name: HeaderName, value: HeaderValue) {
+    pub fn header(&mut self, name: HeaderName, value: HeaderValue) {
         if let Self::Http { headers, .. } = self {
             headers.insert(name, value);
         }
@@ -94,11 +97,7 @@ impl Transport {
 
     /// Connects, with the newest revision that both know. Some servers do not survive to be asked for it, so a second try
     /// does not ask.
-    pub(super) async fn connect(
-        &self,
-        local: Local,
-        limits: &Limits,
-    ) -> Result<RunningService<RoleClient, Local>, String> {
+    pub async fn connect(&self, local: Local, limits: &Limits) -> Result<RunningService<RoleClient, Local>, String> {
         let newest = ClientLifecycleMode::Auto {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
             legacy_version: Some(ProtocolVersion::V_2025_11_25),
@@ -115,7 +114,7 @@ impl Transport {
         limits: &Limits,
         lifecycle: ClientLifecycleMode,
     ) -> Result<RunningService<RoleClient, Local>, String> {
-        match self {
+        let running = match self {
             Self::Command { program, args, env, directory } => {
                 let mut command = tokio::process::Command::new(program);
                 command.args(args).env_clear().kill_on_drop(true);
@@ -126,24 +125,22 @@ impl Transport {
                 }
                 let child = TokioChildProcess::new(command)
                     .map_err(|error| format!("`{}` cannot be started: {error}", program.display()))?;
-                let served = local.serve_with_lifecycle(child, lifecycle).await;
-                served.map_err(|error| error.to_string())
+                local.serve_with_lifecycle(child, lifecycle).await
             }
             Self::Http { address, headers } => {
-                let client = reach::client(limits.connect).map_err(|error| error.to_string())?;
+                let client = http_client(limits.connect).map_err(|error| error.to_string())?;
                 let mut config = StreamableHttpClientTransportConfig::with_uri(address.as_str());
-                config.custom_headers = header_map(headers);
+                config.custom_headers = headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
                 config.max_sse_event_size = limits.result_bytes.saturating_mul(2).max(1024 * 1024);
                 let transport = StreamableHttpClientTransport::with_client(client, config);
-                let served = local.serve_with_lifecycle(transport, lifecycle).await;
-                served.map_err(|error| error.to_string())
+                local.serve_with_lifecycle(transport, lifecycle).await
             }
             Self::Streams(streams) => {
                 let streams = streams.open().await.map_err(|error| error.to_string())?;
-                let served = local.serve_with_lifecycle(streams, lifecycle).await;
-                served.map_err(|error| error.to_string())
+                local.serve_with_lifecycle(streams, lifecycle).await
             }
-        }
+        };
+        running.map_err(|error| error.to_string())
     }
 }
 
@@ -157,4 +154,26 @@ impl fmt::Debug for Transport {
             Self::Streams(_) => out.write_str("Streams"),
         }
     }
+}
+
+fn http_client(connect: Duration) -> Result<reqwest::Client, Box<dyn std::error::Error + Send + Sync>> {
+    let client = reqwest::Client::builder()
+        .tls_backend_preconfigured(tls_config()?)
+        .connect_timeout(connect)
+        // A redirect would carry headers with keys to another host.
+        .redirect(Policy::none())
+        // A stream of events that was not read to its end keeps a connection from being used again.
+        .pool_max_idle_per_host(0)
+        .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
+        .build()?;
+    Ok(client)
+}
+
+/// Returns a client's TLS that checks certificates as the system does. It brings its own cryptography, so it needs no
+/// process-wide choice of one.
+///
+/// Fails where the system's verifier is missing.
+fn tls_config() -> Result<ClientConfig, rustls::Error> {
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    Ok(builder.with_safe_default_protocol_versions()?.with_platform_verifier()?.with_no_client_auth())
 }

@@ -1,4 +1,4 @@
-//! One `tools/call`: how somebody can be asked, how progress is told, and what ends it.
+//! One `tools/call`: questions to the client, progress, and the end.
 
 use std::{
     future::{pending, poll_fn, ready},
@@ -18,13 +18,13 @@ use super::{
     Shared,
     caller::Caller,
     exchange::{Exchange, Wanted},
-    front::{Asking, CallFront, Reports},
     list::Offer,
+    operator::{Asking, CallOperator, Reports},
     tasks::{self, TaskSupport},
 };
 use crate::mcp::LogLevel;
 
-pub(super) fn call(
+pub fn call(
     shared: &Arc<Shared>,
     request: CallToolRequestParams,
     caller: Arc<Caller>,
@@ -61,7 +61,7 @@ async fn here(
 ) -> Result<CallToolResponse, ErrorData> {
     let (agent, listed, caller) = (&offer.agent, offer.listed(at), &caller);
     let has_schema = listed.tool(caller.is_modern()).output_schema.is_some();
-    let front = Arc::new(CallFront::new(Asking::Here(Arc::clone(caller)), caller.progress_token()));
+    let operator = Arc::new(CallOperator::new(Asking::Here(Arc::clone(caller)), caller.progress_token()));
     let gone = Cancellation::new();
     let is_unfinished = matches!(wanted, Wanted::Unfinished { .. });
     // An unfinished call comes with what somebody has decided, and that must not end between the decision and the work.
@@ -71,7 +71,7 @@ async fn here(
         shared,
         agent,
         represent: &represent,
-        front: Arc::clone(&front),
+        operator: Arc::clone(&operator),
         listed,
         has_schema,
         caller: Some(caller),
@@ -85,22 +85,22 @@ async fn here(
     // The rest is boxed, so that the future of such a call need not be as large.
     let first = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await;
     let rest = match first {
-        Poll::Ready(done) if front.progress().is_none() => return ended(done, caller, &front),
-        first => Box::pin(waited(first, work, caller, &front, &gone)),
+        Poll::Ready(done) if operator.progress().is_none() => return ended(done, caller, &operator),
+        first => Box::pin(waited(first, work, caller, &operator, &gone)),
     };
-    ended(rest.await, caller, &front)
+    ended(rest.await, caller, &operator)
 }
 
-/// Waits for `work`, whose first poll gave `first`; meanwhile its client is told of its progress, and it of a client that has
-/// gone.
+/// Waits for `work`, whose first poll gave `first`. Meanwhile it sends progress to the client, and cancels the work when the
+/// client has gone.
 async fn waited<T>(
     first: Poll<T>,
     mut work: Pin<&mut impl Future<Output = T>>,
     caller: &Caller,
-    front: &CallFront,
+    operator: &CallOperator,
     cancellation: &Cancellation,
 ) -> T {
-    // It may have gone while the work was polled: then it is told now.
+    // The client may have gone while the work was polled: then the work is cancelled now.
     let mut is_cancelled = false;
     // A client that does not read must not hold the tool up.
     let mut sending = None;
@@ -112,37 +112,37 @@ async fn waited<T>(
         tokio::select! {
             biased;
             () = caller.gone().cancelled(), if !is_cancelled => {
-                // The run is told, rather than dropped: its log then says how the call ended.
+                // The run is cancelled, not dropped: its log then has the end of the call.
                 is_cancelled = true;
                 cancellation.cancel();
             }
-            told = next(front), if sending.is_none() => sending = Some(Box::pin(caller.peer().notify_progress(told))),
+            report = next(operator), if sending.is_none() => sending = Some(Box::pin(caller.peer().notify_progress(report))),
             () = sent(&mut sending) => sending = None,
             ended = &mut work => done = Poll::Ready(ended),
         }
     };
-    // What the tool has said comes before its result.
+    // Progress comes before the result.
     if let Some(sending) = sending {
         let _ = sending.await;
     }
-    while let Some(told) = front.progress().and_then(Reports::take) {
-        let _ = caller.peer().notify_progress(told).await;
+    while let Some(report) = operator.progress().and_then(Reports::take) {
+        let _ = caller.peer().notify_progress(report).await;
     }
     done
 }
 
-/// What the client is told of a call that is over.
+/// Returns the response to a call that is over.
 fn ended(
     done: Result<CallToolResponse, ErrorData>,
     caller: &Caller,
-    front: &CallFront,
+    operator: &CallOperator,
 ) -> Result<CallToolResponse, ErrorData> {
     match done {
-        // The revision has an error for that, by which a client knows what it lacks. Before, the model is told in words.
-        Ok(CallToolResponse::Complete(result)) if caller.is_modern() && fails(&result) && front.asked_in_vain() => {
+        // The revision has an error for that, by which a client knows what it lacks. Before, the model reads it in words.
+        Ok(CallToolResponse::Complete(result)) if caller.is_modern() && fails(&result) && operator.asked_in_vain() => {
             let required = ClientCapabilities::builder().enable_elicitation().build();
             let mut error = ErrorData::missing_required_client_capability(required);
-            error.message = said(&result).into();
+            error.message = text_of(&result).into();
             Err(error)
         }
         done => done,
@@ -153,8 +153,8 @@ fn fails(result: &CallToolResult) -> bool {
     result.is_error == Some(true)
 }
 
-/// What a model would be told of a call.
-fn said(result: &CallToolResult) -> String {
+/// Returns the text that a model would read of a call.
+fn text_of(result: &CallToolResult) -> String {
     let texts = result.content.iter().filter_map(|block| Some(block.as_text()?.text.as_str()));
     texts.collect::<Vec<_>>().join("\n")
 }
@@ -168,8 +168,8 @@ async fn sent<T>(sending: &mut Option<impl Future<Output = T> + Unpin>) {
 }
 
 /// The next progress of a call; never, where nobody wants any.
-async fn next(front: &CallFront) -> ProgressNotificationParam {
-    match front.progress() {
+async fn next(operator: &CallOperator) -> ProgressNotificationParam {
+    match operator.progress() {
         Some(progress) => progress.next().await,
         None => pending().await,
     }

@@ -27,7 +27,7 @@ const KEPT: usize = 1 << 16;
 type Message = RxJsonRpcMessage<RoleServer>;
 
 /// The transport of a connection.
-pub(super) struct Connection<R: AsyncRead + Unpin, W: AsyncWrite> {
+pub struct Connection<R: AsyncRead + Unpin, W: AsyncWrite> {
     rest: AsyncRwTransport<RoleServer, Rest<R>, W>,
     found: Found,
 }
@@ -92,14 +92,14 @@ fn forget(line: &mut Vec<u8>) {
     line.shrink_to(KEPT);
 }
 
-/// What arrives, without the plain calls.
+/// The bytes that arrive, without the plain calls.
 struct Rest<R> {
     read: BufReader<R>,
-    /// What has arrived of a line, or is given to rmcp.
+    /// The bytes of a line that have arrived, or are given to rmcp.
     line: Vec<u8>,
     /// How much of it was given, where it is.
     given: Option<usize>,
-    /// Whether the beginning of the line has gone to rmcp, so that the rest has to.
+    /// True if the beginning of the line has gone to rmcp, so that the rest has to.
     is_inside: bool,
     found: Found,
 }

@@ -1,19 +1,19 @@
-//! A call between two messages of its client: a run that begins, or goes on with what the client brings.
+//! A call between two messages of its client: a run that begins, or continues with the client's responses.
 
 use std::{borrow::Cow, collections::BTreeMap, convert::Infallible, future::pending, sync::Arc};
 
 use rmcp::{
     ErrorData,
     model::{
-        CallToolRequestParams, CallToolResponse, ElicitRequest, ElicitResult, InputRequest, InputRequiredResult,
-        JsonObject,
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ElicitRequest, ElicitResult,
+        InputRequest, InputRequiredResult, JsonObject, MetaObject, ResourceContents,
     },
 };
 use serde_json::Value;
 use tool_runtime::{
-    Agent, AgentError, Cancellation, Context, Rejection,
+    Agent, AgentError, Cancellation, Contents, Context, Part, Rejection,
     agent::{Called, Session},
-    run::{Decision, Obligation, ObligationId, Refusal, Run},
+    run::{CallResult, Decision, Interrupt, InterruptId, Refusal, Run},
 };
 use tool_stores::sealed::SealError;
 
@@ -21,31 +21,30 @@ use super::{
     Shared,
     caller::Caller,
     form::Form,
-    front::{CallFront, NO_FORM, output, wrong},
     list::Listed,
-    outcome::{refused, told},
+    operator::{CallOperator, NO_FORM, output, wrong},
 };
-use crate::{clock::now, once::Once};
+use crate::once::{Once, now};
 
 /// A call, between two messages of the client.
-pub(super) struct Exchange<'a> {
-    pub(super) shared: &'a Shared,
+pub struct Exchange<'a> {
+    pub shared: &'a Shared,
     /// The agent that the server has for all callers.
-    pub(super) agent: &'a Agent,
+    pub agent: &'a Agent,
     /// On whose behalf it acts now: what becomes of its context.
-    pub(super) represent: &'a (dyn Fn(Context) -> Context + Send + Sync),
-    pub(super) front: Arc<CallFront>,
-    pub(super) listed: &'a Listed,
-    /// Whether the client was told of an output schema.
-    pub(super) has_schema: bool,
-    /// Who waits for the result of the request, and may take one that asks for input.
-    pub(super) caller: Option<&'a Caller>,
+    pub represent: &'a (dyn Fn(Context) -> Context + Send + Sync),
+    pub operator: Arc<CallOperator>,
+    pub listed: &'a Listed,
+    /// True if the client knows an output schema.
+    pub has_schema: bool,
+    /// The client that waits for the result, and may accept one that asks for input.
+    pub caller: Option<&'a Caller>,
     /// Ends when nobody waits for an unfinished call any more: what was approved runs all the same.
-    pub(super) gone: Option<&'a Cancellation>,
+    pub gone: Option<&'a Cancellation>,
 }
 
-/// What a request wants: little of it for a new call, as most are.
-pub(super) enum Wanted {
+/// The content of a request: little for a new call, as most are.
+pub enum Wanted {
     New {
         name: Cow<'static, str>,
         arguments: String,
@@ -58,7 +57,7 @@ pub(super) enum Wanted {
 }
 
 impl Wanted {
-    pub(super) fn of(mut request: CallToolRequestParams) -> Self {
+    pub fn of(mut request: CallToolRequestParams) -> Self {
         match request.request_state.take() {
             Some(state) => Self::Unfinished { state, request: Box::new(request) },
             None => {
@@ -69,21 +68,18 @@ impl Wanted {
     }
 }
 
-/// What was wrong with what the client brought, by the obligation.
-type Wrong = BTreeMap<ObligationId, Rejection>;
+/// The problems of the client's responses, by the interrupt.
+type Wrong = BTreeMap<InterruptId, Rejection>;
 
 impl Exchange<'_> {
-    /// Makes the call, or goes on with it.
-    pub(super) async fn run(&self, wanted: Wanted) -> Result<CallToolResponse, ErrorData> {
+    /// Makes the call, or continues it.
+    pub async fn run(&self, wanted: Wanted) -> Result<CallToolResponse, ErrorData> {
         // Boxed: what a run needs while it is driven is large, and lies in the future of every call otherwise.
         match wanted {
-            Wanted::New { name, arguments } => {
-                let front = Arc::clone(&self.front);
-                match self.agent.call_for(self.represent, front, name, arguments).await.map_err(failed)? {
-                    Called::Ended(ended) => Ok(told(ended.for_model(), &ended.result, self.has_schema).into()),
-                    Called::Waits(session) => Box::pin(self.settled(*session, Wrong::new(), None)).await,
-                }
-            }
+            Wanted::New { name, arguments } => match self.agent().call(name, arguments).await.map_err(failed)? {
+                Called::Ended(ended) => Ok(call_result(ended.for_model(), &ended.result, self.has_schema).into()),
+                Called::Waits(session) => Box::pin(self.settled(*session, Wrong::new(), None)).await,
+            },
             Wanted::Unfinished { state, request } => Box::pin(self.go_on(&state, *request)).await,
         }
     }
@@ -92,10 +88,10 @@ impl Exchange<'_> {
         let CallToolRequestParams { name, arguments, input_responses, .. } = request;
         let Unfinished { mut session, asked, once } = self.open(state, &name, &arguments.unwrap_or_default()).await?;
         let wrong = self.decide(&mut session, &asked, &once, input_responses.unwrap_or_default()).await?;
-        let told = once.commits(&mut session, None);
+        let spent = once.commit_with(&mut session, None);
         let done = self.drive(&mut session).await;
-        once.rests(session.run()).await;
-        told.await.map_err(|_| failed(AgentError::Cancelled))?.map_err(closed)?;
+        once.rest(session.run()).await;
+        spent.await.map_err(|_| failed(AgentError::Cancelled))?.map_err(closed)?;
         done?;
         self.settled(session, wrong, Some(&once)).await
     }
@@ -118,9 +114,13 @@ impl Exchange<'_> {
         }
     }
 
-    /// The agent, for this caller.
+    /// Returns the agent, for this caller.
     fn agent(&self) -> Agent {
-        self.agent.clone().front(Arc::clone(&self.front)).with_context(self.represent)
+        self.agent
+            .clone()
+            .observer(Arc::clone(&self.operator))
+            .operator(Arc::clone(&self.operator))
+            .with_context(self.represent)
     }
 
     /// Waits until the call has ended, or asks for something that somebody at the client can say.
@@ -139,7 +139,7 @@ impl Exchange<'_> {
                     once.spend().await.map_err(closed)?;
                 }
                 let parts = result.for_model(&call.name, call.may_have_run());
-                return Ok(told(parts, result, self.has_schema).into());
+                return Ok(call_result(parts, result, self.has_schema).into());
             }
             let (forms, impossible) = self.forms(&session, &wrong);
             if impossible.is_empty() {
@@ -153,7 +153,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// The run that the client holds. What it says is a claim until it is unsealed; then it is what we said.
+    /// Opens the run that the client holds. It is a claim until it is unsealed; then it is the server's own.
     async fn open(&self, state: &str, name: &str, arguments: &JsonObject) -> Result<Unfinished, ErrorData> {
         let agent = self.agent();
         let (run, opening) = self.shared.sealer.peek(state, &agent.principal(), now()).map_err(closed)?;
@@ -161,7 +161,7 @@ impl Exchange<'_> {
             return Err(unusable("it is of another call"));
         }
         let once = Once::new(&self.shared.sealer, opening, &run);
-        let asked = run.obligations().map(|open| open.id.clone()).collect();
+        let asked = run.interrupts().map(|open| open.id.clone()).collect();
         let session =
             if agent.is_stored() { agent.open(run.id()).await.map_err(failed)? } else { agent.session_of(run) };
         Ok(Unfinished { session, asked, once })
@@ -171,13 +171,13 @@ impl Exchange<'_> {
     async fn decide(
         &self,
         session: &mut Session,
-        asked: &[ObligationId],
+        asked: &[InterruptId],
         once: &Once,
         mut responses: BTreeMap<String, Value>,
     ) -> Result<Wrong, ErrorData> {
         let principal = self.agent().principal();
-        let still_open = session.obligations().filter(|open| asked.contains(&open.id));
-        let forms: Vec<(ObligationId, Form)> =
+        let still_open = session.interrupts().filter(|open| asked.contains(&open.id));
+        let forms: Vec<(InterruptId, Form)> =
             still_open.filter_map(|open| Some((open.id.clone(), self.form(open, None)?))).collect();
         let mut unfit = Wrong::new();
         for (id, Form { wants, key, .. }) in forms {
@@ -193,7 +193,7 @@ impl Exchange<'_> {
                 }
             };
             match session.decide(&id, decision.clone(), principal.clone()).await {
-                Ok(()) => once.decided(&decision),
+                Ok(()) => once.note(&decision),
                 Err(AgentError::Refused(Refusal::Invalid { feedback })) => drop(unfit.insert(id, feedback)),
                 Err(AgentError::Refused(refusal)) => {
                     return Err(ErrorData::invalid_params(format!("the response to `{key}`: {refusal}"), None));
@@ -204,11 +204,11 @@ impl Exchange<'_> {
         Ok(unfit)
     }
 
-    /// What the owner is to be asked, and what they should be and cannot.
-    fn forms(&self, session: &Session, wrong: &Wrong) -> (Vec<Form>, Vec<ObligationId>) {
+    /// Returns the forms for the owner, and the interrupts that no form can carry.
+    fn forms(&self, session: &Session, wrong: &Wrong) -> (Vec<Form>, Vec<InterruptId>) {
         let run = session.run();
         let (mut forms, mut impossible) = (Vec::new(), Vec::new());
-        for open in run.obligations().filter(|open| run.may_decide(open, run.owner())) {
+        for open in run.interrupts().filter(|open| run.may_decide(open, run.owner())) {
             match self.form(open, wrong.get(&open.id)) {
                 Some(form) => forms.push(form),
                 None => impossible.push(open.id.clone()),
@@ -217,7 +217,7 @@ impl Exchange<'_> {
         (forms, impossible)
     }
 
-    fn form(&self, open: &Obligation, feedback: Option<&Rejection>) -> Option<Form> {
+    fn form(&self, open: &Interrupt, feedback: Option<&Rejection>) -> Option<Form> {
         let tool = self.agent.toolset().get(&self.listed.tool(true).name)?;
         Form::of(&open.kind, &open.shown, output(tool.spec()).as_ref(), feedback)
     }
@@ -248,8 +248,8 @@ impl Exchange<'_> {
 /// A call that goes on.
 struct Unfinished {
     session: Session,
-    /// The obligations that the client was asked about; in a store they may be decided by now.
-    asked: Vec<ObligationId>,
+    /// The interrupts that the client was asked about; in a store they may be decided by now.
+    asked: Vec<InterruptId>,
     once: Arc<Once>,
 }
 
@@ -261,12 +261,12 @@ fn closed(error: SealError) -> ErrorData {
     }
 }
 
-/// A state that the client has brought and that opens nothing.
+/// Returns the error of a state that cannot be used.
 fn unusable(reason: impl std::fmt::Display) -> ErrorData {
     ErrorData::invalid_params(format!("the requestState cannot be used: {reason}"), None)
 }
 
-/// Whether it is a run of this call: what was approved for one must not be had for another.
+/// Returns `true` if it is a run of this call: what was approved for one must not be had for another.
 fn is_of(run: &Run, name: &str, arguments: &JsonObject) -> bool {
     let Some(call) = run.calls().first() else { return false };
     let given = call.revisions().first().unwrap_or(call.arguments());
@@ -274,11 +274,66 @@ fn is_of(run: &Run, name: &str, arguments: &JsonObject) -> bool {
     call.name == name && same
 }
 
-/// A run that could not go on. The client learns that it is ours to mend, and no more.
+/// A run that could not go on. The client learns that it is ours to repair, and no more.
 fn failed(error: AgentError) -> ErrorData {
     match error {
         AgentError::Cancelled => ErrorData::internal_error("the call was cancelled", None),
         AgentError::Refused(refusal) => ErrorData::invalid_request(refusal.to_string(), None),
         _ => ErrorData::internal_error("the server could not run the call", None),
+    }
+}
+
+/// The place of feedback for clients that know an output schema, which it does not fit.
+const FEEDBACK: &str = "tool-runtime/feedback";
+
+/// Returns the result of a call that has ended, with the `parts` that a model of ours would read. Where the client knows an
+/// output schema (`has_schema`), structured content must fit it.
+fn call_result(parts: Vec<Part>, result: &CallResult, has_schema: bool) -> CallToolResult {
+    let content: Vec<ContentBlock> = parts.into_iter().map(block).collect();
+    if !result.is_success() {
+        let mut ended = CallToolResult::error(content);
+        match feedback(result) {
+            Some(feedback) if has_schema => {
+                let mut meta = MetaObject::new();
+                meta.insert(FEEDBACK.to_owned(), feedback);
+                ended.meta = Some(meta);
+            }
+            feedback => ended.structured_content = feedback,
+        }
+        return ended;
+    }
+    let mut ended = CallToolResult::success(content);
+    if has_schema {
+        let json = result.output().and_then(|output| output.as_json());
+        ended.structured_content = json.and_then(|json| serde_json::from_str(json).ok());
+    }
+    ended
+}
+
+/// Returns the problems of the arguments, in the words of tool2agent.
+fn feedback(result: &CallResult) -> Option<Value> {
+    let feedback = match result {
+        CallResult::Rejected { feedback } => feedback,
+        CallResult::Failed { feedback: Some(feedback), .. } => feedback,
+        _ => return None,
+    };
+    serde_json::from_str(&Rejection::to_json_text(feedback)).ok()
+}
+
+/// Returns the result of a call that was not made, or cannot be finished.
+fn refused(text: impl Into<String>) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(text)])
+}
+
+fn block(part: Part) -> ContentBlock {
+    match part {
+        Part::Text { text } => ContentBlock::text(text),
+        Part::Json { json } => ContentBlock::text(json),
+        Part::Image { media_type, data } => ContentBlock::image(data, media_type),
+        Part::Audio { media_type, data } => ContentBlock::audio(data, media_type),
+        Part::Resource { uri, media_type: mime_type, contents } => ContentBlock::resource(match contents {
+            Contents::Text(text) => ResourceContents::TextResourceContents { uri, mime_type, text, meta: None },
+            Contents::Base64(blob) => ResourceContents::BlobResourceContents { uri, mime_type, blob, meta: None },
+        }),
     }
 }

@@ -1,24 +1,25 @@
-//! What a call waits for, as a form that a client shows, and the form filled in.
+//! The forms in which a client asks for decisions, and the decisions of filled forms.
 
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, JsonObject};
 use serde_json::{Map, Value, json};
+use tool_run::run::Shown;
 use tool_runtime::{
     Rejection,
     feedback::one_line,
-    run::{Decision, ObligationKind, Shown},
+    run::{Decision, InterruptKind},
 };
 
 /// A form that asks for a decision.
-pub(super) struct Form {
-    pub(super) params: ElicitRequestParams,
-    pub(super) wants: Wants,
-    /// What the form is called among those of its call: a call waits for one thing at a time.
-    pub(super) key: String,
+pub struct Form {
+    pub params: ElicitRequestParams,
+    pub wants: Wants,
+    /// The name of the form among those of its call: a call waits for one thing at a time.
+    pub key: String,
 }
 
-/// What is made of a form that was filled in.
+/// The kind of decision that a filled form makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wants {
+pub enum Wants {
     Permission,
     /// The answer to a question; below this key, where it is no object.
     Answer(Option<&'static str>),
@@ -33,8 +34,8 @@ impl Form {
     /// The form for what a call waits for; `output` is the schema of the tool's output.
     ///
     /// None where a form cannot carry it: its fields are texts, numbers, booleans and choices.
-    pub(super) fn of(
-        kind: &ObligationKind,
+    pub fn of(
+        kind: &InterruptKind,
         shown: &Shown,
         output: Option<&Value>,
         feedback: Option<&Rejection>,
@@ -45,29 +46,29 @@ impl Form {
             None => shown.tool.clone(),
         };
         let (text, wants, schema) = match kind {
-            ObligationKind::Approval { .. } => {
+            InterruptKind::Approval { .. } => {
                 let question = shown.challenge.clone().unwrap_or_else(|| format!("Allow this call of `{name}`?"));
                 (described(question, shown), Wants::Permission, permission())
             }
-            ObligationKind::Reconcile => {
+            InterruptKind::Reconcile => {
                 let question = format!(
                     "The program that ran this call of `{name}` was stopped, and nobody knows what came of it. Run it again?"
                 );
                 (described(question, shown), Wants::Permission, permission())
             }
-            ObligationKind::Answer { question } => match &question.schema {
+            InterruptKind::Answer { question } => match &question.schema {
                 None => (question.text.clone(), Wants::Permission, permission()),
                 Some(schema) => {
                     let (schema, key) = fields(schema, ANSWER)?;
                     (question.text.clone(), Wants::Answer(key), schema)
                 }
             },
-            ObligationKind::External => {
+            InterruptKind::External => {
                 let (schema, key) = fields(output?, OUTPUT)?;
                 let question = shown.challenge.clone().unwrap_or_else(|| format!("`{name}` asks you:"));
                 (described(question, shown), Wants::Output(key), schema)
             }
-            ObligationKind::Inner { .. } => return None,
+            InterruptKind::Inner { .. } => return None,
         };
         let message = match feedback {
             Some(feedback) => format!("{text}\n\nNot accepted: {feedback}"),
@@ -79,14 +80,14 @@ impl Form {
     }
 }
 
-/// A name for what is asked: of the type that answers a question, where it has one.
-fn key(kind: &ObligationKind) -> String {
+/// Returns a name for the form: of the type that answers a question, where it has one.
+fn key(kind: &InterruptKind) -> String {
     match kind {
-        ObligationKind::Answer { question } => {
+        InterruptKind::Answer { question } => {
             let title = question.schema.as_ref().and_then(|schema| schema.get("title")).and_then(Value::as_str);
             title.map(snake).filter(|key| !key.is_empty()).unwrap_or_else(|| "answer".to_owned())
         }
-        ObligationKind::External => "output".to_owned(),
+        InterruptKind::External => "output".to_owned(),
         _ => "approval".to_owned(),
     }
 }
@@ -103,10 +104,10 @@ fn snake(title: &str) -> String {
 }
 
 impl Wants {
-    /// What somebody decides who has filled in the form.
+    /// Returns the decision of a filled form.
     ///
     /// Fails when it says nothing. Only an outspoken approval is one.
-    pub(super) fn decision(self, result: ElicitResult) -> Result<Decision, String> {
+    pub fn decision(self, result: ElicitResult) -> Result<Decision, String> {
         match result.action {
             ElicitationAction::Accept => {}
             ElicitationAction::Decline => return Ok(Decision::deny("the person declined")),
@@ -132,7 +133,7 @@ impl Wants {
     }
 }
 
-/// The question, and all of the call that it is about, a line each.
+/// Returns the question, and all parts of its call, a line each.
 fn described(question: String, shown: &Shown) -> String {
     let origin = shown.origin.iter().map(|origin| format!("The tool comes from {origin}."));
     let arguments = shown.lines.iter().map(|(name, value)| format!("{name}: {value}"));
@@ -157,7 +158,7 @@ fn permission() -> JsonObject {
     }
 }
 
-/// The schema as the fields of a form; below `key` where it is no object.
+/// Returns the schema as the fields of a form; below `key` where it is no object.
 fn fields(schema: &Value, key: &'static str) -> Option<(JsonObject, Option<&'static str>)> {
     let root = resolved(schema, schema);
     if let Some(properties) = root.get("properties").and_then(Value::as_object) {
@@ -184,7 +185,7 @@ fn fields(schema: &Value, key: &'static str) -> Option<(JsonObject, Option<&'sta
     }
 }
 
-/// A schema with the definition that it refers to in its place.
+/// Returns a schema with the definition that it refers to in its place.
 fn resolved(root: &Value, schema: &Value) -> Map<String, Value> {
     let mut own = schema.as_object().cloned().unwrap_or_default();
     let Some(Value::String(reference)) = own.shift_remove("$ref") else { return own };
@@ -194,7 +195,7 @@ fn resolved(root: &Value, schema: &Value) -> Map<String, Value> {
     merged
 }
 
-/// A field that may be left out is not asked for as null.
+/// Returns an optional field without `null`, which no form has.
 fn optional(mut field: Map<String, Value>) -> Value {
     if let Some(Value::Array(kinds)) = field.get("type") {
         let kinds: Vec<&Value> = kinds.iter().filter(|kind| *kind != "null").collect();

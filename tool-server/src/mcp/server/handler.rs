@@ -1,4 +1,4 @@
-//! What the protocol asks of a server.
+//! The methods of the protocol, for one connection.
 
 #![expect(
     deprecated,
@@ -10,29 +10,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestMethod, CompleteRequestParams,
-        CompleteResult, CustomRequest, CustomResult, GetTaskParams, GetTaskResult, Implementation,
-        ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
-        ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
-        ServerConfig, SetLevelRequestParams, SubscriptionFilter, Tool, UpdateTaskParams,
+        CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CancelTaskMethod, CancelTaskParams,
+        CompleteRequestMethod, CompleteRequestParams, CompleteResult, ConstString as _, CustomRequest, CustomResult,
+        ErrorCode, GetTaskMethod, GetTaskParams, GetTaskResult, Implementation, ListPromptsRequestMethod,
+        ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+        ListResourcesResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+        SetLevelRequestParams, SubscriptionFilter, Tool, UpdateTaskMethod, UpdateTaskParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 
+use serde::de::DeserializeOwned;
 use tool_runtime::run::Principal;
 
 use super::{
     Shared, call,
     caller::{Caller, is_modern, principal},
-    malformed::refused,
 };
 use crate::mcp::LogLevel;
 
 /// The handler of a connection.
 #[derive(Clone)]
-pub(in crate::mcp) struct Handler {
+pub struct Handler {
     shared: Arc<Shared>,
-    /// What the client of this session wants to hear of.
+    /// The least level of logs that the client of this session wants.
     level: Arc<Mutex<LogLevel>>,
 }
 
@@ -45,7 +46,7 @@ impl Handler {
         *self.level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// On whose behalf a request is made.
+    /// Returns the principal on whose behalf a request is made.
     fn principal(&self, context: &RequestContext<RoleServer>) -> Principal {
         principal(&self.shared.offer().agent, context)
     }
@@ -92,7 +93,7 @@ impl ServerHandler for Handler {
         Ok(())
     }
 
-    // What is not offered is not there, rather than empty.
+    // Methods of features that are not offered do not exist, rather than return empty lists.
 
     async fn list_prompts(
         &self,
@@ -131,7 +132,7 @@ impl ServerHandler for Handler {
         request: CustomRequest,
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(refused(&request, self.shared.tasks.are_there()))
+        Err(refusal(&request, self.shared.tasks.are_there()))
     }
 
     async fn get_task(
@@ -189,5 +190,26 @@ impl ServerHandler for Handler {
                 }
             }
         })
+    }
+}
+
+/// Why a request is refused that rmcp does not know.
+fn refusal(request: &CustomRequest, has_tasks: bool) -> ErrorData {
+    let reason = match request.method.as_str() {
+        CallToolRequestMethod::VALUE => reason::<CallToolRequestParams>(request),
+        GetTaskMethod::VALUE if has_tasks => reason::<GetTaskParams>(request),
+        UpdateTaskMethod::VALUE if has_tasks => reason::<UpdateTaskParams>(request),
+        CancelTaskMethod::VALUE if has_tasks => reason::<CancelTaskParams>(request),
+        method => return ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method.to_owned(), None),
+    };
+    ErrorData::invalid_params(format!("the parameters of `{}` are malformed: {reason}", request.method), None)
+}
+
+/// Returns the problem of parameters that are to be a `T`.
+fn reason<T: DeserializeOwned>(request: &CustomRequest) -> String {
+    match request.params_as::<T>() {
+        Err(error) => error.to_string(),
+        Ok(None) => "there are none".to_owned(),
+        Ok(Some(_)) => "its `_meta` is not of the protocol".to_owned(),
     }
 }

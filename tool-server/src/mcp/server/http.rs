@@ -1,25 +1,34 @@
 //! Streamable HTTP: who may connect, from where, and on whose behalf.
 
-mod owners;
 mod sessions;
 
-use std::{convert::Infallible, fmt, io, sync::Arc};
+use std::{
+    collections::HashMap,
+    convert::Infallible,
+    fmt, io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
-use axum::{Router, extract::Request, middleware};
-use http::HeaderValue;
+use axum::{
+    Router,
+    extract::{Request, State},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header::WWW_AUTHENTICATE};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::{TcpListener, ToSocketAddrs};
+use tool_runtime::run::Principal;
 use tower::service_fn;
 
-use super::McpServer;
+use super::{McpServer, caller::Authenticated};
 use crate::{
-    Authenticate,
     guard::{AllowedOrigin, Guard, json},
+    host::Authenticate,
 };
-use owners::Owners;
 use sessions::Sessions;
 
-pub(super) use sessions::Stream;
+pub use sessions::Stream;
 
 /// A server over streamable HTTP, at `/mcp`. It answers to the names of loopback until [`hosts`](Self::hosts) sets others.
 ///
@@ -34,7 +43,7 @@ pub struct McpHttp {
 }
 
 impl McpServer {
-    /// The same server over HTTP.
+    /// Returns this server over HTTP.
     pub fn http(&self) -> McpHttp {
         let http = McpHttp {
             server: self.clone(),
@@ -85,7 +94,7 @@ impl McpHttp {
         self
     }
 
-    /// Sets what a client is told that is not authenticated: the value of `WWW-Authenticate`, such as
+    /// Sets the `WWW-Authenticate` header for clients that are not authenticated, such as
     /// `Bearer resource_metadata="https://example.com/.well-known/oauth-protected-resource"`. `Bearer` without it.
     pub fn challenge(mut self, value: HeaderValue) -> Self {
         self.challenge = Some(value);
@@ -107,7 +116,7 @@ impl McpHttp {
         });
         let router = Router::new().route_service("/mcp", service).route_layer(middleware::from_fn(json));
         let router = match self.authenticate {
-            Some(who) => router.layer(middleware::from_fn_with_state(Owners::new(who, self.challenge), owners::check)),
+            Some(who) => router.layer(middleware::from_fn_with_state(Owners::new(who, self.challenge), check)),
             None => router,
         };
         self.guard.protect(router)
@@ -115,13 +124,13 @@ impl McpHttp {
 
     /// Serves at `address` until the process ends.
     ///
-    /// Fails when the address is taken, or is not loopback and [`hosts`](Self::hosts) or [`authenticate`](Self::authenticate) is
+    /// Fails when the address is in use, or is not loopback and [`hosts`](Self::hosts) or [`authenticate`](Self::authenticate) is
     /// missing: then anybody who reaches the machine could call the tools.
     pub async fn listen(self, address: impl ToSocketAddrs) -> io::Result<()> {
         self.serve(TcpListener::bind(address).await?).await
     }
 
-    /// The same on a listener that is there already.
+    /// Serves on a listener, like [`listen`](Self::listen).
     pub async fn serve(self, listener: TcpListener) -> io::Result<()> {
         let address = listener.local_addr()?;
         if !address.ip().is_loopback() && (!self.guard.has_hosts() || self.authenticate.is_none()) {
@@ -141,4 +150,75 @@ impl fmt::Debug for McpHttp {
             .field("authenticates", &self.authenticate.is_some())
             .finish_non_exhaustive()
     }
+}
+
+const SESSION: &str = "mcp-session-id";
+
+/// How many sessions are remembered; of older ones, one more is forgotten for each that is new. Who has a forgotten one
+/// begins another.
+const MOST_SESSIONS: usize = 65_536;
+
+/// The authentication of requests, and the owners of sessions.
+#[derive(Clone)]
+struct Owners {
+    authenticate: Arc<dyn Authenticate>,
+    challenge: HeaderValue,
+    sessions: Arc<Mutex<HashMap<String, Principal>>>,
+}
+
+impl Owners {
+    fn new(authenticate: Arc<dyn Authenticate>, challenge: Option<HeaderValue>) -> Self {
+        let challenge = challenge.unwrap_or(HeaderValue::from_static("Bearer"));
+        Self { authenticate, challenge, sessions: Arc::default() }
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Principal>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn check(State(owners): State<Owners>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    let principal = match owners.authenticate.authenticate(&parts).await {
+        Ok(principal) => principal,
+        Err(refused) => {
+            let mut response = refused.into_response();
+            if response.status() == StatusCode::UNAUTHORIZED {
+                response.headers_mut().insert(WWW_AUTHENTICATE, owners.challenge);
+            }
+            return response;
+        }
+    };
+    let mut request = Request::from_parts(parts, body);
+    let session = session_of(request.headers());
+    if let Some(session) = &session
+        && owners.sessions().get(session) != Some(&principal)
+    {
+        // As if it were not there: whether it is, is nobody else's business.
+        return StatusCode::NOT_FOUND.into_response();
+    }
+    request.extensions_mut().insert(Authenticated(principal.clone()));
+    let ends = request.method() == Method::DELETE;
+    let response = next.run(request).await;
+    let mut sessions = owners.sessions();
+    match session {
+        Some(session) if ends || response.status() == StatusCode::NOT_FOUND => drop(sessions.remove(&session)),
+        Some(_) => {}
+        None => {
+            if let Some(begun) = session_of(response.headers()) {
+                if sessions.len() >= MOST_SESSIONS
+                    && let Some(other) = sessions.keys().next().cloned()
+                {
+                    sessions.remove(&other);
+                }
+                sessions.insert(begun, principal);
+            }
+        }
+    }
+    drop(sessions);
+    response
+}
+
+fn session_of(headers: &HeaderMap) -> Option<String> {
+    Some(headers.get(SESSION)?.to_str().ok()?.to_owned())
 }

@@ -13,51 +13,52 @@ use tool_runtime::{
 };
 
 /// The tools on offer at one time.
-pub(super) struct Offer {
-    pub(super) agent: Agent,
+pub struct Offer {
+    pub agent: Agent,
     tools: Vec<Listed>,
     index: HashMap<String, usize>,
 }
 
 /// One tool, as clients see it.
-pub(super) struct Listed {
+pub struct Listed {
     tool: Tool,
     /// For revisions in which an output is an object.
     legacy: Tool,
 }
 
 impl Listed {
-    pub(super) fn tool(&self, modern: bool) -> &Tool {
+    pub fn tool(&self, modern: bool) -> &Tool {
         if modern { &self.tool } else { &self.legacy }
     }
 }
 
 impl Offer {
-    pub(super) fn new(agent: Agent) -> Self {
+    pub fn new(agent: Agent) -> Self {
         let specs = agent.toolset().list().specs();
         let tools = specs.iter().map(|spec| listed(spec)).collect();
         let index = specs.iter().enumerate().map(|(at, spec)| (spec.name.clone(), at)).collect();
         Self { agent, tools, index }
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&Listed> {
+    pub fn get(&self, name: &str) -> Option<&Listed> {
         self.find(name).map(|at| self.listed(at))
     }
 
-    /// Where the tool `name` stands.
-    pub(super) fn find(&self, name: &str) -> Option<usize> {
+    /// Returns the place of the tool `name`.
+    pub fn find(&self, name: &str) -> Option<usize> {
         self.index.get(name).copied()
     }
 
-    /// The tool that [`find`](Self::find) found.
-    pub(super) fn listed(&self, at: usize) -> &Listed {
+    /// Returns the tool at a place that [`find`](Self::find) returned.
+    pub fn listed(&self, at: usize) -> &Listed {
         &self.tools[at]
     }
 
-    /// A page of the list. A cursor is the name of the tool before the page, so that it is good while that is there.
+    /// Returns a page of the list. A cursor is the name of the tool before the page, so it is valid while that tool is
+    /// there.
     ///
     /// Fails when the cursor is none of ours, or of a tool that is gone.
-    pub(super) fn page(&self, cursor: Option<&str>, size: usize, modern: bool) -> Result<ListToolsResult, ErrorData> {
+    pub fn page(&self, cursor: Option<&str>, size: usize, modern: bool) -> Result<ListToolsResult, ErrorData> {
         let first = match cursor {
             None => 0,
             Some(name) => match self.index.get(name) {
@@ -99,7 +100,7 @@ fn said(mut schema: Arc<JsonObject>) -> Arc<JsonObject> {
     schema
 }
 
-/// The schema as JSON Schema 2020-12.
+/// Returns the schema as JSON Schema 2020-12.
 fn object(schema: &Schema) -> Option<Arc<JsonObject>> {
     let text = schema.lowered(Dialect::JsonSchema2020).json().get();
     serde_json::from_str(text).ok().map(Arc::new)

@@ -2,16 +2,13 @@
 
 mod call;
 mod caller;
-mod client;
 mod connection;
 mod exchange;
 mod form;
-mod front;
 mod handler;
 mod http;
 mod list;
-mod malformed;
-mod outcome;
+mod operator;
 mod plain;
 mod tasks;
 
@@ -23,7 +20,7 @@ use tokio::sync::watch;
 use tool_runtime::{Agent, ToolSpec, Toolset};
 use tool_stores::sealed::{Key, Keyring, MemoryNonces, Replay, Sealer};
 
-pub use client::McpClient;
+pub use caller::McpClient;
 pub use http::McpHttp;
 pub use tasks::TaskSupport;
 
@@ -44,6 +41,7 @@ pub struct McpServer {
     shared: Arc<Shared>,
 }
 
+#[derive(Clone)]
 pub(super) struct Shared {
     name: String,
     title: Option<String>,
@@ -56,13 +54,13 @@ pub(super) struct Shared {
 }
 
 impl McpServer {
-    /// A server of `tools`, without policies.
+    /// Returns a server of `tools`, without policies.
     pub fn new(tools: Toolset) -> Self {
         Self::of(Agent::without_model(tools))
     }
 
     /// A server of the tools of `agent`, under its policies and limits, with its context and its store. Its model is not
-    /// asked, and its front is not told: who calls and decides are the clients.
+    /// asked, and its front gets no events: the clients call and decide.
     pub fn of(agent: Agent) -> Self {
         let sealer =
             Sealer::new(Keyring::new("process", Key::random()), "mcp", Replay::Refuse(Arc::new(MemoryNonces::new())));
@@ -89,7 +87,7 @@ impl McpServer {
         self.change(|shared| shared.title = Some(title.into()))
     }
 
-    /// Sets what a model is told about the server as a whole.
+    /// Sets the text that a model reads about the server as a whole.
     pub fn instructions(self, text: impl Into<String>) -> Self {
         self.change(|shared| shared.instructions = Some(text.into()))
     }
@@ -99,7 +97,7 @@ impl McpServer {
         self.change(|shared| shared.page = tools.max(1))
     }
 
-    /// Sets what seals unfinished calls in the hands of clients. Without it the key is random and lasts as long as the
+    /// Sets the sealer of unfinished calls in the hands of clients. The default key is random and lasts as long as the
     /// process: where several processes serve the same clients, or the process may be restarted in between, they must share
     /// keys and a nonce store that lasts, such as `SqliteStore` or `PostgresStore`.
     pub fn sealer(self, sealer: Sealer) -> Self {
@@ -112,7 +110,7 @@ impl McpServer {
         self.change(|shared| shared.tasks = Tasks::new(support))
     }
 
-    /// Puts other tools on offer, and tells the clients. Calls that run go on.
+    /// Offers other tools, and notifies the clients. Calls that run go on.
     pub fn replace(&self, tools: Toolset) {
         self.shared.offer.send_modify(|offer| *offer = Arc::new(Offer::new(offer.agent.clone().tools(tools))));
     }
@@ -147,30 +145,13 @@ impl McpServer {
 
     /// Changes what is set before anything is served.
     fn change(mut self, change: impl FnOnce(&mut Shared)) -> Self {
-        match Arc::get_mut(&mut self.shared) {
-            Some(shared) => change(shared),
-            None => {
-                let old = &*self.shared;
-                let mut shared = Shared {
-                    name: old.name.clone(),
-                    title: old.title.clone(),
-                    version: old.version.clone(),
-                    instructions: old.instructions.clone(),
-                    page: old.page,
-                    sealer: old.sealer.clone(),
-                    tasks: old.tasks.clone(),
-                    offer: watch::Sender::new(Arc::clone(&old.offer.borrow())),
-                };
-                change(&mut shared);
-                self.shared = Arc::new(shared);
-            }
-        }
+        change(Arc::make_mut(&mut self.shared));
         self
     }
 }
 
 impl Shared {
-    /// The tools as they are now.
+    /// Returns the tools as they are now.
     fn offer(&self) -> Arc<Offer> {
         Arc::clone(&self.offer.borrow())
     }

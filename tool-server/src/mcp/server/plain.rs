@@ -59,7 +59,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
 }
 
 /// The message of a line, if it is a plain call: the same as rmcp reads. Anything else is rmcp's to read, or to refuse.
-pub(super) fn call(line: &[u8]) -> Option<RxJsonRpcMessage<RoleServer>> {
+pub fn call(line: &[u8]) -> Option<RxJsonRpcMessage<RoleServer>> {
     let Object(Plain { version, id, method, params: Object(params) }) = serde_json::from_slice(line).ok()?;
     if version != JsonRpcVersion2_0::VALUE || method != CallToolRequestMethod::VALUE {
         return None;

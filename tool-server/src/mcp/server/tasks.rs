@@ -18,15 +18,15 @@ use super::{
     Shared,
     caller::Caller,
     exchange::{Exchange, Wanted},
-    front::{Asking, CallFront},
     list::Offer,
+    operator::{Asking, CallOperator},
 };
 use crate::mcp::LogLevel;
 
 /// How many tasks may run at a time.
 const MOST_RUNNING: usize = 1024;
 
-/// Whether the calls of a tool become tasks.
+/// The rule whether the calls of a tool become tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TaskSupport {
     /// The client waits for the result.
@@ -42,43 +42,43 @@ type Support = dyn Fn(&ToolSpec) -> TaskSupport + Send + Sync;
 
 /// The tasks of a server, and whose each is.
 #[derive(Clone, Default)]
-pub(super) struct Tasks {
+pub struct Tasks {
     support: Option<Arc<Support>>,
     manager: TaskManager,
     owners: Arc<Mutex<HashMap<String, Principal>>>,
 }
 
 impl Tasks {
-    pub(super) fn new(support: impl Fn(&ToolSpec) -> TaskSupport + Send + Sync + 'static) -> Self {
+    pub fn new(support: impl Fn(&ToolSpec) -> TaskSupport + Send + Sync + 'static) -> Self {
         Self { support: Some(Arc::new(support)), ..Self::default() }
     }
 
-    pub(super) fn are_there(&self) -> bool {
+    pub fn are_there(&self) -> bool {
         self.support.is_some()
     }
 
-    /// What was said of the tool `name` of `tools`.
-    pub(super) fn support(&self, tools: &Toolset, name: &str) -> TaskSupport {
+    /// Returns the rule for the tool `name` of `tools`.
+    pub fn support(&self, tools: &Toolset, name: &str) -> TaskSupport {
         let said = self.support.as_ref().and_then(|support| Some(support(tools.get(name)?.spec())));
         said.unwrap_or(TaskSupport::Never)
     }
 
-    pub(super) fn get(&self, id: &str, by: &Principal) -> Result<DetailedTask, ErrorData> {
+    pub fn get(&self, id: &str, by: &Principal) -> Result<DetailedTask, ErrorData> {
         self.check(id, by)?;
         self.manager.get_task(id)
     }
 
-    pub(super) fn update(&self, id: &str, responses: InputResponses, by: &Principal) -> Result<(), ErrorData> {
+    pub fn update(&self, id: &str, responses: InputResponses, by: &Principal) -> Result<(), ErrorData> {
         self.check(id, by)?;
         self.manager.update_task(id, responses)
     }
 
-    pub(super) fn cancel(&self, id: &str, by: &Principal) -> Result<(), ErrorData> {
+    pub fn cancel(&self, id: &str, by: &Principal) -> Result<(), ErrorData> {
         self.check(id, by)?;
         self.manager.cancel_task(id)
     }
 
-    /// Whether the task is theirs. Who guesses an id learns nothing from the answer.
+    /// Fails when the task is not theirs. A guessed id reveals nothing.
     fn check(&self, id: &str, by: &Principal) -> Result<(), ErrorData> {
         if self.owners().get(id) == Some(by) {
             return Ok(());
@@ -92,7 +92,7 @@ impl Tasks {
 }
 
 /// Begins a call as a task.
-pub(super) fn begin(
+pub fn begin(
     shared: &Arc<Shared>,
     offer: Arc<Offer>,
     request: CallToolRequestParams,
@@ -131,10 +131,10 @@ async fn work(
         return Err(ErrorData::internal_error("the tool is not listed", None).into());
     };
     let asking = if asks { Asking::ByTask(task.clone()) } else { Asking::Never };
-    let front = Arc::new(CallFront::new(asking, None));
+    let operator = Arc::new(CallOperator::new(asking, None));
     let has_schema = listed.tool(true).output_schema.is_some();
     let (agent, represent) = (&agent, &|cx| cx);
-    let exchange = Exchange { shared, agent, represent, front, listed, has_schema, caller: None, gone: None };
+    let exchange = Exchange { shared, agent, represent, operator, listed, has_schema, caller: None, gone: None };
     let mut work = pin!(exchange.run(Wanted::of(request)));
     let done = tokio::select! {
         done = &mut work => done,

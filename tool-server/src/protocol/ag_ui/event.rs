@@ -1,17 +1,16 @@
-//! The events of AG-UI 1.0: all of them, with every field.
+//! The events of AG-UI 1.0, with all their fields, as the frames of an event stream.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::frame::{EncryptedFor, ReasoningRole, TextRole, ToolRole, is_nothing};
 use super::{Content, Message, Outcome, SubagentOutcome, TokenUsage};
 
-/// What an event borrows: a JSON object.
+/// A JSON object.
 pub type Object = Map<String, Value>;
 
 /// An event of AG-UI 1.0. It borrows what it says, so that writing it costs no memory.
 ///
-/// What is `None` is absent on the wire, never `null`: clients refuse that.
+/// Members that are `None` are absent on the wire, never `null`: clients refuse that.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "SCREAMING_SNAKE_CASE", rename_all_fields = "camelCase")]
 #[non_exhaustive]
@@ -28,7 +27,7 @@ pub enum Event<'a> {
         /// The run that spawned this one.
         #[serde(skip_serializing_if = "Option::is_none")]
         parent_run_id: Option<&'a str>,
-        /// What was asked.
+        /// The request.
         #[serde(skip_serializing_if = "Option::is_none")]
         input: Option<&'a Value>,
     },
@@ -38,7 +37,7 @@ pub enum Event<'a> {
         thread_id: &'a str,
         /// The run.
         run_id: &'a str,
-        /// What came of it.
+        /// The result.
         #[serde(skip_serializing_if = "is_nothing")]
         result: Option<&'a Value>,
         /// How it ended; absent means success.
@@ -50,9 +49,9 @@ pub enum Event<'a> {
     },
     /// The run failed.
     RunError {
-        /// What a person is told.
+        /// The message for people.
         message: &'a str,
-        /// What a program goes by.
+        /// The code for programs.
         #[serde(skip_serializing_if = "Option::is_none")]
         code: Option<&'a str>,
         /// Tokens used, by model.
@@ -73,10 +72,10 @@ pub enum Event<'a> {
     TextMessageStart {
         /// The message.
         message_id: &'a str,
-        /// Who says it; the assistant where nothing is said.
+        /// The author; the assistant by default.
         #[serde(skip_serializing_if = "Option::is_none")]
         role: Option<TextRole>,
-        /// The name of who says it.
+        /// The author's name.
         #[serde(skip_serializing_if = "Option::is_none")]
         name: Option<&'a str>,
     },
@@ -97,13 +96,13 @@ pub enum Event<'a> {
         /// The message; needed in the first.
         #[serde(skip_serializing_if = "Option::is_none")]
         message_id: Option<&'a str>,
-        /// Who says it.
+        /// The author.
         #[serde(skip_serializing_if = "Option::is_none")]
         role: Option<TextRole>,
         /// The next piece.
         #[serde(skip_serializing_if = "Option::is_none")]
         delta: Option<&'a str>,
-        /// The name of who says it.
+        /// The author's name.
         #[serde(skip_serializing_if = "Option::is_none")]
         name: Option<&'a str>,
     },
@@ -117,7 +116,7 @@ pub enum Event<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         parent_message_id: Option<&'a str>,
     },
-    /// More of a call's arguments.
+    /// Writes more of a call's arguments.
     ToolCallArgs {
         /// The call.
         tool_call_id: &'a str,
@@ -175,11 +174,11 @@ pub enum Event<'a> {
     ActivitySnapshot {
         /// The message that shows it.
         message_id: &'a str,
-        /// What kind of thing it is.
+        /// The kind of activity.
         activity_type: &'a str,
-        /// What is shown.
+        /// The content that is shown.
         content: &'a Object,
-        /// Whether it replaces what was shown; true where nothing is said.
+        /// True if it replaces the content that was shown; that is the default.
         #[serde(skip_serializing_if = "Option::is_none")]
         replace: Option<bool>,
     },
@@ -187,7 +186,7 @@ pub enum Event<'a> {
     ActivityDelta {
         /// The message that shows it.
         message_id: &'a str,
-        /// What kind of thing it is.
+        /// The kind of activity.
         activity_type: &'a str,
         /// A JSON Patch (RFC 6902).
         patch: &'a Value,
@@ -230,9 +229,9 @@ pub enum Event<'a> {
         /// The span.
         message_id: &'a str,
     },
-    /// What only the server can read, for the client to keep and give back.
+    /// A value that only the server can read, for the client to keep and send back.
     ReasoningEncryptedValue {
-        /// What it belongs to.
+        /// The kind of thing that it belongs to.
         subtype: EncryptedFor,
         /// The id of that.
         entity_id: &'a str,
@@ -245,7 +244,7 @@ pub enum Event<'a> {
         subagent_run_id: &'a str,
         /// Its name.
         name: &'a str,
-        /// What it does.
+        /// The description.
         #[serde(skip_serializing_if = "Option::is_none")]
         description: Option<&'a str>,
         /// The subagent that started it.
@@ -262,7 +261,7 @@ pub enum Event<'a> {
     SubagentFinished {
         /// The subagent's run.
         subagent_run_id: &'a str,
-        /// What came of it.
+        /// The result.
         #[serde(skip_serializing_if = "is_nothing")]
         result: Option<&'a Value>,
         /// How it ended.
@@ -273,9 +272,9 @@ pub enum Event<'a> {
     SubagentError {
         /// The subagent's run.
         subagent_run_id: &'a str,
-        /// What a person is told.
+        /// The message for people.
         message: &'a str,
-        /// What a program goes by.
+        /// The code for programs.
         #[serde(skip_serializing_if = "Option::is_none")]
         code: Option<&'a str>,
     },
@@ -291,7 +290,108 @@ pub enum Event<'a> {
     Custom {
         /// Its name.
         name: &'a str,
-        /// What it says; may be `null`.
+        /// The value; may be `null`.
         value: &'a Value,
     },
+}
+
+/// Members that any event may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Envelope<'a> {
+    /// When it happened: milliseconds since 1970, at most 2^53 − 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<i64>,
+    /// The event of another system that it was made of.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub raw_event: Option<&'a Value>,
+    /// Anything else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<&'a Object>,
+    /// The subagent that it is about. Not for `RUN_…` and `MESSAGES_SNAPSHOT`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subagent_run_id: Option<&'a str>,
+}
+
+/// The author of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TextRole {
+    /// The developer of the program.
+    Developer,
+    /// The operator of the program.
+    System,
+    /// The model.
+    Assistant,
+    /// The person.
+    User,
+}
+
+/// The author of a call's result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolRole {
+    /// The tool.
+    Tool,
+}
+
+/// The author of thoughts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReasoningRole {
+    /// The model's.
+    Reasoning,
+}
+
+/// The kind of thing that an encrypted value belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EncryptedFor {
+    /// A call.
+    ToolCall,
+    /// A message.
+    Message,
+}
+
+impl Event<'_> {
+    /// Appends the event to `out`: one frame, whose lines end in LF.
+    ///
+    /// ```
+    /// use tool_server::protocol::ag_ui::Event;
+    ///
+    /// let mut out = Vec::new();
+    /// Event::StepStarted { step_name: "search" }.write(&mut out);
+    /// assert_eq!(out, b"data: {\"type\":\"STEP_STARTED\",\"stepName\":\"search\"}\n\n");
+    /// ```
+    pub fn write(&self, out: &mut Vec<u8>) {
+        frame(self, out);
+    }
+
+    /// Appends the event with members of the envelope.
+    pub fn write_with(&self, envelope: &Envelope<'_>, out: &mut Vec<u8>) {
+        #[derive(Serialize)]
+        struct Whole<'a> {
+            #[serde(flatten)]
+            event: &'a Event<'a>,
+            #[serde(flatten)]
+            envelope: &'a Envelope<'a>,
+        }
+        frame(&Whole { event: self, envelope }, out);
+    }
+}
+
+fn frame(event: &impl Serialize, out: &mut Vec<u8>) {
+    let before = out.len();
+    out.extend_from_slice(b"data: ");
+    match serde_json::to_writer(&mut *out, event) {
+        Ok(()) => out.extend_from_slice(b"\n\n"),
+        // Texts and JSON values can always be written; half a frame would cost the client the whole stream.
+        Err(_) => out.truncate(before),
+    }
+}
+
+/// Returns `true` if a member is absent, because its value is missing or `null`.
+#[allow(clippy::ref_option_ref, clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_nothing(value: &Option<&Value>) -> bool {
+    value.is_none_or(Value::is_null)
 }

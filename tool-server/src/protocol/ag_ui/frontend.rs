@@ -1,14 +1,12 @@
 //! The frontend behind a run, as tools know it: what it sent along, and the state that it shares.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
-};
+use std::{fmt, sync::Arc};
 
 use serde_json::Value;
 
 use super::event::Event;
 use super::input::{ClientTool, ContextEntry, RunInput};
+use crate::protocol::Outbox;
 use tool_runtime::tool::Context;
 
 /// The frontend that a run of AG-UI was asked for by. Cheap to clone; a tool has it from its context.
@@ -22,7 +20,7 @@ use tool_runtime::tool::Context;
 ///
 /// // The body of a tool.
 /// fn add_ingredient(name: &str, cx: &Context) -> Result<usize, Failure> {
-///     let frontend = Frontend::of(cx).ok_or_else(|| Failure::told("this needs a frontend"))?;
+///     let frontend = Frontend::of(cx).ok_or_else(|| Failure::new("this needs a frontend"))?;
 ///     frontend.update(|state| {
 ///         if !state["ingredients"].is_array() {
 ///             state["ingredients"] = json!([]);
@@ -33,7 +31,7 @@ use tool_runtime::tool::Context;
 ///             all.len()
 ///         })
 ///     })
-///     .map_err(|error| Failure::told(error.to_string()))
+///     .map_err(|error| Failure::new(error.to_string()))
 /// }
 /// # let _ = add_ingredient;
 /// ```
@@ -44,8 +42,7 @@ pub struct Frontend {
 
 struct Inner {
     input: RunInput,
-    shared: Mutex<Shared>,
-    wake: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    outbox: Outbox<Shared>,
 }
 
 struct Shared {
@@ -53,7 +50,7 @@ struct Shared {
     changes: Vec<Change>,
 }
 
-/// Something that the frontend is to be told.
+/// A message to the frontend.
 enum Change {
     Snapshot(Value),
     Delta(Value),
@@ -66,55 +63,56 @@ enum Change {
 pub struct StateError(String);
 
 impl Frontend {
-    /// The frontend that asked for `input`.
+    /// Returns the frontend of the request `input`.
     pub fn new(input: RunInput) -> Self {
-        let shared = Mutex::new(Shared { state: input.state.clone(), changes: Vec::new() });
-        Self { inner: Arc::new(Inner { input, shared, wake: OnceLock::new() }) }
+        let outbox = Outbox::new(Shared { state: input.state.clone(), changes: Vec::new() });
+        Self { inner: Arc::new(Inner { input, outbox }) }
     }
 
-    /// The frontend behind a call; `None` where the run was not asked for by one.
+    /// Returns the frontend behind a call; `None` where no frontend asked for the run.
     pub fn of(cx: &Context) -> Option<&Self> {
         cx.get()
     }
 
-    /// What it asked for, with the state as it was then. A claim: for grounding, not for decisions about what is allowed.
+    /// Returns the request, with the state as it was then. It is a claim: for grounding, not for decisions about what is
+    /// allowed.
     pub fn input(&self) -> &RunInput {
         &self.inner.input
     }
 
-    /// What the application wants the model to know.
+    /// The application's context for the model.
     pub fn context(&self) -> &[ContextEntry] {
         &self.inner.input.context
     }
 
-    /// Whatever the application passes on.
+    /// Values that the application passes on.
     pub fn forwarded_props(&self) -> Option<&Value> {
         self.inner.input.forwarded_props.as_ref()
     }
 
-    /// The tools that the frontend executes.
+    /// Returns the tools that the frontend executes.
     pub fn tools(&self) -> &[ClientTool] {
         &self.inner.input.tools
     }
 
-    /// The state as it is now.
+    /// Returns the state as it is now.
     pub fn state(&self) -> Value {
-        self.shared().state.clone()
+        self.inner.outbox.lock().state.clone()
     }
 
-    /// Replaces the state, and tells the frontend all of it.
+    /// Replaces the state, and sends the frontend all of it.
     pub fn set(&self, state: Value) {
-        let mut shared = self.shared();
+        let mut shared = self.inner.outbox.lock();
         shared.state = state.clone();
         shared.changes.push(Change::Snapshot(state));
-        self.wake(shared);
+        self.inner.outbox.wake(shared);
     }
 
-    /// Changes the state, and tells the frontend what is different. `change` must not block, and not use the frontend.
+    /// Changes the state, and sends the frontend the difference. `change` must not block, and not use the frontend.
     ///
     /// Fails when the difference cannot be written; then the state is as before.
     pub fn update<T>(&self, change: impl FnOnce(&mut Value) -> T) -> Result<T, StateError> {
-        let mut shared = self.shared();
+        let mut shared = self.inner.outbox.lock();
         let mut state = shared.state.clone();
         let changed = change(&mut state);
         let patch = json_patch::diff(&shared.state, &state);
@@ -122,58 +120,46 @@ impl Frontend {
             let patch = serde_json::to_value(&patch).map_err(|error| StateError(error.to_string()))?;
             shared.state = state;
             shared.changes.push(Change::Delta(patch));
-            self.wake(shared);
+            self.inner.outbox.wake(shared);
         }
         Ok(changed)
     }
 
     /// Changes the state by a JSON Patch (RFC 6902), and sends the frontend that patch.
     ///
-    /// Fails when it is none, or does not fit the state; then the state is as before.
+    /// Fails when it is not a JSON Patch, or does not fit the state; then the state is as before.
     pub fn patch(&self, patch: &Value) -> Result<(), StateError> {
         let parsed: json_patch::Patch = serde_json::from_value(patch.clone())
             .map_err(|error| StateError(format!("this is no JSON Patch: {error}")))?;
-        let mut shared = self.shared();
+        let mut shared = self.inner.outbox.lock();
         let mut state = shared.state.clone();
         json_patch::patch(&mut state, &parsed).map_err(|error| StateError(error.to_string()))?;
         shared.state = state;
         shared.changes.push(Change::Delta(patch.clone()));
-        self.wake(shared);
+        self.inner.outbox.wake(shared);
         Ok(())
     }
 
     /// Sends the frontend an event of the application's own.
     pub fn custom(&self, name: impl Into<String>, value: Value) {
-        let mut shared = self.shared();
+        let mut shared = self.inner.outbox.lock();
         shared.changes.push(Change::Custom(name.into(), value));
-        self.wake(shared);
+        self.inner.outbox.wake(shared);
     }
 
-    /// Sets what is called when there is something to tell. Only the first counts.
+    /// Sets the function that is called when there is something to send. Only the first call has an effect.
     pub fn on_change(&self, wake: impl Fn() + Send + Sync + 'static) {
-        let _ = self.inner.wake.set(Box::new(wake));
+        self.inner.outbox.on_change(wake);
     }
 
-    /// Tells what has changed since.
+    /// Writes the changes since the last call.
     pub(super) fn write_changes(&self, out: &mut Vec<u8>) {
-        for change in std::mem::take(&mut self.shared().changes) {
+        for change in std::mem::take(&mut self.inner.outbox.lock().changes) {
             match &change {
                 Change::Snapshot(snapshot) => Event::StateSnapshot { snapshot }.write(out),
                 Change::Delta(delta) => Event::StateDelta { delta }.write(out),
                 Change::Custom(name, value) => Event::Custom { name, value }.write(out),
             }
-        }
-    }
-
-    fn shared(&self) -> MutexGuard<'_, Shared> {
-        self.inner.shared.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wake(&self, shared: MutexGuard<'_, Shared>) {
-        // Whoever is woken reads the changes.
-        drop(shared);
-        if let Some(wake) = self.inner.wake.get() {
-            wake();
         }
     }
 }

@@ -25,7 +25,7 @@ pub enum Message {
         /// The text.
         content: String,
     },
-    /// What the model said and asked for.
+    /// A message of the model, with its calls.
     Assistant {
         /// The message's id.
         id: String,
@@ -36,7 +36,7 @@ pub enum Message {
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<MessageCall>,
     },
-    /// What the person said.
+    /// A message of the person.
     User {
         /// The message's id.
         id: String,
@@ -51,7 +51,7 @@ pub enum Message {
         tool_call_id: String,
         /// The answer.
         content: Content,
-        /// What went wrong.
+        /// The error, if the call failed.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
@@ -59,12 +59,12 @@ pub enum Message {
     Activity {
         /// The message's id.
         id: String,
-        /// What kind of thing it is.
+        /// The kind of activity.
         activity_type: String,
-        /// What is shown.
+        /// The content that is shown.
         content: Object,
     },
-    /// What the model thought.
+    /// Thoughts of the model.
     Reasoning {
         /// The message's id.
         id: String,
@@ -105,7 +105,7 @@ impl From<MessageCall> for WireCall {
     }
 }
 
-/// What a message holds: a text, or several things. Several are for clients of 1.0 only.
+/// The content of a message: a text, or several parts. Parts are for clients of 1.0 only.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Content {
@@ -198,7 +198,7 @@ impl Content {
         }
     }
 
-    /// What a model can be given of it: text, and images whose bytes are here. How many things were left out.
+    /// Returns the parts that a model can read: text, and images whose bytes are here; and how many parts were left out.
     pub(super) fn for_model(&self) -> (Vec<Part>, usize) {
         let Self::Parts(given) = self else { return (vec![Part::text(self.text())], 0) };
         let part = |part: &ContentPart| match part {
@@ -213,7 +213,7 @@ impl Content {
         (parts, left_out)
     }
 
-    /// What a model is shown, for a client: `with_parts` where that client can take more than a text.
+    /// Returns a model's parts as content for a client, which accepts more than a text if `with_parts`.
     pub(super) fn of(parts: &[Part], with_parts: bool) -> Self {
         let is_text = parts.iter().all(|part| part.as_text().is_some());
         if is_text || !with_parts {

@@ -1,10 +1,9 @@
 //! AG-UI, as clients of 1.0 and of 0.x speak it: what happens in a run as events, and what clients ask for.
 //!
-//! A [`RunInput`] is read from a request, a [`Plan`] says what of it the server takes, and a [`Writer`] writes what happens
-//! as frames of an event stream. All of it is pure; `tool-server` is an endpoint made of it.
+//! A [`RunInput`] is read from a request, a [`Plan`] holds the part of it that the server accepts, and a [`Writer`] writes the
+//! run's events as frames. All of it is pure.
 
 mod event;
-mod frame;
 mod frontend;
 mod input;
 mod message;
@@ -13,20 +12,19 @@ mod plan;
 mod stream;
 mod tools;
 
-pub use event::{Event, Object};
-pub use frame::{EncryptedFor, Envelope, ReasoningRole, TextRole, ToolRole};
+pub use event::{EncryptedFor, Envelope, Event, Object, ReasoningRole, TextRole, ToolRole};
 pub use frontend::{Frontend, StateError};
 pub use input::{ClientTool, ContextEntry, Malformed, ResumeEntry, ResumeStatus, RunInput};
 pub use message::{Content, ContentPart, Message, MessageCall, Source};
 pub use outcome::{Interrupt, Outcome, SubagentOutcome, TokenUsage};
-pub use plan::{Base, Plan, Said};
+pub use plan::{Base, NewPrompt, Plan};
 pub use stream::{Visibility, Writer};
 pub use tools::{Check, ClientToolError, ClientTools};
 
 /// The version of the protocol that is spoken here.
 pub const VERSION: &str = "1.0";
 
-/// What a client can be sent.
+/// The versions of the protocol, by the features that a client knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Level {
@@ -38,18 +36,18 @@ pub enum Level {
 }
 
 impl Level {
-    /// The level of a client that speaks this version.
+    /// Returns the level of a client that speaks this version.
     pub fn of(version: Option<&str>) -> Self {
         let major = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());
         if major.is_some_and(|major| major >= 1) { Self::V1 } else { Self::V0 }
     }
 
-    /// Whether results may be lists of parts.
+    /// Returns `true` if results may be lists of parts.
     fn has_parts(self) -> bool {
         self >= Self::V1
     }
 
-    /// Whether the client takes a run that ends like this.
+    /// Returns `true` if the client accepts a run that ends like this.
     fn takes(self, outcome: &Outcome) -> bool {
         self >= Self::V1 || matches!(outcome, Outcome::Interrupt { .. })
     }

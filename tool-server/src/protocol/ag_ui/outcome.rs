@@ -1,4 +1,4 @@
-//! How a run ends, and what it asks for.
+//! The end of a run, and its interrupts.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -18,7 +18,7 @@ pub enum Outcome {
     },
     /// It waits for answers.
     Interrupt {
-        /// What it waits for; at least one.
+        /// The interrupts; at least one.
         interrupts: Vec<Interrupt>,
     },
     /// It was called off. Since 1.0.
@@ -45,17 +45,17 @@ pub enum SubagentOutcome {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Interrupt {
-    /// What the answer names.
+    /// The id that the answer names.
     pub id: String,
-    /// What kind of answer is wanted: `tool_call`, `input_required`, `confirmation`, or a name of the application's own.
+    /// The kind of answer: `tool_call`, `input_required`, `confirmation`, or a name of the application's own.
     pub reason: String,
-    /// What a person is asked.
+    /// The question to the person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The call that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
-    /// What the answer has to be, as a JSON Schema.
+    /// The JSON Schema of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_schema: Option<Object>,
     /// Until when it can be answered: ISO 8601.
@@ -101,7 +101,7 @@ pub struct TokenUsage {
 }
 
 impl TokenUsage {
-    /// What `model` used; `None` where nothing was counted.
+    /// Returns the tokens that `model` used; `None` where none were counted.
     pub(super) fn of(used: tool_runtime::model::Usage, model: Option<&str>) -> Option<Self> {
         // The protocol's integers are JavaScript's.
         let count = |tokens: u64| Some(tokens.min((1 << 53) - 1)).filter(|tokens| *tokens > 0);
@@ -119,6 +119,6 @@ impl TokenUsage {
 }
 
 /// A JSON object with these members.
-pub(super) fn object<const N: usize>(members: [(&str, Value); N]) -> Object {
+pub fn object<const N: usize>(members: [(&str, Value); N]) -> Object {
     members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

@@ -5,16 +5,16 @@ use std::{collections::HashMap, fmt, sync::Arc};
 use serde_json::{Value, json};
 
 use super::input::ClientTool;
-use tool_runtime::feedback;
 use tool_runtime::tool::{CallError, Context, DynTool, Output, Started, Starting, ToolSpec};
 use tool_runtime::toolset::{RuntimeTool, Toolset};
+use tool_schema::feedback;
 
 /// How many tools a client may bring, and how many bytes of them.
 const MOST_TOOLS: usize = 512;
 const MOST_NAME: usize = 1024;
 const MOST_BYTES: usize = 4 << 20;
 
-/// What becomes of a model's arguments for a client's tool that do not fit the client's schema.
+/// The treatment of a model's arguments for a client's tool that do not fit the client's schema.
 ///
 /// No client of AG-UI checks arguments: where a tool's code trusts them, this is the only check there is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,11 +22,11 @@ const MOST_BYTES: usize = 4 << 20;
 pub enum Check {
     /// Nothing: they are streamed as the model writes them.
     Off,
-    /// They are streamed, and the client is told what is wrong: a `CUSTOM` event called `tool_arguments`, whose value has the
+    /// They are streamed, and the client gets the problems: a `CUSTOM` event called `tool_arguments`, whose value has the
     /// `toolCallId` and `problems`.
     #[default]
     Report,
-    /// They are refused, and the model tries again; the client does not hear of it. Arguments that fit come in one piece,
+    /// They are refused, and the model tries again; the client does not see them. Arguments that fit come in one piece,
     /// when they are complete.
     Gate,
 }
@@ -45,7 +45,7 @@ struct Inner {
     warnings: Vec<String>,
 }
 
-/// Client's tools that cannot be offered.
+/// An error: a client's tools cannot be offered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClientToolError {
@@ -56,10 +56,10 @@ pub enum ClientToolError {
 }
 
 impl ClientTools {
-    /// The tools that a client brought. Names are kept byte for byte.
+    /// Reads the tools that a client brought. Names stay the same byte for byte.
     ///
     /// A schema that cannot be compiled makes a tool whose arguments are not checked, whatever `check` says; a second tool of
-    /// a name is left out. Both are told in [`ClientTools::warnings`].
+    /// a name is left out. Both become [`ClientTools::warnings`].
     ///
     /// Fails when there are more than 512 tools or 4 MiB of schemas and descriptions, or a name is empty or longer than
     /// 1024 bytes.
@@ -104,12 +104,12 @@ impl ClientTools {
         Self::new(&tools, Check::Off).unwrap_or_default()
     }
 
-    /// What a developer of the client should know.
+    /// Returns remarks for the developer of the client.
     pub fn warnings(&self) -> &[String] {
         &self.inner.warnings
     }
 
-    /// Takes out the tools that have the name of one of `own`: they would stand for it. Their names.
+    /// Removes the tools that have the name of one of `own`, and returns their names.
     pub fn without(self, own: &Toolset) -> (Self, Vec<String>) {
         let (shadowing, order): (Vec<_>, Vec<_>) =
             self.inner.order.iter().cloned().partition(|guest| own.get(guest.name()).is_some());
@@ -129,12 +129,12 @@ impl ClientTools {
         own.with_guests(&guests)
     }
 
-    /// Whether calls of the tool `name` are told while they arrive, and not only when they are accepted.
+    /// Returns `true` if calls of the tool `name` are written while they arrive, and not only when they are accepted.
     pub(super) fn streams(&self, name: &str) -> bool {
         self.inner.check != Check::Gate && self.inner.tools.contains_key(name)
     }
 
-    /// What is wrong with arguments that are not refused.
+    /// Returns the problems of arguments that are not refused.
     pub(super) fn report(&self, call: &str, name: &str, arguments: &str) -> Option<Value> {
         if self.inner.check != Check::Report {
             return None;
@@ -179,7 +179,7 @@ impl DynTool for Guest {
         let work = Box::pin(std::future::ready(Err(CallError::NotExecuted)));
         let mut started = Started::new(false, work);
         if self.tool.check(arguments).is_err() {
-            // What clients make of a text that is no object.
+            // Clients read a text that is no object like this.
             started.normalized = Some("{}".into());
         }
         Starting::read(Ok(started))

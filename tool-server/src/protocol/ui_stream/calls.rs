@@ -1,18 +1,138 @@
-//! What is said of calls.
+//! Calls: the states of each at the client, and the chunks about them. A chunk that a client would not accept is not written.
 
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
-
-use super::{Chunk, Errors, Json, Level, UiStream, approval_id, call::Call, frame};
-use tool_runtime::run::{self, CallId, CallResult, Decision, Obligation, ObligationKind};
+use tool_runtime::message::{ProviderPart, ProviderPartKind};
+use tool_runtime::run::{self, CallId, CallResult, Decision, Interrupt, InterruptKind};
 use tool_runtime::tool::{Output, Progress};
 
-/// What a client is told of an error that it is not told.
+use super::{Chunk, Errors, Json, Level, UiStream, approval_id, frame, stream::Step};
+use crate::protocol::held::Held;
+
+/// The text in place of an error that a client does not see.
 const MASKED: &str = "The tool failed.";
 
+/// A call, as the client's message has it.
+#[derive(Debug)]
+pub struct Call {
+    pub id: String,
+    pub name: String,
+    pub held: Held,
+    state: State,
+    /// True if its arguments were announced as complete.
+    is_announced: bool,
+    /// The id under which somebody was asked in this answer, as long as nobody decided.
+    asked: Option<String>,
+    /// True if somebody was asked, in this answer or in one before.
+    was_asked: bool,
+    /// True if its tool is executed at the client.
+    pub is_external: bool,
+    /// True if the model's provider executes its tool. It is no call of the run.
+    pub is_provided: bool,
+}
+
+/// Where the client is with a call. `Done` is for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// `input-streaming`.
+    Streaming,
+    /// `input-available`, or `approval-responded`.
+    Available,
+    /// `approval-requested`.
+    Requested,
+    /// `output-available`, `output-error` or `output-denied`.
+    Done,
+}
+
 impl Call {
-    /// Sends what is held back of the arguments.
-    pub(super) fn flush(&mut self, level: Level, out: &mut Vec<u8>) {
+    /// Returns a call that begins.
+    pub fn streaming(id: &str, name: &str, is_external: bool) -> Self {
+        Self {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            held: Held::default(),
+            state: State::Streaming,
+            is_announced: false,
+            asked: None,
+            was_asked: false,
+            is_external,
+            is_provided: false,
+        }
+    }
+
+    /// Returns a call inside of another that the client executes.
+    pub fn handed_out(id: &str, name: &str) -> Self {
+        Self { state: State::Available, is_announced: true, ..Self::streaming(id, name, true) }
+    }
+
+    /// Returns a call that the provider executes.
+    pub fn provided(id: &str, name: &str) -> Self {
+        Self { state: State::Available, is_announced: true, is_provided: true, ..Self::streaming(id, name, false) }
+    }
+
+    /// Returns a call that the client has from an earlier answer; `was_asked` if it waits for an approval.
+    pub fn known(id: &str, name: &str, is_external: bool, was_asked: bool) -> Self {
+        let state = if was_asked { State::Requested } else { State::Available };
+        let is_announced = !(is_external && was_asked);
+        Self { state, is_announced, was_asked, ..Self::streaming(id, name, is_external) }
+    }
+
+    /// Returns `true` if more of the arguments may come.
+    pub fn is_streaming(&self) -> bool {
+        self.state == State::Streaming
+    }
+
+    /// Returns `true` if the arguments may be announced now, and marks them: once, and again when a person changed them.
+    pub fn announce(&mut self, is_edited: bool) -> bool {
+        let may = self.state != State::Done && (!self.is_announced || is_edited);
+        if may {
+            (self.state, self.is_announced, self.asked) = (State::Available, true, None);
+        }
+        may
+    }
+
+    /// Returns `true` if a person may be asked now, and marks the call.
+    pub fn request(&mut self, id: &str) -> bool {
+        let may = matches!(self.state, State::Streaming | State::Available);
+        if may {
+            (self.state, self.was_asked) = (State::Requested, true);
+            self.asked = Some(id.to_owned());
+        }
+        may
+    }
+
+    /// Marks a request as decided. Returns the id under which this answer asked, if the client does not know of the decision
+    /// yet.
+    pub fn respond(&mut self) -> Option<String> {
+        if self.state != State::Requested {
+            return None;
+        }
+        self.state = State::Available;
+        self.asked.take()
+    }
+
+    /// Returns `true` if a preliminary output may be shown: it would take the place of a request.
+    pub fn may_preview(&self) -> bool {
+        self.state == State::Available
+    }
+
+    /// Returns `true` if the call may end with a denial: only one about which somebody was asked.
+    pub fn may_be_denied(&self) -> bool {
+        self.was_asked
+    }
+
+    /// Returns `true` if the call has ended.
+    pub fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// Ends the call. Returns `true` if it had not ended.
+    pub fn finish(&mut self) -> bool {
+        std::mem::replace(&mut self.state, State::Done) != State::Done
+    }
+
+    /// Writes the held arguments.
+    pub fn flush(&mut self, level: Level, out: &mut Vec<u8>) {
         let id = self.id.as_str();
         let delta = |text: &str| frame(&Chunk::ToolInputDelta { tool_call_id: id, input_text_delta: text }, level, out);
         self.held.take(delta);
@@ -20,7 +140,7 @@ impl Call {
 }
 
 impl UiStream {
-    /// The model begins a call.
+    /// Writes the beginning of a call.
     pub(super) fn announced(&mut self, id: &CallId, name: &str, out: &mut Vec<u8>) {
         if self.settings.is_hidden(name) || self.find(id).is_some() {
             return;
@@ -44,7 +164,7 @@ impl UiStream {
         self.calls.push(Call::streaming(id.as_str(), name, is_external));
     }
 
-    /// What people see while the tool works.
+    /// Returns the metadata that people see while the tool works.
     fn metadata(&self, name: &str) -> Option<Value> {
         let ui = self.settings.spec(name)?.traits.ui.as_ref().filter(|_| self.settings.tool_metadata)?;
         let all = [("icon", &ui.icon), ("running", &ui.running), ("done", &ui.done), ("tooltip", &ui.tooltip)];
@@ -52,7 +172,7 @@ impl UiStream {
         Some(Value::Object(given.collect()))
     }
 
-    /// A call's arguments were accepted. What the client executes is announced when it may.
+    /// Announces accepted arguments, unless the client executes the call.
     pub(super) fn accepted(&mut self, call: &run::Call, out: &mut Vec<u8>) {
         if let Some(at) = self.find(&call.id).filter(|at| !self.calls[*at].is_external) {
             self.available(at, call, out);
@@ -66,46 +186,39 @@ impl UiStream {
             return;
         }
         let metadata = self.metadata(&call.name);
-        let available = Chunk::ToolInputAvailable {
-            tool_call_id: &self.calls[at].id,
-            tool_name: &self.calls[at].name,
-            input: Json::Text(&call.arguments().text),
-            provider_executed: None,
-            provider_metadata: None,
-            tool_metadata: metadata.as_ref().map(Json::Value),
-            dynamic: None,
-            title: self.settings.spec(&call.name).and_then(|spec| spec.title.as_deref()),
-        };
-        self.frame(&available, out);
+        let title = self.settings.spec(&call.name).and_then(|spec| spec.title.as_deref());
+        let Call { id, name, .. } = &self.calls[at];
+        let input = Json::Text(&call.arguments().text);
+        self.frame(&input_chunk(id, name, input, title, metadata.as_ref(), None), out);
     }
 
-    /// A call waits for somebody.
-    pub(super) fn opened(&mut self, call: &run::Call, open: &Obligation, out: &mut Vec<u8>) {
+    /// Writes that a call waits.
+    pub(super) fn opened(&mut self, call: &run::Call, open: &Interrupt, out: &mut Vec<u8>) {
         let Some(at) = self.find(&call.id) else { return };
-        let is_inside = matches!(open.kind, ObligationKind::Inner { .. });
+        let is_inside = matches!(open.kind, InterruptKind::Inner { .. });
         match &open.innermost().kind {
-            ObligationKind::External if is_inside => self.handed_out(open, out),
-            ObligationKind::External => self.available(at, call, out),
-            ObligationKind::Answer { question } if question.schema.is_some() => {
+            InterruptKind::External if is_inside => self.hand_out(open, out),
+            InterruptKind::External => self.available(at, call, out),
+            InterruptKind::Answer { question } if question.schema.is_some() => {
                 let id = approval_id(&self.run, open);
                 let data = json!({ "toolCallId": call.id, "approvalId": id, "question": question });
                 let (name, data) = ("question", Json::Value(&data));
                 self.frame(&Chunk::Data { name, id: Some(&id), data, transient: None }, out);
             }
-            ObligationKind::Answer { question } => {
+            InterruptKind::Answer { question } => {
                 let text = question.text.clone();
                 self.request(at, open, Some(&text), out);
             }
-            ObligationKind::Approval { .. } => self.request(at, open, open.shown.challenge.as_deref(), out),
-            ObligationKind::Reconcile => {
+            InterruptKind::Approval { .. } => self.request(at, open, open.shown.challenge.as_deref(), out),
+            InterruptKind::Reconcile => {
                 let text = "it was started, and nobody knows what came of it; approve to start it again";
                 self.request(at, open, Some(text), out);
             }
-            ObligationKind::Inner { .. } => {}
+            InterruptKind::Inner { .. } => {}
         }
     }
 
-    fn request(&mut self, at: usize, open: &Obligation, reason: Option<&str>, out: &mut Vec<u8>) {
+    fn request(&mut self, at: usize, open: &Interrupt, reason: Option<&str>, out: &mut Vec<u8>) {
         let (id, level) = (approval_id(&self.run, open), self.settings.level);
         self.calls[at].flush(level, out);
         if !self.calls[at].request(&id) {
@@ -127,7 +240,7 @@ impl UiStream {
         self.frame(&request, out);
     }
 
-    /// Somebody decided about a call. A client that did so itself knows.
+    /// Writes a decision about a call. A client that decided itself knows it.
     pub(super) fn decided(&mut self, call: &run::Call, decision: &Decision, out: &mut Vec<u8>) {
         let Some(at) = self.find(&call.id) else { return };
         let Some(id) = self.calls[at].respond() else { return };
@@ -145,12 +258,12 @@ impl UiStream {
         self.frame(&response, out);
     }
 
-    /// A running call reports: an output so far, or how far it is.
+    /// Writes the progress of a call: an output so far, or how far it is.
     pub(super) fn progress(&mut self, progress: &Progress, out: &mut Vec<u8>) {
         let known = self.calls.iter().rfind(|call| call.id == progress.call_id);
         let Some(call) = known.filter(|call| call.may_preview()) else { return };
         match &progress.preliminary {
-            Some(output) => self.frame(&output_chunk(&call.id, Json::Value(output), Some(true)), out),
+            Some(output) => self.frame(&output_chunk(&call.id, Json::Value(output), Some(true), None), out),
             None => {
                 let Progress { done, total, message, .. } = progress;
                 let mut data = json!({ "toolCallId": call.id, "done": done });
@@ -164,7 +277,7 @@ impl UiStream {
         }
     }
 
-    /// A call ended.
+    /// Handles the end of a call.
     pub(super) fn finished(&mut self, call: &run::Call, result: &CallResult, out: &mut Vec<u8>) {
         let Some(at) = self.find(&call.id) else { return };
         self.calls[at].flush(self.settings.level, out);
@@ -183,30 +296,24 @@ impl UiStream {
         match result {
             _ if is_denial => self.frame(&Chunk::ToolOutputDenied { tool_call_id: id }, out),
             CallResult::Succeeded { output } | CallResult::Responded { output, .. } => {
-                write_output(output, |output| self.frame(&output_chunk(id, output, None), out));
+                write_output(output, |output| self.frame(&output_chunk(id, output, None, None), out));
             }
             _ if was_streaming => {
                 let text = result.for_people(&call.name, call.may_have_run());
                 self.input_error(at, Some(&call.arguments().text), &text, self.settings.feedback(result).as_ref(), out);
             }
             _ => {
-                let told = || result.for_people(&call.name, call.may_have_run());
-                let text = if self.settings.tool_errors == Errors::Told { told() } else { MASKED.to_owned() };
-                let feedback = self.settings.feedback(result);
-                let error = Chunk::ToolOutputError {
-                    tool_call_id: id,
-                    error_text: &text,
-                    provider_executed: None,
-                    provider_metadata: feedback.as_ref().map(Json::Value),
-                    tool_metadata: None,
-                    dynamic: None,
+                let text = match self.settings.tool_errors {
+                    Errors::Full => result.for_people(&call.name, call.may_have_run()),
+                    Errors::Masked => MASKED.to_owned(),
                 };
-                self.frame(&error, out);
+                let feedback = self.settings.feedback(result);
+                self.frame(&error_chunk(id, &text, feedback.as_ref(), None), out);
             }
         }
     }
 
-    /// A policy's denial is told as a request that was answered by itself.
+    /// Writes a policy's denial as a request that was answered automatically. Returns `false` if it cannot.
     fn denied_by_policy(&mut self, at: usize, call: &run::Call, reason: Option<&str>, out: &mut Vec<u8>) -> bool {
         if self.calls[at].is_done() || self.calls[at].may_be_denied() {
             return false;
@@ -259,23 +366,89 @@ impl UiStream {
         self.frame(&error, out);
     }
 
-    /// Ends the calls whose arguments never became complete.
-    pub(super) fn give_up(&mut self, error_text: &str, out: &mut Vec<u8>) {
-        self.give_up_from(0, error_text, out);
-    }
-
-    /// The same for those from `first` on.
-    pub(super) fn give_up_from(&mut self, first: usize, error_text: &str, out: &mut Vec<u8>) {
+    /// Ends the calls from `first` on whose arguments never became complete.
+    pub(super) fn give_up(&mut self, first: usize, error_text: &str, out: &mut Vec<u8>) {
         for at in first..self.calls.len() {
             if self.calls[at].is_streaming() && self.calls[at].finish() {
                 self.input_error(at, None, error_text, None, out);
             }
         }
     }
+
+    /// Writes a call inside of another that the client is to execute. It is a call of its own, under the id that
+    /// its answer is known by, and in a step of its own: clients go on by themselves when all calls of the last step have
+    /// ended, and the call around it has not.
+    fn hand_out(&mut self, open: &Interrupt, out: &mut Vec<u8>) {
+        let id = approval_id(&self.run, open);
+        if self.find(&CallId::from(id.as_str())).is_some() {
+            return;
+        }
+        self.finish_step(out);
+        self.step = Step::Due;
+        self.open_step(out);
+        let shown = &open.innermost().shown;
+        let input = Json::Value(&shown.arguments);
+        self.frame(&input_chunk(&id, &shown.tool, input, shown.title.as_deref(), None, None), out);
+        self.has_calls = true;
+        self.calls.push(Call::handed_out(&id, &shown.tool));
+    }
+
+    /// Writes a call of a provider's tool, or its result.
+    pub(super) fn provided(&mut self, part: &ProviderPart, out: &mut Vec<u8>) {
+        if self.settings.is_hidden(&part.name) {
+            return;
+        }
+        let block: Value = serde_json::from_str(&part.block).unwrap_or_else(|_| Value::from(part.block.as_str()));
+        self.open_step(out);
+        if part.call_id.is_empty() {
+            // Of no call: only pages are something that a message has a part for.
+            return self.found(&block, out);
+        }
+        let id = CallId::from(part.call_id.as_str());
+        let is_call = part.kind == ProviderPartKind::Call;
+        let known = self.find(&id);
+        if known.is_some_and(|at| !self.calls[at].is_provided || is_call) {
+            return;
+        }
+        let at = known.unwrap_or_else(|| {
+            let empty = Value::Object(serde_json::Map::new());
+            let input = if is_call { block.get("input").unwrap_or(&block) } else { &empty };
+            self.provided_call(part, input, out)
+        });
+        if is_call || !self.calls[at].finish() {
+            return;
+        }
+        let id = &self.calls[at].id;
+        let came = block.get("content").unwrap_or(&block);
+        if part.kind == ProviderPartKind::Failure {
+            let code = came.get("error_code").or_else(|| came.get("message")).and_then(Value::as_str);
+            let text = code.unwrap_or("the tool of the provider failed");
+            return self.frame(&error_chunk(id, text, None, Some(true)), out);
+        }
+        self.frame(&output_chunk(id, Json::Value(came), None, Some(true)), out);
+    }
+
+    /// Writes the call. Returns its place in `calls`.
+    fn provided_call(&mut self, part: &ProviderPart, input: &Value, out: &mut Vec<u8>) -> usize {
+        self.close_text(out);
+        self.frame(&input_chunk(&part.call_id, &part.name, Json::Value(input), None, None, Some(true)), out);
+        self.calls.push(Call::provided(&part.call_id, &part.name));
+        self.calls.len() - 1
+    }
+
+    /// Writes a page that was found.
+    fn found(&mut self, block: &Value, out: &mut Vec<u8>) {
+        let page = block.get("url_citation").unwrap_or(block);
+        let text = |key: &str| page.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+        if let Some(url) = text("url") {
+            // One page is one source, however often it is cited.
+            self.frame(&Chunk::SourceUrl { source_id: url, url, title: text("title"), provider_metadata: None }, out);
+        }
+    }
 }
 
-/// The output as a client gets it: the application's value, or what the model sees of it.
-pub(super) fn write_output(output: &Output, write: impl FnOnce(Json<'_>)) {
+/// Writes the output for a client: the application's value, or the parts that the model sees.
+fn write_output(output: &Output, write: impl FnOnce(Json<'_>)) {
     match output.as_json() {
         Some(json) => write(Json::Text(json)),
         None => {
@@ -285,14 +458,56 @@ pub(super) fn write_output(output: &Output, write: impl FnOnce(Json<'_>)) {
     }
 }
 
-pub(super) fn output_chunk<'a>(tool_call_id: &'a str, output: Json<'a>, preliminary: Option<bool>) -> Chunk<'a> {
+/// Returns the chunk of a call's arguments. `by_provider` is true where the model's provider executes the tool.
+fn input_chunk<'a>(
+    tool_call_id: &'a str,
+    tool_name: &'a str,
+    input: Json<'a>,
+    title: Option<&'a str>,
+    metadata: Option<&'a Value>,
+    by_provider: Option<bool>,
+) -> Chunk<'a> {
+    Chunk::ToolInputAvailable {
+        tool_call_id,
+        tool_name,
+        input,
+        provider_executed: by_provider,
+        provider_metadata: None,
+        tool_metadata: metadata.map(Json::Value),
+        dynamic: by_provider,
+        title,
+    }
+}
+
+fn output_chunk<'a>(
+    tool_call_id: &'a str,
+    output: Json<'a>,
+    preliminary: Option<bool>,
+    by_provider: Option<bool>,
+) -> Chunk<'a> {
     Chunk::ToolOutputAvailable {
         tool_call_id,
         output,
-        provider_executed: None,
+        provider_executed: by_provider,
         provider_metadata: None,
         tool_metadata: None,
-        dynamic: None,
+        dynamic: by_provider,
         preliminary,
+    }
+}
+
+fn error_chunk<'a>(
+    tool_call_id: &'a str,
+    error_text: &'a str,
+    feedback: Option<&'a Value>,
+    by_provider: Option<bool>,
+) -> Chunk<'a> {
+    Chunk::ToolOutputError {
+        tool_call_id,
+        error_text,
+        provider_executed: by_provider,
+        provider_metadata: feedback.map(Json::Value),
+        tool_metadata: None,
+        dynamic: by_provider,
     }
 }

@@ -1,23 +1,21 @@
 //! Data of the application in a message, sent by a tool while it runs.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
-};
+use std::{fmt, sync::Arc};
 
 use serde_json::Value;
 
 use super::{Chunk, Json, Level, frame};
+use crate::protocol::Outbox;
 use tool_runtime::tool::Context;
 
-/// The message that a call's answer is shown in: a tool puts `data-*` parts into it. Cheap to clone.
+/// The message that shows a call's answer: a tool puts `data-*` parts into it. Cheap to clone.
 ///
 /// ```
 /// use serde_json::json;
 /// use tool_runtime::Context;
 /// use tool_server::protocol::ui_stream::DataParts;
 ///
-/// // The body of a tool. Without a frontend of the AI SDK there is nobody to tell.
+/// // The body of a tool. Without a frontend of the AI SDK there is no message.
 /// fn show(cx: &Context) {
 ///     if let Some(message) = DataParts::of(cx) {
 ///         message.put("weather", "oslo", json!({ "temperature": 21 })); // a part, replaced by the next of that id
@@ -26,15 +24,9 @@ use tool_runtime::tool::Context;
 /// }
 /// # show(&Context::new("call_1"));
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct DataParts {
-    inner: Arc<Inner>,
-}
-
-#[derive(Default)]
-struct Inner {
-    parts: Mutex<Vec<DataPart>>,
-    wake: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    outbox: Arc<Outbox<Vec<DataPart>>>,
 }
 
 struct DataPart {
@@ -45,12 +37,12 @@ struct DataPart {
 }
 
 impl DataParts {
-    /// Nothing is sent yet.
+    /// Returns a message without parts.
     pub fn new() -> Self {
-        Self::default()
+        Self { outbox: Arc::new(Outbox::new(Vec::new())) }
     }
 
-    /// The message behind a call; `None` where the run was not asked for by a frontend of the AI SDK.
+    /// Returns the message behind a call; `None` where no frontend of the AI SDK asked for the run.
     pub fn of(cx: &Context) -> Option<&Self> {
         cx.get()
     }
@@ -60,33 +52,34 @@ impl DataParts {
         self.add(DataPart { name: name.into(), id: Some(id.into()), data, is_transient: false });
     }
 
-    /// Tells the frontend something that is not kept in the message.
+    /// Sends the frontend data that is not kept in the message.
     pub fn notify(&self, name: impl Into<String>, data: Value) {
         self.add(DataPart { name: name.into(), id: None, data, is_transient: true });
     }
 
-    /// Sets what is called when there is something to send. Only the first counts.
+    /// Sets the function that is called when there is something to send. Only the first call has an effect.
     pub fn on_change(&self, wake: impl Fn() + Send + Sync + 'static) {
-        let _ = self.inner.wake.set(Box::new(wake));
+        self.outbox.on_change(wake);
     }
 
     fn add(&self, part: DataPart) {
-        self.parts(|parts| parts.push(part));
-        if let Some(wake) = self.inner.wake.get() {
-            wake();
-        }
+        let mut parts = self.outbox.lock();
+        parts.push(part);
+        self.outbox.wake(parts);
     }
 
-    /// Writes what was sent since.
+    /// Writes the parts that were added since the last call.
     pub(super) fn write(&self, level: Level, out: &mut Vec<u8>) {
-        for DataPart { name, id, data, is_transient } in self.parts(std::mem::take) {
+        for DataPart { name, id, data, is_transient } in std::mem::take(&mut *self.outbox.lock()) {
             let transient = is_transient.then_some(true);
             frame(&Chunk::Data { name: &name, id: id.as_deref(), data: Json::Value(&data), transient }, level, out);
         }
     }
+}
 
-    fn parts<T>(&self, change: impl FnOnce(&mut Vec<DataPart>) -> T) -> T {
-        change(&mut self.inner.parts.lock().unwrap_or_else(PoisonError::into_inner))
+impl Default for DataParts {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -1,38 +1,24 @@
 //! The Vercel AI SDK's UI message stream, version 1: what its `useChat` reads and sends, as a pure mapping.
 //!
 //! [`UiStream`] turns what happens in a run into [`Chunk`]s, written as frames of an event stream; [`ChatRequest`] reads what
-//! a client sends. A client sends its whole history every time, and all of it is a claim: [`ChatRequest`] takes out of it
+//! a client sends. A client sends its whole history every time, and all of it is a claim: [`ChatRequest`] reads from it
 //! what somebody may say (messages of the user, decisions, outputs of the client's own tools), and whoever drives the run
 //! asks the run whether it waits for that.
 
-mod call;
 mod calls;
 mod chunk;
 mod data;
-mod encode;
-mod finish;
-mod forbidden;
-mod held;
-mod inside;
-mod match_claims;
-mod parts;
-mod provided;
-mod recap;
 mod request;
 mod settings;
-mod steered;
-mod steps;
 mod stream;
 #[cfg(test)]
 mod tests;
 
 use serde_json::{Value, json};
 
-pub use chunk::{Chunk, Finish, Json};
+pub use chunk::{Chunk, DONE, Finish, Json, frame};
 pub use data::DataParts;
-pub use encode::{DONE, frame};
-pub use match_claims::{Matched, match_claims};
-pub use request::{ChatRequest, Claim, Claimed, RequestError, Said, Trigger};
+pub use request::{ChatMessage, ChatRequest, Claim, Claimed, Matched, RequestError, Trigger, match_claims};
 pub use settings::{Errors, Level, Settings};
 pub use stream::UiStream;
 

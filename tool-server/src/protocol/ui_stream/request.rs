@@ -1,16 +1,18 @@
-//! What a client sends, read leniently: what is unknown or of another type than expected is not there.
+//! The request of a client, read leniently: values that are unknown or of another type than expected are left out. And what
+//! of its claims a run waits for.
 
-use std::fmt;
+use std::{borrow::Cow, collections::HashMap, fmt};
 
 use serde_json::Value;
+use tool_runtime::message::Part;
+use tool_runtime::run::{Call, Decision, Interrupt, InterruptId, InterruptKind, Run};
+use tool_schema::json::is_echo;
 
-use super::{SEALED, parts};
+use super::{SEALED, approval_id};
 use crate::protocol::members::{self, Members};
 use crate::protocol::whole::whole;
-use tool_runtime::message::Part;
-use tool_runtime::run::Decision;
 
-/// What a client claims with one request.
+/// The claims of one request.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ChatRequest {
@@ -21,13 +23,13 @@ pub struct ChatRequest {
     /// The message that is edited, answered anew or gone on with.
     pub message_id: Option<String>,
     /// The messages of the history, without what tools did.
-    pub messages: Vec<Said>,
-    /// What the history says about calls, oldest first.
+    pub messages: Vec<ChatMessage>,
+    /// The history's claims about calls, oldest first.
     pub claims: Vec<Claim>,
     /// Decisions beside the history, by the ids under which they were asked for: the field `decisions`, for what the
     /// client's own part of the protocol cannot say, such as an approval with other arguments.
     pub decisions: Vec<(String, Decision)>,
-    /// Whether the answer goes on when the client leaves: the field `resumable`.
+    /// True if the answer goes on when the client leaves: the field `resumable`.
     pub resumable: bool,
     /// The sealed run, as the latest answer gave it.
     pub sealed: Option<String>,
@@ -36,7 +38,7 @@ pub struct ChatRequest {
 /// Why a request was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trigger {
-    /// The user said something, or a call was decided about.
+    /// The user sent a message, or decided about a call.
     #[default]
     Submit,
     /// The user wants another answer.
@@ -46,16 +48,16 @@ pub enum Trigger {
 /// A message of the history.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Said {
+pub struct ChatMessage {
     /// The client's id for it.
     pub id: Option<String>,
-    /// Whether the user said it; the others are the assistant's.
+    /// True for the user's messages; the others are the assistant's.
     pub by_user: bool,
     /// Its texts and images.
     pub content: Vec<Part>,
 }
 
-/// What a client says about a call.
+/// A client's claim about a call.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Claim {
@@ -63,20 +65,20 @@ pub struct Claim {
     pub call: String,
     /// Its arguments, as the client wrote them: their digits count.
     pub input: Option<String>,
-    /// What became of it.
+    /// The claimed end.
     pub claimed: Claimed,
-    /// Whether it is in the last message, which the request is then about.
+    /// True if it is in the last message, which the request is then about.
     pub is_last: bool,
 }
 
-/// What became of a call.
+/// A claimed end of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Claimed {
-    /// Somebody answered a request.
+    /// A person answered a request.
     Answered {
         /// The request's id.
         approval: String,
-        /// Whether the call is approved.
+        /// True if the call is approved.
         approved: bool,
         /// Why.
         reason: Option<String>,
@@ -109,7 +111,7 @@ impl std::error::Error for RequestError {}
 impl ChatRequest {
     /// Reads a body.
     ///
-    /// What is nested too deep to be read is left out, so that a chat goes on whose history has it.
+    /// Values that are nested too deep are left out, so that a chat with such a history goes on.
     ///
     /// Fails only when it is no JSON object, or has no `id` or no list of `messages` (or one `message`, as clients send it
     /// that do not send their history).
@@ -162,8 +164,8 @@ impl ChatRequest {
             Some(parts) => {
                 for part in parts.into_iter().filter_map(Members::of) {
                     if by_user {
-                        content.extend(parts::said(&part));
-                    } else if let Some(claim) = parts::claim(&part, is_last, &mut content) {
+                        content.extend(said(&part));
+                    } else if let Some(claim) = claim(&part, is_last, &mut content) {
                         self.claims.push(claim);
                     }
                 }
@@ -171,16 +173,16 @@ impl ChatRequest {
             // As clients wrote it before version 5.
             None => content.extend(message.text("content").map(Part::text)),
         }
-        self.messages.push(Said { id, by_user, content });
+        self.messages.push(ChatMessage { id, by_user, content });
     }
 
-    /// The last message, if the user said it: what is to be answered.
-    pub fn prompt(&self) -> Option<&Said> {
+    /// Returns the last message, if it is the user's: the prompt to be answered.
+    pub fn prompt(&self) -> Option<&ChatMessage> {
         self.messages.last().filter(|said| said.by_user && !said.content.is_empty())
     }
 }
 
-impl Said {
+impl ChatMessage {
     /// Reads the body with which a client says something to an answer that is under way: an object whose `message` is a
     /// message of the user, formed as in the history of a request.
     ///
@@ -206,4 +208,151 @@ fn object(body: &[u8]) -> Result<Members<'_>, String> {
 
 fn decisions(given: &Members<'_>) -> Vec<(String, Decision)> {
     given.names().filter_map(|id| Some((id.to_owned(), given.value(id)?))).collect()
+}
+
+/// The text that the model reads in place of an output that cannot be read.
+const UNREADABLE: &str = "the application's output is nested more than 127 levels deep and cannot be read";
+
+/// Returns the content of a user's part: text, or an image that is all there.
+fn said(part: &Members<'_>) -> Option<Part> {
+    match part.text("type")?.as_str() {
+        "text" => part.text("text").map(Part::text),
+        "file" => {
+            let url = part.text("url")?;
+            let (media_type, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
+            let is_image = media_type.starts_with("image/");
+            is_image.then(|| Part::Image { media_type: media_type.to_owned(), data: data.to_owned() })
+        }
+        _ => None,
+    }
+}
+
+/// Returns the claim of an assistant's part about a call. Its texts go into `content`.
+fn claim(part: &Members<'_>, is_last: bool, content: &mut Vec<Part>) -> Option<Claim> {
+    let kind = part.text("type")?;
+    if kind == "text" {
+        content.extend(said(part));
+        return None;
+    }
+    if !kind.starts_with("tool-") && kind != "dynamic-tool" {
+        return None;
+    }
+    let call = part.text("toolCallId")?;
+    let claimed = match part.text("state")?.as_str() {
+        "approval-responded" => {
+            let approval = part.object("approval")?;
+            Claimed::Answered {
+                approval: approval.text("id")?,
+                approved: approval.value("approved")?,
+                reason: approval.text("reason"),
+            }
+        }
+        "output-available" if part.value("preliminary") != Some(true) => match part.raw("output") {
+            // A client that says it has an output, and not which, has none that JSON can carry.
+            None => Claimed::Output(Value::Null),
+            Some(output) => {
+                members::value(output).map_or_else(|| Claimed::Failed(UNREADABLE.to_owned()), Claimed::Output)
+            }
+        },
+        "output-error" => Claimed::Failed(part.text("errorText").unwrap_or_default()),
+        _ => return None,
+    };
+    let input = part.raw("input").map(|input| input.get().to_owned());
+    Some(Claim { call, input, claimed, is_last })
+}
+
+/// A client's claims, matched with the run.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Matched {
+    /// The decisions, in the model's order.
+    pub decisions: Vec<(InterruptId, Decision)>,
+    /// Approvals of other arguments than the run asked about. They count for nothing.
+    pub tampered: Vec<InterruptId>,
+    /// How many answers the last message has to requests that nobody waits for: made up, moved here, or used before.
+    pub unasked: usize,
+}
+
+/// Takes out of a request what `run` waits for. Everything else in it decides nothing.
+pub fn match_claims(run: &Run, request: &ChatRequest) -> Matched {
+    let mut matched = Matched::default();
+    let mut used = 0;
+    let claims = Claims::new(&request.claims);
+    let beside: HashMap<_, _> = request.decisions.iter().map(|(id, decision)| (id.as_str(), decision)).collect();
+    for open in run.interrupts() {
+        let Some(call) = run.call(open.id.call()) else { continue };
+        let asked = approval_id(run.id(), open);
+        let is_external = open.innermost().kind == InterruptKind::External;
+        let claim = match open.kind {
+            InterruptKind::External => claims.about(&asked, Some(call.id.as_str())),
+            // Of a call inside of another, under the id that it was handed out with.
+            _ => claims.about(&asked, is_external.then_some(&asked)),
+        };
+        let answers = matches!(claim, Some(Claim { claimed: Claimed::Answered { .. }, .. }));
+        used += usize::from(answers && claim.is_some_and(|claim| claim.is_last));
+        match decision(call, open, claim, beside.get(asked.as_str()).copied()) {
+            Ok(Some(decision)) => matched.decisions.push((open.id.clone(), decision)),
+            Ok(None) => {}
+            Err(Tampered) => matched.tampered.push(open.id.clone()),
+        }
+    }
+    let answers = |claim: &&Claim| claim.is_last && matches!(claim.claimed, Claimed::Answered { .. });
+    matched.unasked = request.claims.iter().filter(answers).count() - used;
+    matched
+}
+
+/// The places of claims by what they are about. Of several about one thing, the last counts.
+struct Claims<'a> {
+    all: &'a [Claim],
+    answers: HashMap<&'a str, usize>,
+    results: HashMap<&'a str, usize>,
+}
+
+impl<'a> Claims<'a> {
+    fn new(all: &'a [Claim]) -> Self {
+        let (mut answers, mut results) = (HashMap::new(), HashMap::new());
+        for (at, claim) in all.iter().enumerate() {
+            match &claim.claimed {
+                Claimed::Answered { approval, .. } => answers.insert(approval.as_str(), at),
+                Claimed::Output(_) | Claimed::Failed(_) => results.insert(claim.call.as_str(), at),
+            };
+        }
+        Self { all, answers, results }
+    }
+
+    /// The last answer to the request `asked`, or result of `call`.
+    fn about(&self, asked: &str, call: Option<&str>) -> Option<&'a Claim> {
+        let answer = self.answers.get(asked);
+        let result = call.and_then(|call| self.results.get(call));
+        answer.max(result).map(|at| &self.all[*at])
+    }
+}
+
+struct Tampered;
+
+fn decision(
+    call: &Call,
+    open: &Interrupt,
+    claim: Option<&Claim>,
+    beside: Option<&Decision>,
+) -> Result<Option<Decision>, Tampered> {
+    let Some(claim) = claim else { return Ok(beside.cloned()) };
+    Ok(match &claim.claimed {
+        Claimed::Answered { approved: false, reason, .. } => Some(Decision::Deny { reason: reason.clone() }),
+        Claimed::Answered { .. } => match beside {
+            Some(decision) => Some(decision.clone()),
+            None if is_shown(call, open, claim) => Some(Decision::Approve),
+            None => return Err(Tampered),
+        },
+        Claimed::Output(output) => Some(Decision::Respond { output: output.clone() }),
+        Claimed::Failed(error) => Some(Decision::Fail { error: error.clone() }),
+    })
+}
+
+/// Returns whether the arguments that the client has are those that the run asked about. What it does not say is not other.
+fn is_shown(call: &Call, open: &Interrupt, claim: &Claim) -> bool {
+    let Some(input) = &claim.input else { return true };
+    // Arguments that no client reads were sent as a text.
+    let input = serde_json::from_str(input).map_or(Cow::Borrowed(input.as_str()), |text: String| text.into());
+    is_echo(&input, &open.shown.arguments.to_string()) || is_echo(&input, &call.arguments().text)
 }

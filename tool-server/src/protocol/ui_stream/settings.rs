@@ -1,4 +1,4 @@
-//! What a stream is like.
+//! The settings of a stream.
 
 use std::sync::Arc;
 
@@ -20,17 +20,17 @@ pub enum Level {
     V7,
 }
 
-/// Whether a client is told what went wrong.
+/// The error texts that a client reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Errors {
-    /// It is told that something did.
+    /// A general text.
     Masked,
-    /// It is told what the model is told, or of a failure of the model what the log is told.
-    Told,
+    /// The text that the model reads, or of a failure of the model the text of the log.
+    Full,
 }
 
-/// What a stream is like.
+/// The settings of a stream.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
@@ -38,35 +38,35 @@ pub struct Settings {
     pub level: Level,
     /// The tools. One whose `meta` has `"hidden": true` is hidden from clients: nothing of its calls is sent.
     pub tools: Toolset,
-    /// Whether the model's reasoning is sent.
+    /// True if the model's reasoning is sent.
     pub reasoning: bool,
     /// How calls failed.
     pub tool_errors: Errors,
     /// How the model failed.
     pub failures: Errors,
-    /// Whether what people see while a tool works ([`Traits::ui`](tool_runtime::tool::Traits::ui)) is sent with its calls.
+    /// True if what people see while a tool works ([`Traits::ui`](tool_runtime::tool::Traits::ui)) is sent with its calls.
     /// Clients before 6.0.231 and 7.0.32 give answers up that have it.
     pub tool_metadata: bool,
-    /// Whether small pieces of texts and arguments wait a moment for more. Clients read all they have of a message again with
+    /// True if small pieces of texts and arguments wait a moment for more. Clients read all they have of a message again with
     /// each piece of arguments, so as many pieces as a model makes cost them the square of the whole.
     pub coalesce: bool,
 }
 
 impl Settings {
-    /// Settings for clients of the AI SDK 7, with `tools`: errors of tools are told, of models masked.
+    /// Settings for clients of the AI SDK 7, with `tools`: errors of tools in full, of models masked.
     pub fn new(tools: Toolset) -> Self {
         Self {
             level: Level::V7,
             tools,
             reasoning: true,
-            tool_errors: Errors::Told,
+            tool_errors: Errors::Full,
             failures: Errors::Masked,
             tool_metadata: false,
             coalesce: true,
         }
     }
 
-    /// The same for clients of `level`.
+    /// Sets the level of the clients.
     pub fn level(mut self, level: Level) -> Self {
         self.level = level;
         self
@@ -76,14 +76,14 @@ impl Settings {
         Some(self.tools.get(name)?.spec())
     }
 
-    /// What is wrong with a call's arguments, and what would be right, for a form: beside the text that says it in words.
+    /// Returns the problems of a call's arguments and the right values, for a form: beside the text that says it in words.
     pub(super) fn feedback(&self, result: &CallResult) -> Option<Value> {
         let feedback = match result {
             CallResult::Rejected { feedback } => feedback,
             CallResult::Failed { feedback: Some(feedback), .. } => feedback,
             _ => return None,
         };
-        (self.tool_errors == Errors::Told).then(|| json!({ "tool": { "feedback": feedback.to_json() } }))
+        (self.tool_errors == Errors::Full).then(|| json!({ "tool": { "feedback": feedback.to_json() } }))
     }
 
     pub(super) fn is_hidden(&self, name: &str) -> bool {

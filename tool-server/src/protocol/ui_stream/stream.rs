@@ -1,21 +1,25 @@
-//! One answer: from what happens in a run to the chunks that a client's message is made of.
+//! One answer: from a run's events to the chunks of a client's message.
 
 use std::time::Duration;
 
-use super::{Chunk, DataParts, Settings, call::Call, encode, frame, held::Held, steps::Step};
-use crate::protocol::{End, Wire};
+use serde_json::{Value, json};
 use tool_runtime::agent::{AgentError, Event};
-use tool_runtime::run::{CallId, ObligationKind, Run, RunId};
+use tool_runtime::message::{AssistantPart, FinishReason, Message, Part, ToolCall};
+use tool_runtime::run::{CallId, InterruptKind, Phase, Run, RunId, StopReason};
+
+use super::{Chunk, DONE, DataParts, Errors, Finish, Json, Level, Settings, calls::Call, frame, sealed_metadata};
+use crate::protocol::held::Held;
+use crate::protocol::{Encoder, End};
 
 /// One answer, as an unmodified client of the AI SDK reads it.
 ///
 /// Whatever order events come in, the chunks are legal: texts are opened and closed, each call goes through its states once,
-/// and nothing is said of calls that the client's message does not have.
+/// and no chunk is about a call that the client's message does not have.
 ///
 /// ```
 /// use std::time::Duration;
 /// use tool_runtime::{Toolset, agent::Event};
-/// use tool_server::protocol::{End, Wire, ui_stream::{Settings, UiStream}};
+/// use tool_server::protocol::{End, Encoder, ui_stream::{Settings, UiStream}};
 ///
 /// let mut stream = UiStream::new("msg-1", &"run-1".into(), Settings::new(Toolset::new()));
 /// let mut out = Vec::new();
@@ -31,33 +35,44 @@ use tool_runtime::run::{CallId, ObligationKind, Run, RunId};
 #[derive(Debug)]
 pub struct UiStream {
     pub(super) settings: Settings,
-    pub(super) message_id: String,
-    /// What requests are bound to.
+    message_id: String,
+    /// The run that approval ids are bound to.
     pub(super) run: RunId,
     pub(super) step: Step,
-    /// Whether calls are in the last step that the client sees and keeps: one that has parts.
+    /// True if calls are in the last step that the client sees and keeps: one that has parts.
     pub(super) has_calls: bool,
-    pub(super) said: Option<Said>,
+    said: Option<OpenText>,
     parts: usize,
     pub(super) calls: Vec<Call>,
     /// The calls of the step at hand begin here.
-    pub(super) step_calls: usize,
-    /// How often somebody said something to the run while it went on.
-    pub(super) steerings: usize,
+    step_calls: usize,
+    /// How many messages the run has accepted while it went on.
+    steerings: usize,
     data: Option<DataParts>,
     is_over: bool,
 }
 
 /// The text or reasoning that is open.
 #[derive(Debug)]
-pub(super) struct Said {
+struct OpenText {
     id: String,
     is_reasoning: bool,
     held: Held,
 }
 
+/// Where the answer is between its steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    None,
+    /// Begun, and nothing came of it yet.
+    Due,
+    Open,
+    /// Open, and what came of it is void: the next step goes on in its place.
+    Void,
+}
+
 impl UiStream {
-    /// An answer of `run` that is a new message.
+    /// Returns an answer of `run` that is a new message.
     pub fn new(message_id: impl Into<String>, run: &RunId, settings: Settings) -> Self {
         Self {
             settings,
@@ -75,12 +90,12 @@ impl UiStream {
         }
     }
 
-    /// An answer that goes on with the message whose calls wait in `run`. The id is the one that the client has for it.
+    /// Returns an answer that continues the message whose calls wait in `run`. The id is the client's.
     pub fn continuing(message_id: impl Into<String>, run: &Run, settings: Settings) -> Self {
         let mut stream = Self::new(message_id, run.id(), settings);
         let open = run.current().iter().filter(|call| call.result().is_none());
         for call in open.filter(|call| !stream.settings.is_hidden(&call.name)) {
-            let was_asked = call.obligation().is_some_and(|open| !matches!(open.kind, ObligationKind::External));
+            let was_asked = call.interrupt().is_some_and(|open| !matches!(open.kind, InterruptKind::External));
             let is_external = call.tool.as_ref().is_some_and(|tool| tool.external);
             stream.calls.push(Call::known(call.id.as_str(), &call.name, is_external, was_asked));
         }
@@ -88,7 +103,7 @@ impl UiStream {
         stream
     }
 
-    /// Sends what tools put into `data`, too.
+    /// Adds the parts that tools put into `data`.
     pub fn data(mut self, data: DataParts) -> Self {
         self.data = Some(data);
         self
@@ -100,7 +115,7 @@ impl UiStream {
         }
     }
 
-    /// Adds a chunk of the application's own: data, a source, a file.
+    /// Writes a chunk of the application's own: data, a source, a file.
     pub fn write(&mut self, chunk: &Chunk<'_>, out: &mut Vec<u8>) {
         if !self.is_over {
             self.open_step(out);
@@ -112,7 +127,7 @@ impl UiStream {
         frame(chunk, self.settings.level, out);
     }
 
-    /// Where the call is in `calls`, if the client's message has it.
+    /// Returns the place of the call in `calls`, if the client's message has it.
     pub(super) fn find(&self, id: &CallId) -> Option<usize> {
         self.calls.iter().rposition(|call| call.id == id.as_str())
     }
@@ -137,15 +152,15 @@ impl UiStream {
             };
             frame(&start, level, out);
             let held = Held::prose();
-            self.said = Some(Said { id, is_reasoning, held });
+            self.said = Some(OpenText { id, is_reasoning, held });
         }
-        if let Some(Said { id, is_reasoning, held }) = &mut self.said {
+        if let Some(OpenText { id, is_reasoning, held }) = &mut self.said {
             let mut send = |delta: &str| frame(&said(*is_reasoning, id, delta), level, out);
             if self.settings.coalesce { held.push(text, now, send) } else { send(text) }
         }
     }
 
-    /// The id of a new text.
+    /// Returns the id of a new text.
     fn new_part(&mut self) -> String {
         let id = self.parts.to_string();
         self.parts += 1;
@@ -154,7 +169,7 @@ impl UiStream {
 
     /// Says nothing, in a step of its own: what the client has of calls is in the step before. A step without parts is none, for
     /// clients keep its beginning only when something comes after it.
-    pub(super) fn say_nothing(&mut self, out: &mut Vec<u8>) {
+    fn say_nothing(&mut self, out: &mut Vec<u8>) {
         self.open_step(out);
         let id = self.new_part();
         self.frame(&Chunk::TextStart { id: &id, provider_metadata: None }, out);
@@ -163,7 +178,7 @@ impl UiStream {
     }
 
     pub(super) fn close_text(&mut self, out: &mut Vec<u8>) {
-        let Some(Said { id, is_reasoning, mut held }) = self.said.take() else { return };
+        let Some(OpenText { id, is_reasoning, mut held }) = self.said.take() else { return };
         let level = self.settings.level;
         held.take(|delta| frame(&said(is_reasoning, &id, delta), level, out));
         let end = if is_reasoning {
@@ -174,7 +189,7 @@ impl UiStream {
         frame(&end, level, out);
     }
 
-    /// More of a call's arguments.
+    /// Writes more of a call's arguments.
     fn argue(&mut self, id: &CallId, text: &str, now: Duration, out: &mut Vec<u8>) {
         let Some(at) = self.find(id).filter(|at| self.calls[*at].is_streaming()) else { return };
         let level = self.settings.level;
@@ -188,6 +203,176 @@ impl UiStream {
             send(text);
         }
     }
+
+    fn start_step(&mut self, out: &mut Vec<u8>) {
+        if self.step == Step::Void {
+            self.step = Step::Open;
+        } else {
+            self.finish_step(out);
+            self.step = Step::Due;
+        }
+        self.step_calls = self.calls.len();
+    }
+
+    pub(super) fn open_step(&mut self, out: &mut Vec<u8>) {
+        if self.step == Step::Due {
+            self.frame(&Chunk::StartStep {}, out);
+        }
+        if self.step != Step::None {
+            self.step = Step::Open;
+        }
+    }
+
+    pub(super) fn finish_step(&mut self, out: &mut Vec<u8>) {
+        self.close_text(out);
+        if matches!(self.step, Step::Open | Step::Void) {
+            self.frame(&Chunk::FinishStep {}, out);
+        }
+        self.step = Step::None;
+    }
+
+    /// Makes the step at hand void; clients forget it.
+    fn forget_step(&mut self, out: &mut Vec<u8>) {
+        (self.said, self.has_calls) = (None, self.step_calls > 0);
+        if self.step == Step::Open {
+            self.frame(&Chunk::ResetStep {}, out);
+            self.step = Step::Void;
+        }
+    }
+
+    /// Writes the end of an answer whose run rests, or waits.
+    fn finish(&mut self, phase: Option<&Phase>, sealed: Option<&str>, out: &mut Vec<u8>) {
+        // A client that sends by itself would send for ever if the last step that it keeps had calls that have all ended.
+        let is_closed = self.has_calls && !matches!(phase, Some(Phase::Suspended));
+        self.finish_step(out);
+        if is_closed {
+            self.start_step(out);
+            self.say_nothing(out);
+            self.finish_step(out);
+        }
+        let reason = match phase {
+            Some(Phase::Suspended | Phase::Stopped(StopReason::StepLimit)) => Finish::ToolCalls,
+            Some(Phase::Stopped(StopReason::Cut(FinishReason::Length))) => Finish::Length,
+            Some(Phase::Stopped(StopReason::Cut(FinishReason::ContentFilter))) => Finish::ContentFilter,
+            Some(Phase::Finished) => Finish::Stop,
+            None => Finish::Interrupted,
+            _ => Finish::Other,
+        };
+        let metadata = sealed.map(sealed_metadata);
+        let message_metadata = metadata.as_ref().map(Json::Value);
+        self.frame(&Chunk::Finish { finish_reason: Some(reason), message_metadata }, out);
+    }
+
+    /// Writes the end of an answer whose run failed.
+    fn fail(&mut self, failure: &AgentError, sealed: Option<&str>, out: &mut Vec<u8>) {
+        self.close_text(out);
+        if let Some(sealed) = sealed {
+            let metadata = sealed_metadata(sealed);
+            self.frame(&Chunk::MessageMetadata { message_metadata: Json::Value(&metadata) }, out);
+        }
+        if matches!(failure, AgentError::Cancelled) {
+            return self.frame(&Chunk::Abort { reason: None }, out);
+        }
+        let text = match self.settings.failures {
+            Errors::Masked => "The answer failed. Try again.".to_owned(),
+            Errors::Full => format!("The answer failed: {failure}"),
+        };
+        self.frame(&Chunk::Error { error_text: &text }, out);
+    }
+
+    /// Writes a message that the run has accepted while it went on.
+    fn steered(&mut self, id: Option<&str>, content: &[Part], out: &mut Vec<u8>) {
+        self.finish_step(out);
+        self.steerings += 1;
+        let minted = format!("{}-said-{}", self.message_id, self.steerings);
+        let parts: Value = content.iter().map(part).collect();
+        let id = id.unwrap_or(&minted);
+        self.frame(&Chunk::SteeringMessage { id, parts: Json::Value(&parts) }, out);
+    }
+
+    /// Writes that a turn failed and another is tried. Its chunks are void; clients that can forget them do.
+    fn failed_step(&mut self, again: bool, out: &mut Vec<u8>) {
+        if !again || self.step != Step::Open {
+            return;
+        }
+        let from = self.step_calls.min(self.calls.len());
+        // A call that was accepted goes on whatever became of the turn: its part must stay.
+        let has_kept = self.calls[from..].iter().any(|call| !call.is_streaming() && !call.is_provided);
+        if self.settings.level >= Level::V7 && !has_kept {
+            self.calls.truncate(from);
+            self.forget_step(out);
+        } else {
+            self.give_up(from, "the model's turn broke off", out);
+            self.finish_step(out);
+        }
+    }
+
+    /// The beginning of an answer that goes on with a message: the answer's first chunk, and all that the message has from
+    /// the answers before, which [`Encoder::begin`] leaves out.
+    pub fn recap(message_id: &str, run: &Run, settings: Settings, out: &mut Vec<u8>) {
+        let mut stream = Self::new(message_id, run.id(), settings);
+        stream.begin(out);
+        let prompts = run.prompts();
+        let first = prompts.iter().rposition(|said| !said.steers).unwrap_or(0);
+        let place = |said: &tool_run::run::Said| usize::try_from(said.at).unwrap_or(usize::MAX);
+        let from = prompts.get(first).map_or(0, place);
+        for (at, message) in run.messages().iter().enumerate().skip(from) {
+            match message {
+                Message::Assistant { content } => stream.turn(content, run, out),
+                // Messages that were sent while the answer went on are part of it.
+                Message::User { content } => {
+                    let found = prompts.binary_search_by_key(&at, place).ok();
+                    if let Some(said) = found.map(|found| &prompts[found]).filter(|said| said.steers) {
+                        stream.steered(said.id.as_deref(), content, out);
+                    }
+                }
+                Message::System { .. } | Message::Tool { .. } => {}
+            }
+        }
+        stream.finish_step(out);
+    }
+
+    fn turn(&mut self, content: &[AssistantPart], run: &Run, out: &mut Vec<u8>) {
+        let now = Duration::ZERO;
+        self.event(Event::StepStarted { step: 0 }, now, out);
+        for part in content {
+            match part {
+                AssistantPart::Text { text } => self.event(Event::Text(text), now, out),
+                AssistantPart::Reasoning { text, .. } => self.event(Event::Reasoning(text), now, out),
+                AssistantPart::Call(called) => self.called(called, run, out),
+                AssistantPart::Provider(part) => self.event(Event::Provided(part), now, out),
+            }
+        }
+        self.close_text(out);
+    }
+
+    fn called(&mut self, called: &ToolCall, run: &Run, out: &mut Vec<u8>) {
+        let id = CallId::from(called.id.as_str());
+        let Some(call) = run.call(&id) else { return };
+        let now = Duration::ZERO;
+        self.event(Event::CallAnnounced { id: &call.id, name: &call.name }, now, out);
+        if call.tool.is_some() {
+            self.accepted(call, out);
+            let asked = call.interrupt().filter(|open| !matches!(open.kind, InterruptKind::External));
+            if asked.is_some() {
+                // So that the client can show what is asked for, whoever executes it.
+                self.argued(call.id.as_str(), &call.arguments().text, out);
+            }
+        }
+        if let Some(open) = call.interrupt() {
+            self.opened(call, open, out);
+        }
+        if let Some(result) = call.result() {
+            self.finished(call, result, out);
+        }
+    }
+
+    /// Writes all of a call's arguments, if they were not announced as complete.
+    fn argued(&mut self, id: &str, text: &str, out: &mut Vec<u8>) {
+        if self.calls.iter().any(|call| call.id == id && call.is_streaming()) {
+            self.frame(&Chunk::ToolInputDelta { tool_call_id: id, input_text_delta: text }, out);
+        }
+    }
 }
 
 fn said<'a>(is_reasoning: bool, id: &'a str, delta: &'a str) -> Chunk<'a> {
@@ -198,7 +383,7 @@ fn said<'a>(is_reasoning: bool, id: &'a str, delta: &'a str) -> Chunk<'a> {
     }
 }
 
-impl Wire for UiStream {
+impl Encoder for UiStream {
     fn begin(&mut self, out: &mut Vec<u8>) {
         let start = Chunk::Start { message_id: Some(&self.message_id), message_metadata: None };
         self.frame(&start, out);
@@ -226,7 +411,7 @@ impl Wire for UiStream {
                 self.open_step(out);
             }
             Event::CallAccepted(call) => self.accepted(call, out),
-            Event::CallOpened { call, obligation } => self.opened(call, obligation, out),
+            Event::CallOpened { call, interrupt } => self.opened(call, interrupt, out),
             Event::CallDecided { call, decision, .. } => self.decided(call, decision, out),
             Event::CallProgress(progress) => self.progress(progress, out),
             Event::CallFinished { call, result, .. } => self.finished(call, result, out),
@@ -258,7 +443,7 @@ impl Wire for UiStream {
         self.write_data(out);
         let level = self.settings.level;
         let is_due = |held: &Held| held.due().is_some_and(|due| due <= now);
-        if let Some(Said { id, is_reasoning, held }) = self.said.as_mut().filter(|said| is_due(&said.held)) {
+        if let Some(OpenText { id, is_reasoning, held }) = self.said.as_mut().filter(|said| is_due(&said.held)) {
             held.take(|delta| frame(&said(*is_reasoning, id, delta), level, out));
         }
         for call in self.calls.iter_mut().filter(|call| is_due(&call.held)) {
@@ -271,11 +456,22 @@ impl Wire for UiStream {
             return;
         }
         let text = if matches!(end.failure, Some(AgentError::Cancelled)) { "stopped" } else { "broken off" };
-        self.give_up(&format!("the answer was {text}"), out);
+        self.give_up(0, &format!("the answer was {text}"), out);
         match end.failure {
             Some(failure) => self.fail(failure, end.sealed, out),
             None => self.finish(end.run.map(Run::phase).as_ref(), end.sealed, out),
         }
-        out.extend_from_slice(encode::DONE);
+        out.extend_from_slice(DONE);
+    }
+}
+
+/// Returns a part of a person's message.
+fn part(part: &Part) -> Value {
+    match part {
+        Part::Image { media_type, data } => {
+            json!({ "type": "file", "mediaType": media_type, "url": format!("data:{media_type};base64,{data}") })
+        }
+        Part::Json { json } => json!({ "type": "text", "text": json }),
+        part => json!({ "type": "text", "text": part.as_text().unwrap_or_default() }),
     }
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{check, tool};
 use tool_runtime::toolset::ToolList;
 
-pub(super) fn tools() -> ToolList {
+pub fn tools() -> ToolList {
     let weather = json!({"type": "object", "required": ["city"],
         "$defs": {"Unit": {"type": "string", "enum": ["celsius", "fahrenheit"]}},
         "properties": {

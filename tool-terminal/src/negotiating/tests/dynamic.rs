@@ -7,7 +7,7 @@ use super::super::fold::Reply;
 use super::{answer, assistant, check as scripted, reply, tool};
 use tool_runtime::feedback::Rejection;
 use tool_runtime::message::{Message, ToolCall};
-use tool_runtime::tool::Verdict;
+use tool_runtime::tool::Validation;
 use tool_runtime::tool::{CallError, Context};
 use tool_runtime::toolset::{DynamicField, RuntimeTool, ToolList, Toolset};
 
@@ -22,7 +22,7 @@ const FLIGHTS: [(&str, &str, &str, u64); 6] = [
 
 /// One of `cities`, each once, however it is written.
 #[allow(clippy::needless_pass_by_value, reason = "as validators get it")]
-fn city(value: Option<Value>, cities: impl Iterator<Item = &'static str>) -> Verdict<Value> {
+fn city(value: Option<Value>, cities: impl Iterator<Item = &'static str>) -> Validation<Value> {
     let mut all: Vec<Value> = Vec::new();
     for city in cities.map(Value::from) {
         if !all.contains(&city) {
@@ -31,8 +31,8 @@ fn city(value: Option<Value>, cities: impl Iterator<Item = &'static str>) -> Ver
     }
     let said = value.as_ref().and_then(Value::as_str).unwrap_or_default().to_lowercase();
     match all.iter().find(|city| city.as_str().is_some_and(|city| city.to_lowercase() == said)) {
-        Some(city) => Verdict::accept(city.clone()).allowed(&all),
-        None => Verdict::reject("no matching options").allowed(&all),
+        Some(city) => Validation::accept(city.clone()).allowed(&all),
+        None => Validation::reject("no matching options").allowed(&all),
     }
 }
 
@@ -64,10 +64,10 @@ fn airline() -> Toolset {
             };
             let most = FLIGHTS.iter().filter(goes).map(|flight| flight.3).max().unwrap_or(0);
             match value.as_ref().and_then(Value::as_u64) {
-                Some(count) if count <= most => Verdict::accept(json!(count)),
-                Some(count) => Verdict::reject(format!("not enough seats ({count} passengers, max is {most})"))
+                Some(count) if count <= most => Validation::accept(json!(count)),
+                Some(count) => Validation::reject(format!("not enough seats ({count} passengers, max is {most})"))
                     .allowed((1..=most).map(Value::from)),
-                None => Verdict::reject("value required"),
+                None => Validation::reject("value required"),
             }
         }));
     set(book
@@ -79,8 +79,8 @@ fn set(tool: impl tool_runtime::tool::DynTool + 'static) -> Toolset {
     Toolset::new().with(tool).expect("its name is its own")
 }
 
-/// What a tool of `tools` answers to a call.
-pub(super) fn ask(tools: &Toolset, call: &ToolCall) -> (Message, Option<Rejection>) {
+/// Returns the answer of a tool of `tools` to a call.
+pub fn ask(tools: &Toolset, call: &ToolCall) -> (Message, Option<Rejection>) {
     let cx = Context::new(&call.id);
     match tools.call(&call.name, &call.arguments, &cx).now_or_never().expect("nothing waits") {
         Ok(output) => (answer(call, &output.text(), false), None),

@@ -1,4 +1,4 @@
-//! What happens when a tool refuses a call and says why.
+//! Dialogues in which a tool refuses a call and says why.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What is taken from a first sentence, and what is not.
+//! Values that are read from a first sentence, and those that are not.
 
 use serde_json::{Value, json};
 

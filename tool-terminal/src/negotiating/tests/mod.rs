@@ -1,7 +1,8 @@
 //! Dialogues as a person has them, written as they run.
 //!
-//! A script is a transcript: `> ` is what the person says, `< ` the result of the call before it, `<! ` a failure of it;
-//! every other line is what the model answers, a call as `! name arguments`. Running it must give the same text again.
+//! A script is a transcript: `> ` is what the person says, `< ` the result of the call before it, `<! ` a failure of
+//! it; every other line is what the model answers, a call as `! name arguments`. Running it must give the same text
+//! again.
 
 mod dialogues;
 mod dynamic;
@@ -29,7 +30,7 @@ fn tool(name: &str, description: &str, input: Value) -> Arc<ToolSpec> {
     Arc::new(ToolSpec::new(name, description, Schema::new(input)))
 }
 
-/// What the model does next.
+/// Returns what the model does next.
 fn reply(tools: &ToolList, messages: &[Message]) -> Reply {
     fold::reply(Request::new(messages, tools)).expect("no tool is forced")
 }

@@ -12,7 +12,7 @@ use super::dynamic::ask as answer_call;
 use super::{assistant, reply};
 use tool_runtime::message::Message;
 use tool_runtime::model::Request;
-use tool_runtime::tool::Verdict;
+use tool_runtime::tool::Validation;
 use tool_runtime::toolset::{DynamicField, RuntimeTool, Toolset};
 
 const ANIMALS: [&str; 4] = ["Ant", "Bee", "Crow", "Dog"];
@@ -36,15 +36,15 @@ impl Field {
         (0..4).filter(|bit| row & (1 << bit) != 0).map(|bit| json!(ANIMALS[bit])).collect()
     }
 
-    fn judge(&self, value: Option<&Value>, known: &dyn Fn(&str) -> Value) -> Verdict<Value> {
+    fn judge(&self, value: Option<&Value>, known: &dyn Fn(&str) -> Value) -> Validation<Value> {
         let possible = self.possible(known);
         let same = |one: &&Value| {
             value.is_some_and(|said| one.as_str().map(str::to_lowercase) == said.as_str().map(str::to_lowercase))
         };
         match possible.iter().find(same) {
-            Some(one) => Verdict::accept(one.clone()),
-            None if self.suggests && !possible.is_empty() => Verdict::reject("not this").suggested(&possible),
-            None => Verdict::reject("not this").allowed(&possible),
+            Some(one) => Validation::accept(one.clone()),
+            None if self.suggests && !possible.is_empty() => Validation::reject("not this").suggested(&possible),
+            None => Validation::reject("not this").allowed(&possible),
         }
     }
 }
@@ -101,7 +101,7 @@ impl Person {
         (usize::from(roll) + self.rolled / self.dice.len()) % sides.max(1)
     }
 
-    /// What the person says, and which parameters that is a change of; `None` for all of them.
+    /// Returns what the person says, and which parameters that is a change of; `None` for all of them.
     fn say(&mut self, dialogue: &fold::Dialogue<'_>, accepted: &BTreeSet<String>) -> (String, Option<Vec<String>>) {
         let Stage::Filling(form) = &dialogue.stage else { return ("fill".into(), Some(Vec::new())) };
         let nothing = || Some(Vec::new());

@@ -1,10 +1,12 @@
 //! Whatever the messages and the schemas are: no panic, no empty turn, and no call with arguments that do not fit.
 
+use std::ops::Bound;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::ask::Ask;
 use super::super::fold::{self, Reply, Stage};
+use super::super::form::Ask;
 use super::super::scalar;
 use super::super::shape::{Kind, Shape};
 use super::{answer, assistant, reply, tool};
@@ -12,7 +14,7 @@ use tool_runtime::message::{AssistantPart, Message, Part, ToolCall};
 use tool_runtime::model::Request;
 use tool_runtime::toolset::ToolList;
 
-/// What a person may say; some of it makes sense to some question.
+/// Sentences that a person may say; some of it makes sense to some question.
 const SAID: &[&str] = &[
     "",
     "yes",
@@ -125,7 +127,7 @@ fn root() -> impl Strategy<Value = Value> {
 }
 
 fn feedback() -> impl Strategy<Value = String> {
-    let verdict = prop_oneof![
+    let validation = prop_oneof![
         Just(json!({"valid": true})),
         Just(json!({"valid": true, "normalizedValue": "n"})),
         Just(json!({"valid": false, "problems": ["no"], "allowedValues": ["alpha", 2]})),
@@ -134,7 +136,7 @@ fn feedback() -> impl Strategy<Value = String> {
         Just(json!({"valid": false, "suggestedValues": [1], "dynamicParameterSchema": {"type": "boolean"}})),
         Just(json!(3)),
     ];
-    let results = prop::collection::vec(("p[0-3]|zz|", verdict), 0..4);
+    let results = prop::collection::vec(("p[0-3]|zz|", validation), 0..4);
     let results = results.prop_map(|fields| fields.into_iter().collect::<serde_json::Map<_, _>>());
     prop_oneof![
         results.prop_map(|results| json!({"ok": false, "validationResults": results}).to_string()),
@@ -177,7 +179,10 @@ fn text_of(shape: &Shape) -> String {
             (_, Some(_)) => "ABC".into(),
             _ => "x".repeat(text.least.max(1)),
         },
-        Kind::Number(number) => number.min.unwrap_or(1.0).to_string(),
+        Kind::Number(number) => match number.range.0 {
+            Bound::Included(least) => least.to_string(),
+            _ => "1".into(),
+        },
         Kind::Bool => "yes".into(),
         Kind::List { item, least, .. } if item.is_form() => least.to_string(),
         Kind::List { item, least, .. } => match (&item.kind, *least) {

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::super::fold::Reply;
 use super::dialogues::tools;
 use super::{answer, reply};
-use crate::NegotiatingModel;
+use crate::negotiating::NegotiatingModel;
 use tool_runtime::message::{AssistantPart, Message, Part, ToolCall};
 use tool_runtime::model::{Delta, FinishReason, Model, ModelErrorKind, Request, ToolChoice};
 use tool_runtime::toolset::ToolList;

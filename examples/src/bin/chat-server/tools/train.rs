@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use tool_runtime::{Rejection, Verdict, tool};
+use tool_runtime::{Rejection, Validation, tool};
 
 /// Trains, and the seats that are left.
 pub(crate) struct Trains(Mutex<Vec<Train>>);
@@ -83,30 +83,30 @@ pub(crate) fn book_train(
     Ok(Ticket { from, to, seats, total })
 }
 
-fn from(value: Option<String>, known: BookTrainFrom<'_>) -> Verdict<String> {
+fn from(value: Option<String>, known: BookTrainFrom<'_>) -> Validation<String> {
     one_of(value, known.trains.cities(|train| Some(train.from)))
 }
 
-fn to(value: Option<String>, known: BookTrainTo<'_>) -> Verdict<String> {
+fn to(value: Option<String>, known: BookTrainTo<'_>) -> Validation<String> {
     one_of(value, known.trains.cities(|train| (train.from == known.from).then_some(train.to)))
 }
 
 /// One of `cities`, however it is written.
-fn one_of(value: Option<String>, cities: Vec<String>) -> Verdict<String> {
-    let Some(value) = value else { return Verdict::reject("which city?").allowed(cities) };
+fn one_of(value: Option<String>, cities: Vec<String>) -> Validation<String> {
+    let Some(value) = value else { return Validation::reject("which city?").allowed(cities) };
     match cities.iter().find(|city| city.eq_ignore_ascii_case(value.trim())) {
-        Some(city) => Verdict::accept(city.clone()),
-        None => Verdict::reject(format!("no train for {value}")).allowed(cities),
+        Some(city) => Validation::accept(city.clone()),
+        None => Validation::reject(format!("no train for {value}")).allowed(cities),
     }
 }
 
-fn seats(value: Option<u32>, known: BookTrainSeats<'_>) -> Verdict<u32> {
+fn seats(value: Option<u32>, known: BookTrainSeats<'_>) -> Validation<u32> {
     let trains = known.trains.all();
     let left = trains.iter().filter(|train| train.from == known.from && train.to == known.to).map(|train| train.seats);
     let most = left.max().unwrap_or(0);
     match value {
-        None => Verdict::reject("how many people travel?").allowed(1..=most.min(9)),
-        Some(seats) if seats > most => Verdict::reject(format!("only {most} seats are left")).allowed(1..=most),
-        Some(seats) => Verdict::accept(seats),
+        None => Validation::reject("how many people travel?").allowed(1..=most.min(9)),
+        Some(seats) if seats > most => Validation::reject(format!("only {most} seats are left")).allowed(1..=most),
+        Some(seats) => Validation::accept(seats),
     }
 }

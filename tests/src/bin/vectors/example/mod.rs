@@ -36,6 +36,6 @@ async fn answer(tools: &Toolset, name: &str, input: &Value, thrown: &str) -> Res
         }
         // A layer may give nothing at all in place of the declared output.
         Ok(output) if output.as_json().is_none() => json!({ "ok": true }),
-        _ => json!(spec.told(&result)),
+        _ => json!(spec.answer(&result)),
     })
 }

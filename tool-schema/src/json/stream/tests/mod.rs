@@ -2,9 +2,7 @@
 
 mod conformance;
 mod limits;
-mod model;
 mod split;
-mod text;
 mod views;
 
 use serde_json::Value;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::json::Incremental;
 
-/// What `views.mjs` has written.
+/// The views that `views.mjs` has written.
 const VIEWS: &str = include_str!("views.jsonl");
 
 #[derive(Deserialize)]
@@ -41,7 +41,7 @@ fn views_are_those_of_the_ai_sdk() {
     assert!(compared > 600, "{compared}");
 }
 
-/// Whether two values are the same to JavaScript, which has one type of numbers.
+/// Returns whether two values are equal in JavaScript, which has one type of numbers.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),

@@ -25,12 +25,12 @@ const MOST_KEPT: usize = 256;
 /// How long a result is kept for a client that does not come back.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// What is kept for clients that were let go, by session and number of the stream.
+/// The messages that are kept for released clients, by session and number of the stream.
 type Kept = Mutex<HashMap<(SessionId, u64), UnboundedReceiver<ServerSseMessage>>>;
 
 /// The stream that the client of a request waits on.
 #[derive(Clone)]
-pub(in crate::mcp::server) struct Stream(Arc<Waited>);
+pub struct Stream(Arc<Waited>);
 
 struct Waited {
     key: (SessionId, u64),
@@ -38,20 +38,20 @@ struct Waited {
     line: Mutex<Line>,
 }
 
-/// What a client is sent, for as long as it waits.
+/// The messages to a client, as long as it waits.
 struct Line {
     messages: Option<Receiver<ServerSseMessage>>,
-    /// What it is sent before it is let go: by the last of these, it says later where it was.
+    /// The messages before its release: later the client names the last of them.
     last: VecDeque<ServerSseMessage>,
-    /// When it is to come back, which it has not been told yet.
+    /// When it is to come back, if that was not sent yet.
     pause: Option<Duration>,
     waker: Option<Waker>,
 }
 
 impl Stream {
-    /// Ends the stream; what is sent from now on waits for the client, who is told to come back after `pause`. rmcp can do that
-    /// too, and forgets results that come while the client is away.
-    pub(in crate::mcp::server) fn close(&self, pause: Duration) -> bool {
+    /// Ends the stream, and asks the client to come back after `pause`. Later messages wait for it. rmcp can do that too, and
+    /// forgets results that come while the client is away.
+    pub fn close(&self, pause: Duration) -> bool {
         let Some(kept) = self.0.kept.upgrade() else { return false };
         let mut line = lock(&self.0.line);
         let Some(mut messages) = line.messages.take() else { return false };
@@ -69,7 +69,7 @@ impl Stream {
             let mut count = 0;
             while let Some(message) = messages.recv().await {
                 count += 1;
-                // Not to be sent is to have been taken, by a client that has gone for good.
+                // The client came back, took the receiver, and has gone for good.
                 if (count < MOST_KEPT || is_result(&message)) && send.send(message).is_err() {
                     return;
                 }
@@ -105,9 +105,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// rmcp's sessions, in which each request is told its stream.
+/// rmcp's sessions, in which each request knows its stream.
 #[derive(Default)]
-pub(super) struct Sessions {
+pub struct Sessions {
     sessions: LocalSessionManager,
     kept: Arc<Kept>,
 }

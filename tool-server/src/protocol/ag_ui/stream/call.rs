@@ -2,48 +2,49 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Visibility, Writer, said::pieces};
-use crate::protocol::ag_ui::event::Event;
+use super::{Visibility, Writer, pieces};
+use crate::protocol::ag_ui::event::{Event, Object};
 use crate::protocol::ag_ui::message::Content;
-use tool_runtime::run::{Call, CallId, CallResult, Obligation, ObligationKind};
+use crate::protocol::ag_ui::outcome::object;
+use crate::protocol::held::Held;
+use tool_runtime::message::{Part, ProviderPart, ProviderPartKind};
+use tool_runtime::run::{Call, CallId, CallResult, Interrupt, InterruptKind, Prompt};
+use tool_runtime::tool::Progress;
 
-/// How many bytes of arguments wait for more before they are sent.
+/// How many bytes of arguments wait for more: each frame repeats the call's id.
 const SOME_BYTES: usize = 512;
 
-/// For how long they wait.
-const PATIENCE: Duration = Duration::from_millis(20);
+/// The kind of activity.
+const TYPE: &str = "tool_progress";
 
-/// Clients copy all that came of a call's arguments at every piece: so pieces are at least this part of it.
-const SHARE: usize = 8;
-
-/// For every so many bytes that were sent, the patience grows by itself.
-const PATIENT_BYTES: usize = 64 * 1024;
+/// An activity of fewer bytes is written whole each time: a patch of it would be as long.
+const SMALL: usize = 512;
 
 /// A call, as far as the client knows it.
 #[derive(Debug)]
-pub(super) struct Line {
-    pub(super) id: CallId,
+pub struct Line {
+    pub id: CallId,
     name: String,
-    pub(super) visibility: Visibility,
-    /// Whether the client executes it.
-    pub(super) is_external: bool,
-    /// Whether the model's provider executes it: it is no call of the run.
-    pub(super) is_provided: bool,
-    /// Whether the client was told to.
-    pub(super) is_handed_out: bool,
-    /// What the client was shown of its progress, where that is much.
-    pub(super) activity: Option<Value>,
-    pub(super) stage: LineStage,
+    pub visibility: Visibility,
+    /// True if the client executes it.
+    pub is_external: bool,
+    /// True if the model's provider executes it: it is no call of the run.
+    pub is_provided: bool,
+    /// True if the client was asked to.
+    pub is_handed_out: bool,
+    /// The progress that the client was shown, where it is long.
+    pub activity: Option<Value>,
+    pub stage: LineStage,
 }
 
 #[derive(Debug)]
-pub(super) enum LineStage {
-    /// The client has not heard of it.
-    Untold,
-    /// Arguments arrive: how many bytes were sent, and what waits since when.
-    Open { sent: usize, waiting: String, since: Duration },
+pub enum LineStage {
+    /// The client does not know it.
+    Unknown,
+    /// Arguments arrive.
+    Open(Held),
     /// The arguments are complete.
     Ended,
     /// It is answered.
@@ -51,14 +52,49 @@ pub(super) enum LineStage {
 }
 
 impl Line {
-    /// Whether the client waits for a result that is not its own to give.
-    pub(super) fn is_unanswered(&self) -> bool {
-        !self.is_handed_out && matches!(self.stage, LineStage::Open { .. } | LineStage::Ended)
+    /// Returns `true` if the client waits for a result that is not its own to give.
+    pub fn is_unanswered(&self) -> bool {
+        !self.is_handed_out && matches!(self.stage, LineStage::Open(_) | LineStage::Ended)
     }
 
-    /// Whether the client is to execute it.
-    pub(super) fn is_pending(&self) -> bool {
+    /// Returns `true` if the client is to execute it.
+    pub fn is_pending(&self) -> bool {
         self.is_handed_out && matches!(self.stage, LineStage::Ended)
+    }
+
+    /// Returns when held arguments are to be sent.
+    pub fn due(&self) -> Option<Duration> {
+        if let LineStage::Open(held) = &self.stage { held.due() } else { None }
+    }
+
+    fn push(&mut self, text: &str, now: Duration, out: &mut Vec<u8>) {
+        let LineStage::Open(held) = &mut self.stage else { return };
+        // Arguments of blanks only are no JSON, and become an empty object.
+        let text = if held.is_new() { text.trim_ascii_start() } else { text };
+        held.push(text, now, |text| write_arguments(&self.id, text, out));
+    }
+
+    /// Writes the held arguments.
+    pub fn flush(&mut self, out: &mut Vec<u8>) {
+        let LineStage::Open(held) = &mut self.stage else { return };
+        held.take(|text| write_arguments(&self.id, text, out));
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        let LineStage::Open(held) = &self.stage else { return };
+        if held.is_new() {
+            // Clients of all versions parse the text, and an empty one is no JSON.
+            self.push("{}", Duration::ZERO, out);
+        }
+        self.flush(out);
+        Event::ToolCallEnd { tool_call_id: self.id.as_str() }.write(out);
+        self.stage = LineStage::Ended;
+    }
+}
+
+fn write_arguments(id: &CallId, text: &str, out: &mut Vec<u8>) {
+    for delta in pieces(text) {
+        Event::ToolCallArgs { tool_call_id: id.as_str(), delta }.write(out);
     }
 }
 
@@ -67,68 +103,40 @@ impl Writer {
         if self.index.contains_key(id) {
             return;
         }
-        self.end_said(out);
+        self.end_messages(out);
         let line = self.line(id, name);
         let is_held = line.is_external && self.is_held(name);
-        let is_told = line.visibility != Visibility::Hidden && !is_held;
+        let is_shown = line.visibility != Visibility::Hidden && !is_held;
         self.add(line);
-        if is_told {
+        if is_shown {
             self.begin_call(self.lines.len() - 1, out);
         }
     }
 
     pub(super) fn arguments(&mut self, id: &CallId, text: &str, now: Duration, out: &mut Vec<u8>) {
-        let Some(line) = self.index.get(id).and_then(|at| self.lines.get_mut(*at)) else { return };
-        let LineStage::Open { sent, waiting, since } = &mut line.stage else { return };
-        if waiting.is_empty() {
-            *since = now;
-        }
-        waiting.push_str(text);
-        if waiting.len() >= SOME_BYTES.max(*sent / SHARE) {
-            flush(line, out);
-        } else if !waiting.is_empty() {
-            let due = *since + patience(*sent);
-            self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
+        if let Some(line) = self.index.get(id).and_then(|at| self.lines.get_mut(*at)) {
+            line.push(text, now, out);
         }
     }
 
-    /// Sends the arguments that waited for more for long enough.
-    pub(super) fn flush_arguments(&mut self, now: Duration, out: &mut Vec<u8>) {
-        if self.due.is_none_or(|due| due > now) {
-            return;
-        }
-        self.due = None;
-        for line in &mut self.lines[self.first..] {
-            let LineStage::Open { sent, waiting, since } = &line.stage else { continue };
-            let due = *since + patience(*sent);
-            if waiting.is_empty() {
-            } else if due <= now {
-                flush(line, out);
-            } else {
-                self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
-            }
-        }
-    }
-
-    /// The arguments of a call are complete.
+    /// Completes the arguments of a call.
     pub(super) fn complete(&mut self, id: &CallId, out: &mut Vec<u8>) {
         if let Some(line) = self.index.get(id).and_then(|at| self.lines.get_mut(*at)) {
-            end(line, out);
+            line.end(out);
         }
     }
 
-    /// The arguments of all calls of the turn are complete, or will never be.
+    /// Ends the arguments of all calls of the turn.
     pub(super) fn end_calls(&mut self, out: &mut Vec<u8>) {
         for line in &mut self.lines[self.first..] {
-            end(line, out);
+            line.end(out);
         }
-        self.due = None;
     }
 
-    /// A call waits for somebody.
-    pub(super) fn opened(&mut self, call: &Call, obligation: &Obligation, out: &mut Vec<u8>) {
+    /// Writes that a call waits.
+    pub(super) fn opened(&mut self, call: &Call, interrupt: &Interrupt, out: &mut Vec<u8>) {
         self.complete(&call.id, out);
-        if !matches!(obligation.kind, ObligationKind::External) {
+        if !matches!(interrupt.kind, InterruptKind::External) {
             return;
         }
         let at = match self.index.get(&call.id) {
@@ -141,13 +149,11 @@ impl Writer {
         };
         self.lines[at].is_external = true;
         let text = &call.arguments().text;
-        if matches!(self.lines[at].stage, LineStage::Untold) && self.lines[at].visibility != Visibility::Hidden {
+        if matches!(self.lines[at].stage, LineStage::Unknown) && self.lines[at].visibility != Visibility::Hidden {
             self.begin_call(at, out);
             let line = &mut self.lines[at];
-            if let LineStage::Open { waiting, .. } = &mut line.stage {
-                waiting.push_str(text);
-            }
-            end(line, out);
+            line.push(text, Duration::ZERO, out);
+            line.end(out);
         }
         self.lines[at].is_handed_out = true;
         if let Some(report) = self.client_tools.report(call.id.as_str(), &call.name, text) {
@@ -155,7 +161,7 @@ impl Writer {
         }
     }
 
-    /// A call ended.
+    /// Handles the end of a call.
     pub(super) fn finished(&mut self, call: &Call, result: &CallResult, out: &mut Vec<u8>) {
         self.complete(&call.id, out);
         let at = self.index.get(&call.id).copied();
@@ -179,7 +185,7 @@ impl Writer {
         self.answer(&call.id, &content, out);
     }
 
-    /// What a client is shown of a result: what the application gets of it, or what the model is told.
+    /// Returns a result for the client: the application's value, or the parts that the model reads.
     fn shown(&self, call: &Call, result: &CallResult) -> Content {
         let json = result
             .output()
@@ -191,23 +197,24 @@ impl Writer {
         }
     }
 
-    /// Tells a result.
+    /// Writes a result.
     pub(super) fn answer(&mut self, id: &CallId, content: &Content, out: &mut Vec<u8>) {
         if let Some(line) = self.index.get(id).and_then(|at| self.lines.get_mut(*at)) {
-            end(line, out);
+            line.end(out);
             (line.stage, line.activity) = (LineStage::Answered, None);
         }
         let message_id = self.mint();
         Event::ToolCallResult { message_id: &message_id, tool_call_id: id.as_str(), content, role: None }.write(out);
     }
 
-    /// Whether calls of a tool that the client executes are told only when it is to execute them. An approval may be asked
+    /// Returns `true` if calls of a tool that the client executes are written only when it is to execute them. An approval may
+    /// be asked
     /// about a tool that is declared here, whatever its declaration says: sets of tools can be put under policies.
     pub(super) fn is_held(&self, name: &str) -> bool {
         self.holds || !self.client_tools.streams(name)
     }
 
-    /// What is known about a call that the client has not heard of.
+    /// Returns a call that the client does not know yet.
     pub(super) fn line(&self, id: &CallId, name: &str) -> Line {
         let spec = self.tools.get(name).map(|tool| tool.spec());
         Line {
@@ -218,7 +225,7 @@ impl Writer {
             is_provided: false,
             is_handed_out: false,
             activity: None,
-            stage: LineStage::Untold,
+            stage: LineStage::Unknown,
         }
     }
 
@@ -238,32 +245,93 @@ impl Writer {
             parent_message_id: Some(&parent),
         }
         .write(out);
-        line.stage = LineStage::Open { sent: 0, waiting: String::new(), since: Duration::ZERO };
+        line.stage = LineStage::Open(Held::at_least(SOME_BYTES));
+    }
+
+    pub(super) fn progress(&mut self, progress: &Progress, out: &mut Vec<u8>) {
+        let place = self.index.get(progress.call_id.as_str()).copied();
+        let line = place.and_then(|place| self.lines.get_mut(place));
+        if line.as_ref().is_some_and(|line| line.visibility != Visibility::Shown) {
+            return;
+        }
+        let content = content(progress);
+        let id = format!("progress_{}", progress.call_id);
+        let begun = out.len();
+        Event::ActivitySnapshot { message_id: &id, activity_type: TYPE, content: &content, replace: None }.write(out);
+        let Some(line) = line else { return };
+        let length = out.len() - begun;
+        if length < SMALL {
+            line.activity = None;
+            return;
+        }
+        let content = Value::Object(content);
+        if let Some(before) = &line.activity {
+            let patch = serde_json::json!(json_patch::diff(before, &content));
+            let snapshot = out.split_off(begun);
+            Event::ActivityDelta { message_id: &id, activity_type: TYPE, patch: &patch }.write(out);
+            if out.len() - begun > length / 2 {
+                out.truncate(begun);
+                out.extend(snapshot);
+            }
+        }
+        line.activity = Some(content);
+    }
+
+    /// Writes a call of a provider's tool, or its result: a call like another, without an answer from here.
+    pub(super) fn provided(&mut self, part: &ProviderPart, out: &mut Vec<u8>) {
+        let block: Value = serde_json::from_str(&part.block).unwrap_or_else(|_| Value::from(part.block.as_str()));
+        if part.call_id.is_empty() {
+            let value = json!({ "provider": part.provider, "name": part.name, "block": block });
+            return Event::Custom { name: "provider_result", value: &value }.write(out);
+        }
+        let id = CallId::from(part.call_id.as_str());
+        let is_call = part.kind == ProviderPartKind::Call;
+        let known = self.index.get(&id).copied();
+        if known.is_some_and(|at| is_call || !self.lines[at].is_provided) {
+            return;
+        }
+        let at = known.unwrap_or_else(|| {
+            self.end_messages(out);
+            let mut line = self.line(&id, &part.name);
+            (line.is_external, line.is_provided) = (false, true);
+            let at = self.add(line);
+            if self.lines[at].visibility != Visibility::Hidden {
+                let input = if is_call { block.get("input").unwrap_or(&block).to_string() } else { String::new() };
+                self.begin_call(at, out);
+                self.lines[at].push(&input, Duration::ZERO, out);
+                self.complete(&id, out);
+            }
+            at
+        });
+        let line = &self.lines[at];
+        if is_call || !line.is_unanswered() {
+            return;
+        }
+        let content = match line.visibility {
+            Visibility::WithoutResult => String::new(),
+            _ => block.get("content").unwrap_or(&block).to_string(),
+        };
+        self.answer(&id, &Content::Text(content), out);
+    }
+
+    /// Writes a message that the run has accepted while it went on. It is no message of the client's conversation, so that it
+    /// does not come back as a new one.
+    pub(super) fn steered(&mut self, said: &Prompt, out: &mut Vec<u8>) {
+        self.end_messages(out);
+        let texts: Vec<_> = said.content.iter().filter_map(Part::as_text).collect();
+        let value = json!({ "id": said.id, "text": texts.join("\n") });
+        Event::Custom { name: "steering_message", value: &value }.write(out);
     }
 }
 
-/// For how long a piece waits for more, behind `sent` bytes.
-fn patience(sent: usize) -> Duration {
-    PATIENCE * u32::try_from(1 + sent / PATIENT_BYTES).unwrap_or(u32::MAX)
-}
-
-fn flush(line: &mut Line, out: &mut Vec<u8>) {
-    let LineStage::Open { sent, waiting, .. } = &mut line.stage else { return };
-    for delta in pieces(waiting) {
-        Event::ToolCallArgs { tool_call_id: line.id.as_str(), delta }.write(out);
-    }
-    *sent += waiting.len();
-    waiting.clear();
-}
-
-fn end(line: &mut Line, out: &mut Vec<u8>) {
-    let LineStage::Open { sent, waiting, .. } = &mut line.stage else { return };
-    if *sent == 0 && waiting.trim_ascii().is_empty() {
-        // Clients of all versions parse the text, and an empty one is no JSON.
-        waiting.clear();
-        waiting.push_str("{}");
-    }
-    flush(line, out);
-    Event::ToolCallEnd { tool_call_id: line.id.as_str() }.write(out);
-    line.stage = LineStage::Ended;
+fn content(progress: &Progress) -> Object {
+    let number = |number: f64| serde_json::Number::from_f64(number).map_or(Value::Null, Value::Number);
+    let mut content = object([("toolCallId", progress.call_id.as_str().into()), ("done", number(progress.done))]);
+    let more = [
+        ("total", progress.total.map(number)),
+        ("message", progress.message.as_deref().map(Value::from)),
+        ("preliminary", progress.preliminary.clone()),
+    ];
+    content.extend(more.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    content
 }

@@ -1,44 +1,53 @@
-//! What a run waits for, as a client is asked about it.
+//! Interrupts of a run, as a client reads them.
 
+use chrono::{DateTime, SecondsFormat};
 use serde_json::{Value, json};
 
 use super::{Visibility, Writer};
 use crate::protocol::ag_ui::event::Object;
-use crate::protocol::ag_ui::outcome::{Interrupt, object};
+use crate::protocol::ag_ui::outcome::{self, object};
 use crate::protocol::approval_id;
-use tool_runtime::run::{Obligation, ObligationKind, Principal, Run, Shown, Time};
+use tool_run::run::Shown;
+use tool_runtime::gate;
+use tool_runtime::run::{Interrupt, InterruptKind, Principal, Run, Time};
 use tool_runtime::tool::Effect;
 
 /// The interrupt that stands for `open`, for the client of `by`.
-pub(super) fn interrupt(writer: &Writer, run: &Run, open: &Obligation, by: &Principal) -> Interrupt {
+pub fn interrupt(writer: &Writer, run: &Run, open: &Interrupt, by: &Principal) -> outcome::Interrupt {
     let id = approval_id(run.id(), open);
-    let expires_at = open.expires.map(iso);
+    let expires_at = open.expires.and_then(iso);
     if !run.may_decide(open, by) {
         let message = Some("somebody else has to decide".to_owned());
-        return Interrupt { id, reason: "tool:elsewhere".to_owned(), message, expires_at, ..Interrupt::default() };
+        return outcome::Interrupt {
+            id,
+            reason: "tool:elsewhere".to_owned(),
+            message,
+            expires_at,
+            ..outcome::Interrupt::default()
+        };
     }
     let name = run.call(open.id.call()).map_or("", |call| call.name.as_str());
-    let tool_call_id = writer.is_told(name).then(|| open.id.call().to_string());
+    let tool_call_id = writer.knows_calls_of(name).then(|| open.id.call().to_string());
     let of_call = if tool_call_id.is_some() { "tool_call" } else { "confirmation" };
-    let is_inside = matches!(open.kind, ObligationKind::Inner { .. });
+    let is_inside = matches!(open.kind, InterruptKind::Inner { .. });
     let (reason, message, schema) = match &open.innermost().kind {
-        ObligationKind::Answer { question } => match &question.schema {
+        InterruptKind::Answer { question } => match &question.schema {
             Some(Value::Object(schema)) => ("input_required", question.text.clone(), schema.clone()),
             Some(_) => ("input_required", question.text.clone(), Object::new()),
             None => ("confirmation", question.text.clone(), approval(None)),
         },
-        ObligationKind::Reconcile => {
+        InterruptKind::Reconcile => {
             let message =
                 format!("`{}` was started, and nobody knows what came of it. Start it again?", open.shown.tool);
             (of_call, message, approval(None))
         }
         // A call inside of a call is no call of this conversation: what the client makes of it is an answer.
-        ObligationKind::External => ("input_required", handed_out(&open.shown), writer.output_of(open, name)),
+        InterruptKind::External => ("input_required", handed_out(&open.shown), writer.output_of(open, name)),
         // Whose arguments they are, this client does not know.
         _ if is_inside => (of_call, message(&open.shown), approval(None)),
         _ => (of_call, message(&open.shown), approval(Some(writer.arguments_of(name)))),
     };
-    Interrupt {
+    outcome::Interrupt {
         id,
         reason: reason.to_owned(),
         message: Some(message),
@@ -51,15 +60,15 @@ pub(super) fn interrupt(writer: &Writer, run: &Run, open: &Obligation, by: &Prin
 }
 
 impl Writer {
-    /// Whether the client was told of a call of the tool `name` when somebody has to decide about it.
-    fn is_told(&self, name: &str) -> bool {
+    /// Returns `true` if the client knows a call of the tool `name` when a person has to decide about it.
+    fn knows_calls_of(&self, name: &str) -> bool {
         let Some(spec) = self.tools.get(name).map(|tool| tool.spec()) else { return true };
         (self.visible)(spec) != Visibility::Hidden && !(spec.traits.external && self.is_held(name))
     }
 
     /// The schema of the output of the tool that `open` is about, where it is known.
-    fn output_of(&self, open: &Obligation, name: &str) -> Object {
-        let spec = open.tool(&self.tools, name).map(|tool| tool.spec());
+    fn output_of(&self, open: &Interrupt, name: &str) -> Object {
+        let spec = gate::tool_of(&self.tools, name, open).map(|tool| tool.spec());
         let schema = spec.and_then(|spec| spec.output.as_ref()?.neutral().as_object());
         schema.cloned().unwrap_or_default()
     }
@@ -72,13 +81,13 @@ impl Writer {
     }
 }
 
-/// What a client is to execute.
+/// Returns the message about a call that the client is to execute.
 fn handed_out(shown: &Shown) -> String {
     let title = shown.title.as_deref().unwrap_or(&shown.tool);
     format!("Execute `{title}` with the arguments in `metadata`, and answer with its output.")
 }
 
-/// What a person is asked about a call: the tool's own question, or one that names everything.
+/// Returns the question about a call: the tool's own, or one with all arguments.
 fn message(shown: &Shown) -> String {
     if let Some(challenge) = &shown.challenge {
         return challenge.clone();
@@ -101,7 +110,7 @@ fn approval(arguments: Option<Value>) -> Object {
     object([("type", "object".into()), ("properties", Value::Object(properties)), ("required", json!(["approved"]))])
 }
 
-/// What a client needs to show a call that it was not told of.
+/// Returns the metadata by which a client can show a call that it does not know.
 fn metadata(shown: &Shown) -> Object {
     let effect = match shown.effect {
         Effect::ReadOnly => "read_only",
@@ -127,26 +136,10 @@ fn refers(schema: &Value) -> bool {
     }
 }
 
-/// A time as ISO 8601, in UTC.
-fn iso(time: Time) -> String {
-    let (days, rest) = (time.0 / 86_400_000, time.0 % 86_400_000);
-    let (year, month, day) = date(days);
-    let (seconds, millis) = (rest / 1000, rest % 1000);
-    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
-}
-
-/// The date that is so many days after 1 January 1970.
-fn date(days: u64) -> (u64, u64, u64) {
-    // Years begin in March here, so that the day that some have more is their last.
-    let days = days.saturating_add(719_468);
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (year, month) = if month < 10 { (year, month + 3) } else { (year + 1, month - 9) };
-    (era * 400 + year, month, day)
+/// Returns a time as ISO 8601, in UTC; `None` behind the last that can be written.
+fn iso(time: Time) -> Option<String> {
+    let time = DateTime::from_timestamp_millis(i64::try_from(time.0).ok()?)?;
+    Some(time.to_rfc3339_opts(SecondsFormat::Millis, true))
 }
 
 #[cfg(test)]
@@ -155,8 +148,8 @@ mod tests {
 
     #[test]
     fn times_are_iso_8601() {
-        assert_eq!(iso(Time(0)), "1970-01-01T00:00:00.000Z");
-        assert_eq!(iso(Time(951_782_400_001)), "2000-02-29T00:00:00.001Z");
-        assert_eq!(iso(Time(1_795_343_999_999)), "2026-11-22T10:39:59.999Z");
+        assert_eq!(iso(Time(0)).as_deref(), Some("1970-01-01T00:00:00.000Z"));
+        assert_eq!(iso(Time(951_782_400_001)).as_deref(), Some("2000-02-29T00:00:00.001Z"));
+        assert_eq!(iso(Time(1_795_343_999_999)).as_deref(), Some("2026-11-22T10:39:59.999Z"));
     }
 }

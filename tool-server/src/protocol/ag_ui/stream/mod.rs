@@ -1,29 +1,25 @@
 //! A run's events as a stream of AG-UI.
 
 mod call;
-mod finish;
 mod interrupt;
-mod progress;
-mod provided;
-mod said;
 
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use self::call::Line;
-use self::said::Said;
-use super::event::Event;
-use super::frame::Envelope;
+use self::interrupt::interrupt;
+use super::event::{EncryptedFor, Envelope, Event, Object, ReasoningRole, TextRole};
 use super::input::RunInput;
-use super::outcome::object;
+use super::message::Content;
+use super::outcome::{Outcome, TokenUsage, object};
 use super::{ClientTools, Frontend, Level, Message, VERSION};
-use crate::protocol::{End, Wire};
-use tool_runtime::agent::{AgentError, Event as Told};
-use tool_runtime::message::Usage;
-use tool_runtime::run::{CallId, Principal};
+use crate::protocol::{Encoder, End};
+use tool_runtime::agent::{AgentError, Event as RunEvent};
+use tool_runtime::message::{FinishReason, Usage};
+use tool_runtime::run::{CallId, Interrupt, InterruptKind, Phase, Principal, Run, StopReason};
 use tool_runtime::tool::ToolSpec;
 use tool_runtime::toolset::Toolset;
 
-/// What of a tool's calls a client gets to see.
+/// The part of a tool's calls that a client sees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Visibility {
@@ -38,13 +34,13 @@ pub enum Visibility {
 
 type Visible = dyn Fn(&ToolSpec) -> Visibility + Send + Sync;
 
-/// Writes what happens in a run as the events of AG-UI that a client takes, whatever the order in which it happens: what is
-/// open is closed in time, nothing is told twice, and the last event is one that ends the run.
+/// An encoder that writes a run's events as legal events of AG-UI, in whatever order they come. Open messages are closed in
+/// time, nothing is written twice, and the last event ends the run.
 ///
 /// ```
 /// use std::time::Duration;
 /// use tool_runtime::{Toolset, agent};
-/// use tool_server::protocol::{Wire, ag_ui::{RunInput, Writer}};
+/// use tool_server::protocol::{Encoder, ag_ui::{RunInput, Writer}};
 ///
 /// let input = RunInput::read(br#"{"threadId":"t1","runId":"r1","messages":[],"protocolVersion":"1.0"}"#).unwrap();
 /// let mut writer = Writer::new(&input, Toolset::new(), "anna".into(), "x7");
@@ -80,16 +76,40 @@ pub struct Writer {
     warnings: Vec<String>,
     seed: String,
     minted: u64,
-    said: Said,
+    open: OpenMessages,
     lines: Vec<Line>,
     index: HashMap<CallId, usize>,
     /// The calls of the turn at hand begin here.
     first: usize,
-    /// When a piece of arguments is to be sent that waits for more.
-    due: Option<Duration>,
     usage: Usage,
     stage: Stage,
+    /// The last frame, if it names the run.
+    finish: Option<Finish>,
 }
+
+/// The content of `RUN_FINISHED`.
+struct Finish {
+    outcome: Option<Outcome>,
+    usage: Option<Vec<TokenUsage>>,
+    metadata: Option<Object>,
+}
+
+/// How many bytes of text are in one frame at most: clients take 10 MB, and escapes make a text longer.
+const MOST_BYTES: usize = 1 << 20;
+
+/// The messages of the turn at hand.
+#[derive(Debug, Default)]
+struct OpenMessages {
+    /// The assistant's message that calls belong to.
+    message: Option<String>,
+    /// True if it is open for text.
+    is_open: bool,
+    /// The open span of thoughts, and the message in it.
+    thoughts: Option<(String, String)>,
+}
+
+/// The result of a call whose run ended before it had one.
+const NO_RESULT: &str = "the run ended before the call had a result";
 
 /// How far the stream is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,13 +143,13 @@ impl Writer {
             warnings: Vec::new(),
             seed: seed.into(),
             minted: 0,
-            said: Said::default(),
+            open: OpenMessages::default(),
             lines: Vec::new(),
             index: HashMap::default(),
             first: 0,
-            due: None,
             usage: Usage::default(),
             stage: Stage::New,
+            finish: None,
         }
     }
 
@@ -139,7 +159,7 @@ impl Writer {
         self
     }
 
-    /// Sets what of a tool's calls the client gets to see.
+    /// Sets which part of a tool's calls the client sees.
     pub fn visibility(mut self, visible: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
         self.visible = Arc::new(visible);
         self
@@ -153,50 +173,41 @@ impl Writer {
         self
     }
 
-    /// Names the model whose tokens are counted.
+    /// Sets the name of the model whose tokens are counted.
     pub fn model(mut self, name: impl Into<String>) -> Self {
         self.model = Some(name.into());
         self
     }
 
-    /// Tells what tools do to the state that they share with the client.
+    /// Writes changes of the state that tools share with the client.
     pub fn frontend(mut self, frontend: Frontend) -> Self {
         self.frontend = Some(frontend);
         self
     }
 
-    /// Adds remarks about the input, for whoever develops the client: they are in the metadata of the first event.
+    /// Adds remarks about the input, for the developer of the client. They stand in the metadata of the first event.
     pub fn warnings(mut self, warnings: impl IntoIterator<Item = String>) -> Self {
         self.warnings.extend(warnings);
         self
     }
 
-    /// An event of the application's own, in the place where it is.
+    /// Writes an event of the application's own.
     pub fn write(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
         if self.goes_on(out) {
             event.write(out);
         }
     }
 
-    /// Whether the stream has come to its end.
+    /// Returns `true` if the stream has come to its end.
     pub fn is_finished(&self) -> bool {
         self.stage == Stage::Finished
     }
 
-    /// Makes sure that the stream has begun, and tells what waited. Whether it goes on.
+    /// Begins the stream if it has not begun, and writes changes that waited. Returns `true` if it goes on.
     fn goes_on(&mut self, out: &mut Vec<u8>) -> bool {
         if self.stage == Stage::New {
             self.stage = Stage::Started;
-            let event = Event::RunStarted {
-                thread_id: &self.thread_id,
-                run_id: &self.run_id,
-                protocol_version: Some(VERSION),
-                parent_run_id: None,
-                input: None,
-            };
-            let warnings = std::mem::take(&mut self.warnings);
-            let metadata = (!warnings.is_empty()).then(|| object([("warnings", warnings.into())]));
-            event.write_with(&Envelope { metadata: metadata.as_ref(), ..Envelope::default() }, out);
+            self.begin_for(&self.run_id, out);
         }
         if self.stage == Stage::Started
             && let Some(frontend) = &self.frontend
@@ -206,58 +217,263 @@ impl Writer {
         self.stage == Stage::Started
     }
 
-    /// The turn of the model is complete, or another begins.
+    /// Ends the turn of the model.
     fn end_turn(&mut self, out: &mut Vec<u8>) {
-        self.end_said(out);
+        self.end_messages(out);
         self.end_calls(out);
-        self.said.forget();
+        self.open.message = None;
         self.first = self.lines.len();
     }
 
-    /// An id that no other message has.
+    /// Returns an id that no other message has.
     fn mint(&mut self) -> String {
         self.minted += 1;
         format!("msg_{}_{}", self.seed, self.minted)
     }
+
+    fn text(&mut self, text: &str, out: &mut Vec<u8>) {
+        if text.is_empty() {
+            return;
+        }
+        self.end_thoughts(out);
+        if !self.open.is_open {
+            // A message that was closed, or has calls, is not opened again.
+            let id = self.mint();
+            Event::TextMessageStart { message_id: &id, role: Some(TextRole::Assistant), name: None }.write(out);
+            self.open.message = Some(id);
+            self.open.is_open = true;
+        }
+        let Some(message_id) = self.open.message.as_deref() else { return };
+        for delta in pieces(text) {
+            Event::TextMessageContent { message_id, delta }.write(out);
+        }
+    }
+
+    fn reasoning(&mut self, text: &str, out: &mut Vec<u8>) {
+        if text.is_empty() {
+            return;
+        }
+        self.end_text(out);
+        if self.open.thoughts.is_none() {
+            let (span, message) = (self.mint(), self.mint());
+            Event::ReasoningStart { message_id: &span }.write(out);
+            Event::ReasoningMessageStart { message_id: &message, role: ReasoningRole::Reasoning }.write(out);
+            self.open.thoughts = Some((span, message));
+        }
+        let Some((_, message_id)) = &self.open.thoughts else { return };
+        for delta in pieces(text) {
+            Event::ReasoningMessageContent { message_id, delta }.write(out);
+        }
+    }
+
+    /// Returns the message that a call of this turn is part of.
+    fn parent(&mut self) -> String {
+        match &self.open.message {
+            Some(id) => id.clone(),
+            None => {
+                let id = self.mint();
+                self.open.message = Some(id.clone());
+                id
+            }
+        }
+    }
+
+    fn end_messages(&mut self, out: &mut Vec<u8>) {
+        self.end_text(out);
+        self.end_thoughts(out);
+    }
+
+    fn end_text(&mut self, out: &mut Vec<u8>) {
+        if std::mem::take(&mut self.open.is_open)
+            && let Some(message_id) = self.open.message.as_deref()
+        {
+            Event::TextMessageEnd { message_id }.write(out);
+        }
+    }
+
+    fn end_thoughts(&mut self, out: &mut Vec<u8>) {
+        if let Some((span, message)) = self.open.thoughts.take() {
+            Event::ReasoningMessageEnd { message_id: &message }.write(out);
+            Event::ReasoningEnd { message_id: &span }.write(out);
+        }
+    }
+
+    /// Ends the stream as `run` has ended, or rests. Again has no effect.
+    fn finish(&mut self, run: &Run, out: &mut Vec<u8>) {
+        if !self.goes_on(out) {
+            return;
+        }
+        let failed = match run.phase() {
+            Phase::Stopped(StopReason::ModelFailed(_)) => Some(("the model failed", "model")),
+            Phase::Stopped(StopReason::StepLimit) => Some(("the model did not come to an end in time", "step_limit")),
+            Phase::Stopped(StopReason::OverBudget(_)) => Some(("the conversation has reached a limit", "over_budget")),
+            Phase::Generating | Phase::Acting => Some(("the run was left before its end", "interrupted")),
+            _ => None,
+        };
+        let is_over = |line: &Line| run.call(&line.id).is_none_or(|call| call.result().is_some());
+        self.close(|line| is_over(line) && !(failed.is_some() && line.is_external), out);
+        if let Some((message, code)) = failed {
+            return self.error(message, code, out);
+        }
+        let waits = |open: &&Interrupt| !matches!(open.kind, InterruptKind::External);
+        let interrupts: Vec<_> =
+            run.interrupts().filter(waits).map(|open| interrupt(self, run, open, &self.by)).collect();
+        let outcome = match run.phase() {
+            Phase::Stopped(StopReason::Cancelled) => Outcome::Cancelled,
+            _ if interrupts.is_empty() => Outcome::Success { pending_tool_call_ids: self.pending() },
+            _ => Outcome::Interrupt { interrupts },
+        };
+        let cut = match run.phase() {
+            Phase::Stopped(StopReason::Cut(FinishReason::Length)) => Some("length"),
+            Phase::Stopped(StopReason::Cut(FinishReason::ContentFilter)) => Some("content_filter"),
+            Phase::Stopped(StopReason::Cut(_)) => Some("other"),
+            Phase::Stopped(StopReason::Denied) => Some("denied"),
+            _ => None,
+        };
+        self.finish = Some(Finish {
+            outcome: Some(outcome).filter(|outcome| self.level.takes(outcome)),
+            usage: self.used(),
+            metadata: cut.map(|reason| object([("finishReason", reason.into())])),
+        });
+        self.stage = Stage::Finished;
+        self.end_for(None, out);
+    }
+
+    /// Ends the stream with an error. The client shows `message`; `code` is for programs. Neither is the place for what only
+    /// a log may hold. Again has no effect.
+    pub fn fail(&mut self, message: &str, code: &str, out: &mut Vec<u8>) {
+        if self.goes_on(out) {
+            self.close(|line| !line.is_external, out);
+            self.error(message, code, out);
+        }
+    }
+
+    /// Gives the client the sealed run. It is kept by the last message that the client sent, so of all that a conversation
+    /// holds, the last is the latest. The one before it stays, for who says the last message otherwise; those before that
+    /// would only make requests large. Without a text nothing is kept any more: what it had would be an earlier run.
+    fn keep(&mut self, sealed: &str, out: &mut Vec<u8>) {
+        if !self.goes_on(out) {
+            return;
+        }
+        let keeper = self.keeper.take().unwrap_or_else(|| {
+            let id = self.mint();
+            Event::TextMessageStart { message_id: &id, role: Some(TextRole::Assistant), name: None }.write(out);
+            Event::TextMessageEnd { message_id: &id }.write(out);
+            id
+        });
+        let keeps = |entity_id: &str, encrypted_value: &str, out: &mut Vec<u8>| {
+            Event::ReasoningEncryptedValue { subtype: EncryptedFor::Message, entity_id, encrypted_value }.write(out);
+        };
+        let latest = self.sealed_by.take().filter(|id| sealed.is_empty() && *id != keeper);
+        for id in std::mem::take(&mut self.sealed_before).into_iter().chain(latest) {
+            keeps(&id, "", out);
+        }
+        keeps(&keeper, sealed, out);
+    }
+
+    fn error(&mut self, message: &str, code: &str, out: &mut Vec<u8>) {
+        let usage = self.used();
+        Event::RunError { message, code: Some(code), usage: usage.as_deref() }.write(out);
+        self.stage = Stage::Finished;
+    }
+
+    /// Closes what is open, and answers the calls that the client would wait for in vain. Where the run failed, those that it
+    /// executes itself are its own to answer; elsewhere it would execute what has become void.
+    fn close(&mut self, is_over: impl Fn(&Line) -> bool, out: &mut Vec<u8>) {
+        self.end_messages(out);
+        self.first = 0;
+        self.end_calls(out);
+        let over = self.lines.iter().filter(|line| line.is_unanswered() && is_over(line));
+        let over: Vec<_> = over.map(|line| line.id.clone()).collect();
+        for id in over {
+            self.answer(&id, &Content::Text(NO_RESULT.to_owned()), out);
+        }
+    }
+
+    /// Returns the calls that the client is to execute.
+    fn pending(&self) -> Vec<String> {
+        self.lines.iter().filter(|line| line.is_pending()).map(|line| line.id.to_string()).collect()
+    }
+
+    fn used(&self) -> Option<Vec<TokenUsage>> {
+        TokenUsage::of(self.usage, self.model.as_deref()).map(|used| vec![used])
+    }
 }
 
-impl Wire for Writer {
+impl Encoder for Writer {
     fn begin(&mut self, out: &mut Vec<u8>) {
         self.goes_on(out);
     }
 
-    fn event(&mut self, event: Told<'_>, now: Duration, out: &mut Vec<u8>) {
+    fn event(&mut self, event: RunEvent<'_>, now: Duration, out: &mut Vec<u8>) {
         if !self.goes_on(out) {
             return;
         }
         match event {
-            Told::StepStarted { .. } | Told::StepFailed { .. } => self.end_turn(out),
-            Told::Text(text) => self.text(text, out),
-            Told::Reasoning(text) => self.reasoning(text, out),
-            Told::CallAnnounced { id, name } => self.announced(id, name, out),
-            Told::CallArguments { id, text, .. } => self.arguments(id, text, now, out),
-            Told::StepFinished { usage, .. } => {
+            RunEvent::StepStarted { .. } | RunEvent::StepFailed { .. } => self.end_turn(out),
+            RunEvent::Text(text) => self.text(text, out),
+            RunEvent::Reasoning(text) => self.reasoning(text, out),
+            RunEvent::CallAnnounced { id, name } => self.announced(id, name, out),
+            RunEvent::CallArguments { id, text, .. } => self.arguments(id, text, now, out),
+            RunEvent::StepFinished { usage, .. } => {
                 self.usage += usage;
                 self.end_turn(out);
             }
-            Told::CallAccepted(call) | Told::CallStarted(call) => self.complete(&call.id, out),
-            Told::CallOpened { call, obligation } => self.opened(call, obligation, out),
-            Told::CallProgress(progress) => self.progress(progress, out),
-            Told::Provided(part) => self.provided(part, out),
-            Told::Prompted(said) if said.steers => self.steered(said, out),
-            Told::CallFinished { call, result, .. } => self.finished(call, result, out),
-            _ => {}
+            RunEvent::CallAccepted(call) | RunEvent::CallStarted(call) => self.complete(&call.id, out),
+            RunEvent::CallOpened { call, interrupt } => self.opened(call, interrupt, out),
+            RunEvent::CallProgress(progress) => self.progress(progress, out),
+            RunEvent::Provided(part) => self.provided(part, out),
+            RunEvent::Prompted(said) if said.steers => self.steered(said, out),
+            RunEvent::CallFinished { call, result, .. } => self.finished(call, result, out),
+            RunEvent::RunStarted(_)
+            | RunEvent::ModelAsked { .. }
+            | RunEvent::ChoiceIgnored(_)
+            | RunEvent::PromptQueued(_)
+            | RunEvent::PromptRefused(_)
+            | RunEvent::Prompted(_)
+            | RunEvent::StepEnded { .. }
+            | RunEvent::CallDecided { .. }
+            | RunEvent::Inner { .. }
+            | RunEvent::RunPaused(_)
+            | RunEvent::RunFailed(_)
+            | RunEvent::HookFailed { .. } => {}
         }
     }
 
     fn due(&self) -> Option<Duration> {
-        self.due
+        self.lines[self.first..].iter().filter_map(Line::due).min()
     }
 
     fn flush(&mut self, now: Duration, out: &mut Vec<u8>) {
         if self.goes_on(out) {
-            self.flush_arguments(now, out);
+            for line in self.lines[self.first..].iter_mut().filter(|line| line.due().is_some_and(|due| due <= now)) {
+                line.flush(out);
+            }
         }
+    }
+
+    fn begin_for(&self, request: &str, out: &mut Vec<u8>) {
+        let event = Event::RunStarted {
+            thread_id: &self.thread_id,
+            run_id: request,
+            protocol_version: Some(VERSION),
+            parent_run_id: None,
+            input: None,
+        };
+        let metadata = (!self.warnings.is_empty()).then(|| object([("warnings", self.warnings.clone().into())]));
+        event.write_with(&Envelope { metadata: metadata.as_ref(), ..Envelope::default() }, out);
+    }
+
+    fn end_for(&self, request: Option<&str>, out: &mut Vec<u8>) {
+        let Some(finish) = &self.finish else { return };
+        let event = Event::RunFinished {
+            thread_id: &self.thread_id,
+            run_id: request.unwrap_or(&self.run_id),
+            result: None,
+            outcome: finish.outcome.as_ref(),
+            usage: finish.usage.as_deref(),
+        };
+        event.write_with(&Envelope { metadata: finish.metadata.as_ref(), ..Envelope::default() }, out);
     }
 
     fn end(&mut self, end: End<'_>, out: &mut Vec<u8>) {
@@ -273,6 +489,19 @@ impl Wire for Writer {
     }
 }
 
+/// Splits a text into pieces that fit a frame.
+pub fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (piece, behind) = rest.split_at(rest.floor_char_boundary(MOST_BYTES));
+        rest = behind;
+        Some(piece)
+    })
+}
+
 impl fmt::Debug for Writer {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Writer")
@@ -280,5 +509,34 @@ impl fmt::Debug for Writer {
             .field("run_id", &self.run_id)
             .field("stage", &self.stage)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use tool_runtime::run::{RunOptions, Time};
+
+    use super::*;
+
+    #[test]
+    fn frames_name_the_request_that_reads_them() {
+        let input = RunInput::read(br#"{"threadId":"a\",\"runId\":\"b","runId":"c\\\"","messages":[]}"#).unwrap();
+        let mut writer = Writer::new(&input, Toolset::new(), "anna".into(), "x7");
+        let frame = |write: &mut dyn FnMut(&mut Vec<u8>)| {
+            let mut out = Vec::new();
+            write(&mut out);
+            out.strip_prefix(b"data: ").map(|data| serde_json::from_slice::<Value>(data).unwrap())
+        };
+        let mut own = frame(&mut |out| writer.begin(out)).unwrap();
+        assert_eq!(own["runId"], "c\\\"");
+        own["runId"] = json!("d\"");
+        assert_eq!(frame(&mut |out| writer.begin_for("d\"", out)).unwrap(), own);
+        assert_eq!(frame(&mut |out| writer.end_for(Some("d\""), out)), None);
+        let (run, _) = Run::new("r".into(), "anna".into(), RunOptions::default(), Vec::new(), Time(0));
+        let mut own = frame(&mut |out| writer.finish(&run, out)).unwrap();
+        assert_eq!(frame(&mut |out| writer.end_for(None, out)).unwrap(), own);
+        own["runId"] = json!("d\"");
+        assert_eq!(frame(&mut |out| writer.end_for(Some("d\""), out)).unwrap(), own);
     }
 }

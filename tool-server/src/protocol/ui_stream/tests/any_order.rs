@@ -9,13 +9,17 @@ use super::{
     super::{Errors, Level, Settings, UiStream},
     legal, run_of, tools,
 };
-use crate::protocol::{End, Wire};
-use tool_runtime::agent::{AgentError, Event, SoFar};
+use crate::protocol::{Encoder, End};
+use tool_run::run::Shown;
+use tool_runtime::agent::{AgentError, Event, PartialArguments};
 use tool_runtime::message::{FinishReason, Part, ProviderPart, ProviderPartKind, Usage};
-use tool_runtime::run::{CallResult, Decision, Obligation, ObligationKind, Phase, Prompt, Question, Run, Shown, Time};
 use tool_runtime::tool::{Output, Progress};
+use tool_runtime::{
+    run::{CallResult, Decision, Interrupt, InterruptKind, Phase, Prompt, Run, Time},
+    tool::Question,
+};
 
-/// What can happen; the number says to which call.
+/// The events that can happen; the number is that of the call.
 #[derive(Clone, Debug)]
 enum Happens {
     Step,
@@ -67,18 +71,18 @@ fn happens() -> impl Strategy<Value = Happens> {
     ]
 }
 
-fn obligation(run: &Run, at: usize, kind: u8) -> Obligation {
+fn interrupt(run: &Run, at: usize, kind: u8) -> Interrupt {
     let kind = match kind {
-        0 => ObligationKind::Approval { offer: None },
-        1 => ObligationKind::External,
-        2 => ObligationKind::Reconcile,
-        3 => ObligationKind::Answer { question: Question::ask("How many?", json!({ "type": "integer" })) },
-        _ => ObligationKind::Answer { question: Question::approval("May I?") },
+        0 => InterruptKind::Approval { offer: None },
+        1 => InterruptKind::External,
+        2 => InterruptKind::Reconcile,
+        3 => InterruptKind::Answer { question: Question::ask("How many?", json!({ "type": "integer" })) },
+        _ => InterruptKind::Answer { question: Question::approval("May I?") },
     };
     let id = format!("{}.1", run.calls()[at].id).parse().unwrap();
     let tools = tools();
     let shown = Shown::new(tools.get("work").unwrap().spec(), "{}", &[]).unwrap();
-    Obligation::new(id, kind, shown, Time(0))
+    Interrupt::new(id, kind, shown, Time(0))
 }
 
 fn result(how: u8) -> CallResult {
@@ -114,7 +118,7 @@ fn tell(stream: &mut UiStream, run: &Run, happens: &Happens, now: Duration, out:
             stream.event(Event::CallAnnounced { id: &call(at).id, name: &call(at).name }, now, out);
         }
         Happens::Arguments(at, text) => {
-            stream.event(Event::CallArguments { id: &call(at).id, text, so_far: SoFar::EMPTY }, now, out);
+            stream.event(Event::CallArguments { id: &call(at).id, text, so_far: PartialArguments::EMPTY }, now, out);
         }
         Happens::TurnEnds => {
             let finished = Event::StepFinished { reason: &FinishReason::Stop, usage: Usage::default() };
@@ -122,14 +126,14 @@ fn tell(stream: &mut UiStream, run: &Run, happens: &Happens, now: Duration, out:
         }
         Happens::Accepted(at) => stream.event(Event::CallAccepted(call(at)), now, out),
         Happens::Opened(at, kind) => {
-            let obligation = obligation(run, *at, *kind);
-            stream.event(Event::CallOpened { call: call(at), obligation: &obligation }, now, out);
+            let interrupt = interrupt(run, *at, *kind);
+            stream.event(Event::CallOpened { call: call(at), interrupt: &interrupt }, now, out);
         }
         Happens::Decided(at, yes) => {
-            let obligation = obligation(run, *at, 0).id;
+            let interrupt = interrupt(run, *at, 0).id;
             let decision = if *yes { Decision::Approve } else { Decision::deny("no") };
             let by = "anna".into();
-            let decided = Event::CallDecided { call: call(at), obligation: &obligation, decision: &decision, by: &by };
+            let decided = Event::CallDecided { call: call(at), interrupt: &interrupt, decision: &decision, by: &by };
             stream.event(decided, now, out);
         }
         Happens::Preliminary(at) => {
@@ -155,10 +159,10 @@ fn tell(stream: &mut UiStream, run: &Run, happens: &Happens, now: Duration, out:
             stream.event(Event::Provided(&part), now, out);
         }
         Happens::Inside(at) => {
-            let inner = obligation(run, *at, 1);
-            let mut open = obligation(run, *at, 0);
-            open.kind = ObligationKind::Inner { tool: "work".to_owned(), obligation: Box::new(inner), feedback: None };
-            stream.event(Event::CallOpened { call: call(at), obligation: &open }, now, out);
+            let inner = interrupt(run, *at, 1);
+            let mut open = interrupt(run, *at, 0);
+            open.kind = InterruptKind::Inner { tool: "work".to_owned(), interrupt: Box::new(inner), feedback: None };
+            stream.event(Event::CallOpened { call: call(at), interrupt: &open }, now, out);
         }
     }
 }
@@ -175,7 +179,7 @@ proptest! {
     ) {
         let run = run_of(&CALLS);
         let mut settings = Settings::new(tools()).level(level);
-        settings.tool_errors = if told { Errors::Told } else { Errors::Masked };
+        settings.tool_errors = if told { Errors::Full } else { Errors::Masked };
         let mut stream = UiStream::new("m", run.id(), settings);
         let (mut out, mut now) = (Vec::new(), Duration::ZERO);
         stream.begin(&mut out);
@@ -210,7 +214,7 @@ proptest! {
         stream.event(Event::CallAnnounced { id: &call.id, name: &call.name }, now, &mut out);
         for (text, millis) in &texts {
             now += Duration::from_millis(*millis);
-            stream.event(Event::CallArguments { id: &call.id, text, so_far: SoFar::EMPTY }, now, &mut out);
+            stream.event(Event::CallArguments { id: &call.id, text, so_far: PartialArguments::EMPTY }, now, &mut out);
         }
         for (text, millis) in &texts {
             now += Duration::from_millis(*millis);

@@ -1,4 +1,4 @@
-//! What comes between the turns of an answer, and what the model's provider does.
+//! Messages between the turns of an answer, and calls of the model's provider.
 
 use serde_json::{Value, json};
 

@@ -14,8 +14,8 @@ use super::{
     super::{Chunk, DataParts, Errors, Json, Level, Settings, frame},
     Sent, run_of, tools,
 };
-use crate::protocol::{End, Wire};
-use tool_runtime::agent::{AgentError, Event, SoFar};
+use crate::protocol::{Encoder, End};
+use tool_runtime::agent::{AgentError, Event, PartialArguments};
 use tool_runtime::feedback::Rejection;
 use tool_runtime::message::{FinishReason, Usage};
 use tool_runtime::model::{ModelError, ModelErrorKind};
@@ -35,7 +35,7 @@ fn text_and_a_call() {
     sent.event(Event::Reasoning("hm"));
     sent.event(Event::Text("Wait."));
     sent.event(Event::CallAnnounced { id: &call.id, name: &call.name });
-    sent.event(Event::CallArguments { id: &call.id, text: "{\"x\": 1}", so_far: SoFar::EMPTY });
+    sent.event(Event::CallArguments { id: &call.id, text: "{\"x\": 1}", so_far: PartialArguments::EMPTY });
     sent.event(turn_ends());
     sent.event(Event::CallAccepted(call));
     let result = CallResult::Succeeded { output: Output::json(&json!(null)).unwrap() };
@@ -75,7 +75,7 @@ fn a_failure_of_the_model_is_masked_and_ends_what_was_open() {
     let mut sent = Sent::new(Settings::new(tools()));
     sent.event(Event::StepStarted { step: 1 });
     sent.event(Event::CallAnnounced { id: &call.id, name: &call.name });
-    sent.event(Event::CallArguments { id: &call.id, text: "{\"x", so_far: SoFar::EMPTY });
+    sent.event(Event::CallArguments { id: &call.id, text: "{\"x", so_far: PartialArguments::EMPTY });
     let failure = AgentError::Model(ModelError::new(ModelErrorKind::Unavailable, "key sk-123 was refused"));
     let chunks = sent.end(End::new(None, Some(&failure)));
     let kinds: Vec<_> = chunks.iter().map(|chunk| chunk["type"].as_str().unwrap()).collect();
@@ -173,9 +173,9 @@ fn a_refusal_is_data_for_a_form_too() {
         let chunk = chunks.iter().find(error).expect("an error");
         (chunk["type"].clone(), chunk.get("providerMetadata").cloned())
     };
-    assert_eq!(error(false, Errors::Told, &refused), (json!("tool-input-error"), Some(told.clone())));
-    assert_eq!(error(true, Errors::Told, &failed), (json!("tool-output-error"), Some(told)));
+    assert_eq!(error(false, Errors::Full, &refused), (json!("tool-input-error"), Some(told.clone())));
+    assert_eq!(error(true, Errors::Full, &failed), (json!("tool-output-error"), Some(told)));
     let plain = CallResult::Failed { error: "no".to_owned(), feedback: None };
-    assert_eq!(error(true, Errors::Told, &plain), (json!("tool-output-error"), None));
+    assert_eq!(error(true, Errors::Full, &plain), (json!("tool-output-error"), None));
     assert_eq!(error(true, Errors::Masked, &failed), (json!("tool-output-error"), None));
 }

@@ -1,4 +1,4 @@
-//! Whether a stream is one that clients read: written from the protocol, not from the mapping.
+//! A check of streams as clients read them: written from the protocol, not from the mapping.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ enum At {
 }
 
 /// The chunks of a whole stream, without the mark of its end.
-pub(super) fn chunks(out: &[u8]) -> Vec<Value> {
+pub fn chunks(out: &[u8]) -> Vec<Value> {
     let text = std::str::from_utf8(out).expect("UTF-8");
     let frames = text.strip_suffix("data: [DONE]\n\n").expect("the end is marked");
     let frames = frames.split_terminator("\n\n");
@@ -27,7 +27,7 @@ fn text<'a>(chunk: &'a Value, key: &str) -> &'a str {
 }
 
 /// Panics unless clients read it. `known` are calls of earlier answers, and whether they were asked about.
-pub(super) fn assert_legal(all: &[Value], known: &[(&str, bool)], level: u8) {
+pub fn assert_legal(all: &[Value], known: &[(&str, bool)], level: u8) {
     let at = |asked: bool| if asked { At::Requested } else { At::Available };
     let mut calls: BTreeMap<String, At> = known.iter().map(|(id, asked)| ((*id).to_owned(), at(*asked))).collect();
     let mut asked: BTreeMap<String, String> = BTreeMap::new();
@@ -53,7 +53,7 @@ pub(super) fn assert_legal(all: &[Value], known: &[(&str, bool)], level: u8) {
                 assert!(!std::mem::replace(&mut in_step, true), "a step in a step");
                 of_step.clear();
             }
-            // What the client has of the step is gone, and with it what could be said of it.
+            // The client's chunks of the step are gone, and with them all that may follow on them.
             "reset-step" => {
                 assert!(in_step, "no step to void");
                 open.clear();
@@ -84,7 +84,7 @@ pub(super) fn assert_legal(all: &[Value], known: &[(&str, bool)], level: u8) {
                 if before.is_none() {
                     of_step.push(id.to_owned());
                 }
-                // What the provider executes, and what is handed out of another call, is told when it is complete.
+                // Calls that the provider executes, and calls inside of another, are written when they are complete.
                 let is_whole = chunk["providerExecuted"] == true || id.contains(".1-");
                 let after = match (kind, before) {
                     ("tool-input-available", None) if is_whole => {
@@ -122,7 +122,7 @@ pub(super) fn assert_legal(all: &[Value], known: &[(&str, bool)], level: u8) {
     }
 }
 
-/// Whether a chunk says something that cannot be before somebody has decided.
+/// Returns `true` if a chunk is not legal before a decision.
 fn follows_decision(kind: &str, chunk: &Value) -> bool {
     kind == "tool-approval-request" || kind == "tool-output-available" && chunk["preliminary"] == true
 }

@@ -1,4 +1,4 @@
-//! The mapping without a driver: what is sent for events in any order, and what is taken of requests of any shape.
+//! The mapping without a driver: chunks for events in any order, and claims of requests of any shape.
 
 mod any_order;
 mod between;
@@ -12,10 +12,11 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{Settings, UiStream};
-use crate::protocol::{End, Wire};
+use crate::protocol::{Encoder, End};
+use tool_run::run::{LogEvent, TurnPart};
 use tool_runtime::agent::Event;
 use tool_runtime::message::FinishReason;
-use tool_runtime::run::{LogEvent, Principal, Prompt, Run, RunOptions, Time, TurnPart};
+use tool_runtime::run::{Principal, Prompt, Run, RunOptions, Time};
 use tool_runtime::toolset::{RuntimeTool, Toolset};
 
 /// A stream, and what it has sent.
@@ -59,12 +60,12 @@ fn run_of(called: &[(&str, &str, &str)]) -> Run {
     let (finish, usage, at) = (FinishReason::ToolCalls, tool_runtime::message::Usage::default(), Time(0));
     log.push(LogEvent::TurnEnded { parts, finish, usage, model: None, at });
     for event in log {
-        run.apply(event).unwrap();
+        run.apply(&event).unwrap();
     }
     run
 }
 
-/// A tool of the server, one of the client, and one that no client hears of.
+/// A tool of the server, one of the client, and one that no client sees.
 fn tools() -> Toolset {
     let work = |_, _| async { Ok::<_, tool_runtime::tool::Failure>(Value::Null) };
     let hidden = RuntimeTool::new("secret", "Hidden.").traits(|traits| {

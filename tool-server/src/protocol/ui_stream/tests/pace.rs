@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::held::Held;
+use crate::protocol::held::Held;
 
 fn pieces(size: usize, piece: usize, gap: Duration) -> Vec<usize> {
     let (mut held, mut sent, text) = (Held::default(), Vec::new(), "x".repeat(piece));
@@ -38,6 +38,13 @@ fn nothing_waits_long_while_it_is_short() {
     held.push(&"x".repeat(20_000), Duration::from_millis(8), |_| {});
     held.push("y", Duration::from_millis(9), |_| panic!("one of twenty thousand"));
     assert_eq!(held.due(), None, "of a long text a piece waits for others");
+    let mut gathered = Held::at_least(512);
+    for _ in 0..25 {
+        gathered.push(&"x".repeat(20), Duration::ZERO, |_| panic!("fewer than 512"));
+    }
+    assert_eq!(gathered.due(), Some(Duration::from_millis(50)));
+    gathered.push(&"x".repeat(20), Duration::ZERO, |text| assert_eq!(text.len(), 520));
+    assert_eq!(gathered.due(), None);
     let mut prose = Held::prose();
     prose.push(&"x".repeat(20_000), Duration::ZERO, |_| {});
     prose.push("y", Duration::ZERO, |_| panic!("one of twenty thousand"));

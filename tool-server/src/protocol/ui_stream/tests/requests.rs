@@ -1,4 +1,4 @@
-//! Requests of any shape: nothing panics, and nothing is taken that the run does not wait for.
+//! Requests of any shape: nothing panics, and nothing is accepted that the run does not wait for.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -7,7 +7,9 @@ use super::{
     super::{ChatRequest, Claimed, Trigger, approval_id, match_claims},
     run_of,
 };
-use tool_runtime::run::{Decision, GrantedBy, LogEvent, Obligation, ObligationKind, Run, RunId, Shown, Time, ToolRef};
+use tool_run::run::LogEvent;
+use tool_run::run::{Shown, ToolRef};
+use tool_runtime::run::{Decision, GrantedBy, Interrupt, InterruptKind, Run, RunId, Time};
 use tool_runtime::tool::ToolSpec;
 
 fn read(body: &Value) -> ChatRequest {
@@ -23,23 +25,23 @@ fn waiting_with(arguments: &str) -> (Run, String) {
     let mut run = run_of(&[("a", "work", arguments), ("b", "client", "{}")]);
     let tools = super::tools();
     for (name, id, kind) in
-        [("work", "a", ObligationKind::Approval { offer: None }), ("client", "b", ObligationKind::External)]
+        [("work", "a", InterruptKind::Approval { offer: None }), ("client", "b", InterruptKind::External)]
     {
         let spec: &ToolSpec = tools.get(name).unwrap().spec();
         let call = run.call(&id.into()).unwrap();
         let arguments = call.arguments().digest;
         let shown = Shown::new(spec, &call.arguments().text, &[]).unwrap();
         let tool = std::sync::Arc::new(ToolRef::new(spec, spec.fingerprint()));
-        run.apply(LogEvent::Checked { call: id.into(), tool, arguments, touches: None }).unwrap();
-        if kind == ObligationKind::External {
+        run.apply(&LogEvent::Checked { call: id.into(), tool, arguments, touches: None }).unwrap();
+        if kind == InterruptKind::External {
             let (tool, by) = (spec.fingerprint(), GrantedBy::Policy);
-            run.apply(LogEvent::Granted { call: id.into(), tool, arguments, shown: None, by, expires: None }).unwrap();
+            run.apply(&LogEvent::Granted { call: id.into(), tool, arguments, shown: None, by, expires: None }).unwrap();
         }
         let id_of = format!("{id}.1").parse().unwrap();
-        let open = Obligation::new(id_of, kind, shown, Time(5));
-        run.apply(LogEvent::Opened { call: id.into(), obligation: Box::new(open) }).unwrap();
+        let open = Interrupt::new(id_of, kind, shown, Time(5));
+        run.apply(&LogEvent::Opened { call: id.into(), interrupt: Box::new(open) }).unwrap();
     }
-    let asked = approval_id(run.id(), run.obligations().next().unwrap());
+    let asked = approval_id(run.id(), run.interrupts().next().unwrap());
     (run, asked)
 }
 
@@ -71,7 +73,7 @@ fn an_approval_of_what_was_asked_is_taken() {
 fn what_is_forged_moved_or_changed_is_not() {
     let (run, asked) = waiting();
     let input = json!({ "path": "x", "n": 1 });
-    let open = run.obligations().next().unwrap();
+    let open = run.interrupts().next().unwrap();
     let elsewhere = approval_id(&RunId::from("other"), open);
     let mut asked_later = open.clone();
     asked_later.since = Time(6);
@@ -217,13 +219,13 @@ proptest! {
     fn nothing_panics_and_nothing_is_approved_that_was_not(messages in prop::collection::vec(near(), 0..6), decisions in near()) {
         let (run, asked) = waiting();
         let request = read(&json!({ "id": "c", "messages": messages, "decisions": decisions }));
-        for (obligation, decision) in match_claims(&run, &request).decisions {
+        for (interrupt, decision) in match_claims(&run, &request).decisions {
             let named = request.claims.iter().any(|claim| match &claim.claimed {
                 Claimed::Answered { approval, .. } => *approval == asked,
                 _ => claim.call == "b",
             });
             let beside = request.decisions.iter().any(|(id, _)| *id == asked);
-            prop_assert!(named || beside, "{obligation} {decision:?}");
+            prop_assert!(named || beside, "{interrupt} {decision:?}");
         }
     }
 

@@ -1,0 +1,77 @@
+//! What a user pays before the first line: a fresh project with the runtime alone, against one with `rmcp`.
+
+use std::{collections::BTreeSet, fs, io, path::Path, process::Command};
+
+use super::{parse, reason, scratch};
+use crate::{crates, report::Report};
+
+const NAME: &str = "compile/cold";
+
+/// What the peer's project names: a server over stdio with tools, which is the least that runs a tool there.
+const PEER: &str =
+    r#"rmcp = { version = "3", default-features = false, features = ["server", "macros", "transport-io"] }"#;
+
+/// A project that was built, and what that took.
+struct Built {
+    seconds: f64,
+    crates: usize,
+}
+
+/// Prints the target.
+pub(super) fn measure(report: &mut Report) {
+    if !report.wants(NAME) {
+        return;
+    }
+    match both() {
+        Ok([ours, peer]) => {
+            let how = format!(
+                "s of CPU of a first build, dev: ours {:.1} for {} crates, rmcp {:.1} for {}",
+                ours.seconds, ours.crates, peer.seconds, peer.crates
+            );
+            report.at_most(NAME, ours.seconds / peer.seconds, 1.1, &how);
+        }
+        Err(error) => report.broken(NAME, &error.to_string()),
+    }
+}
+
+fn both() -> io::Result<[Built; 2]> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
+    let ours = format!("tool-runtime = {{ path = {:?} }}", root.join("tool-runtime").display().to_string());
+    // The versions of our lock file: a figure is of one version.
+    let lock = root.join("Cargo.lock");
+    Ok([built("cold-ours", &ours, &lock)?, built("cold-rmcp", PEER, &lock)?])
+}
+
+/// Builds a project with one dependency, from nothing.
+fn built(name: &str, dependency: &str, lock: &Path) -> io::Result<Built> {
+    let folder = scratch()?.join(name);
+    let target = folder.join("target");
+    if target.exists() {
+        fs::remove_dir_all(&target)?;
+    }
+    let manifest = format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n{dependency}\n\n[workspace]\n"
+    );
+    crates::write(&folder.join("Cargo.toml"), &manifest)?;
+    crates::write(&folder.join("src/main.rs"), "fn main() {}\n")?;
+    fs::copy(lock, folder.join("Cargo.lock"))?;
+    run(&folder, "cargo fetch --quiet")?;
+    let tree = run(&folder, "cargo tree --edges normal,build --prefix none --no-dedupe")?;
+    let crates: BTreeSet<&str> = tree.lines().filter(|line| !line.is_empty() && !line.starts_with(name)).collect();
+    let times = run(&folder, "cargo build --quiet && times")?;
+    Ok(Built { seconds: parse(&times)?, crates: crates.len() })
+}
+
+/// What a line for the shell prints.
+fn run(folder: &Path, line: &str) -> io::Result<String> {
+    let output = Command::new("sh")
+        .args(["-c", line])
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", folder.join("target"))
+        .env_remove("RUSTFLAGS")
+        .output()?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(io::Error::other(format!("`{line}` failed: {}", reason(&output.stderr))))
+}

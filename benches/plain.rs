@@ -1,0 +1,69 @@
+//! One call through an agent that has neither store nor layers nor policies, against the call itself.
+
+use std::hint::black_box;
+
+use tool_runtime::{Agent, Context, Toolset, agent::Called, tool, toolset};
+
+use crate::{
+    case::{Case, finish},
+    count,
+    report::Report,
+};
+
+const NAME: &str = "call/plain";
+const ARGUMENTS: &str = r#"{"a":20,"b":22}"#;
+const ROUNDS: (u64, u64) = (100, 1100);
+
+/// The ratio that was measured when such calls had a path of their own, which took no run.
+const RECORDED: f64 = 3.019;
+
+pub(crate) const CASES: &[Case] = &[Case::new("plain-ours", ours, ROUNDS), Case::new("plain-floor", floor, ROUNDS)];
+
+/// Prints the target of a plain call.
+pub(crate) fn measure(report: &mut Report) {
+    if report.wants(NAME) {
+        let (ratio, how) = count::ratio(&CASES[0], &CASES[1]);
+        report.at_most(NAME, ratio, 1.2 * RECORDED, &how);
+    }
+}
+
+fn ours() -> Box<dyn FnMut(u64)> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime starts");
+    let agent = Agent::without_model(tools());
+    Box::new(move |rounds| {
+        runtime.block_on(async {
+            for _ in 0..rounds {
+                match agent.call("add", black_box(ARGUMENTS)).await.expect("the call is right") {
+                    Called::Ended(ended) => drop(black_box(ended)),
+                    Called::Waits(_) => panic!("the tool asks nobody"),
+                }
+            }
+        });
+    })
+}
+
+fn floor() -> Box<dyn FnMut(u64)> {
+    let (tools, cx) = (tools(), Context::new("call_1"));
+    Box::new(move |rounds| {
+        for _ in 0..rounds {
+            black_box(finish(tools.call("add", black_box(ARGUMENTS), &cx)).expect("the call is right"));
+        }
+    })
+}
+
+fn tools() -> Toolset {
+    let tools = toolset!(add);
+    let _ = tools.list();
+    tools
+}
+
+/// Adds two numbers.
+#[tool(effect = read_only)]
+async fn add(
+    /// The first.
+    a: i64,
+    /// The second.
+    b: i64,
+) -> i64 {
+    a + b
+}

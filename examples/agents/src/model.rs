@@ -1,0 +1,34 @@
+//! The model that an example talks with.
+
+use tool_models::from_env;
+use tool_runtime::model::Model;
+use tool_terminal::NegotiatingModel;
+
+/// The model that the environment names (`OPENAI_*`, `ANTHROPIC_*`), or else the negotiating model, which needs neither a
+/// key nor a network.
+///
+/// Ends the program with an explanation when the environment names a model that cannot be used.
+pub fn model() -> Box<dyn Model> {
+    model_or(NegotiatingModel::new())
+}
+
+/// The same, with another model in place of the negotiating one.
+pub fn model_or(otherwise: impl Model + 'static) -> Box<dyn Model> {
+    named_model().unwrap_or_else(|| Box::new(otherwise))
+}
+
+/// The model that the environment names, if it names one.
+///
+/// Ends the program with an explanation when the environment names a model that cannot be used.
+pub fn named_model() -> Option<Box<dyn Model>> {
+    match from_env()? {
+        Ok(model) => {
+            eprintln!("(model: {})", model.name());
+            Some(model)
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            std::process::exit(2);
+        }
+    }
+}

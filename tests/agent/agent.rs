@@ -1,0 +1,252 @@
+//! The loop: calls, approvals, limits, panics.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use tool_runtime::{
+    Agent, AgentError, Cancellation, Context, Failure, Message,
+    agent::Decision,
+    message::ToolMessage,
+    model::{FinishReason, Model, ScriptedModel, Turn},
+    run::{Phase, StopReason},
+    test::{Events, Person},
+    tool, toolset,
+};
+use tool_test_kit::within;
+
+/// Doubles a number.
+#[tool(effect = read_only)]
+async fn double(
+    /// The number.
+    #[arg(range(..=1000))]
+    n: i64,
+) -> i64 {
+    n * 2
+}
+
+/// Deletes a file.
+#[tool(approval = always, effect = destructive)]
+fn delete(
+    /// The file.
+    path: String,
+    #[state] deleted: &Mutex<Vec<String>>,
+) -> String {
+    deleted.lock().unwrap().push(path.clone());
+    format!("deleted {path}")
+}
+
+/// Never comes back.
+#[tool(timeout = "50ms")]
+async fn hang() {
+    std::future::pending::<()>().await;
+}
+
+/// Whether [`block`] may go on.
+static IS_RELEASED: AtomicBool = AtomicBool::new(false);
+
+/// Releases [`block`], also where the test fails: the runtime waits for its thread.
+struct Release;
+
+impl Drop for Release {
+    fn drop(&mut self) {
+        IS_RELEASED.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Blocks its thread and does not care.
+#[tool(timeout = "50ms", blocking)]
+fn block() {
+    while !IS_RELEASED.load(Ordering::SeqCst) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Panics.
+#[tool]
+async fn panics() -> i64 {
+    panic!("secret detail")
+}
+
+/// Fails at first.
+#[tool(effect = read_only, retries = 3)]
+fn flaky(#[state] tries: &AtomicUsize) -> Result<usize, Failure> {
+    match tries.fetch_add(1, Ordering::SeqCst) {
+        count @ 2.. => Ok(count),
+        _ => Err(Failure::new("busy").retryable()),
+    }
+}
+
+/// An agent whose events are checked for their order.
+pub(crate) fn watched(model: impl Model + 'static) -> Agent {
+    Agent::new(model).observer(Events::new())
+}
+
+fn results(messages: &[Message]) -> Vec<(String, bool)> {
+    let result = |message: &Message| match message {
+        Message::Tool(ToolMessage { content, is_error, .. }) => {
+            Some((content.iter().filter_map(|part| part.as_text()).collect(), *is_error))
+        }
+        _ => None,
+    };
+    messages.iter().filter_map(result).collect()
+}
+
+#[tokio::test]
+async fn goes_on_until_the_model_is_done() {
+    let model = Arc::new(ScriptedModel::new([
+        Turn::call("double", json!({"n": 4})).then_call("double", json!({"n": 5000})).then_call("duble", json!({})),
+        Turn::say("Eight."),
+    ]));
+    let events = Events::new();
+    let agent =
+        Agent::new(Arc::clone(&model)).tools(toolset!(double)).observer(events.clone()).instructions("Calculate.");
+    let mut session = agent.session();
+    let reply = session.send("Double 4.").await.unwrap();
+    assert_eq!((reply.text.as_str(), reply.steps, reply.phase), ("Eight.", 2, Phase::Finished));
+    assert_eq!(events.text(), "Eight.");
+    let results = results(session.messages());
+    assert_eq!(results[0], ("8".to_owned(), false));
+    assert!(results[1].1 && results[1].0.contains("validationResults"), "{results:?}");
+    assert_eq!(results[2], ("there is no tool called `duble`; did you mean `double`?".to_owned(), true));
+    assert_eq!(model.asked()[1].messages[0], Message::system("Calculate."));
+}
+
+async fn judged(decisions: Vec<Decision>) -> (Vec<String>, Vec<(String, bool)>, Person) {
+    let person = Person::deciding(decisions);
+    let deleted = Arc::new(Mutex::new(Vec::new()));
+    let model = ScriptedModel::new([Turn::call("delete", json!({"path": "a"})), Turn::say("ok")]);
+    let agent =
+        watched(model).tools(toolset!(Arc::clone(&deleted); delete)).observer(Events::new()).operator(person.clone());
+    let mut session = agent.session();
+    session.send("Delete a.").await.unwrap();
+    let deleted = deleted.lock().unwrap().clone();
+    (deleted, results(session.messages()), person)
+}
+
+#[tokio::test]
+async fn runs_what_was_approved() {
+    let (deleted, results, person) = judged(vec![Decision::Approve]).await;
+    assert_eq!((deleted, results), (vec!["a".to_owned()], vec![("deleted a".to_owned(), false)]));
+    assert_eq!(person.approvals()[0].arguments, json!({"path": "a"}));
+}
+
+#[tokio::test]
+async fn does_not_run_what_was_denied() {
+    let (deleted, results, _) = judged(vec![Decision::Deny { reason: Some("too important".into()) }]).await;
+    assert_eq!(deleted, [""; 0]);
+    assert_eq!(results, [("the call was denied, and did not run: too important".to_owned(), true)]);
+}
+
+#[tokio::test]
+async fn runs_the_edit_and_not_the_original() {
+    let edits =
+        vec![Decision::Edit { arguments: json!({"path": 1}) }, Decision::Edit { arguments: json!({"path": "b"}) }];
+    let (deleted, _, person) = judged(edits).await;
+    assert_eq!(deleted, ["b"]);
+    assert!(person.approvals()[1].feedback.is_some(), "a wrong edit comes back with what is wrong");
+}
+
+#[tokio::test]
+async fn nobody_to_ask_means_no() {
+    let deleted = Arc::new(Mutex::new(Vec::new()));
+    let model = ScriptedModel::new([Turn::call("delete", json!({"path": "a"})), Turn::say("ok")]);
+    watched(model).tools(toolset!(Arc::clone(&deleted); delete)).run("x").await.unwrap();
+    assert!(deleted.lock().unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_tool_holds_the_run() {
+    let _release = Release;
+    let calls = Turn::call("hang", json!({})).then_call("block", json!({})).then_call("panics", json!({}));
+    let model = ScriptedModel::new([calls, Turn::say("ok")]);
+    let mut session = watched(model).tools(toolset!(hang, block, panics)).session();
+    // It does not let go of its thread before.
+    within("a run with a tool that blocks", Box::pin(session.send("x"))).await.unwrap();
+    let results = results(session.messages());
+    assert_eq!(results[0].0, "the tool did not answer within 0.05 s; it may have had effects");
+    assert_eq!(results[1].0, "the tool did not answer within 0.05 s; it may have had effects");
+    assert_eq!(results[2].0, "the tool failed; it may have had effects", "a panic's text stays inside");
+}
+
+#[tokio::test]
+async fn tries_again_what_may_pass() {
+    let model = ScriptedModel::new([Turn::call("flaky", json!({})), Turn::say("ok")]);
+    let mut session = watched(model).tools(toolset!(AtomicUsize::new(0); flaky)).session();
+    session.send("x").await.unwrap();
+    assert_eq!(results(session.messages()), [("2".to_owned(), false)]);
+}
+
+#[tokio::test]
+async fn runs_nothing_of_a_cut_turn() {
+    let model = ScriptedModel::new([Turn::call("double", json!({"n": 4})).with_finish(FinishReason::Length)]);
+    let mut session = watched(model).tools(toolset!(double)).session();
+    let reply = session.send("x").await.unwrap();
+    assert_eq!(reply.phase, Phase::Stopped(StopReason::Cut(FinishReason::Length)));
+    assert_eq!(results(session.messages()).len(), 1, "and it is answered all the same");
+}
+
+#[tokio::test]
+async fn stops_at_the_step_limit_and_at_cancellation() {
+    let endless = || ScriptedModel::new((0..9).map(|_| Turn::call("double", json!({"n": 1}))));
+    let agent = watched(endless()).tools(toolset!(double)).max_steps(3);
+    let reply = agent.run("x").await.unwrap();
+    assert_eq!((reply.steps, reply.phase), (3, Phase::Stopped(StopReason::StepLimit)));
+
+    let stop = Cancellation::new();
+    let agent = watched(ScriptedModel::new([Turn::call("hang", json!({}))]))
+        .tools(toolset!(hang))
+        .context(Context::new("").with_cancellation(stop.clone()));
+    let run = tokio::spawn(async move { agent.run("x").await });
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    stop.cancel();
+    assert!(matches!(run.await.unwrap(), Err(AgentError::Cancelled)));
+}
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+struct Sum {
+    total: i64,
+}
+
+#[tokio::test]
+async fn gives_a_typed_answer() {
+    let model = ScriptedModel::new([
+        Turn::call("double", json!({"n": 4})),
+        Turn::call("final_answer", json!({"total": "8"})),
+        Turn::call("final_answer", json!({"total": 8})),
+    ]);
+    let mut session = watched(model).tools(toolset!(double)).session();
+    assert_eq!(session.send_for::<Sum>("x").await.unwrap(), Sum { total: 8 });
+
+    let model = ScriptedModel::new([Turn::say("five"), Turn::call("final_answer", json!({"answer": 5}))]);
+    assert_eq!(watched(model).run_for::<i64>("x").await.unwrap(), 5);
+}
+
+#[tokio::test]
+async fn gives_duplicate_ids_their_own() {
+    let mut turn = Turn::call("double", json!({"n": 1})).then_call("double", json!({"n": 2}));
+    for part in &mut turn.content {
+        if let tool_runtime::message::AssistantPart::Call(call) = part {
+            call.id = "same".to_owned();
+        }
+    }
+    let mut session = watched(ScriptedModel::new([turn, Turn::say("ok")])).tools(toolset!(double)).session();
+    session.send("x").await.unwrap();
+    let ids: Vec<&str> = session
+        .messages()
+        .iter()
+        .filter_map(|message| match message {
+            Message::Tool(answer) => Some(answer.call_id.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ids.len(), 2);
+    assert_ne!(ids[0], ids[1]);
+}

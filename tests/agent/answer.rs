@@ -1,0 +1,89 @@
+//! A final answer of a wanted type: what is asked for is what is given.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use tool_runtime::{
+    Agent, AgentError,
+    message::Message,
+    model::{ScriptedModel, Turn},
+};
+use tool_test_kit::AllAndSome as _;
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Rating {
+    /// From 1 to 5.
+    #[schemars(range(min = 1, max = 5))]
+    stars: u8,
+    #[serde(default)]
+    words: Vec<String>,
+}
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Verdict {
+    Good,
+    Bad { why: String },
+}
+
+/// The answer, and what the model was told before it.
+async fn ask<T: DeserializeOwned + JsonSchema + Send + 'static>(
+    answers: &[&str],
+) -> (Result<T, AgentError>, Vec<String>) {
+    let turns: Vec<Turn> = answers.iter().map(|answer| Turn::call("final_answer", *answer)).collect();
+    let model = Arc::new(ScriptedModel::new(turns));
+    let mut session = Agent::new(Arc::clone(&model)).max_steps(answers.len()).session();
+    let given = session.send_for::<T>("x").await;
+    let told = session.messages().iter().filter_map(|message| match message {
+        Message::Tool(answer) if answer.is_error => answer.content[0].as_text().map(str::to_owned),
+        _ => None,
+    });
+    (given, told.collect())
+}
+
+#[tokio::test]
+async fn an_answer_fits_all_of_its_schema() {
+    let wrong = [
+        "",
+        "not json",
+        "[]",
+        "{}",
+        r#"{"stars":6}"#,
+        r#"{"stars":4,"stars":5}"#,
+        r#"{"stars":4,"word":[]}"#,
+        r#"{"stars":"4"}"#,
+        r#"{"stars":4} and so on"#,
+        r#"[4,["a"]]"#,
+    ];
+    let all: Vec<&str> = wrong.into_iter().chain([r#"{"stars":4,"words":["fine"]}"#]).collect();
+    let (given, told) = ask::<Rating>(&all).await;
+    assert_eq!(given.unwrap(), Rating { stars: 4, words: vec!["fine".into()] });
+    assert_eq!(told.len(), wrong.len(), "{told:#?}");
+    assert!(told[4].contains("from 1 to 5") && told[5].contains("more than once"), "{told:#?}");
+    assert!(
+        told.iter()
+            .all_and_some(|text| serde_json::from_str::<Value>(text).is_ok_and(|told| told["ok"] == json!(false)))
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_object_is_put_into_one() {
+    let wrong =
+        ["good", r#"{"answer":"perhaps"}"#, r#"{"answer":{"good":null}}"#, r#"{"answer":"good","more":1}"#, "{}"];
+    let all: Vec<&str> = wrong.into_iter().chain([r#"{"answer":{"bad":{"why":"cold"}}}"#]).collect();
+    let (given, told) = ask::<Verdict>(&all).await;
+    assert_eq!(given.unwrap(), Verdict::Bad { why: "cold".into() });
+    assert_eq!(told.len(), wrong.len(), "{told:#?}");
+    assert_eq!(ask::<Verdict>(&[r#"{"answer":"good"}"#]).await.0.unwrap(), Verdict::Good);
+    assert_eq!(ask::<Option<u8>>(&[r#"{"answer":null}"#]).await.0.unwrap(), None);
+}
+
+#[tokio::test]
+async fn no_answer_is_an_error() {
+    let model = ScriptedModel::new([Turn::say("five"), Turn::say("still five")]);
+    let error = Agent::new(model).session().send_for::<u8>("x").await.unwrap_err();
+    assert!(error.to_string().contains("still five"), "{error}");
+}

@@ -1,0 +1,262 @@
+//! Hooks of tools of every kind and of agents, hooks that break, and an observer's view.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use tool_runtime::{
+    Context, Execute, Failure,
+    agent::{ApprovalRequest, Decision, Event, Observer, Operator, PartialArguments},
+    json::Incremental,
+    model::{Delta, FinishReason, ScriptedModel, Turn},
+    tool,
+    tool::{InputHooks, Partial},
+    tools, toolset,
+    toolset::RuntimeTool,
+};
+use tool_schema::json::Change;
+
+use super::{Heard, end, heard, piece, start};
+use crate::agent::watched;
+
+/// A flight, booked by a client.
+#[tool(external, output = bool, on_input_available = booked)]
+struct Book {
+    /// Where to.
+    to: String,
+}
+
+fn booked(input: &Book, cx: &Context) {
+    Heard::of(cx).say(format!("booked {}", input.to));
+}
+
+/// Does one of two things.
+#[derive(Deserialize, JsonSchema)]
+#[tool(on_input_delta = chosen, on_input_available = choice)]
+enum Choose {
+    /// To go.
+    Go {
+        /// Where.
+        to: String,
+    },
+    /// To stay.
+    Stay,
+}
+
+impl Execute for Choose {
+    type Output = bool;
+    type Error = Failure;
+
+    async fn execute(self, _: &Context) -> Result<bool, Failure> {
+        Ok(matches!(self, Self::Go { .. }))
+    }
+}
+
+fn chosen(input: Partial<'_, Choose>, _: &str, cx: &Context) {
+    Heard::of(cx).say(format!("{:?}", input.get::<&str>("kind")));
+}
+
+fn choice(input: &Choose, cx: &Context) {
+    let to = match input {
+        Choose::Go { to } => to.as_str(),
+        Choose::Stay => "",
+    };
+    Heard::of(cx).say(format!("choice {to:?}"));
+}
+
+struct Desk;
+
+#[tools]
+impl Desk {
+    /// Rings.
+    #[tool(on_input_start = Self::rings, on_input_available = Self::rang)]
+    fn ring(
+        &self,
+        /// How often.
+        times: u8,
+    ) -> u8 {
+        times
+    }
+
+    fn rings(cx: &Context) {
+        Heard::of(cx).say("rings");
+    }
+
+    fn rang(input: &DeskRing, cx: &Context) {
+        Heard::of(cx).say(format!("rang {}", input.times));
+    }
+}
+
+/// Tells all.
+struct All;
+
+impl InputHooks for All {
+    fn start<'a>(&'a self, tool: &'a str, cx: &'a Context) -> BoxFuture<'a, ()> {
+        Heard::of(cx).say(format!("start {tool}"));
+        Box::pin(std::future::ready(()))
+    }
+
+    fn delta<'a>(&'a self, tool: &'a str, input: &'a Incremental, _: &'a str, cx: &'a Context) -> BoxFuture<'a, ()> {
+        Heard::of(cx).say(format!("delta {tool} {}", input.value().unwrap()));
+        Box::pin(std::future::ready(()))
+    }
+
+    fn available<'a>(&'a self, tool: &'a str, arguments: &'a str, cx: &'a Context) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            Heard::of(cx).say(format!("available {tool} {arguments}"));
+            tokio::time::sleep(Duration::from_mins(1)).await;
+        })
+    }
+}
+
+/// A person who executes and approves everything, and watches arguments.
+#[derive(Default)]
+struct Watcher(Mutex<Vec<String>>);
+
+impl Observer for Watcher {
+    fn event(&self, event: Event<'_>) {
+        let Event::CallArguments { so_far, .. } = event else { return };
+        let mut told = self.0.lock().unwrap();
+        so_far.changes(&mut |path, change| {
+            if let Change::Set(value) = change {
+                told.push(format!("{path} = {value}"));
+            }
+        });
+        told.push(PartialArguments::look(so_far, |json| json.value().unwrap().to_string()));
+    }
+}
+
+impl Operator for Watcher {
+    fn approve<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
+        Box::pin(async { Decision::Edit { arguments: json!({"to": "Ben"}) } })
+    }
+
+    fn execute<'a>(&'a self, _: &'a tool_runtime::agent::ExternalCall) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { Some("true".to_owned()) })
+    }
+}
+
+#[tokio::test]
+async fn tools_of_every_kind_have_hooks_and_so_has_the_agent() {
+    let shout = RuntimeTool::new("shout", "Shouts.").hooks(All).handler(|_, _| async { Ok(json!(1)) });
+    let tools = toolset!(Book, Choose).merge(Desk.toolset()).unwrap().with(shout.unwrap()).unwrap();
+    let turn = Turn::call("Book", r#"{"to":"Rome"}"#)
+        .then_call("Choose", r#"{"kind":"go","to":"Oslo"}"#)
+        .then_call("ring", r#"{"times":3}"#)
+        .then_call("shout", r#"{"a":1}"#);
+    let heard = Heard::default();
+    let agent = watched(ScriptedModel::new([turn.clone(), Turn::say("ok")]))
+        .tools(tools.clone())
+        .observer(Watcher::default())
+        .operator(Watcher::default())
+        .context(Context::new("").with(heard.clone()));
+    agent.run("go").await.unwrap();
+    let of_tools = [
+        r#"Some("go")"#,
+        "rings",
+        "start shout",
+        r#"delta shout {"a":1}"#,
+        "booked Rome",
+        "rang 3",
+        r#"available shout {"a":1}"#,
+        // The others are accepted meanwhile: a variant's fields are judged, which may take time.
+        r#"choice "Oslo""#,
+    ];
+    assert_eq!(heard.all(), of_tools);
+
+    let heard = Heard::default();
+    let hide = tools.filter(|spec| spec.name == "ring");
+    let agent = watched(ScriptedModel::new([turn, Turn::say("ok")]))
+        .tools(hide)
+        .input_hooks(All)
+        .context(Context::new("").with(heard.clone()));
+    agent.run("go").await.unwrap();
+    let of_agent = ["rings", "start ring", r#"delta ring {"times":3}"#, "rang 3", r#"available ring {"times":3}"#];
+    assert_eq!(heard.all(), of_agent);
+}
+
+/// Panics in all its hooks, and hears so only of the first.
+#[tool(on_input_start = breaks, on_input_delta = never, on_input_available = breaks_again)]
+fn broken(
+    /// Anything.
+    n: u8,
+) -> u8 {
+    n
+}
+
+fn breaks(cx: &Context) {
+    Heard::of(cx).say("breaks");
+    panic!("a hook broke");
+}
+
+fn never(_: Partial<'_, broken>, _: &str, cx: &Context) {
+    Heard::of(cx).say("never");
+}
+
+#[allow(clippy::unused_async, reason = "a hook may be async")]
+async fn breaks_again(_: &broken, cx: &Context) {
+    Heard::of(cx).say("breaks again");
+    panic!("a hook broke");
+}
+
+#[tokio::test]
+async fn a_hook_that_panics_breaks_nothing() {
+    let deltas = vec![start(0, "a", "broken"), piece(0, r#"{"n":"#), piece(0, "1}"), end(0)];
+    assert_eq!(heard(toolset!(broken), deltas).await, ["breaks", "breaks again"]);
+}
+
+/// Hears something that never ends.
+#[tool(on_input_start = hangs)]
+fn patient() -> u8 {
+    1
+}
+
+async fn hangs(cx: &Context) {
+    Heard::of(cx).say("hangs");
+    std::future::pending::<()>().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hook_that_hangs_is_given_up() {
+    let before = tokio::time::Instant::now();
+    assert_eq!(heard(toolset!(patient), vec![start(0, "a", "patient"), end(0)]).await, ["hangs"]);
+    assert_eq!(before.elapsed().as_secs(), 10);
+}
+
+/// Pays.
+#[tool(approval = always, on_input_available = pays)]
+fn pay(
+    /// Whom.
+    to: String,
+    #[context] cx: &Context,
+) -> usize {
+    Heard::of(cx).say(format!("paid {to}"));
+    to.len()
+}
+
+fn pays(input: &pay, cx: &Context) {
+    Heard::of(cx).say(format!("pays {}", input.to));
+}
+
+#[tokio::test]
+async fn an_edit_is_available_too() {
+    let heard = Heard::default();
+    let watcher = Arc::new(Watcher::default());
+    let pieces = vec![start(0, "a", "pay"), piece(0, r#"{"to":"An"#), piece(0, r#"na"}"#), end(0)];
+    let pieces: Vec<_> = pieces.into_iter().chain([Delta::Finish(FinishReason::ToolCalls)]).collect();
+    let agent = watched(ScriptedModel::new([pieces]).then(Turn::say("ok")))
+        .tools(toolset!(pay))
+        .observer(Arc::clone(&watcher))
+        .operator(Arc::clone(&watcher))
+        .context(Context::new("").with(heard.clone()));
+    agent.run("go").await.unwrap();
+    assert_eq!(heard.all(), ["pays Anna", "pays Ben", "paid Ben"]);
+    let watched = watcher.0.lock().unwrap().clone();
+    let expected = [" = {}", r#"/to = "An""#, r#"{"to":"An"}"#, r#"{"to":"Anna"}"#];
+    assert_eq!(watched, expected);
+}

@@ -1,0 +1,185 @@
+//! Hooks around the arguments of calls, and an observer's view of these while they arrive.
+
+mod kinds;
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use tool_runtime::{
+    Context, Toolset,
+    model::{Delta, FinishReason, ModelError, ModelErrorKind, ScriptedModel, Turn},
+    tool,
+    tool::Partial,
+    toolset,
+};
+
+use crate::agent::watched;
+
+/// What was heard, as the context carries it.
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<String>>>);
+
+impl Heard {
+    fn of(cx: &Context) -> &Self {
+        cx.get::<Self>().unwrap()
+    }
+
+    fn say(&self, what: impl Into<String>) {
+        self.0.lock().unwrap().push(what.into());
+    }
+
+    fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+/// Writes to somebody.
+#[tool(on_input_start = begins, on_input_delta = more, on_input_available = written)]
+async fn mail(
+    /// The address.
+    to: String,
+    /// The text.
+    text: Option<String>,
+    #[context] cx: &Context,
+) -> usize {
+    Heard::of(cx).say(format!("{}: runs", cx.call_id()));
+    to.len() + text.map_or(0, |text| text.len())
+}
+
+fn begins(cx: &Context) {
+    Heard::of(cx).say(format!("{}: begins", cx.call_id()));
+}
+
+async fn more(input: Partial<'_, mail>, delta: &str, cx: &Context) {
+    // An async hook that waits in earnest: the model's stream waits too.
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let (to, is_complete) = (input.get::<&str>("to"), input.is_complete("to"));
+    Heard::of(cx).say(format!("{}: {delta:?} to {to:?} {is_complete}", cx.call_id()));
+}
+
+fn written(input: &mail, cx: &Context) {
+    Heard::of(cx).say(format!("{}: to {} {:?}", cx.call_id(), input.to, input.text));
+}
+
+fn start(index: usize, id: &str, name: &str) -> Delta {
+    Delta::CallStart { index, id: id.into(), name: name.into() }
+}
+
+fn piece(index: usize, text: &str) -> Delta {
+    Delta::CallArguments { index, text: text.into() }
+}
+
+fn end(index: usize) -> Delta {
+    Delta::CallEnd { index }
+}
+
+/// What is heard of a turn of these deltas.
+async fn heard(tools: Toolset, deltas: Vec<Delta>) -> Vec<String> {
+    let mut deltas = deltas;
+    deltas.push(Delta::Finish(FinishReason::ToolCalls));
+    let heard = Heard::default();
+    let model = ScriptedModel::new([deltas]).then(Turn::say("ok"));
+    let agent = watched(model).tools(tools).context(Context::new("").with(heard.clone()));
+    assert_eq!(agent.run("go").await.unwrap().text, "ok");
+    heard.all()
+}
+
+#[tokio::test]
+async fn calls_that_arrive_side_by_side_are_told_apart() {
+    let deltas = vec![
+        start(0, "a", "mail"),
+        piece(0, r#"{"to": "An"#),
+        start(1, "b", "mail"),
+        piece(1, r#"{"to": "Be"#),
+        piece(0, r#"na"}"#),
+        piece(1, r#"n"}"#),
+        end(0),
+        end(1),
+    ];
+    let mut heard = heard(toolset!(mail), deltas).await;
+    // Both run then, in any order.
+    heard[8..].sort();
+    assert_eq!(
+        heard,
+        [
+            "a: begins",
+            r#"a: "{\"to\": \"An" to Some("An") false"#,
+            "b: begins",
+            r#"b: "{\"to\": \"Be" to Some("Be") false"#,
+            r#"a: "na\"}" to Some("Anna") true"#,
+            r#"b: "n\"}" to Some("Ben") true"#,
+            "a: to Anna None",
+            "b: to Ben None",
+            "a: runs",
+            "b: runs",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn however_arguments_come_they_are_heard_once() {
+    let whole = r#"{"to": "Anna"}"#;
+    let told = |delta: &str| format!(r#"a: {delta:?} to Some("Anna") true"#);
+    let after = ["a: to Anna None", "a: runs"].map(str::to_owned);
+    let begins = || vec!["a: begins".to_owned()];
+
+    // Name and arguments in one chunk, as Gemini does it.
+    let heard_whole = heard(toolset!(mail), vec![start(0, "a", "mail"), piece(0, whole), end(0)]).await;
+    let expected: Vec<_> = begins().into_iter().chain([told(whole)]).chain(after.clone()).collect();
+    assert_eq!(heard_whole, expected);
+    // Repeated whole at the end, before the call is ended and behind that.
+    let again = vec![start(0, "a", "mail"), piece(0, whole), piece(0, whole), end(0), piece(0, whole)];
+    assert_eq!(heard(toolset!(mail), again).await, expected);
+    // Without an end of the call.
+    assert_eq!(heard(toolset!(mail), vec![start(0, "a", "mail"), piece(0, whole)]).await, expected);
+}
+
+/// Looks around.
+#[tool(effect = read_only, on_input_start = begins, on_input_delta = nothing_comes, on_input_available = looks)]
+async fn look(
+    /// Where.
+    place: Option<String>,
+    #[context] cx: &Context,
+) -> bool {
+    Heard::of(cx).say("looks");
+    place.is_none()
+}
+
+fn nothing_comes(input: Partial<'_, look>, _: &str, cx: &Context) {
+    Heard::of(cx).say(format!("piece {:?}", input.value()));
+}
+
+#[allow(clippy::unused_async, reason = "a hook may be async")]
+async fn looks(input: &look, cx: &Context) {
+    Heard::of(cx).say(format!("at {:?}", input.place));
+}
+
+#[tokio::test]
+async fn arguments_that_are_empty_or_never_come_are_an_empty_object() {
+    for deltas in [
+        vec![start(0, "a", "look"), end(0)],
+        vec![start(0, "a", "look"), piece(0, ""), end(0)],
+        vec![start(0, "a", "look")],
+    ] {
+        assert_eq!(heard(toolset!(look), deltas).await, ["a: begins", "at None", "looks"]);
+    }
+    let empty = heard(toolset!(look), vec![start(0, "a", "look"), piece(0, "{}"), end(0)]).await;
+    assert_eq!(empty, ["a: begins", "piece Some(Object {})", "at None", "looks"]);
+}
+
+#[tokio::test]
+async fn what_is_refused_or_breaks_off_is_never_available() {
+    let wrong = vec![start(0, "a", "mail"), piece(0, r#"{"to": 1}"#), end(0)];
+    assert_eq!(heard(toolset!(mail), wrong).await, ["a: begins", r#"a: "{\"to\": 1}" to None true"#]);
+    let no_json = vec![start(0, "a", "mail"), piece(0, r#"{"to": x"#), piece(0, "y"), end(0)];
+    assert_eq!(heard(toolset!(mail), no_json).await.len(), 3, "what is no JSON is heard as text");
+
+    let heard = Heard::default();
+    let dead = ModelError::new(ModelErrorKind::Unavailable, "dead");
+    let model = ScriptedModel::new([vec![Ok(start(0, "a", "mail")), Ok(piece(0, r#"{"to"#)), Err(dead)]]);
+    let agent = watched(model).tools(toolset!(mail)).context(Context::new("").with(heard.clone()));
+    agent.run("go").await.unwrap_err();
+    assert_eq!(heard.all(), ["a: begins", r#"a: "{\"to" to None false"#]);
+}

@@ -1,0 +1,172 @@
+//! Models that fail: asked again, replaced by others, and never so that a call runs twice.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use tool_runtime::{
+    Agent, AgentError,
+    message::AssistantPart,
+    model::{Delta, FinishReason, ModelError, ModelErrorKind, ScriptedModel, Turn},
+    run::{Phase, StopReason},
+};
+
+use crate::looping::kit::{Listener, Piece, Ran, call, down, ran, says, streaming, tools, used};
+
+fn broken(kind: ModelErrorKind) -> ModelError {
+    ModelError::new(kind, "it failed")
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_pass_is_asked_again_and_then_the_next_model_is() {
+    let cases = [
+        // Kind, how often the first model is asked with two tries again.
+        (ModelErrorKind::Unavailable, 3),
+        (ModelErrorKind::RateLimited, 3),
+        (ModelErrorKind::Protocol, 3),
+        (ModelErrorKind::Refused, 1),
+        (ModelErrorKind::Unauthorized, 1),
+        (ModelErrorKind::Configuration, 1),
+    ];
+    for (kind, asked) in cases {
+        let first = Arc::new(ScriptedModel::new((0..9).map(|_| broken(kind))));
+        let listener = Arc::<Listener>::default();
+        let agent = Agent::new(Arc::clone(&first)).model_retries(2).observer(Arc::clone(&listener));
+        let agent = agent.fallback(ScriptedModel::new([Turn::say("here I am"), Turn::say("again")]));
+        let mut session = agent.session();
+        let reply = session.send("go").await.unwrap();
+        assert_eq!((reply.text.as_str(), reply.steps), ("here I am", 1), "{kind:?}: what came to nothing is no step");
+        assert_eq!(first.asked().len(), asked, "{kind:?}");
+        assert_eq!(listener.heard().iter().filter(|line| *line == "failed, again: it failed").count(), asked);
+        assert_eq!(session.run().retries() as usize, asked);
+        // With the next prompt it begins with the first model again.
+        session.send("and?").await.unwrap();
+        assert_eq!(first.asked().len(), 2 * asked);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_another_model_the_run_stops_and_can_go_on() {
+    let model = Arc::new(ScriptedModel::new([down(), down()]).then(Turn::say("back")));
+    let mut session = Agent::new(Arc::clone(&model)).model_retries(1).session();
+    let Err(AgentError::Model(error)) = session.send("go").await else { panic!("it is down") };
+    assert_eq!((error.to_string().as_str(), model.asked().len()), ("down", 2));
+    assert_eq!(session.run().phase(), Phase::Stopped(StopReason::ModelFailed("down".into())));
+    assert_eq!(session.resume().await.unwrap().text, "back");
+    let script = Arc::new(ScriptedModel::new(Vec::<Turn>::new()));
+    let fallback = Arc::new(ScriptedModel::new([Turn::say("no")]));
+    let over = Agent::new(script).fallback(Arc::clone(&fallback)).run("go").await;
+    assert!(
+        matches!(over, Err(AgentError::Model(_))) && fallback.asked().is_empty(),
+        "a script that ran out is a mistake"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn tries_wait_longer_each_time_and_as_long_as_they_are_told() {
+    let told =
+        |seconds| ModelError::new(ModelErrorKind::RateLimited, "slow").retry_after(Some(Duration::from_secs(seconds)));
+    let started = tokio::time::Instant::now();
+    let model = ScriptedModel::new([down(), down(), told(7)]).then(Turn::say("ok"));
+    Agent::new(model).model_retries(5).run("go").await.unwrap();
+    let waited = started.elapsed();
+    assert!(waited >= Duration::from_millis(7_750) && waited < Duration::from_secs(9), "{waited:?}");
+    // Nobody waits an hour where another model is at hand.
+    let started = tokio::time::Instant::now();
+    let agent =
+        Agent::new(ScriptedModel::new([told(3_600)])).model_retries(5).fallback(ScriptedModel::new([Turn::say("ok")]));
+    agent.run("go").await.unwrap();
+    assert!(started.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_tries_of_a_run_come_out_of_one_purse() {
+    let model = Arc::new(ScriptedModel::new((0..9).map(|_| down())));
+    let agent = Agent::new(Arc::clone(&model)).model_retries(8).options(|options| options.limits.retries = 3);
+    assert!(matches!(agent.run("go").await, Err(AgentError::Model(_))));
+    assert_eq!(model.asked().len(), 4);
+}
+
+/// A call that was complete, and started early, is kept when the turn breaks off: it is answered, and not made again.
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_breaks_off_never_runs_a_call_twice() {
+    for fails in [true, false] {
+        let model = streaming(move |request| match request {
+            1 => {
+                let mut pieces = vec![Piece::Says(Delta::Text("I add".into()))];
+                pieces.extend(says(call(1).then_call("done", "{")));
+                // The second call is cut in the middle of its arguments.
+                pieces.retain(|piece| !matches!(piece, Piece::Says(Delta::CallEnd { index: 1 } | Delta::Finish(_))));
+                pieces.push(Piece::Waits(Duration::from_millis(50)));
+                pieces.extend(fails.then_some(Piece::Fails(ModelErrorKind::Unavailable)));
+                pieces
+            }
+            _ => says(Turn::say("it is 2")),
+        });
+        let seen = Arc::<Ran>::default();
+        let listener = Arc::<Listener>::default();
+        let agent = Agent::new(model).tools(tools(&seen)).model_retries(1).observer(Arc::clone(&listener));
+        let mut session = agent.session();
+        let reply = session.send("go").await.unwrap();
+        assert_eq!((reply.text.as_str(), reply.phase), ("it is 2", Phase::Finished));
+        assert_eq!(ran(&seen), 1, "once, and what was cut not at all");
+        let calls = session.run().calls();
+        assert!(calls.len() == 1 && calls[0].result().unwrap().is_success());
+        let said = session.messages().iter().any(|message| format!("{message:?}").contains("I add"));
+        assert!(!said, "what else the turn said is void");
+        assert_eq!(reply.usage, used(10, 5), "but it was paid for");
+        let heard = listener.heard();
+        assert!(heard.iter().any(|line| line.starts_with("failed, again")), "{heard:?}");
+    }
+}
+
+/// The fallback goes on with what the first model had called, mid-stream.
+#[tokio::test]
+async fn another_model_takes_over_in_the_middle() {
+    let first = streaming(|_| {
+        let mut pieces = says(call(1));
+        pieces.retain(|piece| !matches!(piece, Piece::Says(Delta::Finish(_))));
+        pieces.push(Piece::Fails(ModelErrorKind::Unavailable));
+        pieces
+    });
+    let second = Arc::new(ScriptedModel::new([call(2), Turn::say("done")]));
+    let seen = Arc::<Ran>::default();
+    let reply = Agent::new(first).tools(tools(&seen)).fallback(Arc::clone(&second)).run("go").await.unwrap();
+    assert_eq!((reply.text.as_str(), ran(&seen)), ("done", 2));
+    assert_eq!(second.asked()[0].messages.len(), 3, "the prompt, the call and its answer");
+    let names: Vec<_> = reply.by_model().into_iter().map(|(name, _)| name.to_owned()).collect();
+    assert_eq!(names, ["function", "scripted"]);
+}
+
+#[tokio::test]
+async fn a_model_that_panics_has_failed() {
+    let model = tool_runtime::model::FunctionModel::new(|_| -> Turn { panic!("oh no") });
+    let agent = Agent::new(model).fallback(ScriptedModel::new([Turn::say("ok")]));
+    assert_eq!(agent.run("go").await.unwrap().text, "ok");
+}
+
+/// A provider that pauses a long turn is asked to go on, and what it said stays.
+#[tokio::test]
+async fn a_paused_turn_goes_on() {
+    let paused = Turn::say("I search").with_finish(FinishReason::Paused);
+    let model = Arc::new(ScriptedModel::new([paused, Turn::say("and found it")]));
+    let mut session = Agent::new(Arc::clone(&model)).session();
+    let reply = session.send("go").await.unwrap();
+    assert_eq!((reply.text.as_str(), reply.steps, reply.phase), ("and found it", 2, Phase::Finished));
+    let said = |message: &tool_runtime::Message| format!("{message:?}").contains("I search");
+    assert!(model.asked()[1].messages.iter().any(said));
+    let has = |part: &AssistantPart| matches!(part, AssistantPart::Text { text } if text == "and found it");
+    assert!(
+        matches!(session.messages().last(), Some(tool_runtime::Message::Assistant { content }) if content.iter().any(has))
+    );
+}
+
+/// A step that failed does not eat up the last step.
+#[tokio::test(start_paused = true)]
+async fn the_last_step_may_be_tried_again() {
+    let seen = Arc::<Ran>::default();
+    let model = ScriptedModel::new([call(1)]).then(down()).then(Turn::say("end"));
+    let reply = Agent::new(model).tools(tools(&seen)).max_steps(2).model_retries(1).run("go").await.unwrap();
+    assert_eq!((reply.text.as_str(), reply.steps, seen.0.load(Ordering::SeqCst)), ("end", 2, 1));
+}

@@ -1,0 +1,84 @@
+//! Long histories, and those that come from outside.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use tool_runtime::{
+    Agent, Message, Part,
+    message::{AssistantPart, Prune, Repaired, ToolCall, ToolMessage},
+    model::{ScriptedModel, Turn},
+};
+
+use crate::looping::kit::{Ran, call, tools};
+
+#[tokio::test]
+async fn the_model_sees_the_pruned_conversation_and_the_run_keeps_all() {
+    let model = Arc::new(ScriptedModel::new([
+        call(1),
+        Turn::default().then_reason("hm").then_say("one"),
+        call(2),
+        Turn::say("two"),
+    ]));
+    let seen = Arc::<Ran>::default();
+    let agent = Agent::new(Arc::clone(&model)).tools(tools(&seen)).instructions("Be kind.");
+    let mut session = agent.prune(Prune::new().keep_rounds(1).drop_reasoning()).session();
+    session.send("1").await.unwrap();
+    session.send("2").await.unwrap();
+    let asked = model.asked();
+    assert_eq!(asked[2].messages, [Message::system("Be kind."), Message::user("2")]);
+    assert_eq!(asked[3].messages.len(), 4, "with the call and its answer");
+    assert_eq!(session.messages().len(), 8);
+}
+
+#[tokio::test]
+async fn a_history_from_outside_is_mended_and_told() {
+    let asked = |id: &str| AssistantPart::Call(ToolCall { id: id.into(), name: "add".into(), arguments: "{}".into() });
+    let answer = |id: &str| {
+        let content = vec![Part::text("7")];
+        Message::Tool(ToolMessage { call_id: id.into(), tool: "add".into(), content, is_error: false })
+    };
+    let history = vec![
+        Message::user("go"),
+        Message::Assistant { content: vec![asked("a"), asked("b")] },
+        Message::user("and?"),
+        answer("b"),
+        answer("z"),
+    ];
+    let model = Arc::new(ScriptedModel::new([call(1), Turn::say("ok")]));
+    let seen = Arc::<Ran>::default();
+    let mut session = Agent::new(Arc::clone(&model)).tools(tools(&seen)).session_after(history);
+    let id = |id: &str| id.to_owned();
+    assert_eq!(
+        session.repaired(),
+        [
+            Repaired::Late { at: 3, call_id: id("b") },
+            Repaired::Orphan { at: 4, call_id: id("z") },
+            Repaired::Dangling { at: 1, call_id: id("a") },
+        ]
+    );
+    session.send("on").await.unwrap();
+    let messages = &model.asked()[0].messages;
+    assert!(matches!(&messages[2], Message::Tool(told) if told.call_id == "a" && told.is_error));
+    assert!(matches!(&messages[3], Message::Tool(told) if told.call_id == "b" && !told.is_error));
+    let whole = Agent::new(ScriptedModel::new([Turn::say("x")])).session_after(vec![Message::user("hi")]);
+    assert!(whole.repaired().is_empty());
+}
+
+#[test]
+fn what_cannot_be_read_is_left_out_and_told() {
+    let (messages, unread) = tool_run::message::read(&[
+        json!({"role": "assistant", "content": [
+            {"type": "text", "text": "look"},
+            {"type": "hologram", "data": 1},
+            {"type": "call", "id": "a", "name": "add", "arguments": "{}"},
+        ]}),
+        json!({"role": "tool", "call_id": "a", "tool": "add", "content": [{"type": "smell"}]}),
+        json!({"role": "user"}),
+        json!("hello"),
+    ]);
+    assert_eq!(messages.len(), 2);
+    let at: Vec<usize> =
+        unread.iter().map(|told| if let Repaired::Unread { at, .. } = told { *at } else { 99 }).collect();
+    assert_eq!(at, [0, 1, 2, 3]);
+    assert_eq!(tool_run::message::repair(messages.clone()), (messages, vec![]));
+}

@@ -1,0 +1,133 @@
+//! What the tests share: a few tools, and somebody who listens.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::StreamExt;
+use serde_json::json;
+use tool_runtime::{
+    Toolset,
+    agent::{Event, Observer},
+    model::{Delta, FunctionModel, ModelError, ModelErrorKind, Turn, Usage},
+    tool, toolset,
+};
+
+/// How often each tool ran.
+#[derive(Default)]
+pub(crate) struct Ran(pub(crate) AtomicUsize);
+
+/// Adds one.
+#[tool(effect = read_only, eager)]
+pub(crate) fn add(n: i64, #[state] ran: &Ran) -> i64 {
+    ran.0.fetch_add(1, Ordering::SeqCst);
+    n + 1
+}
+
+/// Says that it is done.
+#[tool]
+pub(crate) fn done(#[state] ran: &Ran) {
+    ran.0.fetch_add(1, Ordering::SeqCst);
+}
+
+/// Takes an hour.
+#[tool(effect = read_only)]
+pub(crate) async fn sleep(#[state] ran: &Ran) {
+    ran.0.fetch_add(1, Ordering::SeqCst);
+    tokio::time::sleep(Duration::from_hours(1)).await;
+}
+
+/// Needs somebody.
+#[tool(approval = always)]
+pub(crate) fn pay(#[state] ran: &Ran) {
+    ran.0.fetch_add(1, Ordering::SeqCst);
+}
+
+pub(crate) fn tools(ran: &Arc<Ran>) -> Toolset {
+    toolset!(Arc::clone(ran); add, done, sleep, pay)
+}
+
+pub(crate) fn ran(ran: &Ran) -> usize {
+    ran.0.load(Ordering::SeqCst)
+}
+
+pub(crate) fn call(n: i64) -> Turn {
+    Turn::call("add", json!({ "n": n })).with_usage(used(10, 5))
+}
+
+pub(crate) fn used(input: u64, output: u64) -> Usage {
+    Usage { input_tokens: input, output_tokens: output, ..Usage::default() }
+}
+
+pub(crate) fn down() -> ModelError {
+    ModelError::new(ModelErrorKind::Unavailable, "down")
+}
+
+/// What a model streams: deltas, failures, and pauses between them.
+pub(crate) enum Piece {
+    Says(Delta),
+    Fails(ModelErrorKind),
+    Waits(Duration),
+}
+
+/// A model whose answer to its n-th request is what `pieces` makes of n, from 1.
+pub(crate) fn streaming(pieces: impl Fn(usize) -> Vec<Piece> + Send + Sync + 'static) -> FunctionModel {
+    let requests = AtomicUsize::new(0);
+    FunctionModel::streaming(move |_| {
+        let pieces = pieces(requests.fetch_add(1, Ordering::SeqCst) + 1);
+        futures_util::stream::iter(pieces).filter_map(|piece| async {
+            match piece {
+                Piece::Says(delta) => Some(Ok(delta)),
+                Piece::Fails(kind) => Some(Err(ModelError::new(kind, "it failed"))),
+                Piece::Waits(time) => {
+                    tokio::time::sleep(time).await;
+                    None
+                }
+            }
+        })
+    })
+}
+
+/// The deltas of a turn, each call with an id.
+pub(crate) fn says(turn: Turn) -> Vec<Piece> {
+    let named = |delta| match delta {
+        Delta::CallStart { index, name, .. } => Delta::CallStart { index, id: format!("id_{index}"), name },
+        other => other,
+    };
+    turn.into_deltas().into_iter().map(|delta| Piece::Says(named(delta))).collect()
+}
+
+/// Somebody who writes down what happens to the steps.
+#[derive(Default)]
+pub(crate) struct Listener(Mutex<Vec<String>>);
+
+impl Listener {
+    pub(crate) fn heard(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl Observer for Listener {
+    fn event(&self, event: Event<'_>) {
+        let line = match event {
+            Event::StepStarted { step } => format!("step {step}"),
+            Event::ModelAsked { model, failures } => format!("asked {model} after {failures}"),
+            Event::StepFailed { error, again } => format!("failed{}: {error}", if again { ", again" } else { "" }),
+            Event::StepFinished { reason, .. } => format!("finished: {reason:?}"),
+            Event::ChoiceIgnored(choice) => format!("ignored: {choice:?}"),
+            Event::Prompted(prompt) => format!("prompted: {}", prompt.content[0].as_text().unwrap_or_default()),
+            Event::PromptQueued(prompt) => format!("queued: {}", prompt.content[0].as_text().unwrap_or_default()),
+            Event::PromptRefused(refusal) => format!("refused: {refusal}"),
+            Event::Provided(part) => format!("provider's {:?}: {}", part.kind, part.name),
+            Event::CallFinished { call, result, .. } => {
+                format!("{}: {}", call.name, result.for_people(&call.name, true))
+            }
+            _ => return,
+        };
+        self.0.lock().unwrap().push(line);
+    }
+}

@@ -1,0 +1,180 @@
+//! What a model is asked with: tools, their order, whether it must call one; decided anew for each step.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+use tool_runtime::{
+    Agent, AgentError, Failure, Message,
+    agent::Suspend,
+    model::{FunctionModel, ScriptedModel, Settings, ToolChoice, Turn},
+    run::CallResult,
+    run::Phase,
+    store::{MemoryStore, Store},
+};
+
+use crate::looping::kit::{Listener, Piece, Ran, call, ran, says, streaming, tools, used};
+
+#[tokio::test]
+async fn active_tools_and_their_order() {
+    let model = Arc::new(ScriptedModel::new([Turn::call("pay", "{}").then_call("done", "{}"), Turn::say("ok")]));
+    let seen = Arc::<Ran>::default();
+    let agent = Agent::new(Arc::clone(&model)).tools(tools(&seen));
+    let agent = agent.active_tools(["add", "done", "sleep"]).tool_order(["sleep", "pay", "done"]);
+    let mut session = agent.session();
+    session.send("go").await.unwrap();
+    assert_eq!(model.asked()[0].tools, ["sleep", "done", "add"]);
+    let ended: Vec<_> = session.run().calls().iter().map(|call| call.result().unwrap().is_success()).collect();
+    assert_eq!((ended, ran(&seen)), (vec![false, true], 1));
+    assert_eq!(session.run().calls()[0].result(), Some(&CallResult::NotAvailable { suggestion: None }));
+}
+
+#[tokio::test]
+async fn a_step_is_prepared_with_what_is_known() {
+    let model = Arc::new(ScriptedModel::new([call(1), call(2), Turn::say("ok")]));
+    let other = Arc::new(ScriptedModel::new([call(5)]));
+    let seen = Arc::<Ran>::default();
+    let known = Arc::<Mutex<Vec<String>>>::default();
+    let (notes, small) = (Arc::clone(&known), Arc::clone(&other));
+    let agent = Agent::new(Arc::clone(&model)).tools(tools(&seen)).instructions("Be kind.").prepare_step(move |step| {
+        let said: usize = step.said().count();
+        let turns = step.turns().len();
+        let line = format!("{} {said} {turns} {} {}", step.number(), step.usage().input_tokens, step.messages().len());
+        notes.lock().unwrap().push(line);
+        match step.number() {
+            1 => {
+                step.set_tool_choice(ToolChoice::Required).set_tools(["add"]);
+                step.settings().temperature = Some(0.0);
+            }
+            2 => {
+                step.set_model(Arc::clone(&small) as _);
+            }
+            3 => {
+                step.set_instructions("Be brief.").set_tool_order(["pay"]);
+            }
+            _ => {
+                step.set_messages(vec![Message::user("only this")]);
+            }
+        }
+    });
+    assert_eq!(agent.run("go").await.unwrap().text, "ok");
+    let asked = model.asked();
+    assert_eq!((&asked[0].tools, &asked[0].tool_choice), (&vec!["add".to_owned()], &ToolChoice::Required));
+    assert_eq!(asked[0].settings, Settings { temperature: Some(0.0), ..Settings::default() });
+    assert_eq!(other.asked()[0].tools.len(), 4, "what a step changes, it changes for itself alone");
+    assert_eq!(asked[1].messages[0], Message::system("Be brief."));
+    assert_eq!(asked[1].tools[0], "pay");
+    assert_eq!(asked[2].messages, [Message::user("only this")]);
+    assert_eq!(*known.lock().unwrap(), ["1 1 0 0 2", "2 0 1 10 4", "3 0 2 20 6", "4 0 3 30 8"]);
+}
+
+#[tokio::test]
+async fn what_prepares_a_step_may_fail_and_panic() {
+    for (panics, told) in [(true, "what prepares the step panicked"), (false, "no plan: \"the disk is full\"")] {
+        let model = Arc::new(ScriptedModel::new([call(1), Turn::say("ok")]));
+        let seen = Arc::<Ran>::default();
+        let listener = Arc::<Listener>::default();
+        let agent = Agent::new(Arc::clone(&model)).tools(tools(&seen)).observer(Arc::clone(&listener));
+        let fallback = ScriptedModel::new([Turn::say("not asked")]);
+        let agent = agent.fallback(fallback).model_retries(3).prepare_step_async(move |step| async move {
+            match step.number() {
+                2 if panics => panic!("oh no"),
+                2 => Err(Failure::new("no plan").source("the disk is full")),
+                _ => Ok(step),
+            }
+        });
+        let mut session = agent.session();
+        let Err(AgentError::Model(error)) = session.send("go").await else { panic!("it failed") };
+        assert_eq!(error.to_string(), format!("the step could not be prepared: {told}"));
+        assert_eq!(model.asked().len(), 1, "with what it would have been asked, nobody knows");
+        let heard = listener.heard();
+        assert_eq!(heard.last().unwrap(), &format!("failed: the step could not be prepared: {told}"));
+        // It can go on, and begins to count anew.
+        assert_eq!(session.resume().await.unwrap().text, "ok");
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_may_not_call_is_answered_that_there_is_no_such_tool() {
+    let seen = Arc::<Ran>::default();
+    let listener = Arc::<Listener>::default();
+    let agent = Agent::new(ScriptedModel::new([call(1), Turn::say("sorry")])).tools(tools(&seen));
+    let reply = agent.tool_choice(ToolChoice::None).observer(Arc::clone(&listener)).run("go").await.unwrap();
+    assert_eq!((reply.text.as_str(), reply.steps, ran(&seen)), ("sorry", 2, 0));
+    assert!(listener.heard().contains(&"add: there is no tool called `add`".to_owned()), "{:?}", listener.heard());
+}
+
+#[tokio::test]
+async fn a_model_that_must_call_and_does_not_has_its_way_and_it_is_told() {
+    let one = ToolChoice::Tool("done".into());
+    for (choice, turn, ignored) in [
+        (ToolChoice::Required, Turn::say("no"), true),
+        (ToolChoice::Required, call(1), false),
+        (one.clone(), call(1), true),
+        (one.clone(), Turn::call("done", "{}"), false),
+    ] {
+        let seen = Arc::<Ran>::default();
+        let listener = Arc::<Listener>::default();
+        let has_call = turn.calls().next().map(|call| call.name.clone());
+        let agent = Agent::new(ScriptedModel::new([turn, Turn::say("end")])).tools(tools(&seen));
+        let agent = agent.observer(Arc::clone(&listener)).prepare_step(move |step| {
+            if step.number() == 1 {
+                step.set_tool_choice(choice.clone());
+            }
+        });
+        assert_eq!(agent.run("go").await.unwrap().phase, Phase::Finished);
+        let heard = listener.heard();
+        assert_eq!(heard.iter().any(|line| line.starts_with("ignored")), ignored, "{heard:?}");
+        let ran_any = ran(&seen) == 1;
+        assert_eq!(ran_any, has_call.is_some() && !ignored, "another tool than the one does not run");
+    }
+}
+
+/// S12, across processes: the call was made in a step that did not offer its tool, and is looked at by a process that does.
+#[tokio::test]
+async fn a_late_call_of_a_tool_that_was_not_on_offer_does_not_run() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let seen = Arc::<Ran>::default();
+    let turns = || ScriptedModel::new([call(1).then_call("done", "{}").then_call("pay", "{}"), Turn::say("end")]);
+    let agent = Agent::new(turns()).tools(tools(&seen)).store(Arc::clone(&store)).operator(Suspend);
+    let mut session = agent.clone().active_tools(["done", "pay"]).session();
+    assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
+    let id = session.id().clone();
+    drop(session);
+    let mut other = agent.open(&id).await.unwrap();
+    assert_eq!(other.run().calls()[0].result(), Some(&CallResult::NotAvailable { suggestion: None }));
+    let open = other.interrupts().next().unwrap().id.clone();
+    other.decide(&open, tool_runtime::run::Decision::Approve, "").await.unwrap();
+    other.resume().await.unwrap();
+    assert_eq!(ran(&seen), 2, "`done` and `pay`");
+}
+
+/// The same for a tool that would start early.
+#[tokio::test]
+async fn an_eager_tool_that_is_not_on_offer_does_not_start() {
+    let seen = Arc::<Ran>::default();
+    let model = streaming(|n| match n {
+        1 => {
+            let mut pieces = says(call(1));
+            let end = pieces.len() - 2;
+            pieces.insert(end, Piece::Waits(std::time::Duration::from_millis(30)));
+            pieces
+        }
+        _ => says(Turn::say("end")),
+    });
+    Agent::new(model).tools(tools(&seen)).active_tools(["done"]).run("go").await.unwrap();
+    assert_eq!(ran(&seen), 0);
+}
+
+#[tokio::test]
+async fn a_hundred_steps_are_prepared_each_with_its_own() {
+    let model = FunctionModel::new(|request| {
+        let turns = request.messages.iter().filter(|message| matches!(message, Message::Assistant { .. })).count();
+        if turns < 100 { Turn::call("add", json!({ "n": turns })).with_usage(used(1, 1)) } else { Turn::say("end") }
+    });
+    let seen = Arc::<Ran>::default();
+    let agent = Agent::new(model).tools(tools(&seen)).max_steps(200).prepare_step(|step| {
+        step.set_tools([if step.number() % 2 == 0 { "add" } else { "done" }]);
+    });
+    let reply = agent.run("go").await.unwrap();
+    assert_eq!((reply.steps, ran(&seen)), (101, 50));
+}

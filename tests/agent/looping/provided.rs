@@ -1,0 +1,64 @@
+//! Tools that the provider executes, and what a definition says for one provider alone.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tool_runtime::{
+    Agent, Message,
+    message::{AssistantPart, ProviderPart, ProviderPartKind},
+    model::{Delta, FunctionModel, Turn},
+    toolset::{ListFormat, ProviderTool},
+};
+
+use crate::looping::kit::{Listener, Ran, ran, tools};
+
+#[tokio::test]
+async fn what_a_provider_does_is_part_of_the_turn_and_no_call() {
+    let part = |kind| ProviderPart::new("anthropic", "s1", "web_search", kind, r#"{"type":"server_tool_use"}"#);
+    let model = FunctionModel::new(move |request| {
+        assert_eq!(request.tools.provided(ListFormat::Anthropic).count(), 1);
+        if request.messages.len() > 2 {
+            return Turn::say("done");
+        }
+        let mut turn = Turn::default();
+        turn.push(Delta::Provider(part(ProviderPartKind::Call)));
+        turn.push(Delta::Provider(part(ProviderPartKind::Result)));
+        turn.then_say("found").then_call("add", "{\"n\":1}")
+    });
+    let seen = Arc::<Ran>::default();
+    let listener = Arc::<Listener>::default();
+    let search = ProviderTool::anthropic("web_search_20250305", "web_search").arg("max_uses", 3);
+    let agent = Agent::new(model).tools(tools(&seen)).provider_tool(search).observer(Arc::clone(&listener));
+    let mut session = agent.session();
+    session.send("go").await.unwrap();
+    assert_eq!((session.run().calls().len(), ran(&seen)), (1, 1));
+    let Message::Assistant { content } = &session.messages()[1] else { panic!() };
+    assert!(matches!(&content[0], AssistantPart::Provider(part) if part.kind == ProviderPartKind::Call));
+    assert!(matches!(&content[1], AssistantPart::Provider(part) if part.kind == ProviderPartKind::Result));
+    assert!(listener.heard().contains(&"provider's Result: web_search".to_owned()));
+    // It is kept with the run.
+    let frozen = session.run().freeze();
+    assert_eq!(tool_runtime::run::Run::thaw(&frozen).unwrap().messages(), session.messages());
+}
+
+#[test]
+fn each_provider_gets_to_see_its_own() {
+    let seen = Arc::<Ran>::default();
+    let tools = tools(&seen).filter(|spec| spec.name == "done");
+    let tools = tools.for_provider("done", ListFormat::Anthropic, "defer_loading", true).unwrap();
+    let tools = tools.for_provider("done", ListFormat::Anthropic, "name", "other").unwrap();
+    assert!(tools.clone().for_provider("dnoe", ListFormat::OpenAi, "x", 1).unwrap_err().to_string().contains("done"));
+    let specs = tools.list().specs().to_vec();
+    let provided =
+        vec![ProviderTool::anthropic("web_search_20250305", "web_search"), ProviderTool::openai("web_search")];
+    let list = tool_runtime::toolset::ToolList::with_provided(specs, provided);
+    let json = |format| serde_json::from_str::<Value>(list.json(format).get()).unwrap();
+    let anthropic = json(ListFormat::Anthropic);
+    assert_eq!(anthropic[0]["defer_loading"], true);
+    assert_eq!(anthropic[0]["name"], "done", "what the definition says itself stays");
+    assert_eq!(anthropic[1], json!({"type": "web_search_20250305", "name": "web_search"}));
+    let openai = json(ListFormat::OpenAi);
+    assert_eq!((openai[0].get("defer_loading"), &openai[1]), (None, &json!({"type": "web_search"})));
+    assert_eq!(json(ListFormat::Gemini).as_array().unwrap().len(), 1);
+    assert!(!list.is_empty_in(ListFormat::Gemini) && list.get("web_search").is_none());
+}

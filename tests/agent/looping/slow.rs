@@ -1,0 +1,98 @@
+//! Models and steps that take too long.
+
+use std::{sync::Arc, time::Duration};
+
+use tool_runtime::{
+    Agent, AgentError,
+    agent::Timeouts,
+    model::{Delta, Turn},
+    run::{Phase, StopReason},
+};
+
+use crate::looping::kit::{Listener, Piece, Ran, call, ran, says, streaming, tools};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn text(text: &str) -> Piece {
+    Piece::Says(Delta::Text(text.into()))
+}
+
+/// What a slow model does, and why it is left alone.
+type Case = (fn() -> Vec<Piece>, &'static str);
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_is_too_slow_has_failed() {
+    let limits = Timeouts {
+        model: Some(10 * SECOND),
+        first_chunk: Some(3 * SECOND),
+        chunk: Some(2 * SECOND),
+        ..Timeouts::default()
+    };
+    let hour = || Piece::Waits(3_600 * SECOND);
+    let cases: [Case; 4] = [
+        (|| vec![Piece::Waits(3_600 * SECOND)], "the model did not begin its answer within 3 s"),
+        (
+            || vec![Piece::Waits(2 * SECOND), text("a"), Piece::Waits(3_600 * SECOND)],
+            "the model did not go on with its answer within 2 s",
+        ),
+        (
+            || (0..99).flat_map(|_| [text("a"), Piece::Waits(SECOND)]).collect(),
+            "the model did not finish its answer within 10 s",
+        ),
+        (|| vec![], "the model's answer was cut off before its end"),
+    ];
+    for (pieces, told) in cases {
+        let model = streaming(move |request| if request == 1 { pieces() } else { says(Turn::say("ok")) });
+        let mut session = Agent::new(model).timeouts(limits).session();
+        let Err(AgentError::Model(error)) = session.send("go").await else { panic!("too slow") };
+        assert_eq!(error.to_string(), told);
+        assert_eq!(session.resume().await.unwrap().text, "ok", "it can go on");
+    }
+    // With tries, nobody notices.
+    let model = streaming(move |request| if request == 1 { vec![hour()] } else { says(Turn::say("ok")) });
+    let listener = Arc::<Listener>::default();
+    let agent = Agent::new(model).timeouts(limits).model_retries(1).observer(Arc::clone(&listener));
+    assert_eq!(agent.run("go").await.unwrap().text, "ok");
+    assert!(listener.heard().iter().any(|line| line.starts_with("failed, again: the model did not begin")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn pieces_that_come_in_time_are_enough() {
+    let limits = Timeouts { first_chunk: Some(3 * SECOND), chunk: Some(2 * SECOND), ..Timeouts::default() };
+    let model = streaming(|_| {
+        let mut pieces: Vec<Piece> = (0..60).flat_map(|_| [Piece::Waits(SECOND), text("a")]).collect();
+        pieces.extend(says(Turn::say("b")));
+        pieces
+    });
+    assert_eq!(Agent::new(model).timeouts(limits).run("go").await.unwrap().text.len(), 61);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_that_takes_too_long_stops_the_run_which_can_go_on() {
+    let limits = Timeouts { step: Some(30 * SECOND), ..Timeouts::default() };
+    let model = streaming(|request| match request {
+        // Every step has its own time.
+        1 | 2 => [vec![Piece::Waits(20 * SECOND)], says(call(1))].into_iter().flatten().collect(),
+        3 => says(Turn::call("sleep", "{}")),
+        _ => says(Turn::say("end")),
+    });
+    let seen = Arc::<Ran>::default();
+    let mut session = Agent::new(model).tools(tools(&seen)).timeouts(limits).session();
+    let reply = session.send("go").await.unwrap();
+    assert_eq!(reply.phase, Phase::Stopped(StopReason::TimedOut("a step took more than 30 s".into())));
+    assert_eq!((reply.steps, ran(&seen)), (3, 3));
+    let last = session.messages().last().map(|message| format!("{message:?}")).unwrap();
+    assert!(last.contains("the call was cancelled; it may have had effects"), "{last}");
+    assert_eq!(session.resume().await.unwrap().text, "end");
+}
+
+/// What comes at the same moment as its limit is not lost.
+#[tokio::test(start_paused = true)]
+async fn a_model_that_never_stops_is_stopped_by_the_clock_of_the_run() {
+    let model = streaming(|_| {
+        let endless = (0..100_000).flat_map(|_| [text("a"), Piece::Waits(SECOND)]);
+        endless.collect()
+    });
+    let reply = Agent::new(model).max_time(90 * SECOND).run("go").await.unwrap();
+    assert_eq!(reply.phase, Phase::Stopped(StopReason::TimedOut("the run took more than 90 s".into())));
+}

@@ -1,0 +1,162 @@
+//! Saying something to a run that goes on.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use tool_runtime::{
+    Agent, AgentError, Message, Part,
+    agent::{Event, Observer, Steering, Suspend},
+    model::{Delta, ScriptedModel, Turn},
+    run::{Decision, Phase, Refusal},
+    store::{MemoryStore, Store},
+    tool, toolset,
+};
+
+use crate::looping::kit::{Listener, Piece, Ran, call, ran, says, streaming, tools};
+
+fn said(message: &Message) -> Option<String> {
+    match message {
+        Message::User { content } => Some(content.iter().filter_map(Part::as_text).collect()),
+        _ => None,
+    }
+}
+
+/// Somebody who says something when the first call has ended.
+struct Meddler {
+    steering: Mutex<Option<Steering>>,
+    listener: Listener,
+}
+
+impl Observer for Meddler {
+    fn event(&self, event: Event<'_>) {
+        self.listener.event(event);
+        if let Event::CallFinished { .. } = event
+            && let Some(steering) = self.steering.lock().unwrap().take()
+        {
+            assert!(steering.say("rather in Rome") && steering.say("and soon"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_said_meanwhile_is_seen_at_the_next_turn() {
+    let model = Arc::new(ScriptedModel::new([call(1), call(2), Turn::say("Rome it is")]));
+    let seen = Arc::<Ran>::default();
+    let meddler = Arc::new(Meddler { steering: Mutex::default(), listener: Listener::default() });
+    let mut session = Agent::new(Arc::clone(&model)).tools(tools(&seen)).observer(Arc::clone(&meddler)).session();
+    *meddler.steering.lock().unwrap() = Some(session.steering());
+    let reply = session.send("go to Oslo").await.unwrap();
+    assert_eq!((reply.phase, reply.steps), (Phase::Finished, 3), "no step is given back");
+    let asked = model.asked();
+    let prompts: Vec<String> = asked.last().unwrap().messages.iter().filter_map(said).collect();
+    assert_eq!(prompts, ["go to Oslo", "rather in Rome", "and soon"]);
+    assert_eq!(ran(&seen), 2);
+    let heard = meddler.listener.heard();
+    let at = |line: &str| heard.iter().position(|heard| heard == line).unwrap_or_else(|| panic!("{line}: {heard:?}"));
+    assert!(at("queued: rather in Rome") < at("prompted: rather in Rome"));
+    assert!(at("prompted: rather in Rome") < at("prompted: and soon"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_said_while_the_model_gives_its_last_answer_goes_on_with_it() {
+    let model = streaming(|request| match request {
+        1 => vec![Piece::Says(Delta::Text("Oslo".into())), Piece::Waits(Duration::from_secs(9))]
+            .into_iter()
+            .chain(says(Turn::say(" it is")))
+            .collect(),
+        _ => says(Turn::say("Rome then")),
+    });
+    let mut session = Agent::new(model).session();
+    let steering = session.steering();
+    let run = tokio::spawn(async move {
+        let reply = session.send("where?").await.unwrap();
+        (reply, session)
+    });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(steering.say("not Oslo"));
+    let (reply, mut session) = run.await.unwrap();
+    assert_eq!((reply.text.as_str(), reply.steps), ("Rome then", 2));
+    // While nobody drives the run, it waits for the next prompt.
+    assert!(steering.say("by train"));
+    session.send("and how?").await.unwrap();
+    let prompts: Vec<String> = session.messages().iter().filter_map(said).collect();
+    assert_eq!(prompts, ["where?", "not Oslo", "and how?", "by train"]);
+    drop(session);
+    assert!(!steering.say("hello?"), "the session is gone");
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_somebody_keeps_what_is_said() {
+    let seen = Arc::<Ran>::default();
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let turns = [Turn::call("pay", "{}"), Turn::say("paid, in Rome")];
+    let model = Arc::new(ScriptedModel::new(turns));
+    let agent = Agent::new(Arc::clone(&model)).tools(tools(&seen)).store(Arc::clone(&store)).operator(Suspend);
+    let mut session = agent.session();
+    assert_eq!(session.send("pay").await.unwrap().phase, Phase::Suspended);
+    // From another process.
+    let run = agent.steer(session.id(), vec![Part::text("in Rome")], "").await.unwrap();
+    assert_eq!((run.phase(), run.queue().len()), (Phase::Suspended, 1));
+    let stranger = agent.steer(session.id(), vec![Part::text("to me")], "stranger").await;
+    assert!(matches!(stranger, Err(AgentError::Refused(Refusal::Forbidden))));
+    let open = session.interrupts().next().unwrap().id.clone();
+    session.decide(&open, Decision::Approve, "").await.unwrap();
+    let reply = session.resume().await.unwrap();
+    assert_eq!((reply.text.as_str(), ran(&seen)), ("paid, in Rome", 1));
+    let prompts: Vec<String> = model.asked()[1].messages.iter().filter_map(said).collect();
+    assert_eq!(prompts, ["pay", "in Rome"]);
+    let late = agent.steer(session.id(), vec![Part::text("still there?")], "").await;
+    assert!(matches!(late, Err(AgentError::Refused(Refusal::Idle))), "{late:?}");
+}
+
+/// The driver learns of what another process said when it appends next; nothing that was said is lost.
+#[tokio::test]
+async fn another_process_steers_a_run_that_is_driven_here() {
+    let seen = Arc::<Ran>::default();
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let model = streaming(|request| match request {
+        1 => vec![Piece::Waits(Duration::from_millis(60))].into_iter().chain(says(call(1))).collect(),
+        2 => vec![Piece::Waits(Duration::from_millis(60))].into_iter().chain(says(Turn::say("Oslo"))).collect(),
+        _ => says(Turn::say("Rome")),
+    });
+    let agent = Agent::new(model).tools(tools(&seen)).store(Arc::clone(&store)).operator(Suspend);
+    let mut session = agent.session();
+    let id = session.id().clone();
+    let run = tokio::spawn(async move {
+        session.send("where?").await.unwrap();
+        session
+    });
+    // While the model gives what it takes for its last answer.
+    tokio::time::sleep(Duration::from_millis(90)).await;
+    agent.steer(&id, vec![Part::text("Rome")], "").await.unwrap();
+    let session = run.await.unwrap();
+    let prompts: Vec<String> = session.messages().iter().filter_map(said).collect();
+    assert_eq!(prompts, ["where?", "Rome"]);
+    assert_eq!((session.run().phase(), session.run().last_text()), (Phase::Finished, "Rome".to_owned()));
+    assert!(session.run().queue().is_empty());
+}
+
+/// Take a while, but less than until a driver looks into its store by itself.
+#[tool(effect = read_only)]
+async fn stroll() {
+    tokio::time::sleep(Duration::from_millis(500)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_driver_that_is_told_to_look_hears_it_before_the_next_turn() {
+    let model = Arc::new(ScriptedModel::new([Turn::call("stroll", "{}"), Turn::say("Rome")]));
+    let agent = Agent::new(Arc::clone(&model)).tools(toolset!(stroll)).store(MemoryStore::new());
+    let mut session = agent.session();
+    let (id, handle) = (session.id().clone(), session.handle());
+    let run = tokio::spawn(async move { session.send("where?").await.unwrap() });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    agent.steer_named(&id, Some("m2".to_owned()), vec![Part::text("Rome")], "").await.unwrap();
+    handle.look();
+    assert_eq!(run.await.unwrap().steps, 2);
+    let prompts: Vec<String> = model.asked()[1].messages.iter().filter_map(said).collect();
+    assert_eq!(prompts, ["where?", "Rome"]);
+    let run = agent.open(&id).await.unwrap();
+    assert_eq!(run.run().prompts()[1].id.as_deref(), Some("m2"));
+}

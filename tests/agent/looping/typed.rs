@@ -1,0 +1,84 @@
+//! Typed answers that are given in another process than they were asked for in.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use tool_runtime::{
+    Agent, AgentError,
+    agent::Suspend,
+    model::{ScriptedModel, Turn},
+    run::Decision,
+    run::Phase,
+    store::{MemoryStore, Store},
+};
+
+use crate::looping::kit::{Ran, down, tools};
+
+#[derive(Debug, Deserialize, JsonSchema, PartialEq)]
+struct Trip {
+    city: String,
+    #[serde(default)]
+    days: u8,
+}
+
+fn answer(city: &str) -> Turn {
+    Turn::call("final_answer", json!({ "city": city, "days": 3 }))
+}
+
+fn rome() -> Trip {
+    Trip { city: "Rome".into(), days: 3 }
+}
+
+#[tokio::test]
+async fn an_answer_is_given_after_somebody_decided() {
+    let seen = Arc::<Ran>::default();
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let model = Arc::new(ScriptedModel::new([Turn::call("pay", "{}"), answer("Rome"), answer("Oslo")]));
+    let agent = Agent::new(Arc::clone(&model)).tools(tools(&seen)).store(Arc::clone(&store)).operator(Suspend);
+    let mut session = agent.session();
+    let waits = session.send_for::<Trip>("Where to?").await;
+    assert!(matches!(&waits, Err(AgentError::NoAnswer { reason }) if reason.contains("Suspended")), "{waits:?}");
+    let id = session.id().clone();
+    let open = session.interrupts().next().unwrap().id.clone();
+    drop(session);
+    agent.decide(&id, &open, Decision::Approve, "").await.unwrap();
+    let mut other = agent.open(&id).await.unwrap();
+    assert_eq!(other.resume_for::<Trip>().await.unwrap(), rome());
+    assert!(model.asked()[1].tools.contains(&"final_answer".to_owned()));
+    // Asked again, it is told again, and the model is not asked.
+    assert_eq!(agent.open(&id).await.unwrap().resume_for::<Trip>().await.unwrap(), rome());
+    assert_eq!(model.left(), 1);
+}
+
+/// `sweep` and `resume` know no type; the run's record does.
+#[tokio::test]
+async fn a_process_that_does_not_know_the_type_goes_on_as_well() {
+    let seen = Arc::<Ran>::default();
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let turns = [Turn::call("pay", "{}"), Turn::call("final_answer", json!({ "city": 7 })), answer("Rome")];
+    let model = Arc::new(ScriptedModel::new(turns));
+    let agent = Agent::new(Arc::clone(&model)).tools(tools(&seen)).store(Arc::clone(&store)).operator(Suspend);
+    let mut session = agent.session();
+    session.send_for::<Trip>("Where to?").await.unwrap_err();
+    let id = session.id().clone();
+    let open = session.interrupts().next().unwrap().id.clone();
+    drop(session);
+    agent.decide(&id, &open, Decision::Approve, "").await.unwrap();
+    let mut other = agent.open(&id).await.unwrap();
+    assert_eq!(other.resume().await.unwrap().phase, Phase::Finished);
+    let first = other.run().calls()[1].result().unwrap().clone();
+    assert!(!first.is_success(), "it is checked against the schema: {first:?}");
+    assert_eq!(other.resume_for::<Trip>().await.unwrap(), rome());
+    let mut plain = agent.session();
+    assert!(matches!(plain.resume_for::<Trip>().await, Err(AgentError::NoAnswer { .. })), "nobody asked for one");
+}
+
+#[tokio::test]
+async fn an_answer_is_given_after_the_model_failed() {
+    let model = ScriptedModel::new([down()]).then(Turn::say("I do not know")).then(answer("Rome"));
+    let mut session = Agent::new(model).session();
+    assert!(matches!(session.send_for::<Trip>("Where to?").await, Err(AgentError::Model(_))));
+    assert_eq!(session.resume_for::<Trip>().await.unwrap(), rome());
+}

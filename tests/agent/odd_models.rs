@@ -1,0 +1,163 @@
+//! Models that go on and on, break off, or say the same again: each has its documented outcome.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use futures_util::stream::{self, BoxStream, StreamExt};
+use serde_json::json;
+use tool_runtime::{
+    AgentError, Context,
+    model::{Delta, FinishReason, FunctionModel, Model, ModelError, ModelErrorKind, Request, ScriptedModel, Turn},
+    run::CallResult,
+    run::{Phase, StopReason},
+    tool, toolset,
+};
+use tool_test_kit::within;
+
+use crate::agent::watched;
+
+/// Counts how often it is called.
+#[tool]
+fn count(
+    /// Anything.
+    text: String,
+    #[state] times: &AtomicUsize,
+) -> usize {
+    times.fetch_add(1, Ordering::SeqCst);
+    text.len()
+}
+
+fn results(session: &tool_runtime::agent::Session) -> Vec<CallResult> {
+    session.run().calls().iter().filter_map(|call| call.result().cloned()).collect()
+}
+
+#[tokio::test]
+async fn of_ten_thousand_calls_the_first_run_and_each_is_answered() {
+    let turn = (0..10_000).fold(Turn::default(), |turn, n| turn.then_call("count", json!({ "text": n.to_string() })));
+    let times = Arc::new(AtomicUsize::new(0));
+    let model = ScriptedModel::new([turn, Turn::say("done")]);
+    let mut session = watched(model).tools(toolset!(Arc::clone(&times); count)).session();
+    let reply = within("a turn of ten thousand calls", Box::pin(session.send("go"))).await.unwrap();
+    assert_eq!((reply.text.as_str(), reply.phase), ("done", Phase::Finished));
+    assert_eq!(times.load(Ordering::SeqCst), 64, "as many as one turn may make");
+    let results = results(&session);
+    let over = results.iter().filter(|result| matches!(result, CallResult::OverBudget { .. })).count();
+    assert_eq!((results.len(), over), (10_000, 10_000 - 64));
+}
+
+/// A model that never ends and never pauses.
+fn endless(delta: impl Fn(usize) -> Delta + Clone + Send + Sync + 'static) -> FunctionModel {
+    FunctionModel::streaming(move |_| {
+        let delta = delta.clone();
+        stream::iter((0..).map(move |n| Ok(delta(n))))
+    })
+}
+
+#[tokio::test]
+async fn a_turn_that_never_ends_is_cut_where_the_run_is_full() {
+    let texts = endless(|_| Delta::Text("and on ".repeat(100)));
+    let mut session = watched(texts).options(|options| options.limits.bytes = 1 << 20).session();
+    let reply = session.send("go").await.unwrap();
+    assert_eq!(reply.phase, Phase::Stopped(StopReason::Cut(FinishReason::Length)));
+    assert!((1 << 19..=1 << 20).contains(&reply.text.len()), "what it said before is kept");
+
+    // The same where it is arguments that never end: nothing runs.
+    let times = Arc::new(AtomicUsize::new(0));
+    let arguments = endless(|n| match n {
+        0 => Delta::CallStart { index: 0, id: "a".into(), name: "count".into() },
+        1 => Delta::CallArguments { index: 0, text: "{\"text\":\"".into() },
+        _ => Delta::CallArguments { index: 0, text: "x".repeat(1000) },
+    });
+    let agent = watched(arguments).tools(toolset!(Arc::clone(&times); count));
+    let mut session = agent.options(|options| options.limits.bytes = 1 << 20).session();
+    assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::Cut(FinishReason::Length)));
+    assert_eq!(times.load(Ordering::SeqCst), 0);
+
+    // And where it is calls.
+    let calls = endless(|n| Delta::CallStart { index: n, id: String::new(), name: "count".into() });
+    let mut session = watched(calls).tools(toolset!(Arc::clone(&times); count)).session();
+    assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::Cut(FinishReason::Length)));
+    assert_eq!(times.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_turn_that_dies_in_its_arguments_runs_nothing_and_can_be_tried_again() {
+    let start = || Delta::CallStart { index: 0, id: "a".into(), name: "count".into() };
+    let some = || Delta::CallArguments { index: 0, text: "{\"text\":\"ab".into() };
+    let gone = || ModelError::new(ModelErrorKind::Unavailable, "the line is dead");
+    let broken: Vec<Vec<Result<Delta, ModelError>>> =
+        vec![vec![Ok(start()), Ok(some()), Err(gone())], vec![Ok(start()), Ok(some())]];
+    for deltas in broken {
+        let times = Arc::new(AtomicUsize::new(0));
+        let model = ScriptedModel::new([deltas]).then(Turn::say("There I am."));
+        let mut session = watched(model).tools(toolset!(Arc::clone(&times); count)).session();
+        let error = session.send("go").await.unwrap_err();
+        assert!(matches!(error, AgentError::Model(_)), "{error}");
+        assert_eq!(session.resume().await.unwrap().text, "There I am.");
+        assert_eq!(times.load(Ordering::SeqCst), 0);
+        assert!(session.run().calls().is_empty(), "a call that is not complete is none of the run");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_repeated_runs_each_time_until_the_steps_are_used() {
+    let times = Arc::new(AtomicUsize::new(0));
+    let again = FunctionModel::new(|_| Turn::call("count", json!({ "text": "same" })));
+    let agent = watched(again).tools(toolset!(Arc::clone(&times); count)).max_steps(5);
+    let reply = agent.run("go").await.unwrap();
+    assert_eq!((reply.phase, times.load(Ordering::SeqCst)), (Phase::Stopped(StopReason::StepLimit), 5));
+}
+
+#[tokio::test]
+async fn a_megabyte_of_arguments_in_small_pieces_arrives_whole() {
+    let text = "0123456789abcdefghij".repeat(50_000);
+    let arguments = json!({ "text": text }).to_string();
+    let mut deltas = vec![Delta::CallStart { index: 0, id: "a".into(), name: "count".into() }];
+    let pieces = arguments.as_bytes().chunks(20).map(|piece| String::from_utf8(piece.to_vec()).unwrap());
+    deltas.extend(pieces.map(|text| Delta::CallArguments { index: 0, text }));
+    deltas.extend([Delta::CallEnd { index: 0 }, Delta::Finish(FinishReason::ToolCalls)]);
+    let model = ScriptedModel::new([deltas]).then(Turn::say("ok"));
+    let mut session = watched(model).tools(toolset!(AtomicUsize::new(0); count)).session();
+    session.send("go").await.unwrap();
+    let results = results(&session);
+    assert!(matches!(&results[0], CallResult::Succeeded { .. }), "{results:?}");
+    assert_eq!(session.run().calls()[0].arguments().text.len(), arguments.len());
+}
+
+/// A model that makes a call in each of so many steps, and notes where the conversation that it is shown is.
+struct Steps {
+    left: AtomicUsize,
+    shown: Mutex<Vec<(usize, usize)>>,
+}
+
+impl Model for Steps {
+    fn name(&self) -> &'static str {
+        "steps"
+    }
+
+    fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
+        let first = std::ptr::from_ref(&request.messages[0]).addr();
+        self.shown.lock().unwrap().push((first, request.messages.len()));
+        let left = self.left.fetch_sub(1, Ordering::SeqCst);
+        let turn = if left == 0 { Turn::say("done") } else { Turn::call("count", json!({ "text": "x" })) };
+        stream::iter(turn.into_deltas().into_iter().map(Ok)).boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_long_run_does_not_copy_its_history() {
+    for steps in [500, 1000] {
+        let model = Arc::new(Steps { left: AtomicUsize::new(steps), shown: Mutex::default() });
+        let agent = watched(Arc::clone(&model)).tools(toolset!(AtomicUsize::new(0); count));
+        let agent = agent.instructions("Count.").max_steps(steps + 1).context(Context::new(""));
+        let reply = agent.run("go").await.unwrap();
+        assert_eq!((reply.steps, reply.phase), (steps + 1, Phase::Finished));
+        let shown = model.shown.lock().unwrap();
+        assert_eq!(shown.last().unwrap().1, 2 * steps + 2, "instructions, prompt, and two messages for each step");
+        // It grows in place: it moves only when its room is used up, which doubles.
+        let moves = shown.windows(2).filter(|pair| pair[0].0 != pair[1].0).count();
+        assert!(moves <= 14, "{moves} moves in {steps} steps");
+    }
+}

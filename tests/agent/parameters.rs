@@ -1,0 +1,233 @@
+//! Layers that show other parameters than the tool inside has.
+
+use std::{
+    borrow::Cow,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tool_runtime::{
+    CallError, CallFuture, Context, Output, Rejection, ToolSpec, Toolset,
+    layer::{Mapped, Retry, TimeLimit},
+    tool,
+    tool::{DynTool, Started, Starting},
+    toolset,
+    toolset::{Invocation, Layer, Next},
+};
+
+/// Says hello so many times.
+#[tool(approval = when(|input| input.times > 2))]
+async fn greet(name: String, #[arg(range(..=9))] times: u8) -> String {
+    tokio::task::yield_now().await;
+    name.repeat(times.into())
+}
+
+async fn call(tools: &Toolset, name: &str, arguments: &str) -> Result<Output, CallError> {
+    tools.call(name, arguments, &Context::new("c")).await
+}
+
+/// Takes `who` in place of `name`, and gives `times` a value.
+struct Who;
+
+impl Layer for Who {
+    fn spec(&self, spec: &Arc<ToolSpec>) -> Arc<ToolSpec> {
+        let mut spec = ToolSpec::clone(spec);
+        let schema = json!({ "type": "object", "properties": { "who": {}, "times": { "default": 2 } } });
+        spec.input = Arc::new(tool_runtime::schema::Schema::new(schema));
+        Arc::new(spec)
+    }
+
+    fn arguments<'a>(&self, call: Invocation<'a>, inner: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
+        assert!(inner.input.neutral()["properties"].get("name").is_some(), "it sees what is inside");
+        let mut given: Value = serde_json::from_str(call.arguments).map_err(|_| Rejection::from_message("no JSON"))?;
+        let who = given["who"].take();
+        if who == "nobody" {
+            return Err(Rejection::of("who", "say somebody").into());
+        }
+        let times = given.get("times").cloned().unwrap_or(json!(2));
+        Ok(Cow::Owned(json!({ "name": who, "times": times }).to_string()))
+    }
+
+    fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+        assert!(call.arguments.contains("who"), "the layer's call has the layer's parameters");
+        next.run()
+    }
+
+    fn refused(&self, _: &ToolSpec, error: CallError) -> CallError {
+        let text = error.to_string().replace("`name`", "`who`");
+        Rejection::from_message(text).into()
+    }
+}
+
+#[tokio::test]
+async fn a_layer_shows_other_parameters() {
+    let tools = toolset!(greet).layer(Who);
+    let said = |output: Output| output.decode::<String>().unwrap();
+    assert_eq!(said(call(&tools, "greet", r#"{"who":"ab"}"#).await.unwrap()), "abab");
+    assert_eq!(said(call(&tools, "greet", r#"{"who":"ab","times":1}"#).await.unwrap()), "ab");
+    for (arguments, told) in [
+        (r#"{"who":1}"#, "`who`: expected a text"),
+        (r#"{"who":"nobody"}"#, "`who`: say somebody"),
+        (r#"{"who":"a","times":10}"#, "`times`"),
+        ("{", "no JSON"),
+    ] {
+        let refused = call(&tools, "greet", arguments).await.unwrap_err();
+        assert!(refused.did_not_run() && refused.to_string().starts_with(told), "{arguments}: {refused}");
+    }
+    let cx = Context::new("c");
+    for (arguments, asks) in [(r#"{"who":"a","times":3}"#, true), (r#"{"who":"a"}"#, false)] {
+        let started = tools.start("greet", arguments, &cx).now().unwrap().unwrap();
+        assert_eq!((started.needs_approval, started.normalized), (asks, None), "{arguments}");
+    }
+    assert_eq!(
+        tools.get("greet").unwrap().spec().with_defaults(r#"{"who":"a"}"#).unwrap(),
+        json!({ "who": "a", "times": 2 })
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn other_parameters_are_read_again_for_another_try_or_another_context() {
+    let inside = Flaky::default();
+    let runs = Arc::clone(&inside.runs);
+    let tools = Toolset::new().with(inside).unwrap().layer(Add).layer(TimeLimit::new(Duration::from_secs(1)));
+    let output = call(&tools.layer(Retry::new(3)), "flaky", r#"{"extra":true,"n":" seven "}"#).await.unwrap();
+    assert_eq!((output.as_json(), runs.load(SeqCst)), (Some(r#""seven on try 3""#), 3));
+}
+
+/// Takes `extra`, which the tool knows nothing of.
+struct Add;
+
+impl Layer for Add {
+    fn arguments<'a>(&self, call: Invocation<'a>, _: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
+        let mut given: serde_json::Map<String, Value> = serde_json::from_str(call.arguments).unwrap();
+        given.shift_remove("extra");
+        Ok(Cow::Owned(Value::from(given).to_string()))
+    }
+}
+
+/// A tool that asks around before it reads, takes spaces off its texts, and fails twice.
+struct Flaky {
+    spec: Arc<ToolSpec>,
+    asked: Arc<AtomicUsize>,
+    runs: Arc<AtomicUsize>,
+}
+
+impl Default for Flaky {
+    fn default() -> Self {
+        let declared = tool_runtime::toolset::RuntimeTool::new("flaky", "Fails twice.").traits(|traits| {
+            traits.idempotent = true;
+        });
+        let spec = Arc::clone(declared.external().unwrap().spec());
+        Self { spec, asked: Arc::default(), runs: Arc::default() }
+    }
+}
+
+impl DynTool for Flaky {
+    fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
+    }
+
+    fn start<'a>(&'a self, arguments: &'a str, _: &'a Context) -> Starting<'a> {
+        Starting::asking(async move {
+            self.asked.fetch_add(1, SeqCst);
+            tokio::task::yield_now().await;
+            let mut given: Value = serde_json::from_str(arguments).unwrap();
+            for (name, value) in given.as_object_mut().unwrap() {
+                let text = value.as_str().ok_or_else(|| Rejection::of(name, "not a text"))?;
+                assert!(text != "panic", "of {name}");
+                *value = text.trim().into();
+            }
+            let settled = given.to_string();
+            let normalized = (settled != arguments).then(|| settled.into_boxed_str());
+            let work = Box::pin(async move {
+                tokio::task::yield_now().await;
+                let run = self.runs.fetch_add(1, SeqCst) + 1;
+                if run < 3 {
+                    return Err(tool_runtime::Failure::new("busy").retryable().into());
+                }
+                Ok(Output::json(&format!("{} on try {run}", given["n"].as_str().unwrap()))?)
+            });
+            Ok(Started { needs_approval: true, normalized, touches: None, work })
+        })
+    }
+
+    fn answer(&self, _: &str) -> Result<Output, CallError> {
+        Err(CallError::NotExecuted)
+    }
+}
+
+#[tokio::test]
+async fn what_validators_change_is_shown_in_the_layers_parameters_or_refused() {
+    let inside = Flaky::default();
+    let (asked, runs) = (Arc::clone(&inside.asked), Arc::clone(&inside.runs));
+    runs.store(5, SeqCst);
+    let tools = Toolset::new().with(inside).unwrap().layer(Add);
+    let cx = Context::new("c");
+    let arguments = r#"{"n":" 7","extra":1}"#;
+    let starting = tools.start("flaky", arguments, &cx).now().unwrap_err();
+    assert_eq!(asked.load(SeqCst), 0, "nobody is asked before somebody waits");
+    let started = starting.await.unwrap();
+    assert_eq!((started.needs_approval, started.normalized.as_deref()), (true, Some(r#"{"n":"7","extra":1}"#)));
+    assert_eq!((asked.load(SeqCst), runs.load(SeqCst)), (1, 5), "and nothing runs before it is polled");
+    assert_eq!(started.work.await.unwrap().as_json(), Some(r#""7 on try 6""#));
+    let settled = tools.start("flaky", r#"{"n":"7","extra":1}"#, &cx).await.unwrap();
+    assert_eq!(settled.normalized, None, "what was approved means the same again");
+    for refused in [r#"{"n":7}"#, r#"{"n":"panic"}"#] {
+        assert!(tools.start("flaky", refused, &cx).await.is_err());
+    }
+
+    let unsayable = Toolset::new().with(Flaky::default()).unwrap().layer(Spaces);
+    let refused = unsayable.start("flaky", r#"{"n":"7"}"#, &cx).await.unwrap_err();
+    assert!(refused.to_string().contains(r#"understood as {"n":"7"}"#) && refused.did_not_run(), "{refused}");
+    assert!(refused.for_log().contains("Layer::restore"), "{}", refused.for_log());
+}
+
+/// Puts spaces around, so that what the tool makes of it cannot be said.
+struct Spaces;
+
+impl Layer for Spaces {
+    fn arguments<'a>(&self, call: Invocation<'a>, _: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
+        Ok(Cow::Owned(call.arguments.replace(":\"", ":\" ")))
+    }
+}
+
+#[derive(Deserialize, JsonSchema, Serialize)]
+struct Number {
+    n: String,
+}
+
+#[derive(Deserialize, JsonSchema, Serialize)]
+struct Quoted {
+    quoted: String,
+}
+
+#[tokio::test]
+async fn a_typed_chain_says_what_validators_change() {
+    let there = |Quoted { quoted }: Quoted| Ok(Number { n: quoted.replace('\'', "") });
+    let back = |Number { n }| Quoted { quoted: format!("'{n}'") };
+    let tools =
+        |layer: Mapped<Number, String, Quoted, String>| Toolset::new().with(Flaky::default()).unwrap().layer(layer);
+    let cx = Context::new("c");
+    let arguments = r#"{"quoted":"' 7'"}"#;
+    let both = tools(Mapped::new().map_input_and_back(there, back));
+    let started = both.start("flaky", arguments, &cx).await.unwrap();
+    assert_eq!(started.normalized.as_deref(), Some(r#"{"quoted":"'7'"}"#));
+    let one = tools(Mapped::new().map_input(there));
+    assert!(one.start("flaky", arguments, &cx).await.unwrap_err().to_string().contains("cannot be said"));
+    let lying = tools(Mapped::new().map_input_and_back(there, |_| Quoted { quoted: "8".into() }));
+    assert!(lying.start("flaky", arguments, &cx).await.unwrap_err().to_string().contains("cannot be said"));
+    let same = Mapped::<Number, String>::new().map_input(|number: Number| Ok(Number { n: number.n }));
+    let same = Toolset::new().with(Flaky::default()).unwrap().layer(same);
+    let started = same.start("flaky", r#"{"n":"7 "}"#, &cx).await.unwrap();
+    assert_eq!(started.normalized.as_deref(), Some(r#"{"n":"7"}"#), "the same parameter with the same value");
+}

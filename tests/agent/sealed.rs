@@ -1,0 +1,215 @@
+//! Suspended runs in the hands of a client.
+
+use std::{
+    collections::HashSet,
+    future::ready,
+    sync::{Arc, Mutex},
+};
+
+use futures_util::future::BoxFuture;
+use serde_json::json;
+use tool_runtime::{
+    Agent,
+    agent::{Decision, Suspend},
+    model::{ScriptedModel, Turn},
+    run::{Phase, Principal, Run, Time},
+    store::StoreError,
+    tool, toolset,
+};
+use tool_stores::{
+    SqliteStore,
+    sealed::{Key, Keyring, MemoryNonces, NonceStore, Replay, SealError, Sealer},
+};
+
+/// Deletes a file.
+#[tool(approval = always, effect = destructive)]
+fn delete(
+    /// The file.
+    path: String,
+) -> String {
+    format!("deleted {path}")
+}
+
+fn agent() -> Agent {
+    let turns = [Turn::call("delete", json!({"path": "a"})), Turn::say("Deleted.")];
+    Agent::new(ScriptedModel::new(turns)).tools(toolset!(delete)).operator(Suspend).with_principal("anna")
+}
+
+fn ring() -> Keyring {
+    Keyring::new("k2", Key::from_bytes([2; 32]))
+}
+
+fn sealer() -> Sealer {
+    Sealer::new(ring(), "desk", Replay::AllowReplay)
+}
+
+fn anna() -> Principal {
+    Principal::from("anna")
+}
+
+async fn suspended(agent: &Agent) -> String {
+    let mut session = agent.session();
+    let reply = session.send("Delete a.").await.unwrap();
+    assert_eq!(reply.phase, Phase::Suspended);
+    sealer().seal(session.run(), &anna(), Time(1_000)).unwrap()
+}
+
+#[tokio::test]
+async fn a_suspended_run_goes_on_from_its_sealed_text() {
+    let agent = agent();
+    let text = suspended(&agent).await;
+    assert!(!text.contains("delete"), "the holder cannot read it");
+    let mut session = agent.session_of(sealer().open(&text, &anna(), Time(2_000)).await.unwrap());
+    let open = session.interrupts().next().unwrap().id.clone();
+    session.decide(&open, Decision::Approve, "anna").await.unwrap();
+    let reply = session.resume().await.unwrap();
+    assert_eq!((reply.text.as_str(), reply.phase), ("Deleted.", Phase::Finished));
+}
+
+#[tokio::test]
+async fn a_sealed_text_is_for_one_principal_one_audience_and_some_time() {
+    let text = suspended(&agent()).await;
+    let open = async |sealer: Sealer, who: &str, at| sealer.open(&text, &Principal::from(who), Time(at)).await;
+    assert!(matches!(open(sealer(), "bert", 2_000).await, Err(SealError::Forbidden)));
+    let elsewhere = Sealer::new(ring(), "other", Replay::AllowReplay);
+    assert!(matches!(open(elsewhere, "anna", 2_000).await, Err(SealError::Audience)));
+    let week = tool_stores::sealed::DEFAULT_LIFETIME;
+    assert!(open(sealer(), "anna", 999 + week).await.is_ok());
+    assert!(matches!(open(sealer(), "anna", 1_000 + week).await, Err(SealError::Expired { .. })));
+}
+
+#[tokio::test]
+async fn keys_can_be_changed() {
+    let text = suspended(&agent()).await;
+    let newer = || Keyring::new("k3", Key::from_bytes([3; 32]));
+    let both = Sealer::new(newer().with_older("k2", Key::from_bytes([2; 32])), "desk", Replay::AllowReplay);
+    let run = both.open(&text, &anna(), Time(2_000)).await.unwrap();
+    let again = both.seal(&run, &anna(), Time(2_000)).unwrap();
+    let alone = Sealer::new(newer(), "desk", Replay::AllowReplay);
+    assert!(alone.open(&again, &anna(), Time(3_000)).await.is_ok());
+    assert!(matches!(alone.open(&text, &anna(), Time(3_000)).await, Err(SealError::UnknownKey)));
+    let other = Sealer::new(Keyring::new("k2", Key::from_bytes([9; 32])), "desk", Replay::AllowReplay);
+    assert!(matches!(other.open(&text, &anna(), Time(3_000)).await, Err(SealError::Forged)));
+    let made = Key::generate();
+    assert!(Key::from_base64(&made).is_ok());
+    assert!(Key::from_base64(&made[1..]).is_err());
+}
+
+#[tokio::test]
+async fn no_changed_text_is_opened() {
+    let text = suspended(&agent()).await;
+    for at in (0..text.len()).step_by(7).chain(text.len() - 3..text.len()) {
+        let mut changed = text.clone().into_bytes();
+        changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
+        let changed = String::from_utf8(changed).unwrap();
+        assert!(sealer().open(&changed, &anna(), Time(2_000)).await.is_err(), "at {at}");
+        assert!(sealer().open(&text[..at], &anna(), Time(2_000)).await.is_err(), "cut at {at}");
+    }
+}
+
+#[tokio::test]
+async fn the_version_and_the_size_come_first() {
+    let text = suspended(&agent()).await;
+    let newer = text.replacen("tool-run-1", "tool-run-2", 1);
+    let error = sealer().open(&newer, &anna(), Time(2_000)).await.unwrap_err();
+    assert!(matches!(&error, SealError::Version(version) if version == "tool-run-2"), "{error}");
+    let small = sealer().max_bytes(100);
+    assert!(matches!(small.open(&text, &anna(), Time(2_000)).await, Err(SealError::TooLarge { limit: 100 })));
+    let run = sealer().open(&text, &anna(), Time(2_000)).await.unwrap();
+    assert!(matches!(small.seal(&run, &anna(), Time(1)), Err(SealError::TooLarge { .. })));
+    let newer_run = run.freeze().replacen("\"v\":1", "\"v\":99", 1);
+    let told = Run::thaw(&newer_run).unwrap_err().to_string();
+    assert!(told.contains("version 99") && told.contains("update"), "{told}");
+}
+
+fn once() -> Sealer {
+    Sealer::new(ring(), "desk", Replay::Refuse(Arc::new(MemoryNonces::new())))
+}
+
+async fn sealed_by(sealer: &Sealer) -> String {
+    let run = read(&suspended(&agent()).await);
+    sealer.seal(&run, &anna(), Time(1_000)).unwrap()
+}
+
+fn read(text: &str) -> Run {
+    sealer().peek(text, &anna(), Time(2_000)).unwrap().0
+}
+
+#[tokio::test]
+async fn a_text_is_opened_once_where_that_matters() {
+    let sealer = once();
+    let text = sealed_by(&sealer).await;
+    let mut opened = 0;
+    for _ in 0..50 {
+        match sealer.open(&text, &anna(), Time(2_000)).await {
+            Ok(_) => opened += 1,
+            Err(error) => assert!(matches!(error, SealError::Replayed), "{error}"),
+        }
+    }
+    assert_eq!(opened, 1);
+}
+
+#[tokio::test]
+async fn what_another_store_was_to_remember_is_refused() {
+    let (before, after) = (once(), once());
+    let text = sealed_by(&before).await;
+    let refused = after.open(&text, &anna(), Time(2_000)).await.unwrap_err();
+    assert!(matches!(refused, SealError::Forgotten));
+    assert!(refused.to_string().contains("begin again"), "{refused}");
+    assert!(matches!(after.peek(&text, &anna(), Time(2_000)), Err(SealError::Forgotten)));
+    before.open(&text, &anna(), Time(2_000)).await.expect("nothing of it was spent");
+    // One that nobody was to remember, as older versions sealed all of them.
+    let text = suspended(&agent()).await;
+    assert!(matches!(after.open(&text, &anna(), Time(2_000)).await, Err(SealError::Forgotten)));
+    // And one in which nothing can happen twice is opened, whoever was to remember it.
+    let free = sealer();
+    assert!(free.open(&sealed_by(&before).await, &anna(), Time(2_000)).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_text_that_was_only_looked_at_can_be_replaced_and_one_of_the_two_is_opened() {
+    for opens_old in [false, true] {
+        let sealer = once();
+        let old = sealed_by(&sealer).await;
+        let (run, opening) = sealer.peek(&old, &anna(), Time(2_000)).unwrap();
+        let new = sealer.seal_again(&run, &anna(), &opening).unwrap();
+        let newest = {
+            let (run, opening) = sealer.peek(&new, &anna(), Time(3_000)).unwrap();
+            sealer.seal_again(&run, &anna(), &opening).unwrap()
+        };
+        let (first, others) = if opens_old { (&old, [&new, &newest]) } else { (&newest, [&old, &new]) };
+        sealer.open(first, &anna(), Time(4_000)).await.unwrap();
+        for other in others {
+            assert!(matches!(sealer.open(other, &anna(), Time(4_000)).await, Err(SealError::Replayed)));
+        }
+        let week = tool_stores::sealed::DEFAULT_LIFETIME;
+        let expired = sealer.open(&newest, &anna(), Time(1_000 + week)).await;
+        assert!(matches!(expired, Err(SealError::Expired { .. })), "the new text lives no longer than the old one");
+    }
+}
+
+/// A store of an application, which says no id.
+#[derive(Default)]
+struct Own(Mutex<HashSet<String>>);
+
+impl NonceStore for Own {
+    fn spend<'a>(&'a self, nonce: &'a str, _: Time, _: Time) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(ready(Ok(self.0.lock().unwrap().insert(nonce.to_owned()))))
+    }
+}
+
+#[tokio::test]
+async fn a_text_of_an_earlier_version_is_read_where_its_nonces_are() {
+    let text = include_str!("../slow/fuzz/corpus/sealed-1.txt");
+    let sealer = |replay| Sealer::new(Keyring::new("fuzz", Key::from_bytes([7; 32])), "fuzz", replay);
+    let open = async |sealer: &Sealer| sealer.open(text, &anna(), Time(5)).await.map(drop);
+    open(&sealer(Replay::AllowReplay)).await.unwrap();
+    let own = sealer(Replay::Refuse(Arc::<Own>::default()));
+    open(&own).await.unwrap();
+    assert!(matches!(open(&own).await, Err(SealError::Replayed)));
+    // It may have been spent in the memory of the process that sealed it.
+    let stores: [Arc<dyn NonceStore>; 2] = [Arc::new(MemoryNonces::new()), Arc::new(SqliteStore::in_memory().unwrap())];
+    for nonces in stores {
+        assert!(matches!(open(&sealer(Replay::Refuse(nonces))).await, Err(SealError::Forgotten)));
+    }
+}

@@ -1,0 +1,218 @@
+//! What no model may be told is told nowhere.
+
+use std::sync::{Arc, Mutex};
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tool_runtime::{
+    CallError, Content, Contents, Context, Failure, Part, Rejection, Shown, Toolset,
+    feedback::{Choices, Report},
+    layer::{Log, Secrets},
+    tool,
+    toolset::RuntimeTool,
+};
+use tool_test_kit::AllAndSome as _;
+
+const REFUSED: &str = r#"{"ok":false,"problems":["the output contains a secret which is not allowed"]}"#;
+
+/// A set of one tool that gives `output`.
+fn gives(output: Value) -> Toolset {
+    let tool = RuntimeTool::new("give", "Gives.").handler(move |_, _| {
+        let output = output.clone();
+        async move { Ok(output) }
+    });
+    Toolset::new().with(tool.unwrap()).unwrap()
+}
+
+async fn told(tools: &Toolset, name: &str, arguments: &str) -> String {
+    match tools.call(name, arguments, &Context::new("c")).await {
+        Ok(output) => output.text(),
+        Err(error) => error.for_model().as_text().unwrap().to_owned(),
+    }
+}
+
+#[tokio::test]
+async fn a_secret_is_found_wherever_it_is() {
+    let secrets = Secrets::new(["hunter2", "", "1234", "say \"hi\"", "grüße\n"]).pattern("sk-[a-z]{4}").unwrap();
+    for output in [
+        json!("hunter2"),
+        json!({ "a": [{ "b": "it is hunter2!" }] }),
+        json!({ "hunter2": 1 }),
+        json!([12345]),
+        json!("she says \"say \\\"hi\\\"\" and say \"hi\""),
+        json!(["viele grüße\n"]),
+        json!({ "key": { "sk-abcd": null } }),
+    ] {
+        assert_eq!(told(&gives(output.clone()).layer(secrets.clone()), "give", "{}").await, REFUSED, "{output}");
+        let clean = told(&gives(output.clone()).layer(secrets.clone().redact("***")), "give", "{}").await;
+        assert!(clean.contains("***") && !clean.contains("hunter2") && !clean.contains("1234"), "{output}: {clean}");
+    }
+    for output in [json!("hunter 2"), json!(["hunt", "er2"]), json!({ "n": 12 }), json!("sk-ABCD"), json!(null)] {
+        let as_it_is = told(&gives(output.clone()), "give", "{}").await;
+        assert_eq!(told(&gives(output).layer(secrets.clone().redact("*")), "give", "{}").await, as_it_is);
+    }
+}
+
+#[tokio::test]
+async fn what_is_redacted_leaves_the_rest_as_it_is() {
+    let secrets = Secrets::new(["password", "password1"]).redact("[redacted]");
+    let output = json!({ "a": 1.50, "big": 12_345_678_901_234_567_890_u64, "b": ["password1", "my password", null] });
+    let clean = told(&gives(output).layer(secrets), "give", "{}").await;
+    assert_eq!(clean, r#"{"a":1.5,"big":12345678901234567890,"b":["[redacted]","my [redacted]",null]}"#);
+    let stubborn = Secrets::new(["a"]).redact("banana");
+    assert_eq!(told(&gives(json!("abc")).layer(stubborn), "give", "{}").await, REFUSED, "the replacement has it, too");
+    let across = Secrets::new([r#"x","y"#]).redact("-").problem("no");
+    assert_eq!(told(&gives(json!(["x", "y"])).layer(across), "give", "{}").await, r#"{"ok":false,"problems":["no"]}"#);
+}
+
+/// Shows something else than it gives.
+#[tool]
+fn shown(in_model: bool) -> Shown<String> {
+    let (secret, public) = ("hunter2".to_owned(), "public".to_owned());
+    let (value, model) = if in_model { (public, secret) } else { (secret, public) };
+    Shown { value, model: vec![Part::text(model)] }
+}
+
+/// Gives content.
+#[tool]
+fn content() -> Content {
+    let image = Part::Image { media_type: "image/png".into(), data: "hunter2".into() };
+    let file = |uri: &str, text: &str| Part::Resource {
+        uri: uri.into(),
+        media_type: None,
+        contents: Contents::Text(text.into()),
+    };
+    let files = [file("file:///hunter2", "public"), file("file:///a", "hunter2")];
+    Content([vec![image, Part::Json { json: r#"{"p":"hunt\u0065r2"}"#.into() }], files.into()].concat())
+}
+
+/// Fails in some way.
+#[tool]
+fn fails(how: u8) -> Result<(), Failure> {
+    Err(match how {
+        0 => Failure::new("no user hunter2").retryable(),
+        1 => Failure::hidden("the cause is hunter2"),
+        2 => {
+            let mut report = Report::refused("not hunter2");
+            report.choices = Choices::Allowed(vec![json!("hunter2"), json!({ "deep": ["hunter2"] })]);
+            Rejection::from_message("no").field("how", report).instruct("Ask hunter2.").into()
+        }
+        _ => panic!("hunter2"),
+    })
+}
+
+#[tokio::test]
+async fn contents_and_failures_are_looked_at_and_causes_go_to_the_log() {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&log);
+    let all = tool_runtime::toolset!(shown, content, fails);
+    let refusing = all.clone().layer(Secrets::new(["hunter2"]));
+    let redacting = all
+        .layer(Secrets::new(["hunter2"]).redact("***"))
+        .layer(Log::new(move |entry| sink.lock().unwrap().push(entry.result.as_ref().err().map(CallError::for_log))));
+    for (name, arguments, redacted) in [
+        ("shown", r#"{"in_model":true}"#, "***"),
+        ("shown", r#"{"in_model":false}"#, "public"),
+        ("content", "{}", "{\"p\":\"***\"}\npublic\n***"),
+        ("fails", r#"{"how":0}"#, "no user ***"),
+        (
+            "fails",
+            r#"{"how":2}"#,
+            concat!(
+                r#"{"ok":false,"problems":["no"],"validationResults":{"how":{"valid":false,"problems":["not ***"],"#,
+                r#""allowedValues":["***",{"deep":["***"]}]}},"instructions":["Ask ***."]}"#
+            ),
+        ),
+    ] {
+        assert_eq!(told(&refusing, name, arguments).await, REFUSED, "{name} {arguments}");
+        assert_eq!(told(&redacting, name, arguments).await, redacted, "{name} {arguments}");
+    }
+    let cx = Context::new("c");
+    let value = redacting.call("shown", r#"{"in_model":false}"#, &cx).await.unwrap();
+    assert_eq!(value.as_json(), Some(r#""***""#), "what the application gets is looked at, too");
+    let failed = redacting.call("fails", r#"{"how":0}"#, &cx).await.unwrap_err();
+    assert!(matches!(&failed, CallError::Failed(failure) if failure.is_retryable()) && !failed.did_not_run());
+    log.lock().unwrap().clear();
+    for how in [1, 3] {
+        let arguments = format!(r#"{{"how":{how}}}"#);
+        assert_eq!(told(&redacting, "fails", &arguments).await, told(&refusing, "fails", &arguments).await);
+    }
+    assert!(log.lock().unwrap().iter().all_and_some(|line| line.as_ref().unwrap().contains("hunter2")), "{log:?}");
+}
+
+#[tokio::test]
+async fn feedback_on_arguments_and_answers_from_outside_are_looked_at() {
+    let schema = json!({ "type": "object", "properties": { "who": { "enum": ["ann", "hunter2"] } } });
+    let external = RuntimeTool::new("out", "Outside.").input(schema).external().unwrap();
+    let tools = Toolset::new().with(external).unwrap();
+    assert!(told(&tools, "out", r#"{"who":"x"}"#).await.contains("hunter2"));
+    let tools = tools.layer(Secrets::new(["hunter2"]));
+    let cx = Context::new("c");
+    let refused = tools.call("out", r#"{"who":"x"}"#, &cx).await.unwrap_err();
+    assert!(refused.did_not_run() && refused.for_model().as_text() == Some(REFUSED), "{refused:?}");
+    assert_eq!(tools.answer("out", r#"["hunter2"]"#).unwrap_err().for_model().as_text(), Some(REFUSED));
+    assert_eq!(tools.answer("out", r#"["ann"]"#).unwrap().as_json(), Some(r#"["ann"]"#));
+}
+
+#[test]
+fn secrets_are_not_in_logs_and_patterns_are_checked() {
+    let secrets = Secrets::new(["hunter2"]).pattern("hunter[0-9]").unwrap();
+    assert!(!format!("{secrets:?}").contains("hunter"), "{secrets:?}");
+    let error = Secrets::new([""; 0]).pattern("(").unwrap_err();
+    assert!(error.to_string().contains("not a regular expression"), "{error}");
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf =
+        prop_oneof!["[a-c\\\\\"é]{0,5}".prop_map(Value::from), (0..1000_u32).prop_map(Value::from), Just(Value::Null)];
+    leaf.prop_recursive(4, 20, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map("[a-c\"]{0,3}", inner, 0..4)
+                .prop_map(|map| map.into_iter().collect::<serde_json::Map<_, _>>().into()),
+        ]
+    })
+}
+
+fn holds(value: &Value, secret: &str) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(|item| holds(item, secret)),
+        Value::Object(map) => map.iter().any(|(name, value)| name.contains(secret) || holds(value, secret)),
+        Value::String(text) => text.contains(secret),
+        other => other.to_string().contains(secret),
+    }
+}
+
+/// Whether the secret stands in texts alone, and is written there as it is: then it can be replaced.
+fn is_in_texts_only(value: &Value, secret: &str) -> bool {
+    if secret.contains(['"', '\\']) {
+        return false;
+    }
+    match value {
+        Value::Array(items) => items.iter().all(|item| is_in_texts_only(item, secret)),
+        Value::Object(map) => map.iter().all(|(name, value)| !name.contains(secret) && is_in_texts_only(value, secret)),
+        Value::String(_) => true,
+        other => !other.to_string().contains(secret),
+    }
+}
+
+proptest! {
+    /// Against a walk over the tree: nothing passes that holds the secret, and what holds none passes as it is.
+    #[test]
+    fn nothing_passes(output in value(), secret in "[a-c1-3\"\\\\]{1,2}") {
+        let run = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let call = |secrets| run.block_on(async {
+            gives(output.clone()).layer(secrets).call("give", "{}", &Context::new("c")).await
+        });
+        let (refusing, redacting) = (call(Secrets::new([&*secret])), call(Secrets::new([&*secret]).redact("#")));
+        if holds(&output, &secret) {
+            prop_assert!(refusing.is_err());
+            let clean: Option<Value> = redacting.ok().map(|output| output.decode().unwrap());
+            prop_assert!(clean.is_some() || !is_in_texts_only(&output, &secret), "{} can be redacted", output);
+            prop_assert!(clean.is_none_or(|clean| !holds(&clean, &secret)));
+        } else if !output.to_string().contains(&secret) {
+            prop_assert_eq!(refusing.unwrap().decode::<Value>().unwrap(), output.clone());
+            prop_assert_eq!(redacting.unwrap().decode::<Value>().unwrap(), output);
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Tools whose output is a stream: what is shown meanwhile, what is final, and how it is stopped and held up.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::{
+    future::BoxFuture,
+    stream::{self, BoxStream, Stream, StreamExt},
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tool_runtime::{
+    CallError, Cancellation, Context, Failure, Tool, Toolset,
+    agent::{Event, Observer},
+    model::{ScriptedModel, Turn},
+    run::{CallId, CallResult},
+    tool, tools, toolset,
+    toolset::RuntimeTool,
+};
+use tool_test_kit::within;
+
+use crate::agent::watched;
+
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+struct Count {
+    n: u32,
+}
+
+/// Counts down.
+#[tool]
+fn countdown(
+    /// Where it begins.
+    from: u32,
+) -> impl Stream<Item = Count> {
+    stream::iter((0..=from).rev().map(|n| Count { n }))
+}
+
+/// Counts down to where it breaks.
+#[tool]
+async fn fragile(
+    /// Where it begins.
+    from: u32,
+    #[state] broken: &AtomicUsize,
+) -> impl Stream<Item = Result<Count, Failure>> {
+    stream::iter((0..=from).rev()).map(move |n| match n as usize {
+        n if n == broken.load(Ordering::SeqCst) => Err(Failure::new("it broke")),
+        _ => Ok(Count { n }),
+    })
+}
+
+/// Counts, in a box.
+#[tool]
+fn boxed() -> BoxStream<'static, Count> {
+    stream::iter([Count { n: 1 }, Count { n: 2 }]).boxed()
+}
+
+/// Says nothing.
+#[tool]
+fn nothing() -> impl Stream<Item = Count> + Send {
+    stream::empty()
+}
+
+/// How many items were made, and how often a stream was dropped.
+#[derive(Clone, Default)]
+struct Counter {
+    made: Arc<AtomicUsize>,
+    dropped: Arc<AtomicUsize>,
+}
+
+struct Dropped<'a>(&'a AtomicUsize);
+
+impl Drop for Dropped<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[tools]
+impl Counter {
+    /// Counts, and never pauses.
+    #[tool(timeout = "50ms")]
+    fn on_and_on(&self) -> impl Stream<Item = usize> {
+        let dropped = Dropped(&self.dropped);
+        stream::repeat_with(move || {
+            let _ = &dropped;
+            self.made.fetch_add(1, Ordering::SeqCst)
+        })
+    }
+
+    /// Counts slowly, and never ends.
+    #[tool]
+    async fn slowly(&self) -> impl Stream<Item = usize> {
+        let dropped = Dropped(&self.dropped);
+        stream::unfold(0, move |n| {
+            let _ = &dropped;
+            async move {
+                self.made.fetch_add(1, Ordering::SeqCst);
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                Some((n, n + 1))
+            }
+        })
+    }
+}
+
+/// What a tool showed, and what came of it.
+async fn called(tools: &Toolset, name: &str, arguments: Value) -> (Vec<Value>, Result<Value, CallError>) {
+    let shown = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&shown);
+    let cx = Context::new("c").with_progress(move |progress| told.lock().unwrap().extend(progress.preliminary));
+    let output = tools.call(name, &arguments.to_string(), &cx).await;
+    let shown = shown.lock().unwrap().clone();
+    (shown, output.map(|output| output.decode().unwrap()))
+}
+
+/// What the model is told of a failure.
+fn told(output: &Result<Value, CallError>) -> String {
+    output.as_ref().unwrap_err().for_model().as_text().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn each_item_is_shown_and_the_last_is_the_output() {
+    let tools = toolset!(AtomicUsize::new(9); countdown, fragile, boxed, nothing);
+    let three = [json!({"n": 2}), json!({"n": 1}), json!({"n": 0})];
+    for name in ["countdown", "fragile"] {
+        let (shown, output) = called(&tools, name, json!({"from": 2})).await;
+        assert_eq!((&shown[..], output.unwrap()), (&three[..], json!({"n": 0})), "{name}");
+    }
+    let (shown, output) = called(&tools, "boxed", json!({})).await;
+    assert_eq!((shown.len(), output.unwrap()), (2, json!({"n": 2})));
+    // The schema is that of an item.
+    for name in ["countdown", "fragile", "boxed"] {
+        let schema = tools.get(name).unwrap().spec().output.as_ref().unwrap().neutral().clone();
+        assert_eq!(schema["$ref"], "#/$defs/Count", "{name}: {schema}");
+    }
+    let _: Count = <countdown as Tool>::Output::clone(&Count { n: 1 });
+}
+
+#[tokio::test]
+async fn an_error_ends_it_and_an_empty_stream_is_one() {
+    let tools = toolset!(AtomicUsize::new(1); fragile, nothing);
+    let (shown, output) = called(&tools, "fragile", json!({"from": 3})).await;
+    assert_eq!(shown, [json!({"n": 3}), json!({"n": 2})]);
+    assert_eq!(told(&output), "it broke");
+    let (shown, output) = called(&tools, "nothing", json!({})).await;
+    assert_eq!(shown, Vec::<Value>::new());
+    assert_eq!(told(&output), "the tool ended without an output");
+}
+
+#[tokio::test]
+async fn a_stream_that_never_ends_is_dropped_when_its_time_is_over_or_it_is_cancelled() {
+    let counter = Counter::default();
+    let model = ScriptedModel::new([Turn::call("on_and_on", json!({})), Turn::say("ok")]);
+    let mut session = watched(model).tools(counter.clone().toolset()).session();
+    session.send("go").await.unwrap();
+    assert!(matches!(session.run().calls()[0].result(), Some(CallResult::TimedOut { .. })));
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert_eq!(counter.dropped.load(Ordering::SeqCst), 1, "though it never pauses");
+
+    let stop = Cancellation::new();
+    let agent = watched(ScriptedModel::new([Turn::call("slowly", json!({}))]))
+        .tools(counter.clone().toolset())
+        .context(Context::new("").with_cancellation(stop.clone()));
+    let run = tokio::spawn(async move { agent.run("go").await });
+    tokio::time::sleep(Duration::from_millis(30)).await;
+    stop.cancel();
+    assert!(run.await.unwrap().is_err());
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert_eq!(counter.dropped.load(Ordering::SeqCst), 2);
+}
+
+/// An observer that hands on what is shown to somebody who takes one at a time.
+struct Slow {
+    taken: AtomicUsize,
+    shown: AtomicUsize,
+    room: Semaphore,
+}
+
+impl Observer for Slow {
+    fn event(&self, event: Event<'_>) {
+        if let Event::CallProgress(progress) = event {
+            assert!(progress.preliminary.is_some());
+            self.shown.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    fn room<'a>(&'a self, _: &'a CallId) -> Option<BoxFuture<'a, ()>> {
+        Some(Box::pin(async {
+            self.room.acquire().await.unwrap().forget();
+            self.taken.fetch_add(1, Ordering::SeqCst);
+        }))
+    }
+}
+
+#[tokio::test]
+async fn a_tool_waits_for_an_observer_that_takes_one_at_a_time() {
+    let counter = Counter::default();
+    let slow = Arc::new(Slow { taken: AtomicUsize::new(0), shown: AtomicUsize::new(0), room: Semaphore::new(0) });
+    let model = ScriptedModel::new([Turn::call("slowly", json!({}))]);
+    let agent = watched(model).tools(counter.clone().toolset()).observer(Arc::clone(&slow));
+    let run = tokio::spawn(async move { agent.run("go").await });
+    for taken in 1..=5 {
+        let shown = async {
+            while slow.shown.load(Ordering::SeqCst) < taken {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        within("a tool that waits for its observer", shown).await;
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        let made = counter.made.load(Ordering::SeqCst);
+        assert_eq!((made, slow.shown.load(Ordering::SeqCst)), (taken, taken), "one ahead, however fast it is");
+        slow.room.add_permits(1);
+    }
+    run.abort();
+}
+
+/// Works, and shows how far it is.
+#[tool]
+async fn works(#[context] cx: &Context) -> Count {
+    for n in 0..3 {
+        cx.preliminary_of::<works>(&Count { n });
+        cx.room().await;
+    }
+    Count { n: 3 }
+}
+
+/// What must not be written where nobody looks.
+struct Unseen;
+
+impl Serialize for Unseen {
+    fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        panic!("nobody looks")
+    }
+}
+
+#[tokio::test]
+async fn a_tool_can_show_what_it_has_by_its_context() {
+    let (shown, output) = called(&toolset!(works), "works", json!({})).await;
+    assert_eq!(shown, [json!({"n": 0}), json!({"n": 1}), json!({"n": 2})]);
+    assert_eq!(output.unwrap(), json!({"n": 3}));
+    Context::new("c").preliminary(Unseen);
+}
+
+#[tokio::test]
+async fn a_tool_of_run_time_can_stream() {
+    let count = RuntimeTool::new("count", "Counts.").streaming(|arguments, cx| {
+        let last = arguments["last"].as_u64().unwrap_or_default();
+        let id = cx.call_id().to_owned();
+        stream::iter(0..=last).map(move |n| if n < 3 { Ok(json!([id, n])) } else { Err(Failure::new("too far")) })
+    });
+    let tools = Toolset::new().with(count.unwrap()).unwrap();
+    let (shown, output) = called(&tools, "count", json!({"last": 1})).await;
+    assert_eq!((shown.len(), output.unwrap()), (2, json!(["c", 1])));
+    let (shown, output) = called(&tools, "count", json!({"last": 9})).await;
+    assert_eq!((shown.len(), told(&output).as_str()), (3, "too far"));
+}

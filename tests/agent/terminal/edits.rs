@@ -1,0 +1,103 @@
+//! Arguments and answers that a person edits.
+
+use serde_json::json;
+use tool_runtime::{Toolset, Validation, model::Turn, tool, toolset, toolset::RuntimeTool};
+
+use super::{remove_then_done, see};
+
+#[tokio::test]
+async fn an_edit_is_checked_and_asked_again() {
+    // Edit: keep the path, 9 tries (too many), keep force; say yes; then 2 tries and yes to force.
+    let lines = "go\ne\n\n9\n\ny\ne\n\n2\ny\ny\n";
+    let seen = see(lines, Toolset::new(), remove_then_done(json!({"path": "a"}))).await;
+    assert!(seen.screen.contains("  path [a]:   tries [3]:   force [false]: "), "{}", seen.screen);
+    assert!(seen.screen.contains("  ! `tries`: expected a whole number from 1 to 5"), "{}", seen.screen);
+    assert!(
+        seen.screen.contains("from 1 to 5, got 9\n  Your edit is kept. Answer e to go on with it.\n"),
+        "{}",
+        seen.screen
+    );
+    let kept = "  Your edit is kept. With it, the call is:\n\nRemove a file (remove; DESTROYS something)\n  path   \"a\"\n  tries  2\n";
+    assert!(seen.screen.contains(kept), "{}", seen.screen);
+    assert_eq!(seen.removed, ["a 2 true"], "{}", seen.screen);
+}
+
+/// Where it can go.
+fn place(value: Option<String>, _: MoveFilePlace<'_>) -> Validation<String> {
+    match value.as_deref().map(str::trim) {
+        Some("attic" | "cellar") => Validation::accept(value.unwrap_or_default().trim().to_owned()),
+        Some("top") => Validation::accept("attic".to_owned()),
+        _ => Validation::reject("there is no such place").allowed(["attic".to_owned(), "cellar".to_owned()]),
+    }
+}
+
+/// Moves a file.
+#[tool(approval = always)]
+async fn move_file(
+    /// The file.
+    #[dynamic(validate = file)]
+    file: String,
+    /// Where it goes.
+    #[dynamic(validate = place)]
+    place: String,
+) -> String {
+    format!("{file} is in the {place}")
+}
+
+fn file(value: Option<String>, _: MoveFileFile<'_>) -> Validation<String> {
+    value.map_or_else(|| Validation::reject("which?"), Validation::accept)
+}
+
+#[tokio::test]
+async fn an_edit_need_not_be_typed_again_and_what_the_tool_makes_of_it_is_shown() {
+    let turns = vec![Turn::call("move_file", json!({"file": "a", "place": "cellar"})), Turn::say("ok")];
+    // A new name and a place that is none; the name is kept, and the place is corrected.
+    let seen = see("go\ne\nb\nmoon\ny\ne\n\ntop\ny\n", toolset!(move_file), turns).await;
+    assert!(
+        seen.screen.contains("  file [a]:   place [cellar]:   ! `place`: there is no such place"),
+        "{}",
+        seen.screen
+    );
+    assert!(seen.screen.contains("Not with these arguments"), "{}", seen.screen);
+    assert!(seen.screen.contains("  file [b]:   place [moon]:   The tool makes this of it:"), "{}", seen.screen);
+    assert!(seen.screen.contains("\n  file   \"b\"\n  place  \"attic\"\nAllow it?"), "{}", seen.screen);
+    assert!(seen.told[0].contains("b is in the attic"), "{:?}", seen.told);
+}
+
+#[tokio::test]
+async fn an_answer_need_not_be_typed_again() {
+    let turns = vec![Turn::call("Rate", json!({"what": "the soup"})), Turn::say("Thanks.")];
+    let seen = see("go\n9\ny\n4\n\n", Toolset::new(), turns).await;
+    assert!(seen.screen.contains("  stars [9]:   again [true]: "), "{}", seen.screen);
+    assert_eq!(seen.told, [r#"{"stars":4,"again":true}"#]);
+}
+
+#[tokio::test]
+async fn a_schema_that_contains_itself_asks_no_endless_questions() {
+    let schema = json!({"type": "object", "properties": {"name": {"type": "string"}, "child": {"$ref": "#"}}});
+    let late = RuntimeTool::new("late", "").input(schema).approval().handler(|arguments, _| async { Ok(arguments) });
+    let lines = format!("go\ne\n{}y\n", "\n".repeat(200));
+    let turns = vec![Turn::call("late", json!({"name": "a"})), Turn::say("ok")];
+    let seen = see(&lines, Toolset::new().with(late.unwrap()).unwrap(), turns).await;
+    assert!(seen.screen.matches("child").count() < 40, "{}", seen.screen);
+    assert!(seen.screen.contains("  name [a]: "), "{}", seen.screen);
+
+    let late = RuntimeTool::new("late", "").output(json!({"properties": {"a": {"$ref": "#"}}})).external();
+    let turns = vec![Turn::call("late", json!({})), Turn::say("ok")];
+    let lines = format!("go\n{}", "\n".repeat(200));
+    see(&lines, Toolset::new().with(late.unwrap()).unwrap(), turns).await;
+}
+
+#[tokio::test]
+async fn an_edit_that_changes_nothing_is_the_same_call() {
+    let schema = json!({"properties": {
+        "name": {"type": "string"},
+        "place": {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+    }});
+    let late = RuntimeTool::new("late", "").input(schema).approval().handler(|arguments, _| async { Ok(arguments) });
+    let turns = vec![Turn::call("late", json!({"name": "a\nb"})), Turn::say("ok")];
+    let seen = see("go\ne\n\n\ny\n", Toolset::new().with(late.unwrap()).unwrap(), turns).await;
+    assert_eq!(seen.told, [r#"{"name":"a\nb"}"#], "{}", seen.screen);
+    assert!(seen.screen.contains("name [a\\u{a}b]"), "on one line: {}", seen.screen);
+    assert!(seen.screen.contains("  Nothing is changed:\n"), "{}", seen.screen);
+}

@@ -1,0 +1,252 @@
+//! What `tool_runtime::test` offers: recordings, persons, events, a clock.
+
+use std::{
+    fs,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
+    time::Duration,
+};
+
+use serde_json::json;
+use tool_runtime::{
+    Agent, AgentError,
+    model::{Delta, FinishReason, ModelError, ModelErrorKind, ScriptedModel, Turn, Usage},
+    run::CallResult,
+    run::Phase,
+    test::{Clock, Events, Person, Recorder, Replayer, Seen, recorded},
+    tool, toolset,
+};
+use tool_test_kit::AllAndSome as _;
+
+/// Doubles a number.
+#[tool(effect = read_only)]
+async fn double(
+    /** The number. */
+    n: i64,
+) -> i64 {
+    n * 2
+}
+
+/// Pays.
+#[tool(approval = always)]
+async fn pay(
+    /** How much. */
+    amount: u32,
+) -> u32 {
+    amount
+}
+
+/// A file that is gone when the test is over.
+struct Tape(PathBuf);
+
+impl Tape {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("tool-testing-{}-{name}.jsonl", std::process::id())))
+    }
+}
+
+impl Drop for Tape {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn turns() -> ScriptedModel {
+    let used = Usage { input_tokens: 7, output_tokens: 2, ..Usage::default() };
+    ScriptedModel::new([
+        Turn::default().then_reason("hm").then_say("I double.").then_call("double", json!({"n": 21})).with_usage(used),
+        Turn::say("It is 42."),
+    ])
+}
+
+async fn replayed(agent: &Agent) -> (Events, Result<String, AgentError>) {
+    let events = Events::new();
+    let reply = agent.clone().observer(events.clone()).run("Double 21, my key is k-\"1\".").await;
+    (events, reply.map(|reply| reply.text))
+}
+
+#[tokio::test]
+async fn a_recorded_model_says_the_same_again() {
+    let tape = Tape::new("same");
+    let live = Recorder::create(turns(), &tape.0).unwrap().hide("k-\"1\"");
+    let (first, said) = replayed(&Agent::new(live).tools(toolset!(double))).await;
+    assert_eq!(said.unwrap(), "It is 42.");
+    let text = fs::read_to_string(&tape.0).unwrap();
+    assert!(text.starts_with("{\"recording\":1,\"model\":\"scripted\"}\n") && text.lines().count() == 3, "{text}");
+    assert!(text.contains("my key is [hidden].") && !text.contains("k-"), "{text}");
+
+    let model = std::sync::Arc::new(Replayer::open(&tape.0).unwrap().hide("k-\"1\""));
+    let (again, said) = replayed(&Agent::new(std::sync::Arc::clone(&model)).tools(toolset!(double))).await;
+    assert_eq!(said.unwrap(), "It is 42.");
+    assert_eq!(again.lines(), first.lines());
+    assert_eq!(model.left(), 0);
+    let (_, more) = replayed(&Agent::new(model)).await;
+    assert!(more.unwrap_err().to_string().contains("every turn of it was given"));
+}
+
+#[tokio::test]
+async fn another_request_is_told_apart() {
+    let tape = Tape::new("other");
+    let agent = |model| Agent::new(model).tools(toolset!(double)).max_steps(3);
+    agent(recorded(&tape.0, turns).unwrap()).run("Double 21.").await.unwrap();
+    let replay = || recorded(&tape.0, || -> ScriptedModel { panic!("it is recorded") }).unwrap();
+    assert_eq!(agent(replay()).run("Double 21.").await.unwrap().text, "It is 42.");
+
+    let other = agent(replay()).instructions("Be brief.").run("Double 21.").await.unwrap_err().to_string();
+    assert!(other.contains("(line 2) differs"), "{other}");
+    assert!(other.contains("\n  messages[0].role: recorded \"user\", asked \"system\""), "{other}");
+    assert!(other.contains("\n  messages[1]: not recorded, asked {\"role\":\"user\""), "{other}");
+    let other = agent(replay()).tools(toolset!(pay)).run("Double 21.").await.unwrap_err().to_string();
+    assert!(other.contains("\n  tools.double: recorded \"") && other.contains("\", not asked"), "{other}");
+    assert!(other.contains("\n  tools.pay: not recorded"), "{other}");
+}
+
+#[tokio::test]
+async fn how_a_turn_ended_is_recorded_too() {
+    let tape = Tape::new("endings");
+    let broken = ModelError::new(ModelErrorKind::RateLimited, "slow down").retry_after(Some(Duration::from_secs(9)));
+    let live = ScriptedModel::new(Vec::<Turn>::new())
+        .then(vec![Ok(Delta::Text("one".into())), Err(broken)])
+        .then(vec![Delta::Text("two".into())])
+        .then(Turn::say("three").with_finish(FinishReason::Other("odd".into())));
+    let play = async |agent: Agent| {
+        let mut session = agent.session();
+        let mut ends = Vec::new();
+        for prompt in ["a", "b", "c"] {
+            ends.push(match session.send(prompt).await {
+                Ok(reply) => format!("{:?} {}", reply.phase, reply.text),
+                Err(AgentError::Model(error)) => format!("{:?} {error} {:?}", error.kind(), error.wait()),
+                Err(error) => panic!("{error}"),
+            });
+        }
+        ends
+    };
+    let first = play(Agent::new(Recorder::create(live, &tape.0).unwrap())).await;
+    assert_eq!(first[0], "RateLimited slow down Some(9s)");
+    assert!(first[1].contains("cut off"), "{first:?}");
+    assert_eq!(first[2], "Stopped(Cut(Other(\"odd\"))) three");
+    assert_eq!(play(Agent::new(Replayer::open(&tape.0).unwrap())).await, first);
+}
+
+#[test]
+fn what_is_no_recording_is_told() {
+    let cases = [
+        ("", "line 1: it is empty"),
+        ("hello", "line 1: no recording begins like this"),
+        ("{\"recording\":2,\"model\":\"m\"}", "a recording of version 2; this program reads version 1"),
+        ("{\"recording\":1,\"model\":\"m\"}\n\n{\"request\":1}", "line 3: missing field `deltas`"),
+    ];
+    for (text, expected) in cases {
+        let error = Replayer::read(text).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let error = Replayer::open("/nowhere/at-all.jsonl").unwrap_err().to_string();
+    assert!(error.starts_with("/nowhere/at-all.jsonl: "), "{error}");
+}
+
+fn pays() -> ScriptedModel {
+    ScriptedModel::new([Turn::call("pay", json!({"amount": 5})), Turn::say("ok")])
+}
+
+#[tokio::test]
+async fn persons_decide_as_told() {
+    let events = Events::unchecked();
+    let agent =
+        |person: &Person| Agent::new(pays()).tools(toolset!(pay)).observer(events.clone()).operator(person.clone());
+    let paid = async |person: &Person| {
+        let mut session = agent(person).session();
+        session.send("go").await.unwrap();
+        session.run().calls()[0].result().unwrap().clone()
+    };
+    let json = |result: CallResult| result.output().and_then(|output| output.as_json().map(str::to_owned));
+    assert_eq!(json(paid(&Person::approving()).await).as_deref(), Some("5"));
+    let edited = paid(&Person::editing(|arguments| arguments["amount"] = 3.into())).await;
+    assert_eq!(json(edited).as_deref(), Some("3"));
+    events.clear();
+    let denied = Person::denying("no");
+    assert!(matches!(paid(&denied).await, CallResult::Denied { reason: Some(reason), .. } if reason == "no"));
+    assert_eq!(denied.approvals()[0].arguments, json!({"amount": 5}));
+    events.assert_order(&["opened call_1_0 pay {\"amount\":5}: approval", "deny", "finished call_1_0 pay denied"]);
+    events.assert_none("started");
+}
+
+#[tokio::test]
+async fn events_are_asserted_and_explained() {
+    let events = Events::new();
+    Agent::new(turns()).tools(toolset!(double)).observer(events.clone()).run("go").await.unwrap();
+    let of_call = events.of_call("call_1_0");
+    assert!(matches!(of_call.all().first(), Some(Seen::CallAnnounced { .. })));
+    assert!(of_call.all().iter().all_and_some(|seen| seen.call() == Some("call_1_0")));
+    assert_eq!(events.of_tool("double").lines(), of_call.lines());
+    assert!(events.of_tool("other").all().is_empty() && events.of_call("call_2_0").all().is_empty());
+
+    let failure = |check: &dyn Fn()| {
+        let panic = catch_unwind(AssertUnwindSafe(check)).expect_err("it must not hold");
+        *panic.downcast::<String>().expect("a formatted panic")
+    };
+    let told = failure(&|| events.assert_order(&["step 1", "started call_1_0", "announced"]));
+    assert!(told.starts_with("no event with \"announced\" after \"started call_1_0\" (it is in line "), "{told}");
+    assert!(told.contains("); what happened:\n") && told.contains(" reasoning \"hm\"\n"), "{told}");
+    assert_eq!(told.matches("\n> ").count(), 2, "what was found is marked: {told}");
+    let told = failure(&|| events.assert_none("42."));
+    assert!(told.contains(" text \"It is 42.\"\n") && told.matches("\n> ").count() == 1, "{told}");
+}
+
+#[tokio::test]
+async fn a_clock_that_is_set_forward_wakes_the_run() {
+    let (clock, person) = (Clock::new(), Person::default());
+    let agent = Agent::new(pays()).tools(toolset!(pay)).observer(Events::new()).operator(person.clone()).clock(&clock);
+    let mut session = agent.options(|options| options.approval_expiry = Some(3_600_000)).session();
+    let started = clock.now();
+    let run = tokio::spawn(async move {
+        let reply = session.send("go").await.unwrap();
+        (reply.phase, session.run().calls()[0].result().cloned())
+    });
+    while person.approvals().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(person.approvals()[0].interrupt.expires.map(|at| at.0 - started.0 >= 3_600_000), Some(true));
+    clock.advance(Duration::from_secs(3599));
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    assert!(!run.is_finished());
+    clock.advance(Duration::from_secs(1));
+    let ended = tokio::time::timeout(Duration::from_secs(5), run).await.expect("it was not woken").unwrap();
+    assert_eq!(ended, (Phase::Finished, Some(CallResult::Expired)));
+}
+
+/// An observer that loses an event on the way to the events.
+struct Lossy(Events, &'static str);
+impl tool_runtime::agent::Observer for Lossy {
+    fn event(&self, event: tool_runtime::agent::Event<'_>) {
+        if !Seen::from(event).to_string().starts_with(self.1) {
+            self.0.event(event);
+        }
+    }
+}
+
+#[tokio::test]
+async fn events_in_an_order_that_cannot_be_fail_the_test() {
+    let model = || ScriptedModel::new([Turn::call("pay", json!({"amount": 5})), Turn::say("Paid.")]);
+    for (lost, why) in [
+        ("nothing", None),
+        ("announced", Some("the call was not announced")),
+        ("accepted", Some("its arguments were not accepted")),
+        ("decided", Some("the call waits for somebody")),
+        ("opened", Some("the call does not wait for that")),
+        ("finished", Some("has not ended")),
+        ("step ended", Some("step 1 has not ended")),
+    ] {
+        let events = Events::new();
+        let agent = Agent::new(model())
+            .tools(toolset!(pay))
+            .observer(Lossy(events.clone(), lost))
+            .operator(Person::approving());
+        agent.run("x").await.unwrap();
+        let misplaced = events.take_misplaced().map(|misplaced| misplaced.why);
+        match (why, misplaced) {
+            (None, None) => {}
+            (Some(why), Some(said)) => assert!(said.contains(why), "{lost}: {said}"),
+            (why, said) => panic!("{lost}: {why:?}, {said:?}"),
+        }
+    }
+}

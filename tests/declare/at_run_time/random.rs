@@ -1,0 +1,233 @@
+//! Random tools with dynamic parameters against a model that knows no concurrency.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+use tool_runtime::{
+    CallError, Context, Failure, Toolset, Validation,
+    toolset::{DynamicField, Known, RuntimeTool},
+};
+
+/// What a validator does.
+#[derive(Clone, Copy, Debug)]
+enum Does {
+    /// Accepts what is given, and wants something.
+    Accept,
+    /// Accepts it in capitals.
+    Capitals,
+    /// Gives a default.
+    Default,
+    /// Accepts what it sees of others, written down.
+    Gather,
+    /// Refuses.
+    Refuse,
+    /// Fails, and says nothing of it.
+    Fail,
+    Panic,
+}
+
+#[derive(Clone, Debug)]
+struct Field {
+    name: String,
+    does: Does,
+    requires: Vec<String>,
+    after: Vec<String>,
+    hints: Vec<String>,
+    /// How long it takes.
+    takes: Option<u64>,
+}
+
+/// What a validator sees of another parameter: its accepted value, or what was given.
+type See<'a> = &'a dyn Fn(&str) -> Option<Value>;
+
+fn gathered(field: &Field, value: Option<&Value>, get: See<'_>, hint: See<'_>) -> String {
+    let all = field.requires.iter().chain(&field.after).map(|name| json!(get(name)));
+    let hints = field.hints.iter().map(|name| json!(hint(name)));
+    format!("{} {}", json!(value), all.chain(hints).chain([json!(get("fixed"))]).collect::<Value>())
+}
+
+fn validate(field: &Field, value: Option<Value>, known: &Known) -> Result<Validation<Value>, Failure> {
+    let get = |name: &str| known.get(name).cloned();
+    Ok(match field.does {
+        Does::Accept => {
+            value.map_or_else(|| Validation::reject("needed"), |value| Validation::accept(value).remark("fine"))
+        }
+        Does::Capitals => match value.as_ref().and_then(Value::as_str) {
+            Some(text) => Validation::accept(text.to_uppercase().into()),
+            None => Validation::reject("needed").suggested([json!("A")]),
+        },
+        Does::Default => Validation::accept(value.unwrap_or_else(|| "default".into())),
+        Does::Gather => {
+            let hint = |name: &str| known.hint(name).cloned();
+            Validation::accept(gathered(field, value.as_ref(), &get, &hint).into())
+        }
+        Does::Refuse => Validation::reject("never").allowed([json!("b")]),
+        Does::Fail => return Err(Failure::hidden("secret")),
+        // Without the hook, which would write to the tests' output.
+        Does::Panic => std::panic::resume_unwind(Box::new("secret")),
+    })
+}
+
+fn tool(fields: &[Field]) -> Toolset {
+    let names = fields.iter().map(|field| (field.name.clone(), json!({ "type": "string" })));
+    let mut properties: Map<String, Value> = names.collect();
+    properties.insert("fixed".into(), json!({ "type": "integer" }));
+    let mut tool = RuntimeTool::new("tool", "").input(json!({ "properties": properties })).dynamic();
+    for field in fields {
+        let dynamic = DynamicField::new(&field.name).requires(&field.requires).after(&field.after).hints(&field.hints);
+        let own = field.clone();
+        tool = tool.field(match field.takes {
+            None => dynamic.validate(move |value, known| validate(&own, value, &known)),
+            Some(takes) => dynamic.validate_async(move |value, known| {
+                let own = own.clone();
+                async move {
+                    tokio::time::sleep(Duration::from_millis(takes)).await;
+                    validate(&own, value, &known)
+                }
+            }),
+        });
+    }
+    Toolset::new().with(tool.handler(|arguments, _| async { Ok(arguments) }).unwrap()).unwrap()
+}
+
+/// What the tool should say: one validator after the other.
+fn model(fields: &[Field], given: &Map<String, Value>) -> Result<Value, Value> {
+    let mut rest: BTreeMap<&str, &Field> = fields.iter().map(|field| (&*field.name, field)).collect();
+    let mut accepted = given.clone();
+    accepted.retain(|name, _| name == "fixed");
+    let (mut reports, mut arguments) = (Map::new(), given.clone());
+    while let Some(name) = rest
+        .values()
+        .find(|field| field.requires.iter().chain(&field.after).all(|name| !rest.contains_key(&**name)))
+        .map(|field| field.name.clone())
+    {
+        let field = rest.remove(&*name).unwrap();
+        let wrong = given.get(&name).filter(|value| !value.is_string());
+        let missing: Vec<&String> = field.requires.iter().filter(|name| !accepted.contains_key(*name)).collect();
+        let value = given.get(&name).filter(|_| wrong.is_none());
+        let mut report = json!({ "valid": false });
+        let mut refuse = |problem: &str| report["problems"] = json!([problem]);
+        let mut now = None;
+        if missing.is_empty() {
+            match (field.does, value) {
+                (Does::Accept | Does::Capitals, None) => refuse("needed"),
+                (Does::Accept | Does::Default, Some(value)) => now = Some(value.clone()),
+                (Does::Capitals, Some(value)) => now = Some(value.as_str().unwrap().to_uppercase().into()),
+                (Does::Default, None) => now = Some("default".into()),
+                (Does::Gather, value) => {
+                    let (get, hint) = (|name: &str| accepted.get(name).cloned(), |name: &str| given.get(name).cloned());
+                    now = Some(gathered(field, value, &get, &hint).into());
+                }
+                (Does::Refuse, _) => refuse("never"),
+                (Does::Fail | Does::Panic, _) => refuse("the value could not be checked; try again later"),
+            }
+        }
+        if wrong.is_some() {
+            refuse("expected a text, got 5; did you mean \"5\"?");
+            now = None;
+        }
+        if !missing.is_empty() {
+            report["requiresValidParameters"] = json!(missing);
+        }
+        if let Some(now) = now {
+            report = json!({ "valid": true });
+            if value != Some(&now) {
+                report["normalizedValue"] = now.clone();
+            }
+            if matches!(field.does, Does::Accept) {
+                report["feedback"] = json!(["fine"]);
+            }
+            accepted.insert(name.clone(), now.clone());
+            arguments.insert(name.clone(), now);
+        }
+        if missing.is_empty() {
+            match (field.does, value) {
+                (Does::Refuse, _) => report["allowedValues"] = json!(["b"]),
+                (Does::Capitals, None) => report["suggestedValues"] = json!(["A"]),
+                _ => {}
+            }
+        }
+        reports.insert(name, report);
+    }
+    if reports.values().all(|report| report["valid"] == true) {
+        return Ok(Value::Object(arguments));
+    }
+    Err(json!({ "ok": false, "validationResults": reports }))
+}
+
+fn does() -> impl Strategy<Value = Does> {
+    prop_oneof![
+        4 => Just(Does::Accept),
+        3 => Just(Does::Capitals),
+        4 => Just(Does::Default),
+        4 => Just(Does::Gather),
+        1 => Just(Does::Refuse),
+        1 => Just(Does::Fail),
+        1 => Just(Does::Panic),
+    ]
+}
+
+/// Parameters whose dependencies lead to earlier ones, under shuffled names.
+fn fields() -> impl Strategy<Value = Vec<Field>> {
+    let one = (does(), proptest::collection::vec(0_u8..5, 12), proptest::option::of(0_u64..5));
+    (proptest::collection::vec(one, 1..=12), Just(('a'..='l').collect::<Vec<_>>()).prop_shuffle()).prop_map(
+        |(all, names)| {
+            let name = |index: usize| names[index].to_string();
+            let field = |(index, (does, edges, takes)): (usize, (Does, Vec<u8>, Option<u64>))| {
+                let to = |kind: u8| (0..index).filter(|other| edges[*other] == kind).map(name).collect();
+                let hints = (0..12).filter(|other| *other != index && edges[*other] == 2).map(name);
+                Field { name: name(index), does, requires: to(0), after: to(1), hints: hints.collect(), takes }
+            };
+            let count = all.len();
+            let mut fields: Vec<Field> = all.into_iter().enumerate().map(field).collect();
+            let known: Vec<String> = (0..count).map(name).collect();
+            for field in &mut fields {
+                field.hints.retain(|hint| known.contains(hint));
+            }
+            fields
+        },
+    )
+}
+
+fn block_on<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(work)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_tool_says_what_the_model_says(
+        fields in fields(),
+        given in proptest::collection::vec(proptest::option::weighted(0.7, prop_oneof![
+            5 => "[a-cA-C]{0,3}".prop_map(Value::from), 1 => Just(json!(5)),
+        ]), 12),
+        fixed in proptest::option::of(0..9_i32),
+    ) {
+        let entries = fields.iter().zip(given).filter_map(|(field, value)| Some((field.name.clone(), value?)));
+        let given: Map<String, Value> = entries.chain(fixed.map(|fixed| ("fixed".into(), json!(fixed)))).collect();
+        let tools = tool(&fields);
+        let cx = Context::new("call");
+        let called = block_on(tools.call("tool", &Value::Object(given.clone()).to_string(), &cx));
+        let got = match called {
+            Ok(output) => Ok(output.decode::<Value>().unwrap()),
+            Err(CallError::Rejected(rejection)) => Err(rejection.to_json()),
+            Err(other) => panic!("{other:?}"),
+        };
+        let written = |told: &Result<Value, Value>| format!("{told:?}");
+        prop_assert!(!written(&got).contains("secret"));
+        let expected = model(&fields, &given);
+        prop_assert_eq!(&got, &expected);
+        prop_assert_eq!(written(&got), written(&expected));
+    }
+
+    #[test]
+    fn no_arguments_make_it_panic(fields in fields(), text in prop_oneof![
+        r#"[{}\[\]",:0-9a-f\\u \-.e]{0,24}"#,
+        r#"\{("[a-f]|"fixe?d)":("x"|5|null|\[\]|\{"a":1\})(,("[a-f]":("x"|[0-9]|\{\}))){0,4}\}"#,
+    ]) {
+        let called = block_on(tool(&fields).call("tool", &text, &Context::new("call")));
+        prop_assert!(!matches!(called, Err(CallError::Panicked { .. })), "{:?}", called);
+    }
+}

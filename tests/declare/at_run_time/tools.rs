@@ -1,0 +1,288 @@
+//! Tools whose dynamic parameters are only known at run time.
+
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use serde_json::{Value, json};
+use tool_runtime::{
+    CallError, Context, Failure, Rejection, Toolset, Validation,
+    schema::Dialect,
+    tool::DynTool,
+    toolset::{DynamicField, DynamicTool, DynamicToolBuilder, RuntimeTool},
+};
+
+pub(crate) fn trip() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "from": { "$ref": "#/$defs/city" },
+            "to": { "$ref": "#/$defs/city", "description": "Where to." },
+            "seats": { "type": "integer", "minimum": 1, "default": 1 },
+            "class": { "enum": ["first", "second"] },
+        },
+        "required": ["from", "to", "class"],
+        "$defs": { "city": { "type": "string", "minLength": 2 } },
+    })
+}
+
+/// Accepts what is given.
+pub(crate) fn given(name: &str) -> DynamicField {
+    DynamicField::new(name).validate(|value, _| value.map_or_else(|| Validation::reject("needed"), Validation::accept))
+}
+
+pub(crate) fn begin(schema: Value) -> DynamicToolBuilder {
+    RuntimeTool::new("trip", "Books a trip.").input(schema).dynamic()
+}
+
+pub(crate) fn finish(tool: DynamicToolBuilder) -> DynamicTool {
+    tool.handler(|arguments, _| async { Ok(arguments) }).unwrap()
+}
+
+pub(crate) fn call(tool: DynamicTool, arguments: &str) -> Result<Value, Value> {
+    let tools = Toolset::new().with(tool).unwrap();
+    match tools.call("trip", arguments, &Context::new("call")).now_or_never().expect("nothing waits") {
+        Ok(output) => Ok(output.decode().unwrap()),
+        Err(CallError::Rejected(rejection)) => Err(rejection.to_json()),
+        Err(other) => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_cannot_be_built_is_told() {
+    let refused = |fields: Vec<DynamicField>| {
+        let tool = fields.into_iter().fold(begin(trip()), DynamicToolBuilder::field);
+        tool.external().unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(vec![given("form")]),
+        "the schema of the arguments has no property `form`; did you mean `from`?"
+    );
+    assert_eq!(refused(vec![given("to"), given("to")]), "the parameter `to` is added twice");
+    assert_eq!(
+        refused(vec![DynamicField::new("to")]),
+        "the parameter `to` has no validator; add one, or leave it static by not adding it"
+    );
+    assert_eq!(
+        refused(vec![given("to").requires(["form"]), given("from")]),
+        "`to` waits for `form`, which is no parameter; did you mean `from`?"
+    );
+    assert_eq!(
+        refused(vec![given("to").after(["class"])]),
+        "`to` waits for `class`, which is static: every validator sees it, so leave it out"
+    );
+    assert_eq!(refused(vec![given("to").hints(["to"])]), "`to` waits for itself");
+    assert_eq!(
+        refused(vec![given("to").requires(["from"]).after(["from"]), given("from")]),
+        "`to` names `from` twice; once is enough"
+    );
+    assert_eq!(
+        refused(vec![given("to").requires(["from"]), given("from").after(["seats"]), given("seats").requires(["to"])]),
+        "parameters wait for each other: `to` -> `from` -> `seats` -> `to`"
+    );
+    let broken = begin(json!({ "properties": { "a": { "type": "no" } } })).external().unwrap_err().to_string();
+    assert!(broken.starts_with("the schema of the arguments cannot be used: "), "{broken}");
+    let unnamed = RuntimeTool::new("a b", "").dynamic().external().unwrap_err().to_string();
+    assert!(unnamed.contains("is no name for a tool"), "{unnamed}");
+}
+
+#[test]
+fn a_model_may_leave_dynamic_parameters_out() {
+    let tool = finish(begin(trip()).field(given("from").description("Where from.")).field(given("to")));
+    let shown = tool.spec().input.lowered(Dialect::JsonSchema2020).json().get().to_owned();
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(shown["required"], json!(["class"]));
+    assert_eq!(shown["additionalProperties"], json!(false));
+    assert_eq!(shown["properties"]["from"]["description"], "Where from.");
+    assert_eq!(shown["properties"]["to"]["description"], "Where to.");
+    assert_eq!(shown["properties"]["seats"], trip()["properties"]["seats"]);
+    assert!(tool.warnings().is_empty());
+    let all = ["from", "to", "seats", "class"].map(given).into_iter().fold(begin(trip()), DynamicToolBuilder::field);
+    assert_eq!(finish(all).spec().input.neutral().get("required"), None);
+}
+
+#[test]
+fn what_cannot_be_read_is_that_parameters_problem() {
+    let tool =
+        || finish(begin(trip()).field(given("from")).field(given("to").requires(["from"])).field(given("seats")));
+    let told = call(tool(), r#"{"from":"Rome","to":"x","seets":2,"class":"first"}"#).unwrap_err();
+    let results = &told["validationResults"];
+    assert_eq!(results["from"], json!({ "valid": true }));
+    assert!(results["to"]["problems"][0].as_str().unwrap().contains("at least 2 characters"), "{told}");
+    assert!(results["seats"]["problems"][0].as_str().unwrap().contains("did you mean `seats`"), "{told}");
+
+    let told = call(tool(), r#"{"to":5,"class":"first"}"#).unwrap_err();
+    let both = json!({
+        "valid": false,
+        "problems": ["expected a text of at least 2 characters, got 5"],
+        "requiresValidParameters": ["from"],
+    });
+    assert_eq!(told["validationResults"]["to"], both);
+
+    let told = call(tool(), r#"{"from":"Rome","to":"Paris"}"#).unwrap_err();
+    let waits = json!({ "valid": false, "requiresValidParameters": ["class"] });
+    assert_eq!(told["validationResults"]["from"], waits);
+    assert_eq!(
+        told["validationResults"]["class"]["problems"],
+        json!(["missing: expected one of \"first\", \"second\""])
+    );
+    assert!(call(tool(), "[]").is_err() && call(tool(), "{").is_err());
+    assert_eq!(
+        call(tool(), r#"{"from":"Rome","to":"Paris","class":"first"}"#).unwrap().to_string(),
+        r#"{"from":"Rome","to":"Paris","class":"first","seats":1}"#
+    );
+}
+
+#[test]
+fn a_schema_may_be_a_reference_and_open() {
+    let schema = json!({
+        "$ref": "#/$defs/Trip",
+        "$defs": { "Trip": {
+            "type": "object",
+            "properties": { "to": { "type": "string" }, "next": { "$ref": "#/$defs/Trip" } },
+            "required": ["to"],
+            "additionalProperties": { "type": "integer" },
+        } },
+    });
+    let tool = || finish(begin(schema.clone()).field(given("to")));
+    assert_eq!(call(tool(), r#"{"to":"x","more":1}"#), Ok(json!({ "to": "x", "more": 1 })));
+    let told = call(tool(), r#"{"next":{}}"#).unwrap_err();
+    assert_eq!(told["validationResults"]["to"]["requiresValidParameters"], json!(["next"]));
+    assert!(told["validationResults"]["next"]["problems"][0].as_str().unwrap().contains("to"), "{told}");
+}
+
+#[test]
+fn what_was_normalised_is_what_is_run() {
+    let tool = finish(begin(trip()).field(DynamicField::new("from").validate(|value, _| {
+        let city = value.as_ref().and_then(Value::as_str).unwrap_or("Rome").to_uppercase();
+        Validation::accept(Value::from(city))
+    })));
+    let tools = Toolset::new().with(tool).unwrap();
+    let cx = Context::new("call");
+    let text = r#"{ "to": "Paris", "from": "rome", "class": "first" }"#;
+    let started = tools.start("trip", text, &cx).now_or_never().unwrap().unwrap();
+    let normalized = r#"{"to":"Paris","from":"ROME","class":"first"}"#;
+    assert_eq!(started.normalized.as_deref(), Some(normalized));
+    let again = tools.start("trip", normalized, &cx).now_or_never().unwrap().unwrap();
+    assert!(again.normalized.is_none());
+}
+
+#[test]
+fn a_model_is_told_what_was_understood() {
+    let shout = || {
+        DynamicField::new("from").validate(|value, _| match value.as_ref().and_then(Value::as_str) {
+            Some(city) => Validation::accept(Value::from(city.to_uppercase())).remark("no need to shout"),
+            None => Validation::reject("needed"),
+        })
+    };
+    let call = |output: Option<Value>| {
+        let tool = RuntimeTool::new("trip", "").input(trip());
+        let tool = match output {
+            Some(schema) => tool.output(schema),
+            None => tool,
+        };
+        let tool = tool.dynamic().field(shout()).handler(|_, _| async { Ok(json!({ "id": 7 })) }).unwrap();
+        let tools = Toolset::new().with(tool).unwrap();
+        let text = r#"{"from":"Rome","to":"Paris","class":"first"}"#;
+        let output = tools.call("trip", text, &Context::new("call")).now_or_never().unwrap().unwrap();
+        assert_eq!(output.as_json(), Some(r#"{"id":7}"#));
+        output.text()
+    };
+    let remarks = r#""feedback":["`from` is understood as \"ROME\"","no need to shout"]"#;
+    assert_eq!(call(None), format!(r#"{{"ok":true,"value":{{"id":7}},{remarks}}}"#));
+    let schema = json!({ "type": "object", "properties": { "id": { "type": "integer" } } });
+    assert_eq!(call(Some(schema)), format!(r#"{{"ok":true,"id":7,{remarks}}}"#));
+}
+
+#[test]
+fn what_failed_tells_nothing() {
+    let tool = begin(trip())
+        .field(
+            DynamicField::new("from").validate(|_, _| Err::<Validation<Value>, _>(Failure::hidden("the secret is 42"))),
+        )
+        .field(DynamicField::new("to").validate(|_, known| Validation::accept(known["from"].clone())));
+    let tools = Toolset::new().with(finish(tool)).unwrap();
+    let called = tools.call("trip", r#"{"class":"first"}"#, &Context::new("call")).now_or_never().unwrap();
+    let error = called.unwrap_err();
+    let told = error.feedback().unwrap().to_json();
+    assert!(!told.to_string().contains("42"), "{told}");
+    for name in ["from", "to"] {
+        assert_eq!(told["validationResults"][name]["problems"][0], "the value could not be checked; try again later");
+    }
+    let log = error.for_log();
+    assert!(log.contains("the secret is 42") && log.contains("a validator sees what it `requires`"), "{log}");
+}
+
+#[test]
+fn what_is_accepted_fits_the_schema_too() {
+    let seats = DynamicField::new("seats").validate(|_, _| Validation::accept(json!(0)));
+    let tools = Toolset::new().with(finish(begin(trip()).field(seats))).unwrap();
+    let text = r#"{"from":"Rome","to":"Paris","class":"first"}"#;
+    let error = tools.call("trip", text, &Context::new("call")).now_or_never().unwrap().unwrap_err();
+    let told = error.feedback().unwrap().to_json();
+    assert_eq!(told["validationResults"]["seats"]["problems"][0], "the value could not be checked; try again later");
+    assert!(error.for_log().contains("a validator accepted what the schema refuses"), "{}", error.for_log());
+}
+
+#[test]
+fn arguments_are_checked_as_a_whole() {
+    let tool = || {
+        let tool = begin(trip()).field(given("from")).field(given("to")).check(|arguments, _| async move {
+            if arguments["from"] == arguments["to"] { Err(Rejection::of("to", "somewhere else")) } else { Ok(()) }
+        });
+        finish(tool)
+    };
+    let told = call(tool(), r#"{"from":"Rome","to":"Rome","class":"first"}"#).unwrap_err();
+    assert_eq!(told["validationResults"]["to"]["problems"], json!(["somewhere else"]));
+    assert!(call(tool(), r#"{"from":"Rome","to":"Paris","class":"first"}"#).is_ok());
+}
+
+#[test]
+fn a_validator_sees_what_is_declared() {
+    let to = DynamicField::new("to").requires(["from"]).hints(["seats"]).validate(|_, known| {
+        assert_eq!((known.get("seats"), known.get("nothing"), known.hint("from")), (None, None, None));
+        let seen = [&known["from"], &known["class"], known.hint("seats").unwrap_or(&Value::Null)].map(Value::to_string);
+        Validation::accept(Value::from(format!("{} {}", known.context().call_id(), seen.join(" "))))
+    });
+    let tool = finish(begin(trip()).field(given("from")).field(to).field(given("seats")));
+    let seen = call(tool, r#"{"from":"Rome","seats":3,"class":"first"}"#).unwrap();
+    assert_eq!(seen["to"], r#"call "Rome" "first" 3"#);
+}
+
+#[test]
+fn an_external_tool_is_asked_about_too() {
+    let tool = RuntimeTool::new("trip", "").input(trip()).output(json!({ "type": "string" })).approval();
+    let tools = Toolset::new().with(tool.dynamic().field(given("from")).external().unwrap()).unwrap();
+    let cx = Context::new("call");
+    assert!(tools.call("trip", "{}", &cx).now_or_never().unwrap().unwrap_err().feedback().is_some());
+    let text = r#"{"from":"Rome","to":"Paris","class":"first"}"#;
+    let started = tools.start("trip", text, &cx).now_or_never().unwrap().unwrap();
+    assert!(started.needs_approval);
+    assert!(matches!(started.work.now_or_never(), Some(Err(CallError::NotExecuted))));
+    assert!(tools.answer("trip", "\"done\"").is_ok() && tools.answer("trip", "5").is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn time_is_not_used_twice() {
+    let slow = |name: &str| {
+        DynamicField::new(name).validate_async(|value, _| async move {
+            tokio::time::sleep(Duration::from_millis(60)).await;
+            value.map_or_else(|| Validation::reject("needed"), Validation::accept)
+        })
+    };
+    let all = |to: DynamicField| finish(begin(trip()).field(slow("from")).field(to).field(slow("seats")));
+    let text = r#"{"from":"Rome","to":"Paris","class":"first"}"#;
+    for (to, expected) in [(slow("to"), 60), (slow("to").requires(["from"]), 120), (slow("to").after(["from"]), 120)] {
+        let tools = Toolset::new().with(all(to)).unwrap();
+        let began = tokio::time::Instant::now();
+        tools.call("trip", text, &Context::new("call")).await.unwrap();
+        assert_eq!(began.elapsed(), Duration::from_millis(expected));
+    }
+}
+
+#[test]
+fn an_output_that_hides_the_answer_is_refused() {
+    let output = json!({ "type": "object", "properties": { "feedback": {}, "code": {} } });
+    let tool = RuntimeTool::new("book", "Books.").input(json!({ "type": "object", "properties": {} })).output(output);
+    let error = tool.dynamic().handler(|_, _| async { Ok(json!({})) }).unwrap_err();
+    assert_eq!(error.to_string(), "the answer of a tool has keys `feedback` of its own: rename them in the output");
+}

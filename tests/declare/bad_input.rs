@@ -1,0 +1,279 @@
+//! Arguments as models, networks and attackers write them: told precisely and shortly, and never run.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tool_runtime::{
+    CallError, Context, Rejection, Toolset, feedback::ProblemKind, tool, toolset, toolset::RuntimeTool,
+};
+use tool_test_kit::within_blocking;
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Point {
+    x: i32,
+    y: Option<f64>,
+}
+
+/// Takes one of everything.
+#[tool]
+fn take(
+    #[arg(length(..=1000))] text: Option<String>,
+    small: Option<u8>,
+    big: Option<i64>,
+    number: Option<f64>,
+    #[arg(default)] points: Vec<Point>,
+    any: Option<Value>,
+    #[arg(default)] map: BTreeMap<String, i64>,
+    #[state] runs: &AtomicUsize,
+) -> usize {
+    let _ = (text, small, big, number, points, any, map);
+    runs.fetch_add(1, Ordering::SeqCst)
+}
+
+/// The same, declared and at run time.
+struct Both {
+    tools: Toolset,
+    runs: Arc<AtomicUsize>,
+}
+
+impl Both {
+    fn new() -> Self {
+        let runs = Arc::new(AtomicUsize::new(0));
+        let tools = toolset!(Arc::clone(&runs); take);
+        let schema = tools.get("take").unwrap().spec().input.neutral().clone();
+        let counted = Arc::clone(&runs);
+        let late = RuntimeTool::new("late", "").input(schema).handler(move |_, _| {
+            let run = counted.fetch_add(1, Ordering::SeqCst);
+            async move { Ok(json!(run)) }
+        });
+        Self { tools: tools.with(late.unwrap()).unwrap().argument_limit(64 << 20), runs }
+    }
+
+    /// Both refuse `arguments` shortly and in a short time, and run nothing.
+    #[track_caller]
+    fn refuse(&self, arguments: &str) -> [Rejection; 2] {
+        let before = self.runs.load(Ordering::SeqCst);
+        let shown: String = arguments.chars().take(200).collect();
+        let answers = ["take", "late"].map(|name| {
+            let cx = Context::new("c");
+            let call = self.tools.call(name, arguments, &cx);
+            let called = within_blocking(&shown, || futures_util::FutureExt::now_or_never(call));
+            let Err(error) = called.unwrap() else { panic!("{name} ran with {shown}") };
+            let told = error.for_model();
+            assert!(told.as_text().unwrap().len() < 8000, "{name} {shown}: {} bytes", told.as_text().unwrap().len());
+            assert!(error.for_log().len() < 8000, "{name} {shown}");
+            let CallError::Rejected(rejection) = error else { panic!("{name} {shown}: {error}") };
+            rejection
+        });
+        assert_eq!(self.runs.load(Ordering::SeqCst), before, "nothing of it ran: {shown}");
+        answers
+    }
+
+    #[track_caller]
+    fn refuse_with(&self, arguments: &str, words: &[&str]) {
+        for rejection in self.refuse(arguments) {
+            let told = rejection.to_string();
+            for word in words {
+                assert!(told.contains(word), "{arguments:.200}\n  {told}\n  should say `{word}`");
+            }
+        }
+    }
+
+    #[track_caller]
+    fn accept(&self, arguments: &str) {
+        for name in ["take", "late"] {
+            let cx = Context::new("c");
+            if let Err(error) = self.tools.start(name, arguments, &cx).now().unwrap() {
+                panic!("{name} {arguments:.200}: {error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_not_json() {
+    let both = Both::new();
+    for (text, words) in [
+        ("hello", "JSON"),
+        ("{", "JSON"),
+        (r#"{"text":"a""#, "JSON"),
+        (r#"{"text":"a",}"#, "comma"),
+        (r"{'text':'a'}", "quote"),
+        (r#"{text:"a"}"#, "quote"),
+        ("```json\n{\"text\":\"a\"}\n```", "JSON"),
+        ("\u{feff}{\"text\":\"a\"}", "JSON"),
+        (r#"{"text":"a"} and so on"#, "after"),
+        (r#"{"text":"a"}{"text":"b"}"#, "JSON"),
+        (r#"{"text":"a"}}"#, "after"),
+        ("{}\n{}", "JSON"),
+        (r#"{"number":NaN}"#, "NaN"),
+        (r#"{"number":Infinity}"#, "Infinity"),
+        (r#"{"number":-Infinity}"#, "Infinity"),
+        (r#"{"number":1e999}"#, "number"),
+        (r#"{"any":[1e999]}"#, "number"),
+        (r#"{"big":0x1F}"#, "number"),
+        (r#"{"big":01}"#, "number"),
+        (r#"{"big":+1}"#, "number"),
+        (r#"{"text":"\ud83d"}"#, "surrogate"),
+        (r#"{"text":"\udc00\ud83d"}"#, "surrogate"),
+        (r#"{"\ud83d":1}"#, "surrogate"),
+        (r#"{"text":"\u12"}"#, ""),
+        (r#"{"text":"C:\dir"}"#, "backslash"),
+        ("{\"text\":\"a\nb\"}", "control"),
+        ("{\"text\":\"a\0b\"}", "control"),
+        ("{\"te\u{1}xt\":\"a\"}", "control"),
+        ("{\"text\":\"a\"}\0", ""),
+        ("\u{a0}", ""),
+    ] {
+        both.refuse_with(text, &[words]);
+        for rejection in both.refuse(text) {
+            assert_eq!(rejection.problems().len(), 1, "a mistake in the JSON hides all others: {text}");
+            assert_eq!(rejection.problems()[0].kind, ProblemKind::Malformed, "{text}");
+            assert!(!rejection.to_string().contains(char::is_control), "{rejection:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_object() {
+    let both = Both::new();
+    for text in ["[]", r#"[{"text":"a"}]"#, "\"{}\"", r#""{\"text\":\"a\"}""#, "1", "-0", "null", "true", " [1] "] {
+        both.refuse_with(text, &["object"]);
+        let kinds = both.refuse(text).map(|rejection| rejection.problems()[0].kind);
+        assert_eq!(kinds, [ProblemKind::WrongType; 2], "{text}");
+    }
+    both.accept("");
+    both.accept(" \n\t");
+    both.accept("{}");
+    both.accept("\r\n{ }\t");
+}
+
+#[test]
+fn what_is_given_twice() {
+    let both = Both::new();
+    for text in [r#"{"small":1,"small":1}"#, r#"{"small":1,"big":2,"sm\u0061ll":300}"#, r#"{"text":null,"text":"a"}"#] {
+        let kinds = both.refuse(text).map(|rejection| rejection.problems()[0].kind);
+        assert_eq!(kinds, [ProblemKind::Duplicate; 2], "{text}");
+        both.refuse_with(text, &["more than once"]);
+    }
+    let many = format!("{{{}}}", vec![r#""small":1"#; 200_000].join(","));
+    for rejection in both.refuse(&many) {
+        assert_eq!(rejection.problems().len(), 1, "told once");
+    }
+    both.refuse_with(r#"{"points":[{"x":1,"x":2}]}"#, &["points.0.x", "more than once"]);
+}
+
+#[test]
+fn what_nobody_asked_for() {
+    let both = Both::new();
+    both.refuse_with(r#"{"txet":"a"}"#, &["unknown", "did you mean `text`?"]);
+    both.refuse_with(r#"{"zzzzzzzz":"a"}"#, &["unknown", "`text`"]);
+    both.refuse_with(r#"{"":1}"#, &["unknown"]);
+    both.refuse_with("{\"a\u{202e}\\u0000\\nb\":1}", &["unknown"]);
+    for rejection in both.refuse("{\"a\u{202e}\\u0000\\nb\":1}") {
+        let told = rejection.to_string();
+        assert!(!told.contains(['\u{202e}', '\0', '\n']), "{told:?}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_its_type() {
+    let both = Both::new();
+    for (text, path) in [
+        (r#"{"small":256}"#, "/small"),
+        (r#"{"small":-1}"#, "/small"),
+        (r#"{"small":"7"}"#, "/small"),
+        (r#"{"big":9223372036854775808}"#, "/big"),
+        (r#"{"big":-9223372036854777856}"#, "/big"),
+        (r#"{"big":99999999999999999999999999999999999999}"#, "/big"),
+        (r#"{"big":1.5}"#, "/big"),
+        (r#"{"number":"1"}"#, "/number"),
+        (r#"{"points":{}}"#, "/points"),
+        (r#"{"points":[{"x":1},{"x":2147483648}]}"#, "/points/1/x"),
+        (r#"{"points":[{"y":1}]}"#, "/points/0/x"),
+        (r#"{"points":[[1,2]]}"#, "/points/0"),
+        (r#"{"text":["a"]}"#, "/text"),
+        (r#"{"map":{"a":"b"}}"#, "/map/a"),
+    ] {
+        for rejection in both.refuse(text) {
+            assert_eq!(rejection.problems()[0].path, path, "{text}: {rejection}");
+        }
+    }
+    both.accept(r#"{"number":-0,"big":0,"small":255}"#);
+    both.accept(r#"{"number":123456789012345678901234567890,"text":"\ud83d\ude00\u0000"}"#);
+}
+
+/// `{"any":[[[…]]]}`, `levels` deep in all.
+fn nested(before: &str, levels: usize, after: &str) -> String {
+    format!("{before}{}{}{after}", "[".repeat(levels), "]".repeat(levels))
+}
+
+#[test]
+fn what_is_nested_too_deep() {
+    let both = Both::new();
+    both.accept(&nested(r#"{"any":"#, 126, "}"));
+    for levels in [128, 129, 100_000] {
+        both.refuse(&nested(r#"{"any":"#, levels, "}"));
+        both.refuse(&nested("", levels, ""));
+        both.refuse(&nested(r#"{"unknown":"#, levels, "}"));
+        both.refuse(&nested(r#"{"points":[{"x":1,"ignored":"#, levels, "}]}"));
+        both.refuse(&"{\"any\":".repeat(levels));
+        both.refuse(&"[".repeat(levels));
+    }
+    for rejection in both.refuse(&nested(r#"{"any":"#, 129, "}")) {
+        assert_eq!(rejection.problems()[0].kind, ProblemKind::TooLarge, "{rejection}");
+        assert!(rejection.to_string().contains("nested"), "{rejection}");
+    }
+}
+
+#[test]
+fn what_a_type_ignores_is_read_all_the_same() {
+    let both = Both::new();
+    both.accept(r#"{"points":[{"x":1,"more":{"a":["b",null,-1.5e3]}}]}"#);
+    for ignored in [r#""\ud800""#, r#"{"\ud800":1}"#, "1e999", "[1,]", "\"\u{1}\"", "nul"] {
+        both.refuse(&format!(r#"{{"points":[{{"x":1,"more":{ignored}}}]}}"#));
+    }
+}
+
+#[test]
+fn what_is_very_large() {
+    let both = Both::new();
+    let large = "x".repeat(10_000_000);
+    both.refuse_with(&format!(r#"{{"text":"{large}"}}"#), &["1000"]);
+    both.refuse_with(&format!(r#"{{"small":"{large}"}}"#), &["0", "255"]);
+    both.refuse_with(&format!(r#"{{"unknown":"{large}"}}"#), &["unknown"]);
+    both.refuse_with(&format!(r#"{{"{large}":1}}"#), &["unknown"]);
+    both.refuse(&large);
+    both.refuse(&format!(r#"{{"text":"{large}"#));
+    both.refuse(&" ".repeat(10_000_000).replace("  ", "\n{"));
+
+    let default = Both::new().tools.argument_limit(tool_runtime::toolset::DEFAULT_ARGUMENT_LIMIT);
+    for name in ["take", "late"] {
+        let error = default
+            .start(name, &format!(r#"{{"text":"{large}"}}"#), &Context::new("c"))
+            .now()
+            .unwrap()
+            .map(drop)
+            .unwrap_err();
+        let CallError::Rejected(rejection) = error else { panic!("{error}") };
+        assert_eq!(rejection.problems()[0].kind, ProblemKind::TooLarge);
+    }
+}
+
+#[test]
+fn what_is_very_many() {
+    let both = Both::new();
+    let keys: Vec<String> = (0..1_000_000).map(|n| format!("\"k{n}\":0")).collect();
+    both.refuse_with(&format!("{{{}}}", keys.join(",")), &["unknown", "more"]);
+    both.refuse(&format!(r#"{{"points":[{}]}}"#, vec!["7"; 300_000].join(",")));
+    both.refuse(&format!(r#"{{"map":{{{}}}}}"#, keys[..300_000].join(",").replace(":0", ":\"0\"")));
+    both.refuse(&format!(r#"{{"small":[{}]}}"#, vec!["7"; 300_000].join(",")));
+}

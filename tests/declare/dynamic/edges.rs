@@ -1,0 +1,125 @@
+//! Names, defaults, hints, secrets, external tools, and many parameters.
+
+use futures_util::FutureExt;
+use serde_json::{Value, json};
+use tool_runtime::{CallError, Context, Validation, tool, toolset};
+
+use super::call;
+
+fn any<T, C>(value: Option<T>, _: C) -> Validation<T> {
+    value.map_or_else(|| Validation::reject("missing"), Validation::accept)
+}
+
+/// What is asked in which order.
+#[tool]
+fn order(
+    #[dynamic(validate = any)] m: u8,
+    #[dynamic(validate = any, requires(m))] a: u8,
+    #[dynamic(validate = any)] z: u8,
+    #[dynamic(validate = any, after(a))] b: u8,
+    #[dynamic(validate = any)]
+    #[arg(rename = "A")]
+    last: u8,
+) -> u8 {
+    m + a + z + b + last
+}
+
+fn told(name: &str, tools: &tool_runtime::Toolset) -> Vec<String> {
+    let told = call(tools, name, json!({})).unwrap_err();
+    told["validationResults"].as_object().unwrap().keys().cloned().collect()
+}
+
+#[test]
+fn the_order_is_the_documented_one() {
+    assert_eq!(told("order", &toolset!(order)), ["A", "m", "a", "b", "z"]);
+}
+
+/// Reads a key.
+#[tool]
+async fn unlock(
+    #[dynamic(validate = code, after(class), hints(hint, tries))]
+    #[arg(range(1..=9), default = 5)]
+    code: u8,
+    #[dynamic(validate = any)] class: String,
+    #[dynamic(validate = any, after(code))] hint: Option<u8>,
+    #[arg(default)] tries: u8,
+    #[arg(secret)] key: String,
+) -> String {
+    format!("{code} {class} {hint:?} {tries} {key}")
+}
+
+async fn code(value: Option<u8>, known: UnlockCode<'_>) -> Validation<u8> {
+    let (class, hint): (Option<&String>, Option<&Value>) = (known.class, known.hint);
+    let validation = value.map_or_else(|| Validation::reject("missing"), Validation::accept);
+    validation.remark(format!("{class:?} {hint:?} {:?}", known.tries))
+}
+
+#[test]
+fn defaults_limits_hints_and_secrets() {
+    let tools = toolset!(unlock);
+    let cx = Context::new("c").with_secret("key", "k");
+    let run = |arguments: &str| tools.call("unlock", arguments, &cx).now_or_never().unwrap();
+    let output = run(r#"{ "class": "x", "hint": 3 }"#).unwrap();
+    assert_eq!(output.as_json(), Some(r#""5 x Some(3) 0 k""#));
+    let Err(CallError::Rejected(told)) = run(r#"{ "code": 10, "hint": "h", "tries": 2 }"#) else { panic!() };
+    let told = told.to_json();
+    let code = &told["validationResults"]["code"];
+    assert_eq!(code["feedback"][0], r#"None Some(String("h")) Some(Number(2))"#);
+    assert!(code["problems"][0].as_str().unwrap().contains('9'), "{told}");
+}
+
+/// Asks somebody.
+#[tool(external, output = bool, state = Vec<String>)]
+struct Ask {
+    #[dynamic(validate = whom)]
+    whom: String,
+}
+
+fn whom(value: Option<String>, known: AskWhom<'_>) -> Validation<String> {
+    match value.filter(|name| known.state().contains(name)) {
+        Some(name) => Validation::accept(name),
+        None => Validation::reject("nobody").allowed(known.state()),
+    }
+}
+
+#[test]
+fn an_external_tool_is_asked_too() {
+    let tools = toolset!(vec!["Ann".to_owned()]; Ask);
+    let cx = Context::new("c");
+    let run = |arguments| tools.call("Ask", arguments, &cx).now_or_never().unwrap();
+    assert!(matches!(run(r#"{ "whom": "Ann" }"#), Err(CallError::NotExecuted)));
+    assert!(matches!(run(r#"{ "whom": "Bob" }"#), Err(CallError::Rejected(_))));
+    assert_eq!(tools.answer("Ask", "true").unwrap().as_json(), Some("true"));
+}
+
+/// Takes many.
+#[tool]
+fn many(
+    p0: u8,
+    #[dynamic(validate = any)] p1: u8,
+    p2: u8,
+    #[dynamic(validate = any)] p3: u8,
+    p4: u8,
+    #[dynamic(validate = any)] p5: u8,
+    p6: u8,
+    #[dynamic(validate = any)] p7: u8,
+    p8: u8,
+    #[dynamic(validate = sum, requires(p1, p3, p5, p7), after(p10))] p9: u8,
+    #[dynamic(validate = any)] p10: u8,
+) -> u8 {
+    p0 + p1 + p2 + p3 + p4 + p5 + p6 + p7 + p8 + p9 + p10
+}
+
+fn sum(value: Option<u8>, known: ManyP9<'_>) -> Validation<u8> {
+    let ManyP9 { p0, p1, p2, p3, p4, p5, p6, p7, p8, .. } = known;
+    assert_eq!((value, known.p10), (None, Some(&10)));
+    Validation::accept(p0 + p1 + p2 + p3 + p4 + p5 + p6 + p7 + p8)
+}
+
+#[test]
+fn more_than_eight_parameters() {
+    let tools = toolset!(many);
+    let given: serde_json::Map<String, Value> =
+        (0..11).filter(|&at| at != 9).map(|at| (format!("p{at}"), json!(at))).collect();
+    assert_eq!(call(&tools, "many", Value::Object(given)), Ok(json!(36 + 36 + 10)));
+}

@@ -1,0 +1,191 @@
+//! Structs whose fields are dynamic, nested in the input of a tool.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+use tool_runtime::{Context, DynamicInput, Provide, Tool as _, Validation, tool, tool::Refused, toolset};
+
+use super::call;
+
+struct Network {
+    cities: Vec<&'static str>,
+    asked: AtomicUsize,
+}
+
+/// One way.
+#[derive(DynamicInput)]
+#[dynamic_input(state = Network)]
+struct Leg {
+    /// Where it begins.
+    #[dynamic(validate = from)]
+    from: String,
+    #[dynamic(validate = to, requires(from), hints(seat))]
+    to: String,
+    /// The class.
+    #[arg(range(1..=2))]
+    class: u8,
+    #[dynamic(nested, after(to))]
+    seat: Seat,
+}
+
+/// Where one sits.
+#[derive(DynamicInput)]
+struct Seat {
+    #[dynamic(validate = Seat::judged)]
+    row: u8,
+    #[arg(default)]
+    window: bool,
+}
+
+impl Seat {
+    async fn judged(value: Option<u8>, known: SeatRow<'_>) -> Validation<u8> {
+        futures_util::future::ready(()).await;
+        match value {
+            Some(row @ 1..=9) => Validation::accept(row).remark(format!("window: {}", known.window)),
+            _ => Validation::reject("no such row").suggested([1, 2]),
+        }
+    }
+}
+
+fn from(value: Option<String>, known: LegFrom<'_>) -> Validation<String> {
+    let Network { cities, asked } = known.state();
+    asked.fetch_add(1, Ordering::SeqCst);
+    match value.and_then(|value| cities.iter().find(|city| city.eq_ignore_ascii_case(&value))) {
+        Some(city) => Validation::accept((*city).to_owned()),
+        None => Validation::reject("not from there").allowed(cities.iter().map(|&city| city.to_owned())),
+    }
+}
+
+async fn to(value: Option<String>, known: LegTo<'_>) -> Validation<String> {
+    assert!((1..=2).contains(known.class));
+    assert_eq!(known.call().call_id(), "c");
+    assert!(known.seat.is_none_or(Value::is_object) || known.seat == Some(&json!(7)));
+    match value {
+        Some(value) if value != *known.from => Validation::accept(value),
+        _ => Validation::reject("somewhere else"),
+    }
+}
+
+/// Books a journey.
+#[tool]
+fn journey(
+    /// The way there.
+    #[dynamic(nested)]
+    #[arg(rename = "there")]
+    outbound: Leg,
+    #[dynamic(validate = nights, requires(outbound))] nights: u8,
+    #[arg(default)] note: String,
+) -> String {
+    let Leg { from, to, class, seat: Seat { row, window } } = outbound;
+    format!("{from} {to} {class} {row} {window} {nights} {note}")
+}
+
+fn nights(value: Option<u8>, known: JourneyNights<'_>) -> Validation<u8> {
+    Validation::accept(value.unwrap_or(if known.outbound.to == "Rome" { 7 } else { 1 }))
+}
+
+#[derive(Provide)]
+struct App {
+    network: Network,
+}
+
+fn app() -> App {
+    App { network: Network { cities: vec!["Bonn", "Rome"], asked: AtomicUsize::new(0) } }
+}
+
+fn told(arguments: Value) -> Value {
+    call(&toolset!(app(); journey), "journey", arguments).unwrap_err()
+}
+
+#[test]
+fn the_tool_gets_it_whole() {
+    let given = json!({ "there": { "from": "Bonn", "to": "Rome", "class": 1, "seat": { "row": 3, "window": true } } });
+    assert_eq!(call(&toolset!(app(); journey), "journey", given), Ok(json!("Bonn Rome 1 3 true 7 ")));
+}
+
+#[test]
+fn reports_have_dotted_names() {
+    let expected = json!({ "ok": false, "validationResults": {
+        "there.from": { "valid": true, "normalizedValue": "Bonn" },
+        "there.to": { "valid": false, "problems": ["somewhere else"] },
+        "there.seat.row": { "valid": false, "problems": ["no such row"], "suggestedValues": [1, 2] },
+        "nights": { "valid": false, "requiresValidParameters": ["there.to", "there.seat.row"] },
+    }});
+    assert_eq!(told(json!({ "there": { "from": "bonn", "class": 1 } })), expected);
+}
+
+#[test]
+fn what_is_absent_tells_what_there_is() {
+    let told = told(json!({}));
+    assert_eq!(told["validationResults"]["there.class"]["problems"], json!(["missing: expected a value"]));
+    assert_eq!(told["validationResults"]["there.from"]["requiresValidParameters"], json!(["there.class"]));
+    let result = &told["validationResults"];
+    assert_eq!(result["nights"]["requiresValidParameters"][0], json!("there.class"));
+    assert_eq!(told.get("problems"), None);
+}
+
+#[test]
+fn mistakes_inside_are_told_where_they_are() {
+    let one = |inside: Value| told(json!({ "there": inside }))["validationResults"].clone();
+    let told = one(json!({ "from": 5, "class": 1, "seat": 7 }));
+    assert!(told["there.from"]["problems"][0].as_str().unwrap().starts_with("expected a text, got 5"), "{told:#}");
+    assert_eq!(told["there.from"]["allowedValues"], json!(["Bonn", "Rome"]));
+    assert_eq!(told["there.to"]["requiresValidParameters"], json!(["there.from"]));
+    assert!(told["there.seat"]["problems"][0].as_str().unwrap().contains("object"), "{told:#}");
+    assert_eq!(told["there.seat.row"]["problems"], json!(["no such row"]));
+    let told = one(json!({ "class": 3, "frm": "Bonn", "other": 1, "seat": { "rows": 1 } }));
+    assert!(told["there.class"]["problems"][0].as_str().unwrap().contains('2'), "{told:#}");
+    assert_eq!(
+        told["there.from"]["problems"],
+        json!(["`there.frm`: unknown name: expected `from`, `to`, `class`, `seat`; did you mean `from`?"])
+    );
+    assert!(told["there"]["problems"][0].as_str().unwrap().starts_with("`there.other`: unknown name"), "{told:#}");
+}
+
+#[test]
+fn a_wrong_object_is_its_own_mistake() {
+    let told = told(json!({ "there": [], "thre": {} }));
+    assert!(told["validationResults"]["there"]["problems"][0].as_str().unwrap().contains("object"), "{told:#}");
+    assert!(told["problems"].is_array(), "{told:#}");
+}
+
+#[test]
+fn accepted_arguments_are_read_as_one_input() {
+    let read = |arguments: &str| journey::decode(arguments, &Context::new("c"));
+    let seat = r#""seat": { "row": 3 }"#;
+    let input = read(&format!(r#"{{ "nights": 1, "there": {{ "class": 1, "from": "a", "to": "b", {seat} }} }}"#));
+    let journey { outbound, nights, .. } = input.unwrap();
+    assert_eq!((&*outbound.to, outbound.seat.row, nights), ("b", 3, 1));
+    let Err(Refused::Arguments(told)) = read(&format!(r#"{{ "nights": 1, "there": {{ "class": 1, {seat} }} }}"#))
+    else {
+        panic!()
+    };
+    assert!(told.to_json()["validationResults"]["there"]["problems"][0].as_str().unwrap().contains("from"), "{told}");
+}
+
+#[tokio::test]
+async fn what_is_normalised_is_written_back() {
+    let tools = toolset!(app(); journey);
+    let cx = Context::new("c");
+    let given = r#"{"there": {"class": 2, "seat": {"window":true,"row": 2}, "from": "ROME", "to": "x"}, "note": "n"}"#;
+    let started = tools.start("journey", given, &cx).await.unwrap();
+    let expected =
+        r#"{"there":{"class":2,"seat":{"window":true,"row":2},"from":"Rome","to":"x"},"note":"n","nights":1}"#;
+    assert_eq!(started.normalized.as_deref(), Some(expected));
+    let output = started.work.await.unwrap();
+    let told = format!("{:?}", output.for_model());
+    assert!(told.contains("`there.from` is understood as"), "{told}");
+}
+
+#[test]
+fn the_schema_leaves_out_what_may_be_asked() {
+    let tools = toolset!(app(); journey);
+    let schema = tools.get("journey").unwrap().spec().input.neutral().clone();
+    let there = &schema["properties"]["there"];
+    assert_eq!(schema.get("required"), None);
+    assert_eq!(there["required"], json!(["class"]));
+    assert_eq!(there["description"], json!("The way there."));
+    assert_eq!(there["additionalProperties"], json!(false));
+    assert_eq!(there["properties"]["class"]["maximum"], json!(2));
+    assert_eq!(there["properties"]["seat"]["properties"]["row"]["type"], json!("integer"));
+}

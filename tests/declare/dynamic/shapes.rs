@@ -1,0 +1,180 @@
+//! On structs, functions and methods; with and without state; validators that wait.
+
+use std::{
+    convert::Infallible,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use serde_json::json;
+use tool_runtime::{Context, Execute, ExecuteWith, Failure, Validation, tool, tools, toolset};
+
+use super::call;
+
+/// Books a trip.
+#[tool]
+struct Trip {
+    /// Where it begins.
+    #[dynamic(validate = from)]
+    from: String,
+    #[dynamic(validate = to, requires(from), hints(seats))]
+    to: String,
+    #[dynamic(validate = seats, after(to))]
+    seats: u8,
+    class: String,
+}
+
+fn from(value: Option<String>, known: TripFrom<'_>) -> Validation<String> {
+    assert!(!known.class.is_empty());
+    let all = ["Berlin", "Paris"].map(str::to_owned);
+    match value.and_then(|value| all.iter().find(|known| known.eq_ignore_ascii_case(&value)).cloned()) {
+        Some(value) => Validation::accept(value),
+        None => Validation::reject("no flights from there").allowed(&all),
+    }
+}
+
+async fn to(value: Option<String>, known: TripTo<'_>) -> Result<Validation<String>, Failure> {
+    if known.seats == Some(&json!("many")) {
+        return Err(Failure::new("no flight is that large"));
+    }
+    futures_util::future::ready(()).await;
+    Ok(match value {
+        Some(value) if value != *known.from => Validation::accept(value).remark("a fine choice"),
+        _ => Validation::reject("somewhere else").suggested(["Rome".to_owned()]),
+    })
+}
+
+fn seats(value: Option<u8>, known: TripSeats<'_>) -> Validation<u8> {
+    assert_eq!(known.call().call_id(), "c");
+    match known.to {
+        Some(_) => Validation::accept(value.unwrap_or(1)),
+        None => Validation::reject("nobody knows yet"),
+    }
+}
+
+impl Execute for Trip {
+    type Output = String;
+    type Error = Infallible;
+
+    async fn execute(self, _: &Context) -> Result<String, Infallible> {
+        Ok(format!("{} {} {} {}", self.from, self.to, self.seats, self.class))
+    }
+}
+
+#[test]
+fn a_struct() {
+    let tools = toolset!(Trip);
+    let told = json!({ "ok": false, "validationResults": {
+        "from": { "valid": true, "normalizedValue": "Berlin" },
+        "to": { "valid": false, "problems": ["somewhere else"], "suggestedValues": ["Rome"] },
+        "seats": { "valid": false, "problems": ["nobody knows yet"] },
+    }});
+    let given = json!({ "from": "berlin", "class": "first" });
+    assert_eq!(call(&tools, "Trip", given).unwrap_err().to_string(), told.to_string());
+    let given = json!({ "from": "Berlin", "to": "Rome", "class": "first" });
+    assert_eq!(call(&tools, "Trip", given), Ok(json!("Berlin Rome 1 first")));
+    let told =
+        call(&tools, "Trip", json!({ "from": "Berlin", "to": "Rome", "seats": "many", "class": "x" })).unwrap_err();
+    assert_eq!(told["validationResults"]["to"]["problems"], json!(["no flight is that large"]));
+}
+
+struct Lines {
+    cities: Vec<&'static str>,
+    asked: AtomicUsize,
+}
+
+/// Books a bus.
+#[tool(effect = read_only)]
+async fn book_bus(
+    /// Where it begins.
+    #[dynamic(validate = stop)]
+    stop: String,
+    #[state] lines: &Lines,
+) -> String {
+    format!("{stop} {}", lines.asked.load(Ordering::SeqCst))
+}
+
+fn stop(value: Option<String>, known: BookBusStop<'_>) -> Validation<String> {
+    known.lines.asked.fetch_add(1, Ordering::SeqCst);
+    match value.filter(|stop| known.lines.cities.contains(&stop.as_str())) {
+        Some(stop) => Validation::accept(stop),
+        None => Validation::reject("no stop").allowed(known.lines.cities.iter().map(|&stop| stop.to_owned())),
+    }
+}
+
+#[test]
+fn a_function_with_state() {
+    let tools = toolset!(Lines { cities: vec!["Bonn"], asked: AtomicUsize::new(0) }; book_bus);
+    assert_eq!(call(&tools, "book_bus", json!({ "stop": "Bonn" })), Ok(json!("Bonn 1")));
+    let told = call(&tools, "book_bus", json!({})).unwrap_err();
+    assert_eq!(told["validationResults"]["stop"]["allowedValues"], json!(["Bonn"]));
+}
+
+/// Books a train.
+#[tool(state = Lines)]
+struct Train {
+    #[dynamic(validate = station)]
+    station: String,
+}
+
+async fn station(value: Option<String>, known: TrainStation<'_>) -> Validation<String> {
+    match value.filter(|stop| known.state().cities.contains(&stop.as_str())) {
+        Some(stop) => Validation::accept(stop),
+        None => Validation::reject("no station"),
+    }
+}
+
+impl ExecuteWith<Lines> for Train {
+    type Output = String;
+    type Error = Infallible;
+
+    async fn execute(self, state: &Lines, _: &Context) -> Result<String, Infallible> {
+        Ok(format!("{} of {}", self.station, state.cities.len()))
+    }
+}
+
+#[test]
+fn a_struct_with_state() {
+    let tools = toolset!(Lines { cities: vec!["Bonn"], asked: AtomicUsize::new(0) }; Train);
+    assert_eq!(call(&tools, "Train", json!({ "station": "Bonn" })), Ok(json!("Bonn of 1")));
+    assert!(call(&tools, "Train", json!({ "station": "Berlin" })).is_err());
+}
+
+struct Desk {
+    rooms: Vec<u16>,
+}
+
+#[tools]
+impl Desk {
+    /// Books a room.
+    #[tool]
+    fn book_room(
+        &self,
+        #[dynamic(validate = Self::room, requires(nights))] room: u16,
+        #[dynamic(validate = nights)] nights: u8,
+    ) -> String {
+        format!("{room} of {} for {nights}", self.rooms.len())
+    }
+
+    fn room(value: Option<u16>, known: DeskBookRoomRoom<'_>) -> Validation<u16> {
+        let desk: &Self = known.state();
+        match value.filter(|room| desk.rooms.contains(room) && *known.nights < 9) {
+            Some(room) => Validation::accept(room),
+            None => Validation::reject("no such room").allowed(&desk.rooms),
+        }
+    }
+}
+
+async fn nights(value: Option<u8>, known: DeskBookRoomNights<'_>) -> Validation<u8> {
+    value.map_or_else(|| Validation::reject(format!("how many in {:?}?", known.state().rooms)), Validation::accept)
+}
+
+#[test]
+fn a_method() {
+    let tools = Desk { rooms: vec![7, 8] }.toolset();
+    assert_eq!(call(&tools, "book_room", json!({ "room": 7, "nights": 2 })), Ok(json!("7 of 2 for 2")));
+    let told = call(&tools, "book_room", json!({ "room": 9, "nights": 2 })).unwrap_err();
+    assert_eq!(told["validationResults"]["room"]["allowedValues"], json!([7, 8]));
+    let told = call(&tools, "book_room", json!({})).unwrap_err();
+    assert_eq!(told["validationResults"]["nights"]["problems"], json!(["how many in [7, 8]?"]));
+    assert_eq!(told["validationResults"]["room"]["requiresValidParameters"], json!(["nights"]));
+}

@@ -1,0 +1,99 @@
+//! Failures in the form of refusals.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+
+use tool_runtime::{
+    CallError, Context, Failure, Rejection, Toolset,
+    layer::{Log, Problems, RateLimit, Retry, TimeLimit},
+    tool, toolset,
+};
+
+/// Fails in some way.
+#[tool(idempotent)]
+async fn fails(how: u8, #[state] runs: &AtomicUsize) -> Result<u8, Failure> {
+    runs.fetch_add(1, SeqCst);
+    match how {
+        0 => Ok(0),
+        1 => Err(Failure::new("there is no such user").source("row 7")),
+        2 => Err(Failure::hidden("connection to 10.0.0.7 refused")),
+        3 => Err(Rejection::of("how", "not three").into()),
+        4 => std::future::pending().await,
+        5 => Err(Failure::new("busy").retryable()),
+        _ => panic!("the secret text"),
+    }
+}
+
+fn set() -> Toolset {
+    toolset!(AtomicUsize::new(0); fails).layer(TimeLimit::new(Duration::from_secs(2)))
+}
+
+async fn call(tools: &Toolset, how: u8) -> Result<tool_runtime::Output, CallError> {
+    tools.call("fails", &format!(r#"{{"how":{how}}}"#), &Context::new("c")).await
+}
+
+async fn told(tools: &Toolset, how: u8) -> String {
+    call(tools, how).await.unwrap_err().for_model().as_text().unwrap().to_owned()
+}
+
+fn problem(text: &str) -> String {
+    serde_json::json!({ "ok": false, "problems": [text] }).to_string()
+}
+
+#[tokio::test(start_paused = true)]
+async fn failures_look_like_refusals_and_tell_no_more() {
+    let tools = set().layer(Problems::new());
+    assert_eq!(call(&tools, 0).await.unwrap().as_json(), Some("0"));
+    assert_eq!(told(&tools, 1).await, problem("there is no such user"));
+    assert_eq!(told(&tools, 2).await, problem("the tool failed"));
+    assert_eq!(told(&tools, 3).await, told(&set(), 3).await, "what has the form already stays");
+    assert_eq!(told(&tools, 4).await, problem("the tool did not answer within 2 s; it may have had effects"));
+    assert_eq!(told(&tools, 6).await, problem("the tool failed; it may have had effects"));
+    for how in [1, 2, 4, 6] {
+        assert!(!call(&tools, how).await.unwrap_err().did_not_run(), "{how}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn everything_is_told_where_that_is_wanted() {
+    let tools = set().layer(Problems::new().prefix(Problems::PREFIX).in_full());
+    let in_full = |text| problem(&format!("Exception occured during tool call execution: {text}"));
+    assert_eq!(told(&tools, 1).await, in_full("there is no such user: \"row 7\""));
+    assert_eq!(told(&tools, 2).await, in_full("\"connection to 10.0.0.7 refused\""));
+    assert_eq!(told(&tools, 6).await, in_full("the secret text"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_log_keeps_causes_and_tries_go_on() {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&lines);
+    let log = Log::new(move |entry| sink.lock().unwrap().push(entry.in_full().to_string()));
+    let runs = Arc::new(AtomicUsize::new(0));
+    let tools = toolset!(Arc::clone(&runs); fails).layer(TimeLimit::new(Duration::from_secs(2)));
+    let tools = tools.layer(Problems::new()).layer(Retry::new(2)).layer(log);
+    for (how, tries, logged) in [
+        (2, 1, "10.0.0.7"),
+        (6, 1, "the secret text"),
+        (4, 3, "did not answer"),
+        (5, 3, "busy"),
+        (0, 1, "{\"how\":0} ok: 0 (0 ms)"),
+    ] {
+        runs.store(0, SeqCst);
+        drop(call(&tools, how).await);
+        assert_eq!(runs.load(SeqCst), tries, "{how}");
+        let line = lines.lock().unwrap().pop().unwrap();
+        assert!(line.starts_with("c fails {\"how\":") && line.contains(logged), "{line}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn refusals_stay_refusals() {
+    let tools = set().layer(RateLimit::new(1, Duration::from_secs(9)).refuse()).layer(Problems::new());
+    drop(call(&tools, 0).await);
+    assert!(matches!(call(&tools, 0).await, Err(CallError::OverBudget { .. })));
+}

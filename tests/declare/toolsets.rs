@@ -1,0 +1,36 @@
+//! Toolsets of the tests and of the agents that examples share: decoder and schema accept the same, and types are current.
+//! Those of the examples themselves are tested where they are declared, by `tool_test_kit::toolset_tests`.
+
+use std::{sync::Arc, time::Duration};
+
+use example_agents::{
+    censorship::{Library, search},
+    consensus::{self, Knowledge, Meeting, Person, Seat},
+};
+use tool_runtime::{Toolset, toolset};
+
+use crate::{agreement, wide};
+
+fn toolsets() -> [(&'static str, Toolset); 4] {
+    let seat = Seat::new(Person::Bob, Knowledge::default(), Arc::new(Meeting::default()), Duration::ZERO);
+    [
+        ("kinds", agreement::tools()),
+        ("wide", wide::tools()),
+        ("censorship", toolset!(Library::default(); search)),
+        ("consensus", consensus::tools(Arc::new(seat))),
+    ]
+}
+
+#[test]
+fn decoder_and_schema_accept_the_same() {
+    for (_, tools) in toolsets() {
+        tool_test_kit::agreement::check(&tools, 4000);
+    }
+}
+
+#[test]
+fn types_are_current() {
+    for (name, tools) in toolsets() {
+        tool_test_kit::types::check(name, &tools);
+    }
+}

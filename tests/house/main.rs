@@ -1,0 +1,293 @@
+//! The house rules, as code.
+
+mod docs;
+mod prose;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// How long a file may be.
+const MOST_LINES: usize = 800;
+
+/// The crates that users get.
+const CRATES: [&str; 8] = [
+    "tool-derive",
+    "tool-models",
+    "tool-run",
+    "tool-runtime",
+    "tool-schema",
+    "tool-server",
+    "tool-stores",
+    "tool-terminal",
+];
+
+/// The modules of each crate from the bottom up: a module uses only those of its layer and of the layers before it.
+const LAYERS: [(&str, &[&[&str]]); 7] = [
+    // Feedback is written from schemas, and schemas explain in feedback's words.
+    ("tool-schema", &[&["json", "schema", "feedback"], &["lib"]]),
+    ("tool-run", &[&["json", "schema", "feedback"], &["digest", "message"], &["tool"], &["run"], &["lib"]]),
+    (
+        "tool-runtime",
+        &[
+            // Re-exported from tool-schema and tool-run.
+            &["json", "schema", "feedback", "text", "message"],
+            &["tool"],
+            &["run"],
+            &["toolset"],
+            &["gate"],
+            &["store"],
+            &["layer"],
+            &["model"],
+            &["agent"],
+            &["test"],
+            &["lib"],
+        ],
+    ),
+    // A model is made from the environment, whose names stand with it.
+    ("tool-models", &[&["calls", "decode", "fault"], &["http"], &["anthropic", "env", "openai"], &["lib"]]),
+    ("tool-stores", &[&["columns"], &["sealed"], &["postgres", "sqlite"], &["lib"]]),
+    (
+        "tool-server",
+        &[
+            &["protocol", "typescript"],
+            &["once"],
+            &["host"],
+            &["guard"],
+            &["ag_ui", "listener", "ui"],
+            &["mcp"],
+            &["server"],
+            &["lib"],
+        ],
+    ),
+    ("tool-terminal", &[&["negotiating"], &["terminal"], &["lib"]]),
+];
+
+/// The modules of `tool-derive` from the bottom up.
+const DERIVE_LAYERS: [&[&str]; 8] = [
+    &["diag", "show"],
+    &["syntax"],
+    &["model"],
+    &["resolve"],
+    &["check"],
+    &["expand"],
+    &["entry"],
+    &["halfway", "snapshots", "lib"],
+];
+
+/// The sources of [`CRATES`].
+fn sources() -> [&'static str; 8] {
+    [
+        "tool-derive/src",
+        "tool-models/src",
+        "tool-run/src",
+        "tool-runtime/src",
+        "tool-schema/src",
+        "tool-server/src",
+        "tool-stores/src",
+        "tool-terminal/src",
+    ]
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn rust_files(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display())) {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && !matches!(name.as_str(), "target" | "peers" | "generated" | "node_modules") {
+            rust_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+fn files(dirs: &[&str]) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for dir in dirs {
+        rust_files(&root().join(dir), &mut found);
+    }
+    assert!(!found.is_empty());
+    found.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
+}
+
+fn report(broken: &[String]) {
+    assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
+}
+
+#[test]
+fn files_are_short() {
+    let mut broken = Vec::new();
+    for (path, text) in files(&[&CRATES[..], &["examples", "tests", "benches"]].concat()) {
+        let lines = text.lines().count();
+        if lines > MOST_LINES {
+            broken.push(format!("{}: {lines} lines; split it at a second reason to change", path.display()));
+        }
+    }
+    report(&broken);
+}
+
+#[test]
+fn layers_point_downwards() {
+    let mut broken = Vec::new();
+    for (name, layers) in LAYERS {
+        broken.extend(upward_uses(&format!("{name}/src"), layers));
+    }
+    broken.extend(upward_uses("tool-derive/src", &DERIVE_LAYERS));
+    report(&broken);
+}
+
+/// Returns each use of a higher module in the sources of a crate, whose `layers` are given from the bottom up.
+fn upward_uses(src: &str, layers: &[&[&str]]) -> Vec<String> {
+    let layer = |module: &str| layers.iter().position(|layer| layer.contains(&module));
+    let mut broken = Vec::new();
+    for (path, text) in files(&[src]) {
+        let relative = path.strip_prefix(root().join(src)).unwrap_or(&path);
+        let first = relative.components().next().unwrap().as_os_str().to_string_lossy().into_owned();
+        let own = first.trim_end_matches(".rs");
+        let Some(own_layer) = layer(own) else {
+            broken.push(format!("{own} of {src} is in no layer; add it to the table in tests/house/main.rs"));
+            continue;
+        };
+        if own == "lib" {
+            continue;
+        }
+        let code: String =
+            text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n");
+        let starts = |at: usize| !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        for (at, _) in code.match_indices("crate::").filter(|(at, _)| starts(*at)) {
+            for module in modules(&code[at + "crate::".len()..]) {
+                if layer(module).is_none_or(|used| used > own_layer) {
+                    let line = code[..at].matches('\n').count() + 1;
+                    broken.push(format!("{}:{line}: `{own}` must not use `crate::{module}`", path.display()));
+                }
+            }
+        }
+    }
+    broken
+}
+
+/// The modules that a path behind `crate::` begins with: one, or those of a group.
+fn modules(path: &str) -> Vec<&str> {
+    let name = |path: &str| path.len() - path.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_').len();
+    let Some(group) = path.strip_prefix('{') else { return vec![&path[..name(path)]] };
+    let mut depth = 0;
+    let end = group.find(|c| {
+        depth += match c {
+            '{' => 1,
+            '}' => -1,
+            _ => 0,
+        };
+        depth < 0
+    });
+    let mut depth = 0;
+    let parts = group[..end.unwrap_or(group.len())].split(|c| {
+        depth += match c {
+            '{' => 1,
+            '}' => -1,
+            _ => 0,
+        };
+        c == ',' && depth == 0
+    });
+    parts.map(str::trim).map(|part| &part[..name(part)]).filter(|name| !name.is_empty()).collect()
+}
+
+#[test]
+fn every_compile_error_is_pinned() {
+    let dir = root().join("tests/ui");
+    let mut broken = Vec::new();
+    let mut cases = Vec::new();
+    rust_files(&dir, &mut cases);
+    // Beside the cases stands what runs them.
+    for case in cases.into_iter().filter(|case| case.parent() != Some(dir.as_path())) {
+        if !case.with_extension("stderr").exists() {
+            broken
+                .push(format!("{}: there is no .stderr beside it; what compiles is in tests/hygiene", case.display()));
+        }
+    }
+    report(&broken);
+}
+
+/// The traits of expansions, for which nobody looks: what is missing there is reported elsewhere, or cannot be missing.
+const SILENT: [&str; 9] = [
+    "AnyGiven",
+    "Collect",
+    "Stateless",
+    "StartStateless",
+    "StartWithState",
+    "Validators",
+    "Values",
+    "Variants",
+    "Wanted",
+];
+
+/// Returns whether users or expansions can name the trait `name`: it stands in a list of public names, or in `__private`.
+fn is_named_outside(name: &str, lists: &str, plumbing: &str) -> bool {
+    let listed = lists.lines().filter_map(|line| line.strip_prefix("trait "));
+    listed.into_iter().any(|path| path.rsplit("::").next() == Some(name))
+        || plumbing.split(|c: char| !c.is_alphanumeric()).any(|word| word == name)
+}
+
+#[test]
+fn traits_say_what_is_missing() {
+    let mut broken = Vec::new();
+    let lists: String = fs::read_dir(root().join("tests/public"))
+        .unwrap()
+        .map(|list| fs::read_to_string(list.unwrap().path()).unwrap())
+        .collect();
+    let plumbing = fs::read_to_string(root().join("tool-runtime/src/lib.rs")).unwrap();
+    assert!(lists.contains("trait model::Model\n"), "the lists of public names are not as they were");
+    for (path, text) in files(&sources()) {
+        let lines: Vec<&str> = text.lines().collect();
+        for (index, line) in lines.iter().enumerate() {
+            let Some(name) = line.strip_prefix("pub trait ") else { continue };
+            let name = name.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+            let above = lines[..index].iter().rev().take_while(|line| !line.is_empty() && !line.starts_with('}'));
+            let says = above.into_iter().any(|line| line.starts_with("#[diagnostic::on_unimplemented("));
+            let is_silent = name.ends_with("Fallback") || SILENT.contains(&name);
+            if !says
+                && !is_silent
+                && is_named_outside(
+                    name,
+                    &lists,
+                    if path.starts_with(root().join("tool-runtime")) { &plumbing } else { "" },
+                )
+            {
+                broken.push(format!("{}:{}: `{name}` has no `on_unimplemented`", path.display(), index + 1));
+            }
+        }
+    }
+    report(&broken);
+}
+
+#[test]
+fn modules_say_what_they_are_for() {
+    let all =
+        files(&[&sources()[..], &["examples/src", "examples/agents/src", "examples/airline/src", "benches"]].concat());
+    let broken: Vec<String> = all
+        .iter()
+        .filter(|(_, text)| {
+            !["//!", "#![doc", "#![cfg_attr(not(doctest), doc"].iter().any(|start| text.starts_with(start))
+        })
+        .map(|(path, _)| path.display().to_string())
+        .collect();
+    report(&broken);
+}
+
+/// The pinned compiler is the oldest that is promised, so that everything that is tested is tested with it, and Cargo refuses
+/// dependencies that need a newer one.
+#[test]
+fn the_oldest_compiler_is_the_one_that_tests() {
+    let read = |file: &str| fs::read_to_string(root().join(file)).unwrap();
+    let value = |text: &str, key: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_else(|| panic!("no {key}"));
+        line.trim_matches([' ', '=', '"']).to_owned()
+    };
+    let promised = value(&read("Cargo.toml"), "rust-version");
+    assert_eq!(value(&read("rust-toolchain.toml"), "channel"), format!("{promised}.0"));
+    assert!(read("README.md").contains(&format!("Rust {promised}")), "README.md says which Rust it needs: {promised}");
+}

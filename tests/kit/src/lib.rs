@@ -1,0 +1,42 @@
+//! What the tests of several packages share.
+
+#![allow(
+    clippy::missing_panics_doc,
+    clippy::new_without_default,
+    missing_debug_implementations,
+    reason = "only tests use it, and what is wrong fails them"
+)]
+
+pub mod agreement;
+mod all;
+pub mod memory;
+pub mod mutate;
+#[cfg(feature = "stores")]
+pub mod stores;
+mod time;
+#[cfg(feature = "server")]
+pub mod types;
+
+pub use all::AllAndSome;
+pub use time::{within, within_blocking};
+
+/// Tests a toolset: its decoder against its schemas, and its types of TypeScript against `tests/clients/types/generated`.
+#[cfg(feature = "server")]
+#[macro_export]
+macro_rules! toolset_tests {
+    ($name:literal, $tools:expr) => {
+        mod toolset_tests {
+            use super::*;
+
+            #[test]
+            fn decoder_and_schema_accept_the_same() {
+                $crate::agreement::check(&$tools, 2000);
+            }
+
+            #[test]
+            fn types_are_current() {
+                $crate::types::check($name, &$tools);
+            }
+        }
+    };
+}

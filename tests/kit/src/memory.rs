@@ -1,0 +1,77 @@
+//! An allocator that counts.
+
+#![allow(unsafe_code, reason = "an allocator cannot be written without; it forwards to the system's")]
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed},
+};
+
+/// The system's allocator, counted.
+pub struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+static LIVE: AtomicI64 = AtomicI64::new(0);
+static IS_OFF: AtomicBool = AtomicBool::new(false);
+
+/// Counts nothing from now on: where time is measured, that would be part of it.
+pub fn stop_counting() {
+    IS_OFF.store(true, Relaxed);
+}
+
+fn counts() -> bool {
+    !IS_OFF.load(Relaxed)
+}
+
+// SAFETY: every method forwards to `System` with the arguments it was given.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if counts() {
+            ALLOCATIONS.fetch_add(1, Relaxed);
+            LIVE.fetch_add(layout.size().cast_signed() as i64, Relaxed);
+        }
+        // SAFETY: the caller keeps to the contract of `alloc`, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        if counts() {
+            LIVE.fetch_sub(layout.size().cast_signed() as i64, Relaxed);
+        }
+        // SAFETY: the caller keeps to the contract of `dealloc`, which is the same.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if counts() {
+            ALLOCATIONS.fetch_add(1, Relaxed);
+            LIVE.fetch_add(size.cast_signed() as i64 - layout.size().cast_signed() as i64, Relaxed);
+        }
+        // SAFETY: the caller keeps to the contract of `realloc`, which is the same.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+/// How many bytes are allocated now.
+pub fn live() -> i64 {
+    LIVE.load(Relaxed)
+}
+
+/// How many allocations and reallocations there were.
+pub fn count() -> u64 {
+    ALLOCATIONS.load(Relaxed)
+}
+
+/// How many allocations and reallocations `work` makes, after it ran twice to warm up.
+pub fn allocations(mut work: impl FnMut()) -> f64 {
+    const ROUNDS: u32 = 100;
+    work();
+    work();
+    let before = ALLOCATIONS.load(Relaxed);
+    for _ in 0..ROUNDS {
+        work();
+    }
+    #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
+    let count = (ALLOCATIONS.load(Relaxed) - before) as f64;
+    count / f64::from(ROUNDS)
+}

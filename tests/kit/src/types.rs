@@ -1,0 +1,26 @@
+//! That the types of a toolset are those that the real compiler was shown: `scripts/frontend` compiles what is in
+//! `tests/clients/types`.
+
+use std::{env, fs, path::Path};
+
+use tool_runtime::Toolset;
+
+/// Compares the types of `tools` with `clients/types/generated/<name>.ts`; with `BLESS=1` it writes that file.
+///
+/// # Panics
+///
+/// When they differ.
+pub fn check(name: &str, tools: &Toolset) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients/types/generated").join(format!("{name}.ts"));
+    let types = tool_server::typescript(tools);
+    if env::var_os("BLESS").is_some() {
+        fs::write(&path, types).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        return;
+    }
+    let known = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        known == types,
+        "{} is not current: `scripts/bless types` writes it, and `scripts/frontend check` compiles it",
+        path.display()
+    );
+}

@@ -1,0 +1,204 @@
+//! Validators on the way of a call through a run: before anybody is asked to approve, at an edit, and before the start.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+
+use serde_json::json;
+use tool_runtime::{
+    Context, ExecuteWith, Failure, Toolset, Validation,
+    agent::Decision,
+    feedback::Rejection,
+    model::Turn,
+    run::{CallResult, InterruptKind, Refusal, SupersededBy},
+    tool, toolset,
+};
+use tool_test_kit::AllAndSome as _;
+
+use crate::kit::{World, agent, ends, open, refusal, resumed, stores, told, until, waiting};
+
+/// What the validators go by, and what they do.
+#[derive(Default)]
+struct Shop {
+    world: Arc<World>,
+    /// How long the stock takes to be looked up, in milliseconds.
+    slow: AtomicU64,
+    stock: AtomicU64,
+    /// What is added to names: changes how they are understood.
+    suffix: AtomicU64,
+}
+
+/// Orders things.
+#[tool(state = Shop, approval = always, timeout = "2s")]
+struct Order {
+    /// What to order.
+    #[dynamic(validate = thing)]
+    thing: String,
+    /// How many.
+    #[dynamic(validate = count, requires(thing))]
+    count: u64,
+}
+
+fn thing(value: Option<String>, known: OrderThing<'_>) -> Validation<String> {
+    known.state().world.did("asked");
+    let Some(value) = value else { return Validation::reject("what?").allowed(["APPLES".to_owned()]) };
+    match known.state().suffix.load(SeqCst) {
+        0 => Validation::accept(value.to_uppercase()),
+        more => Validation::accept(format!("{}{more}", value.to_uppercase())),
+    }
+}
+
+async fn count(value: Option<u64>, known: OrderCount<'_>) -> Result<Validation<u64>, Failure> {
+    let shop = known.state();
+    tokio::time::sleep(Duration::from_millis(shop.slow.load(SeqCst))).await;
+    let stock = shop.stock.load(SeqCst);
+    Ok(match value {
+        Some(count) if count <= stock => Validation::accept(count),
+        Some(_) => Validation::reject(format!("only {stock} are left")),
+        None => Validation::reject("how many?"),
+    })
+}
+
+impl ExecuteWith<Shop> for Order {
+    type Output = String;
+    type Error = Failure;
+
+    async fn execute(self, shop: &Shop, _cx: &Context) -> Result<String, Failure> {
+        shop.world.did(format!("{} {}", self.count, self.thing));
+        Ok("ordered".to_owned())
+    }
+}
+
+/// Says something at once.
+#[tool]
+async fn shout(#[state] shop: &Shop) -> &'static str {
+    shop.world.did("shout");
+    "ah"
+}
+
+fn shop() -> Arc<Shop> {
+    let shop = Shop::default();
+    shop.stock.store(5, SeqCst);
+    Arc::new(shop)
+}
+
+fn tools(shop: &Arc<Shop>) -> Toolset {
+    toolset!(Arc::clone(shop); Order, shout)
+}
+
+const ORDER: &str = r#"{"thing":"apples","count":2}"#;
+
+#[tokio::test]
+async fn what_was_normalised_is_shown_approved_run_and_told() {
+    for store in stores().await {
+        let shop = shop();
+        let (agent, id, waits) = waiting(&store, tools(&shop), Turn::call("Order", ORDER)).await;
+        assert_eq!(waits[0].shown.arguments, json!({ "thing": "APPLES", "count": 2 }));
+        agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
+        let session = resumed(&agent, &id).await;
+        assert_eq!(shop.world.seen().last().unwrap(), "2 APPLES");
+        let said = r#"{"ok":true,"value":"ordered","feedback":["`thing` is understood as \"APPLES\""]}"#;
+        assert_eq!(told(&session), [said]);
+        assert_eq!(session.run().calls()[0].revisions()[0].text.as_ref(), ORDER);
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_asked_about_what_a_validator_refuses() {
+    for store in stores().await {
+        let shop = shop();
+        let turns =
+            [Turn::call("Order", "{}"), Turn::call("Order", r#"{"thing":"pears","count":6}"#), Turn::say("done")];
+        let mut session = agent(&store, tools(&shop), turns).session();
+        session.send("go").await.unwrap();
+        assert_eq!(session.interrupts().count(), 0);
+        let first = json!({ "ok": false, "validationResults": {
+            "thing": { "valid": false, "problems": ["what?"], "allowedValues": ["APPLES"] },
+            "count": { "valid": false, "requiresValidParameters": ["thing"] },
+        }});
+        let second = json!({ "ok": false, "validationResults": {
+            "thing": { "valid": true, "normalizedValue": "PEARS" },
+            "count": { "valid": false, "problems": ["only 5 are left"] },
+        }});
+        assert_eq!(told(&session), [first.to_string(), second.to_string()]);
+        assert!(ends(&session).iter().all_and_some(|end| matches!(end, CallResult::Rejected { .. })));
+    }
+}
+
+#[tokio::test]
+async fn an_edit_is_validated_and_the_person_learns_what_is_wrong() {
+    for store in stores().await {
+        let shop = shop();
+        let (agent, id, waits) = waiting(&store, tools(&shop), Turn::call("Order", ORDER)).await;
+        let edit = |arguments| Decision::Edit { arguments };
+        let wrong = edit(json!({ "thing": "pears", "count": 9 }));
+        let refused = refusal(agent.decide(&id, &waits[0].id, wrong, "").await);
+        let Refusal::Invalid { feedback } = refused else { panic!("{refused:?}") };
+        assert!(feedback.lines().contains(&"`count`: only 5 are left".to_owned()), "{feedback}");
+        assert_eq!(open(&agent, &id).await, waits, "nothing is used up");
+        agent.decide(&id, &waits[0].id, edit(json!({ "thing": "pears", "count": 3 })), "").await.unwrap();
+        resumed(&agent, &id).await;
+        assert_eq!(shop.world.seen().last().unwrap(), "3 PEARS");
+    }
+}
+
+#[tokio::test]
+async fn a_validator_is_asked_again_before_the_start() {
+    for store in stores().await {
+        let shop = shop();
+        let (agent, id, waits) = waiting(&store, tools(&shop), Turn::call("Order", ORDER)).await;
+        shop.stock.store(1, SeqCst);
+        agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
+        let session = resumed(&agent, &id).await;
+        assert!(told(&session)[0].contains("only 1 are left"), "{:?}", told(&session));
+        assert!(shop.world.seen().iter().all_and_some(|seen| seen == "asked"), "{:?}", shop.world.seen());
+    }
+}
+
+#[tokio::test]
+async fn what_is_understood_otherwise_than_approved_does_not_run() {
+    for store in stores().await {
+        let shop = shop();
+        let (agent, id, waits) = waiting(&store, tools(&shop), Turn::call("Order", ORDER)).await;
+        agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
+        shop.suffix.store(7, SeqCst);
+        let session = resumed(&agent, &id).await;
+        let by = SupersededBy::ArgumentsChanged;
+        assert_eq!(ends(&session), [CallResult::Superseded { by }]);
+        assert!(shop.world.seen().iter().all_and_some(|seen| seen == "asked"));
+    }
+}
+
+#[tokio::test]
+async fn calls_before_it_do_not_wait_for_a_validator() {
+    for store in stores().await {
+        let shop = shop();
+        shop.slow.store(400, SeqCst);
+        let turn = Turn::call("shout", "{}").then_call("Order", ORDER);
+        let agent = agent(&store, tools(&shop), [turn, Turn::say("done")]);
+        let world = Arc::clone(&shop.world);
+        let sent = tokio::spawn(async move {
+            let mut session = agent.session();
+            session.send("go").await.unwrap();
+            session.interrupts().map(|open| matches!(open.kind, InterruptKind::Approval { .. })).collect::<Vec<_>>()
+        });
+        until(|| world.count("shout") == 1).await;
+        assert!(!sent.is_finished(), "the order is still being looked at");
+        assert_eq!(sent.await.unwrap(), [true]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_validator_that_never_answers_holds_no_run() {
+    let shop = shop();
+    shop.slow.store(u64::MAX / 4, SeqCst);
+    let store = crate::kit::memory();
+    let mut session = agent(&store, tools(&shop), [Turn::call("Order", ORDER), Turn::say("done")]).session();
+    session.send("go").await.unwrap();
+    let late = Rejection::from_message("the arguments could not be checked within 2 s").instruct("Try again later.");
+    assert_eq!(ends(&session), [CallResult::Rejected { feedback: late }]);
+}

@@ -1,0 +1,108 @@
+//! What waits too long ends: by a timer where somebody is there, and by sweeping where nobody is.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::json;
+use tool_runtime::{
+    Context, Failure,
+    agent::Decision,
+    model::Turn,
+    run::{CallResult, InterruptedBy, Phase, Refusal},
+    test::Clock,
+    tool, toolset,
+};
+
+use crate::kit::{Events, Person, World, agent, ends, memory, open, pays, refusal, resumed, stores, told, tools};
+
+/// Asks.
+#[tool]
+async fn ask(#[state] world: &World, #[context] cx: &Context) -> Result<String, Failure> {
+    let answer: Result<String, Failure> = cx.ask("What?").await;
+    world.did("went on");
+    answer
+}
+
+/// In milliseconds.
+const DAY: u64 = 24 * 60 * 60 * 1000;
+const A_DAY: Duration = Duration::from_millis(DAY);
+
+#[tokio::test(start_paused = true)]
+async fn a_timer_ends_what_a_person_who_is_there_does_not_decide() {
+    let (store, world) = (memory(), World::new());
+    // The first is never answered; the second is asked about when the first is over.
+    let all = tools(&world).merge(toolset!(Arc::clone(&world); ask)).unwrap();
+    let turn = pays(&[5]).then_call("ask", json!({}));
+    let agent = agent(&store, all, [turn, Turn::say("ok")])
+        .clock(&Clock::new())
+        .observer(Events::new())
+        .operator(Person::default())
+        .options(|options| options.approval_expiry = Some(60_000));
+    let mut session = agent.session();
+    assert_eq!(session.send("go").await.unwrap().phase, Phase::Finished);
+    assert_eq!(ends(&session), [CallResult::Expired, CallResult::Interrupted { by: InterruptedBy::NoAnswer }]);
+    assert_eq!(told(&session)[0], "nobody answered in time; it did not run");
+    assert_eq!(world.seen(), [""; 0]);
+}
+
+#[tokio::test]
+async fn sweeping_ends_what_was_over_when_nobody_was_there() {
+    for store in stores().await {
+        let world = World::new();
+        let clock = Clock::new();
+        let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("a pity")])
+            .clock(&clock)
+            .options(|options| options.approval_expiry = Some(DAY));
+        let mut session = agent.session();
+        assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
+        let (id, waits) = (session.id().clone(), session.interrupts().next().unwrap().id.clone());
+        assert_eq!(agent.sweep().await.unwrap(), 0, "not yet");
+        clock.advance(A_DAY);
+        // Too late for a decision, even before it was swept.
+        let late = agent.decide(&id, &waits, Decision::Approve, "").await;
+        assert!(matches!(refusal(late), Refusal::Closed { .. }));
+        assert_eq!(agent.sweep().await.unwrap(), 1);
+        assert_eq!(agent.sweep().await.unwrap(), 0);
+        let session = agent.open(&id).await.unwrap();
+        assert_eq!(ends(&session), [CallResult::Expired]);
+        assert_eq!(open(&agent, &id).await, []);
+        assert_eq!(session.run().last_text(), "a pity");
+        assert_eq!(world.seen(), [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn an_approval_that_is_not_used_in_time_is_not_used() {
+    for store in stores().await {
+        let world = World::new();
+        let clock = Clock::new();
+        let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("ok")])
+            .clock(&clock)
+            .options(|options| options.grant_expiry = Some(DAY));
+        let mut session = agent.session();
+        session.send("go").await.unwrap();
+        let waits = session.interrupts().next().unwrap().id.clone();
+        session.decide(&waits, Decision::Approve, "").await.unwrap();
+        clock.advance(A_DAY);
+        let session = resumed(&agent, session.id()).await;
+        assert_eq!((ends(&session), world.seen().len()), (vec![CallResult::Expired], 0));
+    }
+}
+
+/// Waits for a frontend.
+#[tool(external, output = bool)]
+struct Tab {}
+
+#[tokio::test]
+async fn external_calls_have_a_time_of_their_own() {
+    for store in stores().await {
+        let turns = [Turn::call("Tab", json!({})), Turn::say("ok")];
+        let clock = Clock::new();
+        let agent =
+            agent(&store, toolset!(Tab), turns).clock(&clock).options(|options| options.external_expiry = Some(DAY));
+        let mut session = agent.session();
+        session.send("go").await.unwrap();
+        clock.advance(A_DAY);
+        assert_eq!(agent.sweep().await.unwrap(), 1);
+        assert_eq!(ends(&agent.open(session.id()).await.unwrap()), [CallResult::Expired]);
+    }
+}

@@ -1,0 +1,149 @@
+//! Hooks: called at everything that happens, in order, and without power over the run.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+use tool_runtime::{
+    Agent, Context, Toolset,
+    agent::{Event, Hooked, Observer},
+    model::{ScriptedModel, Turn},
+    tool, toolset,
+};
+
+use crate::kit::{World, millis, tools};
+
+type Seen = Arc<Mutex<Vec<String>>>;
+
+/// Reports.
+#[tool]
+async fn report(#[context] cx: &Context) {
+    cx.progress(0.5, None, "half");
+}
+
+fn name(event: &Event<'_>) -> Option<String> {
+    Some(match event {
+        Event::RunStarted(run) => format!("run {:?}", run.phase()),
+        Event::StepStarted { step } => format!("step {step}"),
+        Event::StepFinished { .. } => "model done".to_owned(),
+        Event::StepEnded { step } => format!("step {step} ended"),
+        Event::CallAccepted(call) => format!("accepted {}", call.name),
+        Event::CallStarted(call) => format!("started {}", call.name),
+        Event::CallProgress(progress) => format!("progress {}", progress.done),
+        Event::CallFinished { call, .. } => format!("finished {}", call.name),
+        Event::RunPaused(phase) => format!("paused {phase:?}"),
+        Event::RunFailed(error) => format!("failed {error}"),
+        Event::HookFailed { hook, error } => format!("hook {hook} failed: {error}"),
+        _ => return None,
+    })
+}
+
+fn noting(seen: &Seen, who: &'static str) -> impl Fn(&Event<'_>) + Send + Sync + use<> {
+    let seen = Arc::clone(seen);
+    move |event| {
+        if let Some(name) = name(event) {
+            seen.lock().unwrap().push(format!("{who}{name}"));
+        }
+    }
+}
+
+struct Watching<F>(F);
+
+impl<F: Fn(&Event<'_>) + Send + Sync> Observer for Watching<F> {
+    fn event(&self, event: Event<'_>) {
+        (self.0)(&event);
+    }
+}
+
+fn agent(tools: Toolset) -> Agent {
+    Agent::new(ScriptedModel::new([Turn::call("report", "{}"), Turn::say("ok")])).tools(tools)
+}
+
+#[tokio::test]
+async fn hooks_hear_everything_in_the_order_in_which_they_were_added_before_the_observer() {
+    let seen = Seen::default();
+    let observer = Watching(noting(&seen, "f "));
+    agent(toolset!(report))
+        .observer(observer)
+        .hooks(noting(&seen, "1 "))
+        .hooks(noting(&seen, "2 "))
+        .run("go")
+        .await
+        .unwrap();
+    let all = [
+        "run Idle",
+        "step 1",
+        "model done",
+        "accepted report",
+        "started report",
+        "progress 0.5",
+        "finished report",
+        "step 1 ended",
+        "step 2",
+        "model done",
+        "step 2 ended",
+        "paused Finished",
+    ];
+    let expected: Vec<String> =
+        all.iter().flat_map(|name| ["1 ", "2 ", "f "].map(|who| format!("{who}{name}"))).collect();
+    assert_eq!(*seen.lock().unwrap(), expected);
+}
+
+#[tokio::test]
+async fn a_failure_is_told_and_breaks_nothing() {
+    let (seen, world) = (Seen::default(), World::new());
+    let at_start = |event: &Event<'_>| matches!(event, Event::CallStarted(_));
+    let reply = agent(toolset!(report).merge(tools(&world)).unwrap())
+        .observer(Watching(noting(&seen, "")))
+        .hooks(move |event: &Event<'_>| assert!(!at_start(event), "ouch"))
+        .hooks(move |event: &Event<'_>| if at_start(event) { Hooked::failed("no disk") } else { Hooked::done() })
+        .hooks(move |event: &Event<'_>| match event {
+            Event::CallStarted(_) => Hooked::work(async { Err("no net".into()) }),
+            Event::CallFinished { .. } => Hooked::work(async { panic!("oh no") }),
+            _ => Hooked::done(),
+        })
+        .run("go")
+        .await
+        .unwrap();
+    assert_eq!(reply.text, "ok");
+    let mut failed: Vec<String> =
+        seen.lock().unwrap().iter().filter(|name| name.starts_with("hook")).cloned().collect();
+    failed.sort();
+    let expected = [
+        "hook 0 failed: panicked: ouch",
+        "hook 1 failed: no disk",
+        "hook 2 failed: no net",
+        "hook 2 failed: panicked: oh no",
+    ];
+    assert_eq!(failed, expected);
+}
+
+#[tokio::test]
+async fn what_hooks_begin_is_done_in_order_beside_the_run_and_before_it_ends() {
+    let seen = Seen::default();
+    let done = Arc::clone(&seen);
+    let hook = move |event: &Event<'_>| {
+        let Some(name) = name(event) else { return Hooked::done() };
+        let done = Arc::clone(&done);
+        Hooked::work(async move {
+            // The earlier, the longer.
+            let before = done.lock().unwrap().len().min(14) as u64;
+            millis(30 - 2 * before).await;
+            done.lock().unwrap().push(name);
+            Ok(())
+        })
+    };
+    agent(toolset!(report)).hooks(hook).run("go").await.unwrap();
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen.len(), 12);
+    assert_eq!((seen[0].as_str(), seen[11].as_str()), ("run Idle", "paused Finished"));
+}
+
+#[tokio::test]
+async fn a_run_that_fails_is_told() {
+    let seen = Seen::default();
+    let agent = Agent::new(ScriptedModel::new([Turn::call("report", json!({}))])).tools(toolset!(report));
+    agent.hooks(noting(&seen, "")).run("go").await.unwrap_err();
+    let seen = seen.lock().unwrap();
+    assert!(seen[seen.len() - 2].starts_with("paused Stopped(ModelFailed"), "{seen:?}");
+    assert!(seen[seen.len() - 1].starts_with("failed the model failed"), "{seen:?}");
+}

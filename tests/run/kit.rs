@@ -1,0 +1,209 @@
+//! What the tests share: tools that leave a trace, a person who decides as told, and short ways.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use tool_runtime::{
+    Agent, AgentError, Failure, Message, Toolset,
+    agent::{Session, Suspend},
+    message::AssistantPart,
+    model::{ModelAnswer, ScriptedModel, Turn},
+    run::{CallResult, Interrupt, Refusal, RunId},
+    store::{MemoryStore, Store, Waiting},
+    tool, toolset,
+};
+use tool_stores::SqliteStore;
+
+pub(crate) use tool_runtime::test::{Events, Person};
+
+use tool_test_kit::stores::{File, Schema};
+
+use crate::wrapped::Wrapped;
+
+/// What tools did to the world.
+#[derive(Debug, Default)]
+pub(crate) struct World(Mutex<Vec<String>>);
+
+impl World {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    pub(crate) fn did(&self, what: impl Into<String>) {
+        self.0.lock().unwrap().push(what.into());
+    }
+
+    pub(crate) fn seen(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+
+    pub(crate) fn count(&self, what: &str) -> usize {
+        self.seen().iter().filter(|did| *did == what).count()
+    }
+}
+
+/// Pays.
+#[tool(approval = always, effect = destructive, challenge = "pay {amount} to {to}?")]
+pub(crate) async fn pay(
+    /// How much.
+    #[arg(range(1..=100))]
+    amount: i64,
+    /// To whom.
+    #[arg(default = "Ann".to_owned())]
+    to: String,
+    #[state] world: &World,
+) -> String {
+    world.did(format!("pay {amount} to {to}"));
+    format!("paid {amount}")
+}
+
+/// Writes a note.
+#[tool]
+pub(crate) async fn note(
+    /// The text.
+    text: String,
+    #[state] world: &World,
+) -> usize {
+    world.did(format!("note {text}"));
+    text.len()
+}
+
+/// Looks something up.
+#[tool(effect = read_only)]
+pub(crate) async fn look(
+    /// What.
+    what: String,
+    #[state] world: &World,
+) -> Result<String, Failure> {
+    world.did(format!("look {what}"));
+    if what == "nothing" {
+        Err(Failure::new("there is nothing").source("the database at 10.0.0.7 is empty"))
+    } else {
+        Ok(what)
+    }
+}
+
+pub(crate) fn tools(world: &Arc<World>) -> Toolset {
+    toolset!(Arc::clone(world); pay, note, look)
+}
+
+/// Where runs are kept: what holds for one store holds for each. Each is empty, and gone when it is dropped.
+pub(crate) async fn stores() -> Vec<Arc<dyn Store>> {
+    let file = File::new();
+    let sqlite: Arc<dyn Store> = Arc::new(SqliteStore::open(file.path()).unwrap());
+    let schema = Schema::new();
+    let postgres: Arc<dyn Store> = Arc::new(schema.open().await);
+    vec![
+        memory(),
+        Wrapped::new(&sqlite).holding(file).shared(),
+        Wrapped::new(&postgres).holding(Dropped(Some(schema))).shared(),
+    ]
+}
+
+/// A schema that is removed when nobody uses it any more.
+struct Dropped(Option<Schema>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        let Some(schema) = self.0.take() else { return };
+        // On a thread of its own: this one belongs to a runtime that must not block.
+        let removed = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(schema.remove());
+        });
+        assert!(removed.join().is_ok() || std::thread::panicking(), "a schema was left behind");
+    }
+}
+
+pub(crate) fn memory() -> Arc<dyn Store> {
+    Arc::new(MemoryStore::new())
+}
+
+/// An agent of a program in which nobody attends: calls wait.
+pub(crate) fn agent<A: Into<ModelAnswer>>(
+    store: &Arc<dyn Store>,
+    tools: Toolset,
+    turns: impl IntoIterator<Item = A>,
+) -> Agent {
+    Agent::new(ScriptedModel::new(turns))
+        .tools(tools)
+        .store(Arc::clone(store))
+        .observer(Events::new())
+        .operator(Suspend)
+}
+
+/// A turn of several calls of one tool.
+pub(crate) fn pays(amounts: &[i64]) -> Turn {
+    amounts.iter().fold(Turn::default(), |turn, amount| turn.then_call("pay", format!("{{\"amount\":{amount}}}")))
+}
+
+/// A run that waits for the approval of `turn`'s calls: its agent, its id, and what waits.
+pub(crate) async fn waiting(store: &Arc<dyn Store>, tools: Toolset, turn: Turn) -> (Agent, RunId, Vec<Interrupt>) {
+    let agent = agent(store, tools, [turn, Turn::say("done")]);
+    let mut session = agent.session();
+    session.send("go").await.unwrap();
+    let open = session.interrupts().cloned().collect();
+    (agent, session.id().clone(), open)
+}
+
+/// What waits in a run, as the store says.
+pub(crate) async fn open(agent: &Agent, id: &RunId) -> Vec<Interrupt> {
+    let items = agent.waiting(&Waiting::new().of(id.clone())).await.unwrap();
+    items.into_iter().map(|item| item.interrupt).collect()
+}
+
+/// Goes on with a run, as another process would.
+pub(crate) async fn resumed(agent: &Agent, id: &RunId) -> Session {
+    let mut session = agent.open(id).await.unwrap();
+    session.resume().await.unwrap();
+    session
+}
+
+/// How the calls of a run ended, in order.
+pub(crate) fn ends(session: &Session) -> Vec<CallResult> {
+    session.run().calls().iter().filter_map(|call| call.result().cloned()).collect()
+}
+
+/// What the model was told about the calls, in order.
+pub(crate) fn told(session: &Session) -> Vec<String> {
+    let text = |message: &Message| match message {
+        Message::Tool(answer) => Some(answer.content.iter().filter_map(|part| part.as_text()).collect::<String>()),
+        _ => None,
+    };
+    session.messages().iter().filter_map(text).collect()
+}
+
+/// Why a decision was refused.
+pub(crate) fn refusal<T: std::fmt::Debug>(result: Result<T, AgentError>) -> Refusal {
+    match result {
+        Err(AgentError::Refused(refusal)) => refusal,
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+/// `turn` with all its calls under one id.
+pub(crate) fn under_one_id(mut turn: Turn, id: &str) -> Turn {
+    for part in &mut turn.content {
+        if let AssistantPart::Call(call) = part {
+            call.id = id.to_owned();
+        }
+    }
+    turn
+}
+
+pub(crate) async fn millis(count: u64) {
+    tokio::time::sleep(Duration::from_millis(count)).await;
+}
+
+/// Waits until something is so, and fails when it does not become so.
+pub(crate) async fn until(is_so: impl Fn() -> bool) {
+    for _ in 0..500 {
+        if is_so() {
+            return;
+        }
+        millis(10).await;
+    }
+    panic!("it did not happen within five seconds");
+}

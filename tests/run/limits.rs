@@ -1,0 +1,271 @@
+//! S9, S10, S11, S12, S14: cut turns, caps, what is hidden, and panics.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use futures_util::future::BoxFuture;
+use serde_json::json;
+use tool_runtime::{
+    Agent, Failure,
+    agent::{ApprovalRequest, Decision, Event, Observer, Operator, Session, Suspend},
+    model::{FinishReason, ScriptedModel, Turn},
+    run::{CallResult, InterruptedBy, Phase, StopReason},
+    tool, toolset,
+    toolset::{Permission, Proposal},
+};
+use tool_test_kit::AllAndSome as _;
+
+use crate::kit::{Events, Person, World, ends, millis, pays, told, tools};
+
+/// Looks early.
+#[tool(effect = read_only, eager)]
+async fn early(
+    /// What.
+    what: String,
+    #[state] world: &World,
+) -> String {
+    world.did(format!("early {what}"));
+    what
+}
+
+/// Fails in a way that may pass.
+#[tool(effect = read_only, retries = 9)]
+async fn flaky(#[state] world: &World) -> Result<(), Failure> {
+    world.did("flaky");
+    Err(Failure::new("busy").retryable())
+}
+
+/// Runs for a moment, and counts who runs beside it.
+#[tool(effect = read_only)]
+async fn busy(#[state] gauge: &Gauge) -> usize {
+    let now = gauge.now.fetch_add(1, Ordering::SeqCst) + 1;
+    gauge.most.fetch_max(now, Ordering::SeqCst);
+    millis(20).await;
+    gauge.now.fetch_sub(1, Ordering::SeqCst);
+    now
+}
+
+#[derive(Default)]
+struct Gauge {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+/// A conversation of an agent that keeps its runs to itself.
+fn session(
+    turns: impl IntoIterator<Item = Turn>,
+    tools: tool_runtime::Toolset,
+    change: impl FnOnce(Agent) -> Agent,
+) -> Session {
+    change(Agent::new(ScriptedModel::new(turns)).tools(tools).observer(Events::new()).operator(Suspend)).session()
+}
+
+#[tokio::test]
+async fn s09_a_cut_or_filtered_turn_executes_nothing_but_what_was_complete_and_eager() {
+    let all = [
+        (FinishReason::Length, InterruptedBy::Length),
+        (FinishReason::ContentFilter, InterruptedBy::ContentFilter),
+        (FinishReason::Other("odd".into()), InterruptedBy::UnfinishedTurn),
+    ];
+    for (finish, by) in all {
+        let world = World::new();
+        let turn = Turn::call("early", json!({"what": "a"}))
+            .then_call("early", json!({"what": 1}))
+            .then_call("note", json!({"text": "b"}))
+            .then_call("pay", json!({"amount": 5}))
+            .then_call("early", json!({"what": "behind another"}))
+            .then_call("early", "{\"what\":\"cu")
+            .with_finish(finish.clone());
+        let tools = tools(&world).merge(toolset!(Arc::clone(&world); early)).unwrap();
+        let mut session = session([turn], tools, |agent| agent);
+        assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::Cut(finish)));
+        // The cut may come before it begins.
+        assert!(world.seen().iter().all(|did| did == "early a"), "{:?}", world.seen());
+        let ends = ends(&session);
+        assert_eq!(ends.len(), 6, "every call is answered");
+        for end in &ends[2..] {
+            assert_eq!(*end, CallResult::Interrupted { by });
+        }
+        assert!(
+            told(&session)[2..].iter().all_and_some(|told| told.ends_with("it did not run")),
+            "{:?}",
+            told(&session)
+        );
+    }
+}
+
+#[tokio::test]
+async fn s09_incomplete_or_wrong_arguments_reach_no_policy() {
+    let (world, asked) = (World::new(), Arc::new(AtomicUsize::new(0)));
+    let count = Arc::clone(&asked);
+    let turn = Turn::call("pay", "{\"amount\":5").then_call("pay", json!({"amount": 1000})).then_call("pay", "[]");
+    let mut session = session([turn, Turn::say("ok")], tools(&world), |agent| {
+        agent.policy(move |_: &Proposal<'_>| {
+            count.fetch_add(1, Ordering::SeqCst);
+            Permission::Allow
+        })
+    });
+    session.send("go").await.unwrap();
+    assert!(ends(&session).iter().all_and_some(|end| matches!(end, CallResult::Rejected { .. })));
+    assert_eq!((asked.load(Ordering::SeqCst), world.seen().len()), (0, 0));
+}
+
+#[tokio::test]
+async fn s10_size_and_depth_of_arguments_are_bounded() {
+    let world = World::new();
+    let deep = format!("{{\"text\":{}{}}}", "[".repeat(50), "]".repeat(50));
+    let turn = Turn::call("note", json!({"text": "x".repeat(200)}))
+        .then_call("note", deep)
+        .then_call("note", json!({"text": "ok"}));
+    let mut session = session([turn, Turn::say("ok")], tools(&world), |agent| {
+        agent.options(|options| (options.limits.argument_bytes, options.limits.depth) = (150, 20))
+    });
+    session.send("go").await.unwrap();
+    let told = told(&session);
+    assert_eq!(told[0], "arguments have at most 150 bytes; it did not run");
+    assert_eq!(told[1], "arguments are nested at most 20 deep; it did not run");
+    assert_eq!(world.seen(), ["note ok"]);
+    assert_eq!(&*session.run().calls()[0].arguments().text, "", "what was too large is not stored");
+}
+
+#[tokio::test]
+async fn s10_a_conversation_that_is_too_large_stops() {
+    let world = World::new();
+    let turns = (0..9).map(|_| Turn::call("note", json!({"text": "x".repeat(500)})));
+    let mut session = session(turns, tools(&world), |agent| agent.options(|options| options.limits.bytes = 1200));
+    let stopped = session.send("go").await.unwrap().phase;
+    assert_eq!(stopped, Phase::Stopped(StopReason::OverBudget("the conversation has more than 1200 bytes".into())));
+    assert_eq!(world.seen().len(), 3);
+}
+
+#[tokio::test]
+async fn s11_calls_per_turn_and_per_run_are_capped() {
+    let world = World::new();
+    let turn = || (0..3).fold(Turn::default(), |turn, n| turn.then_call("note", json!({"text": n.to_string()})));
+    let mut session = session([turn(), turn(), Turn::say("ok")], tools(&world), |agent| {
+        agent.options(|options| (options.limits.calls_per_turn, options.limits.calls) = (2, 4))
+    });
+    session.send("go").await.unwrap();
+    let told = told(&session);
+    assert_eq!(told[2], "at most 2 calls are run in one turn; it did not run");
+    // Refused calls count, too: a model cannot fill the log with them.
+    assert_eq!(told[4], "at most 4 calls are made in one run; it did not run");
+    assert_eq!(world.seen(), ["note 0", "note 1", "note 0"]);
+}
+
+#[tokio::test]
+async fn s11_calls_in_flight_open_obligations_and_steps_are_capped() {
+    let gauge = Arc::new(Gauge::default());
+    let turn = (0..9).fold(Turn::default(), |turn, _| turn.then_call("busy", json!({})));
+    let mut running = session([turn, Turn::say("ok")], toolset!(Arc::clone(&gauge); busy), |agent| agent.parallel(3));
+    running.send("go").await.unwrap();
+    assert_eq!(gauge.most.load(Ordering::SeqCst), 3);
+    assert_eq!(ends(&running).len(), 9);
+
+    let world = World::new();
+    let mut waits = session([pays(&[1, 2, 3]), Turn::say("ok")], tools(&world), |agent| {
+        agent.options(|options| options.limits.open = 2)
+    });
+    waits.send("go").await.unwrap();
+    assert_eq!(waits.interrupts().count(), 2);
+    assert!(matches!(&ends(&waits)[..], [CallResult::OverBudget { limit }] if limit.contains("at most 2 calls wait")));
+
+    let endless = (0..9).map(|_| Turn::call("look", json!({"what": "a"})));
+    let mut steps = session(endless, tools(&world), |agent| agent.max_steps(3));
+    let reply = steps.send("go").await.unwrap();
+    assert_eq!((reply.steps, reply.phase), (3, Phase::Stopped(StopReason::StepLimit)));
+}
+
+#[tokio::test]
+async fn s11_retries_draw_from_a_budget_of_the_run() {
+    let world = World::new();
+    let turn = Turn::call("flaky", json!({})).then_call("flaky", json!({}));
+    let mut session = session([turn, Turn::say("ok")], toolset!(Arc::clone(&world); flaky), |agent| {
+        agent.options(|options| options.limits.retries = 2)
+    });
+    session.send("go").await.unwrap();
+    assert_eq!(world.count("flaky"), 4, "two calls, and two retries of the run");
+    assert_eq!(told(&session), ["busy", "busy"]);
+}
+
+#[tokio::test]
+async fn s12_what_is_hidden_cannot_be_called_and_the_log_keeps_its_own() {
+    let world = World::new();
+    let (person, events) = (Person::deciding([]), Events::new());
+    let turn = Turn::call("pay", json!({"amount": 5})).then_call("look", json!({"what": "nothing"}));
+    let mut session = session([turn, Turn::say("ok")], tools(&world).hide("pay"), |agent| {
+        agent.observer(events.clone()).operator(person.clone())
+    });
+    session.send("go").await.unwrap();
+    assert!(matches!(ends(&session)[0], CallResult::NotAvailable { .. }));
+    let told = told(&session);
+    assert_eq!(told[1], "there is nothing");
+    events.assert_order(&["failed: there is nothing (there is nothing: \"the database at 10.0.0.7 is empty\")"]);
+    let kept = session.run().freeze();
+    assert!(!kept.contains("10.0.0.7") && !format!("{:?}", session.messages()).contains("10.0.0.7"));
+}
+
+/// Panics.
+#[tool]
+async fn panics() -> i64 {
+    panic!("secret detail")
+}
+
+/// Has a predicate that panics.
+#[tool(approval = when(|_| panic!("predicate")))]
+fn explodes(#[state] world: &World) {
+    world.did("exploded");
+}
+
+struct Rude;
+
+impl Observer for Rude {
+    fn event(&self, _: Event<'_>) {
+        panic!("the screen broke")
+    }
+}
+
+impl Operator for Rude {
+    fn approve<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
+        panic!("the keyboard broke")
+    }
+}
+
+#[tokio::test]
+async fn s14_a_panic_ends_that_call_only() {
+    let world = World::new();
+    let all = tools(&world).merge(toolset!(Arc::clone(&world); panics, explodes)).unwrap();
+    let turn = Turn::call("panics", json!({}))
+        .then_call("explodes", json!({}))
+        .then_call("pay", json!({"amount": 5}))
+        .then_call("note", json!({"text": "fine"}));
+    let mut session = session([turn, Turn::say("on we go")], all, |agent| agent.observer(Rude).operator(Rude));
+    let reply = session.send("go").await.unwrap();
+    assert_eq!((reply.text.as_str(), reply.phase), ("on we go", Phase::Finished));
+    assert_eq!(world.seen(), ["note fine"]);
+    let told = told(&session);
+    assert_eq!(told[0], "the tool failed; it may have had effects", "a panic's text stays inside");
+    assert!(!told[1].contains("predicate") && !ends(&session)[1].is_success(), "{told:?}");
+    assert!(told[2].starts_with("the call was denied, and did not run"), "{told:?}");
+}
+
+#[tokio::test]
+async fn s14_a_policy_that_panics_asks_and_nobody_there_means_no() {
+    let world = World::new();
+    let turn = || Turn::call("note", json!({"text": "a"})).then_call("look", json!({"what": "b"}));
+    let policy = |call: &Proposal<'_>| {
+        assert!(call.spec.name != "note", "the policy server is gone");
+        Permission::Allow
+    };
+    let mut later = session([turn(), Turn::say("ok")], tools(&world), |agent| agent.policy(policy));
+    assert_eq!(later.send("go").await.unwrap().phase, Phase::Suspended);
+    assert_eq!(world.seen(), ["look b"]);
+    let mut never = session([turn(), Turn::say("ok")], tools(&world), |agent| {
+        agent.policy(policy).operator(tool_runtime::agent::DenyAll)
+    });
+    assert_eq!(never.send("go").await.unwrap().phase, Phase::Finished);
+    assert_eq!(world.seen(), ["look b", "look b"]);
+    assert!(matches!(ends(&never)[0], CallResult::Denied { .. }));
+}

@@ -1,0 +1,234 @@
+//! Tools that ask in the middle of their work, and steps that are not taken twice.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+
+use serde_json::json;
+use tool_runtime::{
+    Agent, Context, Failure,
+    agent::Decision,
+    model::{ScriptedModel, Turn},
+    run::{InterruptKind, Phase, Refusal},
+    store::Store,
+    tool, toolset,
+};
+
+use crate::kit::{Events, Person, World, agent, memory, open, refusal, resumed, stores, told};
+
+/// Books a trip.
+#[tool]
+async fn book(#[state] world: &World, #[context] cx: &Context) -> Result<String, Failure> {
+    let seat = async {
+        world.did("hold a seat");
+        Ok::<_, Failure>(17)
+    };
+    let seat: i64 = cx.step("hold", seat).await?;
+    let meal: String = cx.ask("What will you eat?").await?;
+    cx.request_approval(format!("Pay for seat {seat} with {meal}?")).await?;
+    world.did(format!("booked {seat} with {meal}"));
+    Ok(format!("seat {seat}, {meal}"))
+}
+
+/// Asks for an approval of its own, after the one that its declaration wants.
+#[tool(approval = always, effect = destructive)]
+async fn twice(#[state] world: &World, #[context] cx: &Context) -> Result<(), Failure> {
+    cx.request_approval("Really?").await?;
+    world.did("twice");
+    Ok(())
+}
+
+/// Asks something else each time.
+#[tool]
+async fn fickle(#[state] count: &AtomicUsize, #[context] cx: &Context) -> Result<i64, Failure> {
+    let count = count.fetch_add(1, Ordering::SeqCst);
+    let number: i64 = cx.ask(format!("question {count}")).await?;
+    Ok(number)
+}
+
+fn answer(value: &str) -> Decision {
+    Decision::Answer { value: json!(value) }
+}
+
+fn booking(store: &Arc<dyn Store>, world: &Arc<World>) -> Agent {
+    agent(store, toolset!(Arc::clone(world); book, twice), [Turn::call("book", json!({})), Turn::say("booked")])
+}
+
+#[tokio::test]
+async fn a_person_who_is_there_answers_and_the_tool_goes_on() {
+    let world = World::new();
+    let person =
+        Person::deciding([Decision::Answer { value: json!(5) }, Decision::Approve, answer("soup"), Decision::Approve]);
+    let model = ScriptedModel::new([Turn::call("book", json!({})), Turn::say("booked")]);
+    let agent =
+        Agent::new(model).tools(toolset!(Arc::clone(&world); book)).observer(Events::new()).operator(person.clone());
+    let mut session = agent.session();
+    session.send("go").await.unwrap();
+    assert_eq!(world.seen(), ["hold a seat", "booked 17 with soup"]);
+    let questions = person.questions();
+    let texts: Vec<&str> = questions.iter().map(|asked| asked.question.text.as_str()).collect();
+    let meal = "What will you eat?";
+    assert_eq!(texts, [meal, meal, meal, "Pay for seat 17 with soup?"], "what does not fit is asked again");
+    assert!(questions[1].feedback.is_some() && questions[2].feedback.is_some());
+}
+
+#[tokio::test]
+async fn answers_and_steps_survive_the_program() {
+    for store in stores().await {
+        let world = World::new();
+        let first = booking(&store, &world);
+        let mut session = first.session();
+        assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
+        let id = session.id().clone();
+        drop(session);
+
+        let second = booking(&store, &world);
+        let waits = open(&second, &id).await;
+        assert!(matches!(&waits[0].kind, InterruptKind::Answer { question } if question.text == "What will you eat?"));
+        let wrong = second.decide(&id, &waits[0].id, Decision::Answer { value: json!(5) }, "").await;
+        assert!(matches!(refusal(wrong), Refusal::Invalid { .. }));
+        assert!(matches!(
+            refusal(second.decide(&id, &waits[0].id, Decision::Approve, "").await),
+            Refusal::NotOffered { .. }
+        ));
+        second.decide(&id, &waits[0].id, answer("soup"), "").await.unwrap();
+        let again = resumed(&second, &id).await;
+        let waits = again.interrupts().next().unwrap();
+        assert!(matches!(&waits.kind, InterruptKind::Answer { question } if question.text.contains("with soup")));
+        assert_eq!(world.seen(), ["hold a seat"]);
+
+        let third = agent(&store, toolset!(Arc::clone(&world); book, twice), [Turn::say("booked")]);
+        third.decide(&id, &waits.id, Decision::Approve, "").await.unwrap();
+        let session = resumed(&third, &id).await;
+        assert_eq!(world.seen(), ["hold a seat", "booked 17 with soup"], "the step was not taken again");
+        assert_eq!(told(&session), ["seat 17, soup"]);
+        assert_eq!(session.run().calls()[0].attempts, 3);
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_is_told_no_can_say_so() {
+    for store in stores().await {
+        let world = World::new();
+        let agent = booking(&store, &world);
+        let mut session = agent.session();
+        session.send("go").await.unwrap();
+        let waits = session.interrupts().next().unwrap().id.clone();
+        session.decide(&waits, Decision::deny("not hungry"), "").await.unwrap();
+        session.resume().await.unwrap();
+        assert_eq!(told(&session), ["the person did not answer: not hungry"]);
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_asks_something_else_than_before_fails() {
+    for store in stores().await {
+        let count = Arc::new(AtomicUsize::new(0));
+        let turns = [Turn::call("fickle", json!({})), Turn::say("ok")];
+        let agent = agent(&store, toolset!(Arc::clone(&count); fickle), turns);
+        let mut session = agent.session();
+        session.send("go").await.unwrap();
+        let waits = session.interrupts().next().unwrap().id.clone();
+        session.decide(&waits, Decision::Answer { value: json!(5) }, "").await.unwrap();
+        assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
+        assert_eq!(told(&session), ["the tool failed"]);
+        assert_eq!(count.load(Ordering::SeqCst), 2);
+    }
+}
+
+#[tokio::test]
+async fn two_challenges_in_a_row_are_two_decisions() {
+    for is_there in [false, true] {
+        let (store, world) = (memory(), World::new());
+        let turns = [Turn::call("twice", json!({})), Turn::say("ok")];
+        let later = agent(&store, toolset!(Arc::clone(&world); book, twice), turns);
+        let person = Person::deciding([Decision::Approve, Decision::Approve]);
+        let agent = if is_there { later.observer(Events::new()).operator(person.clone()) } else { later };
+        let mut session = agent.session();
+        session.send("go").await.unwrap();
+        if !is_there {
+            for number in 1..=2 {
+                assert_eq!(world.seen(), [""; 0]);
+                let waits = session.interrupts().next().unwrap().id.clone();
+                assert!(waits.to_string().ends_with(&format!(".{number}")));
+                session.decide(&waits, Decision::Approve, "").await.unwrap();
+                session.resume().await.unwrap();
+            }
+        }
+        assert_eq!(world.seen(), ["twice"]);
+    }
+}
+
+/// Asks, and is told whether its time stood still meanwhile.
+#[tool(timeout = "150ms")]
+async fn patient(#[context] cx: &Context) -> Result<String, Failure> {
+    cx.ask("How long?").await
+}
+
+struct Slow(AtomicBool);
+
+impl tool_runtime::agent::Operator for Slow {
+    fn answer<'a>(
+        &'a self,
+        _: &'a tool_runtime::agent::QuestionRequest,
+    ) -> futures_util::future::BoxFuture<'a, Decision> {
+        self.0.store(true, Ordering::SeqCst);
+        Box::pin(async {
+            crate::kit::millis(400).await;
+            answer("long")
+        })
+    }
+}
+
+#[tokio::test]
+async fn the_time_of_a_tool_stands_still_while_it_waits_for_a_person() {
+    let model = ScriptedModel::new([Turn::call("patient", json!({})), Turn::say("ok")]);
+    let mut session = Agent::new(model).tools(toolset!(patient)).operator(Slow(AtomicBool::new(false))).session();
+    session.send("go").await.unwrap();
+    assert_eq!(told(&session), ["long"]);
+}
+
+/// Asks two things at once, and works beside.
+#[tool]
+async fn several(#[state] world: &World, #[context] cx: &Context) -> Result<String, Failure> {
+    let step = async {
+        world.did("step");
+        Ok::<_, Failure>(7)
+    };
+    let (meal, drink, step) = tokio::try_join!(
+        cx.ask::<String>("What will you eat?"),
+        cx.ask::<String>("And drink?"),
+        cx.step("work", step)
+    )?;
+    Ok(format!("{meal}, {drink}, {step}"))
+}
+
+#[tokio::test]
+async fn questions_at_once_are_asked_one_after_the_other_and_a_step_is_kept_meanwhile() {
+    for is_there in [false, true] {
+        for store in stores().await {
+            let world = World::new();
+            let turns = [Turn::call("several", json!({})), Turn::say("ok")];
+            let tools = || toolset!(Arc::clone(&world); several);
+            let mut first = agent(&store, tools(), turns);
+            if is_there {
+                first = first.observer(Events::new()).operator(Person::deciding([answer("soup"), answer("tea")]));
+            }
+            let mut session = first.session();
+            session.send("go").await.unwrap();
+            let id = session.id().clone();
+            for (question, said) in [("What will you eat?", "soup"), ("And drink?", "tea")].iter().filter(|_| !is_there)
+            {
+                assert_eq!(session.run().calls()[0].steps().len(), 1, "kept while the question is open");
+                let again = agent(&store, tools(), [Turn::say("ok")]);
+                let waits = open(&again, &id).await;
+                assert!(matches!(&waits[..], [one] if one.innermost() == one));
+                assert!(matches!(&waits[0].kind, InterruptKind::Answer { question: asked } if asked.text == *question));
+                again.decide(&id, &waits[0].id, answer(said), "").await.unwrap();
+                session = resumed(&again, &id).await;
+            }
+            assert_eq!((told(&session), world.count("step")), (vec!["soup, tea, 7".to_owned()], 1));
+        }
+    }
+}

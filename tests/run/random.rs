@@ -1,0 +1,295 @@
+//! Random scripts, decisions at random moments, and programs that end at random moments: whatever happens, nothing runs
+//! twice on one permission, nothing is lost, and the run ends.
+
+use std::{collections::HashMap, future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
+
+use futures_util::future::BoxFuture;
+use proptest::{collection::vec, prelude::*};
+use serde_json::json;
+use tokio::task::yield_now;
+use tool_run::run::{LogEvent, record};
+use tool_runtime::{
+    Agent, AgentError, Context, Failure, Message,
+    agent::{Decision, Reply, Suspend},
+    message::AssistantPart,
+    model::{FunctionModel, Turn},
+    run::{CallId, CallResult, GrantedBy, Interrupt, InterruptKind, Phase, Run, RunId},
+    store::{Store, StoreError},
+    tool, toolset,
+};
+
+use crate::{
+    kit::{Events, World, memory, open},
+    wrapped::Wrapped,
+};
+
+async fn pause(times: u8) {
+    for _ in 0..times {
+        yield_now().await;
+    }
+}
+
+macro_rules! counted {
+    ($(#[$attribute:meta])* $name:ident) => {
+        /// Leaves a trace.
+        $(#[$attribute])*
+        async fn $name(
+            /// Which call.
+            n: u32,
+            /// How long it takes.
+            times: u8,
+            #[state] world: &World,
+        ) -> u32 {
+            pause(times).await;
+            world.did(n.to_string());
+            pause(times).await;
+            n
+        }
+    };
+}
+
+counted!(
+    #[tool(effect = read_only, eager)]
+    safe
+);
+counted!(
+    #[tool]
+    write
+);
+counted!(
+    #[tool(approval = always, effect = destructive)]
+    destroy
+);
+counted!(
+    #[tool(sequential)]
+    single
+);
+
+/// Asks in the middle of its work.
+#[tool]
+async fn ask(n: Number, times: u8, #[state] world: &World, #[context] cx: &Context) -> Result<String, Failure> {
+    let step = async {
+        pause(times).await;
+        Ok::<_, Failure>(n.0)
+    };
+    cx.step("first", step).await?;
+    let word: String = cx.ask("Which word?").await?;
+    cx.request_approval("Go on?").await?;
+    world.did(n.0.to_string());
+    Ok(word)
+}
+
+/// Which call.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Number(u32);
+
+/// Is executed elsewhere.
+#[tool(external, approval = always, output = u32)]
+struct Elsewhere {
+    /// Which call.
+    n: u32,
+    /// How long it takes.
+    times: u8,
+}
+
+const TOOLS: [&str; 6] = ["safe", "write", "destroy", "single", "ask", "Elsewhere"];
+
+type Script = Vec<Vec<(usize, u8)>>;
+
+/// A model whose turn follows from how many it has made.
+fn model(script: Script) -> FunctionModel {
+    FunctionModel::new(move |request| {
+        let turn = request.messages.iter().filter(|message| matches!(message, Message::Assistant { .. })).count();
+        let Some(calls) = script.get(turn) else { return Turn::say("done") };
+        calls.iter().enumerate().fold(Turn::say("well"), |said, (index, (tool, times))| {
+            said.then_call(TOOLS[*tool], json!({"n": turn * 10 + index, "times": times}))
+        })
+    })
+}
+
+fn decision(open: &Interrupt, how: u8) -> Decision {
+    match (&open.kind, how % 5) {
+        (_, 0) => Decision::deny("no"),
+        (InterruptKind::Approval { .. }, 1) => {
+            let mut arguments = open.shown.arguments.clone();
+            arguments["times"] = json!(1);
+            Decision::Edit { arguments }
+        }
+        (InterruptKind::Reconcile, 1) => Decision::Fail { error: "it failed".into() },
+        (InterruptKind::External, 1) => Decision::Fail { error: "the tab was closed".into() },
+        (InterruptKind::Approval { .. } | InterruptKind::Reconcile, 2) | (InterruptKind::External, _) => {
+            Decision::Respond { output: json!(7) }
+        }
+        (InterruptKind::Answer { question }, _) if question.schema.is_some() => {
+            Decision::Answer { value: json!("word") }
+        }
+        _ => Decision::Approve,
+    }
+}
+
+/// Decides about one thing that waits. What fits is taken.
+async fn decide(agent: &Agent, id: &RunId, how: u8) {
+    let waits = open(agent, id).await;
+    let Some(open) = waits.get(usize::from(how) % waits.len().max(1)) else { return };
+    // It may be closed in the meantime, and a text may not be a number.
+    match agent.decide(id, &open.id, decision(open, how), "").await {
+        Ok(_) | Err(AgentError::Refused(_)) => {}
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A store that takes a moment, so that a program can end, or somebody else decide, before it has done anything.
+fn slow(store: &Arc<dyn Store>) -> Arc<dyn Store> {
+    let moment = || -> BoxFuture<'static, _> {
+        Box::pin(async {
+            yield_now().await;
+            Ok(())
+        })
+    };
+    Wrapped::new(store).before_append(move |_| moment()).before_read(move |_| moment()).alone().shared()
+}
+
+/// Plays a script until its end, through all that `choices` bring.
+async fn play(script: Script, choices: Vec<u8>, store: &Arc<dyn Store>, world: &Arc<World>) -> Run {
+    let tools = toolset!(Arc::clone(world); safe, write, destroy, single, ask, Elsewhere);
+    let events = Events::new();
+    let agent = Agent::new(model(script)).tools(tools).store(slow(store)).observer(events.clone()).operator(Suspend);
+    let mut session = agent.session();
+    let id = session.id().clone();
+    let mut choices = choices.into_iter();
+    let mut rounds = 0;
+    loop {
+        let is_new = agent.open(&id).await.map_or(true, |known| known.run().phase() == Phase::Idle);
+        let ended: Option<Result<Reply, AgentError>> = {
+            let mut life = pin!(async { if is_new { session.send("go").await } else { session.resume().await } });
+            loop {
+                rounds += 1;
+                if rounds == 20_000 {
+                    let log = log(store, &id).await;
+                    panic!("it never ends: {:#?}", &log[log.len().saturating_sub(8)..]);
+                }
+                if let Poll::Ready(ended) = poll_fn(|cx| Poll::Ready(life.as_mut().poll(cx))).await {
+                    break Some(ended);
+                }
+                yield_now().await;
+                match choices.next().map(|choice| (choice % 10, choice / 10)) {
+                    // The program ends.
+                    Some((0, _)) => break None,
+                    Some((1 | 2, how)) if !is_new => decide(&agent, &id, how).await,
+                    Some((3, _)) => tokio::time::advance(Duration::from_millis(250)).await,
+                    Some(_) => {}
+                    None => tokio::time::advance(Duration::from_millis(50)).await,
+                }
+            }
+        };
+        match ended {
+            Some(Ok(reply)) if reply.phase == Phase::Finished && session.run().phase() == Phase::Finished => break,
+            Some(Ok(_)) => decide(&agent, &id, choices.next().unwrap_or(3)).await,
+            None | Some(Err(AgentError::Store(StoreError::Leased { .. } | StoreError::Fenced))) => events.broke_off(),
+            Some(Err(error)) => panic!("{error}"),
+        }
+        if choices.next().unwrap_or(0).is_multiple_of(2)
+            && let Ok(opened) = agent.open(&id).await
+        {
+            session = opened;
+        }
+    }
+    store.load(&id).await.unwrap().unwrap().run().unwrap()
+}
+
+async fn log(store: &Arc<dyn Store>, id: &RunId) -> Vec<LogEvent> {
+    let records = store.read(id, 0).await.unwrap();
+    records.iter().flat_map(|record| record::decode(&record.text).unwrap()).collect()
+}
+
+/// What of the log is about one call.
+#[derive(Default)]
+struct History {
+    grants: usize,
+    starts: usize,
+    automatic: usize,
+    steps: usize,
+    ends: usize,
+    was_told: bool,
+}
+
+fn histories(log: &[LogEvent]) -> HashMap<CallId, History> {
+    let mut all: HashMap<CallId, History> = HashMap::new();
+    for event in log {
+        match event {
+            LogEvent::Granted { call, by, .. } => {
+                let history = all.entry(call.clone()).or_default();
+                history.grants += 1;
+                history.automatic += usize::from(matches!(by, GrantedBy::Retry | GrantedBy::Rerun));
+            }
+            LogEvent::Started { call, .. } => {
+                let history = all.entry(call.clone()).or_default();
+                history.starts += 1;
+                assert!(history.starts <= history.grants, "{call} starts without a permission of its own");
+            }
+            LogEvent::Stepped { call, .. } => all.entry(call.clone()).or_default().steps += 1,
+            LogEvent::Ended { call, .. } => all.entry(call.clone()).or_default().ends += 1,
+            LogEvent::Decided { interrupt, decision: Decision::Respond { .. }, .. } => {
+                all.entry(interrupt.call().clone()).or_default().was_told = true;
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+fn check(run: &Run, log: &[LogEvent], world: &World) {
+    assert_eq!(Run::fold(log.to_vec()).unwrap().freeze(), run.freeze());
+    let histories = histories(log);
+    for call in run.calls() {
+        let History { grants, starts, automatic, steps, ends, was_told } = &histories[&call.id];
+        let arguments: serde_json::Value = serde_json::from_str(&call.arguments().text).unwrap();
+        let effects = world.count(&arguments["n"].to_string());
+        let (result, name) = (call.result().unwrap(), call.name.as_str());
+        let told = format!("{name} {arguments}: {result:?}");
+        assert_eq!(*ends, 1, "{told}");
+        assert!(effects <= *starts && starts <= grants, "{told}");
+        assert!(*steps <= 1, "a step is kept once: {told}");
+        if name != "safe" {
+            assert_eq!(*automatic, 0, "nobody allowed a second start: {told}");
+        }
+        match result {
+            CallResult::Succeeded { .. } if !was_told => assert!(effects > 0, "{told}"),
+            CallResult::Denied { .. } | CallResult::Responded { .. } => assert_eq!(effects, 0, "{told}"),
+            _ => {}
+        }
+    }
+    // Every call is answered once, in order, right behind the turn that made it.
+    let mut due = Vec::new();
+    for message in run.messages() {
+        match message {
+            Message::Assistant { content } => {
+                assert_eq!(due, [""; 0]);
+                due.extend(content.iter().rev().filter_map(|part| match part {
+                    AssistantPart::Call(call) => Some(call.id.as_str()),
+                    _ => None,
+                }));
+            }
+            Message::Tool(answer) => assert_eq!(due.pop(), Some(answer.call_id.as_str())),
+            _ => assert_eq!(due, [""; 0]),
+        }
+    }
+    assert_eq!(due, [""; 0]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_breaks_off_nothing_runs_twice_and_nothing_is_lost(
+        script in vec(vec((0..TOOLS.len(), 0..4u8), 0..4), 1..4),
+        choices in vec(any::<u8>(), 0..160),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            let (store, world) = (memory(), World::new());
+            let run = play(script, choices, &store, &world).await;
+            check(&run, &log(&store, run.id()).await, &world);
+        });
+    }
+}

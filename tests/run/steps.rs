@@ -1,0 +1,142 @@
+//! Tools that keep what they do as steps, and programs that end in the middle.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use tool_run::run::{LogEvent, record};
+use tool_runtime::{
+    Agent, Context, Failure,
+    agent::{Decision, Session},
+    model::Turn,
+    run::Phase,
+    store::Store,
+    tool, toolset,
+};
+
+use crate::kit::{Events, Person, World, agent, millis, stores, until};
+
+/// Books a seat, then pays for it.
+#[tool(resumable)]
+async fn book(
+    /** In the middle of which step, or between them, it takes its time, the first time. */
+    slow: String,
+    #[state] world: &World,
+    #[context] cx: &Context,
+) -> Result<(), Failure> {
+    for name in ["seat", "pay"] {
+        let work = async {
+            world.did(name);
+            hesitate(slow == name && world.count(name) == 1).await;
+            Ok::<_, Failure>(())
+        };
+        cx.step(name, work).await?;
+        world.did(format!("after {name}"));
+        hesitate(slow == format!("after {name}") && world.count(&slow) == 1).await;
+    }
+    Ok(())
+}
+
+/// A step of it fails, and it goes on.
+#[tool(resumable)]
+async fn fails(#[state] world: &World, #[context] cx: &Context) -> Result<(), Failure> {
+    let work = async {
+        world.did("fail");
+        Err::<(), _>(Failure::new("no"))
+    };
+    let _ = cx.step("fail", work).await;
+    world.did("on");
+    hesitate(world.count("on") == 1).await;
+    Ok(())
+}
+
+async fn hesitate(is_slow: bool) {
+    if is_slow {
+        millis(60_000).await;
+    }
+}
+
+fn booking(store: &Arc<dyn Store>, world: &Arc<World>, turn: Turn) -> Agent {
+    agent(store, toolset!(Arc::clone(world); book, fails), [turn, Turn::say("booked")])
+}
+
+/// Sends, and breaks off when `at` was done.
+async fn broken_off(agent: &Agent, world: &World, at: &str) -> Session {
+    let mut session = agent.session();
+    tokio::select! {
+        sent = session.send("go") => panic!("it did not hesitate: {sent:?}"),
+        () = until(|| world.count(at) == 1) => {}
+    }
+    session
+}
+
+#[tokio::test]
+async fn a_call_that_was_stopped_between_two_steps_goes_on_behind_them() {
+    for store in stores().await {
+        for slow in ["after seat", "after pay"] {
+            let (world, person) = (World::new(), Person::deciding([]));
+            let agent = booking(&store, &world, Turn::call("book", json!({ "slow": slow })))
+                .observer(Events::new())
+                .operator(person.clone());
+            let mut session = broken_off(&agent, &world, slow).await;
+            assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
+            assert_eq!((world.count("seat"), world.count("pay")), (1, 1), "{slow}");
+            assert_eq!(person.reconciled().len(), 0);
+            assert_eq!(session.run().calls()[0].attempts, 2);
+        }
+    }
+}
+
+#[tokio::test]
+async fn about_a_call_that_was_stopped_in_a_step_a_person_is_asked() {
+    for store in stores().await {
+        for (slow, decision, seats, pays) in [
+            ("seat", Decision::Approve, 2, 1),
+            ("pay", Decision::Approve, 1, 2),
+            ("pay", Decision::Respond { output: json!(null) }, 1, 1),
+            ("seat", Decision::Deny { reason: None }, 1, 0),
+        ] {
+            let (world, person) = (World::new(), Person::deciding([decision]));
+            let agent = booking(&store, &world, Turn::call("book", json!({ "slow": slow })))
+                .observer(Events::new())
+                .operator(person.clone());
+            let mut session = broken_off(&agent, &world, slow).await;
+            assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
+            assert_eq!((world.count("seat"), world.count("pay")), (seats, pays), "{slow}");
+            assert_eq!(person.reconciled().len(), 1);
+            assert!(session.run().calls()[0].begun_steps().len() <= 1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_step_that_failed_may_have_been_taken() {
+    for store in stores().await {
+        let (world, person) = (World::new(), Person::deciding([Decision::Approve]));
+        let agent =
+            booking(&store, &world, Turn::call("fails", json!({}))).observer(Events::new()).operator(person.clone());
+        let mut session = broken_off(&agent, &world, "on").await;
+        session.resume().await.unwrap();
+        assert_eq!((world.count("fail"), person.reconciled().len()), (2, 1));
+    }
+}
+
+#[tokio::test]
+async fn the_log_says_that_a_step_begins_only_where_that_counts() {
+    for store in stores().await {
+        let world = World::new();
+        let agent = booking(&store, &world, Turn::call("book", json!({ "slow": "" })));
+        let mut session = agent.session();
+        session.send("go").await.unwrap();
+        let mut log: Vec<LogEvent> = Vec::new();
+        for record in store.read(session.id(), 0).await.unwrap() {
+            log.extend(record::decode(&record.text).unwrap());
+        }
+        let steps = log.iter().filter_map(|event| match event {
+            LogEvent::Stepping { name, .. } => Some(format!("begin {name}")),
+            LogEvent::Stepped { name, .. } => Some(format!("end {name}")),
+            _ => None,
+        });
+        assert_eq!(steps.collect::<Vec<_>>(), ["begin seat", "end seat", "begin pay", "end pay"]);
+        assert_eq!(session.run().calls()[0].begun_steps(), [""; 0]);
+    }
+}

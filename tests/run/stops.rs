@@ -1,0 +1,120 @@
+//! Cancelling and stopping from elsewhere: another task, another process.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use tool_runtime::{
+    Agent, AgentError,
+    agent::{Decision, Session},
+    model::{ScriptedModel, Turn},
+    run::{CallResult, OnPrompt, Phase, Refusal, StopReason},
+    tool, toolset,
+};
+
+use crate::kit::{World, agent, ends, memory, millis, pays, refusal, resumed, stores, told, tools, until};
+
+/// Takes its time.
+#[tool]
+async fn slow(#[state] world: &World) -> &'static str {
+    world.did("begins");
+    millis(300).await;
+    world.did("ends");
+    "done"
+}
+
+fn slowly(world: &Arc<World>) -> Agent {
+    let turns = [Turn::call("slow", json!({})).then_call("slow", json!({})), Turn::say("said")];
+    Agent::new(ScriptedModel::new(turns)).tools(toolset!(Arc::clone(world); slow))
+}
+
+#[tokio::test]
+async fn a_handle_stops_after_the_step_or_drops_the_work() {
+    for cancels in [false, true] {
+        let world = World::new();
+        let mut session = slowly(&world).session();
+        let handle = session.handle();
+        let (ended, ()) = tokio::join!(session.send("go"), async {
+            until(|| world.count("begins") == 2).await;
+            handle.stop();
+            if cancels {
+                handle.cancel();
+            }
+        });
+        if cancels {
+            assert!(matches!(ended, Err(AgentError::Cancelled)));
+            assert_eq!(ends(&session), [CallResult::Cancelled, CallResult::Cancelled]);
+            millis(400).await;
+            assert_eq!(world.count("ends"), 0, "nobody waits for it, and it is dropped");
+        } else {
+            assert_eq!(ended.unwrap().phase, Phase::Stopped(StopReason::Requested));
+            assert_eq!((world.count("ends"), told(&session)), (2, vec!["done".to_owned(); 2]));
+        }
+        assert_eq!(session.resume().await.unwrap().text, "said", "it goes on");
+    }
+}
+
+#[tokio::test]
+async fn a_wish_before_the_run_holds_for_it_and_only_for_it() {
+    let world = World::new();
+    let mut session = slowly(&world).session();
+    session.handle().stop();
+    assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::Requested));
+    assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
+}
+
+#[tokio::test]
+async fn a_run_that_says_its_last_is_done_and_not_stopped() {
+    let mut session = Agent::new(ScriptedModel::new([Turn::say("bye")])).session();
+    session.handle().stop();
+    assert_eq!(session.send("go").await.unwrap().phase, Phase::Finished);
+}
+
+#[tokio::test]
+async fn another_process_stops_or_cancels_a_run() {
+    for store in stores().await {
+        for cancels in [false, true] {
+            let world = World::new();
+            let first = slowly(&world).store(Arc::clone(&store));
+            let mut session: Session = first.session();
+            let id = session.id().clone();
+            let other = slowly(&world).store(Arc::clone(&store));
+            let (ended, ()) = tokio::join!(session.send("go"), async {
+                until(|| world.count("begins") == 2).await;
+                assert_eq!(refusal(other.cancel(&id, "eve").await), Refusal::Forbidden);
+                assert_eq!(refusal(other.stop(&id, "eve").await), Refusal::Forbidden);
+                let run = if cancels { other.cancel(&id, "").await } else { other.stop(&id, "").await };
+                assert_eq!(run.unwrap().id(), &id);
+            });
+            match ended {
+                Err(AgentError::Cancelled) => assert!(cancels),
+                Ok(reply) => {
+                    assert!(!cancels && reply.phase == Phase::Stopped(StopReason::Requested), "{:?}", reply.phase)
+                }
+                other => panic!("{other:?}"),
+            }
+            let ended = ends(&session);
+            assert_eq!(ended.iter().filter(|end| **end == CallResult::Cancelled).count(), if cancels { 2 } else { 0 });
+            assert_eq!(ends(&other.open(&id).await.unwrap()), ended);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_waits_for_a_person_is_decided_before_the_run_stops_and_prompts_that_wait_are_dropped() {
+    let world = World::new();
+    let agent = agent(&memory(), tools(&world), [pays(&[5]), Turn::say("never")])
+        .options(|options| options.on_prompt = OnPrompt::Block);
+    let mut session = agent.session();
+    session.send("go").await.unwrap();
+    session.send("and then?").await.unwrap();
+    let id = session.id().clone();
+    agent.stop(&id, "").await.unwrap();
+    agent.stop(&id, "").await.expect("twice is once");
+    let waits = session.interrupts().next().unwrap().id.clone();
+    agent.decide(&id, &waits, Decision::Approve, "").await.unwrap();
+    let session = resumed(&agent, &id).await;
+    assert_eq!(world.seen(), ["pay 5 to Ann"]);
+    assert_eq!(session.run().phase(), tool_runtime::run::Phase::Stopped(tool_runtime::run::StopReason::Requested));
+    assert!(session.run().queue().is_empty());
+    agent.cancel(&id, "").await.expect("nothing is going on");
+}

@@ -1,0 +1,138 @@
+//! What of an agent that is a tool counts, and is heard, outside.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+use tool_runtime::{
+    Agent, Context, Toolset,
+    agent::{Event, Observer},
+    model::{ModelAnswer, ModelError, ModelErrorKind, ScriptedModel, Turn, Usage},
+    run::{CallResult, OnTaint, Phase, StopReason},
+};
+
+use super::{call, inner_tools, outer};
+use crate::kit::{World, agent, ends, memory, millis, told, tools, until};
+
+#[tokio::test]
+async fn its_calls_and_tokens_count_outside_and_end_with_the_outer_runs() {
+    let world = World::new();
+    let used = |turn: Turn, tokens| turn.with_usage(Usage { input_tokens: tokens, ..Usage::default() });
+    let notes = |count: usize| {
+        (0..count).fold(Turn::default(), |turn, at| turn.then_call("note", json!({"text": at.to_string()})))
+    };
+    let inner = [used(notes(2), 10), used(notes(4), 100), used(Turn::say("ok"), 1000)];
+    let agent = outer(&memory(), &world, inner).options(|options| options.limits.calls = 5);
+    let mut session = agent.session();
+    let reply = session.send("go").await.unwrap();
+    assert_eq!(reply.usage.input_tokens, 1110);
+    assert_eq!(world.seen().len(), 4, "one call of the five is that of the agent");
+}
+
+#[tokio::test]
+async fn its_budget_of_tokens_is_what_is_left_of_the_outer_one() {
+    let world = World::new();
+    let note = |tokens| {
+        let turn = Turn::call("note", json!({"text": "x"}));
+        turn.with_usage(Usage { input_tokens: tokens, ..Usage::default() })
+    };
+    let agent = outer(&memory(), &world, [note(10), note(100), note(1000)]);
+    let mut session = agent.options(|options| options.limits.tokens = Some(50)).session();
+    let reply = session.send("go").await.unwrap();
+    assert!(matches!(reply.phase, Phase::Stopped(StopReason::OverBudget(_))), "{:?}", reply.phase);
+    assert_eq!(reply.usage.input_tokens, 110, "the inner run stops when it has used them");
+    assert!(told(&session)[0].contains("the model may use 50 tokens"), "{:?}", told(&session));
+}
+
+#[tokio::test]
+async fn what_happens_inside_is_told_with_the_call_that_it_happens_in() {
+    #[derive(Default)]
+    struct Seen(Mutex<Vec<String>>);
+    impl Observer for Seen {
+        fn event(&self, event: Event<'_>) {
+            let line = |event: &Event<'_>| match event {
+                Event::CallStarted(call) => format!("{} started", call.name),
+                Event::Text(text) => format!("says {text}"),
+                _ => String::new(),
+            };
+            let mut path = Vec::new();
+            let mut event = &event;
+            while let Event::Inner { call, event: inside } = event {
+                path.push(call.to_string());
+                event = inside;
+            }
+            let line = line(event);
+            if !line.is_empty() {
+                self.0.lock().unwrap().push(format!("{} {line}", path.len()));
+            }
+        }
+    }
+    let world = World::new();
+    let deepest = Agent::new(ScriptedModel::new([Turn::call("note", json!({"text": "x"})), Turn::say("deep")]));
+    let deepest = Toolset::new().with(deepest.tools(tools(&world)).as_tool("deepest", "Digs.")).unwrap();
+    let middle = Agent::new(ScriptedModel::new([call("deepest"), Turn::say("middle")])).tools(deepest);
+    let middle = Toolset::new().with(middle.as_tool("middle", "Asks.")).unwrap();
+    let seen = Arc::new(Seen::default());
+    let agent =
+        Agent::new(ScriptedModel::new([call("middle"), Turn::say("top")])).tools(middle).observer(Arc::clone(&seen));
+    agent.run("go").await.unwrap();
+    let expected =
+        ["0 middle started", "1 deepest started", "2 note started", "2 says deep", "1 says middle", "0 says top"];
+    assert_eq!(*seen.0.lock().unwrap(), expected);
+}
+
+#[tokio::test]
+async fn taint_goes_both_ways() {
+    let world = World::new();
+    let inner = Agent::new(ScriptedModel::new([Turn::call("fetch", json!({})), Turn::say("read")]));
+    let tainting = inner.tools(inner_tools(&world)).as_tool("tainting", "Reads.");
+    let strict = Agent::new(ScriptedModel::new([Turn::call("note", json!({"text": "x"})), Turn::say("noted")]));
+    let strict = strict.tools(tools(&world)).options(|options| options.on_taint = OnTaint::Ask);
+    let tools = Toolset::new().with(tainting).unwrap().with(strict.as_tool("strict", "Notes.")).unwrap();
+    let agent = agent(&memory(), tools, [call("tainting"), call("strict"), Turn::say("ok")]);
+    let mut session = agent.session();
+    assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
+    assert_eq!(session.run().taint(), ["tainting"]);
+    let open = session.interrupts().next().unwrap();
+    assert_eq!((open.shown.tool.as_str(), &open.shown.tainted_by[..]), ("note", &["tainting".to_owned()][..]));
+}
+
+#[tokio::test]
+async fn cancelling_the_outer_run_drops_the_work_inside() {
+    let world = World::new();
+    let slow = World::new();
+    let seen = Arc::clone(&slow);
+    let wait = tool_runtime::toolset::RuntimeTool::new("wait", "Waits.").handler(move |_, _| {
+        let seen = Arc::clone(&seen);
+        async move {
+            seen.did("begins");
+            millis(60_000).await;
+            Ok(json!(null))
+        }
+    });
+    let inner = Agent::new(ScriptedModel::new([Turn::call("wait", json!({})), Turn::say("ok")]));
+    let inner = inner.tools(tools(&world).with(wait.unwrap()).unwrap()).as_tool("helper", "Helps.");
+    let stop = tool_runtime::Cancellation::new();
+    let agent = Agent::new(ScriptedModel::new([call("helper")])).tools(Toolset::new().with(inner).unwrap());
+    let mut session = agent.context(Context::new("").with_cancellation(stop.clone())).session();
+    let (ended, ()) = tokio::join!(session.send("go"), async {
+        until(|| slow.count("begins") == 1).await;
+        stop.cancel();
+    });
+    assert!(matches!(ended, Err(tool_runtime::AgentError::Cancelled)));
+    assert!(matches!(ends(&session)[..], [CallResult::Cancelled]));
+}
+
+#[tokio::test]
+async fn a_model_that_fails_inside_is_told_and_tried_again_where_it_was() {
+    let world = World::new();
+    let answers: Vec<ModelAnswer> = vec![
+        Turn::call("note", json!({"text": "one"})).into(),
+        ModelError::new(ModelErrorKind::Unavailable, "down").into(),
+        Turn::say("noted").into(),
+    ];
+    let inner = Agent::new(ScriptedModel::new(answers)).tools(tools(&world)).as_tool("helper", "Helps.");
+    let tools = Toolset::new().with(inner.traits(|traits| traits.retries = 1)).unwrap();
+    let mut session = agent(&memory(), tools, [call("helper"), Turn::say("done")]).session();
+    session.send("go").await.unwrap();
+    assert_eq!((told(&session), world.count("note one")), (vec!["noted".to_owned()], 1));
+}

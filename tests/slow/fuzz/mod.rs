@@ -1,0 +1,123 @@
+//! Stored and sealed runs, changed at random: whatever is read, nothing panics, and what is accepted is a run. So with JSON
+//! in pieces, and with requests of frontends.
+//!
+//! `FUZZ_SECONDS=60 cargo test -p tool-tests --test slow fuzz` goes on for a minute; `FUZZ_SEED` repeats a run. Texts that once
+//! broke something are kept in `corpus/`, beside good ones; `scripts/bless corpus` writes those anew.
+
+mod corpus;
+mod pieces;
+mod requests;
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use futures_util::FutureExt;
+use tool_run::run::{Event, pending, record, step};
+use tool_runtime::run::{Principal, Run, Time};
+use tool_stores::sealed::{Key, Keyring, Replay, Sealer};
+
+use crate::alone::alone_blocking;
+use tool_test_kit::mutate::{self, Random};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("slow/fuzz/corpus")
+}
+
+fn sealer() -> Sealer {
+    let ring = Keyring::new("fuzz", Key::from_bytes([7; 32]));
+    Sealer::new(ring, "fuzz", Replay::AllowReplay).lifetime(u64::MAX)
+}
+
+/// Reads a text as everything that it may be. What is accepted must hold together.
+fn read(name: &str, text: &str, sealed: &[String]) {
+    pieces::read(text);
+    match name.split('-').next() {
+        Some("log") => {
+            if let Ok(events) = record::decode(text)
+                && let Ok(run) = Run::fold(events)
+            {
+                use_run(&run);
+            }
+        }
+        Some("snapshot") => {
+            if let Ok(run) = Run::thaw(text) {
+                use_run(&run);
+            }
+        }
+        Some("json") => {}
+        Some("agui") => requests::ag_ui(text),
+        _ => {
+            let opened = sealer().open(text, &Principal::from("anna"), Time(5)).now_or_never();
+            if let Some(Ok(run)) = opened {
+                assert!(sealed.iter().any(|known| known == text), "a changed text was opened");
+                use_run(&run);
+            }
+        }
+    }
+}
+
+/// What a program does with a run that it has read.
+fn use_run(run: &Run) {
+    let frozen = run.freeze();
+    let thawed = Run::thaw(&frozen).unwrap_or_else(|error| panic!("what was frozen cannot be thawed: {error}"));
+    assert_eq!(thawed.freeze(), frozen);
+    assert_eq!(thawed.phase(), run.phase());
+    let _ = (pending(run), run.interrupts().count(), run.wake(), run.last_text());
+    let at = Time(u64::MAX);
+    for event in [Event::Recover { at }, Event::Tick { at }, Event::Cancel { by: run.owner().clone(), at }] {
+        if let Ok((log, _)) = step(run, event) {
+            let mut next = Run::thaw(&frozen).unwrap();
+            for entry in log {
+                next.apply(&entry).unwrap_or_else(|error| panic!("what follows from a run does not follow: {error}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn whatever_is_read_nothing_panics() {
+    let _turn = alone_blocking();
+    if std::env::var_os("BLESS").is_some() {
+        corpus::write(&folder(), &sealer());
+    }
+    let seconds = std::env::var("FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3);
+    let seed = std::env::var("FUZZ_SEED").ok().and_then(|text| text.parse().ok());
+    let seed = seed.unwrap_or_else(|| {
+        std::time::SystemTime::UNIX_EPOCH
+            .elapsed()
+            .map_or(1, |time| u64::from(time.subsec_nanos()) << 20 | time.as_secs() | 1)
+    });
+    let corpus = corpus::read(&folder());
+    assert!(corpus.len() >= 6, "the corpus is gone");
+    let sealed: Vec<String> =
+        corpus.iter().filter(|(name, _)| name.starts_with("sealed")).map(|(_, text)| text.clone()).collect();
+    for (name, text) in &corpus {
+        read(name, text, &sealed);
+    }
+    let quiet = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut random = Random::new(seed);
+    let (end, mut count, mut broken) = (Instant::now() + Duration::from_secs(seconds), 0u64, None);
+    while Instant::now() < end && broken.is_none() {
+        let (name, text) = &corpus[random.below(corpus.len())];
+        let changed = mutate::change(text, &corpus, &mut random);
+        if catch_unwind(AssertUnwindSafe(|| read(name, &changed, &sealed))).is_err() {
+            broken = Some((name.clone(), changed));
+        }
+        count += 1;
+    }
+    std::panic::set_hook(quiet);
+    println!("{count} texts in {seconds} s, seed {seed}");
+    if let Some((name, text)) = broken {
+        let kind = name.split('-').next().unwrap_or_default();
+        let path = folder().join(format!("{kind}-broken-{seed}.txt"));
+        std::fs::write(&path, &text).unwrap();
+        // Once more, to see it.
+        read(&name, &text, &sealed);
+        panic!("broken by {}", path.display());
+    }
+    assert!(count > 100, "only {count} texts were tried");
+}

@@ -1,0 +1,31 @@
+//! Texts in pieces: whatever they are and however they are cut, they are read as `serde_json` reads the whole.
+
+use serde_json::Value;
+use tool_runtime::json::Incremental;
+
+use tool_test_kit::mutate::Random;
+
+/// Reads `text` in pieces, whose lengths depend on it alone, so that a text that breaks something does so again.
+pub(crate) fn read(text: &str) {
+    let seed = text.bytes().fold(1, |seed: u64, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
+    let mut random = Random::new(seed);
+    let longest = 1 + random.below(24);
+    let (mut json, mut copy) = (Incremental::new(), Incremental::new());
+    let (mut rest, mut told) = (text.as_bytes(), 0usize);
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at((1 + random.below(longest)).min(rest.len()));
+        let result = json.feed_with(piece, &mut |path, _| told += path.segments().count());
+        assert_eq!(copy.feed(piece), result, "an error is one whether anybody listens");
+        assert_eq!(result.is_err(), json.error().is_some());
+        rest = after;
+    }
+    assert_eq!(json.value(), copy.value());
+    match (json.finish(), serde_json::from_str::<Value>(text)) {
+        (Ok(ours), Ok(theirs)) => assert_eq!(ours.to_string(), theirs.to_string()),
+        (Err(error), Err(_)) => {
+            assert!(error.offset() <= text.len());
+            let _ = (error.to_string(), error.explain(text).to_string());
+        }
+        (ours, theirs) => panic!("ours: {ours:?}\ntheirs: {theirs:?}"),
+    }
+}

@@ -1,0 +1,19 @@
+//! Requests of frontends.
+
+use tool_runtime::Toolset;
+use tool_server::protocol::ag_ui::{Check, ClientTools, Frontend, Plan, RunInput, Writer};
+use tool_server::protocol::{Encoder, End};
+
+/// Reads a body as AG-UI, and does with it what an endpoint does before anything runs.
+pub(crate) fn ag_ui(text: &str) {
+    let Ok(input) = RunInput::read(text.as_bytes()) else { return };
+    let plan = Plan::new(None, &input, &Toolset::new());
+    let Ok(tools) = ClientTools::new(&input.tools, Check::Gate) else { return };
+    let all = tools.join(&Toolset::new());
+    let mut out = Vec::new();
+    let mut writer = Writer::new(&input, all, "anna".into(), "1").client_tools(tools).warnings(plan.warnings);
+    writer = writer.frontend(Frontend::new(input));
+    writer.begin(&mut out);
+    writer.end(End::new(None, None), &mut out);
+    assert!(out.ends_with(b"\n\n") && !out.contains(&b'\r'), "frames end in LF");
+}

@@ -1,0 +1,112 @@
+//! What holds of a run that has ended, whatever died on the way.
+
+use std::path::Path;
+
+use serde_json::Value;
+use tool_run::run::{LogEvent, record};
+use tool_runtime::{
+    Message,
+    message::AssistantPart,
+    run::{Call, CallResult, Decision, InterruptKind, Run},
+    store::Record,
+};
+
+use crate::kills::{
+    child,
+    parent::Case,
+    world::{Person, SCRIPTS, World},
+};
+
+/// `run` was loaded, from a snapshot where there is one; `records` are its whole log.
+pub(crate) fn check(case: &Case, run: &Run, records: &[Record], dir: &Path) {
+    let log: Vec<LogEvent> = records.iter().flat_map(|record| record::decode(&record.text).unwrap()).collect();
+    assert_eq!(Run::fold(log.clone()).unwrap().freeze(), run.freeze(), "{case:?}");
+    let world = World::of(dir);
+    let person = child::people()[case.person];
+    let made: Vec<&str> = run.calls().iter().map(|call| call.name.as_str()).collect();
+    let wanted: Vec<&str> = SCRIPTS[case.script].iter().flat_map(|turn| turn.iter().copied()).collect();
+    assert_eq!(made, wanted, "{case:?}: a call is missing, or was made twice");
+    for call in run.calls() {
+        of_call(case, person, call, &log, &world);
+    }
+    let is_known = |effect: &String| run.calls().iter().any(|call| effect.ends_with(&format!(" {}", call.id)));
+    assert!(world.effects().iter().all(is_known), "{case:?}: {:?}", world.effects());
+    answered_once_and_in_order(case, run);
+}
+
+fn of_call(case: &Case, person: Person, call: &Call, log: &[LogEvent], world: &World) {
+    let arguments: Value = serde_json::from_str(&call.arguments().text).unwrap();
+    let effects = world.count(&call.name, &arguments["n"], call.id.as_str());
+    let result = call.result().unwrap();
+    let told = format!("{case:?}: {} {}: {effects} effects, {result:?}", call.name, arguments["n"]);
+    // What did it with other arguments than these did it without permission.
+    let all = world.effects().iter().filter(|effect| effect.ends_with(&format!(" {}", call.id))).count();
+    let steps = world.count("step", &arguments["n"], call.id.as_str());
+    assert_eq!(all, effects + steps, "{told}");
+
+    let (mut grants, mut starts, mut starts_before_step, mut kept, mut ends) = (0, 0, 0, 0, 0);
+    let (mut asked, mut again) = (Vec::new(), 0);
+    for event in log {
+        match event {
+            LogEvent::Granted { call: id, .. } if *id == call.id => grants += 1,
+            LogEvent::Started { call: id, .. } if *id == call.id => starts += 1,
+            LogEvent::Opened { call: id, interrupt } if *id == call.id => {
+                asked.extend((interrupt.kind == InterruptKind::Reconcile).then_some(&interrupt.id));
+            }
+            LogEvent::Decided { interrupt, decision: Decision::Approve, .. } if asked.contains(&interrupt) => {
+                again += 1;
+            }
+            LogEvent::Stepped { call: id, name, .. } if *id == call.id && name == "first" => {
+                (kept, starts_before_step) = (kept + 1, starts);
+            }
+            LogEvent::Ended { call: id, .. } if *id == call.id => ends += 1,
+            _ => {}
+        }
+    }
+    assert_eq!(ends, 1, "{told}");
+    assert!(effects <= starts && starts <= grants, "{starts} starts, {grants} grants; {told}");
+    assert!(kept <= 1, "{kept} steps kept; {told}");
+    if kept == 1 {
+        assert!(steps <= starts_before_step, "a step that was kept was taken again; {told}");
+    }
+    if call.name == "keeps" {
+        // Only a person lets a step be taken twice.
+        assert!(steps <= 1 + again, "{again} times again; {told}");
+        assert!(effects <= steps, "{told}");
+    }
+    let once = matches!(call.name.as_str(), "pay" | "add" | "ask" | "keeps");
+    if once {
+        assert!(effects <= 1, "{told}");
+    }
+    match (call.name.as_str(), result) {
+        ("Elsewhere", CallResult::Succeeded { output }) => {
+            assert_eq!((effects, output.as_json()), (0, Some(&*arguments["n"].to_string())), "{told}");
+        }
+        // Of a lost call: they saw that it was done.
+        (_, CallResult::Responded { .. }) => assert!(once && effects == 1 && person != Person::Lazy, "{told}"),
+        (_, CallResult::Succeeded { .. }) => assert!(effects >= 1, "{told}"),
+        ("pay", CallResult::Denied { .. }) if person == Person::Picky => assert_eq!(effects, 0, "{told}"),
+        // A lost call, left as it is.
+        (_, _) => assert!(once && person == Person::Lazy && starts >= 1 && !case.kills.is_empty(), "{told}"),
+    }
+}
+
+fn answered_once_and_in_order(case: &Case, run: &Run) {
+    let mut due: Vec<&str> = Vec::new();
+    let (mut prompts, mut turns) = (0, 0);
+    for message in run.messages() {
+        match message {
+            Message::Assistant { content } => {
+                assert_eq!(due, [""; 0], "{case:?}");
+                turns += 1;
+                due.extend(content.iter().rev().filter_map(|part| match part {
+                    AssistantPart::Call(call) => Some(call.id.as_str()),
+                    _ => None,
+                }));
+            }
+            Message::Tool(answer) => assert_eq!(due.pop(), Some(answer.call_id.as_str()), "{case:?}"),
+            _ => prompts += 1,
+        }
+    }
+    assert_eq!((due.len(), prompts, turns), (0, 1, SCRIPTS[case.script].len() + 1), "{case:?}");
+}

@@ -1,0 +1,134 @@
+//! What a process does before it dies or ends: a piece of a run, or decisions about what waits.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use tool_runtime::{
+    Agent, AgentError,
+    agent::Session,
+    run::Phase,
+    store::{Store, StoreError},
+};
+use tool_stores::{PostgresOptions, SqliteStore};
+
+use crate::kills::{
+    point,
+    world::{Person, SCRIPTS, World, agent},
+};
+
+pub(crate) const DIR: &str = "TOOL_TEST_KILLS_DIR";
+pub(crate) const SCRIPT: &str = "TOOL_TEST_KILLS_SCRIPT";
+pub(crate) const PERSON: &str = "TOOL_TEST_KILLS_PERSON";
+pub(crate) const POINT: &str = "TOOL_TEST_KILLS_POINT";
+pub(crate) const MICROS: &str = "TOOL_TEST_KILLS_MICROS";
+/// A schema in PostgreSQL, in place of a file.
+pub(crate) const SCHEMA: &str = "TOOL_TEST_KILLS_SCHEMA";
+
+pub(crate) fn people() -> [Person; 3] {
+    [Person::Careful, Person::Picky, Person::Lazy]
+}
+
+fn number(name: &str) -> Option<u64> {
+    env::var(name).ok().map(|text| text.parse().unwrap())
+}
+
+fn chosen(name: &str) -> usize {
+    usize::try_from(number(name).unwrap()).unwrap()
+}
+
+async fn store(dir: &Path) -> Arc<dyn Store> {
+    match env::var(SCHEMA) {
+        Ok(schema) => {
+            let options = PostgresOptions::new().schema(schema).connections(2);
+            Arc::new(options.connect(&env::var("DATABASE_URL").unwrap()).await.unwrap())
+        }
+        Err(_) => Arc::new(SqliteStore::open(dir.join("runs.db")).unwrap()),
+    }
+}
+
+/// How long a process may take.
+const MOST: Duration = Duration::from_mins(1);
+
+/// Decides about what waits, and drives the run until it rests.
+#[tokio::test]
+#[ignore = "started by the tests beside it"]
+async fn lives() {
+    let dir = started();
+    point::die_at(number(POINT).unwrap_or_default());
+    if let Some(micros) = number(MICROS) {
+        point::die_after(Duration::from_micros(micros));
+    }
+    let agent = agent(store(&dir).await, &dir, SCRIPTS[chosen(SCRIPT)]);
+    let session = found(&agent, &dir).await;
+    if session.run().phase() == Phase::Suspended {
+        decide(&agent, &session, &dir).await;
+    }
+    if session.run().phase() != Phase::Finished {
+        drive(session).await;
+    }
+    fs::write(dir.join("passed"), point::passed().to_string()).unwrap();
+}
+
+/// Resumes the run as soon as it may, until it has ended: one of several that want to.
+#[tokio::test]
+#[ignore = "started by the tests beside it"]
+async fn works() {
+    let dir = started();
+    // Nobody dies here, and who is slow on a busy machine must not be taken for dead.
+    let agent = agent(store(&dir).await, &dir, SCRIPTS[chosen(SCRIPT)]).lease(MOST / 3);
+    fs::write(dir.join(format!("ready-{}", std::process::id())), "").unwrap();
+    while !dir.join("go").exists() {
+        std::thread::yield_now();
+    }
+    drive(found(&agent, &dir).await).await;
+}
+
+fn started() -> PathBuf {
+    std::thread::spawn(|| {
+        std::thread::sleep(MOST);
+        eprintln!("a process hangs");
+        std::process::exit(3);
+    });
+    PathBuf::from(env::var_os(DIR).unwrap())
+}
+
+/// The run of the place; a new one if it did not get into the store.
+async fn found(agent: &Agent, dir: &Path) -> Session {
+    let path = dir.join("run");
+    if let Ok(id) = fs::read_to_string(&path) {
+        match agent.open(&id.into()).await {
+            Ok(session) => return session,
+            Err(AgentError::Store(StoreError::NotFound)) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+    let session = agent.session();
+    let new = dir.join("run.new");
+    fs::write(&new, session.id().as_str()).unwrap();
+    fs::rename(new, path).unwrap();
+    session
+}
+
+async fn drive(mut session: Session) {
+    loop {
+        let is_new = session.run().phase() == Phase::Idle;
+        let driven = if is_new { session.send("go").await } else { session.resume().await };
+        match driven {
+            Ok(_) => return,
+            // Who had it is dead, or another works on it.
+            Err(AgentError::Store(StoreError::Leased { .. })) => tokio::time::sleep(Duration::from_millis(5)).await,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+async fn decide(agent: &Agent, session: &Session, dir: &Path) {
+    let (person, world) = (people()[chosen(PERSON)], World::of(dir));
+    for open in session.interrupts() {
+        agent.decide(session.id(), &open.id, person.decides(open, &world), "").await.unwrap();
+    }
+}

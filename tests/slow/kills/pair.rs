@@ -1,0 +1,106 @@
+//! S13 with real processes: several that resume one run at the same moment, over each store that processes can share.
+
+use std::{
+    fs,
+    path::Path,
+    process::Child,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tool_runtime::{run::Phase, store::Store};
+use tool_stores::SqliteStore;
+
+use tool_test_kit::stores::{File, Schema};
+
+use crate::alone::beside_others;
+use crate::kills::{
+    check, child,
+    parent::{Case, process},
+    world::{Person, SCRIPTS, World, agent},
+};
+
+const ROUNDS: usize = 8;
+const WORKERS: usize = 3;
+const SCRIPT: usize = 1;
+
+#[tokio::test]
+async fn s13_processes_that_resume_one_run_give_one_effect_over_sqlite() {
+    let _turn = beside_others().await;
+    for _ in 0..ROUNDS {
+        let file = File::new();
+        let store = Arc::new(SqliteStore::open(file.path()).unwrap());
+        race(store, file.path().parent().unwrap(), None).await;
+    }
+}
+
+#[tokio::test]
+async fn s13_processes_that_resume_one_run_give_one_effect_over_postgresql() {
+    let _turn = beside_others().await;
+    let schema = Schema::new();
+    for _ in 0..ROUNDS {
+        let file = File::new();
+        race(Arc::new(schema.open().await), file.path().parent().unwrap(), Some(&schema.name)).await;
+    }
+    schema.remove().await;
+}
+
+/// A run is approved, and then all want to go on with it.
+async fn race(store: Arc<dyn Store>, dir: &Path, schema: Option<&str>) {
+    let (world, agent) = (World::of(dir), agent(Arc::clone(&store), dir, SCRIPTS[SCRIPT]));
+    let mut session = agent.session();
+    fs::write(dir.join("run"), session.id().as_str()).unwrap();
+    session.send("go").await.unwrap();
+    let id = session.id().clone();
+    loop {
+        let session = agent.open(&id).await.unwrap();
+        if session.run().phase() == Phase::Finished {
+            break;
+        }
+        for open in session.interrupts() {
+            agent.decide(&id, &open.id, Person::Careful.decides(open, &world), "").await.unwrap();
+        }
+        let mut workers: Vec<Child> = (0..WORKERS).map(|_| worker(dir, schema)).collect();
+        ready(dir);
+        fs::write(dir.join("go"), "").unwrap();
+        for worker in &mut workers {
+            let status = worker.wait().unwrap();
+            assert!(status.success(), "{status}: {}", fs::read_to_string(dir.join("said")).unwrap());
+        }
+        fs::remove_file(dir.join("go")).unwrap();
+    }
+    // Nothing died, so everything that must not run twice ran once.
+    let case = Case { script: SCRIPT, person: 0, kills: Vec::new() };
+    let run = store.load(&id).await.unwrap().unwrap().run().unwrap();
+    check::check(&case, &run, &store.read(&id, 0).await.unwrap(), dir);
+    let effects = world.effects();
+    for (name, times) in [("pay", 3), ("add", 1), ("ask", 1)] {
+        assert_eq!(effects.iter().filter(|effect| effect.starts_with(name)).count(), times, "{effects:?}");
+    }
+}
+
+fn worker(dir: &Path, schema: Option<&str>) -> Child {
+    let mut command = process("works", dir, SCRIPT);
+    if let Some(schema) = schema {
+        command.env(child::SCHEMA, schema);
+    }
+    command.spawn().unwrap()
+}
+
+/// Waits until all stand at the line.
+fn ready(dir: &Path) {
+    let begun = Instant::now();
+    let is_ready = |name: &str| name.starts_with("ready-");
+    loop {
+        let files = || fs::read_dir(dir).unwrap().map(|entry| entry.unwrap());
+        let all: Vec<_> = files().filter(|file| is_ready(&file.file_name().to_string_lossy())).collect();
+        if all.len() == WORKERS {
+            for file in all {
+                fs::remove_file(file.path()).unwrap();
+            }
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_mins(1), "only {} of {WORKERS} are there", all.len());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}

@@ -1,0 +1,113 @@
+//! Where a process can die.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use rustix::process::{Signal, getpid, kill_process};
+use tool_runtime::{
+    agent::{Event, Observer},
+    run::{RunId, Time},
+    store::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem},
+};
+
+/// At which point this process dies; 0 for none.
+static DEADLY: AtomicU64 = AtomicU64::new(0);
+static PASSED: AtomicU64 = AtomicU64::new(0);
+
+pub(crate) fn die_at(point: u64) {
+    DEADLY.store(point, Ordering::SeqCst);
+}
+
+pub(crate) fn die_after(time: Duration) {
+    std::thread::spawn(move || {
+        std::thread::sleep(time);
+        die();
+    });
+}
+
+pub(crate) fn passed() -> u64 {
+    PASSED.load(Ordering::SeqCst)
+}
+
+/// A point at which this process may die, as if the machine's power went.
+pub(crate) fn point() {
+    if PASSED.fetch_add(1, Ordering::SeqCst) + 1 == DEADLY.load(Ordering::SeqCst) {
+        die();
+    }
+}
+
+fn die() -> ! {
+    kill_process(getpid(), Signal::KILL).unwrap();
+    loop {
+        std::thread::park();
+    }
+}
+
+/// An observer with points in the middle of a model's turn, and between the log and what follows from it.
+pub(crate) struct Pointed;
+
+impl Observer for Pointed {
+    fn event(&self, event: Event<'_>) {
+        if matches!(event, Event::StepStarted { .. } | Event::CallArguments { .. } | Event::CallStarted(_)) {
+            point();
+        }
+    }
+}
+
+/// A store with a point before and after whatever it does.
+pub(crate) struct PointedStore(pub(crate) Arc<dyn Store>);
+
+type Promise<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+
+fn around<'a, T: 'a>(work: Promise<'a, T>) -> Promise<'a, T> {
+    Box::pin(async move {
+        point();
+        let done = work.await;
+        point();
+        done
+    })
+}
+
+impl Store for PointedStore {
+    fn append<'a>(&'a self, run: &'a RunId, append: Append) -> Promise<'a, ()> {
+        around(self.0.append(run, append))
+    }
+
+    fn load<'a>(&'a self, run: &'a RunId) -> Promise<'a, Option<Stored>> {
+        self.0.load(run)
+    }
+
+    fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> Promise<'a, Vec<Record>> {
+        self.0.read(run, rev)
+    }
+
+    fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> Promise<'a, ()> {
+        around(self.0.snapshot(run, rev, text))
+    }
+
+    fn lease<'a>(&'a self, run: &'a RunId, worker: &'a str, now: Time, ttl: Duration) -> Promise<'a, Lease> {
+        around(self.0.lease(run, worker, now, ttl))
+    }
+
+    fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> Promise<'a, ()> {
+        around(self.0.release(run, lease))
+    }
+
+    fn waiting<'a>(&'a self, filter: &'a Waiting) -> Promise<'a, Vec<WaitingItem>> {
+        self.0.waiting(filter)
+    }
+
+    fn due(&self, now: Time, limit: usize) -> Promise<'_, Vec<RunId>> {
+        self.0.due(now, limit)
+    }
+
+    fn delete<'a>(&'a self, run: &'a RunId) -> Promise<'a, bool> {
+        self.0.delete(run)
+    }
+}

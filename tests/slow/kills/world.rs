@@ -1,0 +1,205 @@
+//! Tools whose effects are lines of a file, and what a model makes of them.
+
+use std::{
+    fs::OpenOptions,
+    io::Write as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use serde_json::json;
+use tool_runtime::{
+    Agent, Context, Failure, Message,
+    agent::Decision,
+    agent::Suspend,
+    model::{FunctionModel, Turn},
+    run::{Interrupt, InterruptKind},
+    store::Store,
+    tool, toolset,
+};
+
+use crate::kills::point::{Pointed, PointedStore, point};
+
+/// What tools did, in a file that outlives their process.
+pub(crate) struct World(PathBuf);
+
+impl World {
+    pub(crate) fn of(dir: &Path) -> Self {
+        Self(dir.join("effects"))
+    }
+
+    fn did(&self, what: &str, n: u32, cx: &Context) {
+        point();
+        let mut file = OpenOptions::new().create(true).append(true).open(&self.0).unwrap();
+        file.write_all(format!("{what} {n} {}\n", cx.call_id()).as_bytes()).unwrap();
+        file.sync_data().unwrap();
+        point();
+    }
+
+    /// What was done, oldest first: what, with which number, by which call.
+    pub(crate) fn effects(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(&self.0).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    pub(crate) fn count(&self, what: &str, n: &serde_json::Value, call: &str) -> usize {
+        let line = format!("{what} {n} {call}");
+        self.effects().iter().filter(|effect| **effect == line).count()
+    }
+}
+
+/// Needs an approval, and must not run twice.
+#[tool(approval = always, effect = destructive)]
+async fn pay(
+    /** How much. */
+    n: u32,
+    #[state] world: &World,
+    #[context] cx: &Context,
+) -> u32 {
+    world.did("pay", n, cx);
+    n
+}
+
+/// Must not run twice.
+#[tool]
+async fn add(
+    /** How much. */
+    n: u32,
+    #[state] world: &World,
+    #[context] cx: &Context,
+) -> u32 {
+    world.did("add", n, cx);
+    n
+}
+
+/// May run twice.
+#[tool(idempotent)]
+async fn set(
+    /** How much. */
+    n: u32,
+    #[state] world: &World,
+    #[context] cx: &Context,
+) -> u32 {
+    world.did("set", n, cx);
+    n
+}
+
+/// May run twice, but for its first step.
+#[tool(idempotent)]
+async fn steps(n: Number, #[state] world: &World, #[context] cx: &Context) -> Result<u32, Failure> {
+    step(n.0, world, cx).await?;
+    world.did("steps", n.0, cx);
+    Ok(n.0)
+}
+
+/// Asks in the middle of its work, and must not run twice.
+#[tool]
+async fn ask(n: Number, #[state] world: &World, #[context] cx: &Context) -> Result<u32, Failure> {
+    step(n.0, world, cx).await?;
+    let _: String = cx.ask("Which word?").await?;
+    cx.request_approval("Go on?").await?;
+    world.did("ask", n.0, cx);
+    Ok(n.0)
+}
+
+/// Keeps all that it does as steps, so it may be started again between them.
+#[tool(resumable)]
+async fn keeps(n: Number, #[state] world: &World, #[context] cx: &Context) -> Result<u32, Failure> {
+    step(n.0, world, cx).await?;
+    point();
+    let work = async {
+        world.did("keeps", n.0, cx);
+        Ok::<_, Failure>(n.0)
+    };
+    cx.step("last", work).await
+}
+
+async fn step(n: u32, world: &World, cx: &Context) -> Result<(), Failure> {
+    let work = async {
+        world.did("step", n, cx);
+        Ok::<_, Failure>(n)
+    };
+    cx.step("first", work).await.map(drop)
+}
+
+/// Which call.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Number(u32);
+
+/// Is executed elsewhere.
+#[tool(external, output = u32)]
+struct Elsewhere {
+    /// How much.
+    n: u32,
+}
+
+/// What a model calls: a list for each of its turns.
+pub(crate) type Script = &'static [&'static [&'static str]];
+
+pub(crate) const SCRIPTS: [Script; 5] = [
+    &[&["pay"], &["set", "add"], &["steps", "Elsewhere"], &["ask"]],
+    &[&["pay", "set", "add", "Elsewhere", "pay", "steps", "ask", "pay"]],
+    &[&["add", "ask", "Elsewhere"], &["pay", "pay", "steps", "ask"], &["add", "set"]],
+    // More entries than there are between two snapshots.
+    &[&["set"; 20], &["add", "pay"], &["set"; 20], &["steps", "add", "Elsewhere"]],
+    &[&["keeps", "pay"], &["keeps", "keeps", "set"]],
+];
+
+/// The number of a call: different for each of a script.
+pub(crate) fn number(turn: usize, index: usize) -> usize {
+    turn * 100 + index
+}
+
+/// A model whose turn follows from how many it has made.
+fn model(script: Script) -> FunctionModel {
+    FunctionModel::new(move |request| {
+        point();
+        let turn = request.messages.iter().filter(|message| matches!(message, Message::Assistant { .. })).count();
+        let Some(calls) = script.get(turn) else { return Turn::say("done") };
+        let call = |said: Turn, (index, name): (usize, &&str)| said.then_call(*name, json!({"n": number(turn, index)}));
+        calls.iter().enumerate().fold(Turn::say("well"), call)
+    })
+}
+
+pub(crate) fn agent(store: Arc<dyn Store>, dir: &Path, script: Script) -> Agent {
+    Agent::new(model(script))
+        .tools(toolset!(World::of(dir); pay, add, set, steps, keeps, ask, Elsewhere))
+        .observer(Pointed)
+        .operator(Suspend)
+        .store(PointedStore(store))
+        .lease(Duration::from_millis(60))
+}
+
+/// Somebody who decides the same however often they are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Person {
+    /// Allows everything, and looks what came of calls that were lost.
+    Careful,
+    /// Edits and denies too, and looks as well.
+    Picky,
+    /// Leaves lost calls as they are.
+    Lazy,
+}
+
+impl Person {
+    pub(crate) fn decides(self, open: &Interrupt, world: &World) -> Decision {
+        let n = &open.shown.arguments["n"];
+        match &open.kind {
+            InterruptKind::Approval { .. } if self == Self::Picky => match n.as_u64().unwrap() % 3 {
+                0 => Decision::deny("no"),
+                1 => Decision::Edit { arguments: json!({"n": n.as_u64().unwrap() + 50}) },
+                _ => Decision::Approve,
+            },
+            InterruptKind::Answer { question } if question.schema.is_some() => {
+                Decision::Answer { value: json!("word") }
+            }
+            InterruptKind::External => Decision::Respond { output: n.clone() },
+            InterruptKind::Reconcile if self == Self::Lazy => Decision::deny("whatever"),
+            InterruptKind::Reconcile if world.count(&open.shown.tool, n, open.id.call().as_str()) > 0 => {
+                Decision::Respond { output: n.clone() }
+            }
+            _ => Decision::Approve,
+        }
+    }
+}

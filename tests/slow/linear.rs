@@ -1,0 +1,53 @@
+//! A request costs in proportion to its bytes, whatever is in it. `cargo run --release -p tool-benches -- requests` measures how
+//! much.
+
+use std::time::Duration;
+
+use crate::alone::alone_blocking;
+use rustix::time::{ClockId, clock_gettime};
+use tokio::runtime::Builder;
+use tool_test_fixtures::requests::{ALL, World, Worst};
+
+/// So few that the tests are quick, and enough that a quadratic cost is larger than any other.
+const BYTES: usize = 128 * 1024;
+
+/// What a request of four times the bytes may cost: 4 is linear, 16 is quadratic. Beside the rest of the work, a quadratic part
+/// of this size is 7 and more.
+const LIMIT: f64 = 6.5;
+
+fn cpu() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap())
+}
+
+/// The CPU of a request of so many bytes: the least of two.
+fn cost(worst: &Worst, bytes: usize) -> f64 {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let (body, count) = worst.body(bytes);
+    let once = |_| {
+        // The chat grows with the request.
+        let world = runtime.block_on(World::new(worst.route, count / 10));
+        let start = cpu();
+        let (status, text) = runtime.block_on(world.send(&body));
+        let cost = cpu().saturating_sub(start).as_secs_f64();
+        assert!(status < 500, "{}: {status} {text}", worst.name);
+        cost
+    };
+    (0..2).map(once).fold(f64::INFINITY, f64::min)
+}
+
+#[test]
+fn requests_cost_in_proportion_to_their_bytes() {
+    let _turn = alone_blocking();
+    let only = std::env::var("ONLY").unwrap_or_default();
+    let mut wrong = Vec::new();
+    for worst in ALL.iter().filter(|worst| worst.name.starts_with(&only)) {
+        let (small, large) = (cost(worst, BYTES), cost(worst, 4 * BYTES));
+        let line = format!("{}: {:.1} times ({:.0} ms)", worst.name, large / small, large * 1e3);
+        println!("{line}");
+        if large / small > LIMIT {
+            wrong.push(line);
+        }
+    }
+    assert!(wrong.is_empty(), "four times the bytes cost {wrong:#?}");
+}

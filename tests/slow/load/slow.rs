@@ -1,0 +1,74 @@
+//! Clients that read slowly, or not at all.
+
+use std::time::Duration;
+
+use tokio::{io::AsyncReadExt, io::AsyncWriteExt};
+use tool_server::Server;
+
+use crate::alone::alone;
+use crate::load::{
+    kit::{Served, begin, chat, contains, live, until},
+    model::{OUTPUT, World, agent},
+};
+
+const READERS: usize = 10;
+const TIMES: usize = 2000;
+
+/// How many bytes of an answer are kept.
+const KEPT: usize = 128 * 1024;
+
+#[tokio::test]
+async fn slow_readers_hold_no_memory_and_are_cut_off() {
+    let _alone = alone().await;
+    let world = World::new(1);
+    let served = Served::stateless(Server::new(agent(&world)).replay_limit(KEPT));
+    let before = live();
+    let mut readers = Vec::new();
+    for number in 0..READERS {
+        let mut stream = served.connect_small().await;
+        let request = chat(&format!("slow-{number}"), &format!("flood {{\"times\":{TIMES}}}"), true);
+        stream.write_all(&request).await.unwrap();
+        readers.push(stream);
+    }
+    let mut most = 0;
+    let end = tokio::time::Instant::now() + Duration::from_secs(30);
+    while World::count(&world.ended) < READERS {
+        assert!(tokio::time::Instant::now() < end, "only {} have ended", World::count(&world.ended));
+        most = most.max(live().saturating_sub(before));
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    // What is kept, and what hyper had taken to write before: up to 417 KB.
+    let bound = READERS * (KEPT + 640 * 1024);
+    let all = READERS * TIMES * OUTPUT;
+    println!("at most {} KB for {} KB of {READERS} readers", most / 1024, all / 1024);
+    assert!(most < bound, "{most} bytes, at most {bound} were expected of {all}");
+    // Whoever reads on now learns that something is missing.
+    for mut stream in readers {
+        let mut text = Vec::new();
+        let read = stream.read_to_end(&mut text).await;
+        assert!(read.is_err() || !text.ends_with(b"\r\n0\r\n\r\n"), "an answer with a gap looks whole");
+        assert!(!contains(&text, "[DONE]"));
+    }
+    served.rests().await;
+    let left = live().saturating_sub(before);
+    assert!(left < READERS * 16 * 1024, "{left} bytes are left");
+}
+
+#[tokio::test]
+async fn a_tool_that_waits_for_its_readers_loses_nothing() {
+    let _alone = alone().await;
+    let world = World::new(1);
+    let served = Served::stateless(Server::new(agent(&world)).replay_limit(KEPT));
+    let mut stream = served.connect_small().await;
+    let mut text =
+        begin(&mut stream, &chat("pour", "pour {\"times\":2000}", false), "\"preliminary\":true").await.unwrap();
+    // Eight megabytes do not go ahead of a reader that rests.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let ahead = World::count(&world.ended);
+    assert!(ahead < 1500, "{ahead} of 2000 outputs were made, and nobody has read them");
+    stream.read_to_end(&mut text).await.unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert_eq!(text.matches("\"preliminary\":true").count(), 2000);
+    assert!(text.contains("data: [DONE]\n\n"), "{}", &text[text.len() - 300..]);
+    until("the run has ended", || served.tasks() == 0).await;
+}

@@ -1,0 +1,79 @@
+//! Requests of frontends, changed at random and sent to the real routes: nothing panics, nothing fails inside, nothing hangs,
+//! nothing runs that nobody allowed, and the server goes on.
+//!
+//! `FUZZ_SECONDS=60 cargo test -p tool-tests --test slow requests` goes on for a minute; `FUZZ_SEED` repeats a run. Requests that
+//! once broke something are kept in `corpus/`, beside good ones.
+
+mod world;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use crate::alone::alone_blocking;
+use tool_test_kit::mutate::{self, Random};
+use world::{Kind, World};
+
+/// After how many requests another server takes over, so that what their chats hold does not add up.
+const TURNS: usize = 400;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("slow/requests/corpus")
+}
+
+fn corpus() -> Vec<(String, String)> {
+    let entries = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let mut all: Vec<_> = entries
+        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read_to_string(&path).unwrap()))
+        .collect();
+    all.sort();
+    all
+}
+
+fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+#[test]
+fn whatever_is_sent_nothing_runs_that_nobody_allowed() {
+    let _turn = alone_blocking();
+    let corpus = corpus();
+    assert!(corpus.len() >= 12, "the corpus is gone");
+    let seconds = variable("FUZZ_SECONDS").unwrap_or(3);
+    let clock = || std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(1, |time| u64::from(time.subsec_nanos()) | 1);
+    let seed = variable("FUZZ_SEED").unwrap_or_else(clock);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    world::count_panics();
+    runtime.block_on(async {
+        let mut world = World::new(false);
+        for (name, text) in &corpus {
+            let told = world.send(Kind::of(name), text, false).await;
+            assert!(told.is_ok(), "{name}: {told:?}");
+        }
+        let mut random = Random::new(seed);
+        let (end, mut count, mut taken) = (Instant::now() + Duration::from_secs(seconds), 0, 0);
+        while Instant::now() < end {
+            let (name, text) = &corpus[random.below(corpus.len())];
+            let changed = mutate::change(text, &corpus, &mut random);
+            match world.send(Kind::of(name), &changed, random.below(2) == 0).await {
+                Ok(status) => taken += usize::from(status == 200),
+                Err(wrong) => {
+                    let kind = name.split('-').next().unwrap_or_default();
+                    let path = folder().join(format!("{kind}-broken-{seed}.json"));
+                    fs::write(&path, &changed).unwrap();
+                    panic!("{wrong}: broken by {}", path.display());
+                }
+            }
+            count += 1;
+            if count % TURNS == 0 {
+                world.goes_on().await;
+                world = World::new(count / TURNS % 2 == 1);
+            }
+        }
+        world.goes_on().await;
+        println!("{count} requests in {seconds} s, {taken} of them taken, seed {seed}");
+        assert!(count > 50 && taken > count / 20, "{taken} of {count} requests were taken");
+    });
+}

@@ -1,0 +1,148 @@
+//! A tool that behaves as tool2agent's `toolBuilder` does, weak points included: it must give what is recorded, to the letter.
+//!
+//! The validators are asked one after the other, in an order that `requires` leaves and the names settle. Each gets what it
+//! requires, all static and unknown parameters, and whatever else was accepted before it. Its result goes out as it is;
+//! `normalizedValue` is left out where it is the value that was given. If one has `"valid": false`, all results are the
+//! answer; otherwise the handler's is. A validator that fails ends the call with its failure.
+//!
+//! Our own tools, `DynamicTool` and those with `#[dynamic]`, differ on purpose:
+//!
+//! | name | tool2agent | our own tools |
+//! |---|---|---|
+//! | `names-at-build` | an unknown or static name in `requires` lets every call fail | the tool cannot be built: nobody can call it, so nobody should find it |
+//! | `repeated-name` | a name that is twice in `requires` is reported twice | the tool cannot be built |
+//! | `cycle-words` | a cycle is written without its end, `a -> b` | as the round that it is, `a` -> `b` -> `a`, and it counts what a parameter comes `after`, too |
+//! | `no-validator` | a dynamic parameter without a validator is static | the tool cannot be built; a declared one does not compile |
+//! | `nonsense` | a result without `valid`, without reasons or with two lists of values goes out | it cannot be written |
+//! | `no-value` | a parameter accepted without a value: the handler runs without it, dependents wait for ever | whoever accepts gives the value |
+//! | `order-of-keys` | the keys of a result come as the validator wrote them, the arguments as they were validated | one order for all results; arguments stay in the order in which they were given |
+//! | `unknown-name` | goes to contexts and handler | is a mistake, unless the schema allows other names |
+//! | `schema` | nothing is checked against the schema | what does not fit is that parameter's problem, and a static one must be right before any validator is asked; a validator may accept `null`, and nothing else, against the schema |
+//! | `failure` | a validator that fails ends the call, and later ones are not asked | refuses its parameter, and does not show the cause |
+//! | `context` | shows what happens to be accepted before: alphabetically smaller names | shows what is declared: `requires`, `after`, `hints`, static parameters |
+//! | `inherited-name` | `toString` counts as present | is a name like others |
+//! | `tie` | equal ranks come in the order of a dictionary of English | in that of their bytes, which is the same for small letters |
+//! | `notices` | what validators say of accepted parameters is lost when all are | the answer's `feedback` has what was understood otherwise, and their remarks |
+//!
+//! Also, our own tools ask validators that do not depend on each other at the same time, and can check arguments as a whole.
+
+mod javascript;
+mod rules;
+
+use std::sync::Arc;
+
+pub(crate) use rules::{context, cycles, order};
+use serde_json::{Map, Value, json};
+use tool_runtime::schema::Schema;
+use tool_runtime::tool::{DynTool, Started, Starting};
+use tool_runtime::{CallError, Context, Failure, Output, ToolSpec};
+
+/// The failure of a call whose validators cannot be put in an order.
+pub(crate) const NO_ORDER: &str = "Cycle detected or missing nodes during toposort";
+
+type Validator = dyn Fn(Option<Value>, Map<String, Value>) -> Result<Value, Failure> + Send + Sync;
+type Handler = dyn Fn(Complete) -> Result<Value, Failure> + Send + Sync;
+
+/// A tool that behaves as tool2agent's `toolBuilder` does; see the [module](self).
+pub(crate) struct CompatTool {
+    spec: Arc<ToolSpec>,
+    fields: Vec<CompatField>,
+    /// The order in which the fields are asked, if there is one.
+    order: Option<Vec<usize>>,
+    handler: Box<Handler>,
+}
+
+/// A dynamic parameter of a [`CompatTool`].
+pub(crate) struct CompatField {
+    pub(crate) name: String,
+    /// The dynamic parameters that must be valid before this one is judged.
+    pub(crate) requires: Vec<String>,
+    /// Returns an entry of `validationResults`, given the value, if there is one, and the context.
+    pub(crate) validator: Box<Validator>,
+}
+
+/// A call of a [`CompatTool`] that no validator refused.
+pub(crate) struct Complete {
+    /// The static and unknown parameters as they were given, then the accepted values in the order of validation.
+    pub(crate) arguments: Map<String, Value>,
+    /// The parameters that were accepted without a value.
+    pub(crate) absent: Vec<String>,
+}
+
+impl CompatTool {
+    /// A tool whose answer is what `handler` returns, as it is.
+    ///
+    /// Fails when parameters wait for each other, in the words of tool2agent. Where one requires a parameter that is unknown
+    /// or static, every call fails.
+    pub(crate) fn new(
+        name: &str,
+        mut fields: Vec<CompatField>,
+        handler: impl Fn(Complete) -> Result<Value, Failure> + Send + Sync + 'static,
+    ) -> Result<Self, String> {
+        fields.sort_by_key(|field| javascript::place(&field.name));
+        let graph: Vec<(&str, &[String])> = fields.iter().map(|field| (&*field.name, &*field.requires)).collect();
+        let cycles: Vec<String> = cycles(&graph).iter().map(|cycle| cycle.join(" -> ")).collect();
+        if !cycles.is_empty() {
+            return Err(format!("Cycle detected in requires graph: {}", cycles.join("; ")));
+        }
+        let order = order(&graph);
+        let spec = Arc::new(ToolSpec::new(name, "A tool.", Schema::new(json!({ "type": "object" }))));
+        Ok(Self { spec, fields, order, handler: Box::new(handler) })
+    }
+
+    fn answer_to(&self, text: &str) -> Result<Output, CallError> {
+        let given = javascript::arguments(text)?;
+        let Some(order) = &self.order else { return Err(Failure::new(NO_ORDER).into()) };
+        let is_dynamic = |name: &str| self.fields.iter().any(|field| field.name == name);
+        let mut absent = Vec::new();
+        let mut valid: Map<String, Value> = given.clone();
+        valid.retain(|name, _| !is_dynamic(name));
+        let mut results = Map::new();
+        for CompatField { name, requires, validator } in order.iter().map(|field| &self.fields[*field]) {
+            let result = match context(name, requires, &valid, is_dynamic) {
+                Err(missing) => json!({ "valid": false, "requiresValidParameters": missing }),
+                Ok(context) => {
+                    let value = given.get(name);
+                    let mut result = validator(value.cloned(), context)?;
+                    javascript::property(&result)?;
+                    let normalized = result.get("normalizedValue");
+                    if value.zip(normalized).is_some_and(|(value, normalized)| javascript::equal(value, normalized)) {
+                        result.as_object_mut().and_then(|result| result.shift_remove("normalizedValue"));
+                    }
+                    if javascript::is_true(&result["valid"]) {
+                        match result.get("normalizedValue").or(value) {
+                            Some(value) => drop(valid.insert(name.clone(), value.clone())),
+                            None => absent.push(name.clone()),
+                        }
+                    }
+                    result
+                }
+            };
+            results.insert(name.clone(), result);
+        }
+        if results.values().any(|result| result["valid"] == Value::Bool(false)) {
+            let results = javascript::ordered(results);
+            return Ok(Output::json(&json!({ "ok": false, "validationResults": results }))?);
+        }
+        let answer = (self.handler)(Complete { arguments: javascript::ordered(valid), absent })?;
+        Ok(Output::json(&answer)?)
+    }
+}
+
+impl DynTool for CompatTool {
+    fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
+    }
+
+    fn start<'a>(&'a self, arguments: &'a str, _: &'a Context) -> Starting<'a> {
+        Starting::read(Ok(Started::new(false, Box::pin(async move { self.answer_to(arguments) }))))
+    }
+
+    fn answer(&self, _: &str) -> Result<Output, CallError> {
+        Err(CallError::NotExecuted)
+    }
+}

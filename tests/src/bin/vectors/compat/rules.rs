@@ -1,0 +1,100 @@
+//! The graph and the contexts of tool2agent.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use super::javascript;
+
+/// Names that every object of JavaScript has: a requirement of such a name counts as met.
+const INHERITED: [&str; 12] = [
+    "__defineGetter__",
+    "__defineSetter__",
+    "__lookupGetter__",
+    "__lookupSetter__",
+    "__proto__",
+    "constructor",
+    "hasOwnProperty",
+    "isPrototypeOf",
+    "propertyIsEnumerable",
+    "toLocaleString",
+    "toString",
+    "valueOf",
+];
+
+/// Returns the cycles among parameters and what they require, each once, without its first name again at its end. Names
+/// that are not among the parameters lead nowhere.
+pub(crate) fn cycles(requires: &[(&str, &[String])]) -> Vec<Vec<String>> {
+    let (mut seen, mut found) = (HashSet::new(), Vec::new());
+    for (name, _) in requires {
+        follow(requires, name, &mut Vec::new(), &mut seen, &mut found);
+    }
+    found
+}
+
+/// Goes on from `name` along what it requires, and keeps the cycles that lead back into `way`.
+fn follow<'a>(
+    requires: &[(&'a str, &'a [String])],
+    name: &'a str,
+    way: &mut Vec<&'a str>,
+    seen: &mut HashSet<&'a str>,
+    found: &mut Vec<Vec<String>>,
+) {
+    if let Some(start) = way.iter().position(|before| *before == name) {
+        found.push(way[start..].iter().map(|name| (*name).to_owned()).collect());
+        return;
+    }
+    let Some((_, required)) = requires.iter().find(|(known, _)| *known == name) else { return };
+    if !seen.insert(name) {
+        return;
+    }
+    way.push(name);
+    for next in *required {
+        follow(requires, next, way, seen, found);
+    }
+    way.pop();
+}
+
+/// Returns the order in which parameters are asked, by their places: each after what it requires, as soon as its name is
+/// the least of those that could be next.
+///
+/// `None` where parameters wait for each other, or for one that there is not.
+pub(crate) fn order(requires: &[(&str, &[String])]) -> Option<Vec<usize>> {
+    let mut left: Vec<usize> = (0..requires.len()).collect();
+    left.sort_by(|a, b| javascript::compare(requires[*a].0, requires[*b].0));
+    let mut order: Vec<usize> = Vec::with_capacity(left.len());
+    while !left.is_empty() {
+        let is_asked = |name: &String| order.iter().any(|place| requires[*place].0 == name);
+        let next = left.iter().position(|place| requires[*place].1.iter().all(is_asked))?;
+        order.push(left.remove(next));
+    }
+    Some(order)
+}
+
+/// Returns the context that the validator of `field` gets: what it requires, the static and unknown parameters, then the other dynamic
+/// parameters in `valid`.
+///
+/// Fails with what is missing of `requires`.
+pub(crate) fn context(
+    field: &str,
+    requires: &[String],
+    valid: &Map<String, Value>,
+    is_dynamic: impl Fn(&str) -> bool,
+) -> Result<Map<String, Value>, Vec<String>> {
+    let is_there = |name: &str| valid.contains_key(name) || INHERITED.contains(&name);
+    let missing: Vec<String> = requires.iter().filter(|name| !is_there(name)).cloned().collect();
+    if !missing.is_empty() {
+        return Err(missing);
+    }
+    let required = requires.iter().filter_map(|name| valid.get_key_value(name));
+    let others =
+        |dynamic: bool| valid.iter().filter(move |(name, _)| *name != field).map(move |entry| (dynamic, entry));
+    let of_kind =
+        |(dynamic, entry): (bool, (_, _))| Some(entry).filter(|(name, _): &(&String, _)| is_dynamic(name) == dynamic);
+    let all = required.chain(others(false).chain(others(true)).filter_map(of_kind));
+    let mut context = Map::new();
+    for (name, value) in all {
+        context.entry(name.clone()).or_insert_with(|| value.clone());
+    }
+    Ok(javascript::ordered(context))
+}

@@ -1,0 +1,3 @@
+use tool_run::run::judge::judge_call;
+
+fn main() {}

@@ -1,0 +1,370 @@
+//! What the user meant: resolved declarations, with the places where they were written.
+
+pub(crate) mod graph;
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote};
+use syn::{Attribute, Expr, Generics, Member, Path, Type, Visibility, ext::IdentExt};
+
+use crate::{
+    diag::text::advice::Advice,
+    syntax::{
+        doc::Doc,
+        dynamic::Dynamic,
+        options::Options,
+        params::ParamAttrs,
+        rename::pascal,
+        values::{Approval, Spanned},
+    },
+};
+
+/// A tool.
+pub(crate) struct ToolDef {
+    pub(crate) head: Head,
+    pub(crate) options: Options,
+    pub(crate) input: Input,
+    pub(crate) body: Body,
+    pub(crate) start: Start,
+}
+
+/// The names of a declaration, and its visibility.
+pub(crate) struct Head {
+    /// The type that everything hangs on: a tool's marker, a nested input, the name before a variant's contexts.
+    pub(crate) ident: Ident,
+    pub(crate) vis: Visibility,
+    /// The name that the model calls; of a variant and a nested input, the one that people read.
+    pub(crate) name: String,
+    pub(crate) description: Option<Doc>,
+    /// The path of the runtime, if one is given.
+    pub(crate) krate: Option<Path>,
+    /// True if the types of the declaration can be used.
+    pub(crate) is_sound: bool,
+}
+
+/// The arguments of a tool.
+pub(crate) enum Input {
+    Params(Params),
+    Enum(Union),
+}
+
+/// Parameters that make one value together.
+pub(crate) struct Params {
+    /// The path that stands before the fields in braces.
+    pub(crate) path: TokenStream,
+    /// The tag in front of the fields, for a variant.
+    pub(crate) tag: Option<Tag>,
+    pub(crate) fields: Vec<Param>,
+}
+
+/// The entry that says which variant is meant.
+pub(crate) struct Tag {
+    pub(crate) name: String,
+    /// The value that stands for this variant.
+    pub(crate) value: String,
+}
+
+/// The variants of an enum, told apart by a tag.
+pub(crate) struct Union {
+    /// The name of the tag.
+    pub(crate) tag: Spanned<String>,
+    pub(crate) variants: Vec<Variant>,
+}
+
+/// One variant of an enum.
+pub(crate) struct Variant {
+    pub(crate) head: Head,
+    pub(crate) params: Params,
+    /// The state that the enum takes.
+    pub(crate) state: Option<Type>,
+}
+
+/// A struct whose fields are judged where it is nested in a tool's arguments.
+pub(crate) struct NestedInput {
+    pub(crate) head: Head,
+    pub(crate) params: Params,
+    /// The state that its validators take.
+    pub(crate) state: Option<Type>,
+    /// The advice that is not wanted.
+    pub(crate) allow: Vec<Advice>,
+}
+
+/// A parameter that the model gives, or the application if it is secret.
+pub(crate) struct Param {
+    pub(crate) ident: Ident,
+    pub(crate) ty: Type,
+    /// The name in the arguments.
+    pub(crate) name: String,
+    pub(crate) doc: Option<Doc>,
+    pub(crate) attrs: ParamAttrs,
+}
+
+/// The work of a call.
+pub(crate) enum Body {
+    /// A function, or a method of a type.
+    Function(Box<Function>),
+    /// The struct's `Execute`, or `ExecuteWith` a state.
+    Struct { state: Option<Type> },
+    /// A client outside, whose answer has the type `output`; validators may take a state.
+    External { state: Option<Type>, output: Box<Type> },
+}
+
+/// The function behind a tool.
+pub(crate) struct Function {
+    /// The path that calls it.
+    pub(crate) path: TokenStream,
+    /// The type that it is a method of.
+    pub(crate) owner: Option<Type>,
+    /// The place of its name.
+    pub(crate) span: Span,
+    pub(crate) is_async: bool,
+    /// True if it gives several values, one after the other.
+    pub(crate) is_stream: bool,
+    /// Its arguments, after `self`.
+    pub(crate) args: Vec<Argument>,
+    /// The type of what it returns; of a stream, of each of its items.
+    pub(crate) returns: Type,
+    pub(crate) returns_span: Span,
+}
+
+/// An argument of a function.
+pub(crate) enum Argument {
+    /// The next parameter of the input.
+    Param,
+    State(StateArg),
+    Context {
+        ty: Type,
+        by_ref: bool,
+    },
+}
+
+/// An argument that comes from the application's state.
+pub(crate) struct StateArg {
+    /// Its name, if it has one.
+    pub(crate) ident: Option<Ident>,
+    pub(crate) ty: Type,
+    pub(crate) by_ref: bool,
+}
+
+/// The way in which a call is started.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// At once, without state.
+    Free,
+    /// At once, with what it takes from the state.
+    Bound,
+    /// When its validators, or its check, have accepted the arguments.
+    Asking,
+}
+
+/// Parameters together with all that their validators can know.
+#[derive(Clone, Copy)]
+pub(crate) struct Judged<'m> {
+    pub(crate) head: &'m Head,
+    pub(crate) tag: Option<&'m Tag>,
+    pub(crate) fields: &'m [Param],
+    /// The state of the type that the tool is a method of, or of a struct.
+    pub(crate) owner: Option<&'m Type>,
+    /// The arguments of the tool's function.
+    pub(crate) args: &'m [Argument],
+}
+
+/// A method of an impl that is a tool.
+pub(crate) struct MethodTool {
+    /// The type that stands for it: `ShopSearchItems` for `Shop::search_items`.
+    pub(crate) marker: Ident,
+    /// The `cfg` attributes that decide whether it is there.
+    pub(crate) cfg: Vec<Attribute>,
+}
+
+/// A struct that provides each of its fields.
+pub(crate) struct ProvideDef {
+    pub(crate) ident: Ident,
+    pub(crate) generics: Generics,
+    pub(crate) fields: Vec<(Member, Type)>,
+}
+
+/// An enum of a toolset's calls.
+pub(crate) struct CallsDef {
+    pub(crate) ident: Ident,
+    /// The name of each variant, and the type that it holds; none if that is wrong.
+    pub(crate) variants: Vec<(Ident, Option<Type>)>,
+}
+
+impl Param {
+    /// Returns whether its own fields are judged.
+    pub(crate) fn is_nested(&self) -> bool {
+        self.attrs.dynamic.as_ref().is_some_and(|dynamic| dynamic.options.nested.is_some())
+    }
+
+    pub(crate) fn is_secret(&self) -> bool {
+        self.attrs.arg.secret.is_some()
+    }
+
+    pub(crate) fn is_dynamic(&self) -> bool {
+        self.attrs.dynamic.is_some()
+    }
+
+    /// Returns where its name is written.
+    pub(crate) fn name_span(&self) -> Span {
+        self.attrs.arg.rename.as_ref().map_or_else(|| self.ident.span(), syn::LitStr::span)
+    }
+}
+
+impl Params {
+    /// The types of the parameters whose own fields are judged, in order.
+    pub(crate) fn nested(&self) -> impl Iterator<Item = &Type> {
+        self.fields.iter().filter(|param| param.is_nested()).map(|param| &param.ty)
+    }
+
+    /// The parameters with their places; a tag has the first.
+    pub(crate) fn placed(&self) -> impl Iterator<Item = (usize, &Param)> {
+        (usize::from(self.tag.is_some())..).zip(&self.fields)
+    }
+}
+
+impl ToolDef {
+    /// The parameters; none of an enum, whose variants have them.
+    pub(crate) fn fields(&self) -> &[Param] {
+        match &self.input {
+            Input::Params(params) => &params.fields,
+            Input::Enum(_) => &[],
+        }
+    }
+
+    /// The variants of an enum.
+    pub(crate) fn variants(&self) -> &[Variant] {
+        match &self.input {
+            Input::Params(_) => &[],
+            Input::Enum(union) => &union.variants,
+        }
+    }
+
+    /// The parameters, of whichever variant.
+    pub(crate) fn all_fields(&self) -> impl Iterator<Item = &Param> {
+        self.fields().iter().chain(self.variants().iter().flat_map(|variant| &variant.params.fields))
+    }
+
+    /// The types of all parameters whose own fields are judged, in order.
+    pub(crate) fn nested(&self) -> impl Iterator<Item = &Type> {
+        self.all_fields().filter(|param| param.is_nested()).map(|param| &param.ty)
+    }
+
+    /// The state of the type that the tool is a method of, or of a struct.
+    pub(crate) fn owner(&self) -> Option<&Type> {
+        self.body.owner()
+    }
+
+    /// The types that it takes from the state, in order.
+    pub(crate) fn state_types(&self) -> impl Iterator<Item = &Type> {
+        self.body.state_types()
+    }
+
+    /// The types that the state must provide, each once.
+    pub(crate) fn states(&self) -> Vec<&Type> {
+        let mut states: Vec<&Type> = Vec::new();
+        for ty in self.state_types() {
+            if !states.iter().any(|known| same(known, ty)) {
+                states.push(ty);
+            }
+        }
+        states
+    }
+
+    /// Returns who approves a call: nobody, if the option is not given.
+    pub(crate) fn approval(&self) -> &Approval {
+        self.options.approval.as_ref().map_or(&Approval::Never, |approval| &approval.value)
+    }
+
+    /// The predicate that decides whether a call needs approval.
+    pub(crate) fn predicate(&self) -> Option<&Expr> {
+        match self.approval() {
+            Approval::When(predicate) => Some(predicate),
+            Approval::Never | Approval::Always => None,
+        }
+    }
+
+    /// The parameters, and what their validators and the check of the whole call can know.
+    pub(crate) fn judged(&self) -> Judged<'_> {
+        Judged { head: &self.head, tag: None, fields: self.fields(), owner: self.owner(), args: self.body.args() }
+    }
+}
+
+impl Body {
+    /// The state of the type that the tool is a method of, or of a struct.
+    pub(crate) fn owner(&self) -> Option<&Type> {
+        match self {
+            Self::Function(function) => function.owner.as_ref(),
+            Self::Struct { state } | Self::External { state, .. } => state.as_ref(),
+        }
+    }
+
+    /// The arguments of a function.
+    pub(crate) fn args(&self) -> &[Argument] {
+        match self {
+            Self::Function(function) => &function.args,
+            Self::Struct { .. } | Self::External { .. } => &[],
+        }
+    }
+
+    /// The types that it takes from the state, in order.
+    pub(crate) fn state_types(&self) -> impl Iterator<Item = &Type> {
+        self.owner().into_iter().chain(states(self.args()).map(|state| &state.ty))
+    }
+}
+
+impl Variant {
+    /// The fields, and what their validators can know.
+    pub(crate) fn judged(&self) -> Judged<'_> {
+        let Self { head, params, state } = self;
+        Judged { head, tag: params.tag.as_ref(), fields: &params.fields, owner: state.as_ref(), args: &[] }
+    }
+}
+
+impl NestedInput {
+    /// The fields, and what their validators can know.
+    pub(crate) fn judged(&self) -> Judged<'_> {
+        let Self { head, params, state, .. } = self;
+        Judged { head, tag: None, fields: &params.fields, owner: state.as_ref(), args: &[] }
+    }
+}
+
+impl<'m> Judged<'m> {
+    /// The parameters with their places; a tag has the first.
+    pub(crate) fn placed(self) -> impl Iterator<Item = (usize, &'m Param)> {
+        (usize::from(self.tag.is_some())..).zip(self.fields)
+    }
+
+    /// The dynamic parameters that have a validator of their own, in order.
+    pub(crate) fn validated(self) -> impl Iterator<Item = (&'m Param, &'m Dynamic)> {
+        let judged = self.fields.iter().filter(|param| !param.is_nested());
+        judged.filter_map(|param| Some((param, param.attrs.dynamic.as_ref()?)))
+    }
+
+    /// The arguments of the function that are states.
+    pub(crate) fn states(self) -> impl Iterator<Item = &'m StateArg> {
+        states(self.args)
+    }
+
+    /// The type of what the validator of the parameter `ident` knows: `BookFlightArrival` for `arrival` of `book_flight`.
+    pub(crate) fn context(self, ident: &Ident) -> Ident {
+        let (tool, own) = (pascal(&self.head.ident.unraw().to_string()), pascal(&ident.unraw().to_string()));
+        format_ident!("{tool}{own}", span = ident.span())
+    }
+
+    /// The type of what the check of the whole call knows.
+    pub(crate) fn check_context(self) -> Ident {
+        self.context(&Ident::new("check", self.head.ident.span()))
+    }
+}
+
+/// The arguments that are states.
+fn states(args: &[Argument]) -> impl Iterator<Item = &StateArg> {
+    args.iter().filter_map(|arg| match arg {
+        Argument::State(state) => Some(state),
+        Argument::Param | Argument::Context { .. } => None,
+    })
+}
+
+fn same(a: &Type, b: &Type) -> bool {
+    quote!(#a).to_string() == quote!(#b).to_string()
+}

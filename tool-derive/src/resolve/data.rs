@@ -1,0 +1,197 @@
+//! From a struct or an enum to a tool, and from a struct to a nested input.
+
+use quote::{ToTokens as _, format_ident, quote};
+use syn::{Attribute, Data, DeriveInput, Field, Fields, Generics, ItemEnum, ItemStruct, ext::IdentExt};
+
+use super::{find_unowned, head, param, param_attrs, tool};
+use crate::{
+    diag::{Errors, text},
+    model::{Body, Head, Input, NestedInput, Param, Params, Tag, ToolDef, Union, Variant},
+    syntax::{
+        doc::Doc,
+        options::Options,
+        params::{ParamAttrs, Role},
+        rename::Rule,
+        serde::{self, Way},
+        values::Spanned,
+    },
+};
+
+/// The name of the tag where none is given.
+const TAG: &str = "kind";
+
+/// Returns a struct as a tool.
+pub(crate) fn structure(item: &ItemStruct, options: Options, errors: &mut Errors) -> ToolDef {
+    let (fields, is_sound) = errors.watch(|errors| {
+        let is_generic = refuse_generics(&item.generics, text::GENERIC, errors);
+        let mut fields = fields(&item.fields, is_generic, text::TUPLE_STRUCT, errors);
+        rename_all(&item.attrs, &mut fields);
+        fields
+    });
+    let head = head(&item.ident, &item.vis, &item.attrs, &options, is_sound);
+    let input = Input::Params(Params { path: item.ident.to_token_stream(), tag: None, fields });
+    let body = body(&options);
+    tool(head, options, input, body)
+}
+
+/// Returns an enum as a tool.
+pub(crate) fn enumeration(item: &ItemEnum, options: Options, errors: &mut Errors) -> ToolDef {
+    let (union, is_sound) = errors.watch(|errors| {
+        refuse_generics(&item.generics, text::GENERIC, errors);
+        if item.variants.is_empty() {
+            errors.over(&item.ident, text::NO_VARIANTS);
+        }
+        union(item, &options, errors)
+    });
+    let head = head(&item.ident, &item.vis, &item.attrs, &options, is_sound);
+    let body = body(&options);
+    tool(head, options, Input::Enum(union), body)
+}
+
+/// Returns a struct as a nested input; `None` if it can be none.
+pub(crate) fn nested_input(item: &DeriveInput, errors: &mut Errors) -> Option<NestedInput> {
+    let options = Options::of_input(&item.attrs, errors);
+    let Data::Struct(data) = &item.data else {
+        errors.over(&item.ident, text::INPUT);
+        return None;
+    };
+    if refuse_generics(&item.generics, text::INPUT_GENERIC, errors) {
+        return None;
+    }
+    let (mut fields, is_sound) = errors.watch(|errors| fields(&data.fields, false, text::INPUT, errors));
+    rename_all(&item.attrs, &mut fields);
+    let head = head(&item.ident, &item.vis, &item.attrs, &options, is_sound);
+    let params = Params { path: item.ident.to_token_stream(), tag: None, fields };
+    let Options { state, allow, .. } = options;
+    Some(NestedInput { head, params, state: state.map(|state| state.value), allow })
+}
+
+/// Refuses parameters of the type itself, and returns whether it has any.
+fn refuse_generics(generics: &Generics, wrong: &str, errors: &mut Errors) -> bool {
+    let is_generic = !generics.params.is_empty();
+    if is_generic {
+        errors.over(&generics.params, wrong);
+    }
+    is_generic
+}
+
+/// Decides who does the work of a struct.
+fn body(options: &Options) -> Body {
+    let state = options.state.as_ref().map(|state| state.value.clone());
+    match (options.external, &options.output) {
+        (Some(_), Some(output)) => Body::External { state, output: Box::new(output.value.clone()) },
+        _ => Body::Struct { state },
+    }
+}
+
+fn union(item: &ItemEnum, options: &Options, errors: &mut Errors) -> Union {
+    let tag = options.tag.clone().or_else(|| serde::text(&item.attrs, "tag", Way::Deserialize));
+    let tag = match tag {
+        Some(tag) => Spanned { value: tag.value(), span: tag.span() },
+        None => Spanned { value: TAG.to_owned(), span: item.ident.span() },
+    };
+    let rule = serde::text(&item.attrs, "rename_all", Way::Deserialize)
+        .and_then(|rule| Rule::of(&rule.value()))
+        .unwrap_or(Rule::Snake);
+    let mut variants = Vec::with_capacity(item.variants.len());
+    for given in &item.variants {
+        let tag = Tag { name: tag.value.clone(), value: tag_value(given, rule, errors) };
+        variants.push(variant(item, given, tag, options, errors));
+    }
+    Union { tag, variants }
+}
+
+/// Returns the value of the tag that stands for a variant.
+fn tag_value(given: &syn::Variant, rule: Rule, errors: &mut Errors) -> String {
+    let attrs = param_attrs(&given.attrs, errors);
+    if attrs.says_something() || attrs.arg.secret.is_some() || attrs.dynamic.is_some() {
+        errors.over(&given.ident, text::VARIANT_ARG);
+    }
+    let renamed = attrs.arg.rename.or_else(|| serde::text(&given.attrs, "rename", Way::Deserialize));
+    renamed.map_or_else(|| rule.apply(&given.ident.unraw().to_string()), |name| name.value())
+}
+
+fn variant(item: &ItemEnum, given: &syn::Variant, tag: Tag, options: &Options, errors: &mut Errors) -> Variant {
+    let (own, owner) = (&given.ident, &item.ident);
+    let is_generic = !item.generics.params.is_empty();
+    let (fields, is_sound) = errors.watch(|errors| fields(&given.fields, is_generic, text::TUPLE_VARIANT, errors));
+    let head = Head {
+        ident: format_ident!("{}{}", owner.unraw(), own.unraw(), span = own.span()),
+        vis: item.vis.clone(),
+        name: format!("{}::{}", owner.unraw(), own.unraw()),
+        description: Doc::of(&given.attrs),
+        krate: options.krate.clone(),
+        is_sound,
+    };
+    let params = Params { path: quote!(#owner::#own), tag: Some(tag), fields };
+    Variant { head, params, state: options.state.as_ref().map(|state| state.value.clone()) }
+}
+
+/// Returns the fields of a struct or a variant as parameters; `tuple` is the error for fields without names.
+fn fields(given: &Fields, is_generic: bool, tuple: &str, errors: &mut Errors) -> Vec<Param> {
+    let named = match given {
+        Fields::Named(fields) => &fields.named,
+        Fields::Unit => return Vec::new(),
+        Fields::Unnamed(fields) => {
+            errors.over(fields, tuple);
+            return Vec::new();
+        }
+    };
+    let mut fields = Vec::new();
+    for field in named {
+        let Some(ident) = &field.ident else { continue };
+        let mut attrs = param_attrs(&field.attrs, errors);
+        if let Some(role) = attrs.role.as_ref().filter(|role| role.value != Role::Arg) {
+            errors.at(role.span, text::FIELD_ROLE);
+            continue;
+        }
+        if let Some((place, wrong)) = find_unowned(&field.ty).filter(|_| !is_generic) {
+            errors.over(place, wrong);
+        }
+        read_derives(field, &mut attrs, errors);
+        fields.push(param(ident, &field.ty, &field.attrs, attrs));
+    }
+    fields
+}
+
+/// Gives fields the names that `#[serde(rename_all = "…")]` on their struct says, except those that say their own.
+fn rename_all(attrs: &[Attribute], fields: &mut [Param]) {
+    let rule = serde::text(attrs, "rename_all", Way::Deserialize).and_then(|rule| Rule::of(&rule.value()));
+    let Some(rule) = rule else { return };
+    for field in fields.iter_mut().filter(|field| field.attrs.arg.rename.is_none()) {
+        field.name = rule.apply_to_field(&field.name);
+    }
+}
+
+/// Reads the attributes of serde and schemars on a field, whose derives may be there for other reasons.
+///
+/// A tool reads its fields itself. It takes over their names, and refuses what it does not heed, unless an attribute of ours says
+/// the same.
+fn read_derives(field: &Field, attrs: &mut ParamAttrs, errors: &mut Errors) {
+    if attrs.arg.rename.is_none() {
+        attrs.arg.rename = serde::text(&field.attrs, "rename", Way::Deserialize);
+    }
+    if attrs.says_something() || attrs.arg.secret.is_some() || attrs.dynamic.is_some() {
+        return;
+    }
+    for (word, span) in serde::words(&field.attrs, "serde") {
+        match &*word {
+            "default" => errors.at(span, text::SERDE_DEFAULT),
+            "with" | "deserialize_with" | "flatten" | "skip" | "skip_deserializing" | "alias" => {
+                errors.at(span, text::serde_on_field(&word));
+            }
+            _ => {}
+        }
+    }
+    for (word, span) in serde::words(&field.attrs, "schemars") {
+        match &*word {
+            "range" | "length" | "regex" | "pattern" | "email" | "url" | "contains" | "inner" => {
+                errors.at(span, text::SCHEMARS_LIMIT);
+            }
+            "with" | "schema_with" | "extend" | "transform" | "required" => {
+                errors.at(span, text::schemars_on_field(&word));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! From what was written to what was meant: every validation about the shape of a declaration.
+
+pub(crate) mod data;
+pub(crate) mod derives;
+pub(crate) mod function;
+
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+use syn::{Attribute, Ident, Type, Visibility, ext::IdentExt};
+
+use crate::{
+    diag::{Errors, text},
+    model::{Body, Head, Input, Param, Start, ToolDef},
+    syntax::{
+        borrow::{borrowed, is_context, is_unsized, unnamed},
+        doc::Doc,
+        options::Options,
+        params::{ParamAttrs, Role},
+    },
+};
+
+/// Puts a tool together, and decides how its calls are started.
+fn tool(head: Head, options: Options, input: Input, body: Body) -> ToolDef {
+    let is_asking = match &input {
+        Input::Params(params) => params.fields.iter().any(Param::is_dynamic),
+        Input::Enum(_) => true,
+    };
+    let start = if is_asking || options.check.is_some() {
+        Start::Asking
+    } else if body.state_types().next().is_some() {
+        Start::Bound
+    } else {
+        Start::Free
+    };
+    ToolDef { head, options, input, body, start }
+}
+
+/// Returns the head of a declaration, from its name, visibility, attributes and options.
+fn head(ident: &Ident, vis: &Visibility, attrs: &[Attribute], options: &Options, is_sound: bool) -> Head {
+    let description = match &options.description {
+        Some(expr) => Doc::given(expr),
+        None => Doc::of(attrs),
+    };
+    let name = options.name.as_ref().map_or_else(|| ident.unraw().to_string(), syn::LitStr::value);
+    Head { ident: ident.clone(), vis: vis.clone(), name, description, krate: options.krate.clone(), is_sound }
+}
+
+/// Reads the attributes of a parameter, and refuses those that do not go together.
+fn param_attrs(attrs: &[Attribute], errors: &mut Errors) -> ParamAttrs {
+    let attrs = ParamAttrs::parse(attrs, errors);
+    let Some(dynamic) = &attrs.dynamic else { return attrs };
+    if dynamic.is_whole && dynamic.options.validate.is_none() && dynamic.options.nested.is_none() {
+        errors.at(dynamic.span, text::NO_VALIDATOR);
+    }
+    if attrs.role.as_ref().is_some_and(|role| role.value != Role::Arg) {
+        errors.at(dynamic.span, text::DYNAMIC_ROLE);
+    }
+    attrs
+}
+
+fn param(ident: &Ident, ty: &Type, docs: &[Attribute], attrs: ParamAttrs) -> Param {
+    let name = attrs.arg.rename.as_ref().map_or_else(|| ident.unraw().to_string(), syn::LitStr::value);
+    Param { ident: ident.clone(), ty: ty.clone(), name, doc: Doc::of(docs), attrs }
+}
+
+/// Returns what keeps `ty` from being the type of a parameter that the model gives: where, and why.
+fn find_unowned(ty: &Type) -> Option<(TokenStream, &'static str)> {
+    if let Some(found) = unnamed(ty) {
+        Some((found, text::IMPL_TRAIT))
+    } else if is_unsized(ty) {
+        Some((ty.to_token_stream(), text::UNSIZED))
+    } else if is_context(ty) {
+        Some((ty.to_token_stream(), text::CONTEXT_UNMARKED))
+    } else {
+        borrowed(ty, false).map(|found| (found, text::REFERENCE))
+    }
+}

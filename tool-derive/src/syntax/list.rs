@@ -1,0 +1,82 @@
+//! `toolset!(state; a, b)`: what it lists.
+
+use syn::{
+    Expr, Ident, Path, Token, bracketed,
+    ext::IdentExt,
+    parse::{Parse, ParseStream},
+};
+
+use super::{grammar::skip, rename::pascal};
+use crate::diag::{Errors, text};
+
+/// The input of `toolset!`, after the crate that the macro was found in: `[$crate] state; tool, …`.
+pub(crate) struct List {
+    pub(crate) krate: Path,
+    pub(crate) state: Option<Expr>,
+    pub(crate) tools: Vec<Path>,
+}
+
+impl Parse for List {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let content;
+        bracketed!(content in input);
+        let krate = content.parse()?;
+        let fork = input.fork();
+        let state = if fork.parse::<Expr>().is_ok() && fork.peek(Token![;]) {
+            let state = input.parse()?;
+            input.parse::<Token![;]>()?;
+            match &state {
+                Expr::Assign(wrong) => return Err(syn::Error::new_spanned(&wrong.left, text::TOOLSET_STATE)),
+                Expr::Reference(wrong) => return Err(syn::Error::new_spanned(wrong, text::TOOLSET_REFERENCE)),
+                _ => Some(state),
+            }
+        } else {
+            None
+        };
+        let mut errors = Errors::default();
+        let mut tools = Vec::new();
+        while !input.is_empty() {
+            match member(input) {
+                Ok(tool) => tools.push(tool),
+                Err(error) => {
+                    errors.push(error);
+                    skip(input)?;
+                }
+            }
+            let _: Option<Token![,]> = input.parse()?;
+        }
+        errors.into_result()?;
+        Ok(Self { krate, state, tools })
+    }
+}
+
+/// One tool; what stands in its place says what was meant.
+fn member(input: ParseStream<'_>) -> syn::Result<Path> {
+    let ends = |input: ParseStream<'_>| input.is_empty() || input.peek(Token![,]);
+    let fork = input.fork();
+    if fork.parse::<Path>().is_ok() {
+        if ends(&fork) {
+            let path: Path = input.parse()?;
+            return match as_method(&path) {
+                Some(marker) => Err(syn::Error::new_spanned(path, text::toolset_method(&marker))),
+                None => Ok(path),
+            };
+        }
+        if fork.peek(Ident::peek_any) || fork.peek(Token![;]) {
+            return Err(syn::Error::new(fork.span(), text::TOOLSET));
+        }
+    }
+    match input.fork().parse::<Expr>() {
+        Ok(Expr::Lit(literal)) => Err(syn::Error::new_spanned(literal, text::TOOLSET)),
+        Ok(other) => Err(syn::Error::new_spanned(other, text::TOOLSET_STATE)),
+        Err(_) => Err(syn::Error::new(input.span(), text::TOOLSET)),
+    }
+}
+
+/// Returns the name of a method's tool, where `path` is written like that of one: `ShopLook` for `Shop::look`.
+fn as_method(path: &Path) -> Option<String> {
+    let mut words = path.segments.iter().rev().map(|segment| segment.ident.unraw().to_string());
+    let (method, owner) = (words.next()?, words.next()?);
+    let is_method = owner.starts_with(char::is_uppercase) && method.starts_with(char::is_lowercase);
+    is_method.then(|| format!("{owner}{}", pascal(&method)))
+}

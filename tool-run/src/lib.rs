@@ -1,0 +1,15 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod digest;
+pub mod message;
+pub mod run;
+pub mod tool;
+
+use tool_schema::{feedback, json, schema};
+
+pub mod judge {
+    #![doc = include_str!("docs/judge.md")]
+
+    pub use crate::run::judge::{Judge, KnownTool, Read, Taken, judge_call, judge_decision};
+}

@@ -1,0 +1,280 @@
+//! The parts of a conversation with a model: messages, their parts, and the calls that a model makes.
+//!
+//! These types travel to a model, to a tool and into a stored run,
+//! so they are plain data with a stable serde form. [`repair`] makes of any history one that providers accept, and [`Prune`]
+//! makes it shorter.
+
+mod prune;
+mod repair;
+
+pub use prune::Prune;
+pub use repair::{Repaired, read, repair};
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+/// One message of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum Message {
+    /// The instructions of the application.
+    System {
+        /// The text.
+        text: String,
+    },
+    /// A prompt of the person.
+    User {
+        /// Text and images, in the order they were given.
+        content: Vec<Part>,
+    },
+    /// The content and the calls of one turn of the model.
+    Assistant {
+        /// Text, reasoning and calls in the order the model gave them.
+        content: Vec<AssistantPart>,
+    },
+    /// The answer to one call.
+    Tool(ToolMessage),
+}
+
+/// The answer to one call, as the model sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolMessage {
+    /// The id of the call that this answers ([`ToolCall::id`]).
+    pub call_id: String,
+    /// The name of the tool that was called.
+    pub tool: String,
+    /// The content that the model gets to see.
+    pub content: Vec<Part>,
+    /// Set if the call did not do what was asked: refused arguments, a failure, a denial.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+}
+
+/// A piece of content that a person or a tool gives to a model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Part {
+    /// Plain text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// A JSON value, kept as its text.
+    Json {
+        /// Valid JSON text.
+        json: String,
+    },
+    /// An image.
+    Image {
+        /// The media type, such as `image/png`.
+        media_type: String,
+        /// The bytes in base64 (standard alphabet, padded).
+        data: String,
+    },
+    /// Sound. The models here read a remark in its place; MCP clients get it.
+    Audio {
+        /// The media type, such as `audio/wav`.
+        media_type: String,
+        /// The bytes in base64 (standard alphabet, padded).
+        data: String,
+    },
+    /// Something that has an address, such as a file, with what it holds. Models read its text, if it is one.
+    Resource {
+        /// Its address, such as `file:///srv/a.txt`.
+        uri: String,
+        /// The media type, where it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        media_type: Option<String>,
+        /// The contents.
+        contents: Contents,
+    },
+}
+
+/// The contents of a resource.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Contents {
+    /// A text.
+    Text(String),
+    /// Anything else, in base64 (standard alphabet, padded).
+    Base64(String),
+}
+
+/// A piece of what a model produced in one turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum AssistantPart {
+    /// Text for the person.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// The model's reasoning before its answer, where the provider returns it.
+    Reasoning {
+        /// The text.
+        text: String,
+        /// The provider's seal over the text; it wants it back unchanged.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signature: Option<String>,
+    },
+    /// A tool that the model wants called.
+    Call(ToolCall),
+    /// A call, or its result, of a tool that the provider executes itself: nothing of ours is called.
+    Provider(ProviderPart),
+}
+
+/// A call of a tool that the provider executes itself, or its result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ProviderPart {
+    /// Whose words the block is in, such as `anthropic`. Others do not get to see it.
+    pub provider: String,
+    /// The provider's id for the call; empty where it names none.
+    pub call_id: String,
+    /// The name of the tool; where the provider does not say it, what kind of result it is, such as `url_citation`.
+    pub name: String,
+    /// The kind.
+    pub kind: ProviderPartKind,
+    /// The provider's block as JSON text. It wants it back unchanged.
+    pub block: String,
+}
+
+/// The kind of a [`ProviderPart`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ProviderPartKind {
+    /// The tool was called.
+    Call,
+    /// This came of it.
+    Result,
+    /// It failed in this way.
+    Failure,
+}
+
+impl ProviderPart {
+    /// A block of `provider`.
+    pub fn new(
+        provider: impl Into<String>,
+        call_id: impl Into<String>,
+        name: impl Into<String>,
+        kind: ProviderPartKind,
+        block: impl Into<String>,
+    ) -> Self {
+        Self { provider: provider.into(), call_id: call_id.into(), name: name.into(), kind, block: block.into() }
+    }
+}
+
+/// A tool that the model wants called: a claim, checked before anything runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The id that the model (or its provider) gave to the call.
+    pub id: String,
+    /// The name of the tool.
+    pub name: String,
+    /// The arguments, as the model wrote them: meant to be JSON, and not checked yet. Empty text means `{}`.
+    pub arguments: String,
+}
+
+impl Message {
+    /// A system message.
+    pub fn system(text: impl Into<String>) -> Self {
+        Self::System { text: text.into() }
+    }
+
+    /// A user message of one text.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::User { content: vec![Part::text(text)] }
+    }
+
+    /// An assistant message of one text.
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self::Assistant { content: vec![AssistantPart::Text { text: text.into() }] }
+    }
+}
+
+impl Part {
+    /// A text part.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+
+    /// The part as the text that a model reads; `None` for images, sound, and resources that are no text.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text { text } | Self::Resource { contents: Contents::Text(text), .. } => Some(text),
+            Self::Json { json } => Some(json),
+            Self::Image { .. } | Self::Audio { .. } | Self::Resource { contents: Contents::Base64(_), .. } => None,
+        }
+    }
+
+    /// The part in words, for whom only a text can be given: its text, or what it is.
+    pub fn in_words(&self) -> Cow<'_, str> {
+        match self {
+            Self::Image { media_type, .. } => format!("(an image, {media_type})").into(),
+            Self::Audio { media_type, .. } => format!("(sound, {media_type})").into(),
+            Self::Resource { uri, .. } if self.as_text().is_none() => format!("({uri}, which is no text)").into(),
+            other => other.as_text().unwrap_or_default().into(),
+        }
+    }
+
+    /// Returns its size in bytes, as it is kept.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Text { text } => text.len(),
+            Self::Json { json } => json.len(),
+            Self::Image { data, .. } | Self::Audio { data, .. } => data.len(),
+            Self::Resource { uri, contents: Contents::Text(held) | Contents::Base64(held), .. } => {
+                uri.len() + held.len()
+            }
+        }
+    }
+}
+
+/// The reason why a turn ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FinishReason {
+    /// The model said all it wanted to say.
+    Stop,
+    /// The model waits for the results of its calls.
+    ToolCalls,
+    /// The model hit its size limit: what it said last may be cut, so none of its calls is executed.
+    Length,
+    /// A content filter cut the turn: none of its calls is executed.
+    ContentFilter,
+    /// The provider paused a long turn, and goes on when it is asked again: what was said so far stands.
+    Paused,
+    /// Another reason, in the provider's words: none of its calls is executed.
+    Other(String),
+}
+
+impl FinishReason {
+    /// Returns whether the turn is whole, so that its calls may be executed.
+    pub fn is_safe(&self) -> bool {
+        matches!(self, Self::Stop | Self::ToolCalls | Self::Paused)
+    }
+}
+
+/// Tokens that a model used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens of the request, cached ones included.
+    pub input_tokens: u64,
+    /// Tokens of the answer, reasoning included.
+    pub output_tokens: u64,
+    /// Tokens of the request that the provider had cached.
+    pub cached_tokens: u64,
+    /// Tokens of the answer that were reasoning.
+    pub reasoning_tokens: u64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
+        self.reasoning_tokens = self.reasoning_tokens.saturating_add(other.reasoning_tokens);
+    }
+}

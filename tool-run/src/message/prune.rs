@@ -1,0 +1,174 @@
+//! The part of a long conversation that a model gets to see.
+
+use super::{AssistantPart, Message, Part, ToolMessage};
+
+/// The part of a conversation that is left out when a model is asked. Nothing, unless it is set.
+///
+/// A round is what follows from one message of the user: the turns of the model, their calls and the answers to them. Only
+/// whole rounds are left out, so no call is ever without its answer; system messages stay.
+///
+/// ```
+/// use tool_run::message::{Message, Prune};
+///
+/// let prune = Prune::new().keep_rounds(1);
+/// let history = [Message::user("1"), Message::assistant("one"), Message::user("2")];
+/// assert_eq!(prune.apply(&history), [Message::user("2")]);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Prune {
+    rounds: Option<usize>,
+    reasoning: bool,
+    results: Option<(usize, usize)>,
+}
+
+impl Prune {
+    /// Nothing is left out.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Keeps the last `rounds` rounds, at least one.
+    pub fn keep_rounds(mut self, rounds: usize) -> Self {
+        self.rounds = Some(rounds.max(1));
+        self
+    }
+
+    /// Leaves out what the model thought in rounds before the last. In the last it stays, because some providers want it
+    /// back between a call and its answer.
+    pub fn drop_reasoning(mut self) -> Self {
+        self.reasoning = true;
+        self
+    }
+
+    /// Cuts answers to calls to `bytes` bytes of text, and leaves out their images, except for the last `keep` answers.
+    pub fn shorten_results(mut self, keep: usize, bytes: usize) -> Self {
+        self.results = Some((keep, bytes));
+        self
+    }
+
+    /// Returns the part of `messages` that a model gets to see.
+    pub fn apply(&self, messages: &[Message]) -> Vec<Message> {
+        let mut rounds = Vec::new();
+        for (at, message) in messages.iter().enumerate() {
+            // What is said while the model works belongs to its round.
+            let follows = at > 0 && matches!(messages[at - 1], Message::User { .. });
+            if matches!(message, Message::User { .. }) && !follows && !is_steering(messages, at) {
+                rounds.push(at);
+            }
+        }
+        let last = rounds.last().copied().unwrap_or_default();
+        let from = self.rounds.and_then(|keep| rounds.len().checked_sub(keep)).map_or(0, |at| rounds[at]);
+        let answers = messages.iter().filter(|message| matches!(message, Message::Tool(_))).count();
+        let mut answer = 0;
+        let mut kept = Vec::with_capacity(messages.len() - from);
+        for (at, message) in messages.iter().enumerate() {
+            answer += usize::from(matches!(message, Message::Tool(_)));
+            if at < from && !matches!(message, Message::System { .. }) {
+                continue;
+            }
+            match (message, self.results) {
+                (Message::Assistant { content }, _) if self.reasoning && at < last => {
+                    let thought = |part: &&AssistantPart| matches!(part, AssistantPart::Reasoning { .. });
+                    let content: Vec<_> = content.iter().filter(|part| !thought(part)).cloned().collect();
+                    if !content.is_empty() {
+                        kept.push(Message::Assistant { content });
+                    }
+                }
+                (Message::Tool(told), Some((keep, bytes))) if answer + keep <= answers => {
+                    kept.push(Message::Tool(ToolMessage { content: shortened(&told.content, bytes), ..told.clone() }));
+                }
+                _ => kept.push(message.clone()),
+            }
+        }
+        kept
+    }
+}
+
+/// Returns whether what the user says at `at` was said between two turns of one round: behind answers to calls.
+fn is_steering(messages: &[Message], at: usize) -> bool {
+    at > 0 && matches!(messages[at - 1], Message::Tool(_))
+}
+
+fn shortened(content: &[Part], bytes: usize) -> Vec<Part> {
+    let length: usize = content.iter().filter_map(Part::as_text).map(str::len).sum();
+    if length <= bytes && content.iter().all(|part| part.as_text().is_some()) {
+        return content.to_vec();
+    }
+    let mut left = bytes;
+    let mut kept = Vec::new();
+    for part in content {
+        let Some(text) = part.as_text() else {
+            kept.push(Part::text(match part {
+                Part::Image { .. } => "(an image, left out)",
+                Part::Audio { .. } => "(sound, left out)",
+                _ => "(a resource, left out)",
+            }));
+            continue;
+        };
+        if text.len() <= left {
+            left -= text.len();
+            kept.push(part.clone());
+        } else {
+            let end = text.floor_char_boundary(left);
+            // Half of a JSON value is a text.
+            kept.push(Part::text(format!("{}… ({} bytes left out)", &text[..end], text.len() - end)));
+            left = 0;
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::ToolCall;
+
+    fn called(id: &str) -> Message {
+        let call = ToolCall { id: id.into(), name: "t".into(), arguments: "{}".into() };
+        let thought = AssistantPart::Reasoning { text: "hm".into(), signature: None };
+        Message::Assistant { content: vec![thought, AssistantPart::Call(call)] }
+    }
+
+    fn answered(id: &str, content: Vec<Part>) -> Message {
+        Message::Tool(ToolMessage { call_id: id.into(), tool: "t".into(), content, is_error: false })
+    }
+
+    #[test]
+    fn only_whole_rounds_are_left_out() {
+        let history = [
+            Message::system("be kind"),
+            Message::user("1"),
+            called("a"),
+            answered("a", vec![Part::text("A")]),
+            Message::user("steers"),
+            Message::assistant("one"),
+            Message::user("2"),
+            called("b"),
+            answered("b", vec![Part::text("B")]),
+        ];
+        let pruned = Prune::new().keep_rounds(1).apply(&history);
+        assert_eq!(pruned, [&history[..1], &history[6..]].concat());
+        assert_eq!(Prune::new().keep_rounds(2).apply(&history), history);
+        assert_eq!(Prune::new().apply(&history), history);
+    }
+
+    #[test]
+    fn old_thoughts_and_long_answers_go() {
+        let image = Part::Image { media_type: "image/png".into(), data: "AAAA".into() };
+        let history = [
+            Message::user("1"),
+            called("a"),
+            answered("a", vec![Part::text("ääää"), image]),
+            Message::assistant("one"),
+            Message::user("2"),
+            called("b"),
+            answered("b", vec![Part::text("long enough")]),
+        ];
+        let pruned = Prune::new().drop_reasoning().shorten_results(1, 3).apply(&history);
+        let Message::Assistant { content } = &pruned[1] else { panic!() };
+        assert_eq!(content.len(), 1);
+        let short = vec![Part::text("ä… (6 bytes left out)"), Part::text("(an image, left out)")];
+        assert_eq!(pruned[2], answered("a", short));
+        assert_eq!(pruned[3..], history[3..], "the last round thinks on, and the last answer is whole");
+    }
+}

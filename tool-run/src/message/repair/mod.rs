@@ -1,0 +1,364 @@
+//! History that comes from outside, made into one that providers accept.
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    fmt, mem,
+};
+
+use serde_json::Value;
+
+use super::{AssistantPart, Message, Part, ToolCall, ToolMessage};
+
+/// The answer to a call that nobody answered.
+const UNANSWERED: &str = "the call was interrupted; nobody knows what came of it";
+
+/// A call of the history, and its answer.
+struct Slot {
+    id: String,
+    name: String,
+    /// The turn that it is in.
+    turn: usize,
+    at: usize,
+    answer: Option<ToolMessage>,
+}
+
+enum Kept {
+    Message(Message),
+    /// A turn with calls, whose answers come right behind it.
+    Turn(Vec<AssistantPart>),
+}
+
+/// Makes of `messages` a history that providers accept: each call has one answer, right behind its turn and in the order of
+/// the calls; no two calls have one id; nobody says nothing, and neither the user nor the model twice in a row. A history
+/// that is so already is not changed. What was repaired is told, in the order in which it was found.
+///
+/// ```
+/// use tool_run::message::{AssistantPart, Repaired, Message, ToolCall, repair};
+///
+/// let call = ToolCall { id: "a".into(), name: "search".into(), arguments: "{}".into() };
+/// let cut = vec![Message::user("?"), Message::Assistant { content: vec![AssistantPart::Call(call)] }, Message::user("!")];
+/// let (whole, repaired) = repair(cut);
+/// assert_eq!(repaired, [Repaired::Dangling { at: 1, call_id: "a".into() }]);
+/// assert!(matches!(&whole[2], Message::Tool(answer) if answer.call_id == "a" && answer.is_error));
+/// ```
+pub fn repair(messages: Vec<Message>) -> (Vec<Message>, Vec<Repaired>) {
+    let mut history = History::default();
+    for (at, message) in messages.into_iter().enumerate() {
+        history.take(at, message);
+    }
+    history.done()
+}
+
+#[derive(Default)]
+struct History {
+    kept: Vec<(usize, Kept)>,
+    slots: Vec<Slot>,
+    ids: HashSet<String>,
+    /// The number that the next call gets whose id is taken already, by that id.
+    next: HashMap<String, usize>,
+    /// The calls without an answer, by the ids that they had: those of a turn together, the latest turn last.
+    open: HashMap<String, Vec<VecDeque<usize>>>,
+    turns: usize,
+    /// Where the calls of the latest turn begin.
+    first: usize,
+    /// The number of calls of the latest turn that are answered in their order; `None` if anything but answers came since.
+    behind: Option<usize>,
+    repaired: Vec<Repaired>,
+}
+
+impl History {
+    fn take(&mut self, at: usize, message: Message) {
+        match message {
+            Message::Tool(answer) => self.answer(at, answer),
+            Message::System { text } if text.trim().is_empty() => self.repaired.push(Repaired::Empty { at }),
+            Message::User { content } => {
+                let (said, empty): (Vec<Part>, Vec<Part>) = content.into_iter().partition(says);
+                if !empty.is_empty() || said.is_empty() {
+                    self.repaired.push(Repaired::Empty { at });
+                }
+                if !said.is_empty() {
+                    self.behind = None;
+                    self.kept.push((at, Kept::Message(Message::User { content: said })));
+                }
+            }
+            Message::Assistant { content } => self.turn(at, content),
+            Message::System { .. } => {
+                self.behind = None;
+                self.kept.push((at, Kept::Message(message)));
+            }
+        }
+    }
+
+    fn turn(&mut self, at: usize, content: Vec<AssistantPart>) {
+        let before = content.len();
+        let mut said: Vec<AssistantPart> = content.into_iter().filter(is_said).collect();
+        if said.len() < before || before == 0 {
+            self.repaired.push(Repaired::Empty { at });
+        }
+        if said.is_empty() {
+            return;
+        }
+        let (mut has_calls, first) = (false, self.slots.len());
+        for part in &mut said {
+            if let AssistantPart::Call(call) = part {
+                has_calls = true;
+                self.call(at, call);
+            }
+        }
+        self.behind = has_calls.then_some(0);
+        if has_calls {
+            (self.turns, self.first) = (self.turns + 1, first);
+        }
+        let kept = if has_calls { Kept::Turn(said) } else { Kept::Message(Message::Assistant { content: said }) };
+        self.kept.push((at, kept));
+    }
+
+    fn call(&mut self, at: usize, call: &mut ToolCall) {
+        let given = call.id.clone();
+        if call.id.is_empty() || self.ids.contains(&call.id) {
+            let base = if given.is_empty() { "call" } else { &given };
+            let next = self.next.entry(base.to_owned()).or_insert(2);
+            while call.id.is_empty() || self.ids.contains(&call.id) {
+                call.id = format!("{base}_{next}");
+                *next += 1;
+            }
+            self.repaired.push(Repaired::SameId { at, from: given.clone(), to: call.id.clone() });
+        }
+        self.ids.insert(call.id.clone());
+        let name = fit(&call.name);
+        if name != call.name {
+            let from = mem::replace(&mut call.name, name);
+            self.repaired.push(Repaired::Name { at, from, to: call.name.clone() });
+        }
+        let slot = Slot { id: call.id.clone(), name: call.name.clone(), turn: self.turns, at, answer: None };
+        let turns = self.open.entry(given).or_default();
+        match turns.last_mut().filter(|turn| turn.front().is_some_and(|at| self.slots[*at].turn == slot.turn)) {
+            Some(turn) => turn.push_back(self.slots.len()),
+            None => turns.push(VecDeque::from([self.slots.len()])),
+        }
+        self.slots.push(slot);
+    }
+
+    fn answer(&mut self, at: usize, answer: ToolMessage) {
+        // Of several calls with one id it is the one that was made last: those before have had their chance.
+        let turns = self.open.get_mut(&answer.call_id);
+        let is_known = turns.is_some();
+        let Some(place) = turns.and_then(first_of_latest) else {
+            let call_id = answer.call_id;
+            let told = if is_known { Repaired::Duplicate { at, call_id } } else { Repaired::Orphan { at, call_id } };
+            return self.repaired.push(told);
+        };
+        let is_next = self.behind.is_some_and(|answered| self.first + answered == place);
+        self.behind = self.behind.map(|answered| answered + usize::from(is_next));
+        let slot = &mut self.slots[place];
+        if !is_next {
+            self.repaired.push(Repaired::Late { at, call_id: slot.id.clone() });
+        }
+        if answer.tool != slot.name {
+            self.repaired.push(Repaired::Name { at, from: answer.tool.clone(), to: slot.name.clone() });
+        }
+        slot.answer = Some(ToolMessage { call_id: slot.id.clone(), tool: slot.name.clone(), ..answer });
+    }
+
+    fn done(mut self) -> (Vec<Message>, Vec<Repaired>) {
+        let mut whole: Vec<Message> = Vec::with_capacity(self.kept.len() + self.slots.len());
+        let mut slots = mem::take(&mut self.slots).into_iter().peekable();
+        let mut turn = 0;
+        for (at, kept) in mem::take(&mut self.kept) {
+            let content = match kept {
+                Kept::Message(message) => {
+                    if let Some(message) = merged(&mut whole, message) {
+                        whole.push(message);
+                    } else {
+                        self.repaired.push(Repaired::Merged { at });
+                    }
+                    continue;
+                }
+                Kept::Turn(content) => content,
+            };
+            if let Some(message) = merged(&mut whole, Message::Assistant { content }) {
+                whole.push(message);
+            } else {
+                self.repaired.push(Repaired::Merged { at });
+            }
+            while let Some(slot) = slots.next_if(|slot| slot.turn == turn) {
+                let Slot { id, name, at, answer, .. } = slot;
+                whole.push(Message::Tool(answer.unwrap_or_else(|| {
+                    self.repaired.push(Repaired::Dangling { at, call_id: id.clone() });
+                    ToolMessage { call_id: id, tool: name, content: vec![Part::text(UNANSWERED)], is_error: true }
+                })));
+            }
+            turn += 1;
+        }
+        (whole, self.repaired)
+    }
+}
+
+/// Removes the first call of the latest turn, and the turn with its last one.
+fn first_of_latest(turns: &mut Vec<VecDeque<usize>>) -> Option<usize> {
+    let latest = turns.last_mut()?;
+    let place = latest.pop_front();
+    if latest.is_empty() {
+        turns.pop();
+    }
+    place
+}
+
+/// Adds what `message` says to the last one, if it has the same role; otherwise gives it back.
+fn merged(whole: &mut [Message], message: Message) -> Option<Message> {
+    match (whole.last_mut(), message) {
+        (Some(Message::User { content }), Message::User { content: more }) => content.extend(more),
+        (Some(Message::Assistant { content }), Message::Assistant { content: more }) => content.extend(more),
+        (_, message) => return Some(message),
+    }
+    None
+}
+
+fn says(part: &Part) -> bool {
+    part.as_text().is_none_or(|text| !text.trim().is_empty())
+}
+
+fn is_said(part: &AssistantPart) -> bool {
+    match part {
+        AssistantPart::Text { text } => !text.trim().is_empty(),
+        AssistantPart::Reasoning { text, signature } => !text.trim().is_empty() || signature.is_some(),
+        AssistantPart::Call(_) | AssistantPart::Provider(_) => true,
+    }
+}
+
+/// `name` in the characters that providers allow.
+fn fit(name: &str) -> String {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let fits: String = name.chars().take(64).map(|c| if allowed(c) { c } else { '_' }).collect();
+    if fits.is_empty() { "unknown".to_owned() } else { fits }
+}
+
+/// Reads messages from JSON as far as they can be read: a message of an unknown role, and a part of an unknown kind, is left
+/// out and told. What is read is not repaired yet: see [`repair`].
+///
+/// ```
+/// use serde_json::json;
+/// use tool_run::message::{Message, read};
+///
+/// let (messages, unread) = read(&[
+///     json!({"role": "user", "content": [{"type": "text", "text": "hi"}, {"type": "smell", "data": "rose"}]}),
+///     json!({"role": "oracle", "text": "42"}),
+/// ]);
+/// assert_eq!(messages, [Message::user("hi")]);
+/// assert_eq!(unread.len(), 2);
+/// ```
+pub fn read(messages: &[Value]) -> (Vec<Message>, Vec<Repaired>) {
+    let (mut whole, mut unread) = (Vec::with_capacity(messages.len()), Vec::new());
+    for (at, value) in messages.iter().enumerate() {
+        let mut left_out = |what: String| unread.push(Repaired::Unread { at, what });
+        let mut value = value.clone();
+        let is_assistant = value.get("role").and_then(Value::as_str) == Some("assistant");
+        if let Some(Value::Array(content)) = value.get_mut("content") {
+            content.retain(|part| {
+                let read = if is_assistant {
+                    serde_json::from_value::<AssistantPart>(part.clone()).err()
+                } else {
+                    serde_json::from_value::<Part>(part.clone()).err()
+                };
+                let is_read = read.is_none();
+                if let Some(error) = read {
+                    left_out(format!("a part: {error}"));
+                }
+                is_read
+            });
+        }
+        match serde_json::from_value(value) {
+            Ok(message) => whole.push(message),
+            Err(error) => left_out(error.to_string()),
+        }
+    }
+    (whole, unread)
+}
+
+/// A repair of a history. Positions are those in the history as it came, from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Repaired {
+    /// A call had no answer. It has one now that says so.
+    Dangling {
+        /// The message with the call.
+        at: usize,
+        /// The call's id, as it is now.
+        call_id: String,
+    },
+    /// An answer stood further behind than right behind its turn, or in another order than the calls. It was moved there.
+    Late {
+        /// Where it stood.
+        at: usize,
+        /// The call's id, as it is now.
+        call_id: String,
+    },
+    /// A call was answered before. The later answer is gone.
+    Duplicate {
+        /// Where it stood.
+        at: usize,
+        /// The id that it named.
+        call_id: String,
+    },
+    /// An answer to no call before it. It is gone.
+    Orphan {
+        /// Where it stood.
+        at: usize,
+        /// The id that it named.
+        call_id: String,
+    },
+    /// A call had no id, or that of an earlier one. It has one of its own now, and so has its answer.
+    SameId {
+        /// The message with the call.
+        at: usize,
+        /// The id that it had.
+        from: String,
+        /// The id that it has.
+        to: String,
+    },
+    /// A call, or an answer, had a name that no tool can have, or an answer another name than its call.
+    Name {
+        /// The message.
+        at: usize,
+        /// The name that it had.
+        from: String,
+        /// The name that it has.
+        to: String,
+    },
+    /// A message, or a part of one, said nothing. It is gone.
+    Empty {
+        /// The message.
+        at: usize,
+    },
+    /// A message follows one of the same role. They are one now.
+    Merged {
+        /// The second of them.
+        at: usize,
+    },
+    /// A message, or a part of one, that this version cannot read. It is gone.
+    Unread {
+        /// The message.
+        at: usize,
+        /// The problem.
+        what: String,
+    },
+}
+
+impl fmt::Display for Repaired {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dangling { at, call_id } => write!(out, "message {at}: the call {call_id} had no answer"),
+            Self::Late { at, call_id } => write!(out, "message {at}: the answer to {call_id} was not behind its turn"),
+            Self::Duplicate { at, call_id } => write!(out, "message {at}: {call_id} was answered before"),
+            Self::Orphan { at, call_id } => write!(out, "message {at}: it answers {call_id}, which nobody called"),
+            Self::SameId { at, from, to } => write!(out, "message {at}: the call `{from}` is now {to}"),
+            Self::Name { at, from, to } => write!(out, "message {at}: the name `{from}` is now {to}"),
+            Self::Empty { at } => write!(out, "message {at}: it said nothing"),
+            Self::Merged { at } => write!(out, "message {at}: it is one with that before it"),
+            Self::Unread { at, what } => write!(out, "message {at}: it cannot be read: {what}"),
+        }
+    }
+}

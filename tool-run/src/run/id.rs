@@ -1,0 +1,200 @@
+//! The names of things in a run.
+
+use std::{borrow::Borrow, collections::HashSet, fmt, str::FromStr, sync::Arc, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use super::Run;
+
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// The name as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl<T: Into<Arc<str>>> From<T> for $name {
+            fn from(text: T) -> Self {
+                Self(text.into())
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str(&self.0)
+            }
+        }
+    };
+}
+
+name! {
+    /// The id of a run: chosen by whoever creates it, and unique in a store.
+    RunId
+}
+
+name! {
+    /// The id of a call: minted by the run, so unique in it, whatever a model or a client says. It is the provider's id
+    /// where that is usable.
+    CallId
+}
+
+name! {
+    /// A principal that may prompt and decide, as the application authenticated it.
+    Principal
+}
+
+impl CallId {
+    /// Returns whether `other` is this very id, and not only the same. Ids of a run's calls are clones of one another.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The text, shared.
+    pub fn shared(&self) -> Arc<str> {
+        Arc::clone(&self.0)
+    }
+}
+
+/// Ids of calls that are not in their run yet: [`Run::mint`](super::Run::mint) gives none of them again.
+#[derive(Debug, Default)]
+pub struct IssuedIds(HashSet<CallId, foldhash::fast::RandomState>);
+
+impl IssuedIds {
+    /// Adds one.
+    pub fn insert(&mut self, id: CallId) {
+        self.0.insert(id);
+    }
+
+    /// Takes one away, because the run knows it now.
+    pub fn remove(&mut self, id: &CallId) {
+        self.0.remove(id);
+    }
+
+    pub(super) fn contains(&self, id: &str) -> bool {
+        self.0.contains(id)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl Run {
+    /// The id of a call that is not in the run yet, if the provider calls it `provider_id`: that, where it is usable and
+    /// new in this run. `others` are the ids of calls of the turn that come before it, and are not in the run either.
+    pub fn mint(&self, provider_id: &str, others: &IssuedIds) -> CallId {
+        let is_taken = |id: &str| self.index.contains_key(id) || others.contains(id);
+        let usable = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let is_usable = (1..=64).contains(&provider_id.len()) && provider_id.chars().all(usable);
+        if is_usable && !is_taken(provider_id) {
+            return provider_id.into();
+        }
+        let base = if is_usable { &provider_id[..provider_id.len().min(50)] } else { "call" };
+        let mut number = self.calls.len() + others.len() + 1;
+        loop {
+            let id = format!("{base}_{number}");
+            if !is_taken(&id) {
+                return id.into();
+            }
+            number += 1;
+        }
+    }
+}
+
+impl Principal {
+    /// Returns the principal of a program that authenticates nobody.
+    pub fn anonymous() -> Self {
+        Self::from("")
+    }
+}
+
+/// The id of something that a call waits for: the call, and which of the call's interrupts it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct InterruptId {
+    pub(crate) call: CallId,
+    pub(crate) number: u32,
+}
+
+impl InterruptId {
+    /// The call that waits.
+    pub fn call(&self) -> &CallId {
+        &self.call
+    }
+
+    /// Returns which of the call's interrupts it is, from 1.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+}
+
+impl fmt::Display for InterruptId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}.{}", self.call, self.number)
+    }
+}
+
+/// A text that is no [`InterruptId`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoInterrupt;
+
+impl fmt::Display for NoInterrupt {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("the id of an interrupt is a call's id, a dot and a number, such as `call_1.1`")
+    }
+}
+
+impl std::error::Error for NoInterrupt {}
+
+impl FromStr for InterruptId {
+    type Err = NoInterrupt;
+
+    fn from_str(text: &str) -> Result<Self, NoInterrupt> {
+        let (call, number) = text.rsplit_once('.').ok_or(NoInterrupt)?;
+        Ok(Self { call: call.into(), number: number.parse().map_err(|_| NoInterrupt)? })
+    }
+}
+
+impl From<InterruptId> for String {
+    fn from(id: InterruptId) -> Self {
+        id.to_string()
+    }
+}
+
+impl TryFrom<String> for InterruptId {
+    type Error = NoInterrupt;
+
+    fn try_from(text: String) -> Result<Self, NoInterrupt> {
+        text.parse()
+    }
+}
+
+/// A point in time: milliseconds since 1970. A run never reads a clock; times arrive with its events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Time(pub u64);
+
+impl Time {
+    /// This time, `millis` later.
+    pub fn plus(self, millis: u64) -> Self {
+        Self(self.0.saturating_add(millis))
+    }
+
+    /// Returns the time that is `duration` after this one.
+    pub fn after(self, duration: Duration) -> Self {
+        self.plus(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+    }
+}

@@ -1,0 +1,304 @@
+//! Interrupts, and the decisions about them.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{InterruptId, Principal, Question, Shown, Time};
+use crate::digest::Digest;
+use crate::feedback::Rejection;
+use crate::json;
+use crate::tool::Fingerprint;
+
+/// An interrupt: a call waits for a decision.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Interrupt {
+    /// Its id: what a decision names.
+    pub id: InterruptId,
+    /// The kind of an interrupt.
+    pub kind: InterruptKind,
+    /// The call, as the person may see it.
+    pub shown: Shown,
+    /// Since when it waits.
+    pub since: Time,
+    /// When it ends without an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Time>,
+    /// The principals that may decide; the run's owner if the list is empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deciders: Vec<Principal>,
+}
+
+/// The kind of an interrupt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum InterruptKind {
+    /// A person must allow the call. Decisions: approve, edit, deny, respond.
+    Approval {
+        /// Calls like this one can be allowed for the rest of the run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        offer: Option<Pattern>,
+    },
+    /// The running tool asks. Decisions: answer or deny; approve or deny where it asks for permission.
+    Answer {
+        /// The question.
+        question: Question,
+    },
+    /// The call is executed outside. Decisions: respond (with its output), fail, deny.
+    External,
+    /// The call was started, and nobody knows what came of it. Decisions: approve (start it again), respond (it was done,
+    /// this came of it), fail (it was not, or went wrong), deny (leave it).
+    Reconcile,
+    /// The call is a run of its own, of an agent that is a tool, and something in there waits for somebody. Decisions: those
+    /// that the inner interrupt takes.
+    Inner {
+        /// The tool of the inner call that waits.
+        tool: String,
+        /// What waits in there. Its id is one of the inner run.
+        #[serde(rename = "obligation")]
+        interrupt: Box<Interrupt>,
+        /// The problem with the decision that was given before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        feedback: Option<Box<Rejection>>,
+    },
+}
+
+impl Interrupt {
+    /// Creates an interrupt that has no end and that the run's owner decides.
+    pub fn new(id: InterruptId, kind: InterruptKind, shown: Shown, since: Time) -> Self {
+        Self { id, kind, shown, since, expires: None, deciders: Vec::new() }
+    }
+
+    /// Returns the innermost interrupt: the one inside of this one, where it is that of a run inside of the call; or
+    /// else this one.
+    pub fn innermost(&self) -> &Self {
+        match &self.kind {
+            InterruptKind::Inner { interrupt, .. } => interrupt.innermost(),
+            _ => self,
+        }
+    }
+
+    /// Returns the digest that an answer to something inside of a call is bound to.
+    pub fn digest(&self) -> Digest {
+        Digest::of(serde_json::to_vec(&(&self.id, &self.kind, &self.shown)).unwrap_or_default())
+    }
+}
+
+impl InterruptKind {
+    /// The kind's name, as it is stored.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Approval { .. } => "approval",
+            Self::Answer { .. } => "answer",
+            Self::External => "external",
+            Self::Reconcile => "reconcile",
+            Self::Inner { .. } => "inner",
+        }
+    }
+
+    /// Returns the decisions that it takes, in the order in which a refusal lists them. Something inside of a call takes
+    /// those that are taken there; an approval with an offer also takes one for the rest of the run.
+    pub(super) fn possible(&self) -> &'static [Verb] {
+        use Verb::{Answer, Approve, Deny, Edit, Fail, Respond};
+        match self {
+            Self::Approval { .. } => &[Approve, Edit, Deny, Respond],
+            Self::Answer { question } if question.schema.is_none() => &[Approve, Deny],
+            Self::Answer { .. } => &[Answer, Deny],
+            Self::External => &[Respond, Fail, Deny],
+            Self::Reconcile => &[Approve, Respond, Fail, Deny],
+            Self::Inner { interrupt, .. } => interrupt.kind.possible(),
+        }
+    }
+
+    /// Returns whether it takes such a decision.
+    pub(super) fn takes(&self, decision: &Decision) -> bool {
+        match self {
+            Self::Inner { interrupt, .. } => interrupt.kind.takes(decision),
+            Self::Approval { offer: Some(_) } if *decision == Decision::ApproveForRun => true,
+            kind => kind.possible().contains(&decision.kind()),
+        }
+    }
+}
+
+/// The verb of a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verb {
+    /// See [`Decision::Approve`].
+    Approve,
+    /// See [`Decision::ApproveForRun`].
+    ApproveForRun,
+    /// See [`Decision::Edit`].
+    Edit,
+    /// See [`Decision::Deny`].
+    Deny,
+    /// See [`Decision::Respond`].
+    Respond,
+    /// See [`Decision::Answer`].
+    Answer,
+    /// See [`Decision::Fail`].
+    Fail,
+}
+
+impl Verb {
+    /// Returns the verb as a word or two.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::ApproveForRun => "approve for this run",
+            Self::Edit => "edit",
+            Self::Deny => "deny",
+            Self::Respond => "respond",
+            Self::Answer => "answer",
+            Self::Fail => "fail",
+        }
+    }
+}
+
+/// A decision about an interrupt. `I` is the tool's input, `O` its output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Decision<I = Value, O = Value> {
+    /// The call may run as it was shown.
+    Approve,
+    /// The call may run as it was shown, and so may the later ones that the offer covers.
+    ApproveForRun,
+    /// The call may run with these arguments in place of the model's: all of them, checked like the model's.
+    Edit {
+        /// All of the arguments.
+        arguments: I,
+    },
+    /// The call must not run.
+    Deny {
+        /// Why; the model is told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// This is the call's output; it does not run.
+    Respond {
+        /// The output; it must fit the tool's output type.
+        output: O,
+    },
+    /// The answer to the tool's question.
+    Answer {
+        /// The answer; it must fit the question.
+        value: Value,
+    },
+    /// The call was executed outside, and failed.
+    Fail {
+        /// The text for the model.
+        error: String,
+    },
+}
+
+impl<I, O> Decision<I, O> {
+    /// A denial with a reason.
+    pub fn deny(reason: impl Into<String>) -> Self {
+        Self::Deny { reason: Some(reason.into()) }
+    }
+
+    /// Returns the verb of the decision, as a word or two.
+    pub fn verb(&self) -> &'static str {
+        self.kind().as_str()
+    }
+
+    /// Returns what is decided, without what it holds.
+    fn kind(&self) -> Verb {
+        match self {
+            Self::Approve => Verb::Approve,
+            Self::ApproveForRun => Verb::ApproveForRun,
+            Self::Edit { .. } => Verb::Edit,
+            Self::Deny { .. } => Verb::Deny,
+            Self::Respond { .. } => Verb::Respond,
+            Self::Answer { .. } => Verb::Answer,
+            Self::Fail { .. } => Verb::Fail,
+        }
+    }
+}
+
+impl<I: Serialize, O: Serialize> Decision<I, O> {
+    /// Returns the decision with JSON in place of typed input and output.
+    ///
+    /// Fails when one of them has no JSON form.
+    pub fn erase(self) -> Result<Decision, serde_json::Error> {
+        Ok(match self {
+            Self::Approve => Decision::Approve,
+            Self::ApproveForRun => Decision::ApproveForRun,
+            Self::Edit { arguments } => Decision::Edit { arguments: serde_json::to_value(arguments)? },
+            Self::Deny { reason } => Decision::Deny { reason },
+            Self::Respond { output } => Decision::Respond { output: serde_json::to_value(output)? },
+            Self::Answer { value } => Decision::Answer { value },
+            Self::Fail { error } => Decision::Fail { error },
+        })
+    }
+}
+
+/// A pattern of calls that are like one another: those whose arguments have these values, whatever the others are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Pattern(pub Map<String, Value>);
+
+impl Pattern {
+    /// Returns whether arguments fit that are written like this: by name, defaults filled in, each as JSON. These are the
+    /// texts that [`ToolSpec::written`](crate::tool::ToolSpec::written) returns.
+    ///
+    /// Numbers are compared by value and to the last digit: `1.0` is `1`, and 18446744073709551617 is nothing else. A
+    /// [`Value`] cannot hold such a number, so no pattern covers it.
+    pub fn covers(&self, written: &[(String, String)]) -> bool {
+        let fits = |name: &str, value: &Value| {
+            let text = written.iter().find(|(known, _)| known == name);
+            text.is_some_and(|(_, text)| json::same(text, &value.to_string()))
+        };
+        self.0.iter().all(|(name, value)| fits(name, value))
+    }
+}
+
+/// Calls that somebody allowed for the rest of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Allowance {
+    /// Of this tool, as it was.
+    pub tool: Fingerprint,
+    /// With these arguments.
+    pub pattern: Pattern,
+    /// By whom.
+    pub by: Principal,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Decision, InterruptKind, Pattern};
+    use crate::run::{Question, Refusal};
+
+    /// Every kind against every decision, and the sentence of a refusal.
+    #[test]
+    fn each_kind_takes_its_decisions_and_no_others() {
+        let approval = |offer: Option<Pattern>| InterruptKind::Approval { offer };
+        let answer = |question: Question| InterruptKind::Answer { question };
+        let table = [
+            (approval(None), "x.xxx..", "approve, edit, deny, respond"),
+            (approval(Some(Pattern(serde_json::Map::new()))), "xxxxx..", "approve, edit, deny, respond"),
+            (answer(Question::approval("May I?")), "x..x...", "approve, deny"),
+            (answer(Question::ask("Which?", json!({}))), "...x.x.", "answer, deny"),
+            (InterruptKind::External, "...xx.x", "respond, fail, deny"),
+            (InterruptKind::Reconcile, "x..xx.x", "approve, respond, fail, deny"),
+        ];
+        for (kind, row, possible) in table {
+            let decisions: [Decision; 7] = [
+                Decision::Approve,
+                Decision::ApproveForRun,
+                Decision::Edit { arguments: Value::Null },
+                Decision::Deny { reason: None },
+                Decision::Respond { output: Value::Null },
+                Decision::Answer { value: Value::Null },
+                Decision::Fail { error: String::new() },
+            ];
+            let taken: String = decisions.iter().map(|decision| if kind.takes(decision) { 'x' } else { '.' }).collect();
+            assert_eq!(taken, row, "{kind:?}");
+            let refusal = Refusal::NotOffered { decision: "edit", possible: kind.possible() };
+            assert_eq!(refusal.to_string(), format!("cannot edit here; possible: {possible}"));
+        }
+    }
+}

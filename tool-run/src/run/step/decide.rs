@@ -1,0 +1,204 @@
+//! The entries that follow from a decision.
+
+use std::sync::Arc;
+
+use super::Draft;
+use crate::digest::Digest;
+use crate::run::evidence::{Accepted, Finding};
+use crate::run::{
+    Allowance, Answer, CallResult, CheckedDecision, Decision, GrantedBy, Interrupt, InterruptId, InterruptKind,
+    InterruptedBy, LogEvent, Pattern, Principal, Refusal, Stage, Time,
+};
+use crate::tool::Permission;
+
+impl Draft<'_> {
+    pub fn decide(
+        &mut self,
+        id: InterruptId,
+        ruling: CheckedDecision,
+        by: Principal,
+        time: Time,
+    ) -> Result<(), Refusal> {
+        if ruling.interrupt != id {
+            return Err(Refusal::Misplaced { reason: "the decision was checked for another interrupt" });
+        }
+        let unknown = || Refusal::Unknown { interrupt: id.clone() };
+        let call = self.run.call(&id.call).ok_or_else(unknown)?;
+        if id.number >= call.next_obligation().number || id.number == 0 {
+            return Err(unknown());
+        }
+        let open = call.interrupt().filter(|open| open.id == id);
+        if let Some(decided) = call.decided(id.number) {
+            // Who has decided may ask again; nobody else learns what was decided.
+            return match decided.by == by {
+                true if decided.decision == ruling.decision => Ok(()),
+                true => Err(Refusal::Conflict { decided: Box::new(decided.decision.clone()) }),
+                false if self.run.is_owner(&by) => {
+                    Err(Refusal::Conflict { decided: Box::new(decided.decision.clone()) })
+                }
+                false => Err(Refusal::Forbidden),
+            };
+        }
+        let Some(open) = open else {
+            return Err(if self.run.is_owner(&by) { Refusal::Closed { interrupt: id } } else { Refusal::Forbidden });
+        };
+        if !self.run.may_decide(open, &by) {
+            return Err(Refusal::Forbidden);
+        }
+        if open.expires.is_some_and(|expires| expires <= time) {
+            return Err(Refusal::Closed { interrupt: id });
+        }
+        let Some(at) = self.find(&id.call) else { return Err(Refusal::Closed { interrupt: id }) };
+        if !open.kind.takes(&ruling.decision) {
+            return Err(not_offered(&ruling.decision, open));
+        }
+        match &open.kind {
+            InterruptKind::Approval { offer } => self.decide_approval(at, open, offer.as_ref(), ruling, by, time)?,
+            InterruptKind::Answer { .. } | InterruptKind::Inner { .. } => {
+                self.decide_question(at, open, ruling.decision, by, time);
+            }
+            InterruptKind::External | InterruptKind::Reconcile => self.decide_outcome(at, open, ruling, by, time)?,
+        }
+        self.schedule(time);
+        Ok(())
+    }
+
+    fn decide_approval(
+        &mut self,
+        at: usize,
+        open: &Interrupt,
+        offer: Option<&Pattern>,
+        ruling: CheckedDecision,
+        by: Principal,
+        time: Time,
+    ) -> Result<(), Refusal> {
+        let decision = ruling.decision.clone();
+        let Some(tool) = &self.call(at).tool else { return Err(Refusal::ToolChanged) };
+        let mut handed_out = open.shown.clone();
+        match (ruling.decision, ruling.inspection, ruling.output) {
+            (Decision::Approve, ..) => {
+                self.decided(open, decision, by.clone(), time);
+                self.permit(at, open, by, time);
+            }
+            (Decision::ApproveForRun, ..) => {
+                self.decided(open, decision, by.clone(), time);
+                let allow = |pattern| Allowance { tool: tool.fingerprint, pattern, by: by.clone() };
+                self.log.extend(offer.cloned().map(allow).map(|allowance| LogEvent::Allowed { allowance }));
+                self.permit(at, open, by, time);
+            }
+            (Decision::Edit { .. }, Some(inspection), _) => {
+                let Accepted { permission, touches, view, .. } = match inspection.finding {
+                    Finding::Accepted(accepted) => accepted,
+                    Finding::Ended(CallResult::Rejected { feedback }) => return Err(Refusal::Invalid { feedback }),
+                    Finding::Ended(CallResult::PolicyDenied { reason }) => {
+                        return Err(Refusal::PolicyDenied { reason });
+                    }
+                    Finding::Ended(_) => return Err(Refusal::ToolChanged),
+                };
+                if !inspection.tool.is_some_and(|now| now.is(tool.fingerprint)) {
+                    return Err(Refusal::ToolChanged);
+                }
+                if let Permission::Deny { reason } = permission {
+                    return Err(Refusal::PolicyDenied { reason });
+                }
+                // As the log knows the tool.
+                let granted = tool.fingerprint;
+                let (arguments, digest) = match inspection.normalized {
+                    Some(text) => (Arc::clone(&text), Digest::of(text.as_bytes())),
+                    None => (inspection.text, inspection.arguments),
+                };
+                if let Some(limit) = self.too_large(&arguments) {
+                    return Err(Refusal::OverBudget { limit });
+                }
+                let call = self.call(at).id.clone();
+                self.decided(open, decision, by.clone(), time);
+                self.log.push(LogEvent::Edited { call, arguments, by: by.clone(), touches: touches.clone() });
+                self.touched = Some((at, touches));
+                let seen = view.as_ref().map(|view| view.shown.digest());
+                handed_out = view.map_or(handed_out, |view| view.shown);
+                self.grant_for(at, granted, digest, GrantedBy::Person(by), seen, time);
+            }
+            (Decision::Deny { reason }, ..) => {
+                self.decided(open, decision, by.clone(), time);
+                self.end_unstarted(at, CallResult::Denied { reason, by }, InterruptedBy::Denial, time);
+                self.stop_turn(time);
+            }
+            (Decision::Respond { .. }, _, Some(output)) => {
+                self.decided(open, decision, by.clone(), time);
+                self.end_unstarted(at, CallResult::Responded { output, by }, InterruptedBy::NotAllowed, time);
+            }
+            _ => return Err(not_offered(&decision, open)),
+        }
+        if tool.external && self.stage(at) == Stage::Ready && !self.is_held(at) {
+            // Approved is not executed: only now is the call announced to whoever executes it.
+            self.hand_out(at, handed_out, open.deciders.clone(), time);
+        }
+        Ok(())
+    }
+
+    /// The call goes on with the answer to its question. A decision about something inside of it goes to its own run.
+    fn decide_question(&mut self, at: usize, open: &Interrupt, decision: Decision, by: Principal, time: Time) {
+        let (question, answer) = match (&open.kind, &decision) {
+            (InterruptKind::Inner { interrupt, .. }, _) => {
+                (interrupt.digest(), Answer::Given(serde_json::json!([decision, by])))
+            }
+            (InterruptKind::Answer { question }, Decision::Answer { value }) => {
+                (question.digest(), Answer::Given(value.clone()))
+            }
+            (InterruptKind::Answer { question }, Decision::Deny { reason }) => {
+                (question.digest(), Answer::Denied(reason.clone()))
+            }
+            (InterruptKind::Answer { question }, _) => (question.digest(), Answer::Approved),
+            _ => return,
+        };
+        let call = self.call(at).id.clone();
+        self.decided(open, decision, by.clone(), time);
+        self.log.push(LogEvent::Answered { call, question, answer });
+        self.permit(at, open, by, time);
+    }
+
+    /// Ends a call that was executed outside, or lost with its process, as somebody reports it.
+    fn decide_outcome(
+        &mut self,
+        at: usize,
+        open: &Interrupt,
+        ruling: CheckedDecision,
+        by: Principal,
+        time: Time,
+    ) -> Result<(), Refusal> {
+        let decision = ruling.decision;
+        let is_lost = open.kind == InterruptKind::Reconcile;
+        let is_denial = matches!(decision, Decision::Deny { .. });
+        let result = match (&decision, ruling.output) {
+            (Decision::Approve, _) => {
+                self.decided(open, decision, by.clone(), time);
+                self.permit(at, open, by, time);
+                return Ok(());
+            }
+            (Decision::Respond { .. }, Some(output)) => CallResult::Succeeded { output },
+            (Decision::Fail { error }, _) => CallResult::Failed { error: error.clone(), feedback: None },
+            (Decision::Deny { .. }, _) if is_lost => CallResult::Interrupted { by: InterruptedBy::LostProcess },
+            (Decision::Deny { reason }, _) => CallResult::Denied { reason: reason.clone(), by: by.clone() },
+            (other, _) => return Err(not_offered(other, open)),
+        };
+        self.decided(open, decision, by, time);
+        self.end(at, result, time);
+        if is_denial && !is_lost {
+            self.stop_turn(time);
+        }
+        Ok(())
+    }
+
+    /// Grants a call because somebody has decided so.
+    fn permit(&mut self, at: usize, open: &Interrupt, by: Principal, time: Time) {
+        self.grant(at, GrantedBy::Person(by), Some(open.shown.digest()), time);
+    }
+
+    fn decided(&mut self, open: &Interrupt, decision: Decision, by: Principal, at: Time) {
+        self.log.push(LogEvent::Decided { interrupt: open.id.clone(), decision, by, at });
+    }
+}
+
+fn not_offered(decision: &Decision, open: &Interrupt) -> Refusal {
+    Refusal::NotOffered { decision: decision.verb(), possible: open.kind.possible() }
+}

@@ -1,0 +1,225 @@
+//! The entries that follow from the check of a call, and calls that were repaired.
+
+use std::sync::Arc;
+
+use super::Draft;
+use crate::digest::Digest;
+use crate::message::Usage;
+use crate::run::evidence::{Accepted, CheckedCall, Finding, View};
+use crate::run::{
+    Action, Allowance, Author, CallId, CallResult, GrantedBy, InterruptKind, InterruptedBy, LogEvent, Principal,
+    Refusal, Shown, Stage, SupersededBy, Time, ToolRef,
+};
+use crate::tool::{Identity, Permission};
+
+impl Draft<'_> {
+    pub fn inspected(&mut self, id: &CallId, inspection: CheckedCall, time: Time) {
+        let Some(at) = self.find(id) else { return };
+        if inspection.call != *id || inspection.arguments != self.call(at).arguments.digest {
+            // Another call was looked at, or the arguments were replaced since.
+            return;
+        }
+        let CheckedCall { normalized, author, tool, finding, .. } = inspection;
+        let normalized = normalized.map(|text| (text, author));
+        match self.stage(at) {
+            Stage::Proposed => self.first_look(at, finding, tool, normalized, time),
+            Stage::Ready if normalized.is_some() => {
+                let result = CallResult::Superseded { by: SupersededBy::ArgumentsChanged };
+                self.end_unstarted(at, result, InterruptedBy::NotAllowed, time);
+            }
+            Stage::Ready => self.last_look(at, finding, tool, time),
+            Stage::Open => self.look_between(at, finding, tool, time),
+            Stage::Running | Stage::Unknown | Stage::Done => return,
+        }
+        self.schedule(time);
+    }
+
+    /// The arguments are complete: accepted or not, allowed or not.
+    fn first_look(
+        &mut self,
+        at: usize,
+        finding: Finding,
+        identity: Option<Identity>,
+        normalized: Option<(Arc<str>, Author)>,
+        time: Time,
+    ) {
+        let Accepted { tool, permission, touches, view } = match finding {
+            Finding::Accepted(accepted) => accepted,
+            Finding::Ended(result) => return self.end_unstarted(at, result, InterruptedBy::NotAllowed, time),
+        };
+        if self.turn_end.is_none()
+            && !(tool.may_be_early() && self.run.tighten(&tool, permission.clone()) == Permission::Allow)
+        {
+            // Nobody is asked about a call of a turn that may still be cut.
+            return;
+        }
+        let (call, mut arguments) = (self.call(at).id.clone(), self.call(at).arguments.digest);
+        if let Some((text, by)) = normalized {
+            if let Some(limit) = self.too_large(&text) {
+                return self.end(at, CallResult::OverBudget { limit }, time);
+            }
+            arguments = Digest::of(text.as_bytes());
+            self.log.push(LogEvent::Normalized { call: call.clone(), arguments: text, by });
+        }
+        self.log.push(LogEvent::Checked { call, tool: Arc::clone(&tool), arguments, touches: touches.clone() });
+        self.touched = Some((at, touches));
+        self.alone = tool.sequential.then_some(at);
+        match self.run.tighten(&tool, permission) {
+            Permission::Deny { reason } => self.end(at, CallResult::PolicyDenied { reason }, time),
+            Permission::Allow => self.allow(at, &tool, arguments, GrantedBy::Policy, view, time),
+            Permission::Ask => {
+                let covers = |allowance: &&Allowance| {
+                    identity.is_some_and(|tool| tool.is(allowance.tool))
+                        && view.as_ref().is_some_and(|view| allowance.pattern.covers(&view.written))
+                };
+                match self.run.allowances.iter().find(covers) {
+                    Some(allowance) => {
+                        self.allow(at, &tool, arguments, GrantedBy::Allowance(allowance.by.clone()), view, time);
+                    }
+                    None => self.ask(at, view, time),
+                }
+            }
+        }
+    }
+
+    /// A policy may have become stricter, the tool another, and the grant too old, since the call was granted.
+    fn last_look(&mut self, at: usize, finding: Finding, identity: Option<Identity>, time: Time) {
+        let Some(grant) = self.grant_of(at) else { return };
+        if grant.expires.is_some_and(|expires| expires <= time) {
+            return self.end_unstarted(at, CallResult::Expired, InterruptedBy::NoAnswer, time);
+        }
+        let Accepted { tool, permission, view, .. } = match finding {
+            Finding::Accepted(accepted) => accepted,
+            Finding::Ended(result) => return self.end_unstarted(at, result, InterruptedBy::NotAllowed, time),
+        };
+        if !identity.is_some_and(|tool| tool.is(grant.tool)) {
+            return self.replaced(at, &tool, time);
+        }
+        if self.call(at).arguments.digest != grant.arguments {
+            let result = CallResult::Superseded { by: SupersededBy::ArgumentsChanged };
+            return self.end_unstarted(at, result, InterruptedBy::NotAllowed, time);
+        }
+        match self.run.tighten(&tool, permission) {
+            Permission::Deny { reason } => {
+                self.end_unstarted(at, CallResult::PolicyDenied { reason }, InterruptedBy::NotAllowed, time);
+            }
+            // A policy alone had allowed it, and would ask now. What a person decided stands.
+            Permission::Ask if grant.by == GrantedBy::Policy => self.ask(at, view, time),
+            // The log ended between its grant and its announcement.
+            _ if tool.external && self.is_held(at) => {}
+            _ if tool.external && self.is_full() => self.end(at, self.too_many_open(), time),
+            _ if tool.external => match view {
+                Some(view) => self.hand_out(at, view.shown, view.deciders, time),
+                None => self.ask(at, None, time),
+            },
+            _ => self.fresh = Some(at),
+        }
+    }
+
+    /// A call that waits is looked at when its run is loaded: its tool may be another now.
+    fn look_between(&mut self, at: usize, finding: Finding, identity: Option<Identity>, time: Time) {
+        let before = self.call(at).tool.as_ref().map(|tool| tool.fingerprint);
+        let is_same = identity.zip(before).is_some_and(|(tool, before)| tool.is(before));
+        match finding {
+            // Where a validator thinks otherwise now, it is asked again before the call starts.
+            Finding::Ended(CallResult::Rejected { .. }) | Finding::Accepted(_) if is_same => {}
+            Finding::Accepted(accepted) => self.replaced(at, &accepted.tool, time),
+            // What a policy says now, or what went wrong at this look, undoes nothing: the call is looked at again before
+            // it starts.
+            Finding::Ended(result)
+                if !matches!(result, CallResult::Rejected { .. } | CallResult::NotAvailable { .. }) => {}
+            Finding::Ended(_) => {
+                let result = CallResult::Superseded { by: SupersededBy::ToolChanged };
+                self.end_unstarted(at, result, InterruptedBy::ToolChanged, time);
+            }
+        }
+    }
+
+    /// The tool was changed while the call waited.
+    fn replaced(&mut self, at: usize, now: &ToolRef, time: Time) {
+        let call = self.call(at);
+        let from = call.tool.as_ref().and_then(|tool| tool.version.clone());
+        let migrates = call.attempts == 0 && from.as_ref().is_some_and(|from| now.migrate_from.contains(from));
+        if migrates {
+            self.log.push(LogEvent::Migrated { call: call.id.clone(), from });
+            self.enter(at, Stage::Proposed);
+            self.effects.push(Action::Inspect(call.id.clone()));
+        } else {
+            let result = CallResult::Superseded { by: SupersededBy::ToolChanged };
+            self.end_unstarted(at, result, InterruptedBy::ToolChanged, time);
+        }
+    }
+
+    fn ask(&mut self, at: usize, view: Option<Box<View>>, time: Time) {
+        let Some(view) = view else {
+            let reason = Some("nobody can be asked about a call that cannot be shown".to_owned());
+            return self.end_unstarted(at, CallResult::PolicyDenied { reason }, InterruptedBy::NotAllowed, time);
+        };
+        let View { shown, offer, deciders, .. } = *view;
+        if self.is_full() {
+            return self.end_unstarted(at, self.too_many_open(), InterruptedBy::NotAllowed, time);
+        }
+        let expiry = self.run.options.approval_expiry;
+        self.open(at, InterruptKind::Approval { offer }, shown, deciders, expiry, time);
+    }
+
+    /// Lets a call start, here or outside, about which nobody has to be asked (any more).
+    fn allow(
+        &mut self,
+        at: usize,
+        tool: &Arc<ToolRef>,
+        arguments: Digest,
+        by: GrantedBy,
+        view: Option<Box<View>>,
+        time: Time,
+    ) {
+        if tool.external && self.is_full() {
+            return self.end(at, self.too_many_open(), time);
+        }
+        self.grant_for(at, tool.fingerprint, arguments, by, None, time);
+        match (tool.external, view) {
+            (true, _) if self.is_held(at) => {}
+            (true, Some(view)) => self.hand_out(at, view.shown, view.deciders, time),
+            (true, None) => self.ask(at, None, time),
+            (false, _) => self.fresh = Some(at),
+        }
+    }
+
+    /// Announces a granted call to whoever executes it outside.
+    pub fn hand_out(&mut self, at: usize, shown: Shown, deciders: Vec<Principal>, time: Time) {
+        let expiry = self.run.options.external_expiry;
+        self.open(at, InterruptKind::External, shown, deciders, expiry, time);
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.count(Stage::Open) >= self.run.options.limits.open
+    }
+
+    pub fn too_many_open(&self) -> CallResult {
+        let limit = format!("at most {} calls wait for somebody at one time", self.run.options.limits.open);
+        CallResult::OverBudget { limit }
+    }
+
+    /// A call that was refused is another now, and looked at again. That happens once, before anybody has judged it.
+    pub fn repaired(
+        &mut self,
+        id: CallId,
+        name: Option<String>,
+        arguments: String,
+        by: Author,
+        usage: Usage,
+    ) -> Result<(), Refusal> {
+        let may = |at: &usize| {
+            self.stage(*at) == Stage::Proposed && self.call(*at).attempts == 0 && self.call(*at).revisions().is_empty()
+        };
+        let at = self.find(&id).filter(|at| self.turn_end.is_some() && may(at));
+        let at = at.ok_or(Refusal::Misplaced { reason: "the call cannot be repaired" })?;
+        if let Some(limit) = self.too_large(&arguments) {
+            return Err(Refusal::OverBudget { limit });
+        }
+        let name = name.unwrap_or_else(|| self.call(at).name.clone());
+        self.log.push(LogEvent::Repaired { call: id.clone(), name, arguments: arguments.into(), by, usage });
+        self.effects.push(Action::Inspect(id));
+        Ok(())
+    }
+}

@@ -1,0 +1,157 @@
+//! The failure of a tool.
+
+use std::{any::Any, error::Error, fmt};
+
+use crate::feedback::Rejection;
+
+/// The failure of a tool: a text for the model, and another for the log.
+///
+/// A tool that returns `Result<T, MyError>` tells the model the error's `Display` text. A tool that returns
+/// `Result<T, Failure>` decides for each error: `?` on any error hides it from the model, and [`Failure::new`] says
+/// something.
+///
+/// ```
+/// use tool_run::tool::Failure;
+///
+/// fn read(path: &str) -> Result<String, Failure> {
+///     std::fs::read_to_string(path)
+///         .map_err(|error| Failure::new(format!("there is no file `{path}`")).source(error))
+/// }
+/// let failure = read("/none").unwrap_err();
+/// assert_eq!(failure.for_model(), "there is no file `/none`");
+/// assert!(failure.for_log().contains("No such file"));
+/// ```
+pub struct Failure(Box<Parts>);
+
+/// In a box, so that what can go wrong does not make everything large that goes well.
+#[derive(Default)]
+struct Parts {
+    told: Option<String>,
+    cause: Option<String>,
+    retryable: bool,
+    feedback: Option<Rejection>,
+}
+
+impl Failure {
+    /// A failure of which the model is told `text`.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(Box::new(Parts { told: Some(text.into()), ..Parts::default() }))
+    }
+
+    /// A failure of which the model learns only that there was one.
+    pub fn hidden(cause: impl fmt::Debug) -> Self {
+        Self(Box::new(Parts { cause: Some(format!("{cause:?}")), ..Parts::default() }))
+    }
+
+    fn refused(feedback: Rejection) -> Self {
+        Self(Box::new(Parts { told: Some(feedback.to_string()), feedback: Some(feedback), ..Parts::default() }))
+    }
+
+    /// Adds the cause, for the log.
+    pub fn source(mut self, cause: impl fmt::Debug) -> Self {
+        self.0.cause = Some(format!("{cause:?}"));
+        self
+    }
+
+    /// Says that the same call may succeed when it is tried again.
+    pub fn retryable(mut self) -> Self {
+        self.0.retryable = true;
+        self
+    }
+
+    /// Returns the text for the model, if the author gave one.
+    pub fn message(&self) -> Option<&str> {
+        self.0.told.as_deref()
+    }
+
+    /// Returns the problems of the arguments, where the tool reported these: the model gets them in the form of a refusal.
+    pub fn feedback(&self) -> Option<&Rejection> {
+        self.0.feedback.as_ref()
+    }
+
+    /// Returns whether the same call may succeed when it is tried again.
+    pub fn is_retryable(&self) -> bool {
+        self.0.retryable
+    }
+
+    /// Returns the text for the model.
+    pub fn for_model(&self) -> &str {
+        self.0.told.as_deref().unwrap_or("the tool failed")
+    }
+
+    /// Returns the text for the log: everything.
+    pub fn for_log(&self) -> String {
+        match (&self.0.told, &self.0.cause) {
+            (Some(told), Some(cause)) => format!("{told}: {cause}"),
+            (Some(text), None) | (None, Some(text)) => text.clone(),
+            (None, None) => self.for_model().to_owned(),
+        }
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.for_log())
+    }
+}
+
+// No `Display` and no `Error`: then `?` converts every error into a `Failure`.
+impl<E: Error + 'static> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let error = match feedback(error) {
+            Ok(feedback) => return Self::refused(feedback),
+            Err(error) => error,
+        };
+        let mut cause = error.to_string();
+        let mut source = error.source();
+        while let Some(error) = source {
+            cause.push_str(": ");
+            cause.push_str(&error.to_string());
+            source = error.source();
+        }
+        Self(Box::new(Parts { cause: Some(cause), ..Parts::default() }))
+    }
+}
+
+/// The structured feedback that an error is, if it is.
+fn feedback<E: 'static>(error: E) -> Result<Rejection, E> {
+    let mut error = Some(error);
+    if let Some(feedback) = (&mut error as &mut dyn Any).downcast_mut::<Option<Rejection>>() {
+        return feedback.take().ok_or_else(|| unreachable!("it is there until it is taken"));
+    }
+    error.map_or_else(|| unreachable!("nobody took it"), Err)
+}
+
+/// An error that a tool may return: anything with `Display` and `Debug`, or a [`Failure`].
+///
+/// `Display` is what the model is told, so it is the tool's author who words it; `Debug` is what goes into the log. A
+/// [`Rejection`] is told with all its structure.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the error of a tool",
+    label = "has no `Display` and `Debug`",
+    note = "derive `Debug` and implement `Display` (for example with `thiserror`): the model is told the `Display` text, the log gets `Debug`",
+    note = "or return `Result<_, tool_runtime::Failure>`, which any error converts into with `?`"
+)]
+pub trait ToolError {
+    /// The error as a failure.
+    fn into_failure(self) -> Failure;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: fmt::Display + fmt::Debug + 'static> ToolError for E {
+    fn into_failure(self) -> Failure {
+        let error = match feedback(self) {
+            Ok(feedback) => return Failure::refused(feedback),
+            Err(error) => error,
+        };
+        let told = error.to_string();
+        Failure(Box::new(Parts { cause: Some(format!("{error:?}")), told: Some(told), ..Parts::default() }))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl ToolError for Failure {
+    fn into_failure(self) -> Failure {
+        self
+    }
+}

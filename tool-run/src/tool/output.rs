@@ -1,0 +1,141 @@
+//! The output of a tool: one value for the application, and the content that the model sees.
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::Failure;
+use crate::feedback::Success;
+use crate::message::Part;
+use crate::schema::answer::Form;
+
+/// The output of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    json: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    content: Option<Vec<Part>>,
+}
+
+impl Output {
+    /// An output that the application and the model both see as the JSON of `value`.
+    ///
+    /// Fails when `value` has no JSON form, such as a map with keys that are not texts.
+    pub fn json(value: &impl Serialize) -> Result<Self, Failure> {
+        match serde_json::to_string(value) {
+            Ok(json) => Ok(Self { json: Some(json), content: None }),
+            Err(error) => Err(Failure::hidden(format_args!("the output cannot be written as JSON: {error}"))),
+        }
+    }
+
+    /// An output that is known to be JSON already.
+    #[doc(hidden)]
+    pub fn from_json(json: impl Into<String>) -> Self {
+        Self { json: Some(json.into()), content: None }
+    }
+
+    /// The value as JSON text, and the parts that a model sees in its place.
+    #[doc(hidden)]
+    pub fn into_parts(self) -> (Option<String>, Option<Vec<Part>>) {
+        (self.json, self.content)
+    }
+
+    /// Creates an output from the parts that [`into_parts`](Self::into_parts) returned.
+    #[doc(hidden)]
+    pub fn from_parts(json: Option<String>, content: Option<Vec<Part>>) -> Self {
+        Self { json, content }
+    }
+
+    /// An output of content parts, without a value for the application.
+    pub fn content(parts: Vec<Part>) -> Self {
+        Self { json: None, content: Some(parts) }
+    }
+
+    /// Lets the model see `parts` in place of the value's JSON.
+    pub fn show(mut self, parts: Vec<Part>) -> Self {
+        self.content = Some(parts);
+        self
+    }
+
+    /// The value as JSON text; `None` where the tool gave content only.
+    pub fn as_json(&self) -> Option<&str> {
+        self.json.as_deref()
+    }
+
+    /// The value, typed.
+    ///
+    /// Fails when there is none, or it is of another type.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.json.as_deref().unwrap_or("null"))
+    }
+
+    /// Returns the output as the answer of a tool that can refuse: with `"ok": true`, the value where `form` says, and
+    /// remarks. What the application gets stays as it is, and so does what the tool shows in place of its value.
+    #[doc(hidden)]
+    pub fn told(self, form: Form, remarks: Vec<String>) -> Self {
+        if self.content.is_some() || self.json.is_none() {
+            return self;
+        }
+        let success = remarks.into_iter().fold(self.success(form), Success::remark);
+        let json = serde_json::to_string(&success).unwrap_or_default();
+        self.show(vec![Part::Json { json }])
+    }
+
+    /// The value, or the content's text, where `form` says. With a key that the answer has too, it is told apart, so that
+    /// nothing is lost.
+    #[doc(hidden)]
+    pub fn success(&self, form: Form) -> Success {
+        let value = self.value();
+        let success = Success::new(value.clone(), form).or_else(|_| Success::new(value, Form::Wrapped));
+        success.unwrap_or_else(|collision| unreachable!("what is not merged has no keys to collide: {collision}"))
+    }
+
+    /// The value, or the content's text.
+    pub fn value(&self) -> Value {
+        match &self.json {
+            Some(json) => serde_json::from_str(json).unwrap_or_else(|_| Value::from(json.as_str())),
+            None => Value::from(self.text()),
+        }
+    }
+
+    /// Returns the content for the model as one text; images and sound are left out.
+    pub fn text(&self) -> String {
+        self.for_model().iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Returns the content for the model. A value that is a text is shown without quotes.
+    ///
+    /// A refused call is told as an object with `"ok": false`. So that no output is taken for one, and the call made
+    /// again, an object with an `ok` of its own that is not `true` is shown as `{"ok":true,"value":…}`.
+    pub fn for_model(&self) -> Vec<Part> {
+        match (&self.content, &self.json) {
+            (Some(parts), _) => parts.clone(),
+            (None, Some(json)) => match as_text(json) {
+                Some(text) => vec![Part::Text { text }],
+                None if looks_refused(json) => vec![Part::Json { json: format!(r#"{{"ok":true,"value":{json}}}"#) }],
+                None => vec![Part::Json { json: json.clone() }],
+            },
+            (None, None) => Vec::new(),
+        }
+    }
+}
+
+/// The text that a JSON text is, if it is one. Anything else is told by its first character: an error of `serde_json` costs
+/// more than all that is asked here.
+fn as_text(json: &str) -> Option<String> {
+    if json.trim_start().starts_with('"') { serde_json::from_str(json).ok() } else { None }
+}
+
+/// Returns whether an output could be taken for the answer to a refused call.
+fn looks_refused(json: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Look {
+        ok: Option<Value>,
+    }
+    // `ok` can also be written with escapes, which serde does not do; outputs come from serde.
+    if !json.trim_start().starts_with('{') || !json.contains("\"ok\"") {
+        return false;
+    }
+    let look: Result<Look, _> = serde_json::from_str(json);
+    look.map_or(true, |look| look.ok.is_some_and(|ok| ok != Value::Bool(true)))
+}

@@ -1,0 +1,78 @@
+//! Questions that a tool asks in the middle of its work, and their answers.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::digest::Digest;
+use crate::schema::{canonical, without_texts};
+
+/// A question of a running tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Question {
+    /// The question.
+    pub text: String,
+    /// The JSON Schema of the answer; `None` where the tool asks for permission.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Value>,
+}
+
+/// The answer to a tool's question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// This.
+    Given(Value),
+    /// Yes.
+    Approved,
+    /// No, or nothing, and why.
+    Denied(Option<String>),
+}
+
+impl Question {
+    /// A question whose answer fits `schema`.
+    pub fn ask(text: impl Into<String>, schema: Value) -> Self {
+        Self { text: text.into(), schema: Some(schema) }
+    }
+
+    /// A question for permission.
+    pub fn approval(text: impl Into<String>) -> Self {
+        Self { text: text.into(), schema: None }
+    }
+
+    /// Returns what an answer is bound to: the question, and what may be answered. Texts in the schema do not count, as
+    /// they do not for a [`Fingerprint`](super::Fingerprint).
+    pub fn digest(&self) -> Digest {
+        self.digest_of(self.schema.as_ref().map(without_texts).as_ref())
+    }
+
+    /// Returns whether a recorded answer is to this question. Records of earlier versions let the texts in the schema count.
+    pub fn is(&self, recorded: Digest) -> bool {
+        recorded == self.digest() || recorded == self.digest_of(self.schema.as_ref())
+    }
+
+    fn digest_of(&self, schema: Option<&Value>) -> Digest {
+        let schema = schema.map(canonical).unwrap_or_default();
+        Digest::of(format!("{}\n{schema}", self.text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::Question;
+    use crate::digest::Digest;
+    use crate::schema::canonical;
+
+    #[test]
+    fn an_answer_stays_good_when_a_text_is_mended() {
+        let schema = |text: &str, kind: &str| json!({ "title": text, "type": kind, "description": text });
+        let question = Question::ask("Which?", schema("a", "string"));
+        let before = Digest::of(format!("Which?\n{}", canonical(&schema("a", "string"))));
+        assert!(question.is(question.digest()) && question.is(before), "records of earlier versions");
+        assert!(Question::ask("Which?", schema("b", "string")).is(question.digest()));
+        assert!(!Question::ask("Which?", schema("a", "integer")).is(question.digest()));
+        assert!(!Question::ask("Who?", schema("a", "string")).is(question.digest()));
+    }
+}

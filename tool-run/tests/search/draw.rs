@@ -1,0 +1,223 @@
+//! Random options and events.
+
+use std::sync::{Arc, LazyLock};
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::play::{next_obligation, owner};
+use super::world::{self, Known};
+use tool_run::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
+use tool_run::run::{
+    Author, Call, CheckedCall, CheckedDecision, Decision, Event, Execution, InterruptId, NestedUsage, OnDeny, OnPrompt,
+    OnTaint, Phase, Principal, Prompt, Question, Run, RunOptions, Stage, StopReason, Time,
+};
+use tool_run::tool::{CallError, Failure, Resources};
+
+/// Numbers that become an event of the run as it is then.
+pub(super) type Seed = (u8, u8, u8, u8);
+
+pub(super) fn options() -> impl Strategy<Value = RunOptions> {
+    let small = || prop_oneof![Just(1u32), Just(2), Just(8)];
+    let choice = || (0..3u8, any::<bool>(), any::<bool>(), any::<bool>());
+    let expiry = || prop_oneof![Just(None), Just(Some(5u64))];
+    (small(), small(), small(), small(), choice(), expiry(), expiry(), expiry()).prop_map(
+        |(in_flight, open, records, calls, choice, approval_expiry, external_expiry, grant_expiry)| {
+            let mut options = RunOptions::default();
+            let limits = &mut options.limits;
+            limits.steps = 4;
+            (limits.in_flight, limits.open, limits.records, limits.retries) = (in_flight, open, records, records);
+            limits.tokens = (calls == 2).then_some(3);
+            limits.calls_per_turn = calls;
+            (limits.argument_bytes, limits.depth) = (64, 3);
+            options.on_prompt = [OnPrompt::Block, OnPrompt::Supersede, OnPrompt::Refuse][usize::from(choice.0)];
+            options.on_deny = if choice.1 { OnDeny::StopTurn } else { OnDeny::Continue };
+            options.execution = if choice.2 { Execution::Sequential } else { Execution::Parallel };
+            options.on_taint = if choice.3 { OnTaint::Ask } else { OnTaint::Ignore };
+            options.approval_expiry = approval_expiry;
+            options.external_expiry = external_expiry;
+            options.grant_expiry = grant_expiry;
+            options
+        },
+    )
+}
+
+/// The tool called `t0` to `t7`; the number says what it is like.
+fn tool(name: &str, changed: bool) -> &'static Known {
+    static ALL: LazyLock<Vec<Known>> = LazyLock::new(|| {
+        let all = (0..16).map(|number: usize| {
+            let (number, changed) = (number / 2, !number.is_multiple_of(2));
+            Known::new(&format!("t{number}"), changed, |traits| {
+                traits.idempotent = number.is_multiple_of(2);
+                traits.external = number == 3;
+                traits.sequential = number == 5;
+                traits.eager = number.is_multiple_of(4);
+                traits.untrusted = number == 6;
+                traits.resumable = number == 1;
+                traits.retries = u32::from(number > 5);
+                traits.version = (number == 7).then(|| if changed { "2" } else { "1" }.to_owned());
+                traits.migrate_from = (number == 7 && changed).then(|| "1".to_owned()).into_iter().collect();
+            })
+        });
+        all.collect()
+    });
+    let number = name.bytes().last().map_or(0, |digit| usize::from(digit % 8));
+    &ALL[number * 2 + usize::from(changed)]
+}
+
+/// Some calls of some tools touch something.
+fn touches(name: &str, seed: Seed) -> Option<Arc<Resources>> {
+    let number = name.bytes().last().unwrap_or_default() % 4;
+    let touches = Resources::new();
+    (!seed.3.is_multiple_of(4)).then(|| match number {
+        0 => Arc::new(touches.writes("a")),
+        1 => Arc::new(touches.reads("a")),
+        2 => Arc::new(touches.writes("a/b").reads("c")),
+        _ => Arc::new(touches.writes("c")),
+    })
+}
+
+fn parts(seed: Seed, run: &Run) -> Vec<AssistantPart> {
+    let known = run.current().iter().map(|call| ToolCall {
+        id: call.provider_id.clone(),
+        name: call.name.clone(),
+        arguments: call.arguments().text.to_string(),
+    });
+    let known: Vec<_> = known.collect();
+    let arguments = |at: u8| match (seed.2.wrapping_add(at)) % 16 {
+        0 => "x".repeat(65),
+        1 => "[[[[1]]]]".to_owned(),
+        _ => format!(r#"{{"v":{}}}"#, at % 2),
+    };
+    let more = (0..seed.1 % 9).map(|at| ToolCall {
+        id: if seed.3.is_multiple_of(3) { "same".to_owned() } else { format!("p{}", at % 3) },
+        name: format!("t{}", seed.3.wrapping_add(at) % 8),
+        arguments: arguments(at),
+    });
+    known.into_iter().chain(more).map(AssistantPart::Call).collect()
+}
+
+/// An event that more or less fits the run.
+pub(super) fn event(run: &Run, seed: Seed, at: Time) -> Event {
+    let calls = run.calls();
+    let near = calls.len().saturating_sub(8);
+    let open: Vec<_> = run.current().iter().filter(|call| call.result().is_none()).collect();
+    let any = calls.get(near + usize::from(seed.1) % calls.len().clamp(1, 8));
+    let call = open.get(usize::from(seed.1) % open.len().max(1)).copied().filter(|_| seed.0 < 230).or(any);
+    // Most events fit, or nothing would ever happen.
+    let kind = match (run.phase(), call.map(tool_run::run::Call::stage)) {
+        _ if seed.0 >= 160 => seed.0,
+        (Phase::Idle | Phase::Finished | Phase::Stopped(_), _) => 0,
+        (Phase::Generating, _) => 3,
+        (_, Some(Stage::Open)) => 15,
+        (_, Some(Stage::Running)) => 9 + seed.0 % 6,
+        _ => 23,
+    };
+    let id = call.map_or_else(|| "none".into(), |call| call.id.clone());
+    let attempt = call.map_or(1, |call| call.attempts).saturating_sub(u32::from(seed.3.is_multiple_of(16)));
+    let by = if seed.3 % 16 == 1 { Principal::from("stranger") } else { owner() };
+    match kind % 24 {
+        0 => {
+            let prompt = Prompt::new(vec![Part::text("go")], by, at);
+            Event::Prompt(if seed.2.is_multiple_of(3) { prompt.steering() } else { prompt })
+        }
+        1 => Event::Continue { by, at },
+        2 => Event::Called {
+            index: u32::from(seed.1 % 4),
+            provider_id: "early".to_owned(),
+            name: format!("t{}", seed.2 % 8),
+            arguments: "{}".to_owned(),
+        },
+        3 | 4 => {
+            let finish = match seed.2 % 12 {
+                0 => FinishReason::Length,
+                1 => FinishReason::ContentFilter,
+                2 => FinishReason::Other("odd".to_owned()),
+                3 => FinishReason::Paused,
+                _ => FinishReason::ToolCalls,
+            };
+            Event::TurnEnded {
+                parts: parts(seed, run),
+                finish,
+                usage: Usage { input_tokens: 1, ..Usage::default() },
+                model: None,
+                at,
+            }
+        }
+        5 if seed.2.is_multiple_of(4) => {
+            let (error, again) = ("gone".to_owned(), seed.2.is_multiple_of(8));
+            Event::TurnFailed { error, again, usage: Usage::default(), model: None, at }
+        }
+        6 if seed.2.is_multiple_of(2) => Event::Recover { at },
+        7 if seed.2.is_multiple_of(8) => Event::Cancel { by, at },
+        7 if seed.2 % 8 == 1 => Event::Stop { reason: StopReason::Condition("enough".to_owned()), at },
+        7 => Event::Offered { tools: (0..seed.2 % 8).map(|number| format!("t{number}")).collect() },
+        8 if seed.2.is_multiple_of(2) => Event::Tick { at },
+        8 if seed.2 % 4 == 1 => Event::StopRequested { by, at },
+        8 => Event::Repaired {
+            call: id,
+            name: Some(format!("t{}", seed.3 % 8)),
+            arguments: "{\"v\":2}".to_owned(),
+            by: Author::Repair,
+            usage: Usage::default(),
+        },
+        9 => Event::Asked { call: id, attempt, question: Question::approval("may I?"), at },
+        10 if seed.2 % 4 == 1 => Event::Stepping { call: id, attempt, name: "step".to_owned() },
+        10 => Event::Stepped {
+            call: id,
+            attempt,
+            name: "step".to_owned(),
+            value: json!(1),
+            spent: spent(u32::from(seed.2.is_multiple_of(4))),
+        },
+        11..=14 => {
+            let outcome = match seed.2 % 6 {
+                0 => Err(CallError::Failed(Failure::new("no").retryable())),
+                1 => Err(CallError::TimedOut { limit: std::time::Duration::from_secs(1) }),
+                2 => Err(CallError::Panicked { message: "ouch".to_owned() }),
+                _ => Ok(world::output()),
+            };
+            Event::Ended { call: id, attempt, outcome, at }
+        }
+        15..=18 => {
+            let open = call.map_or(1, next_obligation);
+            let number = open.saturating_sub(1 + u32::from(seed.3 % 8 == 2));
+            let interrupt: InterruptId = format!("{id}.{number}").parse().expect("an id");
+            Event::Decide { ruling: ruling(run, &interrupt, seed), interrupt, by, at }
+        }
+        _ => match call {
+            Some(call) => Event::Inspected { inspection: inspection(run, call, seed), call: id, at },
+            None => Event::Tick { at },
+        },
+    }
+}
+
+fn spent(calls: u32) -> NestedUsage {
+    let mut spent = NestedUsage::default();
+    spent.calls = calls;
+    spent
+}
+
+fn inspection(run: &Run, call: &Call, seed: Seed) -> CheckedCall {
+    let text = &call.arguments().text;
+    let says = [world::Says::Allow, world::Says::Allow, world::Says::Ask, world::Says::Deny][usize::from(seed.2 % 4)];
+    match seed.3 % 16 {
+        15 => world::rejected(run, call, text),
+        changed => world::accepted(run, call, tool(&call.name, changed == 14), text, says, touches(&call.name, seed)),
+    }
+}
+
+fn ruling(run: &Run, interrupt: &InterruptId, seed: Seed) -> CheckedDecision {
+    let decision = match seed.2 % 9 {
+        0 | 1 => Decision::Approve,
+        2 => Decision::ApproveForRun,
+        3 | 4 => Decision::Edit { arguments: json!({"v": 9}) },
+        5 => Decision::Deny { reason: None },
+        6 => Decision::Respond { output: json!({"done": true}) },
+        7 => Decision::Answer { value: json!("yes") },
+        _ => Decision::Fail { error: "no".to_owned() },
+    };
+    let name = run.call(interrupt.call()).map_or("t0", |call| &call.name);
+    let says = if seed.1 % 8 == 7 { world::Says::Deny } else { world::Says::Ask };
+    world::ruling(run, interrupt, decision, tool(name, seed.3 % 16 == 14), says, touches(name, seed))
+}

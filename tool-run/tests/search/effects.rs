@@ -1,0 +1,281 @@
+//! What a driver is told to do at every transition of a call.
+
+use std::sync::Arc;
+
+use super::play::copy;
+use super::play::{self, owner};
+use super::touching::Touching;
+use super::world::{Choice, Gate, Kind, NAMES, Says, World};
+use tool_run::run::{Action, CallState, Event, Execution, Phase, Run, RunOptions, Stage, Time, step};
+
+struct Stand {
+    run: Run,
+    world: World,
+}
+
+impl Stand {
+    /// Two calls that nobody looked at; the second only stands by.
+    fn new(gate: Gate, idempotent: bool) -> Self {
+        Self::with(gate, idempotent, play::options())
+    }
+
+    fn with(gate: Gate, idempotent: bool, options: RunOptions) -> Self {
+        let run = Run::fold(play::opening(options)).expect("a log");
+        let other = Kind { gate: Gate::Ask, idempotent: false };
+        let mut stand = Self { run, world: World::new([Kind { gate, idempotent }, other], 0, Touching::Nothing) };
+        stand.look_at(1, Says::Ask, false);
+        stand
+    }
+
+    fn after(gate: Gate, idempotent: bool, events: &[fn(&Stand) -> Event]) -> Self {
+        let mut stand = Self::new(gate, idempotent);
+        for event in events {
+            let event = event(&stand);
+            stand.send(event);
+        }
+        stand
+    }
+
+    fn send(&mut self, event: Event) -> Vec<String> {
+        let (events, effects) = step(&self.run, event).expect("it fits");
+        for event in events {
+            self.run.apply(&event).expect("it fits");
+        }
+        effects.iter().map(short).collect()
+    }
+
+    fn look_at(&mut self, which: usize, says: Says, changed: bool) -> Vec<String> {
+        let event = play::look(&self.run, &self.world, which, says, changed);
+        self.send(event)
+    }
+
+    fn decide(&self, choice: Choice) -> Event {
+        let number = play::next_obligation(&self.run.calls()[0]) - 1;
+        play::decide(&self.run, &self.world, 0, number, choice, owner(), Time(1))
+    }
+}
+
+fn short(effect: &Action) -> String {
+    match effect {
+        Action::Execute { call, attempt } => format!("execute {call} {attempt}"),
+        Action::Inspect(call) => format!("inspect {call}"),
+        Action::Abort(call) => format!("abort {call}"),
+        Action::Announce(open) => format!("announce {open}"),
+        Action::Wake(at) => format!("wake {}", at.0),
+        Action::CallModel => "model".to_owned(),
+        Action::AbortModel => "no model".to_owned(),
+    }
+}
+
+fn allow(stand: &Stand) -> Event {
+    play::look(&stand.run, &stand.world, 0, Says::Allow, false)
+}
+
+fn ask(stand: &Stand) -> Event {
+    play::look(&stand.run, &stand.world, 0, Says::Ask, false)
+}
+
+fn deny(stand: &Stand) -> Event {
+    play::look(&stand.run, &stand.world, 0, Says::Deny, false)
+}
+
+fn changed(stand: &Stand) -> Event {
+    play::look(&stand.run, &stand.world, 0, Says::Ask, true)
+}
+
+fn approve(stand: &Stand) -> Event {
+    stand.decide(Choice::Approve)
+}
+
+fn edit(stand: &Stand) -> Event {
+    stand.decide(Choice::Edit)
+}
+
+fn refuse(stand: &Stand) -> Event {
+    stand.decide(Choice::Deny)
+}
+
+fn respond(stand: &Stand) -> Event {
+    stand.decide(Choice::Respond)
+}
+
+fn fail(stand: &Stand) -> Event {
+    stand.decide(Choice::Fail)
+}
+
+fn ended(stand: &Stand) -> Event {
+    play::end(&stand.run, 0, stand.run.calls()[0].attempts, true, Time(1))
+}
+
+fn recover(_: &Stand) -> Event {
+    Event::Recover { at: Time(1) }
+}
+
+fn late(_: &Stand) -> Event {
+    Event::Tick { at: Time(10) }
+}
+
+fn cancel(_: &Stand) -> Event {
+    Event::Cancel { by: owner(), at: Time(1) }
+}
+
+type Step = fn(&Stand) -> Event;
+
+#[test]
+fn every_transition_asks_for_what_it_needs() {
+    // Before, the event, the stage it leads to, what is to be done.
+    type Row<'a> = (Gate, &'a [Step], Step, Stage, &'a [&'a str]);
+    let table: [Row<'_>; 21] = [
+        (Gate::Auto, &[], allow, Stage::Running, &["execute call 1"]),
+        (Gate::Ask, &[], ask, Stage::Open, &["announce call.1", "wake 10"]),
+        (Gate::Deny, &[], deny, Stage::Done, &[]),
+        (Gate::External, &[], allow, Stage::Open, &["announce call.1", "wake 10"]),
+        (Gate::External, &[ask], approve, Stage::Open, &["wake 11", "announce call.2", "wake 11"]),
+        (Gate::Ask, &[ask], approve, Stage::Ready, &["wake 11", "inspect call"]),
+        (Gate::Ask, &[ask], edit, Stage::Ready, &["wake 11", "inspect call"]),
+        (Gate::Ask, &[ask], refuse, Stage::Done, &[]),
+        (Gate::Ask, &[ask], respond, Stage::Done, &[]),
+        (Gate::Ask, &[ask], late, Stage::Done, &["model"]),
+        (Gate::Ask, &[ask], changed, Stage::Done, &[]),
+        (Gate::Ask, &[ask, approve], ask, Stage::Running, &["execute call 1"]),
+        (Gate::Ask, &[ask, approve], deny, Stage::Done, &[]),
+        (Gate::Ask, &[ask, approve], changed, Stage::Done, &[]),
+        (Gate::Ask, &[ask, edit], ask, Stage::Running, &["execute call 1"]),
+        (Gate::External, &[allow], respond, Stage::Done, &[]),
+        (Gate::External, &[allow], fail, Stage::Done, &[]),
+        (Gate::Auto, &[allow], ended, Stage::Done, &[]),
+        (Gate::Auto, &[allow], cancel, Stage::Done, &["abort call"]),
+        (Gate::Auto, &[allow, recover], approve, Stage::Ready, &["wake 11", "inspect call"]),
+        (Gate::Auto, &[allow, recover], respond, Stage::Done, &[]),
+    ];
+    for (row, (gate, before, event, stage, effects)) in table.into_iter().enumerate() {
+        let mut stand = Stand::after(gate, false, before);
+        let event = event(&stand);
+        assert_eq!(stand.send(event), effects, "row {row}");
+        assert_eq!(stand.run.calls()[0].stage(), stage, "row {row}");
+    }
+}
+
+#[test]
+fn what_was_lost_starts_again_or_is_asked_about() {
+    let mut stand = Stand::after(Gate::Auto, true, &[allow]);
+    let others = ["inspect call_2", "announce call_2.1", "wake 10"];
+    let effects = stand.send(recover(&stand));
+    assert_eq!(effects, [&["inspect call"], &others[..]].concat());
+    assert_eq!(stand.look_at(0, Says::Allow, false), ["execute call 2"]);
+
+    let mut stand = Stand::after(Gate::Auto, false, &[allow]);
+    let effects = stand.send(recover(&stand));
+    assert_eq!(effects, [&["announce call.1"], &others[..]].concat());
+}
+
+#[test]
+fn the_model_is_asked_when_all_calls_have_ended_and_not_before() {
+    let mut stand = Stand::after(Gate::Auto, false, &[allow, ended]);
+    assert_eq!(stand.run.messages().len(), 2);
+    let other = play::decide(&stand.run, &stand.world, 1, 1, Choice::Deny, owner(), Time(1));
+    assert_eq!(stand.send(other), ["model"]);
+    assert_eq!(stand.run.messages().len(), 4);
+}
+
+#[test]
+fn an_edited_call_is_handed_out_as_it_was_edited() {
+    let stand = Stand::after(Gate::External, false, &[ask, edit]);
+    let CallState::Open(open) = &stand.run.calls()[0].state else { panic!("it is open") };
+    assert_eq!(open.shown.arguments, super::world::edited());
+    assert_eq!(open.shown.tool, NAMES[0]);
+}
+
+#[test]
+fn a_run_waits_when_what_may_start_is_behind_what_waits() {
+    let mut options = play::options();
+    options.execution = Execution::Sequential;
+    let mut stand = Stand::with(Gate::Ask, false, options);
+    stand.send(ask(&stand));
+    let other = play::decide(&stand.run, &stand.world, 1, 1, Choice::Approve, owner(), Time(1));
+    assert_eq!(stand.send(other), ["wake 11"]);
+    assert_eq!((stand.run.calls()[1].stage(), stand.run.phase()), (Stage::Ready, Phase::Suspended));
+    assert_eq!(stand.send(refuse(&stand)), ["inspect call_2"]);
+    assert_eq!(stand.run.phase(), Phase::Acting);
+}
+
+#[test]
+fn a_limit_of_no_calls_in_flight_is_one() {
+    let mut options = play::options();
+    options.limits.in_flight = 0;
+    let mut stand = Stand::with(Gate::Auto, false, options);
+    assert_eq!(stand.send(allow(&stand)), ["execute call 1"]);
+}
+
+/// A driver that ends between two entries of the log goes on with the next.
+#[test]
+fn a_hand_out_that_was_not_logged_is_made_good() {
+    let stand = Stand::new(Gate::External, false);
+    let (events, _) = step(&stand.run, allow(&stand)).expect("it fits");
+    let mut torn = Stand { run: copy(&stand.run), world: stand.world.clone() };
+    for event in events.into_iter().take(2) {
+        torn.run.apply(&event).expect("it fits");
+    }
+    assert_eq!(torn.run.calls()[0].stage(), Stage::Ready);
+    assert_eq!(torn.send(allow(&torn)), ["announce call.1", "wake 10"]);
+}
+
+/// S12, by two walls: `step` refuses the call, and `fold` a log in which somebody accepted it.
+#[test]
+fn a_call_of_a_tool_that_was_not_on_offer_goes_nowhere() {
+    use tool_run::message::{AssistantPart, FinishReason, ToolCall, Usage};
+    use tool_run::run::{CallResult, LogEvent, StopReason};
+    for finish in [FinishReason::ToolCalls, FinishReason::Length] {
+        let mut stand = Stand::new(Gate::Auto, false);
+        stand.send(Event::Stop { reason: StopReason::StepLimit, at: Time(1) });
+        stand.send(Event::Continue { by: owner(), at: Time(1) });
+        stand.send(Event::Offered { tools: vec![NAMES[1].to_owned()] });
+        let early = Event::Called {
+            index: 0,
+            provider_id: "early".to_owned(),
+            name: NAMES[0].to_owned(),
+            arguments: "{}".to_owned(),
+        };
+        assert!(stand.send(early).is_empty() && stand.run.current().is_empty(), "it is told with the rest of the turn");
+        let call = |name: &str| {
+            AssistantPart::Call(ToolCall { id: "x".into(), name: name.to_owned(), arguments: "{}".to_owned() })
+        };
+        let parts = vec![call(NAMES[0]), call(NAMES[1])];
+        let is_cut = finish == FinishReason::Length;
+        let ended = Event::TurnEnded { parts, finish, usage: Usage::default(), model: None, at: Time(1) };
+        let (log, _) = step(&stand.run, ended).expect("it fits");
+        let mut forged = copy(&stand.run);
+        for event in log {
+            stand.run.apply(&event).expect("it fits");
+            if !matches!(event, LogEvent::Ended { .. } | LogEvent::TurnStarted { .. } | LogEvent::Stopped { .. }) {
+                forged.apply(&event).expect("it fits");
+            }
+        }
+        let [hidden, offered] = &stand.run.calls()[2..] else { panic!("two calls") };
+        assert_eq!(hidden.result(), Some(&CallResult::NotAvailable { suggestion: None }));
+        assert_eq!(offered.stage() == Stage::Proposed, !is_cut);
+        let (id, digest) = (hidden.id.clone(), hidden.arguments().digest);
+        let tool = Arc::clone(&super::world::tool(0, Kind { gate: Gate::Auto, idempotent: true }, false).reference);
+        let checked = LogEvent::Checked { call: id, tool, arguments: digest, touches: None };
+        assert!(forged.apply(&checked).unwrap_err().reason.contains("was not on offer"));
+    }
+}
+
+/// What is said between two turns costs the run nothing of what it may use, and the order of what is said stays.
+#[test]
+fn what_steers_a_run_joins_it() {
+    use tool_run::message::{Message, Part};
+    use tool_run::run::Prompt;
+    let mut stand = Stand::after(Gate::Auto, false, &[allow]);
+    let steps = stand.run.steps();
+    for text in ["one", "two"] {
+        stand.send(Event::Prompt(Prompt::new(vec![Part::text(text)], owner(), Time(1)).steering()));
+    }
+    assert_eq!((stand.run.queue().len(), stand.run.calls()[0].stage()), (2, Stage::Running), "nothing is ended");
+    stand.send(ended(&stand));
+    let other = play::decide(&stand.run, &stand.world, 1, 1, Choice::Deny, owner(), Time(1));
+    assert_eq!(stand.send(other), ["model"]);
+    assert_eq!((stand.run.steps(), stand.run.queue().len()), (steps + 1, 0));
+    let said = |text: &str| Message::User { content: vec![Part::text(text)] };
+    assert_eq!(stand.run.messages()[4..], [said("one"), said("two")]);
+}

@@ -1,0 +1,219 @@
+//! What can happen in a world, as events.
+
+use super::world::{self, ARGUMENTS, Choice, Move, NAMES, Says, World};
+use tool_run::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
+use tool_run::run::{
+    Call, CallState, Event, Grant, InterruptId, InterruptKind, LogEvent, OnPrompt, Phase, Principal, Prompt, Run,
+    RunOptions, Stage, StopReason, Time, step,
+};
+use tool_run::tool::{CallError, Failure};
+
+pub(super) fn owner() -> Principal {
+    Principal::from("owner")
+}
+
+/// How long approvals, hand-outs and grants last.
+const EXPIRY: u64 = 10;
+
+/// A second run like the first. There is no other way to make one: a grant must not be doubled.
+pub(super) fn copy(run: &Run) -> Run {
+    thaw(&run.freeze())
+}
+
+pub(super) fn thaw(frozen: &str) -> Run {
+    Run::thaw(frozen).expect("a run that was frozen")
+}
+
+/// The options of the runs that are searched through.
+pub(super) fn options() -> RunOptions {
+    let mut options = RunOptions::default();
+    options.on_prompt = OnPrompt::Supersede;
+    options.approval_expiry = Some(EXPIRY);
+    options.external_expiry = Some(EXPIRY);
+    options.grant_expiry = Some(EXPIRY);
+    options
+}
+
+/// The log of a run whose model just made two calls, which have one provider's id and the same arguments.
+pub(super) fn opening(options: RunOptions) -> Vec<LogEvent> {
+    let mut log =
+        vec![LogEvent::Created { run: "run".into(), owner: owner(), options, messages: Vec::new(), at: Time(0) }];
+    let call = |name: &&str| {
+        AssistantPart::Call(ToolCall {
+            id: "call".to_owned(),
+            name: (*name).to_owned(),
+            arguments: ARGUMENTS.to_owned(),
+        })
+    };
+    let parts = NAMES.iter().map(call).collect();
+    let ended =
+        Event::TurnEnded { parts, finish: FinishReason::ToolCalls, usage: Usage::default(), model: None, at: Time(0) };
+    for event in [prompt(Time(0)), ended] {
+        let run = Run::fold(log.clone()).expect("a log");
+        log.extend(step(&run, event).expect("an event that fits").0);
+    }
+    log
+}
+
+fn prompt(at: Time) -> Event {
+    Event::Prompt(Prompt::new(vec![Part::text("go")], owner(), at))
+}
+
+pub(super) fn is_busy(run: &Run) -> bool {
+    matches!(run.phase(), Phase::Generating | Phase::Acting | Phase::Suspended)
+}
+
+pub(super) fn is_current(run: &Run, call: &Call) -> bool {
+    run.current().iter().any(|other| other.id == call.id)
+}
+
+/// What can happen now.
+pub(super) fn moves(run: &Run, world: &World) -> Vec<Move> {
+    let mut moves = Vec::new();
+    for (at, (call, seen)) in run.calls().iter().zip(&world.calls).enumerate() {
+        if seen.look {
+            let usual = seen.kind.says();
+            moves.push(Move::Look(at, usual, seen.changed));
+            if world.troubles > 0 {
+                if call.stage() != Stage::Proposed || !seen.decided.is_empty() {
+                    let others = [Says::Allow, Says::Ask, Says::Deny].into_iter().filter(|says| *says != usual);
+                    moves.extend(others.map(|says| Move::Look(at, says, seen.changed)));
+                }
+                if !seen.changed {
+                    moves.push(Move::Look(at, usual, true));
+                }
+            }
+        }
+        if let Some(open) = call.interrupt()
+            && seen.told >= open.id.number()
+            && open.expires.is_none_or(|expires| world.time() < expires)
+        {
+            let choices: &[Choice] = match &open.kind {
+                InterruptKind::Approval { .. } if seen.edits == 0 => {
+                    &[Choice::Approve, Choice::Edit, Choice::Deny, Choice::Respond]
+                }
+                InterruptKind::Approval { .. } => &[Choice::Approve, Choice::Deny, Choice::Respond],
+                InterruptKind::External => &[Choice::Respond, Choice::Fail, Choice::Deny],
+                _ => &[Choice::Approve, Choice::Respond, Choice::Fail, Choice::Deny],
+            };
+            moves.extend(choices.iter().map(|choice| Move::Decide(at, *choice)));
+        }
+        if seen.live.is_some() {
+            moves.extend([Move::End(at, true), Move::End(at, false)]);
+        }
+    }
+    if world.troubles > 0 {
+        if run.wake().is_some() {
+            moves.push(Move::Tick);
+        }
+        if is_busy(run) {
+            moves.push(Move::Recover);
+        }
+    }
+    if is_busy(run) {
+        if world.prompts > 0 {
+            moves.extend([Move::Prompt, Move::Steer]);
+        }
+        moves.extend([Move::Cancel, Move::Stop]);
+    }
+    if world.model {
+        moves.push(Move::Model);
+        if world.troubles > 0 {
+            moves.push(Move::Fail);
+        }
+    }
+    moves
+}
+
+/// A move as the event that a driver sends.
+pub(super) fn event(run: &Run, world: &World, happens: Move) -> Event {
+    let at = world.time();
+    match happens {
+        Move::Look(which, says, changed) => look(run, world, which, says, changed),
+        Move::Decide(which, choice) => {
+            let open = run.calls()[which].interrupt().expect("it is open").id.number();
+            decide(run, world, which, open, choice, owner(), at)
+        }
+        Move::End(which, ok) => {
+            let attempt = world.calls[which].live.expect("it runs");
+            end(run, which, attempt, ok, at)
+        }
+        Move::Tick => Event::Tick { at: run.wake().expect("something ends") },
+        Move::Recover => Event::Recover { at },
+        Move::Prompt => prompt(at),
+        Move::Steer => Event::Prompt(Prompt::new(vec![Part::text("and")], owner(), at).steering()),
+        Move::Cancel => Event::Cancel { by: owner(), at },
+        Move::Stop => Event::Stop { reason: StopReason::TimedOut("it took too long".to_owned()), at },
+        Move::Fail => {
+            let error = "it broke off".to_owned();
+            Event::TurnFailed { error, again: true, usage: Usage::default(), model: None, at }
+        }
+        Move::Model => {
+            let parts = vec![AssistantPart::Text { text: "done".to_owned() }];
+            Event::TurnEnded { parts, finish: FinishReason::Stop, usage: Usage::default(), model: None, at }
+        }
+    }
+}
+
+pub(super) fn look(run: &Run, world: &World, which: usize, says: Says, changed: bool) -> Event {
+    let call = &run.calls()[which];
+    let tool = world::tool(which, world.calls[which].kind, changed);
+    let text = &call.arguments().text;
+    let inspection = world::accepted(run, call, tool, text, says, world.touching.of(which, text));
+    Event::Inspected { call: call.id.clone(), inspection, at: world.time() }
+}
+
+pub(super) fn end(run: &Run, which: usize, attempt: u32, ok: bool, at: Time) -> Event {
+    let outcome = if ok { Ok(world::output()) } else { Err(CallError::Failed(Failure::new("it broke"))) };
+    Event::Ended { call: run.calls()[which].id.clone(), attempt, outcome, at }
+}
+
+pub(super) fn decide(
+    run: &Run,
+    world: &World,
+    which: usize,
+    number: u32,
+    choice: Choice,
+    by: Principal,
+    at: Time,
+) -> Event {
+    let call = &run.calls()[which];
+    let seen = &world.calls[which];
+    let interrupt = interrupt_id(call, number);
+    let touches = world.touching.of(which, &world::edited().to_string());
+    let tool = world::tool(which, seen.kind, seen.changed);
+    let ruling = world::ruling(run, &interrupt, world::decision(choice), tool, Says::Ask, touches);
+    Event::Decide { interrupt, ruling, by, at }
+}
+
+/// The id of what `call` waits or waited for as the `number`th.
+pub(super) fn interrupt_id(call: &Call, number: u32) -> InterruptId {
+    format!("{}.{number}", call.id).parse().expect("an id")
+}
+
+/// The number of the next interrupt of `call`.
+pub(super) fn next_obligation(call: &Call) -> u32 {
+    u32::try_from(call.interrupt_ids().count()).expect("a few") + 1
+}
+
+pub(super) fn grant_of(call: &Call) -> Option<&Grant> {
+    match &call.state {
+        CallState::Ready(grant) => Some(grant),
+        _ => None,
+    }
+}
+
+/// An edit whose arguments are wrong, not allowed, or for another tool.
+pub(super) fn wrong_edits(run: &Run, world: &World, which: usize, number: u32) -> Vec<Event> {
+    let seen = &world.calls[which];
+    let interrupt = interrupt_id(&run.calls()[which], number);
+    let tool = |changed| world::tool(which, seen.kind, changed);
+    let edit = |changed, says| world::ruling(run, &interrupt, world::decision(Choice::Edit), tool(changed), says, None);
+    let rulings = [
+        world::refused_edit(run, &interrupt, tool(seen.changed)),
+        edit(seen.changed, Says::Deny),
+        edit(!seen.changed, Says::Ask),
+    ];
+    let event = |ruling| Event::Decide { interrupt: interrupt.clone(), ruling, by: owner(), at: world.time() };
+    rulings.into_iter().map(event).collect()
+}

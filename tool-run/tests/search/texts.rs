@@ -1,0 +1,67 @@
+//! What the model is told about every way in which a call can end.
+
+use tool_run::message::Part;
+use tool_run::run::{CallResult, InterruptedBy, Principal, SupersededBy};
+use tool_run::tool::Output;
+use tool_schema::feedback::{Problem, ProblemKind, Rejection};
+
+fn told(result: &CallResult, started: bool) -> String {
+    result.for_model("get", started).iter().map(Part::in_words).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn every_end_of_a_call_says_what_happened() {
+    let by = Principal::from("somebody");
+    let output = || Output::json(&7).expect("JSON");
+    let why = |text: &str| Some(text.to_owned());
+    let superseded = |by| CallResult::Superseded { by };
+    let interrupted = |by| CallResult::Interrupted { by };
+    let feedback = Rejection::one(Problem::new("/v", ProblemKind::Invalid, "too small"));
+    let json = feedback.to_json().to_string();
+    let (no, may) = ("it did not run", "it may have had effects");
+    // The same in both cases: they come from the tool, or are about a call that cannot have been started.
+    let same: [(CallResult, &str); 5] = [
+        (CallResult::Succeeded { output: output() }, "7"),
+        (CallResult::Failed { error: "no disk".to_owned(), feedback: None }, "no disk"),
+        (CallResult::Rejected { feedback }, &json),
+        (CallResult::NotAvailable { suggestion: None }, "there is no tool called `get`"),
+        (CallResult::NotAvailable { suggestion: why("got") }, "there is no tool called `get`; did you mean `got`?"),
+    ];
+    for (result, text) in same {
+        assert_eq!((told(&result, false).as_str(), told(&result, true).as_str()), (text, text));
+    }
+    let differ = [
+        (CallResult::PolicyDenied { reason: None }, "a policy does not allow the call; {}"),
+        (CallResult::PolicyDenied { reason: why("at night") }, "a policy does not allow the call; {}: at night"),
+        (CallResult::Expired, "nobody answered in time; {}"),
+        (superseded(SupersededBy::Prompt), "a new message of the user came first; {}"),
+        (superseded(SupersededBy::ToolChanged), "the tool was changed while the call waited; {}"),
+        (superseded(SupersededBy::ArgumentsChanged), "the arguments are not those that were approved; {}"),
+        (superseded(SupersededBy::Denial), "another call of the turn was denied; {}"),
+        (CallResult::Cancelled, "the call was cancelled; {}"),
+        (CallResult::TimedOut { limit: 1500 }, "the tool did not answer within 1.5 s; {}"),
+        (interrupted(InterruptedBy::Length), "the answer was cut at its size limit; {}"),
+        (interrupted(InterruptedBy::ContentFilter), "a content filter cut the answer; {}"),
+        (interrupted(InterruptedBy::UnfinishedTurn), "the answer was not finished; {}"),
+        (
+            interrupted(InterruptedBy::LostProcess),
+            "the program that ran the call was stopped, and its outcome is unknown; {}",
+        ),
+        (interrupted(InterruptedBy::ToolChanged), "the tool was changed while the call waited; {}"),
+        (interrupted(InterruptedBy::Prompt), "a new message of the user came while the call waited; {}"),
+        (interrupted(InterruptedBy::NoAnswer), "nobody answered the tool's question in time; {}"),
+        (interrupted(InterruptedBy::Denial), "another call of the turn was denied; {}"),
+        (interrupted(InterruptedBy::NotAllowed), "the call was not allowed to go on; {}"),
+        (CallResult::OverBudget { limit: "at most 2 calls".to_owned() }, "at most 2 calls; {}"),
+    ];
+    for (result, text) in differ {
+        assert_eq!(told(&result, false), text.replace("{}", no));
+        assert_eq!(told(&result, true), text.replace("{}", may));
+    }
+    let denied = CallResult::Denied { reason: why("too cold"), by: by.clone() };
+    assert_eq!(told(&denied, false), "the call was denied, and did not run: too cold");
+    assert_eq!(told(&denied, true), "the call was denied; it may have had effects: too cold");
+    let responded = CallResult::Responded { output: output(), by };
+    assert_eq!(told(&responded, false), "A person gave this output; the tool did not run: 7");
+    assert_eq!(told(&responded, true), "A person gave this output; the tool was started, and may have had effects: 7");
+}

@@ -1,0 +1,371 @@
+//! Questions and steps of running tools, on their way to the run.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{
+    Arc, Mutex, OnceLock, PoisonError,
+    atomic::{AtomicU32, Ordering},
+};
+
+use futures_util::{FutureExt as _, future::BoxFuture};
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+
+use super::{Calls, Live, task::Ended};
+use crate::agent::{
+    AgentError, Event as AgentEvent, Observer, Operator,
+    log::Log,
+    observers::{Observers, contained, tell},
+};
+use crate::feedback::Rejection;
+use crate::run::{Call, CallId, Interrupt, Principal, Run};
+use crate::tool::{CallError, DynTool, Failure, Journal, Output, Progress};
+use tool_run::run::{Answer, Answered, Event, NestedUsage, Question, Stage, StepResult};
+
+/// Something that a running tool wants of its run.
+pub struct Asked {
+    call: CallId,
+    /// Which start of the call it is.
+    attempt: u32,
+    wish: Wish,
+}
+
+enum Wish {
+    /// An answer to a question.
+    Answer { question: Question, reply: Reply<Answer> },
+    /// A decision about something inside of the call.
+    Decide { tool: String, interrupt: Box<Interrupt>, feedback: Option<Box<Rejection>>, reply: Reply<Answer> },
+    /// A step that begins is kept.
+    Begin { name: String, reply: Reply<()> },
+    /// The result of a step is kept.
+    Keep { name: String, value: Value, spent: NestedUsage, reply: Reply<()> },
+}
+
+/// The run that a call belongs to, as far as the call knows it.
+#[derive(Clone, Debug)]
+pub struct Outer {
+    pub owner: Principal,
+    /// The number of calls that it may still make.
+    pub calls: u32,
+    /// The number of failed calls that it may still try again.
+    pub retries: u32,
+    /// The number of tokens that its models may still use; `None` for any number.
+    pub tokens: Option<u64>,
+}
+
+/// Returns what a call of `tool` knows of `run`, if it may be a run of its own.
+pub fn outer_of(tool: &dyn DynTool, run: &Run) -> Option<Outer> {
+    if tool.inside().is_empty() && !tool.spec().traits.resumable {
+        return None;
+    }
+    let (calls, retries, tokens) = run.left();
+    Some(Outer { owner: run.owner().clone(), calls, retries, tokens })
+}
+
+/// The ways from the calls of a run to the run.
+pub struct Ties {
+    pub(super) asked: mpsc::UnboundedSender<Box<Asked>>,
+    pub(super) ended: mpsc::UnboundedSender<Ended>,
+    pub observer: Arc<dyn Observer>,
+    pub operator: Arc<dyn Operator>,
+}
+
+pub type Reply<T> = oneshot::Sender<Result<T, Failure>>;
+
+/// The journal of a call, which its task and its driver share. Before the call begins, it keeps and reports nothing.
+pub struct CallJournal {
+    call: CallId,
+    /// Which start of the call it is; another when it goes on after an answer.
+    attempt: AtomicU32,
+    asked: AtomicU32,
+    ties: Arc<Ties>,
+    begun: OnceLock<Begun>,
+    /// The steps that were taken since it began, and how often. Made at the first.
+    taken: OnceLock<Box<TakenSteps>>,
+    /// Set when the call has ended, whether or not its tool has.
+    closed: Mutex<bool>,
+}
+
+/// The names of steps, each with how often it was taken.
+type TakenSteps = Mutex<Vec<(String, usize)>>;
+
+/// The state with which a call begins.
+pub struct Begun {
+    /// Set if the log keeps when a step begins.
+    keeps_begun: bool,
+    before: Option<Box<Before>>,
+}
+
+/// The steps and answers of a call that ran before.
+struct Before {
+    /// The arguments as the caller wrote them, where they were changed.
+    given: Option<Arc<str>>,
+    answers: Vec<Answered>,
+    steps: Vec<StepResult>,
+    /// The run that the call belongs to, where the call is a run of its own.
+    outer: Option<Outer>,
+}
+
+impl Begun {
+    /// The state with which `call` begins now.
+    pub fn of(call: &Call, outer: Option<Outer>) -> Self {
+        let given = call.revisions().last().filter(|_| call.arguments().by.is_none()).map(|given| given.text.clone());
+        let before = Before { given, answers: call.answers().to_vec(), steps: call.steps().to_vec(), outer };
+        let is_first =
+            before.given.is_none() && before.answers.is_empty() && before.steps.is_empty() && before.outer.is_none();
+        Self {
+            keeps_begun: call.tool.as_ref().is_some_and(|tool| tool.keeps_begun_steps()),
+            before: (!is_first).then(|| Box::new(before)),
+        }
+    }
+}
+
+impl CallJournal {
+    pub(super) fn new(call: CallId, ties: Arc<Ties>) -> Self {
+        Self {
+            call,
+            attempt: AtomicU32::new(0),
+            asked: AtomicU32::new(0),
+            ties,
+            begun: OnceLock::new(),
+            taken: OnceLock::new(),
+            closed: Mutex::new(false),
+        }
+    }
+
+    pub fn call(&self) -> &CallId {
+        &self.call
+    }
+
+    pub fn observer(&self) -> &dyn Observer {
+        &*self.ties.observer
+    }
+
+    pub fn operator(&self) -> &dyn Operator {
+        &*self.ties.operator
+    }
+
+    /// Begins the call.
+    pub(super) fn begin(&self, attempt: u32, begun: Begun) {
+        self.resume(attempt);
+        let _ = self.begun.set(begun);
+    }
+
+    /// Lets the call go on, as another start of it.
+    pub(super) fn resume(&self, attempt: u32) {
+        self.attempt.store(attempt, Ordering::SeqCst);
+    }
+
+    /// Reports that the call's task has ended.
+    pub(super) fn end(journal: Arc<Self>, outcome: Result<Output, CallError>) {
+        let ties = Arc::clone(&journal.ties);
+        // The run may not be driven any more.
+        let _ = ties.ended.send(Ended { journal, outcome });
+    }
+
+    /// Closes the journal of a call that has ended: what its tool still reports is dropped.
+    pub(super) fn close(&self) {
+        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    }
+
+    pub(super) fn attempt(&self) -> u32 {
+        self.attempt.load(Ordering::SeqCst)
+    }
+
+    /// Returns the run that the call belongs to, where the call is a run of its own.
+    pub fn outer(&self) -> Option<&Outer> {
+        self.before()?.outer.as_ref()
+    }
+
+    /// Returns the answers that were given when the call ran before.
+    pub(super) fn answers(&self) -> &[Answered] {
+        self.before().map_or(&[], |before| &before.answers)
+    }
+
+    fn before(&self) -> Option<&Before> {
+        self.begun.get()?.before.as_deref()
+    }
+
+    /// Sends the run what the tool wants of it, and waits for the reply.
+    fn send<T: Send + 'static>(&self, wish: impl FnOnce(Reply<T>) -> Wish) -> BoxFuture<'static, Result<T, Failure>> {
+        let (reply, answer) = oneshot::channel();
+        let asked = Asked { call: self.call.clone(), attempt: self.attempt(), wish: wish(reply) };
+        let sent = self.ties.asked.send(Box::new(asked));
+        Box::pin(async move {
+            match (sent, answer.await) {
+                (Ok(()), Ok(answer)) => answer,
+                // The run has ended the call, and this future will be dropped.
+                _ => Err(Failure::new("the run does not go on")),
+            }
+        })
+    }
+
+    /// Returns the journal of a call that a driver runs.
+    pub fn of(journal: &dyn Journal) -> Option<&Self> {
+        journal.as_any()?.downcast_ref()
+    }
+
+    /// Asks about something that waits inside for the `tries`th time, from 0, unless that was decided when the call ran
+    /// before.
+    pub fn ask_inside(
+        &self,
+        tool: &str,
+        open: Interrupt,
+        tries: usize,
+        feedback: Option<Rejection>,
+    ) -> BoxFuture<'static, Result<Answer, Failure>> {
+        let digest = open.digest();
+        if let Some(known) = self.answers().iter().filter(|known| known.question == digest).nth(tries) {
+            return Box::pin(std::future::ready(Ok(known.answer.clone())));
+        }
+        let (tool, interrupt, feedback) = (tool.to_owned(), Box::new(open), feedback.map(Box::new));
+        self.send(|reply| Wish::Decide { tool, interrupt, feedback, reply })
+    }
+
+    /// Keeps a step, and what it used of the run's limits.
+    pub fn record_spent(
+        &self,
+        name: &str,
+        value: Value,
+        spent: NestedUsage,
+    ) -> BoxFuture<'static, Result<(), Failure>> {
+        let name = name.to_owned();
+        self.send(|reply| Wish::Keep { name, value, spent, reply })
+    }
+}
+
+impl Journal for CallJournal {
+    fn report(&self, progress: Progress) {
+        // Held while it is reported, so that nothing is reported of a call behind its end.
+        let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*closed && self.begun.get().is_some() {
+            tell(&*self.ties.observer, AgentEvent::CallProgress(&progress));
+        }
+    }
+
+    fn room(&self) -> Option<BoxFuture<'_, ()>> {
+        let room = contained(|| self.ties.observer.room(&self.call)).flatten()?;
+        Some(Box::pin(AssertUnwindSafe(room).catch_unwind().map(drop)))
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
+
+    fn given(&self) -> Option<&str> {
+        self.before()?.given.as_deref()
+    }
+
+    fn ask(&self, question: Question) -> BoxFuture<'static, Result<Answer, Failure>> {
+        if self.begun.get().is_none() {
+            return Box::pin(std::future::ready(Err(Failure::new("nobody can be asked"))));
+        }
+        let number = self.asked.fetch_add(1, Ordering::SeqCst);
+        if let Some(known) = self.answers().get(number as usize) {
+            let answer = if question.is(known.question) {
+                Ok(known.answer.clone())
+            } else {
+                Err(Failure::hidden("the tool asks something else than when it ran before"))
+            };
+            return Box::pin(std::future::ready(answer));
+        }
+        self.send(|reply| Wish::Answer { question, reply })
+    }
+
+    fn recorded(&self, name: &str) -> Option<Value> {
+        self.begun.get()?;
+        let mut taken = self.taken.get_or_init(Box::default).lock().unwrap_or_else(PoisonError::into_inner);
+        let at = taken.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
+            taken.push((name.to_owned(), 0));
+            taken.len() - 1
+        });
+        let count = &mut taken[at].1;
+        let step = self.before().and_then(|before| before.steps.iter().filter(|step| step.name == name).nth(*count));
+        *count += 1;
+        step.map(|step| step.value.clone())
+    }
+
+    fn begin(&self, name: &str) -> Option<BoxFuture<'static, Result<(), Failure>>> {
+        if !self.begun.get()?.keeps_begun {
+            return None;
+        }
+        let name = name.to_owned();
+        Some(self.send(|reply| Wish::Begin { name, reply }))
+    }
+
+    fn record(&self, name: &str, value: Value) -> BoxFuture<'static, Result<(), Failure>> {
+        if self.begun.get().is_none() {
+            return Box::pin(std::future::ready(Ok(())));
+        }
+        self.record_spent(name, value, NestedUsage::default())
+    }
+}
+
+impl Calls {
+    /// Gives the log what a running tool asks for.
+    pub(super) async fn receive_asked(
+        &mut self,
+        asked: Asked,
+        log: &mut Log,
+        observers: &mut Observers,
+    ) -> Result<(), AgentError> {
+        let Some(Asked { call, attempt, wish }) = self.hold(asked, log) else { return Ok(()) };
+        let attempt = self.attempt(&call, attempt);
+        let (event, reply) = match wish {
+            Wish::Answer { question, reply } => {
+                let event = Event::Asked { call: call.clone(), attempt, question, at: log.now() };
+                self.open(&call, event, reply, log);
+                return Ok(());
+            }
+            Wish::Decide { tool, interrupt, feedback, reply } => {
+                let (id, at) = (call.clone(), log.now());
+                let event = Event::AskedInside { call: id, attempt, tool, interrupt, feedback, at };
+                self.open(&call, event, reply, log);
+                return Ok(());
+            }
+            Wish::Begin { name, reply } => (Event::Stepping { call, attempt, name }, reply),
+            Wish::Keep { name, value, spent, reply } => (Event::Stepped { call, attempt, name, value, spent }, reply),
+        };
+        let recorded = log.record(event);
+        // The tool goes on when the step is safe, not before.
+        log.keep(observers).await?;
+        let _ = reply.send(recorded.map_err(|refusal| Failure::new(refusal.to_string())));
+        Ok(())
+    }
+
+    /// Lets a call wait for an answer, unless the run refuses the question.
+    fn open(&mut self, call: &CallId, event: Event, reply: Reply<Answer>, log: &mut Log) {
+        match log.record(event) {
+            Ok(()) => {
+                if let Some(live) = self.live.get_mut(call) {
+                    live.pause(reply);
+                }
+            }
+            Err(refusal) => drop(reply.send(Err(Failure::new(refusal.to_string())))),
+        }
+    }
+
+    /// Holds back what a call asks while it waits for an answer to another question: it is asked next. A step can be kept
+    /// meanwhile.
+    fn hold(&mut self, asked: Asked, log: &Log) -> Option<Asked> {
+        let waits = self.live.get(&asked.call).is_some_and(Live::waits);
+        let is_open = || log.run().call(&asked.call).is_some_and(|call| call.stage() == Stage::Open);
+        if !waits || matches!(asked.wish, Wish::Begin { .. } | Wish::Keep { .. }) && is_open() {
+            return Some(asked);
+        }
+        self.held.push(asked);
+        None
+    }
+
+    /// Sends again what was held back of a call that goes on.
+    pub(super) fn release_held(&mut self, call: &CallId) {
+        for asked in self.held.extract_if(.., |asked| asked.call == *call) {
+            // Behind what came before it, and what the call wants now.
+            let _ = self.ties.asked.send(Box::new(asked));
+        }
+    }
+
+    /// Returns the start of a call that one of its task's was: a task goes through several when it asks.
+    fn attempt(&self, call: &CallId, attempt: u32) -> u32 {
+        self.live.get(call).filter(|live| live.is_of(attempt)).map_or(attempt, Live::attempt)
+    }
+}

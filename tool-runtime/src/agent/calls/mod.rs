@@ -1,0 +1,324 @@
+//! The calls of a run: checked, repaired, and executed on tasks of their own.
+
+mod journal;
+mod repair;
+mod task;
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use tokio::{
+    sync::mpsc,
+    task::{JoinError, JoinSet},
+    time::Instant,
+};
+
+use super::{Agent, AgentError, Observer, log::Log, observers::Observers};
+use crate::gate::{Asking, Gate, ReadCall, Reading};
+use crate::run::{Call, CallId, Time};
+use crate::tool::{CallError, Cancellation, Context, Output};
+use crate::toolset::{Prepared, Toolset};
+pub use journal::CallJournal;
+use journal::{Asked, Begun, Ties, outer_of};
+pub use repair::{InvalidCall, Repair, RepairedCall};
+use repair::{Repaired, Repairs};
+pub use task::spawn as spawn_task;
+use task::{Ended, Live, TimeLimit, retry_wait};
+use tool_run::run::{Event, Stage};
+
+/// How long validators may take where the tool sets no limit.
+const CHECK_TIME: Duration = Duration::from_mins(1);
+
+/// How many places for calls that may start are kept for later.
+const SOME: usize = 4;
+
+type CallMap<T> = HashMap<CallId, T, foldhash::fast::RandomState>;
+
+/// The calls of a run that are checked, run, or wait in the middle of their work.
+pub struct Calls {
+    agent: Agent,
+    gate: Gate,
+    /// Calls whose tools' validators wait for somebody.
+    checks: JoinSet<Checked>,
+    repairs: Repairs,
+    /// Calls that were read, and may start at once.
+    ready: CallMap<ReadyCall>,
+    live: CallMap<Live>,
+    ties: Arc<Ties>,
+    asked: mpsc::UnboundedReceiver<Box<Asked>>,
+    /// Requests of calls that wait for an answer to another.
+    held: Vec<Asked>,
+    ended: mpsc::UnboundedReceiver<Ended>,
+    /// The place of the call that was started last.
+    last: usize,
+}
+
+/// A call whose arguments were read.
+pub struct Checked {
+    call: CallId,
+    read: ReadCall,
+    /// The means with which it runs, should it start at once.
+    start: Start,
+}
+
+/// The means with which a call runs.
+pub struct Start {
+    journal: Arc<CallJournal>,
+    stop: Cancellation,
+    limit: Option<Box<TimeLimit>>,
+}
+
+/// A call that was read, with the means with which it runs.
+struct ReadyCall {
+    /// The text that was read.
+    text: Arc<str>,
+    prepared: Prepared,
+    start: Start,
+}
+
+/// Something that happened to a call.
+pub enum CallEvent {
+    Ended(Ended),
+    Checked(Result<Box<Checked>, JoinError>),
+    Repaired(Result<Box<Repaired>, JoinError>),
+    Asked(Box<Asked>),
+}
+
+impl Calls {
+    /// The calls of a run of `agent`, which `gate` checks.
+    pub fn new(agent: &Agent, gate: &Gate, observer: Arc<dyn Observer>) -> Self {
+        let (send_asked, asked) = mpsc::unbounded_channel();
+        let (send_ended, ended) = mpsc::unbounded_channel();
+        Self {
+            agent: agent.clone(),
+            gate: gate.clone(),
+            checks: JoinSet::new(),
+            repairs: Repairs::default(),
+            ready: CallMap::default(),
+            live: CallMap::default(),
+            ties: Arc::new(Ties {
+                asked: send_asked,
+                ended: send_ended,
+                observer,
+                operator: Arc::clone(&agent.setup.operator),
+            }),
+            asked,
+            held: Vec::new(),
+            ended,
+            last: 0,
+        }
+    }
+
+    /// Waits until something happens to a call. Dropped, it loses nothing.
+    pub async fn next(&mut self) -> CallEvent {
+        tokio::select! {
+            biased;
+            Some(ended) = self.ended.recv() => CallEvent::Ended(ended),
+            Some(checked) = self.checks.join_next(), if !self.checks.is_empty() => {
+                CallEvent::Checked(checked.map(Box::new))
+            }
+            Some(repaired) = self.repairs.next() => CallEvent::Repaired(repaired),
+            Some(asked) = self.asked.recv() => CallEvent::Asked(asked),
+        }
+    }
+
+    /// Gives the log what happened to a call.
+    pub async fn receive(
+        &mut self,
+        event: CallEvent,
+        log: &mut Log,
+        observers: &mut Observers,
+    ) -> Result<(), AgentError> {
+        match event {
+            CallEvent::Ended(ended) => self.end(ended, log.now(), log, observers),
+            // Panics in validators are their answers; what panics besides is a destructor, and its call is checked when the
+            // run is loaded again.
+            CallEvent::Checked(checked) => {
+                if let Ok(checked) = checked {
+                    let cx = log.context(&checked.call);
+                    self.judge(*checked, &cx, log.now(), log, observers);
+                }
+            }
+            // As above.
+            CallEvent::Repaired(repaired) => {
+                if let Ok(repaired) = repaired {
+                    self.repairs.finish(*repaired, log);
+                }
+            }
+            CallEvent::Asked(asked) => self.receive_asked(*asked, log, observers).await?,
+        }
+        Ok(())
+    }
+
+    /// Checks a call: its tool reads the arguments, and the policies judge it.
+    pub fn check(&mut self, id: &CallId, log: &mut Log, observers: &mut Observers) {
+        let Some(call) = log.run().call(id) else { return };
+        if !matches!(call.stage(), Stage::Proposed | Stage::Ready | Stage::Open) {
+            return;
+        }
+        let (start, cx) = self.begin(call, Duration::ZERO, log);
+        match self.gate.read(call, &cx) {
+            Reading::Done(read) => {
+                let checked = Checked { call: id.clone(), read, start };
+                self.judge(checked, &cx, log.now(), log, observers);
+            }
+            Reading::Asking(asking) => {
+                let asking = in_time(self.gate.tools(), &call.name, asking);
+                let call = id.clone();
+                let work = async move { Checked { call, read: asking.await, start } };
+                self.checks.spawn(super::observers::carried(work));
+            }
+        }
+    }
+
+    /// Returns the means with which a call would run after a wait, and its context.
+    fn begin(&self, call: &Call, wait: Duration, log: &Log) -> (Start, Context) {
+        let limit = self.gate.tools().get(&call.name).and_then(|tool| tool.spec().traits.timeout);
+        let limit = limit.and_then(|all| TimeLimit::new(all, Instant::now().checked_add(wait)?));
+        let journal = Arc::new(CallJournal::new(call.id.clone(), Arc::clone(&self.ties)));
+        let stop = Cancellation::new();
+        let cx = log.shared_context().of_call(call.id.shared(), stop.clone(), Arc::clone(&journal) as _);
+        let mut cx = log.tainted(cx);
+        if let Some(end) = limit.as_ref().and_then(|limit| limit.end()) {
+            cx = cx.with_deadline(end.into_std());
+        }
+        (Start { journal, stop, limit }, cx)
+    }
+
+    /// Judges a call whose arguments were read, and gives the log what was found.
+    fn judge(&mut self, checked: Checked, cx: &Context, at: Time, log: &mut Log, observers: &mut Observers) {
+        let Checked { call: id, read: ReadCall { read, prepared }, start } = checked;
+        let Some(call) = log.run().call(&id) else { return };
+        let text = Arc::clone(&read.text);
+        let inspection = self.gate.judge(log.run(), call, read, cx);
+        if let Some(cause) = inspection.cause() {
+            observers.add_detail(&id, cause);
+        }
+        let Some(inspection) = self.repairs.begin(&self.agent, &self.gate, &id, inspection, log) else { return };
+        log.record_late(Event::Inspected { call: id.clone(), inspection, at });
+        // A call that does not start at once is read again when it does, because much may have happened by then. So is one
+        // whose arguments are not what the model wrote: its tool answers with what has become of them.
+        if let Some(prepared) = prepared
+            && log.run().call(&id).is_some_and(|call| call.stage() == Stage::Running && !call.is_revised())
+        {
+            self.ready.insert(id, ReadyCall { text, prepared, start });
+        }
+    }
+
+    /// Starts a call, or lets it go on with the answer that it waits for.
+    pub fn execute(&mut self, id: CallId, attempt: u32, log: &Log, observers: &mut Observers) {
+        let call = log.run().call_behind(&mut self.last, &id).filter(|call| call.stage() == Stage::Running);
+        let Some(call) = call else { return };
+        if let Some(answered) = call.answers().last()
+            && let Some(live) = self.live.get_mut(&id)
+            && live.answer(attempt, answered.answer.clone())
+        {
+            return self.release_held(&id);
+        }
+        let Some(tool) = self.gate.tools().get(&call.name) else { return };
+        let ready = self.ready.remove(&id).filter(|ready| Arc::ptr_eq(&ready.text, &call.arguments().text));
+        if self.ready.is_empty() {
+            // Many calls at once are rare; their places are not kept.
+            self.ready.shrink_to(SOME);
+        }
+        let begun = Begun::of(call, outer_of(&**tool, log.run()));
+        let (span, blocking) = (observers.trace.started(call, tool.spec()), tool.spec().traits.blocking);
+        let (start, task) = match ready {
+            Some(ReadyCall { prepared, start, .. }) => {
+                start.journal.begin(attempt, begun);
+                let work = task::run(prepared, Arc::clone(&start.journal));
+                (start, super::observers::spawn(span, work, blocking))
+            }
+            None => {
+                let wait = retry_wait(call.retries);
+                let (start, cx) = self.begin(call, wait, log);
+                start.journal.begin(attempt, begun);
+                let cx = if call.is_revised() { cx.revised() } else { cx };
+                let prepared = Prepared::new(Arc::clone(tool), Arc::clone(&call.arguments().text), cx);
+                let work = task::run_again(prepared, Arc::clone(&start.journal), wait);
+                (start, super::observers::spawn(span, work, blocking))
+            }
+        };
+        let Start { journal, stop, limit } = start;
+        self.live.insert(id, Live::new(journal, attempt, stop, task, limit));
+    }
+
+    /// Gives up a call.
+    pub fn abort(&mut self, id: &CallId, observers: &mut Observers) {
+        observers.trace.aborted(id);
+        self.live.remove(id);
+    }
+
+    /// Gives up the calls that others have ended.
+    pub fn follow(&mut self, log: &Log, observers: &mut Observers) {
+        self.ready.clear();
+        let is_over = |id: &CallId| log.run().call(id).is_none_or(|call| call.result().is_some());
+        let over: Vec<_> = self.live.keys().filter(|id| is_over(id)).cloned().collect();
+        for id in over {
+            self.abort(&id, observers);
+        }
+    }
+
+    /// Returns when the time of a call is over.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.live.values().filter_map(Live::deadline).min()
+    }
+
+    /// Gives the log the calls whose time is over, whether or not they cooperate.
+    pub fn end_overdue(&mut self, log: &mut Log, observers: &mut Observers) {
+        // A call that ended just in time is not over.
+        self.take_ended(log, observers);
+        let now = Instant::now();
+        let is_over = |live: &Live| live.deadline().is_some_and(|deadline| deadline <= now);
+        let over: Vec<CallId> = self.live.iter().filter(|(_, live)| is_over(live)).map(|(id, _)| id.clone()).collect();
+        for call in over {
+            let Some(live) = self.live.remove(&call) else { continue };
+            let outcome = Err(CallError::TimedOut { limit: live.limit() });
+            record_end(call, live.attempt(), outcome, log.now(), log, observers);
+        }
+    }
+
+    /// Gives the log the calls that have ended already, so that they go into the same append.
+    pub fn take_ended(&mut self, log: &mut Log, observers: &mut Observers) {
+        let mut at = None;
+        while let Ok(ended) = self.ended.try_recv() {
+            let at = *at.get_or_insert_with(|| log.now());
+            self.end(ended, at, log, observers);
+        }
+    }
+
+    fn end(&mut self, ended: Ended, at: Time, log: &mut Log, observers: &mut Observers) {
+        let Ended { journal, outcome } = ended;
+        // A task that was given up may end after all; the call's next start has another journal.
+        if !self.live.get(journal.call()).is_some_and(|live| live.has(&journal)) {
+            return;
+        }
+        if let Some((call, _live)) = self.live.remove_entry(journal.call()) {
+            record_end(call, journal.attempt(), outcome, at, log, observers);
+        }
+    }
+
+    /// Takes up what calls want that was sent already. Returns whether there was anything.
+    pub async fn take_asked(&mut self, log: &mut Log, observers: &mut Observers) -> Result<bool, AgentError> {
+        let Ok(asked) = self.asked.try_recv() else { return Ok(false) };
+        self.receive_asked(*asked, log, observers).await?;
+        Ok(true)
+    }
+}
+
+fn record_end(
+    call: CallId,
+    attempt: u32,
+    outcome: Result<Output, CallError>,
+    at: Time,
+    log: &mut Log,
+    observers: &mut Observers,
+) {
+    observers.task_ended(&call, &outcome);
+    log.record_late(Event::Ended { call, attempt, outcome, at });
+}
+
+/// Returns what comes of `asking`, or that the time of the tool `name` was over before.
+pub fn in_time(tools: &Toolset, name: &str, asking: Asking) -> impl Future<Output = ReadCall> + use<> {
+    let limit = tools.get(name).and_then(|tool| tool.spec().traits.timeout).unwrap_or(CHECK_TIME);
+    async move { asking.within(limit, tokio::time::sleep(limit)).await }
+}

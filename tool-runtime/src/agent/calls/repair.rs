@@ -1,0 +1,186 @@
+//! Calls that cannot run as the model wrote them: repaired once, by the application or by the model.
+
+use std::{future::pending, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use futures_util::{FutureExt, StreamExt, future::BoxFuture};
+use tokio::task::{JoinError, JoinSet};
+
+use crate::agent::{Agent, log::Log};
+use crate::feedback::Rejection;
+use crate::gate::Gate;
+use crate::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
+use crate::model::{Delta, Request, ToolChoice, Turn, Usage};
+use crate::run::{Call, CallId, Phase};
+use crate::tool::ToolSpec;
+use crate::toolset::Toolset;
+use tool_run::run::{Author, CheckedCall, Event, Stage};
+
+/// How long a repair may take.
+const REPAIR_TIME: Duration = Duration::from_mins(1);
+
+/// A call that was refused before it could run: there is no such tool, or it does not take the arguments.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct InvalidCall {
+    /// The call as the model wrote it.
+    pub call: ToolCall,
+    /// The refusal, as the model would get it.
+    pub told: Vec<Part>,
+    /// The problems of the arguments; `None` where there is no such tool.
+    pub rejection: Option<Rejection>,
+    /// The tool; `None` where there is none of that name.
+    pub spec: Option<Arc<ToolSpec>>,
+    /// The tools on offer.
+    pub tools: Toolset,
+    /// The conversation up to the turn that made the call.
+    pub messages: Arc<Vec<Message>>,
+}
+
+/// A call in place of an [`InvalidCall`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RepairedCall {
+    name: Option<String>,
+    arguments: String,
+}
+
+impl RepairedCall {
+    /// A call of the same tool with other arguments, as JSON.
+    #[allow(clippy::needless_pass_by_value, reason = "a value made by `json!` on the spot reads best")]
+    pub fn arguments(arguments: impl ToString) -> Self {
+        Self { name: None, arguments: arguments.to_string() }
+    }
+
+    /// A call of the tool `name`.
+    #[allow(clippy::needless_pass_by_value, reason = "a value made by `json!` on the spot reads best")]
+    pub fn call(name: impl Into<String>, arguments: impl ToString) -> Self {
+        Self { name: Some(name.into()), arguments: arguments.to_string() }
+    }
+}
+
+type Mend = dyn Fn(InvalidCall) -> BoxFuture<'static, Option<RepairedCall>> + Send + Sync;
+
+/// The repairer of calls.
+#[derive(Clone)]
+pub enum Repair {
+    Application(Arc<Mend>),
+    Model,
+}
+
+/// The calls that are being repaired.
+#[derive(Default)]
+pub struct Repairs {
+    work: JoinSet<Box<Repaired>>,
+    calls: Vec<CallId>,
+}
+
+/// A call that was refused, and the one in its place, if there is one.
+pub struct Repaired {
+    call: CallId,
+    inspection: CheckedCall,
+    replacement: Option<(RepairedCall, Usage)>,
+    by: Author,
+}
+
+impl Repairs {
+    /// Lets a refused call be repaired, if somebody can. Gives the inspection back otherwise.
+    pub fn begin(
+        &mut self,
+        agent: &Agent,
+        gate: &Gate,
+        id: &CallId,
+        inspection: CheckedCall,
+        log: &Log,
+    ) -> Option<CheckedCall> {
+        let Some(repair) = agent.setup.repair.clone() else { return Some(inspection) };
+        let Some(call) = log.run().call(id).filter(|call| may_be_repaired(call)) else { return Some(inspection) };
+        let Some(told) = inspection.refused(&call.name) else { return Some(inspection) };
+        if log.run().phase() == Phase::Generating || self.calls.contains(id) {
+            // It is checked again when the turn has ended, or it is being repaired.
+            return None;
+        }
+        self.calls.push(id.clone());
+        let bad = bad_call(call, told, &inspection, gate, log);
+        let by = match repair {
+            Repair::Application(_) => Author::Repair,
+            Repair::Model => Author::Model,
+        };
+        let (agent, call) = (agent.clone(), id.clone());
+        self.work.spawn(async move {
+            let work = async move {
+                match repair {
+                    Repair::Application(repair) => Some((repair(bad).await?, Usage::default())),
+                    Repair::Model => ask_again(&agent, bad).await,
+                }
+            };
+            // Whoever fails repairs nothing.
+            let work = tokio::time::timeout(REPAIR_TIME, AssertUnwindSafe(work).catch_unwind()).await;
+            let replacement = work.ok().and_then(Result::ok).flatten();
+            Box::new(Repaired { call, inspection, replacement, by })
+        });
+        None
+    }
+
+    /// Waits for the next repair; `None` where there is none.
+    pub async fn next(&mut self) -> Option<Result<Box<Repaired>, JoinError>> {
+        if self.work.is_empty() {
+            return pending().await;
+        }
+        self.work.join_next().await
+    }
+
+    /// Gives the log a repaired call, or the refusal of one that nobody could repair.
+    pub fn finish(&mut self, repaired: Repaired, log: &mut Log) {
+        let Repaired { call, inspection, replacement, by } = repaired;
+        self.calls.retain(|known| *known != call);
+        if let Some((RepairedCall { name, arguments }, usage)) = replacement {
+            let event = Event::Repaired { call: call.clone(), name, arguments, by, usage };
+            if log.record(event).is_ok() {
+                return;
+            }
+        }
+        log.record_late(Event::Inspected { call, inspection, at: log.now() });
+    }
+}
+
+/// Returns whether a call may be repaired: once, and not when it was started or edited.
+fn may_be_repaired(call: &Call) -> bool {
+    call.stage() == Stage::Proposed && call.attempts == 0 && call.revisions().is_empty()
+}
+
+fn bad_call(call: &Call, told: Vec<Part>, inspection: &CheckedCall, gate: &Gate, log: &Log) -> InvalidCall {
+    InvalidCall {
+        call: ToolCall {
+            id: call.id.to_string(),
+            name: call.name.clone(),
+            arguments: call.arguments().text.to_string(),
+        },
+        told,
+        rejection: inspection.rejection().cloned(),
+        spec: gate.tools().get(&call.name).map(|tool| Arc::clone(tool.spec())),
+        tools: gate.tools().clone(),
+        messages: log.shared_context().shared_messages(),
+    }
+}
+
+/// Asks the model for the one call again.
+async fn ask_again(agent: &Agent, bad: InvalidCall) -> Option<(RepairedCall, Usage)> {
+    let answer =
+        ToolMessage { call_id: bad.call.id.clone(), tool: bad.call.name.clone(), content: bad.told, is_error: true };
+    let choice = bad.spec.as_ref().map_or(ToolChoice::Required, |spec| ToolChoice::Tool(spec.name.clone()));
+    let mut messages = bad.messages.to_vec();
+    messages.push(Message::Assistant { content: vec![AssistantPart::Call(bad.call)] });
+    messages.push(Message::Tool(answer));
+    let request = Request::new(&messages, bad.tools.list()).with_choice(&choice).with_settings(&agent.setup.settings);
+    let mut stream = agent.setup.model.stream(request);
+    let mut turn = Turn::default();
+    while let Some(delta) = stream.next().await {
+        let delta = delta.ok()?;
+        let is_last = matches!(delta, Delta::Finish(_));
+        turn.push(delta);
+        if is_last {
+            break;
+        }
+    }
+    let call = turn.calls().next()?;
+    Some((RepairedCall::call(&call.name, &call.arguments), turn.usage))
+}

@@ -1,0 +1,629 @@
+//! The log of a run: events go in, actions come out.
+//!
+//! [`Log::record`] gives an event to the run's state machine. The entries that follow are in the run at once; the actions that
+//! follow wait until [`Log::keep`] has stored the entries and reported them. So nothing is done that is not in the log.
+
+mod clocks;
+mod conversation;
+mod outside;
+mod storage;
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use futures_util::future::BoxFuture;
+use tokio::time::Instant;
+
+use super::{Agent, AgentError, Event as AgentEvent, Handle, observers::Observers, steering::Steered};
+use crate::message::Message;
+use crate::run::{CallId, Phase, Principal, Prompt, Refusal, Run, StopReason, Time};
+use crate::store::StoreError;
+use crate::tool::Context;
+use clocks::Clocks;
+pub use conversation::conversation;
+use conversation::{Conversation, tainted};
+use outside::Outside;
+pub use outside::{Listeners, Signal};
+use storage::Storage;
+use tool_run::run::{Action, Event, LogEvent, Stage, pending, step, step_into};
+
+/// The number of places for entries and actions that are kept for later.
+const SOME: usize = 16;
+
+/// A run, its log, and what the log says is to be done.
+#[derive(Debug)]
+pub struct Log {
+    agent: Agent,
+    run: Run,
+    tail: Tail,
+    queue: Queue,
+    storage: Storage,
+    clocks: Clocks,
+    conversation: Conversation,
+    outside: Outside,
+    commit: Option<Commit>,
+    news: News,
+}
+
+/// The entries that are in the run, and not in the store.
+#[derive(Debug, Default)]
+struct Tail {
+    entries: Vec<LogEvent>,
+    /// The places in `entries` where those begin that followed from one event.
+    begins: Vec<usize>,
+    /// Set where the run refused an entry that followed from its own step.
+    refused: Option<AgentError>,
+}
+
+/// Actions to take, and calls to check.
+#[derive(Debug, Default)]
+struct Queue {
+    checks: VecDeque<CallId>,
+    actions: VecDeque<Action>,
+    /// Set while all entries are stored that `actions` follow from.
+    is_due: bool,
+    /// Room for what follows from an event.
+    lists: (Vec<LogEvent>, Vec<Action>),
+    /// Set if the run is left where its model would be asked; and if it is there.
+    leaves_model: bool,
+    is_left: bool,
+}
+
+/// Changes of which the parts of the loop have to know.
+#[derive(Debug, Default)]
+struct News {
+    /// Set when others have added to the log.
+    by_others: bool,
+    /// Set when the run was prompted anew.
+    is_prompted: bool,
+}
+
+impl Queue {
+    fn add(&mut self, action: Action) {
+        match action {
+            Action::Inspect(call) => self.checks.push_back(call),
+            action => {
+                self.actions.push_back(action);
+                self.is_due = false;
+            }
+        }
+    }
+}
+
+impl Log {
+    /// The log of `run`, which goes on as `agent` says; `entries` are not stored yet.
+    pub fn new(agent: &Agent, run: Run, entries: Vec<LogEvent>) -> Self {
+        Self {
+            agent: agent.clone(),
+            run,
+            tail: Tail { entries, ..Tail::default() },
+            queue: Queue::default(),
+            storage: Storage::default(),
+            clocks: Clocks::default(),
+            conversation: Conversation::default(),
+            outside: Outside::default(),
+            commit: None,
+            news: News::default(),
+        }
+    }
+
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Puts the run in place as somebody else has stored it.
+    pub fn replace(&mut self, run: Run) {
+        self.run = run;
+    }
+
+    pub fn handle(&self) -> &Handle {
+        &self.outside.handle
+    }
+
+    pub fn steered(&mut self) -> &mut Option<Steered> {
+        &mut self.outside.steered
+    }
+
+    /// Returns whether the run was prompted after it had come to its end, by whoever steers it.
+    pub fn has_late_prompt(&self) -> bool {
+        self.outside.steered.as_ref().is_some_and(Steered::has_content) && self.run.phase() == Phase::Finished
+    }
+
+    /// Sets the condition of the first thing that cannot be undone.
+    pub fn commit_with(&mut self, commit: Commit) {
+        self.commit = Some(commit);
+    }
+
+    /// Returns the time on the agent's clock.
+    pub fn now(&self) -> Time {
+        self.agent.now()
+    }
+
+    /// Begins to drive the run as `agent` says, up to where its model would be asked if `leaves_model`.
+    pub async fn begin(
+        &mut self,
+        agent: &Agent,
+        leaves_model: bool,
+        observers: &mut Observers,
+    ) -> Result<(), AgentError> {
+        self.agent = agent.clone();
+        self.queue = Queue { leaves_model, ..Queue::default() };
+        self.conversation = Conversation::new(agent);
+        self.clocks = Clocks::default();
+        self.news = News::default();
+        // A lease that is left is that of a future that was dropped. What that had under way must not get into the log any
+        // more, so it is not used again.
+        let given_back = self.storage.release(self.run.id()).await;
+        self.storage.begin(agent);
+        given_back?;
+        if self.stored() == 0 {
+            // Nobody else can know of the run before it is stored.
+            self.keep(observers).await?;
+        }
+        let now = self.now();
+        self.storage.take_lease(self.run.id(), now).await?;
+        Ok(())
+    }
+
+    /// Gives the run's state machine what happened since it was driven last, and `event`.
+    ///
+    /// Fails where `event` is refused. Then nothing is done.
+    pub async fn resume(&mut self, event: Option<Event>, observers: &mut Observers) -> Result<(), AgentError> {
+        self.restart_run_clock();
+        if self.storage.is_somewhere() && !self.tail.entries.is_empty() {
+            // It did not get into the store, or nobody knows whether it did: nothing that follows from it was done.
+            self.tail = Tail::default();
+            self.reload().await?;
+        }
+        self.refresh(observers).await?;
+        observers.resumed(&self.run);
+        if self.run.current().iter().any(|call| call.result().is_none()) {
+            self.extend_conversation();
+        }
+        // Whatever ran when the run was left is lost; nothing of it is under way here.
+        self.record(Event::Recover { at: self.now() })?;
+        // What was over before does not wait for a timer: nobody may be there to keep the run waiting for it.
+        self.record(Event::Tick { at: self.now() })?;
+        let Some(event) = event else { return Ok(()) };
+        if let Err(refusal) = self.record(event) {
+            self.queue.checks.clear();
+            self.keep(observers).await?;
+            return Err(refusal.into());
+        }
+        Ok(())
+    }
+
+    /// Gives the right to drive the run back.
+    pub async fn end(&mut self) -> Result<(), AgentError> {
+        Ok(self.storage.release(self.run.id()).await?)
+    }
+
+    /// Gives an event to the run's state machine. What follows is in the run, and waits to be stored and done.
+    ///
+    /// Fails, and changes nothing, where the run refuses the event.
+    pub fn record(&mut self, event: Event) -> Result<(), Refusal> {
+        let (mut entries, mut effects) = step_into(&self.run, event, std::mem::take(&mut self.queue.lists))?;
+        self.tail.begins.push(self.tail.entries.len());
+        if let Some(next_turn) = self.next_turn(&entries) {
+            // The application's conditions look at the run before its next turn begins.
+            let mut rest = entries.split_off(next_turn);
+            self.apply(&mut entries);
+            match self.stop_instead() {
+                Some((mut stop, others)) => {
+                    effects.retain(|effect| *effect != Action::CallModel);
+                    effects.extend(others);
+                    self.apply(&mut stop);
+                }
+                None => self.apply(&mut rest),
+            }
+        } else {
+            self.apply(&mut entries);
+        }
+        self.queue(entries, effects);
+        Ok(())
+    }
+
+    /// Gives an event to the run's state machine that may come too late: then it means nothing any more.
+    pub fn record_late(&mut self, event: Event) {
+        let _ = self.record(event);
+    }
+
+    fn apply(&mut self, entries: &mut Vec<LogEvent>) {
+        for entry in entries.drain(..) {
+            if self.tail.refused.is_some() {
+                continue;
+            }
+            match self.run.apply(&entry) {
+                Ok(()) => self.tail.entries.push(entry),
+                Err(corrupt) => self.tail.refused = Some(AgentError::Inconsistent { reason: corrupt.to_string() }),
+            }
+        }
+    }
+
+    /// Queues the actions that follow from an event, unless an entry was refused that should be in the log before them.
+    fn queue(&mut self, entries: Vec<LogEvent>, mut effects: Vec<Action>) {
+        if self.tail.refused.is_some() {
+            self.queue.checks.clear();
+            self.queue.actions.clear();
+            return;
+        }
+        effects.drain(..).for_each(|effect| self.queue.add(effect));
+        if entries.capacity() <= SOME && effects.capacity() <= SOME {
+            self.queue.lists = (entries, effects);
+        }
+    }
+
+    /// Returns where in `entries` the next turn begins because the calls of the last have ended, if an application's condition
+    /// may stop the run there.
+    fn next_turn(&self, entries: &[LogEvent]) -> Option<usize> {
+        self.agent.setup.stop.as_ref()?;
+        // What steers the run joins it with the next turn, and waits on if that does not come.
+        let joins = |entry: &LogEvent| matches!(entry, LogEvent::Prompted { prompt, .. } if prompt.steers);
+        let [before @ .., LogEvent::TurnStarted { .. }] = entries else { return None };
+        Some(before.iter().rposition(|entry| !joins(entry)).map_or(0, |at| at + 1))
+    }
+
+    /// Returns what is logged and done instead of the next turn, where a condition of the application holds.
+    fn stop_instead(&mut self) -> Option<(Vec<LogEvent>, Vec<Action>)> {
+        // In any other phase somebody prompted or continued the run, who wants a turn.
+        if self.run.phase() != Phase::Acting {
+            return None;
+        }
+        let name = self.agent.setup.stop.as_ref()?.holds(&self.run)?;
+        let stop = Event::Stop { reason: StopReason::Condition(name), at: self.now() };
+        step(&self.run, stop).ok().filter(|(entries, _)| !entries.is_empty())
+    }
+
+    /// Returns what is to be done next: checks at once, because what follows from them goes into the same append, and anything
+    /// else when the entries are stored that it follows from.
+    pub fn next_action(&mut self) -> Option<Action> {
+        if let Some(call) = self.queue.checks.pop_front() {
+            return Some(Action::Inspect(call));
+        }
+        if !self.queue.is_due {
+            return None;
+        }
+        let action = self.queue.actions.pop_front()?;
+        if action == Action::CallModel && self.queue.leaves_model {
+            self.queue.is_left = true;
+            return self.next_action();
+        }
+        Some(action)
+    }
+
+    /// Returns whether something is to be stored, or to be done that waits for that.
+    pub fn has_news(&self) -> bool {
+        let is_stored = self.tail.entries.is_empty() && self.tail.refused.is_none();
+        !is_stored || !self.queue.checks.is_empty() || !self.queue.actions.is_empty()
+    }
+
+    /// Lets the run's state machine know when it is `at`.
+    pub fn wake_at(&mut self, at: Time) {
+        self.clocks.wake_at(at);
+    }
+
+    /// Stores what is new, and reports it. Actions that entries of somebody else made void are dropped.
+    pub async fn keep(&mut self, observers: &mut Observers) -> Result<(), AgentError> {
+        if let Some(error) = self.tail.refused.take() {
+            self.tail = Tail::default();
+            self.reload().await?;
+            return Err(error);
+        }
+        self.meet_condition().await?;
+        self.store(observers, false).await
+    }
+
+    async fn store(&mut self, observers: &mut Observers, is_leaving: bool) -> Result<(), AgentError> {
+        while !self.tail.entries.is_empty() && !self.storage.append(&self.run, &self.tail.entries).await? {
+            self.rebase(observers, is_leaving).await?;
+        }
+        let Tail { entries, .. } = std::mem::take(&mut self.tail);
+        self.report(&entries, observers);
+        observers.hooks.accepted(&self.run, &entries, self.conversation.shared());
+        // Many actions at once are rare; their places are not kept.
+        self.queue.actions.shrink_to(SOME);
+        self.queue.checks.shrink_to(SOME);
+        self.queue.is_due = true;
+        Ok(self.storage.snapshot(&self.run).await?)
+    }
+
+    /// Meets the condition of what comes next, if that cannot be undone: a call starts, or the model is asked. It comes before
+    /// the log is stored, so that nothing is in the store that was not done.
+    async fn meet_condition(&mut self) -> Result<(), AgentError> {
+        let leaves_model = self.queue.leaves_model;
+        let acts = |action: &Action| match action {
+            Action::Execute { .. } => true,
+            Action::CallModel => !leaves_model,
+            _ => false,
+        };
+        match self.commit.take_if(|_| self.queue.actions.iter().any(acts)) {
+            Some(commit) => commit.met().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Puts what is new behind what somebody else added, as far as it still follows. What followed from one event does not
+    /// without its first entry: a denial that came second must not end the call that was approved first.
+    async fn rebase(&mut self, observers: &mut Observers, is_leaving: bool) -> Result<(), AgentError> {
+        let known = self.stored();
+        let Tail { entries: mut mine, begins, .. } = std::mem::take(&mut self.tail);
+        if is_leaving {
+            mine.clear();
+            self.queue.actions.clear();
+        }
+        self.reload().await?;
+        self.publish_since(known, observers).await?;
+        self.queue.actions.retain(|action| matches!(action, Action::Abort(_) | Action::Execute { .. }));
+        let mut is_dropped = false;
+        for (at, entry) in mine.into_iter().enumerate() {
+            let is_first = begins.contains(&at);
+            if !is_first && is_dropped {
+                continue;
+            }
+            let follows = self.run.apply(&entry).is_ok();
+            if is_first {
+                is_dropped = !follows;
+            }
+            if follows {
+                if is_first {
+                    self.tail.begins.push(self.tail.entries.len());
+                }
+                self.tail.entries.push(entry);
+            }
+        }
+        self.take_up();
+        Ok(())
+    }
+
+    async fn reload(&mut self) -> Result<(), AgentError> {
+        if let Some(run) = self.storage.load(self.run.id()).await? {
+            self.run = run;
+            self.conversation.forget();
+        }
+        Ok(())
+    }
+
+    /// Reports what others added to the log behind its first `known` entries.
+    async fn publish_since(&mut self, known: u64, observers: &mut Observers) -> Result<(), AgentError> {
+        // What came after the run was loaded is reported when it is read.
+        let mut left = usize::try_from(self.run.rev().saturating_sub(known)).unwrap_or(usize::MAX);
+        for record in self.storage.read(self.run.id(), known).await? {
+            let mut entries = tool_run::run::record::decode(&record.text).map_err(StoreError::from)?;
+            entries.truncate(left);
+            left -= entries.len();
+            self.report(&entries, observers);
+        }
+        Ok(())
+    }
+
+    fn report(&mut self, entries: &[LogEvent], observers: &mut Observers) {
+        let is_new = |entry: &LogEvent| matches!(entry, LogEvent::Prompted { prompt, .. } if !prompt.steers);
+        self.news.is_prompted |= entries.iter().any(is_new);
+        observers.publish(&self.run, entries);
+    }
+
+    /// Reads what others added to the log. Returns whether there was anything.
+    pub async fn refresh(&mut self, observers: &mut Observers) -> Result<bool, AgentError> {
+        if !self.tail.entries.is_empty() {
+            return Ok(false);
+        }
+        let records = self.storage.read(self.run.id(), self.run.rev()).await?;
+        if records.is_empty() {
+            return Ok(false);
+        }
+        for record in &records {
+            let entries = tool_run::run::record::decode(&record.text).map_err(StoreError::from)?;
+            record.apply(&mut self.run)?;
+            self.report(&entries, observers);
+        }
+        self.take_up();
+        Ok(true)
+    }
+
+    /// Queues what is to be done in a run that others changed.
+    fn take_up(&mut self) {
+        self.news.by_others = true;
+        // What followed from neither theirs nor mine alone follows now: the last call of a turn ended twice over, for one.
+        self.record_late(Event::Tick { at: self.now() });
+        for action in pending(&self.run) {
+            if !self.queue.actions.contains(&action) {
+                self.queue.add(action);
+            }
+        }
+    }
+
+    /// Returns whether others have added to the log since this was asked last.
+    pub fn take_changed_by_others(&mut self) -> bool {
+        std::mem::take(&mut self.news.by_others)
+    }
+
+    /// Returns whether the run was prompted anew since this was asked last.
+    pub fn take_prompted(&mut self) -> bool {
+        let is_prompted = std::mem::take(&mut self.news.is_prompted);
+        if is_prompted {
+            self.restart_run_clock();
+        }
+        is_prompted
+    }
+
+    /// Returns how many entries the store has.
+    fn stored(&self) -> u64 {
+        self.run.rev() - self.tail.entries.len() as u64
+    }
+
+    /// Returns whether nothing is left to do here, if `asks_people` says whether somebody is asked.
+    pub fn is_at_rest(&self, asks_people: bool) -> bool {
+        match self.run.phase() {
+            Phase::Idle | Phase::Finished | Phase::Stopped(_) => true,
+            Phase::Suspended => !asks_people,
+            Phase::Generating => self.queue.is_left,
+            Phase::Acting => false,
+        }
+    }
+
+    /// Takes up what was written to the run just when it had come to its end. Returns whether there was anything.
+    pub async fn take_up_late(&mut self, observers: &mut Observers) -> Result<bool, AgentError> {
+        if self.refresh(observers).await? {
+            return Ok(true);
+        }
+        if self.run.phase() != Phase::Finished {
+            return Ok(false);
+        }
+        let Some(content) = Steered::received(&mut self.outside.steered) else { return Ok(false) };
+        let prompt = Prompt::new(content, self.run.owner().clone(), self.now());
+        Ok(self.record(Event::Prompt(prompt)).is_ok())
+    }
+
+    /// Calls the run off when nobody follows it and nothing is left that somebody has decided about. Returns whether anything
+    /// has changed.
+    pub async fn leave(&mut self, observers: &mut Observers) -> Result<bool, AgentError> {
+        if !self.outside.handle.has_left() || self.has_decided_work() {
+            return Ok(false);
+        }
+        // A decision that is in the store by now comes first.
+        if self.refresh(observers).await? {
+            return Ok(true);
+        }
+        self.record(Event::Cancel { by: self.owner(), at: self.now() })?;
+        // By itself: where somebody decides at this moment, `rebase` forgets it, and the run is looked at anew.
+        self.store(observers, true).await?;
+        Ok(true)
+    }
+
+    /// Returns whether a call is to run, or runs, about which somebody has decided.
+    fn has_decided_work(&self) -> bool {
+        let is_work = |stage| matches!(stage, Stage::Ready | Stage::Running);
+        self.run.current().iter().any(|call| is_work(call.stage()) && call.is_decided_about())
+    }
+
+    /// Waits for a signal from outside. Dropped, it loses nothing.
+    pub async fn next_signal(&mut self, listeners: &mut Listeners) -> Signal {
+        self.outside.next(&self.agent, listeners).await
+    }
+
+    /// Does what a signal from outside asks for.
+    pub async fn receive(&mut self, signal: Signal, observers: &mut Observers) -> Result<(), AgentError> {
+        use super::handle::Wish;
+        let (by, at) = (self.owner(), self.now());
+        match signal {
+            Signal::Wished(Wish::Look) => drop(self.refresh(observers).await?),
+            Signal::Wished(Wish::Stop) => self.record_late(Event::StopRequested { by, at }),
+            Signal::Cancelled | Signal::Wished(Wish::Cancel) => self.record(Event::Cancel { by, at })?,
+            Signal::Steered(content) => {
+                if let Err(refusal) = self.record(Event::Prompt(Prompt::new(content, by, at).steering())) {
+                    observers.tell(AgentEvent::PromptRefused(&refusal));
+                }
+            }
+            Signal::ClockMoved => self.tick(),
+        }
+        Ok(())
+    }
+
+    fn owner(&self) -> Principal {
+        self.run.owner().clone()
+    }
+
+    /// Returns when something of the log is to be looked at again.
+    pub fn deadline(&mut self) -> Option<Instant> {
+        let clocks = self.clocks.end(self.run.phase() == Phase::Suspended);
+        let wake = self.clocks.first_wake().map(|at| self.agent.setup.clock.instant(at));
+        let read = self.storage.read_at(self.run.interrupts().next().is_some());
+        let lease = self.storage.prolong_at(|at| self.agent.setup.clock.instant(at));
+        clocks.into_iter().chain(wake).chain(read).chain(lease).min()
+    }
+
+    /// Records that time has passed, where the run's state machine waits for that.
+    pub fn tick(&mut self) {
+        self.storage.clock_moved();
+        let now = self.now();
+        if self.clocks.has_come(now) {
+            self.record_late(Event::Tick { at: now });
+        }
+    }
+
+    /// Stops the run where its time is over, keeps the right to drive it, and reads what others added.
+    pub async fn stay(&mut self, observers: &mut Observers) -> Result<(), AgentError> {
+        let now = self.now();
+        if let Some(reason) = self.clocks.overdue() {
+            self.record_late(Event::Stop { reason, at: now });
+        }
+        self.storage.prolong(self.run.id(), now).await?;
+        self.refresh(observers).await?;
+        Ok(())
+    }
+
+    fn restart_run_clock(&mut self) {
+        self.clocks.restart_run(self.run.options().limits.time.map(std::time::Duration::from_millis));
+    }
+
+    pub fn restart_step_clock(&mut self) {
+        self.clocks.restart_step(self.agent.setup.timeouts.step);
+    }
+
+    /// Lets the calls of the turn share the conversation as the model sees it.
+    pub fn extend_conversation(&mut self) -> Arc<Vec<Message>> {
+        self.conversation.extend(&self.agent, &self.run)
+    }
+
+    /// Returns the context that the calls of the turn share.
+    pub fn shared_context(&self) -> &Context {
+        self.conversation.shared()
+    }
+
+    /// Returns the context of a call.
+    pub fn context(&self, call: &CallId) -> Context {
+        self.conversation.of_call(&self.run, call)
+    }
+
+    /// Returns `cx` with the taint of the run.
+    pub fn tainted(&self, cx: Context) -> Context {
+        tainted(cx, &self.run)
+    }
+}
+
+/// The condition of the first thing that cannot be undone.
+pub struct Commit(Mutex<BoxFuture<'static, Result<(), AgentError>>>);
+
+impl Commit {
+    pub fn new(commit: impl Future<Output = Result<(), AgentError>> + Send + 'static) -> Self {
+        Self(Mutex::new(Box::pin(commit)))
+    }
+
+    /// Waits until it is met.
+    async fn met(self) -> Result<(), AgentError> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner).await
+    }
+}
+
+impl fmt::Debug for Commit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Commit")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ScriptedModel, Turn};
+
+    #[tokio::test]
+    async fn nothing_is_done_where_the_run_refuses_its_own_entries() {
+        let agent = Agent::new(ScriptedModel::new([Turn::say("never")]));
+        let mut observers = Observers::new(&agent, &agent.setup.gate, Arc::clone(&agent.setup.observer));
+        let (run, created) = Run::new("run".into(), agent.principal(), agent.setup.options, Vec::new(), agent.now());
+        let mut log = Log::new(&agent, run, vec![created]);
+        log.begin(&agent, false, &mut observers).await.unwrap();
+        let before = log.run().rev();
+        let mut entries = vec![LogEvent::Started { call: "call_1".into(), at: agent.now() }];
+        log.apply(&mut entries);
+        log.queue(entries, vec![Action::CallModel]);
+        assert!(log.has_news() && log.next_action().is_none());
+        let error = log.keep(&mut observers).await.unwrap_err();
+        assert!(matches!(&error, AgentError::Inconsistent { reason } if reason.contains("call_1")), "{error}");
+        assert!(!log.has_news() && log.next_action().is_none());
+        assert_eq!(log.run().rev(), before);
+    }
+}

@@ -1,0 +1,163 @@
+//! Decisions of the application before each turn of the model.
+
+use std::{fmt, sync::Arc};
+
+use futures_util::future::BoxFuture;
+
+use crate::message::{Message, Part};
+use crate::model::{Model, Settings, ToolChoice, Usage};
+use crate::run::Run;
+use crate::tool::Failure;
+use crate::toolset::ProviderTool;
+use tool_run::run::TurnUsage;
+
+pub type Prepare = dyn Fn(NextStep) -> BoxFuture<'static, Result<NextStep, Failure>> + Send + Sync;
+
+/// The turn that a model is about to be asked for: what is known, and what can be changed, for this turn alone.
+///
+/// What is not changed is as the agent has it. See [`Agent::prepare_step`](crate::Agent::prepare_step).
+#[derive(Clone)]
+pub struct NextStep {
+    number: usize,
+    failures: usize,
+    messages_so_far: Arc<Vec<Message>>,
+    usage: Usage,
+    turns: Vec<TurnUsage>,
+    taint: Vec<String>,
+    agent_settings: Settings,
+    pub(in crate::agent) model: Option<Arc<dyn Model>>,
+    pub(in crate::agent) tools: Option<Vec<String>>,
+    pub(in crate::agent) order: Option<Vec<String>>,
+    pub(in crate::agent) provided: Option<Vec<ProviderTool>>,
+    pub(in crate::agent) choice: Option<ToolChoice>,
+    pub(in crate::agent) settings: Option<Settings>,
+    pub(in crate::agent) instructions: Option<String>,
+    pub(in crate::agent) messages: Option<Vec<Message>>,
+}
+
+impl NextStep {
+    /// The next turn of `run`, which failed `failures` times before.
+    pub(in crate::agent) fn new(run: &Run, failures: usize, messages: Arc<Vec<Message>>, settings: Settings) -> Self {
+        Self {
+            number: run.steps() as usize,
+            failures,
+            messages_so_far: messages,
+            usage: run.usage(),
+            turns: run.turns().to_vec(),
+            taint: run.taint().to_vec(),
+            agent_settings: settings,
+            model: None,
+            tools: None,
+            order: None,
+            provided: None,
+            choice: None,
+            settings: None,
+            instructions: None,
+            messages: None,
+        }
+    }
+
+    /// Which turn since the run was prompted or continued, from 1.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// How often this turn failed before, with this model and others.
+    pub fn failures(&self) -> usize {
+        self.failures
+    }
+
+    /// The conversation so far, with the instructions, before anything is pruned: the steps, their calls and the answers to
+    /// them.
+    pub fn messages(&self) -> &[Message] {
+        &self.messages_so_far
+    }
+
+    /// Returns the prompts since the last turn: the one in front of the first, and those that steer the run
+    /// ([`Session::steering`](crate::agent::Session::steering)).
+    pub fn said(&self) -> impl Iterator<Item = &[Part]> {
+        let since = self.messages().iter().rposition(|message| !matches!(message, Message::User { .. }));
+        self.messages()[since.map_or(0, |at| at + 1)..].iter().filter_map(|message| match message {
+            Message::User { content } => Some(&content[..]),
+            _ => None,
+        })
+    }
+
+    /// Tokens used since the last prompt.
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// Returns the usage of each turn since the run was last prompted or continued.
+    pub fn turns(&self) -> &[TurnUsage] {
+        &self.turns
+    }
+
+    /// Tools whose outputs hold text of strangers, and are in the conversation.
+    pub fn taint(&self) -> &[String] {
+        &self.taint
+    }
+
+    /// Asks this model. If it fails, the agent's fallbacks take over.
+    pub fn set_model(&mut self, model: Arc<dyn Model>) -> &mut Self {
+        self.model = Some(model);
+        self
+    }
+
+    /// Offers only the tools of these names, whatever [`Agent::active_tools`](crate::Agent::active_tools) says. Names that the agent has no tool for
+    /// mean nothing.
+    pub fn set_tools<N: Into<String>>(&mut self, names: impl IntoIterator<Item = N>) -> &mut Self {
+        self.tools = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Puts the tools of these names first, whatever [`Agent::tool_order`](crate::Agent::tool_order) says.
+    pub fn set_tool_order<N: Into<String>>(&mut self, names: impl IntoIterator<Item = N>) -> &mut Self {
+        self.order = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Offers these tools of providers, and no others.
+    pub fn set_provider_tools(&mut self, tools: impl IntoIterator<Item = ProviderTool>) -> &mut Self {
+        self.provided = Some(tools.into_iter().collect());
+        self
+    }
+
+    /// Says whether the model may, must or must not call a tool.
+    pub fn set_tool_choice(&mut self, choice: ToolChoice) -> &mut Self {
+        self.choice = Some(choice);
+        self
+    }
+
+    /// Sampling and size, to be changed; at first as the agent has them.
+    pub fn settings(&mut self) -> &mut Settings {
+        self.settings.get_or_insert_with(|| self.agent_settings.clone())
+    }
+
+    /// Tells the model this in place of the agent's instructions.
+    pub fn set_instructions(&mut self, text: impl Into<String>) -> &mut Self {
+        self.instructions = Some(text.into());
+        self
+    }
+
+    /// Shows the model this conversation in place of the run's, as it is: nothing else is pruned. Calls in it that are not
+    /// answered, and answers to no call, are repaired as [`message::repair`](tool_run::message::repair) does. The run itself does not
+    /// change.
+    pub fn set_messages(&mut self, messages: Vec<Message>) -> &mut Self {
+        self.messages = Some(messages);
+        self
+    }
+}
+
+impl fmt::Debug for NextStep {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let model = self.model.as_deref().map(Model::name);
+        out.debug_struct("NextStep")
+            .field("number", &self.number)
+            .field("failures", &self.failures)
+            .field("model", &model)
+            .field("tools", &self.tools)
+            .field("choice", &self.choice)
+            .finish_non_exhaustive()
+    }
+}

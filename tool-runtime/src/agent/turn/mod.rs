@@ -1,0 +1,384 @@
+//! The model's turn: asked for, received piece by piece, and given to the log when it has ended.
+
+mod ask;
+mod asking;
+
+use std::{sync::Arc, time::Duration};
+
+use serde::de::IgnoredAny;
+use tokio::time::Instant;
+
+use super::{
+    Agent, AgentError, Event as AgentEvent, NextStep, PartialArguments, log::Log, observers::Observers, so_far::View,
+};
+use crate::gate::Gate;
+use crate::message::{AssistantPart, ToolCall, Usage};
+use crate::model::{Delta, FinishReason, ModelError, ModelErrorKind, ToolChoice, Turn};
+use crate::run::{Phase, StopReason};
+use crate::toolset::ToolList;
+pub use ask::TurnEvent;
+use ask::{Ask, Planned};
+use asking::{Asking, Begun};
+use tool_run::run::{Event, IssuedIds};
+
+/// How many calls a turn can have. Few of them run ([`Limits`](crate::run::Limits)), but each is answered.
+const MOST_CALLS: usize = 1 << 16;
+
+/// How long a model that failed is left alone before it is asked again for the first time, unless it said so itself; then
+/// twice as long each time.
+pub const DEFAULT_WAIT: Duration = Duration::from_millis(250);
+
+/// Longer than this nobody waits for a model, whatever it asks for.
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
+
+/// The next action after a failure of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// It is asked again after this time.
+    Again(Duration),
+    /// The model behind it is asked.
+    Over,
+    /// The run stops.
+    Stop,
+}
+
+/// The model's turn, and what is known of those before it.
+pub struct ModelTurn {
+    agent: Agent,
+    gate: Gate,
+    asking: Option<Asking>,
+    /// A call that somebody outside makes, in place of the model's next turn.
+    injected: Option<ToolCall>,
+    /// The tools on offer, where a step does not have its own.
+    list: Option<ToolList>,
+    attempts: Attempts,
+    /// The model's last failure.
+    failure: Option<ModelError>,
+}
+
+/// The failures of the turn so far.
+#[derive(Default)]
+struct Attempts {
+    /// Which of the agent's models is asked.
+    model: usize,
+    /// How often that one failed in a row.
+    tries: u32,
+    /// How often any failed in a row.
+    failures: usize,
+    /// How long to wait before the next.
+    wait: Duration,
+}
+
+impl ModelTurn {
+    /// The turns of a run of `agent`, the first of which makes the call `injected`.
+    pub fn new(agent: &Agent, gate: &Gate, injected: Option<ToolCall>) -> Self {
+        Self {
+            agent: agent.clone(),
+            gate: gate.clone(),
+            asking: None,
+            injected,
+            list: None,
+            attempts: Attempts::default(),
+            failure: None,
+        }
+    }
+
+    /// Asks the model, unless it is asked already: two entries can want it, of which somebody else wrote one.
+    pub fn start(&mut self, log: &mut Log, observers: &Observers) {
+        if self.asking.is_some() {
+            return;
+        }
+        self.failure = None;
+        // Not when the turn's start was logged: whoever decided last may have done that, elsewhere.
+        observers.tell(AgentEvent::StepStarted { step: log.run().steps() as usize });
+        if self.attempts.failures == 0 {
+            log.restart_step_clock();
+        }
+        let messages = log.extend_conversation();
+        if let Some(call) = self.injected.take() {
+            return inject(call, log, observers);
+        }
+        let tools = self.gate.tools().clone();
+        let (agent, run) = (&self.agent, log.run());
+        let setup = &agent.setup;
+        let until = run.until().map(|(name, _)| name.to_owned());
+        let active = setup.active.as_deref();
+        let list = self
+            .list
+            .get_or_insert_with(|| ask::listed(&tools, active, &setup.order, until.as_deref(), &setup.provided));
+        let next = setup
+            .prepare
+            .is_some()
+            .then(|| NextStep::new(run, self.attempts.failures, Arc::clone(&messages), setup.settings.clone()));
+        let (list, agent) = (list.clone(), agent.clone());
+        let Attempts { model, wait, .. } = self.attempts;
+        let ask = Ask { agent, model, wait, messages, tools, list, until, next };
+        self.asking = Some(Asking::new(Box::new(ask)));
+    }
+
+    /// Stops asking the model.
+    pub fn abort(&mut self) {
+        self.asking = None;
+    }
+
+    /// Stops asking the model where the run, which others changed, does not wait for it any more.
+    pub fn follow(&mut self, log: &Log) {
+        if log.run().phase() != Phase::Generating {
+            self.abort();
+        }
+    }
+
+    /// Begins anew: with the agent's first model.
+    pub fn prompted(&mut self) {
+        self.attempts = Attempts::default();
+    }
+
+    pub fn is_asking(&self) -> bool {
+        self.asking.is_some()
+    }
+
+    /// Returns when the model has taken too long.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.asking.as_ref().and_then(Asking::deadline)
+    }
+
+    /// Waits for the model's next piece; `None` where the turn broke off. Dropped, it loses nothing.
+    pub async fn next(&mut self) -> Option<TurnEvent> {
+        Asking::next(&mut self.asking).await
+    }
+
+    /// Returns what the run came to, of which `phase` was reached: a failure of the model, or that it was cancelled, is an
+    /// error.
+    pub fn outcome(&mut self, phase: Phase) -> Result<Phase, AgentError> {
+        match (phase, self.failure.take()) {
+            (Phase::Stopped(StopReason::ModelFailed(_)), Some(error)) => Err(error.into()),
+            (Phase::Stopped(StopReason::Cancelled), None) => Err(AgentError::Cancelled),
+            (phase, _) => Ok(phase),
+        }
+    }
+
+    /// Receives a piece of the turn, or that it broke off.
+    pub fn receive(&mut self, event: Option<TurnEvent>, log: &mut Log, observers: &Observers) {
+        match event {
+            Some(TurnEvent::Asked(planned)) => self.planned(planned, log, observers),
+            Some(TurnEvent::Unprepared(failure)) => {
+                // The model is not asked with what the agent does not want it asked with.
+                let message = format!("the step could not be prepared: {}", failure.for_log());
+                self.fail(ModelError::new(ModelErrorKind::Configuration, message), false, log);
+            }
+            Some(TurnEvent::Delta(Ok(delta))) => {
+                if let Some(asking) = &mut self.asking {
+                    asking.piece = self.agent.setup.timeouts.chunk.map(|limit| Instant::now() + limit);
+                }
+                self.receive_delta(delta, log, observers);
+            }
+            Some(TurnEvent::Delta(Err(error))) => self.fail_or_retry(error, log),
+            None => {
+                let cut = "the model's answer was cut off before its end";
+                self.fail_or_retry(ModelError::new(ModelErrorKind::Protocol, cut), log);
+            }
+        }
+    }
+
+    /// The model is asked now.
+    fn planned(&mut self, planned: Planned, log: &mut Log, observers: &Observers) {
+        let failures = self.attempts.failures;
+        observers.tell(AgentEvent::ModelAsked { model: &planned.model, failures });
+        let names = || self.gate.tools().names().map(str::to_owned).collect();
+        // A process that is gone may have offered fewer.
+        let is_narrow = self.gate.tools().names().any(|name| !log.run().offers(name));
+        if let Some(tools) = planned.offered.clone().or_else(|| is_narrow.then(names)) {
+            log.record_late(Event::Offered { tools });
+        }
+        let (timeouts, now) = (self.agent.setup.timeouts, Instant::now());
+        if let Some(asking) = &mut self.asking {
+            asking.end = timeouts.model.map(|limit| now + limit);
+            asking.piece = timeouts.first_chunk.map(|limit| now + limit);
+            asking.planned = Some(planned);
+        }
+    }
+
+    /// Gives up a model that is too slow.
+    pub fn end_overdue(&mut self, log: &mut Log) {
+        let (timeouts, now) = (self.agent.setup.timeouts, Instant::now());
+        let Some(asking) = &self.asking else { return };
+        let is_over = |end: Option<Instant>| end.is_some_and(|end| end <= now);
+        let has_begun = !asking.turn.content.is_empty() || asking.turn.usage != Usage::default();
+        let (what, limit) = if is_over(asking.end) {
+            ("did not finish its answer", timeouts.model)
+        } else if !is_over(asking.piece) {
+            return;
+        } else if has_begun {
+            ("did not go on with its answer", timeouts.chunk)
+        } else {
+            ("did not begin its answer", timeouts.first_chunk)
+        };
+        let seconds = limit.unwrap_or_default().as_secs_f64();
+        let message = format!("the model {what} within {seconds} s");
+        self.fail_or_retry(ModelError::new(ModelErrorKind::Unavailable, message), log);
+    }
+
+    fn receive_delta(&mut self, delta: Delta, log: &mut Log, observers: &Observers) {
+        let Some(asking) = &mut self.asking else { return };
+        asking.bytes = asking.bytes.saturating_add(bytes(&delta));
+        if asking.bytes > log.run().options().limits.bytes || asking.calls.len() >= MOST_CALLS {
+            // More than the run can hold: cut here, as by the provider's own limit.
+            return self.finish(FinishReason::Length, log, observers);
+        }
+        match delta {
+            Delta::CallStart { .. } => self.begin_call(delta, log, observers),
+            Delta::CallArguments { index, text } => self.add_arguments(index, text, observers),
+            Delta::CallEnd { index } => {
+                if let Some(call) = asking.turn.number_of(index).and_then(|number| asking.calls.get_mut(number)) {
+                    call.is_complete = true;
+                }
+            }
+            Delta::Finish(reason) => return self.finish(reason, log, observers),
+            delta => {
+                match &delta {
+                    Delta::Text(text) => observers.tell(AgentEvent::Text(text)),
+                    Delta::Reasoning(text) => observers.tell(AgentEvent::Reasoning(text)),
+                    Delta::Provider(part) => observers.tell(AgentEvent::Provided(part)),
+                    _ => {}
+                }
+                asking.turn.push(delta);
+            }
+        }
+        self.record_early(log);
+    }
+
+    /// The model begins a call.
+    fn begin_call(&mut self, delta: Delta, log: &Log, observers: &Observers) {
+        let (Delta::CallStart { id, name, .. }, Some(asking)) = (&delta, &mut self.asking) else { return };
+        let id = log.run().mint(id, &asking.unrecorded);
+        observers.tell(AgentEvent::CallAnnounced { id: &id, name });
+        asking.inputs.start(asking.calls.len(), observers.hooks.watch(name, &id, log.shared_context()));
+        asking.unrecorded.insert(id.clone());
+        asking.calls.push(Begun { id, is_complete: false, view: View::default() });
+        asking.turn.push(delta);
+    }
+
+    /// Receives more of a call's arguments.
+    fn add_arguments(&mut self, index: usize, text: String, observers: &Observers) {
+        let Some(Asking { turn, calls, inputs, .. }) = &mut self.asking else { return };
+        let (Some(number), Some(before)) = (turn.number_of(index), turn.call_at(index)) else { return };
+        let (call, length) = (&calls[number], before.arguments.len());
+        if text.is_empty() || call.is_complete || is_repeated(&before.arguments, &text) {
+            return;
+        }
+        turn.push(Delta::CallArguments { index, text });
+        let arguments = turn.call_at(index).map_or("", |call| &call.arguments);
+        let (text, so_far) = (&arguments[length..], PartialArguments::new(arguments, &call.view));
+        observers.tell(AgentEvent::CallArguments { id: &call.id, text, so_far });
+        inputs.delta(number, text);
+    }
+
+    /// Records calls that are complete and may be early, in order: one that may not holds back those behind it.
+    fn record_early(&mut self, log: &mut Log) {
+        loop {
+            let Some(asking) = &mut self.asking else { return };
+            let number = asking.recorded;
+            if !asking.calls.get(number).is_some_and(|call| call.is_complete) {
+                return;
+            }
+            let Some(call) = asking.turn.calls().nth(number) else { return };
+            if !self.gate.tool(&call.name).is_some_and(|tool| tool.may_be_early()) {
+                return;
+            }
+            let call = call.clone();
+            let index = u32::try_from(number).unwrap_or(u32::MAX);
+            let before = log.run().current().len();
+            log.record_late(Event::Called { index, provider_id: call.id, name: call.name, arguments: call.arguments });
+            if log.run().current().len() == before {
+                return;
+            }
+            asking.unrecorded.remove(&asking.calls[number].id);
+            asking.recorded += 1;
+        }
+    }
+
+    fn finish(&mut self, finish: FinishReason, log: &mut Log, observers: &Observers) {
+        let Some(Asking { turn, planned, .. }) = self.asking.take() else { return };
+        self.attempts = Attempts { model: self.attempts.model, ..Attempts::default() };
+        observers.tell(AgentEvent::StepFinished { reason: &finish, usage: turn.usage });
+        let model = planned.map(|planned| {
+            let obeys = match &planned.choice {
+                ToolChoice::Required => turn.calls().next().is_some(),
+                ToolChoice::Tool(name) => turn.calls().any(|call| call.name == *name),
+                _ => true,
+            };
+            if !obeys && finish.is_safe() {
+                observers.tell(AgentEvent::ChoiceIgnored(&planned.choice));
+            }
+            planned.model
+        });
+        let Turn { content: parts, usage, .. } = turn;
+        log.record_late(Event::TurnEnded { parts, finish, usage, model, at: log.now() });
+    }
+
+    fn fail_or_retry(&mut self, error: ModelError, log: &mut Log) {
+        let again = self.retries(&error);
+        self.fail(error, again, log);
+    }
+
+    /// Returns whether the turn that failed is asked for again, and decides of which model.
+    fn retries(&mut self, error: &ModelError) -> bool {
+        let attempts = &mut self.attempts;
+        attempts.failures += 1;
+        attempts.tries += 1;
+        attempts.wait = Duration::ZERO;
+        match after(&self.agent, error, attempts.model, attempts.tries) {
+            Next::Again(wait) => attempts.wait = wait,
+            Next::Over => (attempts.model, attempts.tries) = (attempts.model + 1, 0),
+            Next::Stop => return false,
+        }
+        true
+    }
+
+    fn fail(&mut self, error: ModelError, again: bool, log: &mut Log) {
+        let Some(Asking { turn, planned, .. }) = self.asking.take() else { return };
+        let (message, model) = (error.to_string(), planned.map(|planned| planned.model));
+        self.failure = Some(error);
+        log.record_late(Event::TurnFailed { error: message, again, usage: turn.usage, model, at: log.now() });
+    }
+}
+
+/// Returns what is done when the model number `at` failed for the `tries`th time in a row.
+fn after(agent: &Agent, error: &ModelError, at: usize, tries: u32) -> Next {
+    let may_pass = error.is_transient() || error.kind() == ModelErrorKind::Protocol;
+    let wait = error.wait().unwrap_or(DEFAULT_WAIT * 2u32.saturating_pow(tries.saturating_sub(1).min(10)));
+    if may_pass && tries <= agent.setup.again && wait <= LONGEST_WAIT {
+        return Next::Again(wait);
+    }
+    let has_next = at < agent.setup.fallbacks.len();
+    if has_next && error.kind() != ModelErrorKind::Script { Next::Over } else { Next::Stop }
+}
+
+/// Records a turn that makes one call, and that no model made.
+fn inject(call: ToolCall, log: &mut Log, observers: &Observers) {
+    let (finish, usage) = (FinishReason::ToolCalls, Usage::default());
+    let id = log.run().mint(&call.id, &IssuedIds::default());
+    observers.tell(AgentEvent::CallAnnounced { id: &id, name: &call.name });
+    observers.tell(AgentEvent::StepFinished { reason: &finish, usage });
+    let parts = vec![AssistantPart::Call(call)];
+    log.record_late(Event::TurnEnded { parts, finish, usage, model: None, at: log.now() });
+}
+
+/// Returns whether a piece repeats all that came before, which was whole: some providers end so.
+fn is_repeated(before: &str, piece: &str) -> bool {
+    before == piece && before.trim_ascii().ends_with('}') && serde_json::from_str::<IgnoredAny>(before).is_ok()
+}
+
+/// Returns how much of what a run can hold a delta takes.
+fn bytes(delta: &Delta) -> u64 {
+    let length = match delta {
+        Delta::Text(text)
+        | Delta::Reasoning(text)
+        | Delta::ReasoningSignature(text)
+        | Delta::CallArguments { text, .. } => text.len(),
+        Delta::CallStart { id, name, .. } => id.len() + name.len(),
+        Delta::Provider(part) => part.block.len(),
+        Delta::CallEnd { .. } | Delta::Usage(_) | Delta::Finish(_) => 0,
+    };
+    length as u64
+}

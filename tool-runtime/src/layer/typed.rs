@@ -1,0 +1,292 @@
+//! Layers that change the types of a tool.
+
+use std::{borrow::Cow, fmt, marker::PhantomData, sync::Arc};
+
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::feedback::Rejection;
+use crate::schema::{Schema, Validator};
+use crate::tool::{CallError, CallFuture, DynTool, Failure, Output, ToolOutput, ToolSpec, output_schema, read_as};
+use crate::toolset::{Invocation, Layer, Next};
+
+/// A chain of layers that makes of a tool from `In` to `Out` a tool from `NewIn` to `NewOut`: each step fits the one before,
+/// or it does not compile. The schemas are those of the types.
+///
+/// `In` is written as the JSON object that the tool reads, and `Out` read from the JSON that it gives; the tool itself checks
+/// the one, and an output that is no `Out` is a failure.
+///
+/// ```
+/// use schemars::JsonSchema;
+/// use serde::{Deserialize, Serialize};
+/// use tool_runtime::{Context, Rejection, layer::{Log, Mapped}, tool, toolset};
+///
+/// /// Tells how warm it is, in degrees Celsius.
+/// #[tool(effect = read_only)]
+/// fn measure(/** North is positive. */ latitude: f64, /** East is positive. */ longitude: f64) -> f64 {
+///     60.0 - latitude.abs() + longitude * 0.0
+/// }
+///
+/// #[derive(Serialize)]
+/// struct Place { latitude: f64, longitude: f64 }
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct City {
+///     /// The city's English name.
+///     city: String,
+/// }
+///
+/// let fahrenheit = Mapped::<Place, f64>::new()
+///     .map_input(|City { city }| match &*city {
+///         "Oslo" => Ok(Place { latitude: 59.9, longitude: 10.8 }),
+///         _ => Err(Rejection::of("city", "nobody knows where that is")),
+///     })
+///     .map_output(|celsius| Ok(celsius * 1.8 + 32.0))
+///     .around(Log::new(|entry| println!("{}", entry.in_full())));
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let tools = toolset!(measure).layer(fahrenheit);
+/// let warm: f64 = tools.call("measure", r#"{"city":"Oslo"}"#, &Context::new("1")).await.unwrap().decode().unwrap();
+/// assert!((32.0..33.0).contains(&warm));
+/// let refused = tools.call("measure", r#"{"city":"Atlantis"}"#, &Context::new("2")).await.unwrap_err();
+/// assert_eq!(refused.to_string(), "`city`: nobody knows where that is");
+/// # });
+/// ```
+///
+/// A step that does not fit does not compile:
+///
+/// ```compile_fail,E0308
+/// use tool_runtime::layer::Mapped;
+///
+/// let counts = Mapped::<String, String>::new().map_output(|text: String| Ok(text.len()));
+/// let texts = Mapped::<String, String>::new().map_output(|text: String| Ok(text + "!"));
+/// let chain = counts.pipe(texts); // from a number, but a text is wanted
+/// ```
+///
+/// What the tool inside refuses is told in its parameters, as it cannot be known what they are outside; a
+/// [`Layer`] of one's own can change that in [`Layer::refused`]. The question of an approval
+/// ([`Traits::challenge`](crate::tool::Traits::challenge)) has places for the tool's parameters; one for a parameter that is
+/// not there any more stays empty.
+pub struct Mapped<In, Out, NewIn = In, NewOut = Out> {
+    /// From the inside out.
+    layers: Vec<Arc<dyn Layer>>,
+    of: Types<In, Out, NewIn, NewOut>,
+}
+
+type Types<In, Out, NewIn, NewOut> = PhantomData<fn(In, Out) -> (NewIn, NewOut)>;
+
+impl<In, Out> Mapped<In, Out> {
+    /// A chain without layers, for tools from `In` to `Out`.
+    pub fn new() -> Self {
+        Self { layers: Vec::new(), of: PhantomData }
+    }
+}
+
+impl<In, Out, NewIn, NewOut> Mapped<In, Out, NewIn, NewOut>
+where
+    In: 'static,
+    Out: 'static,
+    NewIn: 'static,
+    NewOut: 'static,
+{
+    fn with<FurtherIn, FurtherOut>(self, layer: impl Layer) -> Mapped<In, Out, FurtherIn, FurtherOut> {
+        let mut layers = self.layers;
+        layers.push(Arc::new(layer));
+        Mapped { layers, of: PhantomData }
+    }
+
+    /// Takes a `New` in place of what was taken before. `New` is an object; `into` says what it means, and must say the same
+    /// each time (see [`Layer::arguments`]).
+    ///
+    /// What a tool's validators change is taken over where `New` has the same parameter with the same value; otherwise use
+    /// [`map_input_and_back`](Self::map_input_and_back).
+    pub fn map_input<New>(
+        self,
+        into: impl Fn(New) -> Result<NewIn, Rejection> + Send + Sync + 'static,
+    ) -> Mapped<In, Out, New, NewOut>
+    where
+        New: DeserializeOwned + JsonSchema + 'static,
+        NewIn: Serialize,
+    {
+        self.with(MapInput::new(into, |_| None))
+    }
+
+    /// Takes a `New` for a tool whose validators change arguments: `back` says which `New` means what they make of them.
+    pub fn map_input_and_back<New>(
+        self,
+        into: impl Fn(New) -> Result<NewIn, Rejection> + Send + Sync + 'static,
+        back: impl Fn(NewIn) -> New + Send + Sync + 'static,
+    ) -> Mapped<In, Out, New, NewOut>
+    where
+        New: DeserializeOwned + JsonSchema + Serialize + 'static,
+        NewIn: DeserializeOwned + Serialize,
+    {
+        self.with(MapInput::new(into, move |changed| {
+            serde_json::to_string(&back(serde_json::from_str(changed).ok()?)).ok()
+        }))
+    }
+
+    /// Gives a `New` in place of what was given before. What somebody outside gives for an external tool stays as it is.
+    pub fn map_output<New: ToolOutput + 'static>(
+        self,
+        into: impl Fn(NewOut) -> Result<New, Failure> + Send + Sync + 'static,
+    ) -> Mapped<In, Out, NewIn, New>
+    where
+        NewOut: DeserializeOwned,
+    {
+        self.with(MapOutput::new(into))
+    }
+
+    /// Puts a layer around that leaves the types alone.
+    pub fn around(self, layer: impl Layer) -> Self {
+        self.with(layer)
+    }
+
+    /// Puts the layers of `outer` around, which begin where these end.
+    pub fn pipe<FurtherIn, FurtherOut>(
+        self,
+        outer: Mapped<NewIn, NewOut, FurtherIn, FurtherOut>,
+    ) -> Mapped<In, Out, FurtherIn, FurtherOut> {
+        let mut layers = self.layers;
+        layers.extend(outer.layers);
+        Mapped { layers, of: PhantomData }
+    }
+}
+
+impl<In, Out, NewIn, NewOut> Layer for Mapped<In, Out, NewIn, NewOut>
+where
+    In: 'static,
+    Out: 'static,
+    NewIn: 'static,
+    NewOut: 'static,
+{
+    fn apply(self: Arc<Self>, tool: Arc<dyn DynTool>) -> Arc<dyn DynTool> {
+        self.layers.iter().fold(tool, |tool, layer| Arc::clone(layer).apply(tool))
+    }
+
+    /// Fails, like that of a pipe of layers ([`Layer::pipe`]).
+    fn call<'a>(&'a self, call: Invocation<'a>, next: Next<'a>) -> CallFuture<'a> {
+        crate::toolset::not_applied(call, next)
+    }
+}
+
+impl<In, Out> Default for Mapped<In, Out> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<In, Out, NewIn, NewOut> Clone for Mapped<In, Out, NewIn, NewOut> {
+    fn clone(&self) -> Self {
+        Self { layers: self.layers.clone(), of: PhantomData }
+    }
+}
+
+impl<In, Out, NewIn, NewOut> fmt::Debug for Mapped<In, Out, NewIn, NewOut> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Mapped").field("layers", &self.layers.len()).finish_non_exhaustive()
+    }
+}
+
+/// A layer that changes the parameters.
+struct MapInput<F, B, New> {
+    into: F,
+    back: B,
+    schema: Arc<Schema>,
+    /// `None` if a type's own schema cannot be compiled; then only its decoder checks.
+    validator: Option<Validator>,
+    of: PhantomData<fn() -> New>,
+}
+
+impl<F, B: Fn(&str) -> Option<String>, New: JsonSchema> MapInput<F, B, New> {
+    fn new(into: F, back: B) -> Self {
+        let mut schema = Value::from(SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<New>());
+        if let Some(schema) = schema.as_object_mut() {
+            let is_closed =
+                ["additionalProperties", "allOf", "anyOf", "oneOf", "$ref"].iter().any(|key| schema.contains_key(*key));
+            // Providers want to hear that arguments are an object, and a name that is unknown is told.
+            schema.entry("type").or_insert_with(|| "object".into());
+            if schema.contains_key("properties") && !is_closed {
+                schema.insert("additionalProperties".to_owned(), Value::Bool(false));
+            }
+        }
+        let schema = Arc::new(Schema::from_schemars(schema));
+        let validator = Validator::compile(schema.neutral()).ok();
+        Self { into, back, schema, validator, of: PhantomData }
+    }
+}
+
+impl<New, Old, F, B> Layer for MapInput<F, B, New>
+where
+    New: DeserializeOwned + 'static,
+    Old: Serialize,
+    F: Fn(New) -> Result<Old, Rejection> + Send + Sync + 'static,
+    B: Fn(&str) -> Option<String> + Send + Sync + 'static,
+{
+    fn spec(&self, spec: &Arc<ToolSpec>) -> Arc<ToolSpec> {
+        let mut spec = ToolSpec::clone(spec);
+        spec.input = Arc::clone(&self.schema);
+        spec.traits.unvalidated = self.validator.is_none();
+        // They are of the parameters inside.
+        spec.traits.examples.clear();
+        Arc::new(spec)
+    }
+
+    fn arguments<'a>(&self, call: Invocation<'a>, _: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
+        let given: New = read_as(call.arguments, self.validator.as_ref())?;
+        let meant = serde_json::to_string(&(self.into)(given)?);
+        let unwritten = |error| Failure::hidden(format_args!("the arguments cannot be written as JSON: {error}"));
+        Ok(Cow::Owned(meant.map_err(unwritten)?))
+    }
+
+    fn restore(&self, call: Invocation<'_>, meant: &str, changed: &str) -> Option<String> {
+        (self.back)(changed).or_else(|| crate::toolset::carried_over(call.arguments, meant, changed))
+    }
+}
+
+/// A layer that changes the output.
+struct MapOutput<F, Old, New> {
+    into: F,
+    schema: Option<Arc<Schema>>,
+    of: PhantomData<fn(Old) -> New>,
+}
+
+impl<F, Old, New: ToolOutput> MapOutput<F, Old, New> {
+    fn new(into: F) -> Self {
+        Self { into, schema: output_schema(New::output_schema).map(Arc::new), of: PhantomData }
+    }
+}
+
+impl<Old, New, F> MapOutput<F, Old, New>
+where
+    Old: DeserializeOwned,
+    New: ToolOutput,
+    F: Fn(Old) -> Result<New, Failure>,
+{
+    fn map(&self, output: &Output) -> Result<Output, CallError> {
+        let of_another_type = |error| Failure::hidden(format_args!("the output is not of its type: {error}"));
+        let old = output.decode().map_err(of_another_type)?;
+        Ok((self.into)(old)?.into_output()?)
+    }
+}
+
+impl<Old, New, F> Layer for MapOutput<F, Old, New>
+where
+    Old: DeserializeOwned + 'static,
+    New: ToolOutput + 'static,
+    F: Fn(Old) -> Result<New, Failure> + Send + Sync + 'static,
+{
+    fn call<'a>(&'a self, _: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+        Box::pin(async move { self.map(&next.run().await?) })
+    }
+
+    fn spec(&self, spec: &Arc<ToolSpec>) -> Arc<ToolSpec> {
+        if spec.traits.external {
+            return Arc::clone(spec);
+        }
+        let mut spec = ToolSpec::clone(spec);
+        spec.output = self.schema.clone();
+        Arc::new(spec)
+    }
+}

@@ -1,0 +1,44 @@
+//! A run as data, from [`tool_run`]: a pure state machine, whose log is all there is to it.
+//!
+//! [`Agent`](crate::Agent) drives it. Here is what an application reads, decides and sets. Who writes another driver finds
+//! the state machine, its log and its records in [`tool_run::run`].
+
+#[doc(no_inline)]
+pub use tool_run::run::Decision;
+pub use tool_run::run::{
+    Call, CallId, CallResult, Execution, Grant, GrantedBy, Interrupt, InterruptId, InterruptKind, InterruptedBy,
+    Limits, OnDeny, OnPrompt, OnTaint, Pattern, Phase, Principal, Prompt, Refusal, Run, RunId, RunOptions, StopReason,
+    SupersededBy, Time,
+};
+
+use crate::tool::Tool;
+
+/// A decision about a call of the tool `T`, typed: an edit carries its input, a response its output.
+///
+/// ```
+/// # #[cfg(feature = "derive")] {
+/// use serde::{Deserialize, Serialize};
+/// use tool_runtime::{Context, Execute, Failure, run::{Decision, DecisionFor}, tool};
+///
+/// /// Deletes a file.
+/// #[tool(approval = always)]
+/// #[derive(Serialize)]
+/// struct Delete {
+///     /// The file.
+///     path: String,
+/// }
+///
+/// impl Execute for Delete {
+///     type Output = bool;
+///     type Error = Failure;
+///
+///     async fn execute(self, _cx: &Context) -> Result<bool, Failure> {
+///         Ok(std::fs::remove_file(self.path).is_ok())
+///     }
+/// }
+///
+/// let instead: DecisionFor<Delete> = Decision::Edit { arguments: Delete { path: "other".into() } };
+/// assert_eq!(instead.erase().unwrap(), Decision::Edit { arguments: serde_json::json!({ "path": "other" }) });
+/// # }
+/// ```
+pub type DecisionFor<T> = Decision<<T as Tool>::Input, <T as Tool>::Output>;

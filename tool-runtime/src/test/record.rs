@@ -1,0 +1,388 @@
+//! Model traffic, recorded once and replayed as often as needed.
+
+use std::{
+    fmt,
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures_util::stream::{self, BoxStream, StreamExt};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::model::{Delta, Model, ModelError, ModelErrorKind, Request};
+use tool_run::tool::Fingerprint;
+use tool_schema::feedback::excerpt;
+
+/// A model that writes down what it is asked and what it answers: a file of JSON lines for a [`Replayer`].
+///
+/// The first line says which version it is, and each other is a turn: the request, the deltas, and how it ended. Of the tools
+/// on offer there is the name and the fingerprint. Keys and headers are not in it, and neither are parameters marked
+/// `#[arg(secret)]`: no model sees them. A secret that a person or a tool says is, unless [`Recorder::hide`] names it.
+pub struct Recorder<M> {
+    model: M,
+    tape: Arc<Tape>,
+    hidden: Vec<String>,
+}
+
+/// Where turns are written.
+struct Tape {
+    file: Mutex<File>,
+}
+
+impl<M: Model> Recorder<M> {
+    /// Records what `model` does into a new file, in place of one that is there.
+    pub fn create(model: M, path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref();
+        let file = OpenOptions::new().write(true).create(true).truncate(true).open(path);
+        let mut file = file.map_err(|error| about(path, &error))?;
+        writeln!(file, "{}", serde_json::to_string(&Header::new(model.name()))?)?;
+        Ok(Self { model, tape: Arc::new(Tape { file: Mutex::new(file) }), hidden: Vec::new() })
+    }
+
+    /// Writes `[hidden]` wherever `secret` is in one message, argument or delta.
+    pub fn hide(mut self, secret: impl Into<String>) -> Self {
+        self.hidden.push(secret.into());
+        self
+    }
+}
+
+/// `live` where there is no recording at `path` yet, and it is made; otherwise the recording. Remove the file to record anew.
+///
+/// Fails when the file cannot be made, or is no recording.
+pub fn recorded<M: Model + 'static>(path: impl AsRef<Path>, live: impl FnOnce() -> M) -> io::Result<Box<dyn Model>> {
+    let path = path.as_ref();
+    Ok(if path.exists() { Box::new(Replayer::open(path)?) } else { Box::new(Recorder::create(live(), path)?) })
+}
+
+impl<M: Model> Model for Recorder<M> {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
+        let begin = async move {
+            let mut taking =
+                Taking { turn: Turn::new(written(request)), tape: Arc::clone(&self.tape), hidden: self.hidden.clone() };
+            let all = self.model.stream(request).map(Some).chain(stream::iter([None]));
+            all.filter_map(move |delta| {
+                taking.take(delta.as_ref());
+                std::future::ready(delta)
+            })
+        };
+        stream::once(begin).flatten().boxed()
+    }
+}
+
+impl<M: Model> fmt::Debug for Recorder<M> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Recorder").field("model", &self.model.name()).finish_non_exhaustive()
+    }
+}
+
+/// A turn that is under way. It is written when it is over, however that comes.
+struct Taking {
+    turn: Turn,
+    tape: Arc<Tape>,
+    hidden: Vec<String>,
+}
+
+impl Taking {
+    fn take(&mut self, delta: Option<&Result<Delta, ModelError>>) {
+        match delta {
+            Some(Ok(delta)) => {
+                self.turn.deltas.push(delta.clone());
+                if matches!(delta, Delta::Finish(_)) {
+                    self.turn.ending = Ending::Finished;
+                }
+            }
+            Some(Err(error)) => self.turn.ending = Ending::Failed(error.into()),
+            None if self.turn.ending == Ending::Dropped => self.turn.ending = Ending::CutOff,
+            None => {}
+        }
+    }
+}
+
+impl Drop for Taking {
+    fn drop(&mut self) {
+        let Ok(line) = serde_json::to_string(&self.turn) else { return };
+        let line = hidden_in(line, &self.hidden);
+        let mut file = self.tape.file.lock().unwrap_or_else(PoisonError::into_inner);
+        // A recording that is not whole fails when it is replayed; the run that is recorded is not to blame.
+        let _ = writeln!(file, "{line}");
+    }
+}
+
+/// A model that answers as it was recorded by a [`Recorder`]: to the same request, the same deltas, each
+/// turn once.
+///
+/// A request that was not recorded fails the turn, and tells how it differs from the next one that was.
+///
+/// ```
+/// use tool_runtime::{Agent, model::{ScriptedModel, Turn}, test::{Recorder, Replayer}};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// # let path = std::env::temp_dir().join(format!("tool-recording-{}.jsonl", std::process::id()));
+/// let live = ScriptedModel::new([Turn::say("Good morning.")]); // or a model over HTTP
+/// Agent::new(Recorder::create(live, &path)?).run("Hello.").await?;
+///
+/// let replayed = Agent::new(Replayer::open(&path)?);
+/// assert_eq!(replayed.run("Hello.").await?.text, "Good morning.");
+/// let error = Agent::new(Replayer::open(&path)?).run("Hullo.").await.unwrap_err();
+/// assert!(error.to_string().contains(r#"messages[0].content[0].text: recorded "Hello.", asked "Hullo.""#), "{error}");
+/// # std::fs::remove_file(path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+#[derive(Debug)]
+pub struct Replayer {
+    model: String,
+    turns: Mutex<Vec<(usize, Turn)>>,
+    hidden: Vec<String>,
+}
+
+impl Replayer {
+    /// Reads a recording.
+    ///
+    /// Fails when it cannot be read, or is none, or is of another version.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref();
+        let text = fs::read_to_string(path).map_err(|error| about(path, &error))?;
+        Self::read(&text).map_err(|error| about(path, &error))
+    }
+
+    /// Reads a recording from the text of a file, such as one that is compiled in (`include_str!`).
+    pub fn read(text: &str) -> io::Result<Self> {
+        let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let wrong =
+            |line: usize, what: String| io::Error::new(io::ErrorKind::InvalidData, format!("line {line}: {what}"));
+        let (_, first) =
+            lines.next().ok_or_else(|| wrong(1, "it is empty; a recording begins with its version".into()))?;
+        let header: Header =
+            serde_json::from_str(first).map_err(|error| wrong(1, format!("no recording begins like this: {error}")))?;
+        if header.recording != VERSION {
+            let found = header.recording;
+            return Err(wrong(1, format!("a recording of version {found}; this program reads version {VERSION}")));
+        }
+        let turn = |(at, line): (usize, &str)| {
+            let turn = serde_json::from_str(line).map_err(|error| wrong(at + 1, error.to_string()))?;
+            Ok((at + 1, turn))
+        };
+        let turns = lines.map(turn).collect::<io::Result<_>>()?;
+        Ok(Self { model: header.model, turns: Mutex::new(turns), hidden: Vec::new() })
+    }
+
+    /// Hides what was hidden when it was recorded.
+    pub fn hide(mut self, secret: impl Into<String>) -> Self {
+        self.hidden.push(secret.into());
+        self
+    }
+
+    /// How many turns were not asked for yet.
+    pub fn left(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn take(&self, asked: &Value) -> Result<Turn, ModelError> {
+        let mut turns = self.lock();
+        if let Some(at) = turns.iter().position(|(_, turn)| turn.request == *asked) {
+            return Ok(turns.remove(at).1);
+        }
+        let message = match turns.first() {
+            None => "the recording holds no answer to this request: every turn of it was given".to_owned(),
+            Some((line, next)) => {
+                let difference = difference(&next.request, asked);
+                format!("this request was not recorded; the next one that was (line {line}) differs:\n{difference}")
+            }
+        };
+        Err(ModelError::new(ModelErrorKind::Script, message))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(usize, Turn)>> {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Model for Replayer {
+    fn name(&self) -> &str {
+        &self.model
+    }
+
+    fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
+        let begin = async move {
+            let asked = hidden_in(written(request).to_string(), &self.hidden);
+            let asked = serde_json::from_str(&asked).unwrap_or_default();
+            let turn = match self.take(&asked) {
+                Ok(turn) => turn,
+                Err(error) => return stream::iter([Err(error)]).boxed(),
+            };
+            let said = stream::iter(turn.deltas).map(Ok);
+            match turn.ending {
+                Ending::Finished | Ending::CutOff => said.boxed(),
+                Ending::Failed(failed) => said.chain(stream::iter([Err(failed.into())])).boxed(),
+                // Nobody waited for more when it was recorded either.
+                Ending::Dropped => said.chain(stream::pending()).boxed(),
+            }
+        };
+        stream::once(begin).flatten().boxed()
+    }
+}
+
+/// The version of recordings that this version writes and reads.
+const VERSION: u32 = 1;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    recording: u32,
+    model: String,
+}
+
+impl Header {
+    fn new(model: &str) -> Self {
+        Self { recording: VERSION, model: model.to_owned() }
+    }
+}
+
+/// One turn.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Turn {
+    request: Value,
+    deltas: Vec<Delta>,
+    ending: Ending,
+}
+
+impl Turn {
+    fn new(request: Value) -> Self {
+        Self { request, deltas: Vec::new(), ending: Ending::Dropped }
+    }
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Ending {
+    Finished,
+    Failed(Failed),
+    /// The stream ended before the model had.
+    CutOff,
+    /// The reader dropped the rest.
+    Dropped,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Failed {
+    kind: ModelErrorKind,
+    message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    retry_after: Option<Duration>,
+}
+
+impl From<&ModelError> for Failed {
+    fn from(error: &ModelError) -> Self {
+        Self { kind: error.kind(), message: error.to_string(), retry_after: error.wait() }
+    }
+}
+
+impl From<Failed> for ModelError {
+    fn from(failed: Failed) -> Self {
+        Self::new(failed.kind, failed.message).retry_after(failed.retry_after)
+    }
+}
+
+/// All that a model is asked. Of the tools, what tells one definition from another.
+fn written(request: Request<'_>) -> Value {
+    let tools = request.tools.specs().iter().map(|spec| (spec.name.clone(), json!(Fingerprint::with_texts(spec))));
+    json!({
+        "messages": request.messages,
+        "tools": tools.collect::<Map<_, _>>(),
+        "tool_choice": request.tool_choice,
+        "settings": request.settings,
+    })
+}
+
+/// A line without what is to be hidden: in texts, and in the texts of arguments, which are quoted once more.
+fn hidden_in(mut line: String, hidden: &[String]) -> String {
+    for secret in hidden.iter().filter(|secret| !secret.is_empty()) {
+        let once = quoted(secret);
+        let twice = quoted(&once);
+        line = line.replace(&twice, "[hidden]").replace(&once, "[hidden]");
+    }
+    line
+}
+
+/// A text as it stands between the quotes of JSON.
+fn quoted(text: &str) -> String {
+    let json = Value::from(text).to_string();
+    json[1..json.len() - 1].to_owned()
+}
+
+fn about(path: &Path, error: &dyn std::fmt::Display) -> io::Error {
+    io::Error::other(format!("{}: {error}", path.display()))
+}
+
+/// How many differences are told.
+const MOST: usize = 5;
+
+/// How long a value may be that is shown.
+const LONGEST: usize = 200;
+
+/// Where `asked` differs from `recorded`, a line for each place.
+fn difference(recorded: &Value, asked: &Value) -> String {
+    let mut found = Vec::new();
+    compare("", recorded, asked, &mut found);
+    let more = found.len().saturating_sub(MOST);
+    found.truncate(MOST);
+    if more > 0 {
+        found.push(format!("  and {more} more"));
+    }
+    found.join("\n")
+}
+
+fn compare(path: &str, recorded: &Value, asked: &Value, found: &mut Vec<String>) {
+    match (recorded, asked) {
+        (Value::Object(before), Value::Object(now)) => {
+            for (name, value) in before {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                compare_or(&path, Some(value), now.get(name), found);
+            }
+            for (name, value) in now.iter().filter(|(name, _)| !before.contains_key(*name)) {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                compare_or(&path, None, Some(value), found);
+            }
+        }
+        (Value::Array(before), Value::Array(now)) => {
+            for at in 0..before.len().max(now.len()) {
+                compare_or(&format!("{path}[{at}]"), before.get(at), now.get(at), found);
+            }
+        }
+        _ if recorded == asked => {}
+        _ => found.push(format!("  {path}: recorded {}, asked {}", shown(recorded, asked), shown(asked, recorded))),
+    }
+}
+
+fn compare_or(path: &str, recorded: Option<&Value>, asked: Option<&Value>, found: &mut Vec<String>) {
+    match (recorded, asked) {
+        (Some(recorded), Some(asked)) => compare(path, recorded, asked, found),
+        (Some(recorded), None) => found.push(format!("  {path}: recorded {}, not asked", short(recorded))),
+        (None, Some(asked)) => found.push(format!("  {path}: not recorded, asked {}", short(asked))),
+        (None, None) => {}
+    }
+}
+
+fn short(value: &Value) -> String {
+    excerpt(&value.to_string(), LONGEST)
+}
+
+/// A value; of a long text the part where it begins to differ from `other`.
+fn shown(value: &Value, other: &Value) -> String {
+    let (Some(text), Some(other)) = (value.as_str(), other.as_str()) else { return short(value) };
+    let same = text.chars().zip(other.chars()).take_while(|(one, two)| one == two).count();
+    if text.chars().count() <= LONGEST || same < LONGEST / 2 {
+        return short(value);
+    }
+    let from: String = text.chars().skip(same - LONGEST / 4).collect();
+    format!("…{}", short(&Value::from(from)))
+}

@@ -1,0 +1,213 @@
+//! A tool as the runtime handles it: its declaration, and the code that starts a call.
+
+use std::{
+    fmt,
+    pin::Pin,
+    sync::Arc,
+    task::{self, Poll},
+};
+
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, Ready, ready},
+};
+
+use super::{CallError, Context, Def, InputHooks, Output, Resources, Start, ToolSpec};
+
+/// The work of a call. Nothing happens until it is polled.
+pub type CallFuture<'a> = BoxFuture<'a, Result<Output, CallError>>;
+
+/// A call whose arguments were accepted, and which has not run yet.
+pub struct Started<'a> {
+    /// Whether somebody must approve the call first.
+    pub needs_approval: bool,
+    /// The arguments as validators changed them, where they did: what is shown, approved and run.
+    pub normalized: Option<Box<str>>,
+    /// What the call reads and writes, where its tool says so.
+    pub touches: Option<Arc<Resources>>,
+    /// The work.
+    pub work: CallFuture<'a>,
+}
+
+impl<'a> Started<'a> {
+    /// A call whose arguments were accepted as they are.
+    #[inline]
+    pub fn new(needs_approval: bool, work: CallFuture<'a>) -> Self {
+        Self { needs_approval, normalized: None, touches: None, work }
+    }
+}
+
+impl fmt::Debug for Started<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Started").field("needs_approval", &self.needs_approval).finish_non_exhaustive()
+    }
+}
+
+/// A call whose arguments are being read: a future, which is ready at once unless the tool has validators to ask.
+pub struct Starting<'a>(How<'a>);
+
+enum How<'a> {
+    Read(Ready<Result<Started<'a>, CallError>>),
+    Asking(BoxFuture<'a, Result<Started<'a>, CallError>>),
+}
+
+impl<'a> Starting<'a> {
+    /// A call whose arguments were read.
+    #[inline]
+    pub fn read(started: Result<Started<'a>, CallError>) -> Self {
+        Self(How::Read(ready(started)))
+    }
+
+    /// A call whose arguments `work` reads. Nobody is asked before it is polled.
+    pub fn asking(work: impl Future<Output = Result<Started<'a>, CallError>> + Send + 'a) -> Self {
+        Self(How::Asking(work.boxed()))
+    }
+
+    /// What came of reading, where nobody has to be asked.
+    ///
+    /// Fails, and gives the call back, where somebody has to.
+    #[inline]
+    pub fn now(self) -> Result<Result<Started<'a>, CallError>, Self> {
+        match self.0 {
+            How::Read(read) => Ok(read.into_inner()),
+            How::Asking(work) => Err(Self(How::Asking(work))),
+        }
+    }
+
+    /// The same call; where somebody has to be asked, by way of what `wrap` makes of it.
+    #[inline]
+    pub(crate) fn wrap<F>(self, wrap: impl FnOnce(BoxFuture<'a, Result<Started<'a>, CallError>>) -> F) -> Self
+    where
+        F: Future<Output = Result<Started<'a>, CallError>> + Send + 'a,
+    {
+        match self.0 {
+            How::Read(_) => self,
+            How::Asking(work) => Self::asking(wrap(work)),
+        }
+    }
+
+    /// The same call, with `change` made to what comes of it where it is accepted.
+    #[inline]
+    pub fn then(self, change: impl FnOnce(Started<'a>) -> Result<Started<'a>, CallError> + Send + 'a) -> Self {
+        self.map(|started| started.and_then(change))
+    }
+
+    /// The same call, with `change` made to what comes of it.
+    #[inline]
+    pub fn map(
+        self,
+        change: impl FnOnce(Result<Started<'a>, CallError>) -> Result<Started<'a>, CallError> + Send + 'a,
+    ) -> Self {
+        match self.0 {
+            How::Read(read) => Self::read(change(read.into_inner())),
+            How::Asking(work) => Self::asking(work.map(change)),
+        }
+    }
+}
+
+impl<'a> Future for Starting<'a> {
+    type Output = Result<Started<'a>, CallError>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, task: &mut task::Context<'_>) -> Poll<Self::Output> {
+        match &mut self.0 {
+            How::Read(read) => read.poll_unpin(task),
+            How::Asking(work) => work.poll_unpin(task),
+        }
+    }
+}
+
+impl fmt::Debug for Starting<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self.0 {
+            How::Read(_) => "Starting(read)",
+            How::Asking(_) => "Starting(asking)",
+        })
+    }
+}
+
+/// A tool for the state `S`, as constants.
+pub struct Binding<S: 'static> {
+    /// The declaration; behind a function, because a constant must not look at what changes.
+    pub def: fn() -> &'static Def,
+    /// Starts a call.
+    pub start: Start<S>,
+}
+
+impl<S> Clone for Binding<S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for Binding<S> {}
+
+impl<S> fmt::Debug for Binding<S> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Binding").field("def", &(self.def)()).finish_non_exhaustive()
+    }
+}
+
+/// A tool whose types are not known here.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no tool that can be put into a toolset",
+    label = "`DynTool` is not implemented",
+    note = "what `#[tool]` declares is put in with `toolset!(state; tool, ...)`",
+    note = "a tool whose schema is known at run time is a `RuntimeTool`, finished with `handler` or `external`"
+)]
+pub trait DynTool: Send + Sync {
+    /// The name.
+    fn name(&self) -> &str;
+
+    /// What is known about the tool.
+    fn spec(&self) -> &Arc<ToolSpec>;
+
+    /// Reads the arguments and prepares the call. Nothing runs before [`Started::work`] is polled.
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a>;
+
+    /// Reads the output that somebody outside gave to a call of an external tool.
+    ///
+    /// Fails when the tool is not external, or the output is not of its type. An answer from outside the program goes
+    /// through [`Toolset::answer`](crate::Toolset::answer), which also limits its size.
+    fn answer(&self, output: &str) -> Result<Output, CallError>;
+
+    /// The tools that a call of this one may call itself, where it is an agent. A tool around another hands this on.
+    fn inside(&self) -> &[Arc<dyn DynTool>] {
+        &[]
+    }
+
+    /// Who is told of the arguments of a call while they arrive; `None` for nobody, which costs nothing.
+    fn hooks(&self) -> Option<&dyn InputHooks> {
+        None
+    }
+}
+
+/// A tool bound to its state.
+pub(crate) struct Bound<S: 'static> {
+    pub(crate) def: &'static Def,
+    pub(crate) start: Start<S>,
+    pub(crate) state: Arc<S>,
+}
+
+impl<S: Send + Sync> DynTool for Bound<S> {
+    fn name(&self) -> &str {
+        self.def.name
+    }
+
+    fn spec(&self) -> &Arc<ToolSpec> {
+        self.def.spec()
+    }
+
+    #[inline]
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+        self.start.start(self.def, &self.state, arguments, cx)
+    }
+
+    fn answer(&self, output: &str) -> Result<Output, CallError> {
+        self.def.read_answer(output)
+    }
+
+    fn hooks(&self) -> Option<&dyn InputHooks> {
+        self.def.hooks
+    }
+}

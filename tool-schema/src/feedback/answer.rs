@@ -1,0 +1,449 @@
+//! Answers of tools, as they cross the wire.
+
+use std::{borrow::Cow, collections::HashSet, fmt};
+
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{Error, MapAccess, Visitor},
+    ser::SerializeMap,
+};
+use serde_json::{Map, Value};
+
+use super::report::{Wire, filled, write_list, write_rest};
+use super::{Choices, Problem, ProblemKind, Reasons, Rejection, Report, name, names, words};
+use crate::schema::answer::{Form, RESERVED};
+
+/// An answer of a tool: its output, or why the call was refused. The key `ok` tells which.
+///
+/// Reading is strict: an empty list, `null` for what is not there, an unknown key, a key given twice, both lists of choices,
+/// or a refusal without a reason are errors. Which parameters there are, and what values they take, only a schema knows:
+/// [`schema::answer::of`](crate::schema::answer::of) makes it.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_schema::{feedback::{Rejection, Answer, Success}, schema::answer::Form};
+///
+/// let booked = Success::new(json!({ "id": "AB12" }), Form::Merged)?.remark("Booked.");
+/// let text = r#"{"ok":true,"id":"AB12","feedback":["Booked."]}"#;
+/// assert_eq!(serde_json::to_string(&Answer::Done(booked.clone()))?, text);
+/// assert_eq!(serde_json::from_str::<Answer>(text)?, Answer::Done(booked));
+///
+/// let full = Answer::Refused((&Rejection::from_message("the flight is full")).into());
+/// assert_eq!(serde_json::to_string(&full)?, r#"{"ok":false,"problems":["the flight is full"]}"#);
+/// assert!(serde_json::from_str::<Answer>(r#"{"ok":false}"#).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// The tool did what was asked.
+    Done(Success),
+    /// The call was refused.
+    Refused(Refusal),
+}
+
+impl Serialize for Answer {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Done(success) => success.serialize(out),
+            Self::Refused(refusal) => refusal.serialize(out),
+        }
+    }
+}
+
+/// The answer to a call that did what was asked: the output of the tool, with remarks and instructions.
+///
+/// Its JSON has `ok`, then the output, `feedback` and `instructions`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Success {
+    body: Body,
+    feedback: Vec<String>,
+    instructions: Vec<String>,
+}
+
+/// The output of a tool, as it stands in its answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum Body {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The fields of an object, beside `ok`.
+    Fields(Map<String, Value>),
+    /// Something else, below `value`.
+    Value(Value),
+}
+
+/// An error: an output has keys that its answer has too.
+///
+/// Rename the fields that it [names](Self::keys). Where the output's type is known,
+/// [`collisions`](crate::schema::answer::collisions) finds them before anything is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collision {
+    keys: Vec<&'static str>,
+}
+
+impl Success {
+    /// Returns a success with `output`, which stands where `form` says.
+    ///
+    /// An output that is to be merged and is no object stands below `value`. Fails when a key of the output is one of
+    /// [`RESERVED`].
+    pub fn new(output: Value, form: Form) -> Result<Self, Collision> {
+        let body = match (form, output) {
+            (Form::Nothing, _) => Body::Nothing,
+            (Form::Merged, Value::Object(fields)) if fields.is_empty() => Body::Nothing,
+            (Form::Merged, Value::Object(fields)) => {
+                let keys: Vec<_> = RESERVED.into_iter().filter(|key| fields.contains_key(*key)).collect();
+                if !keys.is_empty() {
+                    return Err(Collision { keys });
+                }
+                Body::Fields(fields)
+            }
+            (_, value) => Body::Value(value),
+        };
+        Ok(Self { body, feedback: Vec::new(), instructions: Vec::new() })
+    }
+
+    /// Adds a remark.
+    pub fn remark(mut self, text: impl Into<String>) -> Self {
+        self.feedback.push(text.into());
+        self
+    }
+
+    /// Adds what the caller should do.
+    pub fn instruct(mut self, text: impl Into<String>) -> Self {
+        self.instructions.push(text.into());
+        self
+    }
+
+    /// Returns the output of the tool.
+    pub fn body(&self) -> &Body {
+        &self.body
+    }
+
+    /// Returns the remarks.
+    pub fn feedback(&self) -> &[String] {
+        &self.feedback
+    }
+
+    /// Returns the instructions for the caller.
+    pub fn instructions(&self) -> &[String] {
+        &self.instructions
+    }
+}
+
+impl Serialize for Success {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let mut map = out.serialize_map(None)?;
+        map.serialize_entry("ok", &true)?;
+        match &self.body {
+            Body::Nothing => {}
+            Body::Fields(fields) => fields.iter().try_for_each(|(key, value)| map.serialize_entry(key, value))?,
+            Body::Value(value) => map.serialize_entry("value", value)?,
+        }
+        write_list(&mut map, "feedback", &self.feedback)?;
+        write_list(&mut map, "instructions", &self.instructions)?;
+        map.end()
+    }
+}
+
+impl Collision {
+    /// Returns the keys.
+    pub fn keys(&self) -> &[&'static str] {
+        &self.keys
+    }
+}
+
+impl fmt::Display for Collision {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.keys {
+            [key] => write!(out, "the output has a field {}, which the answer has too; rename it", name(key)),
+            keys => {
+                let all = names(keys.iter().copied(), "and");
+                write!(out, "the output has fields {all}, which the answer has too; rename them")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Collision {}
+
+/// The answer to a call that was refused: why, of the call as a whole and by parameter; or, where the input is one value and
+/// no object of parameters, of that value.
+///
+/// It is made from a [`Rejection`], which knows more of each problem, or read. Its JSON has `ok`, `problems`,
+/// `validationResults` or the keys of a report on the value, `feedback` and `instructions`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    /// The report on the call as a whole or, where there are no `reports`, on the value that is the input.
+    whole: Report,
+    /// Not empty, unless the `whole` is refused.
+    reports: Vec<(String, Report)>,
+}
+
+impl Refusal {
+    /// Returns a refusal of an input that is one value and no object of parameters, for the reasons of `report`.
+    ///
+    /// `None` where the report accepts the value, or has it wait for a parameter: there are none.
+    pub fn of_value(mut report: Report) -> Option<Self> {
+        report.refused.as_ref().filter(|reasons| reasons.required().is_empty())?;
+        if matches!(&report.choices, Choices::Suggested(values) if values.is_empty()) {
+            report.choices = Choices::Open;
+        }
+        Some(Self { whole: report, reports: Vec::new() })
+    }
+
+    /// Returns the problems of the call as a whole, or of the value that is its input.
+    pub fn problems(&self) -> &[String] {
+        self.whole.refused.as_ref().map_or(&[], Reasons::problems)
+    }
+
+    /// Returns the report on each parameter, in the order of the answer.
+    pub fn reports(&self) -> &[(String, Report)] {
+        &self.reports
+    }
+
+    /// Returns the value that is the input, as the tool understands it.
+    pub fn normalized(&self) -> Option<&Value> {
+        self.whole.normalized.as_ref()
+    }
+
+    /// Returns a JSON Schema for the value that is the input, given what is known.
+    pub fn schema(&self) -> Option<&Value> {
+        self.whole.schema.as_ref()
+    }
+
+    /// Returns the choices for the value that is the input.
+    pub fn choices(&self) -> &Choices {
+        &self.whole.choices
+    }
+
+    /// Returns the remarks.
+    pub fn feedback(&self) -> &[String] {
+        &self.whole.feedback
+    }
+
+    /// Returns the instructions for the caller.
+    pub fn instructions(&self) -> &[String] {
+        &self.whole.instructions
+    }
+
+    /// Returns the refusal as a few words: see [`Rejection::to_text`].
+    pub fn to_text(&self) -> String {
+        words::of_view(&self.view())
+    }
+
+    fn view(&self) -> View<'_> {
+        let reports = self.reports.iter().map(|(name, report)| (name.into(), Cow::Borrowed(report))).collect();
+        View { whole: Cow::Borrowed(&self.whole), reports }
+    }
+}
+
+impl From<&Rejection> for Refusal {
+    fn from(rejection: &Rejection) -> Self {
+        let view = View::of(rejection);
+        let reports = view.reports.into_iter().map(|(name, report)| (name.into_owned(), report.into_owned()));
+        Self { whole: view.whole.into_owned(), reports: reports.collect() }
+    }
+}
+
+/// A refusal that is written, and copies nothing for that where it need not.
+#[derive(Debug)]
+pub struct View<'a> {
+    pub whole: Cow<'a, Report>,
+    pub reports: Vec<(Cow<'a, str>, Cow<'a, Report>)>,
+}
+
+impl<'a> View<'a> {
+    /// Returns the view of `rejection`, by parameter.
+    pub fn of(rejection: &'a Rejection) -> Self {
+        let (mut call, mut reports) = (Vec::new(), Vec::<(Cow<'a, str>, Cow<'a, Report>)>::new());
+        for problem in rejection.problems() {
+            match problem.about() {
+                None => call.push(problem.to_string()),
+                Some(name) => {
+                    let at = reports.iter().position(|(known, _)| *known == name).unwrap_or(reports.len());
+                    if at == reports.len() {
+                        reports.push((name.into(), Cow::Owned(Report::accepted())));
+                    }
+                    reports[at].1.to_mut().add(problem);
+                }
+            }
+        }
+        let read = reports.len();
+        reports.reserve(rejection.reports().len());
+        for (name, report) in rejection.reports() {
+            match reports[..read].iter().position(|(known, _)| known == name) {
+                None => reports.push((name.into(), Cow::Borrowed(report))),
+                Some(at) => reports[at].1 = Cow::Owned(merge_reports(&reports[at].1, report)),
+            }
+        }
+        if call.is_empty() && reports.is_empty() {
+            // From a record that was not written here: a refusal has a reason.
+            call.push(Problem::new("", ProblemKind::Invalid, "arguments that the tool accepts").to_string());
+        }
+        let whole = Report {
+            refused: Reasons::of(call, Vec::new()),
+            feedback: rejection.feedback().to_vec(),
+            instructions: rejection.instructions().to_vec(),
+            ..Report::accepted()
+        };
+        Self { whole: Cow::Owned(whole), reports }
+    }
+}
+
+/// Returns the report of a tool on a parameter, with the problems of reading before its own.
+fn merge_reports(read: &Report, told: &Report) -> Report {
+    let mut report = told.clone();
+    report.refused = match (read.refused.clone(), report.refused) {
+        (Some(first), Some(second)) => Some(first.and(second)),
+        (first, second) => first.or(second),
+    };
+    if report.choices == Choices::Open {
+        report.choices = read.choices.clone();
+    }
+    report
+}
+
+impl Serialize for Refusal {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        self.view().serialize(out)
+    }
+}
+
+impl Serialize for View<'_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        struct Reports<'a>(&'a [(Cow<'a, str>, Cow<'a, Report>)]);
+
+        impl Serialize for Reports<'_> {
+            fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+                out.collect_map(self.0.iter().map(|(name, report)| (name, report)))
+            }
+        }
+
+        let mut map = out.serialize_map(None)?;
+        map.serialize_entry("ok", &false)?;
+        if let Some(reasons) = &self.whole.refused {
+            write_list(&mut map, "problems", reasons.problems())?;
+        }
+        if !self.reports.is_empty() {
+            map.serialize_entry("validationResults", &Reports(&self.reports))?;
+        }
+        write_rest(&mut map, &self.whole)?;
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Answer {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Entries;
+
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Answer;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("the answer of a tool, an object with `ok`")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Answer, A::Error> {
+                let (mut rest, mut reports) = (Map::new(), None);
+                while let Some(key) = entries.next_key::<String>()? {
+                    let known = match &*key {
+                        "validationResults" => reports.replace(entries.next_value::<Reports>()?).is_some(),
+                        _ => rest.insert(key.clone(), entries.next_value()?).is_some(),
+                    };
+                    if known {
+                        return Err(A::Error::custom(format_args!("`{key}` is given twice")));
+                    }
+                }
+                match rest.shift_remove("ok") {
+                    Some(Value::Bool(true)) if reports.is_some() => Err(forbidden_key("validationResults")),
+                    Some(Value::Bool(true)) => success(rest).map(Answer::Done),
+                    Some(Value::Bool(false)) => refusal(rest, reports).map(Answer::Refused),
+                    _ => Err(A::Error::custom("an answer has an `ok` that is true or false")),
+                }
+            }
+        }
+
+        from.deserialize_map(Entries)
+    }
+}
+
+fn forbidden_key<E: Error>(key: &str) -> E {
+    E::custom(format_args!("a success has no `{key}`"))
+}
+
+fn success<E: Error>(mut rest: Map<String, Value>) -> Result<Success, E> {
+    let feedback = texts(&mut rest, "feedback")?;
+    let instructions = texts(&mut rest, "instructions")?;
+    if rest.contains_key("problems") {
+        return Err(forbidden_key("problems"));
+    }
+    let body = match rest.len() {
+        0 => Body::Nothing,
+        // With others beside it, `value` is a field like them.
+        1 => rest.shift_remove("value").map_or_else(|| Body::Fields(rest), Body::Value),
+        _ => Body::Fields(rest),
+    };
+    Ok(Success { body, feedback, instructions })
+}
+
+fn texts<E: Error>(rest: &mut Map<String, Value>, key: &str) -> Result<Vec<String>, E> {
+    let Some(value) = rest.shift_remove(key) else { return Ok(Vec::new()) };
+    let list = Vec::deserialize(value).map_err(|error| E::custom(format_args!("`{key}`: {error}")))?;
+    filled(key, Some(list))
+}
+
+fn refusal<E: Error>(rest: Map<String, Value>, reports: Option<Reports>) -> Result<Refusal, E> {
+    if reports.is_some() {
+        let of_value = ["normalizedValue", "dynamicParameterSchema", "allowedValues", "suggestedValues"];
+        if let Some(key) = of_value.into_iter().find(|key| rest.contains_key(*key)) {
+            return Err(E::custom(format_args!("`{key}` belongs to a parameter where there are `validationResults`")));
+        }
+    }
+    if let Some(key) = ["valid", "requiresValidParameters"].into_iter().find(|key| rest.contains_key(*key)) {
+        return Err(E::unknown_field(key, &["problems", "feedback", "instructions"]));
+    }
+    let whole = Wire::deserialize(Value::Object(rest)).map_err(E::custom)?.into_report()?;
+    let reports = reports.map(|reports| reports.0).unwrap_or_default();
+    if whole.is_valid() && reports.is_empty() {
+        return Err(E::custom("a refusal has `problems` or `validationResults`"));
+    }
+    Ok(Refusal { whole, reports })
+}
+
+/// `validationResults`: at least one, each name once.
+struct Reports(Vec<(String, Report)>);
+
+impl<'de> Deserialize<'de> for Reports {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Entries;
+
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Reports;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("an object with what is said of each parameter")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Reports, A::Error> {
+                let mut names = HashSet::new();
+                let mut reports = Vec::new();
+                while let Some((name, report)) = entries.next_entry::<String, Report>()? {
+                    if !names.insert(name.clone()) {
+                        return Err(A::Error::custom(format_args!("`{name}` is given twice")));
+                    }
+                    reports.push((name, report));
+                }
+                if reports.is_empty() {
+                    return Err(A::Error::custom("`validationResults` is left out when it is empty"));
+                }
+                Ok(Reports(reports))
+            }
+        }
+
+        from.deserialize_map(Entries)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,373 @@
+//! A text that is not JSON: where it goes wrong, and which of the usual mistakes it is.
+
+use super::{Problem, ProblemKind, excerpt};
+use crate::json::Nesting;
+
+/// Explains why `text` is not JSON, given the error of `serde_json`.
+///
+/// The problem contains the line and column, shows the text around that place, and names the mistake if it is one of those
+/// that models make: a code fence, words around the JSON, a trailing comma, single quotes, names without quotes,
+/// `True`, `NaN`, comments, raw line breaks in a text, half a surrogate pair, a text that was cut off. Nothing is
+/// repaired; where one token is wrong, the right one is suggested.
+///
+/// ```
+/// use tool_schema::feedback::malformed;
+///
+/// let text = "{'city': 1}";
+/// let error = serde_json::from_str::<serde_json::Value>(text).unwrap_err();
+/// assert_eq!(
+///     malformed(text, &error).to_string(),
+///     r#"expected names in double quotes, got `{'city': 1}` with a single quote at line 1, column 2; did you mean "city"?"#
+/// );
+/// ```
+pub fn malformed(text: &str, error: &serde_json::Error) -> Problem {
+    let message = error.to_string();
+    let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
+    if text.trim().is_empty() {
+        return Problem::new("", ProblemKind::Malformed, "JSON, at least `{}`").got("an empty text");
+    }
+    let at = offset(text, error);
+    let Mistake { expected, got, suggestion } = find(text, message, at);
+    let kind = if message.starts_with("recursion limit") { ProblemKind::TooLarge } else { ProblemKind::Malformed };
+    let before = &text[..at];
+    let line = 1 + before.matches('\n').count();
+    let column = 1 + before.chars().rev().take_while(|&c| c != '\n').count();
+    let got = match got {
+        Some(got) => format!("`{}` with {got} at line {line}, column {column}", around(text, at)),
+        None => format!("`{}` at line {line}, column {column}", around(text, at)),
+    };
+    Problem::new("", kind, expected).got(got).suggest(suggestion)
+}
+
+/// Returns the byte that the error is about, at a character's boundary.
+fn offset(text: &str, error: &serde_json::Error) -> usize {
+    if error.is_eof() {
+        return text.trim_end().len();
+    }
+    let above: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+    let mut at = (above + error.column().saturating_sub(1)).min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// Returns the text around a place, shortened at both ends.
+fn around(text: &str, at: usize) -> String {
+    const BEFORE: usize = 30;
+    const AFTER: usize = 20;
+    let start = text[..at].char_indices().rev().take(BEFORE).last().map_or(at, |(start, _)| start);
+    let cut = if start > 0 { "…" } else { "" };
+    let shown = text[start..at].chars().count() + AFTER;
+    format!("{cut}{}", excerpt(&text[start..], shown))
+}
+
+/// A mistake: what was expected in its place, what stands there, and what may have been meant.
+#[derive(Default)]
+struct Mistake {
+    expected: String,
+    got: Option<&'static str>,
+    suggestion: Option<String>,
+}
+
+impl Mistake {
+    fn new(expected: impl Into<String>) -> Self {
+        Self { expected: expected.into(), ..Self::default() }
+    }
+
+    fn got(mut self, got: &'static str) -> Self {
+        self.got = Some(got);
+        self
+    }
+
+    fn meant(mut self, suggestion: impl Into<String>) -> Self {
+        self.suggestion = Some(suggestion.into());
+        self
+    }
+}
+
+/// Returns the mistake in `text` at the byte `at`, given the `message` of `serde_json`.
+fn find(text: &str, message: &str, at: usize) -> Mistake {
+    let here = text[at..].chars().next();
+    let before = text[..at].trim_end().chars().next_back();
+    if message.starts_with("recursion limit") {
+        return Mistake::new("values that are nested less than 128 levels deep");
+    }
+    if text.trim_start().starts_with("```") {
+        return Mistake::new("JSON alone, without a code fence around it");
+    }
+    if message.starts_with("EOF") {
+        return Mistake::new(format!("the rest of the JSON: it ends {}", end(&Nesting::of(text))));
+    }
+    if message == "trailing characters" {
+        return match here {
+            Some('{' | '[' | '"') => Mistake::new("one JSON value, not several after each other"),
+            _ => Mistake::new("nothing after the JSON value"),
+        };
+    }
+    if let Some(mistake) = in_text(text, message, at) {
+        return mistake;
+    }
+    if before == Some(',') && matches!(here, Some('}' | ']' | ',')) {
+        return match here {
+            Some(',') => Mistake::new("a value between the commas"),
+            Some(close) => Mistake::new(format!("no comma before the closing `{close}`")),
+            None => Mistake::new("JSON"),
+        };
+    }
+    let is_name = message == "key must be a string" || message == "expected `\"`";
+    match here {
+        Some(mark @ '\'') => {
+            let inner = text[at + 1..].split(mark).next().unwrap_or_default();
+            let what = if is_name { "names in double quotes" } else { "texts in double quotes" };
+            let mistake = Mistake::new(what).got("a single quote");
+            if inner.len() < 60 { mistake.meant(quote(inner)) } else { mistake }
+        }
+        Some('“' | '”' | '„' | '‘' | '’') => Mistake::new("straight double quotes around names and texts"),
+        Some('/' | '#') => Mistake::new("JSON without comments"),
+        _ => number(text, message, at)
+            .or_else(|| missing(message, here, before))
+            .or_else(|| word(text, at, is_name))
+            .unwrap_or_else(|| {
+                let message = if message == "expected ident" { "expected value" } else { message };
+                Mistake::new(format!("JSON ({message})"))
+            }),
+    }
+}
+
+/// Recognizes mistakes inside a text between quotes.
+fn in_text(text: &str, message: &str, at: usize) -> Option<Mistake> {
+    if message.starts_with("control character") {
+        // The place is just behind the character.
+        let control =
+            text[..at].chars().next_back().into_iter().chain(text[at..].chars().next()).find(|c| c.is_control());
+        let escape = control.map(|control| excerpt(&control.to_string(), 1));
+        return Some(Mistake {
+            suggestion: escape,
+            ..Mistake::new("line breaks and other control characters in texts to be escaped")
+        });
+    }
+    if message.contains("surrogate") || message == "unexpected end of hex escape" {
+        return Some(Mistake::new("both halves of a surrogate pair (such as \\ud83d\\ude00), or the character itself"));
+    }
+    if message != "invalid escape" {
+        return None;
+    }
+    let escaped = text[at..].chars().next()?;
+    Some(match escaped {
+        _ if text[..at].ends_with("\\u") || is_hex_escape(&text[..at]) => {
+            Mistake::new("four hexadecimal digits after \\u")
+        }
+        '\'' => Mistake::new("a single quote in a text as it is, without a backslash").meant("'"),
+        c => Mistake::new("a backslash in a text to be written twice").meant(format!("\\\\{c}")),
+    })
+}
+
+/// Returns whether `text` ends in `\u` and at most four more characters.
+fn is_hex_escape(text: &str) -> bool {
+    let mut last = text.char_indices().rev().take(6);
+    last.any(|(index, _)| text[index..].starts_with("\\u"))
+}
+
+/// Recognizes a separator that is missing.
+fn missing(message: &str, here: Option<char>, before: Option<char>) -> Option<Mistake> {
+    let starts_value = here.is_some_and(|c| c.is_alphanumeric() || "\"{[-".contains(c));
+    Some(match message {
+        "expected `:`" => Mistake::new("a colon between name and value"),
+        "expected `,` or `}`" | "expected `,` or `]`"
+            if before == Some('"') && here.is_some_and(|c| c != '"' && c != '{' && c != '[') =>
+        {
+            Mistake::new("a comma, or quotes inside a text escaped as \\\"")
+        }
+        "expected `,` or `}`" if starts_value => Mistake::new("a comma between the entries"),
+        "expected `,` or `]`" if starts_value => Mistake::new("a comma between the items"),
+        _ => return None,
+    })
+}
+
+/// Returns the characters around `at` that are all a `part` of one token, and where they start.
+fn token(text: &str, at: usize, part: impl Fn(char) -> bool) -> (usize, &str) {
+    let start = text[..at].trim_end_matches(&part).len();
+    (start, text[start..].split(|c| !part(c)).next().unwrap_or_default())
+}
+
+/// Recognizes a word where a value or a name in quotes belongs.
+fn word(text: &str, at: usize, is_name: bool) -> Option<Mistake> {
+    let (start, word) = token(text, at, |c| c.is_alphanumeric() || c == '_');
+    if !word.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+        return None;
+    }
+    if is_name {
+        return Some(Mistake::new("names in double quotes").meant(quote(word)));
+    }
+    Some(match word {
+        "True" | "TRUE" => Mistake::new("true or false in lower case").meant("true"),
+        "False" | "FALSE" => Mistake::new("true or false in lower case").meant("false"),
+        "None" | "nil" | "Null" | "NULL" | "undefined" => Mistake::new("null for nothing").meant("null"),
+        "NaN" | "nan" => Mistake::new("a number or null: JSON has no NaN"),
+        "Infinity" | "inf" | "Inf" => Mistake::new("a number or null: JSON has no Infinity"),
+        _ if text[..start].trim().is_empty() => Mistake::new("JSON alone, without words before it"),
+        word if word.len() < 60 => Mistake::new("texts in double quotes").meant(quote(word)),
+        _ => Mistake::new("texts in double quotes"),
+    })
+}
+
+/// Recognizes a number as other languages write it.
+fn number(text: &str, message: &str, at: usize) -> Option<Mistake> {
+    let (_, number) = token(text, at, |c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    let digits = number.trim_start_matches('-');
+    if message == "number out of range" {
+        return Some(Mistake::new("a number that fits 64 bits, or the number as a text"));
+    }
+    if let Some(rest) = number.strip_prefix('+') {
+        return Some(Mistake {
+            suggestion: Some(rest.chars().take(30).collect()),
+            ..Mistake::new("a number without a plus sign")
+        });
+    }
+    if digits.starts_with("0x") || digits.starts_with("0X") || digits.starts_with("0b") {
+        return Some(Mistake::new("a decimal number"));
+    }
+    if digits.starts_with('.') && digits[1..].starts_with(|c: char| c.is_ascii_digit()) {
+        return Some(Mistake::new("a number with a digit before its point").meant(number.replacen('.', "0.", 1)));
+    }
+    if digits.starts_with('0') && digits[1..].starts_with(|c: char| c.is_ascii_digit()) {
+        return Some(Mistake::new("a number without leading zeros"));
+    }
+    if digits == "Infinity" || digits == "inf" {
+        return Some(Mistake::new("a number or null: JSON has no Infinity"));
+    }
+    (message == "invalid number").then(|| Mistake::new("a number such as 0.5 or -12"))
+}
+
+fn quote(text: &str) -> String {
+    format!("\"{}\"", excerpt(text, 60))
+}
+
+/// Returns the place where a cut text ends, as a phrase that follows "it ends".
+fn end(nesting: &Nesting) -> String {
+    let mut phrase = match nesting.last {
+        _ if nesting.in_text => "in the middle of a text".to_owned(),
+        Some(':') => "before a value".to_owned(),
+        Some(c) if c.is_ascii_alphabetic() || c == '-' || c == '.' => "in the middle of a value".to_owned(),
+        _ => String::new(),
+    };
+    for (index, open) in nesting.open.chars().rev().enumerate() {
+        if index == 3 {
+            phrase = format!("{phrase}, {} levels deep", nesting.open.len());
+            break;
+        }
+        if !phrase.is_empty() {
+            phrase.push(' ');
+        }
+        phrase.push_str(if open == '{' { "inside an object" } else { "inside a list" });
+    }
+    if phrase.is_empty() { "too early".to_owned() } else { phrase }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    fn explain(text: &str) -> String {
+        let error = serde_json::from_str::<Value>(text).expect_err(text);
+        malformed(text, &error).to_string()
+    }
+
+    #[track_caller]
+    fn says(text: &str, expected: &str) {
+        let told = explain(text);
+        assert!(told.contains(expected), "{text}\n  {told}\n  should say: {expected}");
+    }
+
+    #[test]
+    fn names_the_usual_mistakes() {
+        says("```json\n{\"a\": 1}\n```", "JSON alone, without a code fence around it");
+        says("{\"a\": 1}\n```", "nothing after the JSON");
+        says("Here you are: {\"a\": 1}", "JSON alone, without words before it");
+        says("{\"a\": 1} Hope this helps!", "nothing after the JSON");
+        says("{\"a\": 1}{\"a\": 2}", "one JSON value, not several");
+        says("{\"a\": 1}}", "nothing after the JSON");
+        says("{\"a\": 1,}", "no comma before the closing `}`");
+        says("[1, 2, ]", "no comma before the closing `]`");
+        says("[1,, 2]", "a value between the commas");
+        says("{'a': 1}", "names in double quotes");
+        says("{\"a\": 'x y'}", "did you mean \"x y\"?");
+        says("{a: 1}", "did you mean \"a\"?");
+        says("{\"a\": True}", "did you mean true?");
+        says("{\"a\": False}", "did you mean false?");
+        says("{\"a\": None}", "did you mean null?");
+        says("{\"a\": nil}", "did you mean null?");
+        says("{\"a\": undefined}", "did you mean null?");
+        says("{\"a\": NaN}", "a number or null: JSON has no NaN");
+        says("{\"a\": -Infinity}", "a number or null: JSON has no Infinity");
+        says("{\"a\": celsius}", "did you mean \"celsius\"?");
+        says("{\"a\": “x”}", "straight double quotes");
+        says("{\"a\": 1 // one\n}", "JSON without comments");
+        says("{\"a\": 1 \"b\": 2}", "a comma between the entries");
+        says("[1 2]", "a comma between the items");
+        says("{\"a\" 1}", "a colon between name and value");
+        says("{\"a\": \"say \"hi\"\"}", "quotes inside a text escaped");
+        says("{\"a\": 01}", "a number without leading zeros");
+        says("{\"a\": +1}", "a number without a plus sign");
+        says("{\"a\": .5}", "did you mean 0.5?");
+        says("{\"a\": 0x1F}", "a decimal number");
+        says("{\"a\": 1e999}", "a number that fits 64 bits");
+        says("{\"a\": \"line\nbreak\"}", "did you mean \\n?");
+        says("{\"a\": \"C:\\dir\"}", "did you mean \\\\d?");
+        says("{\"a\": \"it\\'s\"}", "did you mean '?");
+        says("{\"a\": \"\\ud83d\"}", "both halves of a surrogate pair");
+        says("{\"a\": \"\\u12\"}", "four hexadecimal digits");
+        says("  ", "got an empty text");
+        says("{\"a\": (1)}", "expected JSON");
+    }
+
+    #[test]
+    fn says_where_a_cut_text_ends() {
+        says("{\"city\": \"Ber", "the rest of the JSON: it ends in the middle of a text");
+        says("{\"city\": \"Berlin\", \"stops\": [1, 2", "it ends inside a list inside an object");
+        says("{\"city\": \"Berlin\"", "it ends inside an object");
+        says("{\"city\":", "it ends before a value");
+        says("{\"city\": tr", "it ends in the middle of a value");
+    }
+
+    #[test]
+    fn tells_the_place() {
+        says("{\n  \"a\": 1,\n  \"b\": ä\n}", "at line 3, column 8");
+        let long = format!("{{\"a\": \"{}\", b}}", "x".repeat(500));
+        let told = explain(&long);
+        assert!(told.contains("…xxxx") && told.len() < 200, "{told}");
+    }
+
+    #[test]
+    fn too_deep_is_too_large() {
+        let text = "[".repeat(200);
+        let error = serde_json::from_str::<Value>(&text).expect_err("too deep");
+        let problem = malformed(&text, &error);
+        assert_eq!(problem.kind, ProblemKind::TooLarge);
+        assert!(problem.expected.contains("128"), "{problem}");
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(text in any::<String>()) {
+            if let Err(error) = serde_json::from_str::<Value>(&text) {
+                let told = malformed(&text, &error).to_string();
+                prop_assert!(told.len() < 1000, "{}", told);
+                prop_assert!(!told.chars().any(char::is_control));
+            }
+        }
+
+        #[test]
+        fn never_panics_near_json(text in r#"[\[\]{}:,"'\\a-cTFNé\u{1f600}0-9. \n/#`+-]{0,40}"#, other in any::<String>()) {
+            if let Err(error) = serde_json::from_str::<Value>(&text) {
+                prop_assert!(!malformed(&text, &error).expected.is_empty());
+                // An error that belongs to another text is a mistake of the caller, not a reason to panic.
+                let _ = malformed(&other, &error);
+            }
+        }
+    }
+}

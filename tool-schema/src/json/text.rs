@@ -1,0 +1,412 @@
+//! JSON text that is taken apart without building a tree, or read as one with what a tree cannot hold.
+
+use std::{borrow::Cow, collections::HashMap, fmt};
+
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Deserializer, Map, Number, Value};
+
+use crate::schema::pointer::segment;
+
+/// Returns `true` for a text of JSON's white space only. Arguments without any text mean `{}`.
+pub fn is_blank(text: &str) -> bool {
+    text.bytes().all(is_space)
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
+}
+
+/// A cursor over the entries of a JSON object.
+///
+/// [`Object::enter`] and [`Object::key`] lead to a value; the caller reads it from [`Object::value`] and reports with
+/// [`Object::advance`] how long it was; [`Object::more`] leads to the next key. So every value is read once, by the code
+/// that knows its type. A caller that expects a certain key calls [`Object::skip_key`] first.
+#[derive(Clone, Copy, Debug)]
+pub struct Object<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+/// An error: the text is not a JSON object. `serde_json` explains it better.
+#[derive(Debug)]
+pub struct ScanError;
+
+impl<'a> Object<'a> {
+    /// Enters the object that `text` consists of, up to its first key; `None` if it has none. Blank text is an empty object.
+    #[inline]
+    pub fn enter(text: &'a str) -> Result<Option<Self>, ScanError> {
+        let mut object = Self { text, at: 0 };
+        match object.peek() {
+            Some(b'{') => object.at += 1,
+            None => return Ok(None),
+            Some(_) => return Err(ScanError),
+        }
+        match object.peek() {
+            Some(b'"') => Ok(Some(object)),
+            Some(b'}') => object.leave().map(|_| None),
+            _ => Err(ScanError),
+        }
+    }
+
+    /// Moves from behind a value to the next key; `false` after the last entry and nothing but white space behind the
+    /// object.
+    #[inline]
+    pub fn more(&mut self) -> Result<bool, ScanError> {
+        match self.peek() {
+            Some(b',') => {
+                self.at += 1;
+                if self.peek() == Some(b'"') { Ok(true) } else { Err(ScanError) }
+            }
+            Some(b'}') => self.leave(),
+            _ => Err(ScanError),
+        }
+    }
+
+    /// Moves behind the object, which must be the end.
+    #[inline]
+    fn leave(&mut self) -> Result<bool, ScanError> {
+        self.at += 1;
+        if self.peek().is_none() { Ok(false) } else { Err(ScanError) }
+    }
+
+    /// Moves behind the key if it is `name`, written without escapes. `name` has nothing that JSON must escape.
+    #[inline]
+    pub fn skip_key(&mut self, name: &str) -> bool {
+        let start = self.at + 1;
+        let end = start + name.len();
+        let bytes = self.text.as_bytes();
+        let found = bytes.get(end) == Some(&b'"') && &bytes[start..end] == name.as_bytes();
+        if found {
+            self.at = end + 1;
+        }
+        found
+    }
+
+    /// Moves from behind a key to its value: the text from there on.
+    #[inline]
+    pub fn value(&mut self) -> Result<&'a str, ScanError> {
+        if self.peek() != Some(b':') {
+            return Err(ScanError);
+        }
+        self.at += 1;
+        self.peek();
+        Ok(&self.text[self.at..])
+    }
+
+    /// Moves behind a value of `length` bytes.
+    #[inline]
+    pub fn advance(&mut self, length: usize) {
+        self.at += length;
+    }
+
+    /// Skips white space and looks at the next byte.
+    #[inline]
+    fn peek(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        while let Some(&byte) = bytes.get(self.at) {
+            if !is_space(byte) {
+                return Some(byte);
+            }
+            self.at += 1;
+        }
+        None
+    }
+
+    /// Reads a key; the cursor is at its opening quote.
+    #[inline(never)]
+    pub fn key(&mut self) -> Result<Cow<'a, str>, ScanError> {
+        let start = self.at + 1;
+        for (offset, &byte) in self.text.as_bytes()[start..].iter().enumerate() {
+            match byte {
+                b'"' => {
+                    self.at = start + offset + 1;
+                    return Ok(Cow::Borrowed(&self.text[start..start + offset]));
+                }
+                b'\\' => return self.escaped_key(),
+                0..=0x1f => return Err(ScanError),
+                _ => {}
+            }
+        }
+        Err(ScanError)
+    }
+
+    #[cold]
+    fn escaped_key(&mut self) -> Result<Cow<'a, str>, ScanError> {
+        let mut values = Deserializer::from_str(&self.text[self.at..]).into_iter::<String>();
+        let key = values.next().and_then(Result::ok).ok_or(ScanError)?;
+        self.at += values.byte_offset();
+        Ok(Cow::Owned(key))
+    }
+}
+
+/// Returns the entries of the object that `text` consists of, each value on one line; up to the first that is no JSON.
+pub fn entries(text: &str) -> Vec<(String, String)> {
+    parts(text).map(|(name, value)| (name.into_owned(), one_line(value))).collect()
+}
+
+/// Returns the entries of the object that `text` consists of, of one name the last; `None` where it is no object.
+pub fn members(text: &str) -> Option<Vec<(String, String)>> {
+    serde_json::from_str::<Map<String, Value>>(text).ok()?;
+    let (mut members, mut places) = (Vec::new(), HashMap::new());
+    for (name, value) in entries(text) {
+        let at = *places.entry(name.clone()).or_insert(members.len());
+        match members.get_mut(at) {
+            Some((_, known)) => *known = value,
+            None => members.push((name, value)),
+        }
+    }
+    Some(members)
+}
+
+/// Returns the object with these entries, whose values are JSON.
+pub fn object(entries: &[(String, String)]) -> String {
+    let entry = |(name, value): &(String, String)| format!("{}:{value}", Value::from(name.as_str()));
+    format!("{{{}}}", entries.iter().map(entry).collect::<Vec<_>>().join(","))
+}
+
+/// Returns the value of the first entry `name` of the object that `text` consists of, as it is written.
+pub fn entry<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    parts(text).find(|(known, _)| known == name).map(|(_, value)| value)
+}
+
+/// Returns the entries as they are written; up to the first that is no JSON.
+pub fn parts(text: &str) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
+    let mut object = Object::enter(text).ok().flatten();
+    std::iter::from_fn(move || {
+        let mut here = object?;
+        let (name, value) = (here.key().ok()?, here.value().ok()?);
+        let mut values = Deserializer::from_str(value).into_iter::<IgnoredAny>();
+        let Some(Ok(_)) = values.next() else { return None };
+        let length = values.byte_offset();
+        here.advance(length);
+        object = here.more().is_ok_and(|more| more).then_some(here);
+        Some((name, &value[..length]))
+    })
+    .fuse()
+}
+
+/// Returns a JSON value without the white space between its parts. Numbers keep their digits; texts are written the way
+/// `serde_json` writes them, so that one text has one form.
+fn one_line(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(at) = rest.find('"') {
+        let mut texts = Deserializer::from_str(&rest[at..]).into_iter::<String>();
+        let Some(Ok(text)) = texts.next() else { break };
+        out.extend(rest[..at].chars().filter(|c| !c.is_ascii_whitespace()));
+        out.push_str(&Value::String(text).to_string());
+        rest = &rest[at + texts.byte_offset()..];
+    }
+    out.extend(rest.chars().filter(|c| !c.is_ascii_whitespace()));
+    out
+}
+
+/// The most names given more than once that are listed.
+const MOST: usize = 8;
+
+/// A value, and where in it an object has a name more than once: a [`Value`] alone forgets that.
+#[derive(Debug)]
+pub struct Read {
+    /// The value, with what came last for such a name.
+    pub value: Value,
+    /// JSON Pointers, each once; of many only the first ones.
+    pub twice: Vec<String>,
+}
+
+/// Reads `text`, which consists of one JSON value.
+pub fn read(text: &str) -> Result<Read, serde_json::Error> {
+    let mut place = Place::default();
+    let mut deserializer = Deserializer::from_str(text);
+    let value = Seed(&mut place).deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(Read { value, twice: place.twice })
+}
+
+#[derive(Default)]
+struct Place {
+    at: String,
+    twice: Vec<String>,
+}
+
+impl Place {
+    /// Does `work` one level deeper.
+    fn within<T>(&mut self, name: impl fmt::Display, work: impl FnOnce(&mut Self) -> T) -> T {
+        let length = self.at.len();
+        self.at.push('/');
+        self.at.push_str(&name.to_string());
+        let done = work(self);
+        self.at.truncate(length);
+        done
+    }
+
+    fn note(&mut self, name: &str) {
+        let place = format!("{}/{}", self.at, segment(name));
+        if self.twice.len() < MOST && !self.twice.contains(&place) {
+            self.twice.push(place);
+        }
+    }
+}
+
+struct Seed<'a>(&'a mut Place);
+
+impl<'de> DeserializeSeed<'de> for Seed<'_> {
+    type Value = Value;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Seed<'_> {
+    type Value = Value;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a JSON value")
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut all = Vec::new();
+        while let Some(item) = self.0.within(all.len(), |place| items.next_element_seed(Seed(place)))? {
+            all.push(item);
+        }
+        Ok(Value::Array(all))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut all = Map::new();
+        while let Some(name) = entries.next_key::<String>()? {
+            if all.contains_key(&name) {
+                self.0.note(&name);
+            }
+            let value = self.0.within(segment(&name), |place| entries.next_value_seed(Seed(place)))?;
+            all.insert(name, value);
+        }
+        Ok(Value::Object(all))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read_object(text: &str) -> Option<Map<String, Value>> {
+        let mut map = Map::new();
+        let Some(mut object) = Object::enter(text).ok()? else { return Some(map) };
+        loop {
+            let key = object.key().ok()?;
+            let mut values = Deserializer::from_str(object.value().ok()?).into_iter::<Value>();
+            map.insert(key.into_owned(), values.next()?.ok()?);
+            object.advance(values.byte_offset());
+            if !object.more().ok()? {
+                return Some(map);
+            }
+        }
+    }
+
+    #[test]
+    fn objects_are_read_as_serde_json_reads_them() {
+        for text in
+            ["{}", " { } ", r#"{"a":1}"#, r#"{ "a" : [1, {"b": "}"}] , "c\u0041" : null }"#, r#"{"a":-1.5e3,"b":"x"}"#]
+        {
+            assert_eq!(read_object(text), serde_json::from_str(text).ok(), "{text}");
+        }
+        assert_eq!(read_object("  "), Some(Map::new()), "blank text means no arguments");
+    }
+
+    #[test]
+    fn objects_are_refused_as_serde_json_refuses_them() {
+        for text in [
+            "[",
+            "{",
+            "[]",
+            "1",
+            r#"{"a"}"#,
+            r#"{"a":}"#,
+            r#"{"a":1,}"#,
+            r#"{,"a":1}"#,
+            r#"{"a":1{"b":2}"#,
+            "{,}",
+            r#"{"a":1 "b":2}"#,
+            "{} {}",
+            r#"{"a":1}}"#,
+            "{\"a\n\":1}",
+        ] {
+            assert!(serde_json::from_str::<Map<String, Value>>(text).is_err());
+            assert_eq!(read_object(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn digits_stay_and_white_space_goes() {
+        let text = " { \"a\" : [ 123456789012345678901234567890 , -0.10 ] ,\n\"b c\":\"x \\u0041\\n y\" , \"d\":{} } ";
+        let expected = [("a", "[123456789012345678901234567890,-0.10]"), ("b c", r#""x A\n y""#), ("d", "{}")];
+        assert_eq!(entries(text), expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        assert!(entries("[1]").is_empty());
+    }
+
+    #[test]
+    fn finds_what_is_given_twice() {
+        let twice = |text: &str| read(text).expect(text).twice;
+        assert_eq!(twice(r#"{"a":{"b":1},"c":[{"b":1},{"b":2}]}"#), [""; 0]);
+        assert_eq!(twice(r#"{"a":1,"\u0061":2,"a":3}"#), ["/a"]);
+        assert_eq!(twice(r#"[0,{"a/b":[{"~":1,"~":2}]}]"#), ["/1/a~1b/0/~0"]);
+        assert_eq!(twice(&format!("[{}]", vec![r#"{"a":1,"a":1}"#; 100].join(","))).len(), MOST);
+    }
+
+    proptest! {
+        #[test]
+        fn objects_agree_with_serde_json(text in r#"[{}\[\]",:0-9a-c\\u \-.e]{0,24}"#) {
+            if !text.trim().is_empty() {
+                prop_assert_eq!(read_object(&text), serde_json::from_str(&text).ok());
+            }
+        }
+
+        #[test]
+        fn means_the_same(text in r#"[{}\[\]",:0-9a-c\\u \-.e]{0,24}"#) {
+            if let Ok(value) = serde_json::from_str::<Value>(&text) {
+                let line = one_line(&text);
+                prop_assert!(!line.contains('\n'));
+                prop_assert_eq!(serde_json::from_str::<Value>(&line).expect("still JSON"), value);
+            }
+        }
+
+        #[test]
+        fn reads_what_serde_json_reads(text in r#"[{}\[\]",:0-9a-c\\u \-.e]{0,24}"#) {
+            let (ours, theirs) = (read(&text), serde_json::from_str::<Value>(&text));
+            prop_assert_eq!(ours.as_ref().ok().map(|read| &read.value), theirs.as_ref().ok());
+            if let (Err(ours), Err(theirs)) = (ours, theirs) {
+                prop_assert_eq!(ours.to_string(), theirs.to_string());
+            }
+        }
+    }
+}

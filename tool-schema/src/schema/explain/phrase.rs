@@ -1,0 +1,333 @@
+//! The expectation of a schema, as a phrase that follows "expected".
+
+use std::cell::Cell;
+
+use serde_json::Value;
+
+use crate::feedback::{excerpt, join, names, shorten};
+use crate::schema::graph::{Graph, Id};
+
+/// How many values a phrase lists.
+const MOST_VALUES: usize = 24;
+
+/// How many alternatives a phrase lists.
+const MOST_ALTERNATIVES: usize = 8;
+
+/// How many schemas are looked at for one phrase.
+const MOST_LOOKS: usize = 1_000;
+
+/// The rest of [`MOST_LOOKS`].
+struct Looks(Cell<usize>);
+
+impl Looks {
+    fn new() -> Self {
+        Self(Cell::new(MOST_LOOKS))
+    }
+
+    /// Spends one look. Returns whether there was one.
+    fn take(&self) -> bool {
+        self.0.replace(self.0.get().saturating_sub(1)) > 0
+    }
+}
+
+/// Returns a phrase for the values of the schema `id`.
+pub fn of(graph: &Graph, id: Id) -> String {
+    describe(graph, id, 3, &Looks::new())
+}
+
+fn describe(graph: &Graph, id: Id, depth: usize, looks: &Looks) -> String {
+    if !looks.take() {
+        return "any value".to_owned();
+    }
+    if let Some(values) = listed_values(graph, id, 8, looks) {
+        return one_of(&values);
+    }
+    let facts = Facts::of(graph, id);
+    let types = facts.types();
+    if types.is_empty() && !facts.alternatives.is_empty() && depth > 0 {
+        return describe_several(graph, facts.alternatives, depth - 1, looks);
+    }
+    let mut phrases: Vec<String> = types
+        .iter()
+        .map(|kind| match *kind {
+            "integer" => facts.number("a whole number"),
+            "number" => facts.number("a number"),
+            "string" => facts.text(),
+            "boolean" => "true or false".to_owned(),
+            "null" => "null".to_owned(),
+            "array" => facts.list(depth, looks),
+            "object" => facts.object(),
+            _ => "any value".to_owned(),
+        })
+        .collect();
+    phrases.dedup();
+    match phrases.as_slice() {
+        [] if graph.node(id).constant == Some(false) => "nothing".to_owned(),
+        [] => "any value".to_owned(),
+        phrases => join(phrases, "or"),
+    }
+}
+
+/// Returns a phrase for the values of any of several schemas.
+pub fn alternatives(graph: &Graph, ids: &[Id]) -> String {
+    describe_several(graph, ids, 2, &Looks::new())
+}
+
+fn describe_several(graph: &Graph, ids: &[Id], depth: usize, looks: &Looks) -> String {
+    let mut values = Vec::new();
+    let mut phrases: Vec<String> = Vec::new();
+    let mut null = false;
+    for &id in ids {
+        match listed_values(graph, id, 8, looks) {
+            Some(listed) if listed == [Value::Null] => null = true,
+            Some(listed) => values.extend(listed),
+            None => {
+                let phrase = describe(graph, id, depth, looks);
+                if !phrases.contains(&phrase) {
+                    phrases.push(phrase);
+                }
+            }
+        }
+    }
+    if !values.is_empty() {
+        phrases.insert(0, one_of(&values));
+    }
+    if phrases.len() > MOST_ALTERNATIVES {
+        let more = phrases.len() - MOST_ALTERNATIVES;
+        phrases.truncate(MOST_ALTERNATIVES);
+        phrases.push(format!("{more} more alternatives"));
+    }
+    if null {
+        phrases.push("null".to_owned());
+    }
+    join(&phrases, "or")
+}
+
+/// "one of" some values.
+pub fn one_of(values: &[Value]) -> String {
+    let shown = |values: &[Value]| values.iter().map(shorten).collect::<Vec<_>>().join(", ");
+    match values {
+        [] => "nothing".to_owned(),
+        [only] => shorten(only),
+        values if values.len() <= MOST_VALUES => format!("one of {}", shown(values)),
+        values => format!("one of {} values such as {}", values.len(), shown(&values[..5])),
+    }
+}
+
+/// Returns the values that the schema `id` allows, where it lists them: by `enum`, `const`, or alternatives of these,
+/// also behind references.
+pub fn allowed_values(graph: &Graph, id: Id) -> Option<Vec<Value>> {
+    listed_values(graph, id, 8, &Looks::new())
+}
+
+fn listed_values(graph: &Graph, id: Id, depth: usize, looks: &Looks) -> Option<Vec<Value>> {
+    if !looks.take() {
+        return None;
+    }
+    let node = graph.node(id);
+    if let Some(Value::Array(values)) = node.leaf.get("enum") {
+        return Some(values.clone());
+    }
+    if let Some(value) = node.leaf.get("const") {
+        return Some(vec![value.clone()]);
+    }
+    if node.leaf.get("type").and_then(Value::as_str) == Some("null") {
+        return Some(vec![Value::Null]);
+    }
+    let depth = depth.checked_sub(1)?;
+    for alternatives in [&node.any_of, &node.one_of] {
+        let mut all: Vec<Value> = Vec::new();
+        let complete = !alternatives.is_empty()
+            && alternatives.iter().all(|&id| {
+                let values = listed_values(graph, id, depth, looks).filter(|_| all.len() < 1_000);
+                values.is_some_and(|values| {
+                    all.extend(values);
+                    true
+                })
+            });
+        if complete {
+            return Some(all);
+        }
+    }
+    graph.always(id).take(8).find_map(|id| listed_values(graph, id, depth, looks))
+}
+
+/// Returns a phrase for the size that a list must have.
+pub fn list_size(graph: &Graph, id: Id) -> String {
+    let facts = Facts::of(graph, id);
+    facts.with_size("a list", "items", "minItems", "maxItems")
+}
+
+/// Returns a phrase for the size that an object must have.
+pub fn object_size(graph: &Graph, id: Id) -> String {
+    let facts = Facts::of(graph, id);
+    facts.with_size("an object", "names", "minProperties", "maxProperties")
+}
+
+/// ` (2 characters)`, or with `of`: ` of 2 characters`.
+pub fn count_of(count: usize, of: &str, what: &str) -> String {
+    format!("{of} {}", number_of(count as u64, what))
+}
+
+/// Returns a count with its noun.
+pub fn number_of(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// The keywords of a schema and of those that it refers to.
+struct Facts<'a> {
+    graph: &'a Graph,
+    /// The schema itself and what it refers to.
+    ids: Vec<Id>,
+    alternatives: &'a [Id],
+}
+
+impl<'a> Facts<'a> {
+    fn of(graph: &'a Graph, id: Id) -> Self {
+        let mut ids = vec![id];
+        let mut next = 0;
+        while let Some(&id) = ids.get(next).filter(|_| ids.len() < 32) {
+            next += 1;
+            for inner in graph.always(id) {
+                if !ids.contains(&inner) {
+                    ids.push(inner);
+                }
+            }
+        }
+        let lists = ids.iter().map(|id| graph.node(*id)).flat_map(|node| [&node.any_of, &node.one_of]);
+        let alternatives = lists.into_iter().find(|list| !list.is_empty()).map_or(&[][..], Vec::as_slice);
+        Self { graph, ids, alternatives }
+    }
+
+    fn get(&self, key: &str) -> Option<&'a Value> {
+        self.ids.iter().find_map(|id| self.graph.node(*id).leaf.get(key))
+    }
+
+    fn types(&self) -> Vec<&'a str> {
+        match self.get("type") {
+            Some(Value::String(kind)) => return vec![kind],
+            Some(Value::Array(kinds)) => return kinds.iter().filter_map(Value::as_str).collect(),
+            _ => {}
+        }
+        let nodes = || self.ids.iter().map(|id| self.graph.node(*id));
+        if self.has(&["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]) {
+            vec!["number"]
+        } else if self.has(&["minLength", "maxLength", "pattern", "format"]) {
+            vec!["string"]
+        } else if nodes().any(|node| !node.properties.is_empty() || !node.required.is_empty()) {
+            vec!["object"]
+        } else if self.has(&["minItems", "maxItems", "uniqueItems"]) || nodes().any(|node| node.items.is_some()) {
+            vec!["array"]
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Returns the text of a bound.
+    fn bound_text(&self, key: &str) -> Option<String> {
+        self.get(key).filter(|value| value.is_number()).map(Value::to_string)
+    }
+
+    fn number(&self, noun: &str) -> String {
+        let least = self.bound_text("minimum");
+        let most = self.bound_text("maximum");
+        // In draft 4, `exclusiveMinimum: true` makes `minimum` the bound itself.
+        let strict = |key: &str| self.get(key) == Some(&Value::Bool(true));
+        let (above, least) =
+            if strict("exclusiveMinimum") { (least, None) } else { (self.bound_text("exclusiveMinimum"), least) };
+        let (below, most) =
+            if strict("exclusiveMaximum") { (most, None) } else { (self.bound_text("exclusiveMaximum"), most) };
+        let mut bounds = Vec::new();
+        match (&least, &most) {
+            (Some(least), Some(most)) => bounds.push(format!("from {least} to {most}")),
+            (Some(least), None) => bounds.push(format!("of at least {least}")),
+            (None, Some(most)) => bounds.push(format!("of at most {most}")),
+            (None, None) => {}
+        }
+        bounds.extend(above.map(|bound| format!("greater than {bound}")));
+        bounds.extend(below.map(|bound| format!("less than {bound}")));
+        if let Some(step) = self.bound_text("multipleOf") {
+            bounds.push(format!("that is a multiple of {step}"));
+        }
+        if bounds.is_empty() { noun.to_owned() } else { format!("{noun} {}", bounds.join(" and ")) }
+    }
+
+    fn text(&self) -> String {
+        let mut text = match self.get("format").and_then(Value::as_str).and_then(format_phrase) {
+            Some(known) => known.to_owned(),
+            None => "a text".to_owned(),
+        };
+        text = match (self.bound_text("minLength"), self.bound_text("maxLength")) {
+            (Some(least), None) if least == "1" => format!("{text} that is not empty"),
+            _ => self.with_size(&text, "characters", "minLength", "maxLength"),
+        };
+        if let Some(pattern) = self.get("pattern").and_then(Value::as_str) {
+            let and = if text.contains(" that ") { "and " } else { "that " };
+            text = format!("{text} {and}matches `{}`", excerpt(pattern, 100));
+        }
+        text
+    }
+
+    fn with_size(&self, noun: &str, what: &str, least: &str, most: &str) -> String {
+        let one = |count: &str| if count == "1" { what.trim_end_matches('s').to_owned() } else { what.to_owned() };
+        match (self.bound_text(least), self.bound_text(most)) {
+            (Some(least), Some(most)) if least == most => format!("{noun} of exactly {least} {}", one(&least)),
+            (Some(least), Some(most)) => format!("{noun} of {least} to {most} {what}"),
+            (Some(least), None) => format!("{noun} of at least {least} {}", one(&least)),
+            (None, Some(most)) => format!("{noun} of at most {most} {}", one(&most)),
+            (None, None) => noun.to_owned(),
+        }
+    }
+
+    fn list(&self, depth: usize, looks: &Looks) -> String {
+        let sized = |items| self.with_size("a list", items, "minItems", "maxItems");
+        let items = self.ids.iter().find_map(|id| self.graph.node(*id).items);
+        let item = items.filter(|_| depth > 0).map(|items| describe(self.graph, items, depth - 1, looks));
+        let (list, plain) = (sized("items"), !self.has(&["minItems", "maxItems"]));
+        let several = match item.as_deref() {
+            None | Some("any value" | "nothing") => return list,
+            Some("a text") => "texts",
+            Some("a number") => "numbers",
+            Some("a whole number") => "whole numbers",
+            Some("an object") => "objects",
+            Some(item) => return format!("{list}, each {item}"),
+        };
+        if plain { format!("a list of {several}") } else { sized(several) }
+    }
+
+    fn has(&self, keys: &[&str]) -> bool {
+        keys.iter().any(|key| self.get(key).is_some())
+    }
+
+    fn object(&self) -> String {
+        let mut required: Vec<&str> = Vec::new();
+        for name in self.ids.iter().flat_map(|id| &self.graph.node(*id).required) {
+            if !required.contains(&name.as_str()) {
+                required.push(name);
+            }
+        }
+        if required.is_empty() { "an object".to_owned() } else { format!("an object with {}", names(required, "and")) }
+    }
+}
+
+/// Returns a format of JSON Schema in words.
+fn format_phrase(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "date-time" => "a date and time with its offset, such as 2025-01-31T12:00:00Z",
+        "date" => "a date such as 2025-01-31",
+        "time" => "a time with its offset, such as 12:00:00Z",
+        "duration" => "a duration such as P1DT2H",
+        "email" | "idn-email" => "an e-mail address",
+        "hostname" | "idn-hostname" => "a host name",
+        "ipv4" => "an IPv4 address",
+        "ipv6" => "an IPv6 address",
+        "uri" | "iri" => "a URI with its scheme, such as https://example.com/",
+        "uri-reference" | "iri-reference" => "a URI or a relative reference",
+        "uri-template" => "a URI template",
+        "uuid" => "a UUID",
+        "json-pointer" => "a JSON Pointer",
+        "relative-json-pointer" => "a relative JSON Pointer",
+        "regex" => "a regular expression",
+        _ => return None,
+    })
+}

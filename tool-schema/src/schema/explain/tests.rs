@@ -1,0 +1,389 @@
+//! The problems of each kind of mistake.
+
+use serde_json::{Value, json};
+
+use crate::feedback::{Problem, ProblemKind};
+use crate::schema::Validator;
+
+fn problems(schema: &Value, value: &Value) -> Vec<Problem> {
+    Validator::compile(schema).unwrap_or_else(|error| panic!("{schema}: {error}")).problems(value, "")
+}
+
+/// The problems of one parameter `p` with `schema`, as sentences.
+#[track_caller]
+fn says(schema: impl Into<Value>, value: impl Into<Value>, expected: &[&str]) {
+    let (schema, value) = (json!({ "properties": { "p": schema.into() } }), json!({ "p": value.into() }));
+    let told: Vec<String> = problems(&schema, &value).iter().map(ToString::to_string).collect();
+    assert_eq!(told, expected, "{schema}");
+}
+
+#[track_caller]
+fn kind(schema: impl Into<Value>, value: impl Into<Value>, kind: ProblemKind) {
+    let found = problems(&schema.into(), &value.into());
+    assert_eq!(found.iter().map(|problem| problem.kind).collect::<Vec<_>>(), [kind], "{found:?}");
+}
+
+#[test]
+fn types() {
+    says(json!({ "type": "string" }), json!(1), &[r#"`p`: expected a text, got 1; did you mean "1"?"#]);
+    says(json!({ "type": "integer" }), json!("70"), &[r#"`p`: expected a whole number, got "70"; did you mean 70?"#]);
+    says(json!({ "type": "integer" }), json!(1.5), &["`p`: expected a whole number, got 1.5"]);
+    says(
+        json!({ "type": "boolean" }),
+        json!("True"),
+        &[r#"`p`: expected true or false, got "True"; did you mean true?"#],
+    );
+    says(json!({ "type": "null" }), json!(1), &["`p`: expected null, got 1"]);
+    says(json!({ "type": "object" }), json!([1]), &["`p`: expected an object, got [1]"]);
+    says(
+        json!({ "type": "array", "items": { "type": "string" } }),
+        json!("a"),
+        &[r#"`p`: expected a list of texts, got "a"; did you mean ["a"]?"#],
+    );
+    says(
+        json!({ "type": ["string", "null"] }),
+        json!(true),
+        &[r#"`p`: expected a text or null, got true; did you mean "true"?"#],
+    );
+    says(
+        json!({ "type": "object", "required": ["city", "unit"] }),
+        json!("here"),
+        &[r#"`p`: expected an object with `city` and `unit`, got "here""#],
+    );
+    kind(json!({ "type": "string" }), json!(1), ProblemKind::WrongType);
+}
+
+#[test]
+fn an_object_written_as_a_text() {
+    let schema = json!({ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] });
+    says(
+        schema.clone(),
+        json!(r#"{"city":"Oslo"}"#),
+        &[r#"`p`: expected an object with `city`, got "{\"city\":\"Oslo\"}"; did you mean {"city":"Oslo"}?"#],
+    );
+    says(
+        schema,
+        json!(r#"{"town":1}"#),
+        &[r#"`p`: expected an object with `city`, got "{\"town\":1}" (a text that holds an object with `town`)"#],
+    );
+}
+
+#[test]
+fn ranges() {
+    let range = json!({ "type": "integer", "minimum": 1, "maximum": 50 });
+    says(range.clone(), json!(70), &["`p`: expected a whole number from 1 to 50, got 70"]);
+    kind(range, json!(0), ProblemKind::OutOfRange);
+    says(json!({ "type": "number", "minimum": 0 }), json!(-1), &["`p`: expected a number of at least 0, got -1"]);
+    says(json!({ "maximum": 5 }), json!(6), &["`p`: expected a number of at most 5, got 6"]);
+    says(
+        json!({ "exclusiveMinimum": 0, "exclusiveMaximum": 1 }),
+        json!(1),
+        &["`p`: expected a number greater than 0 and less than 1, got 1"],
+    );
+    says(
+        json!({ "type": "integer", "multipleOf": 5 }),
+        json!(7),
+        &["`p`: expected a whole number that is a multiple of 5, got 7"],
+    );
+    kind(json!({ "multipleOf": 5 }), json!(7), ProblemKind::Invalid);
+    let draft4 =
+        json!({ "$schema": "http://json-schema.org/draft-04/schema#", "minimum": 1, "exclusiveMinimum": true });
+    assert_eq!(problems(&draft4, &json!(1))[0].expected, "a number greater than 1");
+}
+
+#[test]
+fn texts() {
+    says(
+        json!({ "type": "string", "minLength": 3 }),
+        json!("ab"),
+        &[r#"`p`: expected a text of at least 3 characters, got "ab" of 2 characters"#],
+    );
+    says(json!({ "minLength": 1 }), json!(""), &[r#"`p`: expected a text that is not empty, got "" of 0 characters"#]);
+    says(
+        json!({ "minLength": 2, "maxLength": 3, "pattern": "^[a-z]+$" }),
+        json!("ABCDE"),
+        &[r#"`p`: expected a text of 2 to 3 characters that matches `^[a-z]+$`, got "ABCDE" of 5 characters"#],
+    );
+    says(json!({ "pattern": "^[a-z]+$" }), json!("A"), &[r#"`p`: expected a text that matches `^[a-z]+$`, got "A""#]);
+    says(
+        json!({ "format": "date" }),
+        json!("2025-01-31T12:00:00Z"),
+        &[r#"`p`: expected a date such as 2025-01-31, got "2025-01-31T12:00:00Z"; did you mean "2025-01-31"?"#],
+    );
+    says(
+        json!({ "format": "email" }),
+        json!(" a@b.example "),
+        &[r#"`p`: expected an e-mail address, got " a@b.example "; did you mean "a@b.example"?"#],
+    );
+    kind(json!({ "maxLength": 1 }), json!("ab"), ProblemKind::WrongLength);
+    kind(json!({ "pattern": "a" }), json!("b"), ProblemKind::NoMatch);
+    kind(json!({ "format": "uuid" }), json!("b"), ProblemKind::NoMatch);
+    for format in ["date-time", "time", "duration", "hostname", "ipv4", "ipv6", "uri", "uri-template", "regex"] {
+        let found = problems(&json!({ "format": format }), &json!("( {"));
+        assert!(found[0].expected.len() > 5 && !found[0].expected.contains("a text"), "{found:?}");
+    }
+    let old = json!({ "$schema": "http://json-schema.org/draft-07/schema#", "contentEncoding": "base64" });
+    kind(old, json!("not base64!"), ProblemKind::NoMatch);
+}
+
+#[test]
+fn allowed_values() {
+    let found = problems(&json!({ "enum": ["celsius", "fahrenheit"] }), &json!("celcius"));
+    assert_eq!(
+        found,
+        [Problem::new("", ProblemKind::NotAllowed, r#"one of "celsius", "fahrenheit""#)
+            .got(r#""celcius""#)
+            .suggest(Some(r#""celsius""#.into()))
+            .allowed(vec![json!("celsius"), json!("fahrenheit")])]
+    );
+    says(json!({ "const": 1 }), json!("1"), &[r#"`p`: expected 1, got "1"; did you mean 1?"#]);
+    says(
+        json!({ "enum": ["True", "False"] }),
+        json!(true),
+        &[r#"`p`: expected one of "True", "False", got true; did you mean "True"?"#],
+    );
+    let many: Vec<u32> = (0..100).collect();
+    let found = problems(&json!({ "enum": many }), &json!(200));
+    assert_eq!(found[0].expected, "one of 100 values such as 0, 1, 2, 3, 4");
+    assert!(found[0].allowed.is_empty());
+}
+
+#[test]
+fn enums_as_schemars_writes_them() {
+    // Documented unit variants: `oneOf` of consts, behind a reference.
+    let unit = json!({ "oneOf": [
+        { "description": "degrees", "type": "string", "const": "celsius" },
+        { "description": "old", "type": "string", "const": "fahrenheit" },
+    ] });
+    let schema = json!({ "$defs": { "Unit": unit }, "properties": { "unit": { "$ref": "#/$defs/Unit" } } });
+    let found = problems(&schema, &json!({ "unit": "Celsius" }));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].allowed, [json!("celsius"), json!("fahrenheit")]);
+    assert_eq!(found[0].suggestion.as_deref(), Some(r#""celsius""#));
+    // `Option` of it.
+    let optional = json!({ "$defs": { "Unit": unit }, "anyOf": [{ "$ref": "#/$defs/Unit" }, { "type": "null" }] });
+    let found = problems(&optional, &json!("kelvin"));
+    assert_eq!(found[0].expected, r#"one of "celsius", "fahrenheit", null"#);
+    assert_eq!(found[0].kind, ProblemKind::NotAllowed);
+}
+
+#[test]
+fn null_for_what_can_be_left_out() {
+    let schema = json!({ "properties": { "a": { "type": "string" }, "b": { "type": "string" } }, "required": ["b"] });
+    let told: Vec<String> =
+        problems(&schema, &json!({ "a": null, "b": null })).iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["`a`: expected a text, or no `a` at all, got null", "`b`: expected a text, got null"]);
+}
+
+#[test]
+fn names() {
+    let schema = json!({
+        "type": "object",
+        "properties": { "city": { "type": "string" }, "unit": { "enum": ["c", "f"] } },
+        "required": ["city", "unit"],
+        "additionalProperties": false,
+    });
+    let told = |value: Value| problems(&schema, &value).iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(told(json!({})), ["`city`: missing: expected a text", r#"`unit`: missing: expected one of "c", "f""#]);
+    assert_eq!(
+        told(json!({ "ctiy": "Oslo", "unit": "c" })),
+        ["`ctiy`: unknown name: expected `city`; did you mean `city`?"]
+    );
+    assert_eq!(
+        told(json!({ "city": "Oslo", "unit": "c", "x": 1 })),
+        ["`x`: unknown name: expected no more than `city` and `unit`"]
+    );
+    let open = json!({ "properties": { "city": { "type": "string" } }, "required": ["city"] });
+    assert_eq!(
+        problems(&open, &json!({ "ctiy": 1 }))[0].to_string(),
+        "`city`: missing: expected a text, got the name `ctiy` instead"
+    );
+    assert_eq!(
+        problems(&json!({ "additionalProperties": false }), &json!({ "x": 1 }))[0].expected,
+        "an object without names"
+    );
+    assert_eq!(
+        problems(&json!({ "propertyNames": { "pattern": "^[a-z]+$" } }), &json!({ "X": 1 }))[0].to_string(),
+        "`X`: unknown name: expected names that are each a text that matches `^[a-z]+$`"
+    );
+    assert_eq!(
+        problems(&json!({ "dependentRequired": { "a": ["b"] } }), &json!({ "a": 1 }))[0].to_string(),
+        "`b`: missing: expected a value (required beside `a`)"
+    );
+}
+
+#[test]
+fn names_across_combined_schemas() {
+    let schema = json!({
+        "allOf": [{ "properties": { "city": { "type": "string" } }, "required": ["city"] }],
+        "properties": { "unit": { "type": "string" } },
+        "unevaluatedProperties": false,
+    });
+    let found = problems(&schema, &json!({ "unti": "c", "city": 1 }));
+    let told: Vec<String> = found.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            r#"`city`: expected a text, got 1; did you mean "1"?"#,
+            "`unti`: unknown name: expected `unit`; did you mean `unit`?"
+        ]
+    );
+    kind(json!({ "patternProperties": { "^x": { "type": "null" } } }), json!({ "x1": 1 }), ProblemKind::WrongType);
+    kind(json!({ "dependentSchemas": { "a": { "required": ["b"] } } }), json!({ "a": 1 }), ProblemKind::Missing);
+    kind(json!({ "minProperties": 1 }), json!({}), ProblemKind::WrongLength);
+    says(
+        json!({ "maxProperties": 1 }),
+        json!({ "a": 1, "b": 2 }),
+        &["`p`: expected an object of at most 1 name, got an object with `a` and `b`"],
+    );
+}
+
+#[test]
+fn lists() {
+    says(json!({ "minItems": 2 }), json!([1]), &["`p`: expected a list of at least 2 items, got [1]"]);
+    says(
+        json!({ "items": { "type": "integer" }, "maxItems": 2 }),
+        json!([1, 2, 3]),
+        &["`p`: expected a list of at most 2 items, got [1, 2, 3]"],
+    );
+    says(
+        json!({ "uniqueItems": true }),
+        json!(["a", "b", "a"]),
+        &[r#"`p`: expected a list whose items are all different, got "a" as items 0 and 2"#],
+    );
+    says(json!({ "items": { "type": "boolean" } }), json!([true, 1]), &["`p.1`: expected true or false, got 1"]);
+    says(
+        json!({ "items": { "type": "integer" } }),
+        json!(["a", "b", "c", "d", "e"]),
+        &[
+            r#"`p.0`: expected a whole number, got "a""#,
+            r#"`p.1`: expected a whole number, got "b""#,
+            r#"`p.2`: expected a whole number, got "c" (and the same mistake in 2 more items)"#,
+        ],
+    );
+    says(
+        json!({ "prefixItems": [{}], "items": false }),
+        json!([1, 2]),
+        &["`p`: expected a list of at most 1 item, got [1, 2]"],
+    );
+    says(
+        json!({ "contains": { "type": "string" } }),
+        json!([1]),
+        &["`p`: expected a list with at least 1 item that is a text, got 0 of 1 items"],
+    );
+    says(
+        json!({ "contains": { "type": "integer" }, "maxContains": 1 }),
+        json!([1, 2]),
+        &["`p`: expected a list with at most 1 item that is a whole number, got 2 of 2 items"],
+    );
+    kind(json!({ "prefixItems": [{}], "unevaluatedItems": false }), json!([1, 2]), ProblemKind::WrongLength);
+}
+
+#[test]
+fn each_mistake_once_in_the_order_of_the_schema_and_not_too_many() {
+    let text = json!({ "type": "string" });
+    let twice = json!({ "allOf": [text, text], "anyOf": [text] });
+    says(twice, json!([]), &["`p`: expected a text, got an empty list"]);
+    let names: Vec<String> = (0..80).map(|number| format!("n{number}")).collect();
+    let properties: Value = names.iter().map(|name| (name.clone(), json!({ "type": "null" }))).collect();
+    let values: Value = names.iter().rev().map(|name| (name.clone(), json!([]))).collect();
+    let found = problems(&json!({ "properties": properties }), &values);
+    assert_eq!(found.len(), 64);
+    assert_eq!(found[0].path, "/n0");
+    assert_eq!(found[62].path, "/n62");
+    assert_eq!(found[63].to_string(), "expected the rest to fit too: 17 more problems are not listed");
+}
+
+#[test]
+fn alternatives_by_tag_key_and_type() {
+    let tagged = json!({ "oneOf": [
+        { "properties": { "type": { "const": "circle" }, "r": { "type": "number" } }, "required": ["type", "r"] },
+        { "properties": { "type": { "const": "square" }, "side": { "type": "number" } }, "required": ["type", "side"] },
+    ] });
+    says(tagged.clone(), json!({ "type": "square", "r": 1 }), &["`p.side`: missing: expected a number"]);
+    says(
+        tagged.clone(),
+        json!({ "type": "sqare", "side": 1 }),
+        &[r#"`p.type`: expected one of "circle", "square", got "sqare"; did you mean "square"?"#],
+    );
+    says(tagged, json!({ "side": 1 }), &[r#"`p.type`: missing: expected one of "circle", "square""#]);
+
+    let external = json!({ "oneOf": [
+        { "type": "string", "enum": ["empty"] },
+        { "type": "object", "properties": { "circle": { "type": "object", "properties": { "r": { "type": "number" } }, "required": ["r"] } },
+          "required": ["circle"], "additionalProperties": false },
+        { "type": "object", "properties": { "square": { "type": "number" } }, "required": ["square"], "additionalProperties": false },
+    ] });
+    says(external.clone(), json!({ "circle": {} }), &["`p.circle.r`: missing: expected a number"]);
+    says(
+        external.clone(),
+        json!({ "sqare": 1 }),
+        &["`p.sqare`: unknown name: expected one of `circle` or `square`; did you mean `square`?"],
+    );
+    says(
+        external,
+        json!("emty"),
+        &[r#"`p`: expected one of "empty", got "emty"; did you mean "empty"?"#]
+            .map(|_| r#"`p`: expected "empty", an object with `circle` or an object with `square`, got "emty"; did you mean "empty"?"#),
+    );
+
+    let untagged =
+        json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "array", "items": { "type": "integer" } }] });
+    says(untagged.clone(), json!(0), &["`p`: expected a whole number of at least 1, got 0"]);
+    says(untagged.clone(), json!(["x"]), &[r#"`p.0`: expected a whole number, got "x""#]);
+    says(untagged, json!(true), &["`p`: expected a whole number of at least 1 or a list of whole numbers, got true"]);
+}
+
+#[test]
+fn alternatives_by_likeness() {
+    let by_name = json!({ "anyOf": [
+        { "properties": { "id": { "type": "integer" } }, "required": ["id"] },
+        { "properties": { "name": { "type": "string" }, "age": { "type": "integer" } }, "required": ["name", "age"] },
+    ] });
+    says(by_name.clone(), json!({ "name": "Ann", "age": "x" }), &[r#"`p.age`: expected a whole number, got "x""#]);
+    says(by_name, json!({ "other": 1 }), &["`p.id`: missing: expected a whole number"]);
+    let alike = json!({ "anyOf": [{ "required": ["a"] }, { "required": ["b"] }] });
+    says(alike, json!({}), &["`p`: expected an object with `a` or an object with `b`, got an empty object"]);
+}
+
+#[test]
+fn more_than_one_alternative() {
+    let both = json!({ "oneOf": [{ "type": "integer" }, { "minimum": 0 }] });
+    says(
+        both,
+        json!(1),
+        &[
+            "`p`: expected only one of 2 alternatives to fit, got 1, which is both a whole number and a number of at least 0",
+        ],
+    );
+    says(
+        json!({ "not": { "type": "null" } }),
+        json!(null),
+        &["`p`: expected anything but null, or no `p` at all, got null"],
+    );
+    says(
+        json!({ "if": { "type": "string" }, "then": { "minLength": 2 }, "else": { "type": "integer" } }),
+        json!("a"),
+        &[r#"`p`: expected a text of at least 2 characters, got "a" of 1 character"#],
+    );
+    kind(json!(false), json!(1), ProblemKind::NotAllowed);
+}
+
+#[test]
+fn references_by_anchor_and_resource() {
+    for (definition, reference) in [
+        (json!({ "$anchor": "t", "type": "string" }), "#t"),
+        (json!({ "$id": "https://example.com/t", "type": "string" }), "https://example.com/t"),
+        (
+            json!({ "$id": "https://example.com/t", "$defs": { "i": { "type": "string" } } }),
+            "https://example.com/t#/$defs/i",
+        ),
+        (json!({ "a b": { "type": "string" } }), "#/$defs/d/a%20b"),
+    ] {
+        let schema = json!({ "$defs": { "d": definition }, "properties": { "p": { "$ref": reference } } });
+        let found = problems(&schema, &json!({ "p": 1 }));
+        assert_eq!(found[0].to_string(), r#"`p`: expected a text, got 1; did you mean "1"?"#, "{reference}");
+    }
+    let dynamic = json!({ "$dynamicAnchor": "node", "properties": { "next": { "$dynamicRef": "#node" }, "v": { "type": "integer" } } });
+    assert_eq!(problems(&dynamic, &json!({ "next": { "next": { "v": "x" } } }))[0].path, "/next/next/v");
+}

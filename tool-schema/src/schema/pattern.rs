@@ -1,0 +1,121 @@
+//! Regular expressions of ECMA 262, as `pattern` holds them, run in linear time and bounded space.
+
+use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use regex::{Regex, RegexBuilder};
+use regex_syntax::ast::{
+    Ast, ClassPerl, ClassPerlKind, ClassSetItem, ErrorKind, LiteralKind, SpecialLiteralKind, Visitor, parse::Parser,
+    visit,
+};
+
+/// How large a compiled pattern may be, in bytes.
+pub const MOST_BYTES: usize = 1 << 20;
+
+/// The white space of ECMA 262.
+const SPACE: &str =
+    r"\t\n\x0b\x0c\r\x20\u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}\u{feff}";
+
+/// A compiled pattern.
+#[derive(Clone, Debug)]
+pub struct Pattern(Regex);
+
+/// Why a pattern cannot be written for the crate `regex`.
+enum Unwritable {
+    /// It looks around, or refers to what it matched before.
+    Backtracks,
+    /// It is no pattern.
+    Malformed,
+}
+
+impl Pattern {
+    /// Compiles `pattern` to at most `most_bytes`; `None` where it needs backtracking, more space, or is no pattern.
+    pub fn compile(pattern: &str, most_bytes: usize) -> Option<Self> {
+        let pattern = translate(pattern).ok()?;
+        let regex = RegexBuilder::new(&pattern).size_limit(most_bytes).dfa_size_limit(MOST_BYTES).build();
+        regex.ok().map(Self)
+    }
+
+    /// Returns whether the pattern matches some part of `text`.
+    pub fn is_match(&self, text: &str) -> bool {
+        // `regex` panics for a few patterns: https://github.com/rust-lang/regex/issues/1344.
+        catch_unwind(AssertUnwindSafe(|| self.0.is_match(text))).unwrap_or(false)
+    }
+}
+
+/// Returns whether `text` is a regular expression, be it one that needs backtracking.
+pub fn is_regex(text: &str) -> bool {
+    !matches!(translate(text), Err(Unwritable::Malformed))
+}
+
+/// `pattern` as the crate `regex` reads it: there, `\d`, `\w` and `\s` mean other characters.
+fn translate(pattern: &str) -> Result<String, Unwritable> {
+    let mut pattern = without_control_letters(pattern);
+    let ast = Parser::new().parse(&pattern).map_err(|error| match error.kind() {
+        ErrorKind::UnsupportedLookAround | ErrorKind::UnsupportedBackreference => Unwritable::Backtracks,
+        _ => Unwritable::Malformed,
+    })?;
+    let mut classes = visit(&ast, Classes::default()).map_err(|()| Unwritable::Malformed)?;
+    classes.sort_by_key(|class| class.span.start.offset);
+    for class in classes.iter().rev() {
+        let characters = match class.kind {
+            ClassPerlKind::Digit => "0-9",
+            ClassPerlKind::Word => "A-Za-z0-9_",
+            ClassPerlKind::Space => SPACE,
+        };
+        let not = if class.negated { "^" } else { "" };
+        pattern.replace_range(class.span.start.offset..class.span.end.offset, &format!("[{not}{characters}]"));
+    }
+    Ok(pattern)
+}
+
+/// `pattern` with the characters that `\cA` and its like stand for.
+fn without_control_letters(pattern: &str) -> String {
+    let mut out = String::with_capacity(pattern.len());
+    let mut chars = pattern.chars().peekable();
+    while let Some(c) = chars.next() {
+        out.push(c);
+        if c != '\\' {
+            continue;
+        }
+        let Some(escaped) = chars.next() else { break };
+        out.push(escaped);
+        if escaped == 'c'
+            && let Some(letter) = chars.next_if(char::is_ascii_alphabetic)
+        {
+            out.truncate(out.len() - 2);
+            let _ = write!(out, r"\x{:02x}", u32::from(letter) % 32);
+        }
+    }
+    out
+}
+
+/// The classes `\d`, `\w` and `\s` of a pattern.
+#[derive(Default)]
+struct Classes(Vec<ClassPerl>);
+
+impl Visitor for Classes {
+    type Output = Vec<ClassPerl>;
+    type Err = ();
+
+    fn finish(self) -> Result<Vec<ClassPerl>, ()> {
+        Ok(self.0)
+    }
+
+    fn visit_class_set_item_pre(&mut self, item: &ClassSetItem) -> Result<(), ()> {
+        if let ClassSetItem::Perl(class) = item {
+            self.0.push(class.clone());
+        }
+        Ok(())
+    }
+
+    fn visit_pre(&mut self, ast: &Ast) -> Result<(), ()> {
+        match ast {
+            Ast::ClassPerl(class) => self.0.push(class.as_ref().clone()),
+            // ECMA 262 knows no `\a`.
+            Ast::Literal(literal) if literal.kind == LiteralKind::Special(SpecialLiteralKind::Bell) => return Err(()),
+            _ => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,582 @@
+//! The bytes of one answer, kept for all who read it: from its beginning, and then as they come.
+
+use std::{
+    collections::VecDeque,
+    io,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use crate::protocol::{Encoder, End};
+use bytes::{Bytes, BytesMut};
+use futures_core::Stream;
+use futures_util::{
+    future::{BoxFuture, FutureExt},
+    stream::unfold,
+};
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout_at},
+};
+use tool_runtime::{
+    agent::{Event, Observer},
+    run::CallId,
+};
+
+/// How many bytes of an answer are kept in any case, however many answers there are.
+const LEAST: usize = 64 * 1024;
+
+/// The comment that is sent when nothing happens, so that no proxy gives up the connection.
+const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
+
+/// An answer as bytes. Written by the run's driver, read by any number of clients.
+///
+/// The bytes are kept once, for all readers, up to a limit. A reader that falls behind them is disconnected; nobody waits
+/// for it.
+pub(crate) struct ReplayBuffer {
+    state: Mutex<State>,
+    /// Wakes the readers when there is more.
+    more: Notify,
+    /// Wakes tools when readers have made room.
+    room: Notify,
+    began: Instant,
+    limits: ReplayLimits,
+    /// How many answers share what may be kept.
+    live: Arc<AtomicUsize>,
+    readers: AtomicUsize,
+    /// True if events are not written.
+    muted: AtomicBool,
+}
+
+/// A function that receives whether all readers have left.
+pub(crate) type OnReaders = Box<dyn Fn(bool) + Send + Sync>;
+
+/// How much of answers is kept, and how often something is sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReplayLimits {
+    /// Of one answer.
+    pub(crate) bytes: usize,
+    /// Of all answers together.
+    pub(crate) total: usize,
+    pub(crate) keep_alive: Duration,
+}
+
+impl Default for ReplayLimits {
+    fn default() -> Self {
+        Self { bytes: 8 * 1024 * 1024, total: 256 * 1024 * 1024, keep_alive: Duration::from_secs(15) }
+    }
+}
+
+#[derive(Default)]
+struct State {
+    encoder: Option<Box<dyn Encoder>>,
+    segments: Segments,
+    /// Where in the answer its first frames end.
+    opened: u64,
+    /// The bytes that late readers get in place of the first frames.
+    preamble: Option<Bytes>,
+    /// The segment of the frame that names the request, at the end.
+    closing: Option<u64>,
+    /// Until when the readers sleep, if bytes are held back.
+    due: Option<Duration>,
+    /// How far the fastest reader has read.
+    read: u64,
+    /// True if a tool waits until more was read.
+    wants_room: bool,
+    on_readers: Option<OnReaders>,
+    is_over: bool,
+}
+
+impl ReplayBuffer {
+    pub(crate) fn new(limits: ReplayLimits, live: &Arc<AtomicUsize>) -> Arc<Self> {
+        live.fetch_add(1, Ordering::Relaxed);
+        Arc::new(Self {
+            state: Mutex::default(),
+            more: Notify::new(),
+            room: Notify::new(),
+            began: Instant::now(),
+            limits,
+            live: Arc::clone(live),
+            readers: AtomicUsize::new(0),
+            muted: AtomicBool::new(false),
+        })
+    }
+
+    /// Begins the answer. Late readers get `preamble` in place of its first frames. `on_readers` is called when the last
+    /// reader leaves before the answer's end, and when one comes back.
+    pub(crate) fn begin(
+        &self,
+        mut encoder: Box<dyn Encoder>,
+        preamble: Option<Vec<u8>>,
+        on_readers: Option<OnReaders>,
+    ) {
+        let mut state = self.state();
+        encoder.begin(&mut state.segments.fresh);
+        state.opened = state.segments.end();
+        (state.encoder, state.preamble, state.on_readers) = (Some(encoder), preamble.map(Bytes::from), on_readers);
+        self.publish(state);
+    }
+
+    /// Sets whether events are left out of the answer.
+    pub(crate) fn mute(&self, is_muted: bool) {
+        self.muted.store(is_muted, Ordering::SeqCst);
+    }
+
+    /// Writes what the encoder holds back too long, or has from elsewhere.
+    pub(crate) fn flush(&self) {
+        let now = self.began.elapsed();
+        self.write(|encoder, out| encoder.flush(now, out));
+    }
+
+    /// Ends the answer. Again has no effect.
+    pub(crate) fn end(&self, end: End<'_>) {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        if let Some(encoder) = state.encoder.as_mut().filter(|_| !state.is_over) {
+            let segments = &mut state.segments;
+            encoder.end(end, &mut segments.fresh);
+            let mut closing = Vec::new();
+            encoder.end_for(None, &mut closing);
+            if !closing.is_empty() {
+                // In a segment of its own: other requests read their own frame in its place.
+                segments.fresh.truncate(segments.fresh.len() - closing.len());
+                segments.freeze(self.share());
+                state.closing = Some(segments.next());
+                segments.fresh = closing;
+            }
+        }
+        (state.is_over, state.on_readers) = (true, None);
+        drop(guard);
+        self.more.notify_waiters();
+        self.room.notify_waiters();
+    }
+
+    /// Writes, as long as the answer has not ended.
+    pub(crate) fn write(&self, change: impl FnOnce(&mut dyn Encoder, &mut Vec<u8>)) {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        let Some(encoder) = state.encoder.as_mut().filter(|_| !state.is_over) else { return };
+        let before = state.segments.fresh.len();
+        change(&mut **encoder, &mut state.segments.fresh);
+        let is_sooner = || encoder.due().is_some_and(|due| state.due.is_none_or(|until| due < until));
+        if state.segments.fresh.len() > before || is_sooner() {
+            self.publish(guard);
+        }
+    }
+
+    fn publish(&self, mut state: MutexGuard<'_, State>) {
+        let share = self.share();
+        if state.segments.fresh.len() > share / 4 {
+            state.segments.freeze(share);
+        }
+        drop(state);
+        self.more.notify_waiters();
+    }
+
+    /// Returns how many bytes of this answer may be kept.
+    fn share(&self) -> usize {
+        let share = self.limits.total / self.live.load(Ordering::Relaxed).max(1);
+        share.max(LEAST).min(self.limits.bytes)
+    }
+
+    /// Returns `true` if a tool that can wait may write more: the fastest reader is not far behind, or there is none.
+    fn has_room(&self) -> bool {
+        let mut state = self.state();
+        let is_behind = state.segments.end() - state.read > (self.share() / 4) as u64;
+        let waits = is_behind && !state.is_over && self.readers.load(Ordering::SeqCst) > 0;
+        state.wants_room |= waits;
+        !waits
+    }
+
+    pub(crate) async fn until_room(&self) {
+        loop {
+            let room = self.room.notified();
+            if self.has_room() {
+                return;
+            }
+            room.await;
+        }
+    }
+
+    /// Returns the answer for its own client. Where `is_only`, nobody else will read it.
+    pub(crate) fn read(self: &Arc<Self>, is_only: bool) -> impl Stream<Item = io::Result<Bytes>> + Send + use<> {
+        let mut reader = Reader::new(Arc::clone(self), 0, (0, 0));
+        reader.is_only = is_only;
+        reader.stream()
+    }
+
+    /// Returns the answer for a client that comes later; `None` when its beginning is gone. The frames that name the
+    /// request name `request`, if there is one.
+    pub(crate) fn replay(
+        self: &Arc<Self>,
+        request: Option<String>,
+    ) -> Option<impl Stream<Item = io::Result<Bytes>> + Send + use<>> {
+        let state = self.state();
+        let opening = match (&request, &state.encoder) {
+            (Some(request), Some(encoder)) => {
+                let mut opening = Vec::new();
+                encoder.begin_for(request, &mut opening);
+                Some(opening.into())
+            }
+            _ => state.preamble.clone(),
+        };
+        let at = if opening.is_some() { state.opened } else { 0 };
+        let start = state.segments.find(at)?;
+        drop(state);
+        let mut reader = Reader::new(Arc::clone(self), at, start);
+        (reader.opening, reader.request) = (opening, request);
+        Some(reader.stream())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A panic of an encoder leaves at worst half a frame.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for ReplayBuffer {
+    fn drop(&mut self) {
+        self.live.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The observer of a run whose answer is written into a buffer.
+pub(crate) struct ReplayObserver(pub(crate) Arc<ReplayBuffer>);
+
+impl Observer for ReplayObserver {
+    fn event(&self, event: Event<'_>) {
+        let buffer = &self.0;
+        if !buffer.muted.load(Ordering::SeqCst) {
+            let now = buffer.began.elapsed();
+            buffer.write(|encoder, out| encoder.event(event, now, out));
+        }
+    }
+
+    fn room<'a>(&'a self, _: &'a CallId) -> Option<BoxFuture<'a, ()>> {
+        (!self.0.has_room()).then(|| self.0.until_room().boxed())
+    }
+}
+
+/// One client, and how far it has read.
+struct Reader {
+    buffer: Arc<ReplayBuffer>,
+    /// The segment that comes next, and how many of its bytes are left out.
+    segment: u64,
+    skip: usize,
+    /// Where in the answer that is.
+    at: u64,
+    /// The bytes that come first.
+    opening: Option<Bytes>,
+    /// The request that reads along, if the answer is another's.
+    request: Option<String>,
+    /// True if nobody else will read the answer, so that read bytes need not be kept.
+    is_only: bool,
+    /// When something was sent last.
+    sent: Instant,
+}
+
+/// A look for the next bytes.
+enum Look {
+    Found(Bytes),
+    /// They are not kept any more.
+    Gone,
+    End,
+    /// Nothing is there; held bytes are sent when they are `due`.
+    Nothing {
+        due: Option<Duration>,
+    },
+}
+
+impl Reader {
+    /// Returns a reader of everything from the byte `at`, which stands at `skip` in the segment of number `segment`.
+    fn new(buffer: Arc<ReplayBuffer>, at: u64, (segment, skip): (u64, usize)) -> Self {
+        let state = buffer.state();
+        if buffer.readers.fetch_add(1, Ordering::SeqCst) == 0
+            && let Some(on_readers) = &state.on_readers
+        {
+            on_readers(false);
+        }
+        drop(state);
+        Self { buffer, segment, skip, at, opening: None, request: None, is_only: false, sent: Instant::now() }
+    }
+
+    fn stream(self) -> impl Stream<Item = io::Result<Bytes>> + Send + use<> {
+        unfold(Some(self), |reader| async move {
+            let mut reader = reader?;
+            let next = reader.next().await?;
+            let rest = next.is_ok().then_some(reader);
+            Some((next, rest))
+        })
+    }
+
+    async fn next(&mut self) -> Option<io::Result<Bytes>> {
+        if let Some(opening) = self.opening.take() {
+            return Some(Ok(opening));
+        }
+        let buffer = Arc::clone(&self.buffer);
+        loop {
+            // Before the look, so that nothing is missed in between.
+            let more = buffer.more.notified();
+            let due = match self.look() {
+                Look::Found(bytes) => {
+                    self.sent = Instant::now();
+                    return Some(Ok(bytes));
+                }
+                Look::Gone => return Some(Err(io::Error::other("the client reads too slowly"))),
+                Look::End => return None,
+                Look::Nothing { due } => due.map(|due| buffer.began + due),
+            };
+            let is_late = timeout_at(due.unwrap_or(self.sent + buffer.limits.keep_alive), more).await.is_err();
+            if is_late && due.is_some() {
+                buffer.flush();
+            } else if is_late {
+                self.sent = Instant::now();
+                return Some(Ok(Bytes::from_static(KEEP_ALIVE)));
+            }
+        }
+    }
+
+    /// Looks for the next bytes.
+    fn look(&mut self) -> Look {
+        let mut guard = self.buffer.state();
+        let state = &mut *guard;
+        state.segments.freeze(self.buffer.share());
+        let mut bytes = loop {
+            match state.segments.get(self.segment) {
+                Err(Gone) => return Look::Gone,
+                Ok(None) if state.is_over => return Look::End,
+                Ok(None) => {
+                    state.due = state.encoder.as_ref().and_then(|encoder| encoder.due());
+                    return Look::Nothing { due: state.due };
+                }
+                Ok(Some(segment)) => {
+                    let skip = std::mem::take(&mut self.skip);
+                    self.segment += 1;
+                    if skip < segment.len() {
+                        break segment.slice(skip..);
+                    }
+                    self.skip = skip - segment.len();
+                }
+            }
+        };
+        self.at += bytes.len() as u64;
+        if let (Some(request), Some(encoder)) = (&self.request, &state.encoder)
+            && state.closing == Some(self.segment - 1)
+        {
+            let mut closing = Vec::new();
+            encoder.end_for(Some(request), &mut closing);
+            bytes = closing.into();
+        }
+        if self.is_only {
+            state.segments.forget(self.segment);
+        }
+        state.read = state.read.max(self.at);
+        let is_waited_for = std::mem::take(&mut state.wants_room);
+        drop(guard);
+        if is_waited_for {
+            self.buffer.room.notify_waiters();
+        }
+        Look::Found(bytes)
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let state = self.buffer.state();
+        let is_last = self.buffer.readers.fetch_sub(1, Ordering::SeqCst) == 1;
+        if let Some(on_readers) = state.on_readers.as_ref().filter(|_| is_last) {
+            on_readers(true);
+        }
+        drop(state);
+        if is_last {
+            self.buffer.room.notify_waiters();
+        }
+    }
+}
+
+/// A write of at least so many bytes becomes a segment as it is. Smaller ones are gathered, so that each does not cost an
+/// allocation of its own.
+const LARGE: usize = 4 * 1024;
+
+/// How many bytes are gathered in one allocation.
+const BLOCK: usize = 1024;
+
+/// The bytes of an answer, in numbered segments, of which the oldest are forgotten.
+#[derive(Default)]
+struct Segments {
+    /// The bytes that belong to no segment yet.
+    fresh: Vec<u8>,
+    block: BytesMut,
+    kept: VecDeque<Bytes>,
+    kept_bytes: usize,
+    /// Where in the answer `kept` begins.
+    first: u64,
+    /// The number of the first segment in `kept`.
+    number: u64,
+}
+
+/// A segment that is not kept any more.
+#[derive(Debug)]
+struct Gone;
+
+impl Segments {
+    /// Makes the fresh bytes a segment, and forgets the oldest segments where there are more bytes than `most`.
+    fn freeze(&mut self, most: usize) {
+        if self.fresh.is_empty() {
+            return;
+        }
+        let segment = if self.fresh.len() >= LARGE {
+            Bytes::from(std::mem::take(&mut self.fresh))
+        } else {
+            if self.block.capacity() < self.fresh.len() {
+                self.block.reserve(BLOCK.max(self.fresh.len()));
+            }
+            self.block.extend_from_slice(&self.fresh);
+            self.fresh.clear();
+            self.block.split().freeze()
+        };
+        self.kept_bytes += segment.len();
+        self.kept.push_back(segment);
+        while self.kept_bytes > most && self.kept.len() > 1 {
+            self.forget_oldest();
+        }
+    }
+
+    /// Forgets the segments before `number`.
+    fn forget(&mut self, number: u64) {
+        while self.number < number && self.forget_oldest() {}
+    }
+
+    fn forget_oldest(&mut self) -> bool {
+        let Some(oldest) = self.kept.pop_front() else { return false };
+        self.kept_bytes -= oldest.len();
+        self.first += oldest.len() as u64;
+        self.number += 1;
+        true
+    }
+
+    /// Returns the number of the next segment.
+    fn next(&self) -> u64 {
+        self.number + self.kept.len() as u64
+    }
+
+    /// Returns where the answer ends, as far as it is written.
+    fn end(&self) -> u64 {
+        self.first + (self.kept_bytes + self.fresh.len()) as u64
+    }
+
+    /// Returns the segment with this number; `None` if it is not there yet.
+    fn get(&self, number: u64) -> Result<Option<&Bytes>, Gone> {
+        let at = number.checked_sub(self.number).ok_or(Gone)?;
+        Ok(usize::try_from(at).ok().and_then(|at| self.kept.get(at)))
+    }
+
+    /// Returns the number of the segment in which the byte `at` is, or will be, and its place there; `None` if it is gone.
+    fn find(&self, at: u64) -> Option<(u64, usize)> {
+        let mut left = usize::try_from(at.checked_sub(self.first)?).ok()?;
+        let mut number = self.number;
+        for segment in &self.kept {
+            if left < segment.len() {
+                break;
+            }
+            left -= segment.len();
+            number += 1;
+        }
+        Some((number, left))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::StreamExt;
+
+    use super::*;
+
+    fn write(segments: &mut Segments, text: &str, most: usize) {
+        segments.fresh.extend_from_slice(text.as_bytes());
+        segments.freeze(most);
+    }
+
+    #[test]
+    fn small_and_large_segments_come_as_they_were_written() {
+        let mut segments = Segments::default();
+        let texts: Vec<String> = (1..200).map(|size| "x".repeat(size * size % 6000 + 1)).collect();
+        for text in &texts {
+            write(&mut segments, text, usize::MAX);
+        }
+        for (number, text) in (0..).zip(&texts) {
+            assert_eq!(segments.get(number).unwrap().unwrap(), text.as_bytes());
+        }
+        assert!(matches!(segments.get(texts.len() as u64), Ok(None)));
+        assert_eq!(segments.end(), texts.iter().map(String::len).sum::<usize>() as u64);
+    }
+
+    #[test]
+    fn the_oldest_are_forgotten() {
+        let mut segments = Segments::default();
+        for text in ["abc", "de", "fgh"] {
+            write(&mut segments, text, 5);
+        }
+        assert!(segments.get(0).is_err() && segments.find(2).is_none());
+        assert_eq!(segments.find(4), Some((1, 1)));
+        assert_eq!(segments.find(5), Some((2, 0)));
+        assert_eq!(segments.find(8), Some((3, 0)));
+        assert_eq!(segments.end(), 8);
+        // The latest is kept, whatever its size.
+        write(&mut segments, &"x".repeat(9000), 5);
+        assert!(segments.get(3).unwrap().is_some());
+    }
+
+    /// Holds each text back for 50 ms.
+    #[derive(Default)]
+    struct Held(Option<Duration>);
+
+    impl Encoder for Held {
+        fn begin(&mut self, _: &mut Vec<u8>) {}
+
+        fn event(&mut self, _: Event<'_>, now: Duration, _: &mut Vec<u8>) {
+            self.0 = Some(now + Duration::from_millis(50));
+        }
+
+        fn due(&self) -> Option<Duration> {
+            self.0
+        }
+
+        fn flush(&mut self, now: Duration, out: &mut Vec<u8>) {
+            if self.0.take_if(|due| *due <= now).is_some() {
+                out.extend_from_slice(b"held");
+            }
+        }
+
+        fn end(&mut self, _: End<'_>, out: &mut Vec<u8>) {
+            out.extend_from_slice(b"end");
+        }
+    }
+
+    #[tokio::test]
+    async fn readers_wake_for_what_comes_and_for_what_is_due_and_one_that_left_keeps_nothing() {
+        let buffer = ReplayBuffer::new(ReplayLimits::default(), &Arc::default());
+        buffer.begin(Box::<Held>::default(), None, None);
+        let mut readers = [(); 3].map(|()| Some(Box::pin(buffer.read(false))));
+        let began = Instant::now();
+        for reader in readers.iter_mut().flatten() {
+            assert!(reader.next().now_or_never().is_none());
+        }
+        drop(readers[1].take());
+        ReplayObserver(Arc::clone(&buffer)).event(Event::Text("x"));
+        for reader in readers.iter_mut().flatten() {
+            assert_eq!(reader.next().await.unwrap().unwrap(), &b"held"[..]);
+        }
+        assert!(began.elapsed() >= Duration::from_millis(50));
+        buffer.end(End::new(None, None));
+        for reader in readers.iter_mut().flatten() {
+            assert_eq!(reader.next().await.unwrap().unwrap(), &b"end"[..]);
+            assert!(reader.next().await.is_none());
+        }
+        drop(readers);
+        assert_eq!(Arc::strong_count(&buffer), 1);
+    }
+}

@@ -1,0 +1,447 @@
+//! The request of a client: `RunAgentInput`.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, value::RawValue};
+use tool_schema::feedback;
+
+use super::Level;
+use super::event::Object;
+use super::message::{Content, ContentPart, Message, MessageCall, Source};
+use crate::protocol::members::{self, Members};
+use crate::protocol::whole::whole;
+
+/// How many remarks about one input are kept.
+const MOST_WARNINGS: usize = 16;
+
+/// The request of a client: the conversation as it knows it, its own tools, and answers. All of it is a claim.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct RunInput {
+    /// The conversation.
+    pub thread_id: String,
+    /// The client's name for the run. Clients reuse it, so nothing here is named after it.
+    pub run_id: String,
+    /// The version of the protocol that the client speaks; those before 1.0 do not say.
+    pub protocol_version: Option<String>,
+    /// The run that spawned this one.
+    pub parent_run_id: Option<String>,
+    /// The state that the run starts from; an empty object by default.
+    pub state: Value,
+    /// The conversation so far.
+    pub messages: Vec<Message>,
+    /// The tools that the application executes.
+    pub tools: Vec<ClientTool>,
+    /// The application's context for the model.
+    pub context: Vec<ContextEntry>,
+    /// Values that the application passes on.
+    pub forwarded_props: Option<Value>,
+    /// Answers to interrupts.
+    pub resume: Vec<ResumeEntry>,
+    /// The sealed run, as the latest answer gave it: the `encryptedValue` of the last message that has one.
+    pub sealed: Option<String>,
+    /// The message that keeps it, by its id.
+    pub sealed_by: Option<String>,
+    /// The messages that keep older ones, by their ids.
+    pub sealed_before: Vec<String>,
+    /// Remarks about parts of the request that were left out.
+    pub warnings: Vec<String>,
+}
+
+/// A tool that the application executes.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ClientTool {
+    /// The name.
+    pub name: String,
+    /// The description.
+    pub description: String,
+    /// The JSON Schema of its arguments, unchecked.
+    pub parameters: Option<Value>,
+    /// Anything else.
+    pub metadata: Option<Object>,
+}
+
+/// Something that the application wants the model to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ContextEntry {
+    /// The description.
+    pub description: String,
+    /// The value.
+    pub value: String,
+}
+
+/// The answer to an interrupt.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ResumeEntry {
+    /// Which one.
+    pub interrupt_id: String,
+    /// The fate of the interrupt.
+    pub status: ResumeStatus,
+    /// The answer.
+    pub payload: Option<Value>,
+    /// Anything else about the answer.
+    pub metadata: Option<Object>,
+}
+
+/// The fate of an interrupt at the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResumeStatus {
+    /// It was.
+    Resolved,
+    /// The person dismissed it.
+    Cancelled,
+}
+
+/// An input that cannot be used: it is no JSON, or a known member of it is not what it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Malformed {
+    /// Where: such as `messages[2].toolCallId`; empty for the input as a whole.
+    pub path: String,
+    /// The value that was expected there.
+    pub expected: String,
+    /// The value that came, shortened.
+    pub got: Option<String>,
+}
+
+impl RunInput {
+    /// Reads the body of a request.
+    ///
+    /// Members, roles and parts that are not known are left out and named in [`RunInput::warnings`]. `null` is an absent
+    /// member, as clients before 1.0 write it.
+    ///
+    /// Fails when it is no JSON, or a known member is not what it should be; outside of the messages, one that is nested deeper
+    /// than 127 levels is not.
+    ///
+    /// ```
+    /// use tool_server::protocol::ag_ui::RunInput;
+    ///
+    /// let body = br#"{"threadId":"t","runId":"r","messages":[{"id":"1","role":"user","content":"Hi"}],"tools":null}"#;
+    /// assert_eq!(RunInput::read(body).unwrap().messages.len(), 1);
+    ///
+    /// let error = RunInput::read(br#"{"threadId":"t","runId":7,"messages":[]}"#).unwrap_err();
+    /// assert_eq!(error.to_string(), "runId: expected a text, got 7");
+    /// ```
+    pub fn read(body: &[u8]) -> Result<Self, Malformed> {
+        let body = whole(body);
+        let members = Members::read(&body).map_err(|error| {
+            let wanted = if error.is_data() { "an object".to_owned() } else { format!("JSON ({error})") };
+            Malformed::new("", wanted)
+        })?;
+        let mut fields = Fields::whole(members);
+        let mut input = Self {
+            thread_id: fields.text("threadId")?,
+            run_id: fields.text("runId")?,
+            protocol_version: fields.maybe_text("protocolVersion")?,
+            parent_run_id: fields.maybe_text("parentRunId")?,
+            state: fields.any("state")?.unwrap_or_else(|| Value::Object(Object::new())),
+            forwarded_props: fields.any("forwardedProps")?,
+            ..Self::default()
+        };
+        let messages = fields.list("messages")?.ok_or_else(|| Malformed::new("messages", "a list of messages"))?;
+        for (path, value) in messages {
+            read_message(value, &path, &mut input)?;
+        }
+        input.tools = fields.items("tools", client_tool)?;
+        input.context = fields.items("context", context_entry)?;
+        input.resume = fields.items("resume", resume_entry)?;
+        input.warnings.extend(fields.unknown().map(|name| format!("the input's member {name} is not known")));
+        input.warnings.truncate(MOST_WARNINGS);
+        Ok(input)
+    }
+
+    /// The features of the protocol that a client knows.
+    pub fn level(&self) -> Level {
+        Level::of(self.protocol_version.as_deref())
+    }
+}
+
+impl Malformed {
+    fn new(path: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self { path: path.into(), expected: expected.into(), got: None }
+    }
+
+    fn got(mut self, value: &RawValue) -> Self {
+        self.got = members::value(value).map(|value: Value| feedback::shorten(&value));
+        self
+    }
+
+    fn got_text(mut self, text: &str) -> Self {
+        self.got = Some(feedback::shorten(&text.into()));
+        self
+    }
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = if self.path.is_empty() { "the input" } else { &self.path };
+        write!(out, "{path}: expected {}", self.expected)?;
+        match &self.got {
+            Some(got) => write!(out, ", got {got}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+/// Adds a message to `input`, or a warning where its role is not known.
+///
+/// Members that nothing here depends on are skipped, however deep they are nested: clients send their history every time.
+fn read_message(value: &RawValue, path: &str, input: &mut RunInput) -> Result<(), Malformed> {
+    let mut fields = Fields::of(value, path)?;
+    let role = fields.text("role")?;
+    let id = fields.text("id");
+    // The latest run is the last one; what other agents of the thread have sealed is theirs.
+    if let Some(sealed) = common(&mut fields)?.filter(|sealed| sealed.starts_with("tool-run-")) {
+        input.sealed_before.extend(input.sealed_by.take());
+        (input.sealed, input.sealed_by) = (Some(sealed), id.as_ref().ok().cloned());
+    }
+    let warnings = &mut input.warnings;
+    input.messages.push(match role.as_str() {
+        "developer" => Message::Developer { id: id?, content: fields.text("content")? },
+        "system" => Message::System { id: id?, content: fields.text("content")? },
+        "assistant" => Message::Assistant {
+            id: id?,
+            content: assistant(&mut fields)?,
+            tool_calls: fields.items("toolCalls", call)?,
+        },
+        "user" => Message::User { id: id?, content: content(&mut fields, path, warnings)? },
+        "tool" => Message::Tool {
+            id: id?,
+            tool_call_id: fields.text("toolCallId")?,
+            content: content(&mut fields, path, warnings)?,
+            error: fields.maybe_text("error")?,
+        },
+        "activity" => Message::Activity {
+            id: id?,
+            activity_type: fields.text("activityType")?,
+            content: fields.raw_object("content")?.and_then(members::value).unwrap_or_default(),
+        },
+        "reasoning" => Message::Reasoning { id: id?, content: fields.text("content")? },
+        other => {
+            warnings.push(format!("{path} was left out: the role {} is not known", feedback::name(other)));
+            return Ok(());
+        }
+    });
+    warnings.truncate(MOST_WARNINGS);
+    Ok(())
+}
+
+/// Checks what any message may have, and returns the `encryptedValue`.
+fn common(fields: &mut Fields<'_, '_>) -> Result<Option<String>, Malformed> {
+    fields.maybe_text("name")?;
+    fields.maybe_text("subagentRunId")?;
+    fields.raw_object("metadata")?;
+    fields.maybe_text("encryptedValue")
+}
+
+/// Returns the text of an assistant's message. Parts are for a later version; their texts are joined.
+fn assistant(fields: &mut Fields<'_, '_>) -> Result<Option<String>, Malformed> {
+    let Some(content) = fields.raw("content") else { return Ok(None) };
+    if let Some(parts) = members::list(content) {
+        let texts = parts.into_iter().filter_map(|part| Members::of(part)?.text("text"));
+        return Ok(Some(texts.collect()));
+    }
+    let text = members::text(content);
+    text.map(Some).ok_or_else(|| Malformed::new(fields.at("content"), "a text").got(content))
+}
+
+fn call(mut fields: Fields<'_, '_>) -> Result<MessageCall, Malformed> {
+    let id = fields.text("id")?;
+    if let Some(kind) = fields.maybe_text("type")?
+        && kind != "function"
+    {
+        return Err(Malformed::new(fields.at("type"), "`function`").got_text(&kind));
+    }
+    let at = fields.at("function");
+    let function = fields.raw("function").ok_or_else(|| Malformed::new(at.clone(), "an object"))?;
+    let mut function = Fields::of(function, &at)?;
+    Ok(MessageCall { id, name: function.text("name")?, arguments: function.text("arguments")? })
+}
+
+fn content(fields: &mut Fields<'_, '_>, path: &str, warnings: &mut Vec<String>) -> Result<Content, Malformed> {
+    let at = fields.at("content");
+    let wanted = "a text or a list of parts";
+    let content = fields.raw("content").ok_or_else(|| Malformed::new(at.clone(), wanted))?;
+    let Some(items) = members::list(content) else {
+        let text = members::text(content).map(Content::Text);
+        return text.ok_or_else(|| Malformed::new(at, wanted).got(content));
+    };
+    let mut parts = Vec::new();
+    for (number, item) in items.into_iter().enumerate() {
+        let place = format!("{at}[{number}]");
+        let read = part(item, &place)?;
+        if read.is_none() {
+            warnings.push(format!("a part of {path} was left out: {place} is of no known type"));
+        }
+        parts.extend(read);
+    }
+    Ok(Content::Parts(parts))
+}
+
+/// A part of a message; `None` where its type is not known.
+fn part(value: &RawValue, path: &str) -> Result<Option<ContentPart>, Malformed> {
+    let mut fields = Fields::of(value, path)?;
+    Ok(Some(match fields.text("type")?.as_str() {
+        "text" => {
+            let metadata = fields.raw("metadata").and_then(members::value);
+            ContentPart::Text { text: fields.text("text")?, metadata }
+        }
+        "image" => ContentPart::Image { source: source(&mut fields)? },
+        "audio" => ContentPart::Audio { source: source(&mut fields)? },
+        "video" => ContentPart::Video { source: source(&mut fields)? },
+        "document" => ContentPart::Document { source: source(&mut fields)? },
+        "binary" => return binary(&mut fields),
+        _ => return Ok(None),
+    }))
+}
+
+fn source(fields: &mut Fields<'_, '_>) -> Result<Source, Malformed> {
+    let at = fields.at("source");
+    let value = fields.raw("source").ok_or_else(|| Malformed::new(at.clone(), "an object"))?;
+    let mut source = Fields::of(value, &at)?;
+    match source.text("type")?.as_str() {
+        "data" => Ok(Source::Data { value: source.text("value")?, mime_type: source.text("mimeType")? }),
+        "url" => Ok(Source::Url { value: source.text("value")?, mime_type: source.maybe_text("mimeType")? }),
+        "file" => Ok(Source::File {
+            value: source.text("value")?,
+            provider: source.maybe_text("provider")?,
+            mime_type: source.maybe_text("mimeType")?,
+        }),
+        other => Err(Malformed::new(source.at("type"), "`data`, `url` or `file`").got_text(other)),
+    }
+}
+
+/// Reads a part as clients before 1.0 wrote all that is no text.
+fn binary(fields: &mut Fields<'_, '_>) -> Result<Option<ContentPart>, Malformed> {
+    let mime_type = fields.text("mimeType")?;
+    let source = match (fields.maybe_text("data")?, fields.maybe_text("url")?) {
+        (Some(value), _) => Source::Data { value, mime_type: mime_type.clone() },
+        (None, Some(value)) => Source::Url { value, mime_type: Some(mime_type.clone()) },
+        (None, None) => return Ok(None),
+    };
+    Ok(Some(match mime_type.split('/').next() {
+        Some("image") => ContentPart::Image { source },
+        Some("audio") => ContentPart::Audio { source },
+        Some("video") => ContentPart::Video { source },
+        _ => ContentPart::Document { source },
+    }))
+}
+
+fn client_tool(mut fields: Fields<'_, '_>) -> Result<ClientTool, Malformed> {
+    Ok(ClientTool {
+        name: fields.text("name")?,
+        description: fields.text("description")?,
+        parameters: fields.any("parameters")?,
+        metadata: fields.object("metadata")?,
+    })
+}
+
+fn context_entry(mut fields: Fields<'_, '_>) -> Result<ContextEntry, Malformed> {
+    Ok(ContextEntry { description: fields.text("description")?, value: fields.text("value")? })
+}
+
+fn resume_entry(mut fields: Fields<'_, '_>) -> Result<ResumeEntry, Malformed> {
+    let interrupt_id = fields.text("interruptId")?;
+    let status = match fields.text("status")?.as_str() {
+        "resolved" => ResumeStatus::Resolved,
+        "cancelled" => ResumeStatus::Cancelled,
+        other => return Err(Malformed::new(fields.at("status"), "`resolved` or `cancelled`").got_text(other)),
+    };
+    Ok(ResumeEntry { interrupt_id, status, payload: fields.any("payload")?, metadata: fields.object("metadata")? })
+}
+
+/// An object whose members are removed one by one.
+struct Fields<'a, 'p> {
+    path: &'p str,
+    members: Members<'a>,
+}
+
+impl<'a, 'p> Fields<'a, 'p> {
+    /// Returns the members of the whole input.
+    fn whole(members: Members<'a>) -> Self {
+        Self { path: "", members }
+    }
+
+    /// Fails when `value`, which stands at `path`, is no object.
+    fn of(value: &'a RawValue, path: &'p str) -> Result<Self, Malformed> {
+        match Members::of(value) {
+            Some(members) => Ok(Self { path, members }),
+            None => Err(Malformed::new(path, "an object").got(value)),
+        }
+    }
+
+    /// Removes a member and returns its JSON text; `None` where it is missing or `null`.
+    fn raw(&mut self, name: &str) -> Option<&'a RawValue> {
+        self.members.take(name).filter(|value| !members::is(value, b'n'))
+    }
+
+    /// Removes a member that may be missing, and reads it.
+    ///
+    /// Fails when it is nested too deep, or is no `T`.
+    fn any<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, Malformed> {
+        let Some(value) = self.raw(name) else { return Ok(None) };
+        let read = serde_json::from_str(value.get());
+        read.map(Some).map_err(|error| Malformed::new(self.at(name), format!("JSON that can be read ({error})")))
+    }
+
+    fn text(&mut self, name: &str) -> Result<String, Malformed> {
+        self.maybe_text(name)?.ok_or_else(|| Malformed::new(self.at(name), "a text"))
+    }
+
+    fn maybe_text(&mut self, name: &str) -> Result<Option<String>, Malformed> {
+        let Some(value) = self.raw(name) else { return Ok(None) };
+        match members::text(value) {
+            Some(text) => Ok(Some(text)),
+            None => Err(Malformed::new(self.at(name), "a text").got(value)),
+        }
+    }
+
+    fn object(&mut self, name: &str) -> Result<Option<Map<String, Value>>, Malformed> {
+        let Some(value) = self.raw_object(name)? else { return Ok(None) };
+        let read = serde_json::from_str(value.get());
+        read.map(Some).map_err(|error| Malformed::new(self.at(name), format!("JSON that can be read ({error})")))
+    }
+
+    /// The JSON text of a member that is an object, however deep it is nested.
+    fn raw_object(&mut self, name: &str) -> Result<Option<&'a RawValue>, Malformed> {
+        match self.raw(name) {
+            Some(value) if !members::is(value, b'{') => Err(Malformed::new(self.at(name), "an object").got(value)),
+            value => Ok(value),
+        }
+    }
+
+    /// Removes a list and returns its items, each with its place.
+    fn list(&mut self, name: &str) -> Result<Option<Vec<(String, &'a RawValue)>>, Malformed> {
+        let Some(value) = self.raw(name) else { return Ok(None) };
+        let at = self.at(name);
+        match members::list(value) {
+            Some(items) => {
+                let place = |(number, item)| (format!("{at}[{number}]"), item);
+                Ok(Some(items.into_iter().enumerate().map(place).collect()))
+            }
+            None => Err(Malformed::new(at, "a list").got(value)),
+        }
+    }
+
+    /// Removes a list and reads its items; none where there is no list.
+    fn items<T>(&mut self, name: &str, read: fn(Fields<'_, '_>) -> Result<T, Malformed>) -> Result<Vec<T>, Malformed> {
+        let items = self.list(name)?.unwrap_or_default();
+        items.into_iter().map(|(path, value)| read(Fields::of(value, &path)?)).collect()
+    }
+
+    /// Returns the place of a member.
+    fn at(&self, name: &str) -> String {
+        if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
+    }
+
+    /// Returns the names of the members that are left.
+    fn unknown(&self) -> impl Iterator<Item = String> {
+        self.members.names().map(feedback::name)
+    }
+}

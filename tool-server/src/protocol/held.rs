@@ -1,0 +1,79 @@
+//! Text that arrives in small pieces, and is sent in fewer: one rule for both protocols.
+
+use std::time::Duration;
+
+/// How many bytes are sent before a piece may wait longer than [`PATIENCE`].
+const SMALL: usize = 16 * 1024;
+
+/// How long a piece is held.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// The part of the sent text that a piece must have to be sent at once. Clients read all that they have again with each piece
+/// of arguments, so equal pieces would cost them the square of the whole; growing ones cost them a multiple of it.
+const PART: usize = 16;
+
+/// A text of which some was sent, and the rest is held back.
+#[derive(Debug, Default)]
+pub struct Held {
+    sent: usize,
+    text: String,
+    since: Duration,
+    /// How many bytes a piece must have to be sent at once.
+    least: usize,
+    /// True if no piece is held longer, even of a long text.
+    is_prose: bool,
+}
+
+impl Held {
+    /// Returns the rule for a text that a person reads as it comes.
+    pub fn prose() -> Self {
+        Self { is_prose: true, ..Self::default() }
+    }
+
+    /// Returns the rule for a text whose pieces have `least` bytes, unless they were held for long.
+    pub fn at_least(least: usize) -> Self {
+        Self { least, ..Self::default() }
+    }
+
+    /// Adds the next piece, and gives the text that is to be sent now to `send`.
+    pub fn push(&mut self, piece: &str, now: Duration, send: impl FnOnce(&str)) {
+        if piece.is_empty() {
+            return;
+        }
+        let all = self.text.len() + piece.len();
+        if self.text.is_empty() {
+            self.since = now;
+        }
+        let is_large = all >= self.least && all.saturating_mul(PART) >= self.sent;
+        let is_due = self.due().is_some_and(|due| due <= now);
+        if self.text.is_empty() && is_large {
+            self.sent += piece.len();
+            return send(piece);
+        }
+        self.text.push_str(piece);
+        if is_large || is_due {
+            self.take(send);
+        }
+    }
+
+    /// Gives all held text to `send`.
+    pub fn take(&mut self, send: impl FnOnce(&str)) {
+        if self.text.is_empty() {
+            return;
+        }
+        self.sent += self.text.len();
+        send(&self.text);
+        self.text.clear();
+    }
+
+    /// Returns `true` before the first piece.
+    pub fn is_new(&self) -> bool {
+        self.sent == 0 && self.text.is_empty()
+    }
+
+    /// Returns when the held text is to be sent.
+    pub fn due(&self) -> Option<Duration> {
+        let waits = !self.text.is_empty() && (self.is_prose || self.sent < SMALL);
+        waits.then(|| self.since + PATIENCE)
+    }
+}

@@ -1,0 +1,529 @@
+//! The chunks of the stream, with all their fields, and how they are written.
+
+use serde::Serialize;
+use serde_json::Value;
+use tool_schema::json::is_deeper;
+
+use super::Level;
+use crate::protocol::whole::whole;
+
+/// The table of all chunks: a variant, its type on the wire, the level since which there is one, and its fields.
+macro_rules! chunks {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident = $kind:literal since $level:ident {
+            $( $(#[$field_doc:meta])* $field:ident: $type:ty = $key:literal since $field_level:ident, )*
+        }
+    )*) => {
+        /// A chunk of the UI message stream. Optional fields that are `None` are left out, never `null`.
+        #[derive(Clone, Copy, Debug)]
+        #[non_exhaustive]
+        pub enum Chunk<'a> {
+            $( $(#[$doc])* $name { $( $(#[$field_doc])* $field: $type, )* }, )*
+            /// Data of the application, as a part of the message: `data-<name>`.
+            Data {
+                /// The name.
+                name: &'a str,
+                /// Data of one name and id replaces earlier data.
+                id: Option<&'a str>,
+                /// The data.
+                data: Json<'a>,
+                /// True if it is not kept in the message.
+                transient: Option<bool>,
+            },
+        }
+
+        impl Chunk<'_> {
+            /// The type of the chunk on the wire; of data `data`.
+            pub fn kind(&self) -> &'static str {
+                match self {
+                    $( Self::$name { .. } => $kind, )*
+                    Self::Data { .. } => "data",
+                }
+            }
+
+            /// Since which level there are such chunks: a client of an earlier one gives the whole answer up.
+            pub fn since(&self) -> Level {
+                match self {
+                    $( Self::$name { .. } => Level::$level, )*
+                    Self::Data { .. } => Level::V6,
+                }
+            }
+
+            /// Writes the chunk as JSON. Nothing, and `false`, if clients of `level` do not know it.
+            pub fn write(&self, level: Level, out: &mut Vec<u8>) -> bool {
+                if self.since() > level {
+                    return false;
+                }
+                match *self {
+                    $( Self::$name { $( $field, )* } => {
+                        out.extend_from_slice(concat!("{\"type\":\"", $kind, "\"").as_bytes());
+                        $( if Level::$field_level <= level {
+                            $field.field(concat!(",\"", $key, "\":"), level, out);
+                        } )*
+                    } )*
+                    Self::Data { name, id, data, transient } => {
+                        out.extend_from_slice(b"{\"type\":");
+                        write_json(&format!("data-{name}"), out);
+                        id.field(",\"id\":", level, out);
+                        data.field(",\"data\":", level, out);
+                        transient.field(",\"transient\":", level, out);
+                    }
+                }
+                out.push(b'}');
+                true
+            }
+        }
+    };
+}
+
+chunks! {
+    /// The answer begins.
+    Start = "start" since V6 {
+        /// The id of the message that is answered with, or gone on with.
+        message_id: Option<&'a str> = "messageId" since V6,
+        /// Anything the application wants to keep with the message.
+        message_metadata: Option<Json<'a>> = "messageMetadata" since V6,
+    }
+    /// A turn of the model begins.
+    StartStep = "start-step" since V6 {}
+    /// A turn of the model has ended, and so have its calls, or they wait.
+    FinishStep = "finish-step" since V6 {}
+    /// All chunks since the last `start-step` are void.
+    ResetStep = "reset-step" since V7 {}
+    /// The answer ends.
+    Finish = "finish" since V6 {
+        /// Why.
+        finish_reason: Option<Finish> = "finishReason" since V6,
+        /// See [`Chunk::Start`].
+        message_metadata: Option<Json<'a>> = "messageMetadata" since V6,
+    }
+    /// The answer was cancelled.
+    Abort = "abort" since V6 {
+        /// Why.
+        reason: Option<&'a str> = "reason" since V6,
+    }
+    /// More for the application to keep with the message.
+    MessageMetadata = "message-metadata" since V6 {
+        /// The metadata.
+        message_metadata: Json<'a> = "messageMetadata" since V6,
+    }
+    /// The answer failed. Clients stop reading here.
+    Error = "error" since V6 {
+        /// The message for the user.
+        error_text: &'a str = "errorText" since V6,
+    }
+    /// Text begins.
+    TextStart = "text-start" since V6 {
+        /// Tells texts apart.
+        id: &'a str = "id" since V6,
+        /// For the application, by provider.
+        provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
+    }
+    /// More text.
+    TextDelta = "text-delta" since V6 {
+        /// Which text.
+        id: &'a str = "id" since V6,
+        /// The next piece.
+        delta: &'a str = "delta" since V6,
+        /// For the application, by provider.
+        provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
+    }
+    /// A text is complete.
+    TextEnd = "text-end" since V6 {
+        /// Which.
+        id: &'a str = "id" since V6,
+        /// A list of citations.
+        citations: Option<Json<'a>> = "citations" since V7,
+        /// For the application, by provider.
+        provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
+    }
+    /// Reasoning begins.
+    ReasoningStart = "reasoning-start" since V6 {
+        /// Tells reasonings apart.
+        id: &'a str = "id" since V6,
+        /// For the application, by provider.
+        provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
+    }
+    /// More reasoning.
+    ReasoningDelta = "reasoning-delta" since V6 {
+        /// Which.
+        id: &'a str = "id" since V6,
+        /// The next piece.
+        delta: &'a str = "delta" since V6,
+        /// For the application, by provider.
+        provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
+    }
+    /// Reasoning is complete.
+    ReasoningEnd = "reasoning-end" since V6 {
+        /// Which.
+        id: &'a str = "id" since V6,
+        /// For the application, by provider.
+        provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
+    }
+    /// Writes the beginning of a call.
+    ToolInputStart = "tool-input-start" since V6 {
+        /// The call.
+        tool_call_id: &'a str = "toolCallId" since V6,
+        /// The tool.
+        tool_name: &'a str = "toolName" since V6,
+        /// `json` or `text`; without it, JSON.
+        input_encoding: Option<&'a str> = "inputEncoding" since V6,
+        /// True if the model's provider runs the tool.
+        provider_executed: Option<bool> = "providerExecuted" since V6,
+        /// For the application, by provider.
+        provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
+        /// An object about the tool.
+        tool_metadata: Option<Json<'a>> = "toolMetadata" since V6,
+        /// True if the frontend does not know the tool's types.
+        dynamic: Option<bool> = "dynamic" since V6,
+        /// The tool's name for people.
+        title: Option<&'a str> = "title" since V6,
+    }
+    /// Writes more of a call's arguments.
+    ToolInputDelta = "tool-input-delta" since V6 {
+        /// The call.
+        tool_call_id: &'a str = "toolCallId" since V6,
+        /// The next piece of their text.
+        input_text_delta: &'a str = "inputTextDelta" since V6,
+    }
+    /// A call's arguments are complete and accepted. A client executes its own tools at this.
+    ToolInputAvailable = "tool-input-available" since V6 {
+        /// The call.
+        tool_call_id: &'a str = "toolCallId" since V6,
+        /// The tool.
+        tool_name: &'a str = "toolName" since V6,
+        /// The arguments.
+        input: Json<'a> = "input" since V6,
+        /// True if the model's provider runs the tool.
+        provider_executed: Option<bool> = "providerExecuted" since V6,
+        /// For the application, by provider.
+        provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
+        /// An object about the tool.
+        tool_metadata: Option<Json<'a>> = "toolMetadata" since V6,
+        /// True if the frontend does not know the tool's types.
+        dynamic: Option<bool> = "dynamic" since V6,
+        /// The tool's name for people.
+        title: Option<&'a str> = "title" since V6,
+    }
+    /// A call's arguments are wrong.
+    ToolInputError = "tool-input-error" since V6 {
+        /// The call.
+        tool_call_id: &'a str = "toolCallId" since V6,
+        /// The tool.
+        tool_name: &'a str = "toolName" since V6,
+        /// The arguments, as far as they can be shown.
+        input: Json<'a> = "input" since V6,
+        /// The error.
+        error_text: &'a str = "errorText" since V6,
+        /// True if the model's provider runs the tool.
+        provider_executed: Option<bool> = "providerExecuted" since V6,
+        /// For the application, by provider.
+        provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
+        /// An object about the tool.
+        tool_metadata: Option<Json<'a>> = "toolMetadata" since V6,
+        /// True if the frontend does not know the tool's types.
+        dynamic: Option<bool> = "dynamic" since V6,
+        /// The tool's name for people.
+        title: Option<&'a str> = "title" since V6,
+    }
+    /// A person must approve a call.
+    ToolApprovalRequest = "tool-approval-request" since V6 {
+        /// The id that the answer names.
+        approval_id: &'a str = "approvalId" since V6,
+        /// The call.
+        tool_call_id: &'a str = "toolCallId" since V6,
+        /// Anything about the approval; carried back untouched.
+        approval_descriptor: Option<Json<'a>> = "approvalDescriptor" since V6,
+        /// The arguments before they were changed.
+        input_schema_input: Option<Json<'a>> = "inputSchemaInput" since V6,
+        /// Why it is asked.
+        reason: Option<&'a str> = "reason" since V7,
+        /// True if a policy answers, and nobody is asked.
+        is_automatic: Option<bool> = "isAutomatic" since V7,
+        /// The proof of the request; carried back untouched.
+        signature: Option<&'a str> = "signature" since V6,
+    }
+    /// A call was approved or denied, not by this client.
+    ToolApprovalResponse = "tool-approval-response" since V7 {
+        /// The request.
+        approval_id: &'a str = "approvalId" since V7,
+        /// True if it was approved.
+        approved: bool = "approved" since V7,
+        /// Why.
+        reason: Option<&'a str> = "reason" since V7,
+        /// True if the model's provider runs the tool.
+        provider_executed: Option<bool> = "providerExecuted" since V7,
+        /// For the application, by provider.
+        provider_metadata: Option<Json<'a>> = "providerMetadata" since V7,
+    }
+    /// A call's output.
+    ToolOutputAvailable = "tool-output-available" since V6 {
+        /// The call.
+        tool_call_id: &'a str = "toolCallId" since V6,
+        /// The output.
+        output: Json<'a> = "output" since V6,
+        /// True if the model's provider ran the tool.
+        provider_executed: Option<bool> = "providerExecuted" since V6,
+        /// For the application, by provider; carried back untouched.
+        provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
+        /// An object about the tool.
+        tool_metadata: Option<Json<'a>> = "toolMetadata" since V6,
+        /// True if the frontend does not know the tool's types.
+        dynamic: Option<bool> = "dynamic" since V6,
+        /// True if a later output replaces it.
+        preliminary: Option<bool> = "preliminary" since V6,
+    }
+    /// A call failed.
+    ToolOutputError = "tool-output-error" since V6 {
+        /// The call.
+        tool_call_id: &'a str = "toolCallId" since V6,
+        /// How.
+        error_text: &'a str = "errorText" since V6,
+        /// True if the model's provider ran the tool.
+        provider_executed: Option<bool> = "providerExecuted" since V6,
+        /// For the application, by provider; carried back untouched.
+        provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
+        /// An object about the tool.
+        tool_metadata: Option<Json<'a>> = "toolMetadata" since V6,
+        /// True if the frontend does not know the tool's types.
+        dynamic: Option<bool> = "dynamic" since V6,
+    }
+    /// A call was denied, and did not run.
+    ToolOutputDenied = "tool-output-denied" since V6 {
+        /// The call.
+        tool_call_id: &'a str = "toolCallId" since V6,
+    }
+    /// A page that the answer rests on.
+    SourceUrl = "source-url" since V6 {
+        /// Tells sources apart.
+        source_id: &'a str = "sourceId" since V6,
+        /// Where it is.
+        url: &'a str = "url" since V6,
+        /// The title.
+        title: Option<&'a str> = "title" since V6,
+        /// For the application, by provider.
+        provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
+    }
+    /// A document that the answer rests on.
+    SourceDocument = "source-document" since V6 {
+        /// Tells sources apart.
+        source_id: &'a str = "sourceId" since V6,
+        /// Its media type.
+        media_type: &'a str = "mediaType" since V6,
+        /// The title.
+        title: &'a str = "title" since V6,
+        /// The name of its file.
+        filename: Option<&'a str> = "filename" since V6,
+        /// For the application, by provider.
+        provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
+    }
+    /// A file.
+    File = "file" since V6 {
+        /// Where it is, or all of it as a `data:` URL.
+        url: &'a str = "url" since V6,
+        /// Its media type.
+        media_type: &'a str = "mediaType" since V6,
+        /// For the application, by provider.
+        provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
+    }
+    /// A file that is part of the reasoning.
+    ReasoningFile = "reasoning-file" since V7 {
+        /// See [`Chunk::File`].
+        url: &'a str = "url" since V7,
+        /// Its media type.
+        media_type: &'a str = "mediaType" since V7,
+        /// For the application, by provider.
+        provider_metadata: Option<Json<'a>> = "providerMetadata" since V7,
+    }
+    /// Something of a provider's own.
+    Custom = "custom" since V7 {
+        /// The kind, as `provider.type`.
+        kind: &'a str = "kind" since V7,
+        /// For the application, by provider.
+        provider_metadata: Option<Json<'a>> = "providerMetadata" since V7,
+    }
+    /// A message of the user while the answer was under way.
+    SteeringMessage = "steering-message" since V7 {
+        /// Its id.
+        id: &'a str = "id" since V7,
+        /// A list of text and file parts.
+        parts: Json<'a> = "parts" since V7,
+    }
+}
+
+/// A JSON value on its way into a chunk.
+#[derive(Clone, Copy, Debug)]
+pub enum Json<'a> {
+    /// As its text, which must be JSON.
+    Text(&'a str),
+    /// As a value.
+    Value(&'a Value),
+}
+
+/// Why an answer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Finish {
+    /// The model ended its turn.
+    Stop,
+    /// The model hit its size limit.
+    Length,
+    /// A content filter cut it.
+    ContentFilter,
+    /// Calls wait for somebody, or the steps are used up.
+    ToolCalls,
+    /// Something failed.
+    Error,
+    /// It was interrupted; `other` for clients of level 6.
+    Interrupted,
+    /// Anything else.
+    Other,
+}
+
+/// Writes `chunk` as a frame of the event stream; nothing, if clients of `level` do not know it.
+pub fn frame(chunk: &Chunk<'_>, level: Level, out: &mut Vec<u8>) {
+    let before = out.len();
+    out.extend_from_slice(b"data: ");
+    if chunk.write(level, out) {
+        out.extend_from_slice(b"\n\n");
+    } else {
+        out.truncate(before);
+    }
+}
+
+/// The frame behind the last chunk.
+pub const DONE: &[u8] = b"data: [DONE]\n\n";
+
+/// Writes the field of a chunk, behind its name; nothing for one that is not there.
+trait Field {
+    fn field(self, name: &'static str, level: Level, out: &mut Vec<u8>);
+}
+
+impl Field for &str {
+    fn field(self, name: &'static str, _: Level, out: &mut Vec<u8>) {
+        out.extend_from_slice(name.as_bytes());
+        write_json(self, out);
+    }
+}
+
+impl Field for bool {
+    fn field(self, name: &'static str, _: Level, out: &mut Vec<u8>) {
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(if self { b"true" } else { b"false" });
+    }
+}
+
+impl Field for Json<'_> {
+    fn field(self, name: &'static str, _: Level, out: &mut Vec<u8>) {
+        out.extend_from_slice(name.as_bytes());
+        let from = out.len();
+        match self {
+            Json::Text(json) if json.trim().is_empty() => out.extend_from_slice(b"{}"),
+            // A line break in JSON stands between values only; in a frame it would end the line.
+            Json::Text(json) if json.bytes().any(|byte| matches!(byte, b'\n' | b'\r')) => {
+                out.extend(json.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte }));
+            }
+            Json::Text(json) => out.extend_from_slice(json.as_bytes()),
+            Json::Value(value) => write_json(value, out),
+        }
+        let json = String::from_utf8_lossy(&out[from..]);
+        if is_forbidden(&json) {
+            let json = json.into_owned();
+            out.truncate(from);
+            write_json(&json, out);
+        }
+    }
+}
+
+impl Field for Finish {
+    fn field(self, name: &'static str, level: Level, out: &mut Vec<u8>) {
+        let reason = match self {
+            Self::Stop => "stop",
+            Self::Length => "length",
+            Self::ContentFilter => "content-filter",
+            Self::ToolCalls => "tool-calls",
+            Self::Error => "error",
+            Self::Interrupted if level >= Level::V7 => "interrupted",
+            Self::Interrupted | Self::Other => "other",
+        };
+        reason.field(name, level, out);
+    }
+}
+
+impl<F: Field> Field for Option<F> {
+    fn field(self, name: &'static str, level: Level, out: &mut Vec<u8>) {
+        if let Some(field) = self {
+            field.field(name, level, out);
+        }
+    }
+}
+
+fn write_json(value: &(impl Serialize + ?Sized), out: &mut Vec<u8>) {
+    // Writing texts and values into memory cannot fail.
+    let _ = serde_json::to_writer(out, value);
+}
+
+/// How deep JSON may be nested. Clients send it back with the next request, where it lies some levels deeper, and readers of JSON
+/// take 127.
+const DEEP: u32 = 100;
+
+/// Returns `true` if clients give up the whole answer for this JSON, because it could change the prototype of an object, or
+/// could not send it
+/// back. Inputs, outputs and data are then written as a text.
+fn is_forbidden(json: &str) -> bool {
+    // Names can be written with escapes.
+    let is_suspect = ["__proto__", "constructor", "\\u00"].iter().any(|part| json.contains(part));
+    let read = || serde_json::from_slice(&whole(json.as_bytes()));
+    is_deeper(json, DEEP) || is_suspect && read().map_or(true, |value| is_hostile(&value))
+}
+
+fn is_hostile(value: &Value) -> bool {
+    match value {
+        Value::Array(values) => values.iter().any(is_hostile),
+        Value::Object(fields) => fields.iter().any(|(name, value)| {
+            let is_prototype = name == "__proto__" || name == "constructor" && value.get("prototype").is_some();
+            is_prototype || is_hostile(value)
+        }),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_nested_too_deep_is_forbidden_and_brackets_in_texts_are_not_counted() {
+        let nested = |depth: u32| ["[", "]"].map(|bracket| bracket.repeat(depth as usize)).concat();
+        assert!(!is_forbidden(&nested(DEEP)));
+        assert!(is_forbidden(&nested(DEEP + 1)));
+        let text = format!(r#"{{"a":"\"{}","b":{}}}"#, "[".repeat(500), nested(DEEP - 1));
+        assert!(!is_forbidden(&text));
+        assert!(!is_forbidden(&"[],".repeat(500)));
+    }
+
+    #[test]
+    fn names_that_change_prototypes_are_forbidden_wherever_and_however_they_are_written() {
+        for json in [
+            r#"{"__proto__":1}"#,
+            r#"[{"a":{"__proto__" : null}}]"#,
+            r#"{"\u005f_proto__":1}"#,
+            r#"{"a":"\ud83d","__proto__":1}"#,
+            r#"{"a":1e999,"__proto__":1}"#,
+            r#"{"constructor":{"prototype":{}}}"#,
+            r#"{"\u0063onstructor":{"prototype":1}}"#,
+        ] {
+            assert!(is_forbidden(json), "{json}");
+        }
+        for json in [
+            r#"{"kind":"constructor","of":"__proto__"}"#,
+            r#"{"constructor":"prototype","prototype":1}"#,
+            r#"{"a":"\u0000 \"__proto__\":1"}"#,
+            "7",
+            "",
+        ] {
+            assert!(!is_forbidden(json), "{json}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The endpoint, one thing at a time.
+
+use axum::Router;
+use serde_json::{Value, json};
+use tool_runtime::{Agent, model::FunctionModel};
+use tool_server::protocol::ag_ui::{Check, Visibility};
+use tool_server::{AgUi, Server};
+
+use crate::{
+    ag_ui::legal::Known,
+    kit::{Answer, input, post, user},
+    model::{Finish, Script, Step, play},
+    tools::tools,
+};
+
+fn server(options: AgUi) -> Router {
+    Server::new(Agent::new(FunctionModel::streaming(play)).tools(tools())).ag_ui(options).router()
+}
+
+fn call(name: &str, arguments: &str) -> Vec<Step> {
+    vec![Step::Call(name.to_owned()), Step::Arguments(0, arguments.to_owned()), Step::End(0)]
+}
+
+async fn run(router: &Router, script: &Script, more: Value) -> Answer {
+    let said = user("m1", &serde_json::to_string(script).unwrap());
+    let answer = post(router, input("t", &json!([said]), &more)).await;
+    let of_client: Vec<_> =
+        more["tools"].as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str()).collect();
+    Known::default().check(&answer.events(), &[&of_client[..], &["locate", "share"]].concat(), true);
+    answer
+}
+
+#[tokio::test]
+async fn thoughts_are_apart_and_tokens_are_counted() {
+    let turn = vec![
+        Step::Reasoning("Hm".to_owned()),
+        Step::Reasoning("m.".to_owned()),
+        Step::Text("So.".to_owned()),
+        Step::Reasoning("But".to_owned()),
+    ];
+    let answer = run(&server(AgUi::new()), &vec![turn], json!({})).await;
+    assert_eq!(
+        answer.kinds(),
+        [
+            "RUN_STARTED",
+            "REASONING_START",
+            "REASONING_MESSAGE_START",
+            "REASONING_MESSAGE_CONTENT",
+            "REASONING_MESSAGE_CONTENT",
+            "REASONING_MESSAGE_END",
+            "REASONING_END",
+            "TEXT_MESSAGE_START",
+            "TEXT_MESSAGE_CONTENT",
+            "TEXT_MESSAGE_END",
+            "REASONING_START",
+            "REASONING_MESSAGE_START",
+            "REASONING_MESSAGE_CONTENT",
+            "REASONING_MESSAGE_END",
+            "REASONING_END",
+            "RUN_FINISHED",
+        ]
+    );
+    let usage = json!([{ "model": "function", "inputTokens": 7, "outputTokens": 3, "totalTokens": 10 }]);
+    assert_eq!(answer.event("RUN_FINISHED")["usage"], usage);
+}
+
+#[tokio::test]
+async fn both_sides_have_one_state() {
+    let script = vec![[call("draw", r#"{"what":"a cat"}"#), Vec::new()].concat(), call("draw", r#"{"what":"a dog"}"#)];
+    let answer = run(&server(AgUi::new()), &script, json!({ "state": { "drawn": ["a sun"] } })).await;
+    let deltas: Vec<_> = answer.events().into_iter().filter(|event| event["type"] == "STATE_DELTA").collect();
+    let patches: Vec<_> = deltas.iter().map(|event| event["delta"].clone()).collect();
+    assert_eq!(
+        patches,
+        [
+            json!([{ "op": "add", "path": "/drawn/1", "value": "a cat" }]),
+            json!([{ "op": "add", "path": "/drawn/2", "value": "a dog" }]),
+        ]
+    );
+    assert_eq!(answer.event("CUSTOM")["value"]["what"], "a cat");
+    assert_eq!(answer.event("TOOL_CALL_RESULT")["content"], "2");
+}
+
+#[tokio::test]
+async fn progress_is_shown() {
+    let answer = run(&server(AgUi::new()), &vec![call("eager", "{}")], json!({})).await;
+    let activity = answer.event("ACTIVITY_SNAPSHOT");
+    assert_eq!(activity["activityType"], "tool_progress");
+    assert_eq!(activity["content"]["done"], 1.0);
+    assert_eq!(activity["content"]["message"], "half");
+}
+
+/// A large preliminary output is told once; then what changes in it, as a patch of what the client has.
+#[tokio::test]
+async fn progress_that_grows_is_patched() {
+    let answer = run(&server(AgUi::new()), &vec![call("grows", "{}")], json!({})).await;
+    let (mut shown, mut patched) = (Vec::new(), 0);
+    for event in answer.events() {
+        match event["type"].as_str() {
+            Some("ACTIVITY_SNAPSHOT") => shown = event["content"]["preliminary"].as_array().expect("a list").clone(),
+            Some("ACTIVITY_DELTA") => {
+                patched += 1;
+                for change in event["patch"].as_array().expect("a JSON Patch") {
+                    let place = format!("/preliminary/{}", shown.len());
+                    assert_eq!((&change["op"], &change["path"]), (&json!("add"), &json!(place)));
+                    shown.push(change["value"].clone());
+                }
+            }
+            _ => {}
+        }
+    }
+    assert!(patched > 0, "{}", answer.text);
+    assert_eq!(shown, ["a", "b", "c", "d"].map(|line| json!(line.repeat(1_000))));
+}
+
+#[tokio::test]
+async fn what_is_hidden_is_not_told() {
+    for (visibility, kinds) in [(Visibility::Shown, 4), (Visibility::WithoutResult, 4), (Visibility::Hidden, 0)] {
+        let hides = move |spec: &tool_runtime::ToolSpec| match spec.name.as_str() {
+            "secret" => visibility,
+            _ => Visibility::Shown,
+        };
+        let answer = run(&server(AgUi::new().visibility(hides)), &vec![call("secret", "{}")], json!({})).await;
+        assert_eq!(answer.text.contains("Main Street"), visibility == Visibility::Shown);
+        assert_eq!(answer.kinds().iter().filter(|kind| kind.starts_with("TOOL_CALL")).count(), kinds);
+    }
+}
+
+#[tokio::test]
+async fn a_gate_lets_only_through_what_fits() {
+    let paint = json!({
+        "name": "paint",
+        "description": "d",
+        "parameters": { "type": "object", "properties": { "colour": { "enum": ["red"] } }, "required": ["colour"] },
+    });
+    let wrong_then_right = vec![call("paint", r#"{"colour":"blue"}"#), call("paint", r#"{"colour":"red"}"#)];
+    let router = server(AgUi::new().check(Check::Gate));
+    let answer = run(&router, &wrong_then_right, json!({ "tools": [paint] })).await;
+    let told: Vec<_> = answer.events().into_iter().filter(|event| event["type"] == "TOOL_CALL_ARGS").collect();
+    assert_eq!(told.len(), 1, "{}", answer.text);
+    assert_eq!(told[0]["delta"], r#"{"colour":"red"}"#);
+}
+
+#[tokio::test]
+async fn a_call_of_the_browser_is_announced_after_its_approval() {
+    let router = server(AgUi::new());
+    let answer = run(&router, &vec![call("share", r#"{"window":"mail"}"#)], json!({})).await;
+    assert_eq!(answer.kinds(), ["RUN_STARTED", "RUN_FINISHED"]);
+    let interrupt = answer.event("RUN_FINISHED")["outcome"]["interrupts"][0].clone();
+    assert_eq!(interrupt["reason"], "confirmation");
+    assert_eq!(interrupt["metadata"]["arguments"]["window"], "mail");
+    assert!(interrupt.get("toolCallId").is_none());
+    let resume = json!({ "resume": [{ "interruptId": interrupt["id"], "status": "resolved", "payload": { "approved": true } }] });
+    let resumed = post(&router, input("t", &json!([]), &resume)).await;
+    assert_eq!(resumed.kinds(), ["RUN_STARTED", "TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "RUN_FINISHED"]);
+    let id = resumed.event("TOOL_CALL_START")["toolCallId"].clone();
+    assert_eq!(resumed.event("RUN_FINISHED")["outcome"]["pendingToolCallIds"], json!([id]));
+    // Its output has a type here: one that does not fit is a failure, and the conversation goes on.
+    let wrong = json!([{ "id": "r", "role": "tool", "toolCallId": id, "content": "{\"not\":\"a list\"}" }]);
+    let answered = post(&router, input("t", &wrong, &json!({}))).await;
+    assert!(answered.text.contains("\"delta\":\"done\""), "{}", answered.text);
+    assert!(answered.event("RUN_STARTED")["metadata"]["warnings"].to_string().contains("expected"));
+}
+
+#[tokio::test]
+async fn a_tool_asks_in_the_middle_of_its_work() {
+    let router = server(AgUi::new());
+    let first = run(&router, &vec![call("asks_within", "{}")], json!({})).await;
+    let asked = first.event("RUN_FINISHED")["outcome"]["interrupts"][0].clone();
+    assert_eq!(
+        (asked["reason"].as_str(), asked["message"].as_str()),
+        (Some("input_required"), Some("What is your name?"))
+    );
+    assert_eq!(asked["responseSchema"]["type"], "string");
+    let answer = |id: &Value, payload: Value| {
+        input("t", &json!([]), &json!({ "resume": [{ "interruptId": id, "status": "resolved", "payload": payload }] }))
+    };
+    let second = post(&router, answer(&asked["id"], json!("Ada"))).await;
+    let asked = second.event("RUN_FINISHED")["outcome"]["interrupts"][0].clone();
+    assert_eq!((asked["reason"].as_str(), asked["message"].as_str()), (Some("confirmation"), Some("Really?")));
+    let third = post(&router, answer(&asked["id"], json!({ "approved": true }))).await;
+    assert_eq!(third.event("TOOL_CALL_RESULT")["content"], "hello Ada");
+}
+
+#[tokio::test]
+async fn a_turn_that_was_cut_calls_nothing() {
+    let mut turn = call("fine", "{}");
+    turn.push(Step::Finish(Finish::Length));
+    let answer = run(&server(AgUi::new()), &vec![turn], json!({})).await;
+    assert!(answer.event("TOOL_CALL_RESULT")["content"].as_str().unwrap().contains("did not run"));
+    assert_eq!(answer.event("RUN_FINISHED")["metadata"]["finishReason"], "length");
+}
+
+#[tokio::test]
+async fn others_do_not_find_a_conversation() {
+    let tokens = |token: &str| (token.len() < 9).then(|| token.into());
+    let agent = Agent::new(FunctionModel::streaming(play)).tools(tools());
+    let router = Server::new(agent).ag_ui(AgUi::new()).authenticate(tool_server::BearerToken::new(tokens)).router();
+    let ask = async |token: &str, body: String| {
+        let request = axum::http::Request::post("http://localhost/agent")
+            .header("content-type", "application/json")
+            .header("authorization", format!("Bearer {token}"));
+        let response = tower::ServiceExt::oneshot(router.clone(), request.body(axum::body::Body::from(body)).unwrap())
+            .await
+            .unwrap();
+        let status = response.status().as_u16();
+        let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        Answer { status, text: String::from_utf8(bytes.to_vec()).unwrap() }
+    };
+    let script = serde_json::to_string(&vec![call("asks", r#"{"what":"all"}"#)]).unwrap();
+    let asked = ask("anna", input("t", &json!([user("m1", &script)]), &json!({}))).await;
+    let id = asked.event("RUN_FINISHED")["outcome"]["interrupts"][0]["id"].clone();
+    let resume = json!({ "resume": [{ "interruptId": id, "status": "resolved", "payload": { "approved": true } }] });
+    let stolen = ask("bert", input("t", &json!([]), &resume)).await;
+    assert!(!stolen.text.contains("removed"), "{}", stolen.text);
+    assert_eq!(ask("0123456789", input("t", &json!([]), &resume)).await.status, 401);
+    let resumed = ask("anna", input("t", &json!([]), &resume)).await;
+    assert_eq!(resumed.event("TOOL_CALL_RESULT")["content"], "removed all");
+}

@@ -1,0 +1,145 @@
+//! What a stream must be: the official schema, the order that clients enforce, and what they do not look at.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
+
+use serde_json::Value;
+
+static SCHEMA: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
+    let text = include_str!("../../../tests/clients/ag-ui/schema-1.0.json");
+    jsonschema::validator_for(&serde_json::from_str::<Value>(text).unwrap()).unwrap()
+});
+
+/// A conversation as a client knows it.
+#[derive(Default)]
+pub(crate) struct Known {
+    ids: BTreeSet<String>,
+    /// Calls that were announced and have no result.
+    pub(crate) open: BTreeMap<String, String>,
+}
+
+/// What came of a stream.
+pub(crate) struct Seen {
+    pub(crate) last: Value,
+    /// The calls that began, with their names and arguments.
+    pub(crate) calls: Vec<(String, String, String)>,
+    pub(crate) text: String,
+}
+
+impl Known {
+    /// Checks a stream for a client of 1.x or 0.x, which executes the tools `of_client`.
+    pub(crate) fn check(&mut self, events: &[Value], of_client: &[&str], is_v1: bool) -> Seen {
+        for event in events {
+            let wrong: Vec<_> = SCHEMA.iter_errors(event).map(|error| error.to_string()).collect();
+            assert!(wrong.is_empty(), "{event}: {wrong:?}");
+        }
+        assert_eq!(events[0]["type"], "RUN_STARTED");
+        let mut stream = Stream::default();
+        for event in events {
+            assert!(!stream.is_over, "{event} behind the end");
+            self.event(&mut stream, event);
+        }
+        let last = events.last().unwrap();
+        assert!(stream.is_over, "the last event is {last}");
+        assert!(stream.open.is_empty(), "open at the end: {:?}", stream.open);
+        self.end(&stream, last, of_client, is_v1);
+        Seen { last: last.clone(), calls: stream.calls, text: stream.text }
+    }
+
+    fn event(&mut self, stream: &mut Stream, event: &Value) {
+        let text = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
+        let (message, call) = (text("messageId"), text("toolCallId"));
+        match event["type"].as_str().unwrap() {
+            "TEXT_MESSAGE_CONTENT" => {
+                stream.is_open(&message);
+                stream.text += &text("delta");
+            }
+            "TEXT_MESSAGE_START" | "REASONING_START" | "REASONING_MESSAGE_START" => {
+                self.unique(&message);
+                stream.open(&message);
+            }
+            "REASONING_MESSAGE_CONTENT" => stream.is_open(&message),
+            "TEXT_MESSAGE_END" | "REASONING_END" | "REASONING_MESSAGE_END" => stream.close(&message),
+            "TOOL_CALL_START" => {
+                self.unique(&call);
+                stream.open(&call);
+                stream.calls.push((call.clone(), text("toolCallName"), String::new()));
+                self.open.insert(call, text("toolCallName"));
+            }
+            "TOOL_CALL_ARGS" => {
+                stream.is_open(&call);
+                stream.calls.iter_mut().find(|(id, ..)| *id == call).unwrap().2 += &text("delta");
+            }
+            "TOOL_CALL_END" => stream.close(&call),
+            "TOOL_CALL_RESULT" => {
+                assert!(!stream.open.contains(&call), "a result before its call is complete");
+                self.unique(&message);
+                let name =
+                    self.open.remove(&call).unwrap_or_else(|| panic!("a second result, or one of no call: {event}"));
+                stream.answered.push((name, text("content")));
+            }
+            "RUN_FINISHED" | "RUN_ERROR" => stream.is_over = true,
+            _ => {}
+        }
+    }
+
+    fn end(&self, stream: &Stream, last: &Value, of_client: &[&str], is_v1: bool) {
+        // Only a call that nobody was told to execute is answered in place of the client, and none where the run failed.
+        let has_failed = last["type"] == "RUN_ERROR";
+        for (name, content) in &stream.answered {
+            let is_refused =
+                content.contains("did not run") || !has_failed && content.contains("before the call had a result");
+            assert!(is_refused || !of_client.contains(&name.as_str()), "{name} is answered: {content}");
+        }
+        if has_failed {
+            return;
+        }
+        let outcome = &last["outcome"];
+        if !is_v1 {
+            assert!(outcome.is_null() || outcome["type"] == "interrupt", "an outcome that 0.x refuses: {outcome}");
+        }
+        let of_stream = stream.calls.iter().filter(|(id, ..)| self.open.contains_key(id));
+        let (pending, left): (Vec<_>, Vec<_>) = of_stream.partition(|(_, name, _)| of_client.contains(&name.as_str()));
+        let none = Vec::new();
+        let interrupts = outcome["interrupts"].as_array().unwrap_or(&none);
+        for (id, name, _) in left {
+            assert!(interrupts.iter().any(|open| open["toolCallId"] == **id), "{name} is left behind: {last}");
+        }
+        if is_v1 && outcome["type"] == "success" {
+            // In the order in which they were made, which is not always that in which they were told.
+            let pending: BTreeSet<_> = pending.iter().map(|(id, ..)| id.as_str()).collect();
+            let told = outcome["pendingToolCallIds"].as_array().unwrap_or(&none);
+            assert_eq!(told.iter().filter_map(Value::as_str).collect::<BTreeSet<_>>(), pending);
+            assert_eq!(told.len(), pending.len());
+        }
+    }
+
+    fn unique(&mut self, id: &str) {
+        assert!(self.ids.insert(id.to_owned()), "{id} is used twice");
+    }
+}
+
+#[derive(Default)]
+struct Stream {
+    open: BTreeSet<String>,
+    calls: Vec<(String, String, String)>,
+    answered: Vec<(String, String)>,
+    text: String,
+    is_over: bool,
+}
+
+impl Stream {
+    fn open(&mut self, id: &str) {
+        assert!(self.open.insert(id.to_owned()), "{id} begins twice");
+    }
+
+    fn is_open(&self, id: &str) {
+        assert!(self.open.contains(id), "{id} is not open");
+    }
+
+    fn close(&mut self, id: &str) {
+        assert!(self.open.remove(id), "{id} is not open");
+    }
+}

@@ -1,0 +1,8 @@
+//! AG-UI, as a client sees it: whatever models, tools, people and clients do, streams are legal.
+
+mod endpoint;
+mod hostile;
+mod legal;
+mod sealed;
+mod waiting;
+mod walks;

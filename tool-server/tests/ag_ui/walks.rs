@@ -1,0 +1,183 @@
+//! Conversations at random: models that do anything, people who decide anything, clients that send anything back.
+
+use axum::Router;
+use proptest::{collection::vec, prelude::*, sample::select};
+use serde_json::{Value, json};
+use tool_runtime::{Agent, model::FunctionModel};
+use tool_server::protocol::ag_ui::Check;
+use tool_server::{AgUi, Server};
+
+use crate::{
+    ag_ui::legal::Known,
+    kit::{input, post, user},
+    model::{Finish, Script, Step, play},
+    tools::tools,
+};
+
+const OF_CLIENT: [&str; 3] = ["paint", "größe.x", "locate"];
+
+fn step() -> impl Strategy<Value = Step> {
+    let names = select(vec![
+        "fine",
+        "fails",
+        "panics",
+        "asks",
+        "asks_within",
+        "eager",
+        "locate",
+        "share",
+        "draw",
+        "paint",
+        "größe.x",
+        "unknown",
+    ]);
+    let pieces = select(vec![
+        "{}",
+        "{\"what\":",
+        "\"x\"}",
+        "{\"what\":\"y\"}",
+        "{\"window\":\"w\"}",
+        "{\"colour\":1}",
+        " ",
+        "é\n",
+    ]);
+    prop_oneof![
+        3 => "[a-zä\\n]{0,5}".prop_map(Step::Text),
+        1 => "[a-z]{0,3}".prop_map(Step::Reasoning),
+        6 => names.prop_map(|name| Step::Call(name.to_owned())),
+        6 => (0..4usize, pieces).prop_map(|(number, text)| Step::Arguments(number, text.to_owned())),
+        3 => (0..4usize).prop_map(Step::End),
+        1 => select(vec![Finish::Stop, Finish::ToolCalls, Finish::Length, Finish::ContentFilter]).prop_map(Step::Finish),
+        1 => prop_oneof![Just(Step::Fail), Just(Step::Gone)],
+    ]
+}
+
+/// What the client does next.
+#[derive(Clone, Debug)]
+enum Move {
+    Say(Script),
+    /// Answers calls that it was told of: which of them, and how.
+    Answer(Vec<(usize, u8)>),
+    /// Answers interrupts: which of them, and how.
+    Resume(Vec<(usize, u8)>),
+    /// Sends the same again.
+    Again,
+    /// Forgets its last messages.
+    Forget(usize),
+}
+
+fn moves() -> impl Strategy<Value = Vec<Move>> {
+    let some = || vec((0..4usize, any::<u8>()), 0..4);
+    let one = prop_oneof![
+        4 => vec(vec(step(), 0..8), 0..3).prop_map(Move::Say),
+        3 => some().prop_map(Move::Answer),
+        4 => some().prop_map(Move::Resume),
+        1 => Just(Move::Again),
+        1 => (0..3usize).prop_map(Move::Forget),
+    ];
+    vec(one, 1..6)
+}
+
+/// A client that keeps its conversation as clients do.
+struct Client {
+    messages: Vec<Value>,
+    calls: Vec<String>,
+    interrupts: Vec<Value>,
+    number: usize,
+}
+
+impl Client {
+    fn id(&mut self) -> String {
+        self.number += 1;
+        format!("m{}", self.number)
+    }
+
+    /// What is sent beside the messages.
+    fn take(&mut self, step: &Move) -> Value {
+        match step {
+            Move::Say(script) => {
+                let said = user(&self.id(), &serde_json::to_string(script).unwrap());
+                self.messages.push(said);
+            }
+            Move::Answer(which) => {
+                for (at, how) in which {
+                    let call = self.calls.get(*at).cloned().unwrap_or_else(|| "call_nobody".to_owned());
+                    let id = self.id();
+                    let content = ["yes", "{}", "[\"a\"]", ""][usize::from(*how) % 4];
+                    let mut answer = json!({ "id": id, "role": "tool", "toolCallId": call, "content": content });
+                    if *how > 200 {
+                        answer["error"] = "it failed".into();
+                    }
+                    self.messages.push(answer);
+                }
+            }
+            Move::Resume(which) => {
+                let entry = |(at, how): &(usize, u8)| {
+                    let id = self.interrupts.get(*at).map_or(json!("call_nobody.1"), |open| open["id"].clone());
+                    match how % 6 {
+                        0 => json!({ "interruptId": id, "status": "cancelled" }),
+                        1 => json!({ "interruptId": id, "status": "resolved", "payload": { "approved": false } }),
+                        2 => json!({ "interruptId": id, "status": "resolved", "payload": "Ada" }),
+                        3 => {
+                            json!({ "interruptId": id, "status": "resolved", "payload": { "approved": true, "editedArgs": { "what": "z" } } })
+                        }
+                        _ => json!({ "interruptId": id, "status": "resolved", "payload": { "approved": true } }),
+                    }
+                };
+                return which.iter().map(entry).collect();
+            }
+            Move::Again => {}
+            Move::Forget(count) => {
+                let left = self.messages.len().saturating_sub(*count);
+                self.messages.truncate(left);
+            }
+        }
+        json!([])
+    }
+}
+
+async fn walk(router: &Router, moves: &[Move], is_v1: bool) {
+    let mut known = Known::default();
+    let mut client = Client { messages: Vec::new(), calls: Vec::new(), interrupts: Vec::new(), number: 0 };
+    let tools: Vec<_> = OF_CLIENT
+        .iter()
+        .map(|name| json!({ "name": name, "description": "d", "parameters": { "type": "object", "properties": { "colour": { "type": "string" } } } }))
+        .collect();
+    for step in moves {
+        let resume = client.take(step);
+        let more = json!({ "tools": tools, "resume": resume, "protocolVersion": is_v1.then_some("1.0") });
+        let answer = post(router, input("t", &Value::from(client.messages.clone()), &more)).await;
+        let events = answer.events();
+        assert!(!answer.text.contains("secret:"), "{}", answer.text);
+        let of_client = ["paint", "größe.x", "locate", "share"];
+        let seen = known.check(&events, &of_client, is_v1);
+        let none = Vec::new();
+        client.interrupts = seen.last["outcome"]["interrupts"].as_array().unwrap_or(&none).clone();
+        let calls: Vec<Value> = seen
+            .calls
+            .iter()
+            .map(|(id, name, arguments)| json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } }))
+            .collect();
+        client.calls.extend(seen.calls.iter().map(|(id, ..)| id.clone()).filter(|id| known.open.contains_key(id)));
+        let id = client.id();
+        client.messages.push(json!({ "id": id, "role": "assistant", "content": seen.text, "toolCalls": calls }));
+        for event in events.iter().filter(|event| event["type"] == "TOOL_CALL_RESULT") {
+            client.messages.push(json!({
+                "id": event["messageId"], "role": "tool", "toolCallId": event["toolCallId"], "content": event["content"],
+            }));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, max_shrink_iters: 2000, ..ProptestConfig::default() })]
+    #[test]
+    fn every_stream_is_legal(moves in moves(), is_v1 in any::<bool>(), check in select(vec![Check::Off, Check::Report, Check::Gate])) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let agent = Agent::new(FunctionModel::streaming(play)).tools(tools());
+            let router = Server::new(agent).ag_ui(AgUi::new().check(check)).router();
+            walk(&router, &moves, is_v1).await;
+        });
+    }
+}

@@ -1,0 +1,12 @@
+//! The routes of a server, as its clients see them.
+
+mod ag_ui;
+mod both;
+mod guard;
+mod kit;
+mod lost;
+#[cfg(feature = "mcp")]
+mod mcp;
+mod model;
+mod tools;
+mod ui;

@@ -1,0 +1,4 @@
+//! The UI message stream of the AI SDK.
+
+mod chats;
+mod steering;

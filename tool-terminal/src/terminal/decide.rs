@@ -1,0 +1,286 @@
+//! Decisions of a person: approvals, edits, answers to tools, and calls with an unknown outcome.
+
+use serde_json::{Map, Value};
+
+use super::Terminal;
+use tool_run::run::Shown;
+use tool_runtime::agent::{ApprovalRequest, Decision, ExternalCall, QuestionRequest};
+use tool_runtime::feedback::{Rejection, one_line};
+use tool_runtime::run::{InterruptKind, Pattern};
+use tool_runtime::tool::{Effect, ToolSpec};
+
+/// How deep objects inside objects are asked for name by name; below, they are typed as JSON. A schema can contain
+/// itself.
+const DEEPEST: usize = 4;
+
+/// Shows the call and asks: yes, no with a reason, edit, or, where that is offered, yes for the rest of the run.
+pub async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> Decision {
+    let id = &request.interrupt.id;
+    // What the person would allow: the call as it waits, or as it was edited.
+    let mut arguments = request.arguments.clone();
+    let mut fits = true;
+    if let Some(feedback) = &request.feedback {
+        show_feedback(terminal, feedback);
+        if let Some(refused) = terminal.last(id) {
+            (arguments, fits) = (refused, false);
+        }
+    }
+    show(terminal, &request.spec, &request.interrupt.shown);
+    let question = question(request);
+    loop {
+        let Some(answer) = choice(terminal, &question).await else { return deny_unanswered() };
+        let is_edited = arguments != request.arguments;
+        match answer.as_str() {
+            "a" | "always" if offer(request).is_some() && !is_edited => return Decision::ApproveForRun,
+            "y" | "yes" if !is_edited => return Decision::Approve,
+            "y" | "yes" if !fits => terminal.say("Not with these arguments: please edit them again, or say no."),
+            "y" | "yes" => return Decision::Edit { arguments: terminal.keep(id, arguments) },
+            "n" | "no" => return Decision::Deny { reason: reason(terminal).await },
+            "e" | "edit" => {
+                let Some(edited) = edit(terminal, &request.spec, &arguments).await else { return deny_unanswered() };
+                fits = false;
+                arguments = edited;
+                match request.check(&arguments).await {
+                    Err(feedback) => {
+                        show_feedback(terminal, &feedback);
+                        terminal.say("  Your edit is kept. Answer e to go on with it.");
+                    }
+                    Ok(shown) => {
+                        fits = true;
+                        terminal.say(if shown.arguments != arguments {
+                            "  The tool makes this of it:"
+                        } else if arguments == request.arguments {
+                            "  Nothing is changed:"
+                        } else {
+                            "  Your edit is kept. With it, the call is:"
+                        });
+                        arguments = shown.arguments.clone();
+                        show(terminal, &request.spec, &shown);
+                    }
+                }
+            }
+            _ => terminal.say("Please answer y, n or e."),
+        }
+    }
+}
+
+/// Asks for one of a few words, and returns it in lower case; `None` when the input has ended.
+async fn choice(terminal: &Terminal, question: &str) -> Option<String> {
+    Some(terminal.ask(question).await.ok()??.trim().to_lowercase())
+}
+
+/// The decision where the input has ended.
+fn deny_unanswered() -> Decision {
+    Decision::deny("nobody answered")
+}
+
+fn offer(request: &ApprovalRequest) -> Option<&Pattern> {
+    match &request.interrupt.innermost().kind {
+        InterruptKind::Approval { offer } => offer.as_ref(),
+        _ => None,
+    }
+}
+
+fn question(request: &ApprovalRequest) -> String {
+    let Some(pattern) = offer(request) else { return "Allow it? [y]es, [n]o, [e]dit: ".to_owned() };
+    let same = pattern.0.iter().map(|(name, value)| format!("{} {}", one_line(name), one_line(&value.to_string())));
+    let same = same.collect::<Vec<_>>().join(", ");
+    let same = if same.is_empty() { String::new() } else { format!(" with {same}") };
+    format!("Allow it? [y]es, [a]lways in this run{same}, [n]o, [e]dit: ")
+}
+
+/// Asks why not.
+async fn reason(terminal: &Terminal) -> Option<String> {
+    let reason = terminal.ask("Why? (the model sees it; empty for no reason) ").await.ok().flatten();
+    reason.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// Asks the person to do what an external tool is for.
+pub async fn execute(terminal: &Terminal, call: &ExternalCall) -> Option<String> {
+    match &call.feedback {
+        Some(feedback) => show_feedback(terminal, feedback),
+        None => show_call(terminal, &call.spec, &call.written),
+    }
+    let last = call.feedback.as_ref().and_then(|_| terminal.last(&call.call_id));
+    let value = value(terminal, "answer", output(&call.spec), last).await?;
+    Some(terminal.keep(&call.call_id, value).to_string())
+}
+
+fn show_feedback(terminal: &Terminal, feedback: &Rejection) {
+    for line in feedback.lines() {
+        terminal.say(&format!("  ! {}", one_line(&line)));
+    }
+}
+
+/// The call as it waits, and what makes it doubtful.
+fn show(terminal: &Terminal, spec: &ToolSpec, shown: &Shown) {
+    show_call(terminal, spec, &shown.lines);
+    if !shown.tainted_by.is_empty() {
+        terminal.say(&format!("  (after text of strangers, from {})", shown.tainted_by.join(", ")));
+    }
+}
+
+/// The tool, what it does to the world, and every argument, with nothing cut and nothing that could fool the eye.
+fn show_call(terminal: &Terminal, spec: &ToolSpec, written: &[(String, String)]) {
+    let effect = match spec.traits.effect {
+        Effect::ReadOnly => "reads",
+        Effect::Write => "changes something",
+        Effect::Destructive => "DESTROYS something",
+    };
+    let name = one_line(&spec.name);
+    terminal.say(&match &spec.title {
+        Some(title) => format!("\n{} ({name}; {effect})", one_line(title)),
+        None => format!("\n{name} ({effect})"),
+    });
+    if let Some(origin) = &spec.traits.origin {
+        terminal.say(&format!("  from {}", one_line(origin)));
+    }
+    if let Some(challenge) = spec.challenge(written) {
+        terminal.say(&format!("  {}", one_line(&challenge)));
+    }
+    let width = written.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+    for (name, value) in written {
+        // JSON writes line breaks out, so a value cannot pretend to be another line.
+        terminal.say(&format!("  {:width$}  {}", one_line(name), one_line(value)));
+    }
+}
+
+/// Passes the question of a tool to the person: for permission, or for a value.
+pub async fn answer(terminal: &Terminal, request: &QuestionRequest) -> Decision {
+    match &request.feedback {
+        Some(feedback) => show_feedback(terminal, feedback),
+        None => {
+            let name = request.spec.title.as_deref().unwrap_or(&request.spec.name);
+            terminal.say(&format!("\n{} asks: {}", one_line(name), one_line(&request.question.text)));
+        }
+    }
+    let Some(schema) = &request.question.schema else { return permit(terminal).await };
+    let last = request.feedback.as_ref().and_then(|_| terminal.last(&request.call_id));
+    match value(terminal, "answer", schema, last).await {
+        // Nothing was typed.
+        Some(value) if value.is_null() => Decision::Deny { reason: None },
+        Some(value) => Decision::Answer { value: terminal.keep(&request.call_id, value) },
+        None => deny_unanswered(),
+    }
+}
+
+async fn permit(terminal: &Terminal) -> Decision {
+    loop {
+        let Some(answer) = choice(terminal, "Allow it? [y]es, [n]o: ").await else { return deny_unanswered() };
+        match answer.as_str() {
+            "y" | "yes" => return Decision::Approve,
+            "n" | "no" => return Decision::Deny { reason: reason(terminal).await },
+            _ => terminal.say("Please answer y or n."),
+        }
+    }
+}
+
+/// Asks the person what came of a call whose program was stopped while it ran.
+pub async fn reconcile(terminal: &Terminal, request: &ApprovalRequest) -> Decision {
+    if let Some(feedback) = &request.feedback {
+        show_feedback(terminal, feedback);
+    }
+    terminal.say("\nThe program was stopped while this call ran. It may have been done, or not:");
+    show(terminal, &request.spec, &request.interrupt.shown);
+    loop {
+        let question = "What came of it? [d]one, [f]ailed, [a]gain: run it once more, [l]eave it: ";
+        let Some(answer) = choice(terminal, question).await else { return Decision::Deny { reason: None } };
+        match answer.as_str() {
+            "d" | "done" => {
+                let output = value(terminal, "its output", output(&request.spec), None).await;
+                return output.map_or(Decision::Deny { reason: None }, |output| Decision::Respond { output });
+            }
+            "f" | "failed" => {
+                let error = terminal.ask("How? (the model sees it) ").await.ok().flatten().unwrap_or_default();
+                let error = if error.trim().is_empty() { "the call failed".to_owned() } else { error };
+                return Decision::Fail { error };
+            }
+            "a" | "again" => return Decision::Approve,
+            "l" | "leave" => return Decision::Deny { reason: None },
+            _ => terminal.say("Please answer d, f, a or l."),
+        }
+    }
+}
+
+/// Asks for each parameter; an empty answer keeps what is there. `None` when the input has ended.
+async fn edit(terminal: &Terminal, spec: &ToolSpec, arguments: &Value) -> Option<Value> {
+    let schema = spec.input.neutral();
+    terminal.say("  Press Enter to keep what stands in brackets.");
+    let mut edited = arguments.as_object().cloned().unwrap_or_default();
+    Questions { terminal, root: schema }.entries(schema, &mut edited, 0).await?;
+    Some(Value::Object(edited))
+}
+
+/// Asks for a value that `schema` describes; an empty answer keeps what is in `current`. `None` when the input has
+/// ended.
+async fn value(terminal: &Terminal, name: &str, schema: &Value, current: Option<Value>) -> Option<Value> {
+    let (questions, resolved) = (Questions { terminal, root: schema }, resolve(schema, schema));
+    match current {
+        Some(Value::Object(mut object)) if resolved["properties"].is_object() => {
+            questions.entries(resolved, &mut object, 1).await?;
+            Some(Value::Object(object))
+        }
+        current => questions.value(name, schema, current.as_ref(), 0).await,
+    }
+}
+
+/// The person who is asked, and the schema in which references lead somewhere.
+struct Questions<'a> {
+    terminal: &'a Terminal,
+    root: &'a Value,
+}
+
+impl Questions<'_> {
+    /// Asks for each entry of an object.
+    async fn entries(&self, schema: &Value, object: &mut Map<String, Value>, depth: usize) -> Option<()> {
+        let names = schema["required"].as_array();
+        let required = |name: &str| names.is_some_and(|names| names.iter().any(|one| one == name));
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            let current = object.get(name).or_else(|| property.get("default").filter(|_| depth > 0));
+            let given = Box::pin(self.value(name, property, current, depth)).await?;
+            // Nothing was typed for what need not be there.
+            let empty = given.is_null() || given.as_object().is_some_and(Map::is_empty) && !required(name);
+            if !empty || object.contains_key(name) {
+                object.insert(name.clone(), given);
+            }
+        }
+        Some(())
+    }
+
+    /// Asks for one value. What is typed is JSON, or a plain text where a text is allowed.
+    async fn value(&self, name: &str, schema: &Value, current: Option<&Value>, depth: usize) -> Option<Value> {
+        let resolved = resolve(schema, self.root);
+        if current.is_none() && resolved["properties"].is_object() && depth < DEEPEST {
+            let mut object = Map::new();
+            self.entries(resolved, &mut object, depth + 1).await?;
+            return Some(Value::Object(object));
+        }
+        let shown = match current {
+            Some(Value::String(text)) => format!(" [{}]", one_line(text)),
+            Some(value) => format!(" [{}]", one_line(&value.to_string())),
+            None => String::new(),
+        };
+        let typed = self.terminal.ask(&format!("  {}{shown}: ", one_line(name))).await.ok()??;
+        let typed = typed.trim();
+        if typed.is_empty() {
+            return Some(current.cloned().unwrap_or_default());
+        }
+        Some(match (resolved["type"].as_str(), typed) {
+            (Some("string"), _) => Value::from(typed.trim_matches('"')),
+            (Some("boolean"), "y" | "yes") => Value::Bool(true),
+            (Some("boolean"), "n" | "no") => Value::Bool(false),
+            _ => serde_json::from_str(typed).unwrap_or_else(|_| Value::from(typed)),
+        })
+    }
+}
+
+/// The schema of what a tool returns.
+fn output(spec: &ToolSpec) -> &Value {
+    spec.output.as_ref().map_or(&Value::Null, |schema| schema.neutral())
+}
+
+/// The schema that a reference leads to.
+fn resolve<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
+    let target = schema["$ref"].as_str().and_then(|path| root.pointer(path.strip_prefix('#')?));
+    target.unwrap_or(schema)
+}

@@ -1,0 +1,411 @@
+//! The screen: texts and calls, a line at a time. In a terminal, bars of running calls stand below them.
+
+use std::{
+    io::Write,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use tool_runtime::agent::Event;
+use tool_runtime::feedback::{Rejection, Report, escape, one_line};
+use tool_runtime::run::{Call, CallId, CallResult};
+use tool_runtime::tool::Progress;
+use tool_schema::feedback::excerpt;
+
+/// How wide a bar is.
+const WIDTH: usize = 20;
+
+/// How many bars are shown.
+const MOST: usize = 8;
+
+/// How much of a preliminary output is shown.
+const EXCERPT: usize = 100;
+
+/// How often bars are drawn anew, at most. The last state of a call that pauses may therefore be one that it has left.
+const PAUSE: Duration = Duration::from_millis(30);
+
+/// The screen. A terminal that has gone away is no reason to stop a run, so errors of writing are ignored.
+pub struct Screen {
+    state: Mutex<State>,
+}
+
+struct State {
+    output: Box<dyn Write + Send>,
+    /// True if the last line is not ended yet.
+    open: bool,
+    live: Live,
+    /// The text that came while a question is open, where the person types below it.
+    held: Option<String>,
+}
+
+impl Screen {
+    /// `is_terminal` says whether what was written can be written over.
+    pub fn new(output: impl Write + Send + 'static, is_terminal: bool) -> Self {
+        let state = State { output: Box::new(output), open: false, live: Live::new(is_terminal), held: None };
+        Self { state: Mutex::new(state) }
+    }
+
+    /// Writes a line of its own.
+    pub fn line(&self, line: &str) {
+        self.lock().line(line);
+    }
+
+    /// Ends the line, if it is not.
+    pub fn end_line(&self) {
+        self.lock().end_line();
+    }
+
+    /// Writes a question; the answer follows on the same line. Until what is given back is dropped, nothing is shown
+    /// that would get in the way of who types.
+    pub fn ask(&self, question: &str) -> Asking<'_> {
+        let mut state = self.lock();
+        state.clear();
+        state.end_line();
+        state.write(question);
+        state.open = false;
+        if state.live.is_on() {
+            state.held = Some(String::new());
+        }
+        Asking { screen: self, is_answered: false }
+    }
+
+    /// Shows something that happened in a run.
+    pub fn event(&self, event: Event<'_>) {
+        let mut state = self.lock();
+        match event {
+            Event::Text(text) => {
+                state.clear();
+                state.write(&escape(text));
+                state.draw();
+            }
+            Event::StepFailed { error, again: true } => {
+                state.line(&format!("! {}; what it said does not count, asking again", one_line(error)));
+            }
+            Event::CallStarted(call) => {
+                // Line breaks in accepted arguments are white space: those in texts are written out.
+                let arguments = call.arguments().text.replace(['\n', '\r', '\t'], " ");
+                state.line(&format!("· {} {}", one_line(&call.name), one_line(&arguments)));
+                state.live.start(call);
+            }
+            Event::CallProgress(progress) => {
+                if let Some(line) = state.live.report(progress) {
+                    state.line(&line);
+                } else if state.live.is_due() {
+                    state.clear();
+                    state.draw();
+                }
+            }
+            Event::CallFinished { call, result, .. } => {
+                state.clear();
+                state.live.end(&call.id);
+                if !result.is_success() {
+                    state.failed(&call.name, result, &call.arguments().text, call.attempts > 0);
+                }
+                state.draw();
+            }
+            Event::RunPaused(_) => {
+                state.clear();
+                state.live.end_all();
+            }
+            _ => {}
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A question that is open.
+pub struct Asking<'a> {
+    screen: &'a Screen,
+    is_answered: bool,
+}
+
+impl Asking<'_> {
+    /// The person has ended the line.
+    pub fn end(mut self) {
+        self.is_answered = true;
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        let mut state = self.screen.lock();
+        let held = state.held.take();
+        if !self.is_answered && held.is_some() {
+            state.write("\n");
+        }
+        state.write(&held.unwrap_or_default());
+        state.draw();
+    }
+}
+
+impl State {
+    fn line(&mut self, line: &str) {
+        self.clear();
+        self.end_line();
+        self.write(line);
+        self.write("\n");
+        self.draw();
+    }
+
+    fn failed(&mut self, name: &str, result: &CallResult, arguments: &str, started: bool) {
+        let text = match result {
+            CallResult::Rejected { feedback } => refusal(feedback, arguments),
+            other => format!(": {}", other.for_people(name, started)),
+        };
+        let mut start = format!("· {}", one_line(name));
+        for line in text.lines() {
+            self.line(&format!("{start}{}", one_line(line)));
+            start = "  ".to_owned();
+        }
+    }
+
+    fn write(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.open = !text.ends_with('\n');
+        match &mut self.held {
+            Some(held) => held.push_str(text),
+            None => self.put(text),
+        }
+    }
+
+    fn put(&mut self, text: &str) {
+        let _ = self.output.write_all(text.as_bytes()).and_then(|()| self.output.flush());
+    }
+
+    fn end_line(&mut self) {
+        if self.open {
+            self.write("\n");
+        }
+    }
+
+    /// Takes what runs off the screen.
+    fn clear(&mut self) {
+        if let Some(codes) = self.live.clear() {
+            self.put(&codes);
+        }
+    }
+
+    /// Puts it there again, unless it would get in the way of an open line.
+    fn draw(&mut self) {
+        if self.open || self.held.is_some() {
+            return;
+        }
+        if let Some(codes) = self.live.draw() {
+            self.put(&codes);
+        }
+    }
+}
+
+/// Returns what a person sees of a refusal: what is wrong with what was given, or else what the tool asks for. The
+/// model receives the rest, and says it in its own words.
+fn refusal(feedback: &Rejection, arguments: &str) -> String {
+    let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+    let given = |name: &str| {
+        let inside = || name.split('.').try_fold(&arguments, |value, step| value.get(step));
+        arguments.get(name).or_else(inside).is_some()
+    };
+    let refused: Vec<_> = feedback.reports().filter(|(_, report)| !report.is_valid()).collect();
+    let judged = |report: &Report| report.refused.as_ref().is_some_and(|reasons| reasons.required().is_empty());
+    let wrong = refused.iter().filter(|(name, report)| given(name) && judged(report));
+    let wrong: Vec<_> = wrong.map(|(name, report)| ((*name).to_owned(), (*report).clone())).collect();
+    match (feedback.problems().is_empty() && !refused.is_empty(), wrong.is_empty()) {
+        (true, true) => {
+            let asked = refused.iter().map(|(name, _)| *name).filter(|name| !given(name));
+            format!(" {arguments} asks for {}", asked.collect::<Vec<_>>().join(", "))
+        }
+        (_, false) => format!(": {}", Rejection::reported(feedback.problems().to_vec(), wrong)),
+        (false, true) => format!(": {feedback}"),
+    }
+}
+
+/// The calls that run, in the order in which they were started.
+pub struct Live {
+    is_terminal: bool,
+    calls: Vec<Running>,
+    /// How many lines are drawn.
+    drawn: usize,
+    last: Option<Instant>,
+}
+
+struct Running {
+    id: CallId,
+    name: String,
+    progress: Option<Progress>,
+    /// The last line, where lines are written: which tenth, and the message.
+    shown: Option<(Option<u8>, String)>,
+}
+
+impl Live {
+    pub fn new(is_terminal: bool) -> Self {
+        Self { is_terminal, calls: Vec::new(), drawn: 0, last: None }
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.is_terminal
+    }
+
+    pub fn start(&mut self, call: &Call) {
+        self.end(&call.id);
+        self.calls.push(Running { id: call.id.clone(), name: one_line(&call.name), progress: None, shown: None });
+    }
+
+    /// Receives a report of a call, and returns the line to be written of it, if any.
+    pub fn report(&mut self, progress: &Progress) -> Option<String> {
+        let is_terminal = self.is_terminal;
+        let call = self.calls.iter_mut().find(|call| call.id.as_str() == progress.call_id)?;
+        call.progress = Some(progress.clone());
+        if is_terminal {
+            return None;
+        }
+        // A line for each would be too much of a tool that reports often.
+        let message = message_of(progress);
+        let tenth = fraction(progress).map(tenth);
+        if call.shown.as_ref().is_some_and(|(shown, before)| *shown == tenth && *before == message && tenth.is_some()) {
+            return None;
+        }
+        let total = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
+        let is_output = progress.preliminary.is_some() && progress.message.is_none();
+        let line = if is_output { format!("  {message}") } else { format!("  {}{total} {message}", progress.done) };
+        call.shown = Some((tenth, message));
+        Some(line)
+    }
+
+    /// Returns whether it is time to draw the bars anew.
+    pub fn is_due(&self) -> bool {
+        self.is_terminal && self.last.is_none_or(|last| last.elapsed() >= PAUSE)
+    }
+
+    pub fn end(&mut self, call: &CallId) {
+        self.calls.retain(|known| known.id != *call);
+    }
+
+    pub fn end_all(&mut self) {
+        self.calls.clear();
+    }
+
+    /// Returns the codes that take the bars off the screen.
+    pub fn clear(&mut self) -> Option<String> {
+        let drawn = std::mem::take(&mut self.drawn);
+        (drawn > 0).then(|| format!("\r\u{1b}[{drawn}A\u{1b}[J"))
+    }
+
+    /// Returns the codes that put them there. Each is a line that the terminal cuts at its edge, so that it stays one.
+    pub fn draw(&mut self) -> Option<String> {
+        if !self.is_terminal || self.drawn > 0 {
+            return None;
+        }
+        let reporting: Vec<_> = self.calls.iter().filter_map(|call| Some((call, call.progress.as_ref()?))).collect();
+        if reporting.is_empty() {
+            return None;
+        }
+        let more = reporting.len().saturating_sub(MOST);
+        let mut lines: Vec<String> =
+            reporting.iter().take(MOST).map(|(call, progress)| bar(&call.name, progress)).collect();
+        if more > 0 {
+            lines.push(format!("  and {more} more"));
+        }
+        self.drawn = lines.len();
+        self.last = Some(Instant::now());
+        Some(format!("\u{1b}[?7l{}\n\u{1b}[?7h", lines.join("\n")))
+    }
+}
+
+/// Returns the share that is done, from 0 to 1, where that is known.
+fn fraction(progress: &Progress) -> Option<f64> {
+    let total = progress.total.filter(|total| *total > 0.0)?;
+    Some((progress.done / total).clamp(0.0, 1.0)).filter(|done| !done.is_nan())
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is from 0 to 10")]
+fn tenth(fraction: f64) -> u8 {
+    (fraction * 10.0) as u8
+}
+
+/// Returns what a call reports to do, or its output so far.
+fn message_of(progress: &Progress) -> String {
+    match (&progress.message, &progress.preliminary) {
+        (Some(message), _) => one_line(message),
+        (None, Some(output)) => one_line(&excerpt(&output.to_string(), EXCERPT)),
+        (None, None) => String::new(),
+    }
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "small numbers"
+)]
+fn bar(name: &str, progress: &Progress) -> String {
+    let message = message_of(progress);
+    match fraction(progress) {
+        Some(done) => {
+            let full = (done * WIDTH as f64).round() as usize;
+            let (full, rest) = ("━".repeat(full), "─".repeat(WIDTH - full));
+            format!("  {name} {full}{rest} {:3.0} % {message}", done * 100.0)
+        }
+        None if progress.preliminary.is_some() && progress.message.is_none() => format!("  {name} … {message}"),
+        None => format!("  {name} … {} {message}", progress.done),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn progress(done: f64, total: Option<f64>, message: &str) -> Progress {
+        let mut progress = Progress::new("c", done, total);
+        progress.message = Some(message.into());
+        progress
+    }
+
+    fn live(is_terminal: bool) -> Live {
+        let mut live = Live::new(is_terminal);
+        live.calls.push(Running { id: "c".into(), name: "t".into(), progress: None, shown: None });
+        live
+    }
+
+    #[test]
+    fn a_bar_is_as_long_as_what_is_done() {
+        assert_eq!(bar("t", &progress(5.0, Some(20.0), "x")), "  t ━━━━━─────────────── \u{20}25 % x");
+        assert_eq!(bar("t", &progress(9.0, Some(3.0), "x")), "  t ━━━━━━━━━━━━━━━━━━━━ 100 % x");
+        for odd in
+            [progress(f64::NAN, Some(1.0), "x"), progress(1.0, Some(f64::NAN), "x"), progress(1.0, Some(0.0), "x")]
+        {
+            assert!(bar("t", &odd).starts_with("  t … "), "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn bars_are_drawn_and_taken_away() {
+        let mut live = live(true);
+        assert_eq!((live.draw(), live.clear()), (None, None), "a call that reports nothing has none");
+        assert_eq!(live.report(&progress(1.0, Some(2.0), "a")), None);
+        let drawn = live.draw().unwrap();
+        assert!(drawn.starts_with("\u{1b}[?7l  t ━") && drawn.ends_with("a\n\u{1b}[?7h"), "{drawn:?}");
+        assert!(!live.is_due(), "not again at once");
+        assert_eq!(live.clear().unwrap(), "\r\u{1b}[1A\u{1b}[J");
+        live.end(&"c".into());
+        assert_eq!(live.draw(), None);
+    }
+
+    #[test]
+    fn lines_are_only_written_when_there_is_something_new() {
+        let mut live = live(false);
+        let lines: Vec<_> =
+            (0..1000).filter_map(|done| live.report(&progress(f64::from(done), Some(1000.0), "a"))).collect();
+        assert_eq!(lines.len(), 10, "{lines:?}");
+        assert_eq!(lines[1], "  100 of 1000 a");
+        assert_eq!(live.report(&progress(999.0, Some(1000.0), "b")).as_deref(), Some("  999 of 1000 b"));
+        let mut output = Progress::new("c", 0.0, None);
+        output.preliminary = Some(serde_json::json!({"a": 1}));
+        assert_eq!(live.report(&output).as_deref(), Some("  {\"a\":1}"));
+    }
+}
