@@ -88,7 +88,7 @@ async fn another_process_stops_or_cancels_a_run() {
             match ended {
                 Err(AgentError::Cancelled) => assert!(cancels),
                 Ok(reply) => {
-                    assert!(!cancels && reply.phase == Phase::Stopped(StopReason::Requested), "{:?}", reply.phase)
+                    assert!(!cancels && reply.phase == Phase::Stopped(StopReason::Requested), "{:?}", reply.phase);
                 }
                 other => panic!("{other:?}"),
             }
