@@ -231,15 +231,19 @@ async fn an_agent_in_a_tool_is_below_the_tool() {
 #[tokio::test]
 async fn a_cancelled_turn_says_so() {
     let stop = Cancellation::new();
-    let model = FunctionModel::streaming(|_| stream::iter([Ok(Delta::Text("a".into()))]).chain(stream::pending()));
+    let stopping = stop.clone();
+    // Cancelled by the model, after its first delta: then the turn has begun however slow the machine is.
+    let model = FunctionModel::streaming(move |_| {
+        let stopping = stopping.clone();
+        let silent = stream::once(async move {
+            stopping.cancel();
+            std::future::pending().await
+        });
+        stream::iter([Ok(Delta::Text("a".into()))]).chain(silent)
+    });
     let spans = Spans::new();
     let guard = set_default(spans.clone());
-    let agent = Agent::new(model).context(Context::new("").with_cancellation(stop.clone()));
-    let cancel = async {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-        stop.cancel();
-    };
-    let (done, ()) = tokio::join!(agent.run("go"), cancel);
+    let done = Agent::new(model).context(Context::new("").with_cancellation(stop)).run("go").await;
     drop(guard);
     assert!(done.is_err());
     let chat = spans.find("chat function").unwrap();
