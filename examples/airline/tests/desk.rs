@@ -1,7 +1,7 @@
 //! The desk as it is started: behind a pipe, in a terminal, with a model over HTTP.
 
 #![cfg(unix)]
-#[path = "../../tests/kit/mod.rs"]
+#[path = "../../tests/programs/kit/mod.rs"]
 mod kit;
 
 use std::net::TcpListener;

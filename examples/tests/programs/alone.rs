@@ -1,12 +1,9 @@
 //! The examples as they are started: behind a pipe, in a terminal, with a model over HTTP.
 
-#![cfg(unix)]
-mod kit;
-
-use kit::{Run, chat_server};
+use crate::kit::{Run, chat_server};
 
 /// The program of an example.
-fn program(name: &str) -> &'static str {
+pub fn program(name: &str) -> &'static str {
     match name {
         "censorship" => env!("CARGO_BIN_EXE_censorship"),
         "consensus" => env!("CARGO_BIN_EXE_consensus"),

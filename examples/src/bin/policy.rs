@@ -1,0 +1,53 @@
+//! Rules of the application, whatever tools declare: a policy judges every call, and layers wrap those that run.
+//!
+//! `cargo run -p examples --bin policy` prints:
+//!
+//! ```text
+//! read_file: a policy does not allow the call; it did not run: it is outside of `docs/`
+//! read_file: the password is ********
+//! ```
+
+use tool_runtime::{
+    Agent, AgentError,
+    agent::Event,
+    layer::Secrets,
+    model::{ScriptedModel, Turn},
+    tool, toolset,
+    toolset::{Permission, Proposal},
+};
+
+/// Read a file.
+#[tool(effect = read_only)]
+async fn read_file(
+    /// The path.
+    path: String,
+) -> String {
+    let _ = path;
+    "the password is hunter2".to_owned()
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), AgentError> {
+    let model = ScriptedModel::new([
+        Turn::call("read_file", r#"{"path": "/etc/passwd"}"#),
+        Turn::call("read_file", r#"{"path": "docs/notes.md"}"#),
+        Turn::say("Done."),
+    ]);
+    Agent::new(model)
+        .tools(toolset!(read_file).layer(Secrets::new(["hunter2"]).redact("********")))
+        .policy(|call: &Proposal<'_>| {
+            let arguments: serde_json::Value = serde_json::from_str(call.arguments).unwrap_or_default();
+            match arguments["path"].as_str() {
+                Some(path) if path.starts_with("docs/") => Permission::Allow,
+                _ => Permission::deny("it is outside of `docs/`"),
+            }
+        })
+        .hooks(|event: &Event<'_>| {
+            if let Event::CallFinished { call, result, .. } = event {
+                println!("{}: {}", call.name, result.for_people(&call.name, call.may_have_run()));
+            }
+        })
+        .run("Read the notes.")
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! An answer of a type in place of text. A wrong answer goes back to the model with what is wrong.
+//!
+//! `cargo run -p examples --bin typed` prints:
+//!
+//! ```text
+//! Review { stars: 4, because: "it is warm" }
+//! ```
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tool_runtime::{
+    Agent, AgentError,
+    model::{ScriptedModel, Turn},
+};
+
+/// A review of a coat.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[allow(dead_code, reason = "only printed")]
+struct Review {
+    /// From 1 to 5.
+    #[schemars(range(min = 1, max = 5))]
+    stars: u8,
+    /// The reason in a few words.
+    because: String,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), AgentError> {
+    let model = ScriptedModel::new([
+        Turn::call("final_answer", r#"{"stars": 9, "because": "it is warm"}"#), // refused: 9 stars
+        Turn::call("final_answer", r#"{"stars": 4, "because": "it is warm"}"#),
+    ]);
+    let review: Review = Agent::new(model).run_for("How is this coat?").await?;
+    println!("{review:?}");
+    Ok(())
+}
