@@ -1,4 +1,4 @@
-//! What the examples share.
+//! Code that the examples share.
 
 mod transcript;
 pub mod workspace;

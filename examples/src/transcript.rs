@@ -18,7 +18,7 @@ use tool_runtime::{
 #[derive(Debug)]
 pub struct Transcript {
     name: String,
-    /// What the model has said of its turn so far.
+    /// The text of the model's turn so far.
     said: Mutex<String>,
 }
 
@@ -28,7 +28,7 @@ impl Transcript {
         Self { name: name.into(), said: Mutex::default() }
     }
 
-    /// Shows what was said to the agent.
+    /// Shows a message to the agent.
     pub fn heard(&self, text: &str) {
         self.lines("<", text);
     }

@@ -23,7 +23,7 @@ pub struct Workspace {
     root: Dir,
 }
 
-/// What is in a directory.
+/// The entries of a directory.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Entry {
     name: String,
@@ -155,7 +155,7 @@ impl Workspace {
     }
 }
 
-/// What the model may know of an error: what it can do something about.
+/// Returns an error as the model may know it: with what it can correct.
 fn told(path: &str, error: &io::Error) -> Failure {
     let text = match error.kind() {
         io::ErrorKind::NotFound => format!("there is no `{path}`"),

@@ -12,7 +12,7 @@ pub(crate) struct Answered<'a> {
 }
 
 impl Answered<'_> {
-    /// Whether the tool did what was asked.
+    /// Set if the call succeeded.
     pub(crate) fn is_done(&self) -> bool {
         !self.answer.is_error
     }
@@ -22,7 +22,7 @@ impl Answered<'_> {
         serde_json::from_value(self.arguments.get(name)?.clone()).ok()
     }
 
-    /// What the model was told, if it is a `T`.
+    /// Returns the result as a `T`, if it is one.
     pub(crate) fn told<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_str(self.answer.content.first()?.as_text()?).ok()
     }
@@ -55,7 +55,7 @@ pub(crate) fn answered(messages: &[Message]) -> Vec<Answered<'_>> {
     all
 }
 
-/// What was said to the model, oldest first.
+/// Messages to the model, oldest first.
 pub(crate) fn prompts(messages: &[Message]) -> impl DoubleEndedIterator<Item = &str> {
     messages
         .iter()

@@ -12,7 +12,7 @@ pub fn model() -> Box<dyn Model> {
     model_or(NegotiatingModel::new())
 }
 
-/// The same, with another model in place of the negotiating one.
+/// Returns the model that the environment names, or else `model`.
 pub fn model_or(otherwise: impl Model + 'static) -> Box<dyn Model> {
     named_model().unwrap_or_else(|| Box::new(otherwise))
 }

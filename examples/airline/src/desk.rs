@@ -1,4 +1,4 @@
-//! What the airline's desk knows and does.
+//! State and tools of the airline's desk.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -59,7 +59,7 @@ impl Desk {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What `look` sees of the flights with free seats that fit, each once, in their order.
+    /// Returns flights with free seats that fit, each once, in their order.
     fn possible<T: PartialEq>(&self, wish: Wish<'_>, look: impl Fn(&Flight) -> T) -> Vec<T> {
         let books = self.books();
         let mut found = Vec::new();

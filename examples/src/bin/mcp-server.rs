@@ -28,7 +28,7 @@ struct Options {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    // Everything that is said to a person goes to stderr: stdout is the protocol's.
+    // Messages to a person go to stderr: stdout belongs to the protocol.
     match serve(Options::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

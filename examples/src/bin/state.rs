@@ -32,7 +32,7 @@ impl Notes {
     #[tool]
     async fn write_note(
         &self,
-        /// What it says.
+        /// Its text.
         #[arg(length(1..=200))]
         title: String,
     ) -> Note {

@@ -34,7 +34,7 @@ async fn cook(
 /// Ask the sommelier for a wine.
 #[tool(effect = read_only, retries = 1)]
 async fn choose_wine(
-    /// What it is drunk with.
+    /// The dish that it is drunk with.
     dish: String,
 ) -> Result<String, Failure> {
     let model = ScriptedModel::new([Turn::say("A Riesling.").with_usage(used(31, 4))]);

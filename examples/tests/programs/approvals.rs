@@ -33,14 +33,14 @@ impl Shop {
         Said { fine: output.status.success(), out: text(output.stdout), err: text(output.stderr) }
     }
 
-    /// What the program says when all is well.
+    /// Returns the program's output when all is well.
     fn says(&self, arguments: &[&str]) -> String {
         let said = self.run(arguments);
         assert!(said.fine, "{arguments:?}: {}{}", said.out, said.err);
         said.out
     }
 
-    /// What it says when it refuses.
+    /// Returns the program's output when it refuses.
     fn refuses(&self, arguments: &[&str]) -> String {
         let said = self.run(arguments);
         assert!(!said.fine, "{arguments:?}: {}", said.out);

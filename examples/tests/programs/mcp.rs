@@ -82,7 +82,7 @@ fn a_desktop_client_reads_nothing_but_the_protocol() {
     assert!(said.contains("serving ") && server.wait().unwrap().success(), "{said}");
 }
 
-/// What comes of a request: the head, and the body.
+/// Returns the response to a request: the head, and the body.
 fn post(address: &str, path: &str, headers: &[(&str, &str)], body: &Value) -> (String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     let body = body.to_string();
@@ -130,7 +130,7 @@ fn a_proxy_serves_mcp_the_ai_sdk_and_ag_ui() {
     let (_, said) = post(&address, "/mcp", &in_session, &delete);
     assert!(said.contains("did not run") && files.0.join("files/a.txt").exists(), "{said}");
 
-    // Without a model in the environment, it is one that calls what it is told to.
+    // Without a model in the environment, the offline model calls the tool that the prompt names.
     let parts = json!([{ "type": "text", "text": "files_read a.txt" }]);
     let chat = json!({ "id": "c", "messages": [{ "id": "m", "role": "user", "parts": parts }] });
     let (_, said) = post(&address, "/api/chat", &[], &chat);

@@ -15,7 +15,7 @@ fn program() -> Command {
     command
 }
 
-/// What the program says to `input`, which ends.
+/// Returns the program's output for `input`, and its success.
 fn says(input: &[u8]) -> (bool, String) {
     let mut child = program().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(input).unwrap();

@@ -24,7 +24,7 @@ pub fn agent(model: impl Model + 'static, library: Library) -> Agent {
         .max_steps(15)
 }
 
-/// What the agent is asked.
+/// The agent's task.
 pub fn question(word: &str) -> String {
     format!("Find the DOC_ID of the document that contains the word \"{word}\". Answer with the number only.")
 }

@@ -1,4 +1,4 @@
-//! A model for who has none: it knows a few synonyms, and reads what it is told.
+//! A model without a network: it knows a few synonyms, and reads the answers to its calls.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
     use crate::censorship::{Library, agent, question};
 
-    /// What the model tries, and what it answers.
+    /// The model's tries, and its answer.
     async fn hunt(library: Library, word: &str) -> (Vec<String>, String) {
         let mut session = agent(searcher(), library).session();
         let reply = session.send(question(word)).await.unwrap();

@@ -1,4 +1,4 @@
-//! What somebody knows of who can come where and when.
+//! An agent's knowledge of when people can come.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::slot::{Person, Place, Slot, Time};
 
-/// Whether somebody can come.
+/// A person's answer to a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -35,7 +35,7 @@ impl Knowledge {
         self.facts.insert((person, slot), status);
     }
 
-    /// Whether `person` can come, if it is known.
+    /// Returns whether `person` can come, if it is known.
     pub fn status(&self, person: Person, slot: Slot) -> Option<Status> {
         self.facts.get(&(person, slot)).copied()
     }

@@ -14,7 +14,7 @@ use super::slot::Person;
 /// Something that somebody said to all others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Letter {
-    /// Who said it.
+    /// The author.
     pub from: Person,
     /// What.
     pub content: String,

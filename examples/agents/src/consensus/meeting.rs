@@ -1,4 +1,4 @@
-//! What all agents share, and what each has for itself.
+//! State that all agents share, and state of each agent.
 
 use std::{
     collections::BTreeMap,
@@ -12,7 +12,7 @@ use super::{
     slot::{Person, Slot},
 };
 
-/// What all agents share: the mail, and the minutes of the meeting.
+/// State that all agents share: the mail, and the minutes of the meeting.
 #[derive(Debug, Default)]
 pub struct Meeting {
     /// The mail.
@@ -28,7 +28,7 @@ struct Minutes {
 }
 
 impl Meeting {
-    /// What everybody confirmed; `None` as long as somebody did not, or confirmed something else.
+    /// Returns the slot that everybody confirmed; `None` while somebody did not, or confirmed another.
     pub fn agreed(&self) -> Option<Slot> {
         let minutes = self.minutes();
         let mut slots = Person::ALL.into_iter().map(|person| minutes.confirmed.get(&person).copied());
@@ -36,12 +36,12 @@ impl Meeting {
         slots.all(|slot| slot == Some(first)).then_some(first)
     }
 
-    /// Who gave up, in the order of it.
+    /// Returns the people who gave up, in that order.
     pub fn gave_up(&self) -> Vec<Person> {
         self.minutes().gave_up.clone()
     }
 
-    /// What `person` confirmed.
+    /// Returns the slot that `person` confirmed.
     pub fn confirmed(&self, person: Person) -> Option<Slot> {
         self.minutes().confirmed.get(&person).copied()
     }
@@ -50,7 +50,7 @@ impl Meeting {
         self.minutes().confirmed.insert(person, slot);
     }
 
-    /// Whether `person` is the first to give up.
+    /// Returns whether `person` is the first to give up.
     pub(super) fn give_up(&self, person: Person) -> bool {
         let mut minutes = self.minutes();
         minutes.gave_up.push(person);
@@ -75,9 +75,9 @@ impl Meeting {
 /// Where an agent sits: who it is, what it knows, and how long it waits for mail.
 #[derive(Debug)]
 pub struct Seat {
-    /// Who sits there.
+    /// The agent's person.
     pub me: Person,
-    /// What all share.
+    /// The shared state.
     pub meeting: Arc<Meeting>,
     /// How long to wait for mail.
     pub patience: Duration,
@@ -90,17 +90,17 @@ impl Seat {
         Self { me, meeting, patience, knowledge: Mutex::new(knowledge) }
     }
 
-    /// What is known here.
+    /// Returns this agent's knowledge.
     pub fn knowledge(&self) -> MutexGuard<'_, Knowledge> {
         self.knowledge.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same for people to read.
+    /// Returns this agent's knowledge for people to read.
     pub fn written(&self) -> String {
         format!("{}'s Knowledge Base:{}", self.me, self.knowledge())
     }
 
-    /// Whether nothing is left to do here: this one confirmed, somebody gave up, or somebody's model failed.
+    /// Returns whether this agent is done: it confirmed, somebody gave up, or somebody's model failed.
     pub fn is_done(&self) -> bool {
         self.meeting.confirmed(self.me).is_some() || self.meeting.is_over()
     }

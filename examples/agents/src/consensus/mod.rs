@@ -21,8 +21,8 @@ pub use slot::{Person, Place, Slot, Time};
 pub use tools::{GaveUp, Heard, confirm, give_up, propose, reject, update_knowledge};
 pub use word::Word;
 
-/// Whether `person` can come to `slot`: Alice not to the bar in the morning, Bob only in the evening, Carol only to the
-/// museum, Dave always.
+/// Returns whether `person` can come to `slot`: Alice not to the bar in the morning, Bob only in the evening,
+/// Carol only to the museum, Dave always.
 pub fn constraints(person: Person, slot: Slot) -> bool {
     match person {
         Person::Alice => slot != Slot { place: Place::Bar, time: Time::Morning },

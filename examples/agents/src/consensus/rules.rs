@@ -75,7 +75,7 @@ fn call(tool: &str, Slot { place, time }: Slot) -> Turn {
     Turn::call(tool, json!({ "place": place, "time": time }))
 }
 
-/// What the others said: between turns, and while this one waited.
+/// Returns letters of the others: those between turns, and those that came while this one waited.
 fn heard(calls: &[Answered<'_>], messages: &[Message]) -> impl Iterator<Item = (Person, Word)> {
     let told = calls.iter().filter(|call| call.tool == "propose" && call.is_done()).filter_map(Answered::told::<Heard>);
     let letters =
@@ -90,7 +90,7 @@ fn letter(line: &str) -> Option<Letter> {
     Some(Letter { from, content: content.to_owned() })
 }
 
-/// What was put into the knowledge base.
+/// Returns entries that were put into the knowledge base.
 fn noted(calls: &[Answered<'_>]) -> Knowledge {
     let mut known = Knowledge::default();
     for call in calls.iter().filter(|call| call.tool == "update_knowledge" && call.is_done()) {

@@ -14,19 +14,19 @@ use super::{
     word::names,
 };
 
-/// How often an agent is told that there is mail, or none, before it is sent home.
+/// The number of times that an agent looks for mail before it is sent home.
 const ROUNDS: usize = 40;
 
-/// What came of a meeting.
+/// The result of a meeting.
 #[derive(Debug)]
 pub struct Outcome {
     /// The place and time that everybody confirmed.
     pub agreed: Option<Slot>,
-    /// Who gave up.
+    /// The people who gave up.
     pub gave_up: Vec<Person>,
-    /// All that was said, oldest first.
+    /// All letters, oldest first.
     pub letters: Vec<Letter>,
-    /// What each knew at the end, for people to read.
+    /// Each agent's knowledge at the end, for people to read.
     pub knowledge: Vec<String>,
     /// Whose model failed.
     pub failures: Vec<(Person, AgentError)>,
@@ -60,7 +60,7 @@ pub async fn meet(agent: impl Fn(Person) -> Agent, can: impl Fn(Person, Slot) ->
     }
 }
 
-/// One agent, until it has confirmed, or somebody gave up. Between its turns it is told its mail.
+/// Runs an agent until it has confirmed, or somebody gave up. Between its turns it receives its mail.
 async fn attend(agent: Agent, seat: &Seat) -> Result<(), AgentError> {
     let mut session = agent.session();
     let mut prompt = "Find a place and a time at which everybody can come.".to_owned();
@@ -150,7 +150,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(60))]
 
-        /// Whoever can come where and when: they find the first slot at which all can, or give up.
+        /// Runs a meeting with rules for models: agents find the first slot at which all can, or give up.
         #[test]
         fn they_find_what_there_is(table in any::<[[bool; 4]; 4]>()) {
             let place = |slot| Slot::all().position(|known| known == slot).unwrap();

@@ -1,11 +1,11 @@
-//! Who meets, where and when.
+//! Slots of a meeting: people, places and times.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Somebody who takes part.
+/// A participant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum Person {
     /// Alice.

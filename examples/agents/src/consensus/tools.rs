@@ -1,4 +1,4 @@
-//! What an agent can do.
+//! Tools of an agent.
 
 use std::fmt;
 
@@ -80,7 +80,7 @@ pub fn give_up(#[state] seat: &Seat) -> Result<(), GaveUp> {
     if seat.meeting.give_up(seat.me) { Err(GaveUp(seat.me)) } else { Ok(()) }
 }
 
-/// Somebody gave up, as the first: the meeting has failed.
+/// A participant gave up, as the first: the meeting has failed.
 #[derive(Debug)]
 pub struct GaveUp(Person);
 
@@ -90,7 +90,7 @@ impl fmt::Display for GaveUp {
     }
 }
 
-/// Whether this agent may say `what` of `slot`, by all that it knows.
+/// Returns whether this agent may say `what` of `slot`, by all that it knows.
 fn check(seat: &Seat, slot: Slot, what: &str) -> Result<(), Rejection> {
     let cannot = seat.knowledge().those(slot, Some(Status::Cannot));
     if cannot.contains(&seat.me) {
@@ -112,7 +112,7 @@ fn both(place: Option<Place>, time: Option<Time>) -> Result<Slot, Rejection> {
     Err(Rejection::reported(Vec::new(), reports).and("Both 'place' and 'time' are required"))
 }
 
-/// What is said of a parameter that must be given.
+/// Returns the problem of a missing parameter.
 fn given(name: &str, is_given: bool, title: &str) -> (String, Report) {
     let report = if is_given { Report::accepted() } else { Report::refused(format!("{title} is required")) };
     (name.to_owned(), report)

@@ -1,4 +1,4 @@
-//! What is said in letters.
+//! Words of the letters.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use super::{
     slot::{Person, Slot},
 };
 
-/// What an agent says to the others.
+/// A statement of an agent to the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
     /// Let us meet there.
@@ -21,13 +21,13 @@ pub enum Word {
 }
 
 impl Word {
-    /// What is said in a letter; `None` when it is in other words.
+    /// Returns the statement in a letter; `None` when it is in other words.
     pub fn read(content: &str) -> Option<Self> {
         let about = |slot| [Self::Propose(slot), Self::Confirm(slot), Self::Reject(slot)];
         Slot::all().flat_map(about).chain([Self::GiveUp]).find(|word| word.to_string() == content.trim())
     }
 
-    /// What it says of the one who says it.
+    /// Returns the statement's meaning for its author.
     pub fn fact(self) -> Option<(Slot, Status)> {
         match self {
             Self::Propose(slot) | Self::Confirm(slot) => Some((slot, Status::Can)),

@@ -16,7 +16,7 @@ use tool_runtime::{
     toolset::{Invocation, Layer, Next},
 };
 
-/// What the search found.
+/// Results of the search.
 #[derive(Serialize, JsonSchema)]
 struct Found {
     results: Vec<String>,

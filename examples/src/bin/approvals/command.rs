@@ -1,4 +1,4 @@
-//! What can be asked of the program.
+//! The commands of the program.
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
@@ -46,7 +46,7 @@ pub(crate) enum Command {
         #[arg(value_parser = json)]
         arguments: Value,
     },
-    /// Forbids it; the model is told why.
+    /// Forbids it; the model receives the reason.
     Deny { id: Id, reason: Vec<String> },
     /// Gives its output, as JSON, in place of the tool: it was done, or need not be.
     Respond {

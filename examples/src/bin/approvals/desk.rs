@@ -25,9 +25,9 @@ pub(crate) struct Desk {
 struct Order {
     number: &'static str,
     customer: &'static str,
-    /// What was paid, in euros.
+    /// The price that was paid, in euros.
     paid: u32,
-    /// What was paid back already, in euros.
+    /// The amount that was paid back, in euros.
     refunded: u32,
 }
 

@@ -117,7 +117,7 @@ async fn decide(agent: &Agent, id: &Id, decision: Decision, user: &str) -> Resul
     Ok(())
 }
 
-/// What an id means: the beginning of a run's id is enough while something in it waits.
+/// Returns the id that a text stands for: the beginning of a run's id is enough while something in it waits.
 async fn find(agent: &Agent, id: &Id) -> Result<(RunId, InterruptId), String> {
     let waiting = agent.waiting(&Waiting::new()).await.map_err(|error| error.to_string())?;
     let mut runs: Vec<RunId> = waiting.into_iter().map(|item| item.run).collect();

@@ -1,4 +1,4 @@
-//! What a person sees of things that wait.
+//! Prints calls that wait, for a person.
 
 use chrono::DateTime;
 use tool_runtime::{
@@ -10,10 +10,10 @@ use tool_runtime::{
 
 use crate::command::Id;
 
-/// How many things a store lists at a time, unless it is told otherwise.
+/// The number of items that a store lists at a time by default.
 const MOST: usize = 100;
 
-/// What waits, a line each. Texts of a model come escaped in what is shown.
+/// Prints calls that wait, a line each. Texts of a model are escaped.
 pub(crate) fn list(items: &[WaitingItem], user: &str, all: bool) {
     if items.is_empty() {
         println!("nothing waits{}", if all { String::new() } else { format!(" for {}", one_line(user)) });

@@ -5,7 +5,7 @@ use tool_server::{
     axum::{http::header, response::IntoResponse, routing::get},
 };
 
-/// What the page may load: its own files, and nothing of others.
+/// The policy for the page's content: it may load its own files only.
 const POLICY: &str =
     "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

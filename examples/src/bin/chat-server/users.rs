@@ -1,4 +1,4 @@
-//! Who may ask: names and bearer tokens.
+//! The users of the server: names and bearer tokens.
 
 use std::{collections::HashMap, str::FromStr};
 

@@ -80,14 +80,14 @@ fn arguments(tool: &str, said: &str) -> Option<Value> {
     }
 }
 
-/// What stands behind "in", or the last word.
+/// Returns the words after "in", or the last word.
 fn place(said: &str) -> &str {
     let place =
         said.rsplit_once(" in ").map_or_else(|| said.split_whitespace().last().unwrap_or("Oslo"), |(_, place)| place);
     place.trim_end_matches(['?', '.', '!'])
 }
 
-/// What is said when a call has come to its end.
+/// Returns the text for a call that ended.
 fn after(tool: &str, result: &str) -> String {
     match tool {
         "get_weather" => {

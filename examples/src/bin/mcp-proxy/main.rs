@@ -39,14 +39,14 @@ struct Options {
     /// A name that it is reached by, such as `tools.example.com`; loopback's without one.
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
-    /// What clients must know.
+    /// Instructions for clients.
     #[arg(long, env = "MCP_PROXY_TOKEN", hide_env_values = true)]
     token: Option<String>,
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    // Everything that is said to a person goes to stderr: stdout is the protocol's.
+    // Messages to a person go to stderr: stdout belongs to the protocol.
     match Box::pin(serve(Options::parse())).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -1,4 +1,4 @@
-//! The same tools for MCP, the AI SDK and AG-UI.
+//! The tools as a server for MCP, the AI SDK and AG-UI.
 
 use std::{error::Error, future::pending};
 

@@ -1,4 +1,4 @@
-//! What the store answers when it refuses.
+//! The store's refusals.
 
 use std::error::Error;
 use std::fmt;

@@ -60,7 +60,7 @@ impl Task {
     }
 }
 
-/// What the model reads after this call: an output, a refusal of the shop, or of arguments that do not fit.
+/// Returns the text for the model after this call: an output, a refusal of the shop, or a rejection of the arguments.
 async fn perform(tools: &Toolset, action: &Action, cx: &Context) -> String {
     let arguments = Value::Object(action.arguments.clone()).to_string();
     match tools.call(&action.name, &arguments, cx).await {

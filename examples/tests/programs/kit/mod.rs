@@ -1,4 +1,4 @@
-//! Programs as a person starts them, and a model over HTTP that says what it was told to say.
+//! Programs as a person starts them, and a scripted model over HTTP.
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
@@ -26,7 +26,7 @@ impl Run {
         Self::with(&[], program, arguments)
     }
 
-    /// The same with `vars` in the environment.
+    /// Runs a program behind a pipe with `vars` in the environment.
     pub(crate) fn with(vars: &[(&str, &str)], program: &str, arguments: &[&str]) -> Self {
         let mut command = command(program, arguments);
         let output = command.envs(vars.iter().copied()).stdin(Stdio::null()).output().unwrap();

@@ -42,12 +42,12 @@ pub(crate) fn start(program: &str) -> Sitting {
     desk
 }
 
-/// What came of one thing.
+/// Prints whether a check held.
 pub(crate) fn tell(what: &str, held: bool) {
     println!("{} {what}", if held { "held  " } else { "MISSED" });
 }
 
-/// What must hold whatever the model says: the adapter understands it, and the program lives on.
+/// Asserts what holds whatever the model says: the adapter understands it, and the program lives on.
 pub(crate) fn sound(shown: &str) {
     println!("{}", shown.trim().replace('\r', ""));
     assert!(!shown.contains("! the model failed"), "the turn failed");

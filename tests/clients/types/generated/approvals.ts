@@ -11,9 +11,9 @@ export type FindOrderOutput = Order;
 export type Order = {
   number: string;
   customer: string;
-  /** What was paid, in euros. */
+  /** The price that was paid, in euros. */
   paid: number;
-  /** What was paid back already, in euros. */
+  /** The amount that was paid back, in euros. */
   refunded: number;
 };
 

@@ -10,7 +10,7 @@ export type ListInput = {
 
 export type ListOutput = Entry[];
 
-/** What is in a directory. */
+/** The entries of a directory. */
 export type Entry = {
   name: string;
   is_directory: boolean;

@@ -1,4 +1,4 @@
-//! What the agent can do: one tool for each thing that a page has to show.
+//! Tools of the agent: one for each thing that a page has to show.
 
 mod folder;
 mod train;

@@ -33,7 +33,7 @@ pub(crate) struct Changes {
     users: IndexMap<String, User>,
 }
 
-/// What all tools share: a database that many stores can read, and this store's changes.
+/// State that all tools share: a database that many stores can read, and this store's changes.
 #[derive(Debug)]
 pub(crate) struct Store {
     database: Arc<Database>,

@@ -1,4 +1,4 @@
-//! What was ordered, paid and asked for since.
+//! Orders, payments, and requests about them.
 #![expect(clippy::struct_field_names, reason = "the names of the database")]
 
 use indexmap::IndexMap;

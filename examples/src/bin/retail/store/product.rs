@@ -1,4 +1,4 @@
-//! What the shop sells.
+//! The products of the shop.
 #![expect(clippy::struct_field_names, reason = "the names of the database")]
 
 use indexmap::IndexMap;

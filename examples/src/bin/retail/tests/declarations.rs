@@ -1,4 +1,4 @@
-//! What the declarations say of the tools, to a model and to the runtime.
+//! Declarations of the tools, for a model and for the runtime.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -24,7 +24,7 @@ fn output(store: &Arc<Store>, name: &str, arguments: &Value) -> Result<Output, C
     wait(tools.call(name, &arguments.to_string(), &Context::new("call_1")))
 }
 
-/// A call's value, or what the model is told in place of it.
+/// Returns a call's value, or the text that the model receives in its place.
 fn call(store: &Arc<Store>, name: &str, arguments: &Value) -> Result<Value, String> {
     match output(store, name, arguments) {
         Ok(output) => Ok(output.decode().unwrap()),

@@ -1,4 +1,4 @@
-//! What the tools refuse, in which words, and that nothing has changed then.
+//! Refusals of the tools: their words, and that they change nothing.
 
 use serde_json::{Value, json};
 use tool_runtime::CallError;

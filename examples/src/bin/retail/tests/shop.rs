@@ -1,4 +1,4 @@
-//! What the tools do where the recorded tasks do not look.
+//! Behaviour of the tools that the recorded tasks do not cover.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What needs no records.
+//! Tools that need no records.
 
 use tool_runtime::tool;
 

@@ -128,7 +128,7 @@ fn in_stock<'a>(store: &'a Store, item: &Item, new_item_id: &str) -> Result<&'a 
     product.in_stock(new_item_id).ok_or_else(|| RetailError::ItemNotAvailable(new_item_id.to_owned()))
 }
 
-/// What the new items cost more than the old ones, added up pair by pair.
+/// Returns the difference in price between new and old items, added up pair by pair.
 fn price_difference(order: &Order, replacements: &[(usize, &Variant)]) -> Number {
     let differences = replacements.iter().map(|(at, variant)| variant.price - order.items[*at].price);
     differences.fold(Number::ZERO, |sum, difference| sum + difference)

@@ -1,4 +1,4 @@
-//! What the shop sells.
+//! Tools about products.
 
 use std::collections::BTreeMap;
 
