@@ -1,7 +1,5 @@
 //! What a run looks like to those who trace it.
 
-use std::time::Duration;
-
 use futures_util::stream::{self, StreamExt};
 use serde_json::json;
 use tool_runtime::{
