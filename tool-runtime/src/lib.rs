@@ -123,30 +123,25 @@ pub mod __private {
         Keeping, Kept, Known, Lend, Lent, Node, One, Seen, Settling, ToldLater, Understood, Validate, Validator,
         Validators, Variants, Wanted, Whole, whole,
     };
-    pub use crate::tool::expansion::{Json, Name, Shared, again, asks, assert_first, assert_unique, constant, outside};
-    pub use crate::tool::fallback::{
-        AskedFallback, AsksFallback, CheckSaidFallback, CheckerFallback, ChecksFallback, ExecutingFallback,
-        HookFallback, JsonFallback, JudgingFallback, KeepingFallback, KindFallback, NameFallback, SaidFallback,
-        SettlingFallback, SharedFallback, Unkeepable, UsualFallback, ValidatorFallback, WholeFallback, WorkFallback,
+    pub use crate::tool::expansion::{
+        AskedFallback, AsksFallback, CallContext, CheckSaidFallback, CheckerFallback, ChecksFallback,
+        ExecutingFallback, HookFallback, Json, JsonFallback, JudgingFallback, KeepingFallback, KindFallback, Name,
+        NameFallback, Predicate, SaidFallback, SettlingFallback, Shared, SharedFallback, Unkeepable, UsualFallback,
+        ValidatorFallback, When, WholeFallback, WorkFallback, again, asks, assert_first, assert_unique, constant,
+        context, outside, touched,
     };
-    pub use crate::tool::fitting::{CallContext, Predicate, When, context};
     pub use crate::tool::{
         Approval, CallError, CallFuture, Context, Effect, Execute, ExecuteWith, Provide, Refused, Resources, Started,
         Tool, WithState,
-        binding::Binding,
-        check::Check,
+        binding::{BeginWithState, Binding, Start},
         declare::Stateless,
+        decode::Many,
         def::{Def, Options, UiTexts, Union},
-        executor::{Executing, ExecutingWith, Executor},
-        field::{Field, Given, Tag, Typed},
+        field::{Field, Given, Tag, Typed, Usual},
         hooks::{Hook, Hooks},
-        returned::{Answer, Kind, Returned},
-        rule::{Format, Number, Pattern},
-        slots::Many,
-        start::{BeginWithState, Start},
-        touches::touched,
-        usual::Usual,
-        work::{Taken, Work},
+        output::{Answer, Kind, Returned},
+        rule::{Check, Format, Number, Pattern},
+        work::{Executing, ExecutingWith, Executor, Taken, Work},
     };
     pub use crate::toolset::{
         Calls, Toolset,
@@ -161,6 +156,5 @@ pub mod __private {
 
     // These stand in the signatures of the above.
     pub use crate::tool::dynamic::{Asks, Board, CheckSaid, Checks, Keepable, Raw, Said, Settled};
-    pub use crate::tool::fallback::{Idle, Unasked, Unchecked, Unsaid, Unusual};
-    pub use crate::tool::fitting::Asked;
+    pub use crate::tool::expansion::{Asked, Idle, Unasked, Unchecked, Unsaid, Unusual};
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::feedback::Rejection;
 use crate::schema::{Schema, Validator};
-use crate::tool::{CallError, CallFuture, DynTool, Failure, Output, ToolOutput, ToolSpec, output_schema, read_as};
+use crate::tool::{CallError, CallFuture, DynTool, Failure, Output, ToolOutput, ToolSpec, describe_output, read_as};
 use crate::toolset::{Invocation, Layer, Next};
 
 /// A chain of layers that makes of a tool from `In` to `Out` a tool from `NewIn` to `NewOut`: each step fits the one before,
@@ -254,7 +254,7 @@ struct MapOutput<F, Old, New> {
 
 impl<F, Old, New: ToolOutput> MapOutput<F, Old, New> {
     fn new(into: F) -> Self {
-        Self { into, schema: output_schema(New::output_schema).map(Arc::new), of: PhantomData }
+        Self { into, schema: describe_output(New::output_schema).map(Arc::new), of: PhantomData }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The traits that `#[tool]` implements, and those that a user of it does.
 
-use super::{Begin, Binding, Context, Def, Refused, Start, Started, Values};
+use super::{Binding, Context, Def, Refused, Start, Started, Values, binding::Begin};
 
 /// A declared tool. `#[tool]` implements it.
 #[diagnostic::on_unimplemented(

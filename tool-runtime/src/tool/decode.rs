@@ -3,7 +3,13 @@
 //! Well-formed arguments are read once, each value by the code of its type. Anything else goes to [`diagnose`], which
 //! reads the text again and explains everything that is wrong with it.
 
-use super::{CallError, Context, Def, Failure, diagnose, slots::Slot};
+use std::any::Any;
+
+use super::{
+    CallError, Context, Def, Failure, diagnose,
+    field::{Field, Param},
+    rule::Rule,
+};
 use crate::feedback::Rejection;
 use tool_schema::json::text::Object;
 
@@ -86,4 +92,190 @@ impl From<Refused> for CallError {
             Refused::Failed(failure) => Self::Failed(failure),
         }
     }
+}
+
+/// The place of one parameter's value.
+pub struct Slot<'a> {
+    field: &'static Field,
+    /// An `Option` of the parameter's type.
+    place: &'a mut dyn Any,
+    filled: bool,
+}
+
+impl<'a> Slot<'a> {
+    #[inline]
+    pub fn new(field: &'static Field, place: &'a mut dyn Any) -> Self {
+        Self { field, place, filled: false }
+    }
+
+    /// The parameter's data.
+    #[inline]
+    pub fn param(&self) -> &'static Param {
+        &self.field.param
+    }
+
+    /// Reads the value at the start of `text` and returns its length; `None` when it cannot be read, breaks a rule, or is
+    /// the second one.
+    #[inline]
+    pub fn accept(&mut self, text: &str) -> Option<usize> {
+        if self.filled {
+            return None;
+        }
+        let length = (self.field.code.read)(self.place, text).ok()?;
+        self.filled = true;
+        self.field.limits.iter().all(|limit| (limit.holds)(self.place, &limit.rule)).then_some(length)
+    }
+
+    /// Puts in what the arguments did not give, if they did not: the secret of the parameter's name, or what stands for
+    /// "not given"; `false` when there is no such thing.
+    pub fn complete(&mut self, cx: &Context) -> Result<bool, Failure> {
+        if self.filled {
+            return Ok(true);
+        }
+        match self.field.code.secret {
+            Some(read) => self.read_secret(read, cx).map(|()| true),
+            None => Ok(self.read_absent()),
+        }
+    }
+
+    /// Puts in the default, if there is one and the arguments did not give the parameter.
+    pub fn complete_default(&mut self) {
+        if let (false, Some(default)) = (self.filled, self.field.default) {
+            self.filled = default.put(self.place);
+        }
+    }
+
+    fn read_secret(&mut self, read: fn(&mut dyn Any, &str) -> bool, cx: &Context) -> Result<(), Failure> {
+        let name = self.field.param.name;
+        let Some(text) = cx.secret(name) else {
+            if self.read_absent() {
+                return Ok(());
+            }
+            return Err(Failure::new("the tool is not set up")
+                .source(format_args!("the context has no secret `{name}`; add it with `Context::with_secret`")));
+        };
+        self.filled = read(self.place, text);
+        if self.filled {
+            return Ok(());
+        }
+        Err(Failure::new("the tool is not set up").source(format_args!("the secret `{name}` does not fit its type")))
+    }
+
+    /// Reads the value at the start of `text`; returns its length.
+    pub fn read(&mut self, text: &str) -> Result<usize, serde_json::Error> {
+        let length = (self.field.code.read)(self.place, text)?;
+        self.filled = true;
+        Ok(length)
+    }
+
+    /// Puts in what stands for "not given"; `false` when there is no such thing.
+    pub fn read_absent(&mut self) -> bool {
+        self.filled = match self.field.default {
+            Some(default) => default.put(self.place),
+            None => (self.field.code.absent)(self.place),
+        };
+        self.filled
+    }
+
+    /// The first rule that the value breaks.
+    pub fn broken(&self) -> Option<Rule> {
+        self.field.limits.iter().find(|limit| !(limit.holds)(self.place, &limit.rule)).map(|limit| limit.rule)
+    }
+}
+
+/// The values of a tool's parameters: a tuple of them, or, of more than eight, a [`Many`].
+pub trait Values: Sized {
+    /// The places of the values.
+    #[doc(hidden)]
+    type Places;
+    /// Places without values.
+    #[doc(hidden)]
+    fn empty() -> Self::Places;
+    /// The places, to be filled.
+    #[doc(hidden)]
+    fn each<'a>(places: &'a mut Self::Places, into: &mut Vec<&'a mut dyn Any>);
+    /// The values, when all are there.
+    #[doc(hidden)]
+    fn take(places: Self::Places) -> Self;
+    /// Reads the arguments `text` of the tool `def`, whose parameters these are, in order.
+    fn read(def: &'static Def, text: &str, cx: &Context) -> Result<Self, Refused>;
+}
+
+/// More values than a tuple holds: some, and the rest.
+#[derive(Debug)]
+pub struct Many<A, B>(pub A, pub B);
+
+impl<A: Values, B: Values> Values for Many<A, B> {
+    type Places = (A::Places, B::Places);
+
+    fn empty() -> Self::Places {
+        (A::empty(), B::empty())
+    }
+
+    fn each<'a>(places: &'a mut Self::Places, into: &mut Vec<&'a mut dyn Any>) {
+        A::each(&mut places.0, into);
+        B::each(&mut places.1, into);
+    }
+
+    fn take(places: Self::Places) -> Self {
+        Self(A::take(places.0), B::take(places.1))
+    }
+
+    fn read(def: &'static Def, text: &str, cx: &Context) -> Result<Self, Refused> {
+        let mut places = Self::empty();
+        let mut each = Vec::with_capacity(def.fields.len());
+        Self::each(&mut places, &mut each);
+        let slots = def.fields.iter().zip(each).map(|(field, place)| Slot::new(field, place));
+        decode(def, text, cx, &mut slots.collect::<Vec<_>>())?;
+        Ok(Self::take(places))
+    }
+}
+
+/// Decoding succeeds only with every place filled.
+#[inline]
+fn taken<T>(place: Option<T>) -> T {
+    place.expect("decoding succeeds only with every place filled")
+}
+
+macro_rules! tuples {
+    ($(($($T:ident $place:ident $field:ident),*))*) => {$(
+        impl<$($T: 'static),*> Values for ($($T,)*) {
+            type Places = ($(Option<$T>,)*);
+
+            #[allow(clippy::unused_unit, reason = "the empty tuple")]
+            fn empty() -> Self::Places {
+                ($(None::<$T>,)*)
+            }
+
+            #[allow(unused_variables, reason = "the empty tuple has none")]
+            fn each<'a>(($($place,)*): &'a mut Self::Places, into: &mut Vec<&'a mut dyn Any>) {
+                $(into.push($place);)*
+            }
+
+            #[allow(clippy::unused_unit, reason = "the empty tuple")]
+            fn take(($($place,)*): Self::Places) -> Self {
+                ($(taken($place),)*)
+            }
+
+            #[inline]
+            fn read(def: &'static Def, text: &str, cx: &Context) -> Result<Self, Refused> {
+                let [$($field),*] = def.fields else { unreachable!("a tool's values are those of its parameters") };
+                $(let mut $place = None::<$T>;)*
+                decode(def, text, cx, &mut [$(Slot::new($field, &mut $place)),*])?;
+                Ok(($(taken($place),)*))
+            }
+        }
+    )*};
+}
+
+tuples! {
+    ()
+    (A a f0)
+    (A a f0, B b f1)
+    (A a f0, B b f1, C c f2)
+    (A a f0, B b f1, C c f2, D d f3)
+    (A a f0, B b f1, C c f2, D d f3, E e f4)
+    (A a f0, B b f1, C c f2, D d f3, E e f4, F f f5)
+    (A a f0, B b f1, C c f2, D d f3, E e f4, F f f5, G g f6)
+    (A a f0, B b f1, C c f2, D d f3, E e f4, F f f5, G g f6, H h f7)
 }

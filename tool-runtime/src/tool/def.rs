@@ -1,20 +1,24 @@
 //! What `#[tool]` writes down about a tool, and the spec that is made of it when it is first needed.
 
 use std::{
+    borrow::Borrow,
     fmt,
     sync::{Arc, OnceLock},
     time::Duration,
 };
 
-use serde_json::Value;
+use schemars::{SchemaGenerator, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
 
 use super::{
-    Approval, CallError, Effect, Field, InputHooks, Output, Returned, ToolSpec, Traits, Ui, compiled::Compiled,
-    describe,
+    Approval, CallError, Effect, InputHooks, Output, ToolSpec, Traits, Ui,
+    field::{Described, Field, Param},
+    output::Returned,
+    rule::{Rule, Unit},
 };
 use crate::feedback::Rejection;
-use crate::schema::Validator;
-use tool_schema::schema::answer::Form;
+use crate::schema::{Schema, Validator};
+use tool_schema::schema::{answer::Form, needs_check};
 
 /// The declaration of a tool, as constants.
 pub struct Def {
@@ -304,10 +308,10 @@ impl Def {
     fn derived(&'static self) -> &'static Derived {
         self.cache.0.get_or_init(|| {
             let input = match &self.union {
-                Some(union) => describe::union(union),
-                None => describe::input(self.fields),
+                Some(union) => describe_union(union),
+                None => describe_input(self.fields),
             };
-            let describe_output = if self.options.external { describe::answer } else { describe::output };
+            let describe_output = if self.options.external { describe_answer } else { describe_output };
             let mut spec = ToolSpec::new(self.name, self.description, input.schema);
             spec.title = self.options.title.map(str::to_owned);
             spec.output = describe_output(self.output.schema()).map(Arc::new);
@@ -326,5 +330,198 @@ impl fmt::Debug for Def {
 impl fmt::Debug for Cache {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(if self.0.get().is_some() { "Cache(filled)" } else { "Cache(empty)" })
+    }
+}
+
+/// The schema of the arguments.
+pub struct Input {
+    pub schema: Schema,
+    /// Whether the types of the parameters promise limits that decoding alone does not check.
+    pub guarded: bool,
+}
+
+/// The schema of an object with `fields`.
+pub fn describe_input(fields: &[Field]) -> Input {
+    let mut generator = generator();
+    let mut types = Vec::with_capacity(fields.len());
+    let mut schema = describe_object(fields, &mut generator, |field, schema| {
+        // What the type promises, before the declaration adds to it. A nested object is checked by itself.
+        if !field.nested {
+            types.push(schema.clone());
+        }
+    });
+    let definitions = generator.take_definitions(true);
+    let guarded = if definitions.is_empty() {
+        types.iter().any(needs_check)
+    } else {
+        needs_check(&json!({ "allOf": types, "$defs": definitions }))
+    };
+    if !definitions.is_empty() {
+        schema.insert("$defs".to_owned(), Value::Object(definitions));
+    }
+    Input { schema: Schema::from_schemars(schema), guarded }
+}
+
+/// The schema of an input that is one of several.
+pub fn describe_union(union: &Union) -> Input {
+    let mut generator = generator();
+    let branches = union.variants.iter().map(|(_, def)| Value::Object(describe_nested(def(), &mut generator)));
+    let branches: Vec<Value> = branches.collect();
+    let tags: Vec<&str> = union.variants.iter().map(|(tag, _)| *tag).collect();
+    let mut schema = describe_tagged(union.tag, &tags);
+    schema.insert("oneOf".to_owned(), Value::Array(branches));
+    let definitions = generator.take_definitions(true);
+    if !definitions.is_empty() {
+        schema.insert("$defs".to_owned(), Value::Object(definitions));
+    }
+    // The variants are checked each by itself.
+    Input { schema: Schema::from_schemars(schema), guarded: false }
+}
+
+/// The schema of what `def` declares, as part of another.
+pub fn describe_nested(def: &Def, generator: &mut SchemaGenerator) -> Map<String, Value> {
+    let mut schema = describe_object(def.fields, generator, |_, _| {});
+    if !def.description.is_empty() {
+        schema.insert("description".to_owned(), def.description.into());
+    }
+    schema
+}
+
+/// The schema of an object with the entry `tag`, which is one of `values`.
+pub fn describe_tagged(tag: &str, values: &[&str]) -> Map<String, Value> {
+    let Value::Object(schema) = json!({
+        "type": "object",
+        "properties": { tag: { "type": "string", "enum": values } },
+        "required": [tag],
+    }) else {
+        unreachable!("an object is written")
+    };
+    schema
+}
+
+/// The schema of an object with `fields`, whose definitions are those of `generator`; `each` sees those of the types.
+pub fn describe_object(
+    fields: &[Field],
+    generator: &mut SchemaGenerator,
+    mut each: impl FnMut(&Field, &Value),
+) -> Map<String, Value> {
+    let mut properties = Map::with_capacity(fields.len());
+    let mut required = Vec::new();
+    for field in fields.iter().filter(|field| !field.param.secret) {
+        let (param, mut described) = (&field.param, field.describe(generator));
+        let schema = Value::from(std::mem::take(&mut described.schema));
+        each(field, &schema);
+        if described.required {
+            required.push(Value::from(param.name));
+        }
+        properties.insert(param.name.to_owned(), describe_param(schema, described, param));
+    }
+    let mut schema = Map::with_capacity(5);
+    schema.insert("type".to_owned(), "object".into());
+    schema.insert("properties".to_owned(), Value::Object(properties));
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), Value::Array(required));
+    }
+    schema.insert("additionalProperties".to_owned(), Value::Bool(false));
+    schema
+}
+
+/// The schema of an output, if it has one.
+pub fn describe_output(describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>) -> Option<Schema> {
+    describe_root(SchemaSettings::draft2020_12().for_serialize().into_generator(), describe)
+}
+
+/// The schema of an output that somebody outside gives, and that is read here.
+pub fn describe_answer(describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>) -> Option<Schema> {
+    describe_root(generator(), describe)
+}
+
+fn describe_root(
+    mut generator: SchemaGenerator,
+    describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>,
+) -> Option<Schema> {
+    let mut schema = Value::from(describe(&mut generator)?);
+    let definitions = generator.take_definitions(true);
+    if let (Value::Object(schema), false) = (&mut schema, definitions.is_empty()) {
+        schema.insert("$defs".to_owned(), Value::Object(definitions));
+    }
+    Some(Schema::from_schemars(schema))
+}
+
+fn generator() -> SchemaGenerator {
+    SchemaSettings::draft2020_12().into_generator()
+}
+
+/// What the type says about itself, and the declaration about the parameter.
+fn describe_param(schema: Value, described: Described, param: &Param) -> Value {
+    let mut schema = match schema {
+        Value::Object(schema) => schema,
+        Value::Bool(false) => Map::from_iter([("not".to_owned(), json!({}))]),
+        _ => Map::new(),
+    };
+    if !param.description.is_empty() {
+        schema.insert("description".to_owned(), param.description.into());
+    }
+    for rule in described.rules {
+        describe_rule(rule, &mut schema);
+    }
+    if let Some(default) = described.default {
+        schema.insert("default".to_owned(), default);
+    }
+    if !param.examples.is_empty() {
+        schema.insert("examples".to_owned(), param.examples.iter().map(|text| json(text)).collect());
+    }
+    Value::Object(schema)
+}
+
+/// Writes a rule as JSON Schema keywords.
+fn describe_rule(rule: Rule, schema: &mut Map<String, Value>) {
+    let mut put = |key: &str, value: Value| schema.insert(key.to_owned(), value);
+    match rule {
+        Rule::Range { min, max, exclusive } => {
+            if let Some(min) = min {
+                put("minimum", min.to_json());
+            }
+            if let Some(max) = max {
+                put(if exclusive { "exclusiveMaximum" } else { "maximum" }, max.to_json());
+            }
+        }
+        Rule::Length { min, max, unit } => {
+            let (least, most) = match unit {
+                Unit::Characters => ("minLength", "maxLength"),
+                Unit::Items => ("minItems", "maxItems"),
+                Unit::Entries => ("minProperties", "maxProperties"),
+            };
+            if min > 0 {
+                put(least, min.into());
+            }
+            if let Some(max) = max {
+                put(most, max.into());
+            }
+        }
+        Rule::Pattern(pattern) => {
+            put("pattern", pattern.source().into());
+        }
+        Rule::Format(format) => {
+            put("format", format.name().into());
+        }
+    }
+}
+
+/// A `T` that is made at its first use, if it can be made.
+///
+/// It is behind a `dyn` because of statics: that each is `Sync`, the compiler otherwise proves down to the last field of a
+/// `T`, again for each static that refers to one, however indirectly.
+pub struct Compiled<T: 'static>(OnceLock<Option<Box<dyn Borrow<T> + Send + Sync>>>);
+
+impl<T: Send + Sync> Compiled<T> {
+    pub const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    /// The `T`, which `compile` makes the first time; `None` if it could not.
+    pub fn get(&self, compile: impl FnOnce() -> Option<T>) -> Option<&T> {
+        let made = self.0.get_or_init(|| compile().map(|made| Box::new(made) as Box<_>));
+        made.as_deref().map(Borrow::borrow)
     }
 }

@@ -3,10 +3,11 @@
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value};
 
-use super::{Def, describe, slots::Slot};
+use super::{Def, decode::Slot, def};
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::schema::Validator;
-use tool_schema::feedback::{self, suggest};
+use tool_schema::feedback;
+use tool_schema::feedback::suggest;
 use tool_schema::json::text::{self, Read};
 use tool_schema::schema::pointer::push;
 
@@ -66,7 +67,7 @@ pub fn check(guard: &Validator, text: &str) -> Result<(), Rejection> {
 
 /// Checks the output that somebody outside gave against the schema that it was asked for with.
 pub fn answer(text: &str, schema: fn(&mut SchemaGenerator) -> schemars::Schema) -> Result<(), Rejection> {
-    let schema = describe::answer(|generator| Some(schema(generator)));
+    let schema = def::describe_answer(|generator| Some(schema(generator)));
     let validator = schema.and_then(|schema| Validator::compile(schema.neutral()).ok());
     fitting(text, validator.as_ref()).map(drop)
 }

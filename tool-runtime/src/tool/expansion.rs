@@ -1,15 +1,55 @@
-//! Small pieces that only expansions of the macros call.
+//! What only expansions of the macros call: small pieces, and what they fall back on where a type does not fit. One mistake is
+//! then one error, at the type, in its own words.
+//!
+//! An expansion names an inherent item of `Something<T>`, which is there if `T` fits, and imports `SomethingFallback`, which has an
+//! item of the same name for every `T` and asks for nothing. The compiler finds an inherent item before a trait's. So what does not
+//! fit is reported once, where it is asked for, and the rest of the expansion compiles.
+//!
+//! | type | fits if | else | the user reads |
+//! |---|---|---|---|
+//! | `Usual<T>` | the runtime has the code of `T` | [`UsualFallback`] | nothing, or that `T` is no [`ToolInput`] |
+//! | `Json<T>` | `T: Serialize` | [`JsonFallback`] | nothing: the schema does not say the default |
+//! | `Kind<R>` | `R` is a `Result` | [`KindFallback`] | nothing, or that `R` is no [`ToolOutput`](super::ToolOutput) |
+//! | `Executing<T>`, `ExecutingWith<T, S>` | `T` can be executed | [`ExecutingFallback`] | that `T` does not implement `Execute` or `ExecuteWith` |
+//! | `Work<V>` | `V: Send` | [`WorkFallback`] | that a parameter cannot be sent, or a state not be shared |
+//! | `Asked<F, I>` | `F: FnOnce(&I) -> bool` | [`AskedFallback`] | that the function is no [`Predicate`] |
+//! | `Hook<R>` | `R` is `()` | [`HookFallback`] | nothing, or that `R` is no [`HookFuture`] |
+//! | `Shared<T>` | `T` is an `Arc` | [`SharedFallback`] | nothing: the state is put into an `Arc` |
+//! | `Name<T>` | `T` is a tool | [`NameFallback`] | that `T` is no tool, where it is bound |
+//! | `Keeping<T>` | `T: ToolSecret` | [`KeepingFallback`] | that `T` is no [`ToolInput`], where it is decoded |
+//! | `Whole<T>` | `T: Send + Sync` | [`WholeFallback`] | that a field cannot be sent or shared |
+//! | `Validator<T, C>` | `T: Judged`, `C: Send` | [`ValidatorFallback`] | that `T` is no `Judged`, or a state not be shared |
+//! | `Asks<F, T, C>` | `F: FnOnce(Option<T>, C) -> R` | [`AsksFallback`] | that the function is no [`Validate`] |
+//! | `Said<T, R>` | `R: IntoValidation<T>` | [`SaidFallback`] | nothing, or that `R` is not [`ToldLater`] |
+//! | `Checker<I, C>` | `I: Sync`, `C: Send` | [`CheckerFallback`] | that a parameter or a state cannot be shared |
+//! | `Checks<F, I, C>` | `F: FnOnce(&I, C) -> R` | [`ChecksFallback`] | that the function is no [`CheckCall`] |
+//! | `CheckSaid<R>` | `R` is a `Checked` | [`CheckSaidFallback`] | nothing, or that `R` is no [`CheckFuture`] |
+//! | `Judging<T, X>` | `X: Send + Sync` | [`JudgingFallback`] | that a state cannot be shared, where it is given |
+//! | `Settling<T, X>`, `Choosing<T, X>` | all can be shared | [`SettlingFallback`] | that a parameter or a state cannot be shared |
 
 use std::{
+    future::ready,
     marker::PhantomData,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
 };
 
+use futures_util::{FutureExt, future::BoxFuture};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{CallError, CallFuture, Tool};
+use super::{
+    CallError, CallFuture, Context, Def, HookFuture, Refused, Resources, Started, Tool, ToolInput,
+    dynamic::{
+        Asking, Asks, CheckCall, CheckFuture, CheckSaid, Checked, Checker, Checks, Choosing, Judged, Judging, Keep,
+        Keeping, Kept, Known, Said, Settling, ToldLater, Understood, Validate, Validator, Whole,
+    },
+    field::{Field, Typed, Usual},
+    hooks::Hook,
+    output::{Kind, Plain},
+    work::{Executing, ExecutingWith, Executor, Work},
+};
+use crate::feedback::Rejection;
 
 /// The work of a call that is executed outside this program.
 pub fn outside<'a>() -> CallFuture<'a> {
@@ -174,5 +214,460 @@ impl Message {
             Ok(text) => text,
             Err(_) => "two tools of this set have one name",
         }
+    }
+}
+
+/// A function that can say whether a call with the input `I` needs approval: `fn(&I) -> bool`.
+///
+/// Nothing implements it: what is such a function is asked by [`Asked::asks`], and anything else must be this. So what is
+/// wrong is said in these words, and not in the compiler's about signatures.
+#[diagnostic::on_unimplemented(
+    message = "this cannot say whether a call of `{I}` needs approval",
+    label = "expected a function of `(&{I})` that returns a `bool`",
+    note = "write `fn name(input: &{I}) -> bool`, which is not async; what has to look something up is a `Policy`"
+)]
+pub trait Predicate<I> {}
+
+/// Asks predicates of calls with the input `I`.
+#[derive(Debug)]
+pub struct When<I>(PhantomData<fn() -> I>);
+
+impl<I> When<I> {
+    /// A predicate.
+    pub fn of<F>(predicate: F) -> Asked<F, I> {
+        Asked { predicate, of: PhantomData }
+    }
+}
+
+/// A predicate of calls with the input `I`, if it is one.
+#[derive(Debug)]
+pub struct Asked<F, I> {
+    predicate: F,
+    of: PhantomData<fn() -> I>,
+}
+
+impl<F: FnOnce(&I) -> bool, I> Asked<F, I> {
+    /// Whether a person is to be asked. A predicate that panics wants it: nobody knows what it would have said.
+    pub fn asks(self, input: &I) -> bool {
+        catch_unwind(AssertUnwindSafe(|| (self.predicate)(input))).unwrap_or(true)
+    }
+}
+
+/// The type of a parameter marked `#[context]`.
+#[diagnostic::on_unimplemented(
+    message = "the context of a call is a `Context`, and `{Self}` is none",
+    label = "write `&Context`, or `Context`",
+    note = "application state is marked `#[state]`; what the model gives has no mark"
+)]
+pub trait CallContext: Sized {
+    /// The context.
+    fn of(cx: &Context) -> &Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl CallContext for Context {
+    #[inline]
+    fn of(cx: &Context) -> &Self {
+        cx
+    }
+}
+
+/// The context, as the parameter of a function wants it.
+#[inline]
+pub fn context<T>(cx: &Context) -> &T
+where
+    T: CallContext,
+{
+    T::of(cx)
+}
+
+/// Makes the code of a type that is only written like one of those that the runtime knows.
+pub trait UsualFallback {
+    /// The type.
+    type Of;
+    /// What makes its code.
+    const CODE: Unusual<Self::Of> = Unusual(PhantomData);
+}
+
+impl<T> UsualFallback for Usual<T> {
+    type Of = T;
+}
+
+/// A type whose code is not in the runtime.
+#[derive(Debug)]
+pub struct Unusual<T>(PhantomData<fn() -> T>);
+
+impl<T: 'static> Unusual<T> {
+    /// Returns a parameter of this type, with its name and description.
+    pub const fn field(&self, name: &'static str, description: &'static str) -> Field
+    where
+        T: ToolInput,
+    {
+        Typed::<T>::new(name, description)
+    }
+}
+
+/// Stands in for the JSON of a value that cannot be written.
+pub trait JsonFallback {
+    /// Returns nothing.
+    fn json(&self) -> Option<Value>;
+}
+
+impl<T> JsonFallback for Json<'_, T> {
+    fn json(&self) -> Option<Value> {
+        None
+    }
+}
+
+/// The kind of every output that is no `Result`.
+pub trait KindFallback {
+    /// What stands for the kind.
+    type Kind;
+    /// The kind.
+    const KIND: Self::Kind;
+}
+
+impl<R> KindFallback for Kind<R> {
+    type Kind = Plain<R>;
+    const KIND: Plain<R> = Plain::NEW;
+}
+
+/// Stands in for what does the work of a struct that cannot be executed.
+pub trait ExecutingFallback {
+    /// What stands for its kind.
+    type Kind;
+    /// Its kind.
+    const KIND: Self::Kind;
+}
+
+impl<T> ExecutingFallback for Executing<T> {
+    type Kind = Idle<T, ()>;
+    const KIND: Idle<T, ()> = Idle(PhantomData);
+}
+
+impl<T, S> ExecutingFallback for ExecutingWith<T, S> {
+    type Kind = Idle<T, S>;
+    const KIND: Idle<T, S> = Idle(PhantomData);
+}
+
+/// A struct that cannot be executed, as is reported where its output type is asked for.
+#[derive(Debug)]
+pub struct Idle<T, S>(PhantomData<fn() -> (T, S)>);
+
+impl<T, S> Idle<T, S> {
+    /// Returns an executor that does nothing.
+    pub const fn executor(self) -> Executor<T, S> {
+        Executor::idle()
+    }
+}
+
+/// Stands in for the work of a function that does not compile.
+pub trait WorkFallback {
+    /// See [`Work::wait`].
+    fn wait<'a, R>(_: &'static Def, _: impl Future<Output = R>) -> CallFuture<'a> {
+        outside()
+    }
+
+    /// See [`Work::call`].
+    fn call<'a, R>(_: &'static Def, _: impl FnOnce() -> R) -> CallFuture<'a> {
+        outside()
+    }
+
+    /// See [`Work::wait_for_stream`].
+    fn wait_for_stream<'a, S>(_: &'static Def, _: &'a Context, _: impl Future<Output = S>) -> CallFuture<'a> {
+        outside()
+    }
+
+    /// See [`Work::stream`].
+    fn stream<'a, S>(_: &'static Def, _: &'a Context, _: impl FnOnce() -> S) -> CallFuture<'a> {
+        outside()
+    }
+}
+
+impl<V> WorkFallback for Work<V> {}
+
+/// Reports what is no predicate.
+pub trait AskedFallback<F, I> {
+    /// See [`Asked::asks`].
+    fn asks(self, input: &I) -> bool
+    where
+        F: Predicate<I>;
+}
+
+impl<F, I> AskedFallback<F, I> for Asked<F, I> {
+    fn asks(self, _: &I) -> bool
+    where
+        F: Predicate<I>,
+    {
+        true
+    }
+}
+
+/// Waits for a hook that is an `async fn`, and reports what is none.
+pub trait HookFallback {
+    /// What its function gives back.
+    type Later;
+    /// Returns what is still to be done.
+    fn done<'a>(self) -> BoxFuture<'a, ()>
+    where
+        Self::Later: HookFuture + 'a;
+}
+
+impl<R> HookFallback for Hook<R> {
+    type Later = R;
+
+    fn done<'a>(self) -> BoxFuture<'a, ()>
+    where
+        R: HookFuture + 'a,
+    {
+        Box::pin(self.into_result())
+    }
+}
+
+/// Shares a state that is not shared yet.
+pub trait SharedFallback {
+    /// The state's type.
+    type State;
+    /// Returns the state.
+    fn share(self) -> Arc<Self::State>;
+}
+
+impl<T> SharedFallback for Shared<T> {
+    type State = T;
+
+    fn share(self) -> Arc<T> {
+        Arc::new(self.0)
+    }
+}
+
+/// Stands in for the name of what is no tool.
+pub trait NameFallback {
+    /// Nothing that another tool could be called.
+    const NAME: &'static str = "";
+}
+
+impl<T> NameFallback for Name<T> {}
+
+/// Stands in for the evidence about a type that a parameter cannot have.
+pub trait KeepingFallback {
+    /// What the type is.
+    const KIND: Unkeepable = Unkeepable;
+}
+
+impl<T> KeepingFallback for Keeping<T> {}
+
+/// A type that a parameter cannot have.
+#[derive(Debug)]
+pub struct Unkeepable;
+
+impl Unkeepable {
+    /// Returns code that moves nothing.
+    pub const fn dynamic(self) -> Keep {
+        Keep::NOTHING
+    }
+
+    /// Returns code that moves nothing.
+    pub const fn fixed(self) -> Keep {
+        Keep::NOTHING
+    }
+}
+
+/// Stands in for the evidence about a struct that cannot be an input.
+pub trait WholeFallback {
+    /// Code that moves nothing.
+    const KEEP: Keep = Keep::NOTHING;
+}
+
+impl<T> WholeFallback for Whole<T> {}
+
+/// Stands in for the validator of a parameter that does not compile.
+pub trait ValidatorFallback {
+    /// See [`Validator::of`].
+    fn of<F>(_: F) -> Unasked {
+        Unasked
+    }
+}
+
+impl<T, C> ValidatorFallback for Validator<T, C> {}
+
+/// A validator, or a check, that is not asked.
+#[derive(Debug)]
+pub struct Unasked;
+
+impl Unasked {
+    /// Returns that nobody says anything.
+    pub fn ask<C>(self, _: Option<Kept>, _: C) -> Unsaid {
+        Unsaid
+    }
+}
+
+/// Reports what is no validator.
+pub trait AsksFallback<F, T, C> {
+    /// See [`Asks::ask`].
+    fn ask(self, given: Option<Kept>, known: C) -> Unsaid
+    where
+        F: Validate<T, C>;
+}
+
+impl<F, T, C> AsksFallback<F, T, C> for Asks<F, T, C> {
+    fn ask(self, _: Option<Kept>, _: C) -> Unsaid
+    where
+        F: Validate<T, C>,
+    {
+        Unsaid
+    }
+}
+
+/// The answer of a validator that is not asked.
+#[derive(Debug)]
+pub struct Unsaid;
+
+impl Unsaid {
+    /// Returns that the value is refused.
+    pub fn settle<'a>(self) -> Asking<'a> {
+        Asking::unchecked()
+    }
+}
+
+/// Waits for a validator that is an `async fn`, and reports what is none.
+pub trait SaidFallback<T, R> {
+    /// Returns what comes of the parameter.
+    fn settle<'a>(self) -> Asking<'a>
+    where
+        R: ToldLater<T> + Send + 'a;
+}
+
+impl<T: Judged, R> SaidFallback<T, R> for Said<T, R> {
+    fn settle<'a>(self) -> Asking<'a>
+    where
+        R: ToldLater<T> + Send + 'a,
+    {
+        let (answer, before) = self.into_parts();
+        Asking::Later(answer.settled(before))
+    }
+}
+
+/// Stands in for the check of a call that does not compile.
+pub trait CheckerFallback {
+    /// See [`Checker::of`].
+    fn of<F>(_: F) -> Unchecked {
+        Unchecked
+    }
+}
+
+impl<I, C> CheckerFallback for Checker<I, C> {}
+
+/// A check that is not asked.
+#[derive(Debug)]
+pub struct Unchecked;
+
+impl Unchecked {
+    /// Returns that nothing is wrong.
+    pub fn ask<I, C>(self, _: &I, _: C) -> CheckSaid<Checked> {
+        CheckSaid::new(Ok(()))
+    }
+}
+
+/// Reports what is no check.
+pub trait ChecksFallback<F, I, C> {
+    /// See [`Checks::ask`].
+    fn ask(self, input: &I, known: C) -> CheckSaid<Checked>
+    where
+        F: CheckCall<I, C>;
+}
+
+impl<F, I, C> ChecksFallback<F, I, C> for Checks<F, &I, C> {
+    fn ask(self, _: &I, _: C) -> CheckSaid<Checked>
+    where
+        F: CheckCall<I, C>,
+    {
+        CheckSaid::new(Ok(()))
+    }
+}
+
+/// Waits for a check that is an `async fn`, and reports what is none.
+pub trait CheckSaidFallback<R> {
+    /// Returns what comes of it.
+    fn told<'b>(self) -> BoxFuture<'b, Checked>
+    where
+        R: CheckFuture + Send + 'b;
+}
+
+impl<R> CheckSaidFallback<R> for CheckSaid<R> {
+    fn told<'b>(self) -> BoxFuture<'b, Checked>
+    where
+        R: CheckFuture + Send + 'b,
+    {
+        self.into_answer().told()
+    }
+}
+
+/// Stands in for what judges a nested input that does not compile.
+pub trait JudgingFallback {
+    /// See [`Judging::judge`].
+    fn judge<'b, K, X>(_: &str, _: Known<'b, K>, _: &'b X) -> Asking<'b> {
+        Asking::unchecked()
+    }
+
+    /// See [`Judging::understand`].
+    fn understand<'b, T: 'b, X>(_: &'b str, _: X, _: &'b Context) -> BoxFuture<'b, Result<Understood<T>, Refused>> {
+        Box::pin(async { Err(unread()) })
+    }
+}
+
+impl<T, X> JudgingFallback for Judging<T, X> {}
+
+/// Stands in for the start of a call that does not compile.
+pub trait SettlingFallback {
+    /// See [`Settling::settle`].
+    fn settle<'a, X>(_: &'a str, _: X, _: &'a Context) -> BoxFuture<'a, Result<Started<'a>, Refused>> {
+        ready(Err(unread())).boxed()
+    }
+}
+
+impl<T, X> SettlingFallback for Settling<T, X> {}
+
+impl<T, X> SettlingFallback for Choosing<T, X> {}
+
+fn unread() -> Refused {
+    Refused::Arguments(Rejection::new(Vec::new()))
+}
+
+/// Returns what the call with `input` touches, as `touches` says; everything, if it panics.
+///
+/// ```
+/// # #[cfg(feature = "derive")] {
+/// use tool_runtime::{tool, tool::Resources};
+///
+/// /// Copy a file.
+/// #[tool(touches = |input| Resources::new().reads(&input.from).writes(&input.to))]
+/// fn copy(from: String, to: String) -> bool {
+///     std::fs::copy(from, to).is_ok()
+/// }
+/// # drop(copy("/none/a".into(), "/none/b".into()));
+/// # }
+/// ```
+pub fn touched<I: ?Sized>(touches: impl Fn(&I) -> Resources, input: &I) -> Option<Arc<Resources>> {
+    let touches = catch_unwind(AssertUnwindSafe(|| touches(input)));
+    Some(Arc::new(touches.unwrap_or_else(|_| Resources::everything())))
+}
+
+/// What tells, from the arguments of a tool of run time, what a call touches.
+#[derive(Clone)]
+pub(crate) struct ResourcesOf(Arc<dyn Fn(&Value) -> Resources + Send + Sync>);
+
+impl ResourcesOf {
+    pub(crate) fn new(touches: impl Fn(&Value) -> Resources + Send + Sync + 'static) -> Self {
+        Self(Arc::new(touches))
+    }
+
+    pub(crate) fn of(&self, arguments: &Value) -> Option<Arc<Resources>> {
+        touched(&*self.0, arguments)
+    }
+}
+
+impl std::fmt::Debug for ResourcesOf {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("ResourcesOf")
     }
 }

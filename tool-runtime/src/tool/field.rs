@@ -1,14 +1,15 @@
-//! One parameter: what is known of it as data, and the code that reads its type.
+//! One parameter: what is known of it as data, and the code that reads and describes its type.
 
 use std::{any::Any, fmt, marker::PhantomData};
 
 use schemars::SchemaGenerator;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::{
-    Code, Limit, Rule, ToolInput, ToolSecret,
-    code::{SchemaOf, length, put},
+    ToolInput, ToolSecret,
     input::{absent, read_secret},
+    rule::{Limit, Rule},
 };
 
 /// What is known about a parameter apart from its type.
@@ -227,4 +228,120 @@ impl Tag {
     pub fn schema(value: &'static str) -> schemars::Schema {
         schemars::json_schema!({ "type": "string", "enum": [value] })
     }
+}
+
+/// Describes a type.
+pub type SchemaOf = fn(&mut SchemaGenerator) -> schemars::Schema;
+
+/// The code that reads and describes a type. There is one for each type, not for each parameter: the compiler evaluates it
+/// once.
+pub struct Code {
+    pub(super) read: fn(&mut dyn Any, &str) -> Result<usize, serde_json::Error>,
+    pub(super) absent: fn(&mut dyn Any) -> bool,
+    pub(super) schema: SchemaOf,
+    pub(super) optional: fn() -> bool,
+    pub(super) secret: Option<fn(&mut dyn Any, &str) -> bool>,
+}
+
+impl Code {
+    /// The code of a parameter that the model gives.
+    pub(super) const fn of<T: ToolInput + 'static>() -> Self {
+        Self {
+            read: read::<T>,
+            absent: |place| put(place, T::absent()),
+            schema: T::schema,
+            optional: || T::absent().is_some(),
+            secret: None,
+        }
+    }
+
+    /// A parameter of this code, with its name and description.
+    pub const fn field(&'static self, name: &'static str, description: &'static str) -> Field {
+        Field::of(Param::new(name, description), self)
+    }
+
+    /// The code of an object whose own fields are judged.
+    pub(super) const fn nested(
+        read: fn(&mut dyn Any, &str) -> Result<usize, serde_json::Error>,
+        schema: SchemaOf,
+    ) -> Self {
+        Self { read, absent: |_| false, schema, optional: || false, secret: None }
+    }
+}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Code")
+    }
+}
+
+/// Reads the value at the start of `text` into `place`; returns its length.
+fn read<T: ToolInput + 'static>(place: &mut dyn Any, text: &str) -> Result<usize, serde_json::Error> {
+    let (value, length) = T::read(text)?;
+    put(place, Some(value));
+    Ok(length)
+}
+
+/// The place of a value that somebody else will read.
+#[derive(Clone, Copy, Debug)]
+pub struct Skipped;
+
+/// Reads the object at the start of `text` with `whole`, unless it is to be skipped; returns its length.
+pub fn read_nested<T: 'static>(
+    place: &mut dyn Any,
+    text: &str,
+    whole: impl FnOnce(&str) -> Result<T, serde_json::Error>,
+) -> Result<usize, serde_json::Error> {
+    let length = length(text)?;
+    if !place.is::<Skipped>() {
+        put(place, Some(whole(&text[..length])?));
+    }
+    Ok(length)
+}
+
+/// The length of the value at the start of `text`.
+pub fn length(text: &str) -> Result<usize, serde_json::Error> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    match values.next() {
+        Some(Err(error)) => Err(error),
+        _ => Ok(values.byte_offset()),
+    }
+}
+
+/// Puts `value` in its place; whether there is one now.
+pub fn put<T: 'static>(place: &mut dyn Any, value: Option<T>) -> bool {
+    match place.downcast_mut::<Option<T>>() {
+        Some(place) => {
+            *place = value;
+            place.is_some()
+        }
+        None => unreachable!("a field's place is made of the field's type"),
+    }
+}
+
+/// A type whose code may be here: an inherent constant is found before a trait's.
+#[derive(Debug)]
+pub struct Usual<T>(PhantomData<fn() -> T>);
+
+macro_rules! usual {
+    ($($type:ty,)*) => {$(
+        impl Usual<$type> {
+            /// The code.
+            pub const CODE: &'static Code = {
+                // A static belongs to this crate, and so does what it refers to. A constant would be made again where it is used.
+                static CODE: Code = Code::of::<$type>();
+                &CODE
+            };
+        }
+    )*};
+}
+
+usual! {
+    bool, String, i8, i16, i32, i64, isize, u8, u16, u32, u64, usize, f32, f64,
+    Option<bool>, Option<String>,
+    Option<i8>, Option<i16>, Option<i32>, Option<i64>, Option<isize>,
+    Option<u8>, Option<u16>, Option<u32>, Option<u64>, Option<usize>,
+    Option<f32>, Option<f64>,
+    Vec<String>, Vec<i32>, Vec<i64>, Vec<u32>, Vec<u64>, Vec<usize>, Vec<f64>,
+    Option<Vec<String>>, Option<Vec<i64>>, Option<Vec<u32>>, Option<Vec<u64>>, Option<Vec<f64>>,
 }

@@ -1,10 +1,17 @@
-//! The limits that a parameter's declaration sets on its value, as data: written into the schema, and checked.
+//! The limits that a parameter's declaration sets on its value: as data for the schema, as code that looks at a value, and the
+//! traits of the types that have what is limited.
 
-use std::fmt;
+use std::{
+    any::Any,
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque},
+    fmt,
+    marker::PhantomData,
+};
 
 use regex::Regex;
 
-use super::compiled::Compiled;
+use super::def::Compiled;
 use crate::schema::Validator;
 
 /// A limit on a parameter's value.
@@ -183,6 +190,267 @@ impl fmt::Debug for Format {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.name)
     }
+}
+
+/// A rule together with the code that looks at the place of a value, which is an `Option` of its type.
+#[derive(Clone, Copy)]
+pub struct Limit {
+    pub(super) rule: Rule,
+    pub(super) holds: fn(&dyn Any, &Rule) -> bool,
+}
+
+impl fmt::Debug for Limit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.rule.fmt(out)
+    }
+}
+
+/// The evidence that a rule can look at a `T`.
+#[derive(Debug)]
+pub struct Check<T>(PhantomData<fn() -> T>);
+
+/// The value in `place`, if it is there.
+fn value<T: 'static>(place: &dyn Any) -> Option<&T> {
+    place.downcast_ref::<Option<T>>()?.as_ref()
+}
+
+impl<T: 'static> Check<T> {
+    /// A range.
+    ///
+    /// # Panics
+    ///
+    /// At compile time, when a bound does not fit the type.
+    #[track_caller]
+    pub const fn range(min: Option<Number>, max: Option<Number>, exclusive: bool) -> Limit
+    where
+        T: Ranged,
+    {
+        if let Some((least, most)) = T::LIMITS {
+            assert!(
+                within(min, least, most) && within(max, least, most),
+                "a bound of `range` does not fit the parameter's type"
+            );
+        }
+        Limit {
+            rule: Rule::Range { min, max, exclusive },
+            holds: |place, rule| match (rule, value::<T>(place).and_then(T::number)) {
+                (Rule::Range { min, max, exclusive }, Some(number)) => {
+                    number.within(min.as_ref(), max.as_ref(), *exclusive)
+                }
+                _ => true,
+            },
+        }
+    }
+
+    /// A length.
+    pub const fn length(min: usize, max: Option<usize>) -> Limit
+    where
+        T: Measured,
+    {
+        Limit {
+            rule: Rule::Length { min, max, unit: T::UNIT },
+            holds: |place, rule| match (rule, value::<T>(place)) {
+                (Rule::Length { min, max, .. }, Some(value)) => value.fits(*min, *max),
+                _ => true,
+            },
+        }
+    }
+
+    /// A pattern.
+    pub const fn pattern(pattern: &'static Pattern) -> Limit
+    where
+        T: Textual,
+    {
+        Limit {
+            rule: Rule::Pattern(pattern),
+            holds: |place, rule| match (rule, value::<T>(place).and_then(T::text)) {
+                (Rule::Pattern(pattern), Some(text)) => pattern.matches(text),
+                _ => true,
+            },
+        }
+    }
+
+    /// A format.
+    pub const fn format(format: &'static Format) -> Limit
+    where
+        T: Textual,
+    {
+        Limit {
+            rule: Rule::Format(format),
+            holds: |place, rule| match (rule, value::<T>(place).and_then(T::text)) {
+                (Rule::Format(format), Some(text)) => format.matches(text),
+                _ => true,
+            },
+        }
+    }
+}
+
+const fn within(bound: Option<Number>, least: i128, most: i128) -> bool {
+    match bound {
+        Some(Number::Int(int)) => least <= int && int <= most,
+        Some(Number::Float(_)) => false,
+        None => true,
+    }
+}
+
+/// A number, or an optional one: what `range` can be declared on.
+#[diagnostic::on_unimplemented(
+    message = "`range` is for numbers, and `{Self}` is none",
+    label = "not a number",
+    note = "`length` limits texts and collections; implement `tool_runtime::Ranged` for a number type of your own"
+)]
+pub trait Ranged {
+    /// The least and the largest value, for integers.
+    const LIMITS: Option<(i128, i128)> = None;
+
+    /// The number; `None` where there is none to check.
+    fn number(&self) -> Option<Number>;
+}
+
+/// A text or collection, or an optional one: what `length` can be declared on.
+#[diagnostic::on_unimplemented(
+    message = "`length` is for texts and collections, and `{Self}` is neither",
+    label = "has no length",
+    note = "`range` limits numbers; implement `tool_runtime::Measured` for a type of your own"
+)]
+pub trait Measured {
+    /// What is counted.
+    const UNIT: Unit;
+
+    /// The length; `None` where there is nothing to measure.
+    fn length(&self) -> Option<usize>;
+
+    /// Whether the length, if there is one, lies between the two, both included.
+    #[doc(hidden)]
+    fn fits(&self, min: usize, max: Option<usize>) -> bool {
+        self.length().is_none_or(|length| is_within(length, min, max))
+    }
+}
+
+fn is_within(length: usize, min: usize, max: Option<usize>) -> bool {
+    length >= min && max.is_none_or(|max| length <= max)
+}
+
+/// A text, or an optional one: what `pattern` and `format` can be declared on.
+#[diagnostic::on_unimplemented(
+    message = "`pattern` and `format` are for texts, and `{Self}` is none",
+    label = "not a text",
+    note = "implement `tool_runtime::Textual` for a text type of your own"
+)]
+pub trait Textual {
+    /// The text; `None` where there is none to check.
+    fn text(&self) -> Option<&str>;
+}
+
+macro_rules! integers {
+    ($($type:ty)*) => {
+        $(#[diagnostic::do_not_recommend]
+        impl Ranged for $type {
+            #[allow(clippy::cast_lossless, reason = "the widest types are not lossless, and are listed with the others")]
+            const LIMITS: Option<(i128, i128)> = Some((<$type>::MIN as i128, <$type>::MAX as i128));
+
+            fn number(&self) -> Option<Number> {
+                i128::try_from(*self).ok().map(Number::Int)
+            }
+        })*
+    };
+}
+
+integers! { i8 i16 i32 i64 isize u8 u16 u32 u64 usize }
+
+#[diagnostic::do_not_recommend]
+impl Ranged for f64 {
+    fn number(&self) -> Option<Number> {
+        Some(Number::Float(*self))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl Ranged for f32 {
+    fn number(&self) -> Option<Number> {
+        Some(Number::Float(f64::from(*self)))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Ranged> Ranged for Option<T> {
+    const LIMITS: Option<(i128, i128)> = T::LIMITS;
+
+    fn number(&self) -> Option<Number> {
+        self.as_ref()?.number()
+    }
+}
+
+macro_rules! texts {
+    ($($type:ty)*) => {
+        $(
+            #[diagnostic::do_not_recommend]
+            impl Textual for $type {
+                fn text(&self) -> Option<&str> {
+                    Some(self)
+                }
+            }
+
+            #[diagnostic::do_not_recommend]
+            impl Measured for $type {
+                const UNIT: Unit = Unit::Characters;
+
+                fn length(&self) -> Option<usize> {
+                    Some(self.chars().count())
+                }
+
+                // A character has one to four bytes, so most texts need no counting.
+                fn fits(&self, min: usize, max: Option<usize>) -> bool {
+                    let (least, most) = (self.len().div_ceil(4), self.len());
+                    least >= min && max.is_none_or(|max| most <= max) || is_within(self.chars().count(), min, max)
+                }
+            }
+        )*
+    };
+}
+
+texts! { String Box<str> Cow<'_, str> }
+
+#[diagnostic::do_not_recommend]
+impl<T: Textual> Textual for Option<T> {
+    fn text(&self) -> Option<&str> {
+        self.as_ref()?.text()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Measured> Measured for Option<T> {
+    const UNIT: Unit = T::UNIT;
+
+    fn length(&self) -> Option<usize> {
+        self.as_ref()?.length()
+    }
+
+    fn fits(&self, min: usize, max: Option<usize>) -> bool {
+        self.as_ref().is_none_or(|value| value.fits(min, max))
+    }
+}
+
+macro_rules! collections {
+    ($($unit:ident: $type:ident<$($param:ident),*>;)*) => {
+        $(#[diagnostic::do_not_recommend]
+        impl<$($param),*> Measured for $type<$($param),*> {
+            const UNIT: Unit = Unit::$unit;
+
+            fn length(&self) -> Option<usize> {
+                Some(self.len())
+            }
+        })*
+    };
+}
+
+collections! {
+    Items: Vec<T>;
+    Items: VecDeque<T>;
+    Items: BTreeSet<T>;
+    Items: HashSet<T, S>;
+    Entries: BTreeMap<K, V>;
+    Entries: HashMap<K, V, S>;
 }
 
 #[cfg(test)]

@@ -1,16 +1,21 @@
-//! The work of a call, boxed: the evidence that it can be done where a call may run, on any thread.
+//! The work of a call, boxed: of a function, of a struct, of a stream; and the evidence that it can be done on any thread.
 
 use std::{
+    fmt,
     marker::PhantomData,
-    pin::Pin,
+    pin::{Pin, pin},
     task::{self, Poll},
 };
 
 use futures_core::Stream;
-use futures_util::future::lazy;
+use futures_util::{StreamExt as _, future::lazy};
 use pin_project_lite::pin_project;
+use schemars::{Schema, SchemaGenerator};
 
-use super::{CallError, CallFuture, Context, Def, Output, streamed};
+use super::{
+    CallError, CallFuture, Context, Def, Execute, ExecuteWith, Failure, Output, ToolError, ToolOutput, expansion,
+    output::{Returned, encode},
+};
 
 /// The work of a function that gets the values `V`: its input, and what it takes from the state.
 ///
@@ -112,3 +117,134 @@ pub trait State: Send + Sync + 'static {}
 
 #[diagnostic::do_not_recommend]
 impl<T: Send + Sync + 'static> State for T {}
+
+/// The evidence that the struct `T` can do its work with the state `S`, and that its output can be given back.
+pub struct Executor<T, S> {
+    start: for<'a> fn(T, &'a S, &'a Context) -> CallFuture<'a>,
+    schema: fn(&mut SchemaGenerator) -> Option<Schema>,
+}
+
+impl<T, S> Executor<T, S> {
+    /// The work of a call.
+    pub fn start<'a>(&self, input: T, state: &'a S, cx: &'a Context) -> CallFuture<'a> {
+        (self.start)(input, state, cx)
+    }
+
+    /// Returns one that does nothing.
+    pub const fn idle() -> Self {
+        Self { start: |_, _, _| expansion::outside(), schema: |_| None }
+    }
+
+    /// The code that describes the output.
+    pub const fn returned(&self) -> Returned {
+        Returned::described(self.schema)
+    }
+}
+
+impl<T, S> fmt::Debug for Executor<T, S> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Executor")
+    }
+}
+
+/// Tells a struct that implements [`Execute`] from one that does not: an inherent constant is found before a trait's.
+#[derive(Debug)]
+pub struct Executing<T>(PhantomData<fn() -> T>);
+
+/// Tells a struct that implements [`ExecuteWith<S>`] from one that does not.
+#[derive(Debug)]
+pub struct ExecutingWith<T, S>(PhantomData<fn() -> (T, S)>);
+
+/// A struct that implements [`Execute`].
+#[derive(Debug)]
+pub struct Alone<T>(PhantomData<fn() -> T>);
+
+/// A struct that implements [`ExecuteWith<S>`].
+#[derive(Debug)]
+pub struct With<T, S>(PhantomData<fn() -> (T, S)>);
+
+impl<T: Execute + Send> Executing<T> {
+    /// What the struct is.
+    pub const KIND: Alone<T> = Alone(PhantomData);
+}
+
+impl<T: ExecuteWith<S> + Send, S: Sync> ExecutingWith<T, S> {
+    /// What the struct is.
+    pub const KIND: With<T, S> = With(PhantomData);
+}
+
+impl<T: Execute + Send> Alone<T> {
+    /// The evidence.
+    #[allow(clippy::unused_self, reason = "a method, so that the compiler chooses the kind")]
+    pub const fn executor(self) -> Executor<T, ()>
+    where
+        T: 'static,
+        T::Output: ToolOutput,
+        T::Error: ToolError,
+    {
+        Executor {
+            start: |input, (), cx| {
+                let work = input.execute(cx);
+                Box::pin(async move { encode(work.await) })
+            },
+            schema: T::Output::output_schema,
+        }
+    }
+}
+
+impl<T: ExecuteWith<S> + Send, S: Sync> With<T, S> {
+    /// The evidence.
+    #[allow(clippy::unused_self, reason = "a method, so that the compiler chooses the kind")]
+    pub const fn executor(self) -> Executor<T, S>
+    where
+        T: 'static,
+        T::Output: ToolOutput,
+        T::Error: ToolError,
+    {
+        Executor {
+            start: |input, state, cx| {
+                let work = input.execute(state, cx);
+                Box::pin(async move { encode(work.await) })
+            },
+            schema: T::Output::output_schema,
+        }
+    }
+}
+
+/// The last of what `stream` gives, as `encode` writes it; each is shown as a preliminary output when it comes.
+///
+/// The stream is asked for the next output when the one before was shown and whoever watches has room for more: nothing is
+/// kept here but the last. It is dropped where it is when one cannot be written or is an error, and when this future is.
+///
+/// Fails when the stream ends without an output.
+pub(crate) async fn streamed<S: Stream>(
+    stream: S,
+    cx: &Context,
+    encode: impl Fn(S::Item) -> Result<Output, CallError>,
+) -> Result<Output, CallError> {
+    // Encoded in there, so that an item does not have to be sent to another thread.
+    let mut outputs = pin!(stream.map(encode));
+    let mut last = None;
+    while let Some(output) = outputs.next().await {
+        let output = output?;
+        cx.show(&output).await;
+        last = Some(output);
+        Pause(false).await;
+    }
+    last.ok_or_else(|| CallError::Failed(Failure::new("the tool ended without an output")))
+}
+
+/// Lets others have their turn, once: a stream that is always ready could not be stopped otherwise.
+struct Pause(bool);
+
+impl Future for Pause {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut task::Context<'_>) -> Poll<()> {
+        if std::mem::replace(&mut self.0, true) {
+            return Poll::Ready(());
+        }
+        task.waker().wake_by_ref();
+        Poll::Pending
+    }
+}

@@ -5,13 +5,15 @@ use std::{fmt, sync::Arc};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use super::compiled::{accept, compile, of_object, outline, problems};
-use super::{DynamicToolBuilder, NameError, check_name};
+use super::{
+    DynamicToolBuilder, NameError, check_name,
+    compiled::{accept, compile, of_object, outline, problems},
+};
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::schema::{Schema, Validator};
 use crate::tool::{
-    Approval, CallError, Context, DynTool, Effect, Failure, InputHooks, Output, Resources, ResourcesOf, Started,
-    Starting, ToolSpec, Traits,
+    Approval, CallError, Context, DynTool, Effect, Failure, InputHooks, Output, Resources, Started, Starting, ToolSpec,
+    Traits, expansion::ResourcesOf,
 };
 use tool_schema::feedback::{malformed, shorten};
 use tool_schema::json::text;

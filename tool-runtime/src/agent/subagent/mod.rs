@@ -15,7 +15,7 @@ use super::{
 use crate::feedback::Rejection;
 use crate::schema::{Schema, Validator};
 use crate::tool::{
-    CallError, Context, DynTool, Effect, Output, Started, Starting, ToolSpec, Traits, output_schema, read_as,
+    CallError, Context, DynTool, Effect, Output, Started, Starting, ToolSpec, Traits, describe_output, read_as,
 };
 use crate::toolset::NameError;
 
@@ -45,7 +45,7 @@ impl AgentTool {
         let tools = || agent.setup.tools.iter().map(|tool| &tool.spec().traits);
         let input = Schema::new(serde_json::json!({ "type": "object" }));
         let mut spec = ToolSpec::new(name, description, input);
-        spec.output = output_schema(|generator| Some(generator.subschema_for::<String>())).map(Arc::new);
+        spec.output = describe_output(|generator| Some(generator.subschema_for::<String>())).map(Arc::new);
         let only_reads = tools().all(|tool| tool.effect == Effect::ReadOnly);
         spec.traits.effect = if only_reads { Effect::ReadOnly } else { Effect::Write };
         spec.traits.untrusted = tools().any(|tool| tool.untrusted || tool.open_world);

@@ -1,15 +1,20 @@
-//! Asks the validators of one call, those that do not wait for each other at the same time.
+//! Asks the validators of one call, in the order that their dependencies leave, and concludes what comes of it.
 
 use std::{
     any::Any,
+    borrow::Cow,
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use serde_json::Value;
 
-use super::{Board, Settled, Shape};
-use crate::feedback::{Reasons, Report};
+use super::{Board, Settled, board::Kept};
+use crate::feedback::{Problem, Reasons, Rejection, Report};
+use crate::tool::{Context, Def};
+use tool_schema::feedback::Reports;
+use tool_schema::json::text;
 
 /// What the model is told of a validator that failed without a word, or panicked.
 pub(crate) const UNCHECKED: &str = "the value could not be checked; try again later";
@@ -107,4 +112,230 @@ fn panicked(panic: Box<dyn Any + Send>) -> Settled {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     let cause = format!("a validator panicked: {}", text.unwrap_or("without a text"));
     Settled::refused(Report::refused(UNCHECKED)).because([cause])
+}
+
+/// A dynamic parameter among the others. The nodes of a tool stand in the order in which their validators are asked, and
+/// what they say is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    /// Which of the tool's parameters it is.
+    pub field: usize,
+    /// The parameters that must be accepted before the validator is asked.
+    pub requires: &'static [usize],
+    /// The parameters that are judged before, whatever comes of it.
+    pub after: &'static [usize],
+}
+
+/// The parameters of a tool, and how the dynamic ones among them depend on each other.
+pub(crate) trait Shape {
+    /// The name of a parameter.
+    fn name(&self, field: usize) -> &str;
+    /// The same, to be kept.
+    fn kept_name(&self, field: usize) -> Cow<'static, str> {
+        Cow::Owned(self.name(field).to_owned())
+    }
+    /// Which parameter a name in the arguments means.
+    fn find(&self, name: &str) -> Option<usize>;
+    /// How many parameters there are.
+    fn fields(&self) -> usize;
+    /// Whether a validator is asked about a parameter.
+    fn is_dynamic(&self, field: usize) -> bool;
+    /// Whether the parameter is an object whose own fields are judged.
+    fn is_nested(&self, _field: usize) -> bool {
+        false
+    }
+    /// How many dynamic parameters there are.
+    fn nodes(&self) -> usize;
+    /// Which parameter the dynamic one at `node` is.
+    fn field(&self, node: usize) -> usize;
+    /// What must be accepted before it.
+    fn requires(&self, node: usize) -> &[usize];
+    /// What is judged before it.
+    fn after(&self, node: usize) -> &[usize];
+}
+
+/// The shape of a declared tool.
+#[derive(Clone, Copy)]
+pub struct Declared {
+    pub def: &'static Def,
+    pub nodes: &'static [Node],
+}
+
+impl Shape for Declared {
+    fn name(&self, field: usize) -> &str {
+        self.def.fields[field].param.name
+    }
+
+    fn kept_name(&self, field: usize) -> Cow<'static, str> {
+        Cow::Borrowed(self.def.fields[field].param.name)
+    }
+
+    fn find(&self, name: &str) -> Option<usize> {
+        self.def.fields.iter().position(|field| field.param.is_called(name))
+    }
+
+    fn fields(&self) -> usize {
+        self.def.fields.len()
+    }
+
+    fn is_dynamic(&self, field: usize) -> bool {
+        self.def.fields[field].dynamic
+    }
+
+    fn is_nested(&self, field: usize) -> bool {
+        self.def.fields[field].nested
+    }
+
+    fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    fn field(&self, node: usize) -> usize {
+        self.nodes[node].field
+    }
+
+    fn requires(&self, node: usize) -> &[usize] {
+        self.nodes[node].requires
+    }
+
+    fn after(&self, node: usize) -> &[usize] {
+        self.nodes[node].after
+    }
+}
+
+/// The parameters of a call while their validators are asked.
+pub(crate) struct Call<'c, S, F> {
+    shape: &'c S,
+    values: Vec<Option<Kept>>,
+    faults: Vec<Option<Box<Report>>>,
+    /// The static parameters that are wrong: validators need them all.
+    bad: Option<Reasons>,
+    ask: F,
+}
+
+impl<'c, S: Shape, F> Call<'c, S, F> {
+    /// A call of a tool of this shape, with what could be read of each parameter, and what is wrong with it.
+    pub(crate) fn new<'b>(shape: &'c S, values: Vec<Option<Kept>>, faults: Vec<Option<Box<Report>>>, ask: F) -> Self
+    where
+        F: FnMut(usize, Option<Kept>) -> Asking<'b>,
+    {
+        Self { shape, values, faults, bad: None, ask }
+    }
+
+    /// Settles the static parameters: they are as they were read.
+    pub(crate) fn settle_static(&mut self, board: &Board) {
+        for index in (0..self.shape.fields()).filter(|field| !self.shape.is_dynamic(*field)) {
+            let settled = match (self.faults[index].take(), self.values[index].take()) {
+                (None, Some(value)) => Settled::accepted(value),
+                (fault, _) => {
+                    let name = self.shape.name(index);
+                    self.bad = Some(match self.bad.take() {
+                        Some(bad) => bad.and_requires(name),
+                        None => Reasons::requires(name),
+                    });
+                    Settled::refused(fault.unwrap_or_else(|| Report::accepted().into()))
+                }
+            };
+            board.settle(index, settled);
+        }
+    }
+}
+
+impl<'b, S: Shape, F: FnMut(usize, Option<Kept>) -> Asking<'b>> Asked<'b> for Call<'_, S, F> {
+    fn shape(&self) -> &impl Shape {
+        self.shape
+    }
+
+    fn ask(&mut self, node: usize) -> Asking<'b> {
+        let field = self.shape.field(node);
+        if let Some(bad) = &self.bad {
+            return Asking::Told(self.wait(node, bad.clone()));
+        }
+        let fault = self.faults[field].take();
+        let given = self.values[field].take().filter(|_| fault.is_none());
+        match (contained(|| (self.ask)(node, given)), fault) {
+            (asking, None) => asking,
+            (Asking::Told(settled), fault) => Asking::Told(settled.with_fault(fault)),
+            (Asking::Later(work), fault) => Asking::Later(work.map(|settled| settled.with_fault(fault)).boxed()),
+        }
+    }
+
+    fn wait(&mut self, node: usize, reasons: Reasons) -> Settled {
+        let mut report = self.faults[self.shape.field(node)].take().unwrap_or_else(|| Report::accepted().into());
+        report.refused = Some(match report.refused.take() {
+            Some(first) => first.and(reasons),
+            None => reasons,
+        });
+        Settled::refused(report)
+    }
+}
+
+/// What the caller should know of parameters that were accepted: what was changed, and what validators remark.
+///
+/// The change may have been made when the call was looked at, before it was started: then `text` has it already, and the
+/// context what it was made of.
+pub(crate) fn remarks(shape: &impl Shape, settled: &[Option<Settled>], text: &str, cx: &Context) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+    let given = cx.journal().and_then(|journal| journal.given());
+    let [before, now] = given.map(|given| [given, text].map(read)).unwrap_or_default();
+    for field in (0..shape.nodes()).map(|node| shape.field(node)) {
+        for (name, report) in settled[field].iter().flat_map(|settled| settled.reports(shape.name(field))) {
+            let now = || at(&now, &name).filter(|now| at(&before, &name) != Some(now));
+            let understood = report.normalized.as_ref().or_else(now);
+            remarks.extend(understood.map(|value| format!("`{name}` is understood as {value}")));
+            remarks.extend(report.feedback.iter().cloned());
+        }
+    }
+    remarks
+}
+
+/// The value of the parameter `name`, or of a part of one, whose names stand with dots between them.
+fn at<'v>(arguments: &'v Value, name: &str) -> Option<&'v Value> {
+    arguments.get(name).or_else(|| name.split('.').try_fold(arguments, |value, part| value.get(part)))
+}
+
+/// The arguments with what validators changed in them, if they changed anything; or why the call is refused. What is told is
+/// taken out of `settled`.
+pub(crate) fn conclude(
+    shape: &impl Shape,
+    text: &str,
+    problems: Vec<Problem>,
+    settled: &mut [Option<Settled>],
+) -> Result<Option<Box<str>>, Rejection> {
+    if !problems.is_empty() || settled.iter().flatten().any(|settled| settled.value.is_none()) {
+        let reports = take_reports(shape, settled);
+        let causes = settled.iter_mut().flatten().flat_map(Settled::take_causes);
+        return Err(Rejection::distinct(problems, reports).with_causes(causes));
+    }
+    Ok(rewritten(shape, text, settled))
+}
+
+/// Takes what is told of the dynamic parameters, in the order in which they are asked.
+pub fn take_reports(shape: &impl Shape, settled: &mut [Option<Settled>]) -> Reports {
+    let mut reports = Vec::with_capacity(shape.nodes());
+    for field in (0..shape.nodes()).map(|node| shape.field(node)) {
+        if let Some(settled) = &mut settled[field] {
+            settled.take_reports(shape.kept_name(field), &mut reports);
+        }
+    }
+    reports
+}
+
+/// The object `text` with what validators changed in it, if they changed anything.
+pub fn rewritten(shape: &impl Shape, text: &str, settled: &[Option<Settled>]) -> Option<Box<str>> {
+    let fields = (0..shape.nodes()).map(|node| shape.field(node));
+    let changed = |field: usize| Some((shape.name(field), settled[field].as_ref()?.changed()?));
+    let changes: Vec<(&str, &str)> = fields.filter_map(changed).collect();
+    if changes.is_empty() {
+        return None;
+    }
+    let mut entries = text::entries(text);
+    for (name, value) in changes {
+        match entries.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) => value.clone_into(known),
+            None => entries.push((name.to_owned(), value.to_owned())),
+        }
+    }
+    Some(text::object(&entries).into())
 }

@@ -1,4 +1,4 @@
-//! An object among the parameters, whose own fields are judged each by itself.
+//! An object among the parameters, whose own fields are judged each by itself, and what it takes of the application's state.
 
 use std::marker::PhantomData;
 
@@ -6,16 +6,17 @@ use futures_util::{FutureExt, future::BoxFuture};
 use serde::de::Error as _;
 
 use super::{
-    Asking, Board, Keep, Known, Node, Raw, Settled, Shape as _, Wanted,
+    Asking, Board, Keep, Known, Node, Raw, Settled, Shape as _,
     board::Kept,
-    call::{rewritten, take_reports},
-    plan::Declared,
-    said::failed,
-    start::{judge, put},
-    union::{Understood, understand},
+    engine::{Declared, rewritten, take_reports},
+    start::{Understood, judge, put, understand},
+    validator::failed,
 };
 use crate::feedback::{Problem, Report};
-use crate::tool::{Code, Context, Def, Field, Refused, Values, code::read_nested, describe};
+use crate::tool::{
+    Context, Def, Provide, Refused, Values, def,
+    field::{Code, Field, read_nested},
+};
 use tool_schema::schema::pointer;
 
 /// A struct whose fields are judged one by one, as parameters are. `#[derive(DynamicInput)]` implements it.
@@ -47,7 +48,7 @@ pub trait DynamicInput: Sized + 'static {
     #[doc(hidden)]
     const CODE: &'static Code = &Code::nested(
         |place, text| read_nested(place, text, read::<Self>),
-        |generator| describe::whole_object(Self::def(), generator).into(),
+        |generator| def::describe_nested(Self::def(), generator).into(),
     );
 
     /// The declaration.
@@ -186,4 +187,53 @@ where
 /// Adds what is wrong with the object at `place`, or is not known there, to what is told of it.
 fn tell(report: &mut Report, place: &str, problem: &Problem) {
     if problem.path.is_empty() { report.add(problem) } else { report.add(&problem.below(place)) }
+}
+
+/// What is taken of a state: nothing (`()`), one type ([`One`]), or two such things (a pair).
+pub trait Wanted: 'static {
+    /// It.
+    type Given<'a>: Copy + 'a;
+}
+
+/// A state of type `T`.
+#[derive(Debug)]
+pub struct One<T>(PhantomData<fn() -> T>);
+
+impl Wanted for () {
+    type Given<'a> = ();
+}
+
+impl<T: 'static> Wanted for One<T> {
+    type Given<'a> = &'a T;
+}
+
+impl<A: Wanted, B: Wanted> Wanted for (A, B) {
+    type Given<'a> = (A::Given<'a>, B::Given<'a>);
+}
+
+/// A state that holds what a nested input takes of it.
+#[diagnostic::on_unimplemented(
+    message = "the state `{Self}` does not provide what a nested parameter takes",
+    label = "lacks some of it",
+    note = "what it takes is the `state = ...` of `#[dynamic_input]` on its type; a state struct provides its fields with `#[derive(tool_runtime::Provide)]`"
+)]
+pub trait Lend<W: Wanted> {
+    /// What it takes.
+    fn lend(&self) -> W::Given<'_>;
+}
+
+impl<S> Lend<()> for S {
+    fn lend(&self) {}
+}
+
+impl<S: Provide<T>, T: 'static> Lend<One<T>> for S {
+    fn lend(&self) -> &T {
+        self.provide()
+    }
+}
+
+impl<S: Lend<A> + Lend<B>, A: Wanted, B: Wanted> Lend<(A, B)> for S {
+    fn lend(&self) -> (A::Given<'_>, B::Given<'_>) {
+        (Lend::<A>::lend(self), Lend::<B>::lend(self))
+    }
 }

@@ -1,21 +1,105 @@
-//! A call of a declared tool with dynamic parameters: read what is there, ask the validators, and put the input together.
+//! A call of a declared tool with dynamic parameters: read what is there, ask the validators, and put the input together. Where
+//! the input is an enum, its tag says which variant is judged.
 
-use std::{fmt, marker::PhantomData, sync::OnceLock};
+use std::{any::Any, fmt, marker::PhantomData, sync::OnceLock};
 
 use futures_util::{FutureExt, TryFutureExt, future::BoxFuture};
 use serde_json::{Map, Value};
 
 use super::{
-    Asking, Board, Call, Checked, Keep, Node, Settled, Shape as _, ask_all,
-    board::Kept,
+    Asking, Call, Checked, DynamicInput, Keep, Node, Settled, Shape, Wanted, ask_all,
+    board::{Board, Kept},
     conclude,
-    plan::Declared,
-    read::{Reading, read},
+    engine::Declared,
+    nested::fields,
     remarks,
 };
-use crate::feedback::Problem;
-use crate::tool::{Context, Refused, Started, Tool, Values, code::Skipped, slots::Slot};
+use crate::feedback::{Problem, ProblemKind, Rejection, Report};
+use crate::schema::Validator;
+use crate::tool::{
+    Context, Def, Refused, Started, Tool, Values,
+    decode::{self, Slot},
+    def, diagnose,
+    field::Skipped,
+};
 use tool_schema::json::text;
+
+/// What is wrong with arguments as they stand. The slots of all other parameters that were given are filled.
+pub(crate) struct Reading {
+    /// Where the parameters stand in the arguments of the call, as a JSON Pointer.
+    at: String,
+    /// With static parameters, and with the call as a whole.
+    pub(crate) problems: Vec<Problem>,
+    /// With each parameter.
+    pub(crate) faults: Vec<Option<Box<Report>>>,
+}
+
+/// Reads `text`, which stands at the place `at` of a call's arguments, into `slots`, which belong to its parameters in order.
+///
+/// Fails when it is no object at all, or the application did not provide what the tool needs.
+pub fn read(shape: Declared, at: &str, text: &str, cx: &Context, slots: &mut [Slot<'_>]) -> Result<Reading, Refused> {
+    let def = shape.def;
+    let mut reading = Reading { at: at.to_owned(), ..Reading::new(slots.len()) };
+    let read = decode::read(text, slots).is_some();
+    let checked = read.then(|| def.guard().map_or(Ok(()), |guard| diagnose::check(guard, text)));
+    let rejection = match checked {
+        Some(Ok(())) => None,
+        Some(Err(rejection)) => Some(rejection),
+        None => Some(diagnose::diagnose(def, text, slots)),
+    };
+    for problem in rejection.iter().flat_map(Rejection::problems) {
+        reading.place(&shape, problem)?;
+    }
+    for (index, slot) in slots.iter_mut().enumerate() {
+        if def.fields[index].dynamic {
+            slot.complete_default();
+        } else if reading.faults[index].is_none() && !slot.complete(cx).map_err(Refused::Failed)? {
+            reading.place(&shape, &diagnose::missing(slot.param().name))?;
+        }
+    }
+    Ok(reading)
+}
+
+impl Reading {
+    /// Nothing is wrong, with so many parameters.
+    pub(crate) fn new(parameters: usize) -> Self {
+        Self { at: String::new(), problems: Vec::new(), faults: vec![None; parameters] }
+    }
+
+    /// Puts `problem` where it is told.
+    ///
+    /// Fails when nothing can be read because of it.
+    pub(crate) fn place(&mut self, shape: &impl Shape, problem: &Problem) -> Result<(), Refused> {
+        let find = |name: &str| shape.find(name);
+        // A name that is close to that of a parameter is a mistake in that parameter.
+        let meant = (problem.kind == ProblemKind::Unknown)
+            .then(|| find(problem.suggestion.as_deref()?.trim_matches('`')))
+            .flatten();
+        let about = meant.or_else(|| find(&problem.about()?));
+        let fatal = matches!(problem.kind, ProblemKind::Malformed | ProblemKind::TooLarge | ProblemKind::WrongType);
+        let Some(field) = about else {
+            if fatal {
+                return Err(Refused::Arguments(Rejection::one(problem.clone())));
+            }
+            self.problems.push(problem.clone());
+            return Ok(());
+        };
+        let is_dynamic = shape.is_dynamic(field);
+        if is_dynamic && problem.kind == ProblemKind::Missing {
+            return Ok(());
+        }
+        // What is wrong with a nested object is found again when it is read by itself.
+        let is_whole = meant.is_some() || (problem.kind == ProblemKind::Duplicate && !problem.is_nested());
+        if shape.is_nested(field) && !is_whole {
+            return Ok(());
+        }
+        self.faults[field].get_or_insert_with(|| Report::accepted().into()).add_below(&self.at, problem);
+        if !is_dynamic && meant.is_none() {
+            self.problems.push(problem.clone());
+        }
+        Ok(())
+    }
+}
 
 /// The validators of a tool with dynamic parameters. `#[tool]` implements it.
 pub trait Validators: Tool {
@@ -206,4 +290,127 @@ pub fn put<V: Values>(keeps: &'static [Keep], settled: Vec<Option<Settled>>) -> 
         debug_assert!(is_there, "a call is refused when a value is missing");
     }
     V::take(places)
+}
+
+/// The variants of a tool whose input is an enum. `#[tool]` implements it.
+pub trait Variants: Tool<Input = Self> + Sized + 'static {
+    /// What the tool takes of the application's state.
+    type States<'a>;
+
+    /// Reads arguments of a variant that need nobody's judgement any more.
+    fn read(variant: usize, text: &str, cx: &Context) -> Result<Self, Refused>;
+
+    /// Judges arguments as those of a variant.
+    fn judge<'a: 'b, 'b>(
+        variant: usize,
+        text: &'b str,
+        states: &'b Self::States<'a>,
+        cx: &'b Context,
+    ) -> BoxFuture<'b, Result<Understood<Self>, Refused>>;
+
+    /// What is wrong with parameters that are all accepted, taken together.
+    fn check<'a: 'b, 'b>(_input: &'b Self, _known: Known<'b, Self::States<'a>>) -> BoxFuture<'b, Checked> {
+        std::future::ready(Ok(())).boxed()
+    }
+
+    /// The call with this input.
+    fn begin<'a>(input: Self, states: Self::States<'a>, cx: &'a Context) -> Started<'a>;
+}
+
+/// Arguments that are accepted.
+pub struct Understood<T> {
+    input: T,
+    normalized: Option<Box<str>>,
+    remarks: Vec<String>,
+}
+
+impl<T> Understood<T> {
+    /// The same as another type.
+    pub fn map<U>(self, to: impl FnOnce(T) -> U) -> Understood<U> {
+        Understood { input: to(self.input), normalized: self.normalized, remarks: self.remarks }
+    }
+}
+
+impl<T> fmt::Debug for Understood<T> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Understood")
+    }
+}
+
+/// Judges arguments whose fields are those of `T`.
+pub async fn understand<'a, T, X>(text: &str, states: X, cx: &Context) -> Result<Understood<T>, Refused>
+where
+    T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
+    X: Send + Sync + 'a,
+{
+    let (shape, problems, mut settled) = fields::<T, X>(text, "", &states, cx).await?;
+    let normalized = conclude(&shape, text, problems, &mut settled).map_err(Refused::Arguments)?;
+    let remarks = remarks(&shape, &settled, text, cx);
+    Ok(Understood { input: T::input(put(T::KEEPS, settled)), normalized, remarks })
+}
+
+/// Starts calls of the tool `T`, whose input is an enum and which takes the states `X`.
+///
+/// What threads cannot share is reported elsewhere; then `SettlingFallback` asks for nothing more.
+#[derive(Debug)]
+pub struct Choosing<T, X>(PhantomData<fn() -> (T, X)>);
+
+impl<T, X> Choosing<T, X>
+where
+    T: Variants<Input: Send + Sync>,
+    X: Send + Sync,
+{
+    /// Reads the arguments of a tool, asks the validators of its variant, and prepares the call.
+    pub fn settle<'a>(text: &'a str, states: X, cx: &'a Context) -> BoxFuture<'a, Result<Started<'a>, Refused>>
+    where
+        T: Variants<States<'a> = X> + 'a,
+        X: 'a,
+    {
+        Box::pin(async move {
+            let variant = chosen(T::def(), text).map_err(Refused::Arguments)?;
+            let Understood { input, normalized, remarks } = T::judge(variant, text, &states, cx).await?;
+            let (board, raw) = (Board::new(0), Raw::new(text));
+            let known = Known { board: &board, raw: &raw, at: "", states: &states, call: cx };
+            T::check(&input, known).await.map_err(Refused::Arguments)?;
+            let Started { needs_approval, touches, work, .. } = T::begin(input, states, cx);
+            let work = work.map_ok(|output| output.told(T::def().form(), remarks)).boxed();
+            Ok(Started { needs_approval, normalized, touches, work })
+        })
+    }
+}
+
+/// The variant that the tag says, by its place.
+fn chosen(def: &'static Def, text: &str) -> Result<usize, Rejection> {
+    let Some(union) = &def.union else { return Ok(0) };
+    let tag = text::entry(text, union.tag).and_then(|text| serde_json::from_str::<String>(text).ok());
+    let place = tag.and_then(|tag| union.variants.iter().position(|(known, _)| *known == tag));
+    place.ok_or_else(|| {
+        let tags: Vec<&str> = union.variants.iter().map(|(tag, _)| *tag).collect();
+        let validator = Validator::compile(&Value::Object(def::describe_tagged(union.tag, &tags))).ok();
+        let given = if text::is_blank(text) { "{}" } else { text };
+        diagnose::fitting(given, validator.as_ref()).err().unwrap_or_else(|| Rejection::new(Vec::new()))
+    })
+}
+
+/// The value of a tool whose input is an enum, as the one thing that is read.
+#[derive(Debug)]
+pub struct Chosen<T>(pub T);
+
+impl<T: Variants> Values for Chosen<T> {
+    type Places = Option<T>;
+
+    fn empty() -> Option<T> {
+        None
+    }
+
+    fn each<'a>(_: &'a mut Option<T>, _: &mut Vec<&'a mut dyn Any>) {}
+
+    fn take(place: Option<T>) -> Self {
+        Self(place.expect("it is read as a whole"))
+    }
+
+    fn read(def: &'static Def, text: &str, cx: &Context) -> Result<Self, Refused> {
+        let variant = chosen(def, text).map_err(Refused::Arguments)?;
+        T::read(variant, text, cx).map(Self)
+    }
 }

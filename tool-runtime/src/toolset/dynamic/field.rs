@@ -8,7 +8,7 @@ use super::Known;
 use crate::tool::{
     IntoValidation,
     dynamic::{Asking, Kept, Validator},
-    fallback::SaidFallback,
+    expansion::SaidFallback,
 };
 
 /// Asks a validator about a value that was given.
