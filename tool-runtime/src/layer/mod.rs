@@ -31,24 +31,16 @@
 //! # }
 //! ```
 
-mod breaker;
-mod concurrency;
+mod failures;
 mod idempotency;
+mod limits;
 mod log;
-mod problems;
-mod rate;
-mod retry;
 mod secrets;
-mod time;
 mod typed;
 
-pub use breaker::CircuitBreaker;
-pub use concurrency::ConcurrencyLimit;
+pub use failures::{CircuitBreaker, Problems, Retry};
 pub use idempotency::Idempotency;
+pub use limits::{ConcurrencyLimit, RateLimit, TimeLimit};
 pub use log::{Entry, Log};
-pub use problems::Problems;
-pub use rate::RateLimit;
-pub use retry::Retry;
 pub use secrets::{PatternError, Secrets};
-pub use time::TimeLimit;
 pub use typed::Mapped;

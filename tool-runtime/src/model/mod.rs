@@ -3,25 +3,20 @@
 //! A [`Model`] gets the conversation and the tools that are on offer, and streams back text and calls. It knows nothing
 //! of how calls are executed, so a scripted model, a person at a terminal and a provider over HTTP are alike to an agent.
 
-mod delta;
-mod error;
-mod function;
-mod request;
 mod scripted;
 mod turn;
 
-use std::sync::Arc;
+use std::{error, fmt, sync::Arc, time::Duration};
 
 use futures_util::stream::BoxStream;
+use serde::{Deserialize, Serialize};
 
-pub use delta::{Delta, Turn};
-pub use error::{ModelError, ModelErrorKind};
-pub use function::FunctionModel;
-pub use request::{Request, Settings, ToolChoice};
-pub use scripted::{Asked, ModelAnswer, ScriptedModel};
-
+use crate::message::Message;
 #[doc(no_inline)]
 pub use crate::message::{FinishReason, Usage};
+use crate::toolset::ToolList;
+pub use scripted::{Asked, FunctionModel, ModelAnswer, ScriptedModel};
+pub use turn::{Delta, Turn};
 
 /// A language model, or anything that takes its place.
 #[diagnostic::on_unimplemented(
@@ -70,5 +65,142 @@ impl<M: Model + ?Sized> Model for Box<M> {
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
         (**self).stream(request)
+    }
+}
+
+/// The request to a model in one turn.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Request<'a> {
+    /// The conversation, oldest first. Every call in it is answered.
+    pub messages: &'a [Message],
+    /// The tools on offer.
+    pub tools: &'a ToolList,
+    /// The tool choice: the model may, must or must not call a tool.
+    pub tool_choice: &'a ToolChoice,
+    /// Sampling and size.
+    pub settings: &'a Settings,
+}
+
+impl<'a> Request<'a> {
+    /// A request with default choice and settings.
+    pub fn new(messages: &'a [Message], tools: &'a ToolList) -> Self {
+        static CHOICE: ToolChoice = ToolChoice::Auto;
+        static SETTINGS: Settings = Settings { max_tokens: None, temperature: None, parallel_calls: None };
+        Self { messages, tools, tool_choice: &CHOICE, settings: &SETTINGS }
+    }
+
+    /// Sets the tool choice.
+    pub fn with_choice(mut self, choice: &'a ToolChoice) -> Self {
+        self.tool_choice = choice;
+        self
+    }
+
+    /// Sets the settings.
+    pub fn with_settings(mut self, settings: &'a Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+}
+
+/// The choice of tools: a model may, must or must not call one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolChoice {
+    /// The model decides.
+    #[default]
+    Auto,
+    /// The model must call some tool.
+    Required,
+    /// The model must not call a tool.
+    None,
+    /// The model must call the tool of this name.
+    Tool(String),
+}
+
+/// Sampling and size of one turn; `None` leaves it to the provider.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Settings {
+    /// The most tokens that the model may produce.
+    pub max_tokens: Option<u32>,
+    /// The sampling temperature.
+    pub temperature: Option<f32>,
+    /// Set if the model may ask for several calls in one turn.
+    pub parallel_calls: Option<bool>,
+}
+
+/// A turn that failed.
+#[derive(Debug)]
+pub struct ModelError {
+    kind: ModelErrorKind,
+    message: String,
+    retry_after: Option<Duration>,
+    source: Option<Box<dyn error::Error + Send + Sync>>,
+}
+
+/// The kind of a [`ModelError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ModelErrorKind {
+    /// The model is not configured: a missing key, a wrong address.
+    Configuration,
+    /// The provider refused the credentials.
+    Unauthorized,
+    /// The provider refused the request; asking again will not help.
+    Refused,
+    /// The provider wants fewer requests.
+    RateLimited,
+    /// The provider or the network failed; asking again may help.
+    Unavailable,
+    /// The answer was not what the protocol allows.
+    Protocol,
+    /// A script or recording ran out, or did not expect this request.
+    Script,
+}
+
+impl ModelError {
+    /// An error of `kind`. `message` says what to do about it, and holds no secret.
+    pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), retry_after: None, source: None }
+    }
+
+    /// Adds the cause.
+    pub fn with_source(mut self, source: impl Into<Box<dyn error::Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Adds how long the provider asked to wait.
+    pub fn retry_after(mut self, wait: Option<Duration>) -> Self {
+        self.retry_after = wait;
+        self
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> ModelErrorKind {
+        self.kind
+    }
+
+    /// How long the provider asked to wait.
+    pub fn wait(&self) -> Option<Duration> {
+        self.retry_after
+    }
+
+    /// Returns whether the same request may succeed later.
+    pub fn is_transient(&self) -> bool {
+        matches!(self.kind, ModelErrorKind::RateLimited | ModelErrorKind::Unavailable)
+    }
+}
+
+impl fmt::Display for ModelError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.message)
+    }
+}
+
+impl error::Error for ModelError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
     }
 }

@@ -1,11 +1,15 @@
-//! A model that says what it was told to say.
+//! Models without a network: one that gives turns from a list, and one that is a function.
 
 use std::{
     collections::VecDeque,
-    sync::{Mutex, MutexGuard, PoisonError},
+    fmt,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
-use futures_util::stream::{self, BoxStream, StreamExt};
+use futures_util::stream::{self, BoxStream, Stream, StreamExt};
 
 use super::{Delta, Model, ModelError, ModelErrorKind, Request, Settings, ToolChoice, Turn};
 use crate::message::Message;
@@ -153,20 +157,82 @@ impl From<ModelError> for ModelAnswer {
     }
 }
 
+/// A model that is a function of the request, for tests, examples and rules that need no language model.
+///
+/// ```
+/// use tool_runtime::model::{FunctionModel, Turn};
+///
+/// let echo = FunctionModel::new(|request| Turn::say(format!("{} messages", request.messages.len())));
+/// # let _ = echo;
+/// ```
+pub struct FunctionModel {
+    function: Function,
+    turns: AtomicUsize,
+}
+
+type Function = Box<dyn Fn(Request<'_>, usize) -> BoxStream<'static, Result<Delta, ModelError>> + Send + Sync>;
+
+impl FunctionModel {
+    /// A model whose turn is what `function` makes of the request: a [`Turn`](super::Turn), deltas or an error.
+    pub fn new<A: Into<ModelAnswer>>(function: impl Fn(Request<'_>) -> A + Send + Sync + 'static) -> Self {
+        Self::made(move |request, turn| stream::iter(function(request).into().deltas(turn)).boxed())
+    }
+
+    /// A model whose turn is the stream that `function` makes of the request; it may take its time.
+    pub fn streaming<S>(function: impl Fn(Asked) -> S + Send + Sync + 'static) -> Self
+    where
+        S: Stream<Item = Result<Delta, ModelError>> + Send + 'static,
+    {
+        Self::made(move |request, _| function(Asked::from(request)).boxed())
+    }
+
+    fn made(
+        function: impl Fn(Request<'_>, usize) -> BoxStream<'static, Result<Delta, ModelError>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { function: Box::new(function), turns: AtomicUsize::new(0) }
+    }
+}
+
+impl Model for FunctionModel {
+    fn name(&self) -> &'static str {
+        "function"
+    }
+
+    fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
+        let called = async move {
+            let turn = self.turns.fetch_add(1, Ordering::Relaxed) + 1;
+            (self.function)(request, turn)
+        };
+        stream::once(called).flatten().boxed()
+    }
+}
+
+impl fmt::Debug for FunctionModel {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("FunctionModel").field("turns", &self.turns).finish_non_exhaustive()
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use futures_util::{TryStreamExt, future};
+    use futures_util::{FutureExt, TryStreamExt};
 
     use super::*;
+    use crate::message::Message;
+    use crate::model::Turn;
     use crate::toolset::ToolList;
 
+    fn deltas(model: &impl Model, texts: &[&str]) -> Result<Vec<Delta>, ModelError> {
+        let messages: Vec<Message> = texts.iter().map(|text| Message::user(*text)).collect();
+        let tools = ToolList::default();
+        let all = model.stream(Request::new(&messages, &tools)).try_collect();
+        all.now_or_never().expect("these models never wait")
+    }
+
     fn play(model: &impl Model, text: &str) -> Result<Turn, ModelError> {
-        let (messages, tools) = ([Message::user(text)], ToolList::default());
-        let fold = model.stream(Request::new(&messages, &tools)).try_fold(Turn::default(), |mut turn, delta| {
-            turn.push(delta);
-            future::ok(turn)
-        });
-        futures_util::FutureExt::now_or_never(fold).expect("a script never waits")
+        let mut turn = Turn::default();
+        deltas(model, &[text])?.into_iter().for_each(|delta| turn.push(delta));
+        Ok(turn)
     }
 
     #[test]
@@ -184,5 +250,22 @@ mod tests {
         assert_eq!(error.to_string(), "the script holds no answer to request 4: it has run out");
         let asked: Vec<_> = model.asked().into_iter().map(|asked| asked.messages).collect();
         assert_eq!(asked, ["1", "2", "3", "4"].map(|text| vec![Message::user(text)]));
+    }
+
+    #[test]
+    fn answers_from_the_request() {
+        let model = FunctionModel::new(|request| Turn::call("count", request.messages.len()));
+        let first = deltas(&model, &["a", "b"]).unwrap();
+        assert_eq!(first[0], Delta::CallStart { index: 0, id: "call_1_0".into(), name: "count".into() });
+        assert_eq!(first[1], Delta::CallArguments { index: 0, text: "2".into() });
+        assert_ne!(deltas(&model, &["a", "b"]).unwrap()[0], first[0], "each turn has ids of its own");
+    }
+
+    #[test]
+    fn streams_from_an_owned_request() {
+        let model = FunctionModel::streaming(|asked| {
+            stream::iter(asked.messages).map(|message| Ok(Delta::Text(format!("{message:?}"))))
+        });
+        assert_eq!(deltas(&model, &["a", "b"]).unwrap().len(), 2);
     }
 }

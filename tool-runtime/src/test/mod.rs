@@ -52,17 +52,14 @@ mod events;
 mod grammar;
 mod person;
 mod record;
-mod seen;
 #[cfg(feature = "tracing")]
 mod spans;
 
-pub use events::Events;
+pub use crate::agent::Clock;
+pub use crate::model::{FunctionModel, ScriptedModel};
+pub use events::{Events, Seen, SeenCall};
 pub use grammar::{Grammar, Misplaced};
 pub use person::Person;
 pub use record::{Recorder, Replayer, recorded};
-pub use seen::{Seen, SeenCall};
 #[cfg(feature = "tracing")]
 pub use spans::{SpanTree, Spans};
-
-pub use crate::agent::Clock;
-pub use crate::model::{FunctionModel, ScriptedModel};

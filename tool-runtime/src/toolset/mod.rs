@@ -1,49 +1,42 @@
 //! Many tools under unique names: put together, renamed, filtered, layered, offered to a model, and called.
 
-mod adapt;
 pub(crate) mod calls;
 #[cfg(feature = "collect")]
 pub(crate) mod collect;
-mod compiled;
-mod dispatch;
 mod dynamic;
 mod layer;
 pub(crate) mod lint;
 mod list;
-mod name;
 mod policy;
 mod prepared;
-mod provider;
 mod runtime;
-mod streaming;
 
 use std::{
-    collections::HashMap,
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     fmt,
     sync::{Arc, OnceLock},
 };
 
+use serde_json::{Map, Value};
+
+use crate::tool::{Binding, Bound, CallError, Context, DynTool, InputHooks, Output, Starting, State, ToolSpec};
 pub use calls::{Call, Calls};
 #[cfg(feature = "collect")]
 pub use collect::{CollectError, States};
-#[cfg(feature = "agent")]
-pub(crate) use dispatch::panicked;
 pub use dynamic::{DynamicError, DynamicField, DynamicTool, DynamicToolBuilder, Known};
 pub use layer::{Invocation, Layer, Next};
 #[cfg(feature = "agent")]
 pub(crate) use layer::{carried_over, not_applied};
 pub use lint::{Finding, Findings, Level};
-pub use list::{ListFormat, ToolList};
-pub use name::{NameError, check_name};
+pub use list::{ListFormat, ProviderTool, ToolList};
 pub(crate) use policy::judge;
 pub use policy::{Policy, Proposal};
+#[cfg(feature = "agent")]
+pub(crate) use prepared::panicked;
 pub(crate) use prepared::{Accepted, Prepared};
-pub use provider::ProviderTool;
 pub use runtime::{RuntimeTool, RuntimeToolBuilder};
 pub use tool_run::tool::Permission;
-
-use crate::tool::{Binding, Bound, DynTool, State, ToolSpec};
+use tool_schema::feedback;
 
 /// How many bytes of arguments a call may have, and the answer to an external one, unless [`Toolset::argument_limit`] says otherwise.
 pub const DEFAULT_ARGUMENT_LIMIT: usize = 4 * 1024 * 1024;
@@ -117,7 +110,7 @@ impl Toolset {
     ///
     /// Fails when a name becomes too long or gets a character that names cannot have.
     pub fn prefix(self, prefix: &str) -> Result<Self, NameError> {
-        let tools = self.iter().map(|tool| adapt::rename(tool, format!("{prefix}{}", tool.name()))).collect();
+        let tools = self.iter().map(|tool| renamed(tool, format!("{prefix}{}", tool.name()))).collect();
         Self::build(tools, self.inner.argument_limit)
     }
 
@@ -129,7 +122,7 @@ impl Toolset {
             return Err(NameError::Unknown { name: from.to_owned(), suggestion: self.nearest(from) });
         }
         let change = |tool: &Arc<dyn DynTool>| {
-            if tool.name() == from { adapt::rename(tool, to.to_owned()) } else { Arc::clone(tool) }
+            if tool.name() == from { renamed(tool, to.to_owned()) } else { Arc::clone(tool) }
         };
         Self::build(self.iter().map(change).collect(), self.inner.argument_limit)
     }
@@ -150,11 +143,7 @@ impl Toolset {
         }
         let value = value.into();
         let change = |tool: &Arc<dyn DynTool>| {
-            if tool.name() == name {
-                adapt::for_provider(tool, format.name(), member, &value)
-            } else {
-                Arc::clone(tool)
-            }
+            if tool.name() == name { with_member(tool, format.name(), member, &value) } else { Arc::clone(tool) }
         };
         Self::build(self.iter().map(change).collect(), self.inner.argument_limit)
     }
@@ -178,7 +167,7 @@ impl Toolset {
         let layer = Arc::new(layer);
         let wrap = |tool: &Arc<dyn DynTool>| {
             let wrapped = Arc::clone(&layer).apply(Arc::clone(tool));
-            if wrapped.name() == tool.name() { wrapped } else { adapt::rename(&wrapped, tool.name().to_owned()) }
+            if wrapped.name() == tool.name() { wrapped } else { renamed(&wrapped, tool.name().to_owned()) }
         };
         let tools = self.iter().map(wrap).collect();
         Self::from_unique(tools, self.inner.argument_limit)
@@ -247,7 +236,7 @@ impl Toolset {
     }
 
     fn nearest(&self, name: &str) -> Option<String> {
-        tool_schema::feedback::suggest::nearest(name, self.names()).map(str::to_owned)
+        feedback::suggest::nearest(name, self.names()).map(str::to_owned)
     }
 
     fn build(tools: Vec<Arc<dyn DynTool>>, argument_limit: usize) -> Result<Self, NameError> {
@@ -291,5 +280,116 @@ impl Default for Toolset {
 impl fmt::Debug for Toolset {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_list().entries(self.names()).finish()
+    }
+}
+
+/// A name that cannot be used, or is used already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NameError {
+    /// Two tools of one set have the same name.
+    Duplicate {
+        /// The name.
+        name: String,
+    },
+    /// The name is not `[A-Za-z0-9_-]{1,64}`, which is what every provider accepts.
+    Invalid {
+        /// The name.
+        name: String,
+    },
+    /// There is no tool of that name.
+    Unknown {
+        /// The name.
+        name: String,
+        /// The name that is nearest to it.
+        suggestion: Option<String>,
+    },
+    /// A schema of the tool can only be checked with the feature `jsonschema`.
+    Schema {
+        /// The tool's name.
+        name: String,
+        /// The keyword that needs the feature, and its place.
+        reason: String,
+    },
+}
+
+impl fmt::Display for NameError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Duplicate { name } => {
+                write!(out, "two tools are called `{name}`; rename or prefix one of them before they are put together")
+            }
+            Self::Invalid { name } => {
+                write!(
+                    out,
+                    "{} is no name for a tool: 1 to 64 of the characters A-Z, a-z, 0-9, _ and -",
+                    feedback::name(name)
+                )
+            }
+            Self::Schema { name, reason } => write!(out, "the tool {}: {reason}", feedback::name(name)),
+            Self::Unknown { name, suggestion: None } => write!(out, "there is no tool called {}", feedback::name(name)),
+            Self::Unknown { name, suggestion: Some(near) } => {
+                write!(out, "there is no tool called {}; did you mean `{near}`?", feedback::name(name))
+            }
+        }
+    }
+}
+
+impl std::error::Error for NameError {}
+
+/// Fails when `name` is not `[A-Za-z0-9_-]{1,64}`.
+pub fn check_name(name: &str) -> Result<(), NameError> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    if !name.is_empty() && name.len() <= 64 && name.bytes().all(fits) {
+        return Ok(());
+    }
+    Err(NameError::Invalid { name: name.to_owned() })
+}
+
+/// Returns `tool` under the name `name`.
+fn renamed(tool: &Arc<dyn DynTool>, name: String) -> Arc<dyn DynTool> {
+    let mut spec = ToolSpec::clone(tool.spec());
+    spec.name = name;
+    Arc::new(Adapted { inner: Arc::clone(tool), spec: Arc::new(spec) })
+}
+
+/// Returns `tool` with more in its definition for one provider.
+fn with_member(tool: &Arc<dyn DynTool>, provider: &str, member: &str, value: &Value) -> Arc<dyn DynTool> {
+    let mut spec = ToolSpec::clone(tool.spec());
+    let members = spec.traits.provider.entry(provider).or_insert_with(|| Value::Object(Map::new()));
+    if let Some(members) = members.as_object_mut() {
+        members.insert(member.to_owned(), value.clone());
+    }
+    Arc::new(Adapted { inner: Arc::clone(tool), spec: Arc::new(spec) })
+}
+
+struct Adapted {
+    inner: Arc<dyn DynTool>,
+    spec: Arc<ToolSpec>,
+}
+
+impl DynTool for Adapted {
+    fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
+    }
+
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+        self.inner.start(arguments, cx)
+    }
+
+    fn answer(&self, output: &str) -> Result<Output, CallError> {
+        self.inner.answer(output)
+    }
+
+    fn inside(&self) -> &[Arc<dyn DynTool>] {
+        self.inner.inside()
+    }
+
+    fn hooks(&self) -> Option<&dyn InputHooks> {
+        self.inner.hooks()
     }
 }

@@ -59,7 +59,7 @@ impl<P: Policy + ?Sized> Policy for Arc<P> {
 
 /// What `policy` says; a panic in it asks.
 pub(crate) fn judge(policy: &dyn Policy, call: &Proposal<'_>) -> Permission {
-    super::dispatch::contain(|| policy.judge(call)).unwrap_or(Permission::Ask)
+    super::prepared::contain(|| policy.judge(call)).unwrap_or(Permission::Ask)
 }
 
 /// `tool` under `policy`.

@@ -2,21 +2,19 @@
 
 use std::{fmt, sync::Arc};
 
+use futures_core::Stream;
 use futures_util::future::BoxFuture;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
-use super::{
-    DynamicToolBuilder, NameError, check_name,
-    compiled::{accept, compile, of_object, outline, problems},
-};
+use super::{DynamicToolBuilder, NameError, check_name};
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::schema::{Schema, Validator};
 use crate::tool::{
     Approval, CallError, Context, DynTool, Effect, Failure, InputHooks, Output, Resources, Started, Starting, ToolSpec,
-    Traits, expansion::ResourcesOf,
+    Traits, duplicate, expansion::ResourcesOf, streamed,
 };
 use tool_schema::feedback::{malformed, shorten};
-use tool_schema::json::text;
+use tool_schema::json::text::{self, Read};
 
 type Handler = dyn Fn(Value, Context) -> BoxFuture<'static, Result<Output, CallError>> + Send + Sync;
 
@@ -281,4 +279,96 @@ impl fmt::Debug for RuntimeTool {
             .field("warnings", &self.warnings)
             .finish_non_exhaustive()
     }
+}
+
+impl RuntimeToolBuilder {
+    /// Finishes a tool that runs here and gives its output bit by bit: each item of the stream is a preliminary output, and
+    /// the last is the output. The call fails with the first error, and when the stream ends without an item.
+    ///
+    /// The stream is asked for the next item when the one before was shown, and dropped when the call is cancelled.
+    ///
+    /// Fails when the name is not `[A-Za-z0-9_-]{1,64}`.
+    ///
+    /// ```
+    /// use futures_util::stream::{self, StreamExt as _};
+    /// use serde_json::json;
+    /// use tool_runtime::{Context, Toolset, toolset::RuntimeTool};
+    ///
+    /// let count = RuntimeTool::new("count", "Counts down from three.")
+    ///     .streaming(|_, _| stream::iter((0..3).rev()).map(|n| Ok(json!({ "n": n }))))?;
+    /// let tools = Toolset::new().with(count)?;
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let output = tools.call("count", "{}", &Context::new("call_1")).await.unwrap();
+    /// assert_eq!(output.as_json(), Some(r#"{"n":0}"#));
+    /// # });
+    /// # Ok::<(), tool_runtime::toolset::NameError>(())
+    /// ```
+    pub fn streaming<F, S>(self, handler: F) -> Result<RuntimeTool, NameError>
+    where
+        F: Fn(Value, Context) -> S + Send + Sync + 'static,
+        S: Stream<Item = Result<Value, Failure>> + Send + 'static,
+    {
+        self.finish(Some(Box::new(move |arguments, cx| {
+            let stream = handler(arguments, cx.clone());
+            Box::pin(async move { streamed(stream, &cx, |item| Ok(Output::json(&item?)?)).await })
+        })))
+    }
+
+    /// Sets who is told of the arguments of a call while the model writes them.
+    pub fn hooks(mut self, hooks: impl InputHooks + 'static) -> Self {
+        self.hooks = Some(Arc::new(hooks));
+        self
+    }
+}
+
+/// How many parameters of a schema that cannot be compiled are shown to a model.
+const MOST_OUTLINED: usize = 100;
+
+/// Compiles the schema of `what`; notes what of it cannot be checked.
+pub fn compile(what: &str, schema: &Value, warnings: &mut Vec<String>) -> Option<Validator> {
+    match Validator::compile(schema) {
+        Ok(validator) => {
+            warnings.extend(validator.warnings().iter().map(|warning| format!("{what}: {warning}")));
+            Some(validator)
+        }
+        Err(error) => {
+            warnings.push(format!("{what}: {error}"));
+            None
+        }
+    }
+}
+
+/// What a model is shown of a schema that cannot be compiled: the parameters, without what they must be.
+pub fn outline(schema: &Value) -> Value {
+    let properties = schema["properties"].as_object().into_iter().flatten().take(MOST_OUTLINED);
+    let described = |property: &Value| match property["description"].as_str() {
+        Some(text) => json!({ "description": text }),
+        None => json!({}),
+    };
+    let properties: Map<String, Value> =
+        properties.map(|(name, property)| (name.clone(), described(property))).collect();
+    json!({ "type": "object", "properties": properties })
+}
+
+/// The schema of arguments, which are an object: that is not always said, and providers want to hear it.
+pub fn of_object(schema: Value) -> Value {
+    match schema {
+        Value::Object(mut schema) => {
+            schema.entry("type").or_insert_with(|| "object".into());
+            Value::Object(schema)
+        }
+        Value::Bool(false) => json!({ "type": "object", "not": {} }),
+        _ => json!({ "type": "object" }),
+    }
+}
+
+/// The value that was read, and what is wrong with it.
+pub fn problems(validator: Option<&Validator>, Read { value, twice }: Read) -> (Value, Vec<Problem>) {
+    let mut problems: Vec<Problem> = twice.into_iter().map(duplicate).collect();
+    problems.extend(validator.into_iter().flat_map(|validator| validator.problems(&value, "")));
+    (value, problems)
+}
+
+pub fn accept((value, problems): (Value, Vec<Problem>)) -> Result<Value, Rejection> {
+    if problems.is_empty() { Ok(value) } else { Err(Rejection::new(problems)) }
 }

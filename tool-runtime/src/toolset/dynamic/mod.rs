@@ -1,27 +1,22 @@
 //! Tools whose dynamic parameters are only known at run time.
 
-mod call;
-mod error;
-mod field;
-mod graph;
-mod known;
-mod schema;
-mod shape;
+mod parameters;
 
-use std::{fmt, sync::Arc};
+use std::{fmt, ops::Index, sync::Arc};
 
-use futures_util::future::BoxFuture;
-use serde_json::Value;
+use futures_util::{FutureExt, TryFutureExt, future::BoxFuture};
+use serde_json::{Map, Value};
 
-pub use error::DynamicError;
-pub use field::DynamicField;
-pub use known::Known;
-use shape::Parameters;
-
-use super::{RuntimeTool, RuntimeToolBuilder};
-use crate::feedback::Rejection;
+use super::{NameError, RuntimeTool, RuntimeToolBuilder};
+use crate::feedback::{Problem, ProblemKind, Rejection, Report};
 use crate::schema::Validator;
-use crate::tool::{CallError, Context, DynTool, Failure, InputHooks, Output, Starting, ToolSpec};
+use crate::tool::{
+    CallError, Context, DynTool, Failure, InputHooks, IntoValidation, Output, Started, Starting, ToolSpec,
+    dynamic::{self, Asking, Board, Call, Kept, Reading, Settled, Shape, UNCHECKED, ask_all, conclude, remarks},
+    expansion::SaidFallback,
+};
+pub use parameters::DynamicError;
+use parameters::{Parameters, complete_schema, partial_schema};
 use tool_schema::schema::answer::{Form, collisions};
 
 type Check = dyn Fn(Value, Context) -> BoxFuture<'static, Result<(), Rejection>> + Send + Sync;
@@ -73,7 +68,7 @@ pub struct DynamicTool {
     tool: RuntimeTool,
     parameters: Arc<Parameters>,
     /// In the order of the nodes.
-    validators: Vec<Box<field::Ask>>,
+    validators: Vec<Box<Ask>>,
     /// The values that stand in where none are given, by parameter.
     defaults: Vec<Option<Value>>,
     /// The schema with everything that is required.
@@ -134,16 +129,16 @@ impl DynamicToolBuilder {
 
     fn finish(
         mut self,
-        finish: impl FnOnce(RuntimeToolBuilder) -> Result<RuntimeTool, super::NameError>,
+        finish: impl FnOnce(RuntimeToolBuilder) -> Result<RuntimeTool, NameError>,
     ) -> Result<DynamicTool, DynamicError> {
-        let complete = schema::complete(self.tool.take_input());
+        let complete = complete_schema(self.tool.take_input());
         let properties = complete.get("properties").and_then(Value::as_object);
         let names: Vec<String> = properties.into_iter().flatten().map(|(name, _)| name.clone()).collect();
         let default = |(_, property): (&String, &Value)| property.get("default").cloned();
         let defaults = properties.into_iter().flatten().map(default).collect();
         let parameters = Parameters::new(names, &mut self.fields)?;
         let described = self.fields.iter().map(|field| (&*field.name, field.description.as_deref()));
-        let partial = schema::partial(&complete, described);
+        let partial = partial_schema(&complete, described);
         let compiled = Validator::compile(&Value::Object(complete));
         let complete = compiled.map_err(|error| DynamicError::Schema { reason: error.to_string() })?;
         let tool = finish(self.tool.input(partial))?;
@@ -208,5 +203,268 @@ impl fmt::Debug for DynamicToolBuilder {
             .field("tool", &self.tool)
             .field("fields", &self.fields)
             .finish_non_exhaustive()
+    }
+}
+
+/// Asks a validator about a value that was given.
+pub type Ask = dyn Fn(Option<Kept>, Known) -> Asking<'static> + Send + Sync;
+
+/// A parameter that is judged by code of the application: what it depends on, and its validator.
+#[must_use = "add it to a tool"]
+pub struct DynamicField {
+    name: String,
+    description: Option<String>,
+    requires: Vec<String>,
+    after: Vec<String>,
+    hints: Vec<String>,
+    validator: Option<Box<Ask>>,
+}
+
+impl DynamicField {
+    /// The parameter called `name`, which is a property of the tool's schema.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            description: None,
+            requires: Vec::new(),
+            after: Vec::new(),
+            hints: Vec::new(),
+            validator: None,
+        }
+    }
+
+    /// Sets what the model is told of it, in place of the schema's description.
+    pub fn description(mut self, text: impl Into<String>) -> Self {
+        self.description = Some(text.into());
+        self
+    }
+
+    /// Says which dynamic parameters must be accepted before this one is judged. Until they are, the model is told to give
+    /// them first.
+    pub fn requires<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.requires.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Says which dynamic parameters are judged before this one, whatever comes of it.
+    pub fn after<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.after.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Says which dynamic parameters the validator sees as they were given, judged or not. It does not wait for them.
+    pub fn hints<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.hints.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets the validator: it gets the value that was given, if any, and what is known of the others. The value fits the
+    /// schema of the property. The value that it accepts must fit the schema too, or be `null`: the handler gets the `null`,
+    /// also where the schema has none. A model cannot give a `null` that the schema refuses.
+    ///
+    /// A validator is asked again before the call starts, about the value that it accepted. It must accept that value.
+    ///
+    /// It returns a [`Validation`](crate::Validation), or a `Result` of one with a [`Failure`](crate::Failure). A failure or a panic
+    /// refuses the value, and the model is told no more of it than [`Failure::new`](crate::Failure::new) says.
+    pub fn validate<F, R>(mut self, validate: F) -> Self
+    where
+        F: Fn(Option<Value>, Known) -> R + Send + Sync + 'static,
+        R: IntoValidation<Value>,
+    {
+        self.validator = Some(Box::new(move |held, known| {
+            dynamic::Validator::<Value, Known>::of(&validate).ask(held, known).settle()
+        }));
+        self
+    }
+
+    /// The same with a validator that has to wait for something. Those that do not wait for each other run at the same
+    /// time.
+    pub fn validate_async<F, R>(mut self, validate: F) -> Self
+    where
+        F: Fn(Option<Value>, Known) -> R + Send + Sync + 'static,
+        R: Future<Output: IntoValidation<Value>> + Send + 'static,
+    {
+        self.validator = Some(Box::new(move |held, known| {
+            SaidFallback::settle(dynamic::Validator::<Value, Known>::of(&validate).ask(held, known))
+        }));
+        self
+    }
+}
+
+impl fmt::Debug for DynamicField {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("DynamicField")
+            .field("name", &self.name)
+            .field("requires", &self.requires)
+            .field("after", &self.after)
+            .field("hints", &self.hints)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a validator of a [`DynamicField`](super::DynamicField) knows of the other parameters, and of the call.
+///
+/// `known["departure"]` is the value of a parameter that is required, or of a static one.
+#[derive(Clone, Debug)]
+pub struct Known {
+    parameters: Arc<Parameters>,
+    given: Arc<Map<String, Value>>,
+    node: usize,
+    /// The accepted values of what it requires and comes after.
+    values: Vec<(usize, Value)>,
+    call: Context,
+}
+
+impl Known {
+    fn new(
+        parameters: &Arc<Parameters>,
+        given: &Arc<Map<String, Value>>,
+        node: usize,
+        board: &Board,
+        call: &Context,
+    ) -> Self {
+        let seen = parameters.requires(node).iter().chain(parameters.after(node));
+        let values = seen.filter_map(|field| Some((*field, board.get::<Value>(*field)?.clone()))).collect();
+        Self { parameters: Arc::clone(parameters), given: Arc::clone(given), node, values, call: call.clone() }
+    }
+
+    /// The accepted value of a parameter that this one requires or comes after, or of a static parameter; `None` where
+    /// there is none, and for every other name.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        let field = self.parameters.find(name)?;
+        if !self.parameters.is_dynamic(field) {
+            return self.given.get(name);
+        }
+        self.values.iter().find(|(known, _)| *known == field).map(|(_, value)| value)
+    }
+
+    /// What was given for a parameter among [`hints`](super::DynamicField::hints), right or wrong.
+    pub fn hint(&self, name: &str) -> Option<&Value> {
+        let field = self.parameters.find(name)?;
+        self.parameters.hints(self.node).contains(&field).then(|| self.given.get(name)).flatten()
+    }
+
+    /// The call.
+    pub fn context(&self) -> &Context {
+        &self.call
+    }
+}
+
+impl Index<&str> for Known {
+    type Output = Value;
+
+    /// # Panics
+    ///
+    /// Where [`Known::get`] gives `None`. What is required is always there; a panic refuses the parameter, and the log says
+    /// why.
+    fn index(&self, name: &str) -> &Value {
+        match self.get(name) {
+            Some(value) => value,
+            None => panic!("`{name}` has no value here; a validator sees what it `requires`"),
+        }
+    }
+}
+
+impl DynamicTool {
+    async fn settle<'a>(&'a self, text: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError> {
+        let shape = &*self.parameters;
+        let (mut arguments, reading) = self.read(text, cx)?;
+        let values = self.values(&mut arguments, &reading);
+        let given = Arc::new(arguments);
+        let board = Board::new(shape.fields());
+        let mut call = Call::new(shape, values, reading.faults, |node, value| {
+            (self.validators[node])(value, Known::new(&self.parameters, &given, node, &board, cx))
+        });
+        call.settle_static(&board);
+        ask_all(&mut call, &board).await;
+        drop(call);
+        let mut settled: Vec<_> = board.into_settled().collect();
+        let normalized = conclude(shape, text, reading.problems, &mut settled)?;
+        let remarks = remarks(shape, &settled, text, cx);
+        let arguments = self.accepted(Arc::unwrap_or_clone(given), settled);
+        if normalized.is_some() {
+            self.check_accepted(&arguments)?;
+        }
+        for check in &self.checks {
+            check(arguments.clone(), cx.clone()).await?;
+        }
+        let Started { needs_approval, touches, work, .. } = self.tool.prepare(arguments, cx);
+        let work = work.map_ok(|output| output.told(self.form, remarks)).boxed();
+        Ok(Started { needs_approval, normalized, touches, work })
+    }
+
+    /// Reads the arguments as far as they can be read.
+    fn read(&self, text: &str, cx: &Context) -> Result<(Map<String, Value>, Reading), CallError> {
+        let (arguments, mut problems) = self.tool.check(text)?;
+        if cx.is_revised() {
+            // A validator may have put the `null` there, when the arguments were read before.
+            problems.retain(|problem| !self.is_about_null(problem, &arguments));
+        }
+        let mut reading = Reading::new(self.parameters.fields());
+        for problem in &problems {
+            reading.place(&*self.parameters, problem)?;
+        }
+        match arguments {
+            Value::Object(arguments) => Ok((arguments, reading)),
+            _ => Err(Rejection::new(problems).into()),
+        }
+    }
+
+    /// The values of the parameters, with the defaults of those that were not given.
+    fn values(&self, arguments: &mut Map<String, Value>, reading: &Reading) -> Vec<Option<Kept>> {
+        let absent = |field: usize| {
+            let is_static = !self.parameters.is_dynamic(field) && reading.faults[field].is_none();
+            is_static.then(|| Box::new(Some(())) as Kept)
+        };
+        let mut values = Vec::with_capacity(self.parameters.fields());
+        for (field, default) in self.defaults.iter().enumerate() {
+            let name = self.parameters.name(field);
+            if let (Some(default), false) = (default, arguments.contains_key(name)) {
+                arguments.insert(name.to_owned(), default.clone());
+            }
+            values.push(match arguments.get(name) {
+                Some(value) => Some(Box::new(Some(value.clone())) as Kept),
+                None => absent(field),
+            });
+        }
+        values
+    }
+
+    /// The arguments with the values that were accepted.
+    fn accepted(&self, mut arguments: Map<String, Value>, mut settled: Vec<Option<Settled>>) -> Value {
+        for field in (0..self.parameters.nodes()).map(|node| self.parameters.field(node)) {
+            let value = settled[field].take().and_then(|settled| settled.value);
+            if let Some(value) = value.and_then(|value| *value.downcast::<Option<Value>>().ok()?) {
+                arguments.insert(self.parameters.name(field).to_owned(), value);
+            }
+        }
+        Value::Object(arguments)
+    }
+
+    /// Returns whether `problem` says that the value of a dynamic parameter must not be `null`.
+    fn is_about_null(&self, problem: &Problem, arguments: &Value) -> bool {
+        let field = problem.about().and_then(|name| Some((self.parameters.find(&name)?, name)));
+        let is_null = |(field, name): (usize, String)| {
+            self.parameters.is_dynamic(field) && arguments.get(&name).is_some_and(Value::is_null)
+        };
+        !problem.is_nested() && problem.kind != ProblemKind::Duplicate && field.is_some_and(is_null)
+    }
+
+    /// Checks that the values that validators accepted in place of those given fit the schema, or are `null`.
+    fn check_accepted(&self, arguments: &Value) -> Result<(), CallError> {
+        let mut problems = self.complete.problems(arguments, "");
+        problems.retain(|problem| !self.is_about_null(problem, arguments));
+        if problems.is_empty() {
+            return Ok(());
+        }
+        let about = problems.iter().filter_map(Problem::about);
+        let refused = about.fold(Vec::new(), |mut reports: Vec<(String, Report)>, name| {
+            if reports.iter().all(|(known, _)| *known != name) {
+                reports.push((name, Report::refused(UNCHECKED)));
+            }
+            reports
+        });
+        let causes = problems.iter().map(|problem| format!("a validator accepted what the schema refuses: {problem}"));
+        Err(Rejection::reported(Vec::new(), refused).with_causes(causes).into())
     }
 }

@@ -1,21 +1,16 @@
 //! Looks a toolset through, before a model or a provider finds out: in a test, since some of it takes a while.
 
-mod agreement;
-mod dialects;
-mod findings;
-mod names;
-mod output;
 mod sample;
-mod schemas;
-mod sizes;
-#[cfg(test)]
-mod tests;
-mod values;
 
-pub use findings::{Finding, Findings, Level};
+use std::{collections::HashMap, fmt};
+
+use serde_json::Value;
+
+use super::{ListFormat, Toolset, check_name};
+use crate::schema::{Dialect, Schema, Severity, Validator};
+use crate::tool::{CallError, Context, DynTool, ToolSpec};
 pub use sample::Dice;
-
-use super::Toolset;
+use tool_schema::schema::{Loss, answer::collisions, places};
 
 impl Toolset {
     /// Looks every tool through: schemas and their references, defaults and examples, what the dialects of providers lose,
@@ -42,19 +37,521 @@ impl Toolset {
     /// ```
     pub fn lint(&self) -> Findings {
         let mut findings = Findings::default();
-        names::check(self, &mut findings);
-        sizes::of_set(self, &mut findings);
+        check_names(self, &mut findings);
+        check_set_size(self, &mut findings);
         for tool in self.iter() {
             let spec = tool.spec();
-            sizes::check(spec, &mut findings);
-            output::check(spec, &mut findings);
+            check_size(spec, &mut findings);
+            check_output(spec, &mut findings);
             // What else is said of a schema that is broken, would be said because of that.
-            if schemas::check(spec, &mut findings) {
-                values::check(spec, &mut findings);
-                dialects::check(spec, &mut findings);
-                agreement::check(&**tool, &mut findings);
+            if check_schemas(spec, &mut findings) {
+                check_values(spec, &mut findings);
+                check_losses(spec, &mut findings);
+                check_agreement(&**tool, &mut findings);
             }
         }
         findings
+    }
+}
+
+/// Checks names: what providers make of them, and which are too near to each other.
+fn check_names(tools: &Toolset, findings: &mut Findings) {
+    let mut known: HashMap<String, &str> = HashMap::new();
+    for tool in tools.iter() {
+        let name = tool.name();
+        if let Err(error) = check_name(name) {
+            findings.add(Level::Error, name, "", error.to_string(), "rename the tool with `Toolset::rename`");
+        } else if name.starts_with(|first: char| first.is_ascii_digit() || first == '-') {
+            let text = "Gemini takes names that begin with a letter or `_`";
+            findings.add(Level::Warning, name, "", text, "rename the tool, or leave it out for Gemini");
+        }
+        // What clients do that show one name for several providers.
+        let folded = name.to_ascii_lowercase().replace('-', "_");
+        match known.get(&folded) {
+            Some(earlier) => {
+                let text = format!(
+                    "`{earlier}` is the same but for case and dashes: clients that rename tools would join them"
+                );
+                findings.add(Level::Warning, name, "", text, "give one of them another name");
+            }
+            None => {
+                known.insert(folded, name);
+            }
+        }
+        check_parameter_names(name, tool.spec().input.neutral(), findings);
+    }
+}
+
+/// The keys that providers take: `[A-Za-z0-9_.-]{1,64}`. The macros see to it for declared tools.
+fn check_parameter_names(tool: &str, schema: &serde_json::Value, findings: &mut Findings) {
+    for name in schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name) {
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
+            let path = format!("/properties/{}", name.replace('~', "~0").replace('/', "~1"));
+            let text =
+                "Anthropic takes names of parameters of 1 to 64 of the characters A-Z, a-z, 0-9, `_`, `-` and `.`";
+            findings.add(Level::Warning, tool, path, text, "rename the parameter");
+        }
+    }
+}
+
+/// How many tools a request to OpenAI, or to Gemini, can have.
+const MOST_TOOLS: usize = 128;
+
+/// How many tools Anthropic keeps to strictly in a request.
+const MOST_STRICT: usize = 20;
+
+/// How many characters of a tool's description OpenAI takes.
+const LONGEST_DESCRIPTION: usize = 1024;
+
+/// How many bytes of a tool's definition are read again with every request before that is worth a remark.
+const LARGE: usize = 8 * 1024;
+
+/// Checks how many tools providers take in a request.
+fn check_set_size(tools: &Toolset, findings: &mut Findings) {
+    if tools.len() > MOST_TOOLS {
+        let text = format!("{} tools, but OpenAI and Gemini take {MOST_TOOLS} at most in a request", tools.len());
+        let advice = "offer those that a step needs, with `Toolset::filter`, or what the agent prepares for a step";
+        findings.add(Level::Warning, "", "", text, advice);
+    }
+    let strict = tools.iter().filter(|tool| ListFormat::Anthropic.dialect(tool.spec()).1).count();
+    if strict > MOST_STRICT {
+        let text = format!("{strict} tools are `strict`, but Anthropic takes {MOST_STRICT} at most in a request");
+        findings.add(
+            Level::Warning,
+            "",
+            "",
+            text,
+            "leave out `strict` where the schema is simple, or offer fewer tools",
+        );
+    }
+}
+
+/// Checks how much of a tool providers take. What a schema may have, its lowered form counts.
+fn check_size(spec: &ToolSpec, findings: &mut Findings) {
+    let characters = spec.description.chars().count();
+    if characters > LONGEST_DESCRIPTION {
+        let text =
+            format!("the description has {characters} characters, but OpenAI takes {LONGEST_DESCRIPTION} at most");
+        findings.add(Level::Warning, &spec.name, "", text, "say less, or put what is about one parameter on it");
+    }
+    if spec.description.trim().is_empty() {
+        let text = "nothing says what the tool does, so a model can only guess from its name";
+        findings.add(Level::Warning, &spec.name, "", text, "describe it");
+    }
+    let bytes = spec.input.neutral().to_string().len() + spec.description.len();
+    if bytes > LARGE {
+        let text = format!("the definition has {bytes} bytes, which a model reads again with every request");
+        findings.add(
+            Level::Note,
+            &spec.name,
+            "",
+            text,
+            "take what models never use out of the types of the parameters",
+        );
+    }
+    let mut undescribed = Vec::new();
+    places::each(spec.input.neutral(), &mut |at, schema| {
+        let is_parameter = at.strip_prefix("/properties/").is_some_and(|rest| !rest.contains('/'));
+        if is_parameter && schema.get("description").is_none() && schema.get("$ref").is_none() {
+            undescribed.push(at.to_owned());
+        }
+    });
+    for path in undescribed {
+        let text = "nothing is said of this parameter but its name and type";
+        findings.add(Level::Note, &spec.name, path, text, "describe it, unless its name says it all");
+    }
+}
+
+/// Reports outputs that could be taken for what is said about them.
+fn check_output(spec: &ToolSpec, findings: &mut Findings) {
+    let Some(output) = &spec.output else { return };
+    for key in collisions(output.neutral()) {
+        let text = format!("the output has a key `{key}`, and so has the answer that a model is told");
+        let advice = "rename the field; `#[derive(ToolOutput)]` on the type finds it while it compiles";
+        findings.add(Level::Warning, &spec.name, format!("/output/properties/{key}"), text, advice);
+    }
+}
+
+/// Checks that the schemas can be used at all, and returns whether that of the arguments is sound.
+fn check_schemas(spec: &ToolSpec, findings: &mut Findings) -> bool {
+    if let Some(output) = &spec.output {
+        check_schema(&spec.name, "/output", output, findings);
+    }
+    if spec.traits.unvalidated {
+        let text = "the schema of the arguments cannot be compiled, so nobody checks them";
+        findings.add(Level::Error, &spec.name, "", text, "see `RuntimeTool::warnings` for what is wrong with it");
+        return false;
+    }
+    check_schema(&spec.name, "", &spec.input, findings)
+}
+
+fn check_schema(tool: &str, at: &str, schema: &Schema, findings: &mut Findings) -> bool {
+    let schema = schema.neutral();
+    let unresolved = places::unresolved(schema);
+    for (place, reference) in &unresolved {
+        let text = format!("the reference `{reference}` leads nowhere");
+        let advice =
+            "define what it names below `$defs`; `SchemaGenerator::subschema_for` does, in a `JsonSchema` of one's own";
+        findings.add(Level::Error, tool, format!("{at}{place}"), text, advice);
+    }
+    if !unresolved.is_empty() {
+        return false;
+    }
+    match Validator::compile(schema) {
+        Ok(validator) => {
+            for warning in validator.warnings() {
+                findings.add(Level::Warning, tool, at, warning.clone(), "say it otherwise, or check it in the tool");
+            }
+            true
+        }
+        Err(error) => {
+            let text = format!("the schema cannot be compiled: {error}");
+            findings.add(Level::Error, tool, at, text, "look at the `JsonSchema` of the type that it comes from");
+            false
+        }
+    }
+}
+
+/// Checks defaults and examples: a model takes them for what can be given.
+fn check_values(spec: &ToolSpec, findings: &mut Findings) {
+    let schema = spec.input.neutral();
+    let mut given: Vec<(String, &Value, String)> = Vec::new();
+    places::each(schema, &mut |at, part| {
+        if let Some(default) = part.get("default") {
+            given.push((format!("{at}/default"), default, at.to_owned()));
+        }
+        for (index, example) in part.get("examples").and_then(Value::as_array).into_iter().flatten().enumerate() {
+            given.push((format!("{at}/examples/{index}"), example, at.to_owned()));
+        }
+    });
+    for (path, value, at) in given {
+        let Some(validator) = places::part(schema, &at).and_then(|part| Validator::compile(&part).ok()) else {
+            continue;
+        };
+        for problem in validator.problems(value, "") {
+            let text = format!("{value} is no value that can be given here: {}", problem.sentence());
+            findings.add(Level::Error, &spec.name, &*path, text, "correct it, or the type that forbids it");
+        }
+    }
+    let Ok(validator) = Validator::compile(schema) else { return };
+    for (index, example) in spec.traits.examples.iter().enumerate() {
+        for problem in validator.problems(example, "") {
+            let path = format!("/examples/{index}{}", problem.path);
+            let text = format!("this example is no call that the tool accepts: {}", problem.sentence());
+            findings.add(Level::Error, &spec.name, path, text, "correct the example");
+        }
+    }
+}
+
+/// Reports what the dialects lose in which providers get a tool.
+fn check_losses(spec: &ToolSpec, findings: &mut Findings) {
+    for format in ListFormat::ALL {
+        let provider = match format {
+            ListFormat::OpenAi => "OpenAI",
+            ListFormat::Anthropic => "Anthropic",
+            ListFormat::Gemini => "Gemini",
+        };
+        let (dialect, is_strict) = format.dialect(spec);
+        if spec.traits.strict && !is_strict {
+            report_unkept(spec, format, provider, findings);
+        }
+        for loss in spec.input.lowered(dialect).losses() {
+            let keyword = if loss.keyword.is_empty() { String::new() } else { format!(" of `{}`", loss.keyword) };
+            let text = format!("{provider} is told less{keyword}: {}", loss.note);
+            let (level, advice) = match loss.severity {
+                // Only words for the reader went, and mostly into the description.
+                Severity::Annotation => continue,
+                Severity::Weakened => (Level::Note, "nothing to do: what a model sends is checked here all the same"),
+                Severity::Narrowed | Severity::Inexpressible => {
+                    (Level::Warning, "say it with simpler types, if models of this provider are used")
+                }
+            };
+            findings.add(level, &spec.name, &*loss.path, text, advice);
+        }
+    }
+}
+
+/// The tool is declared `strict`, and sent without, because the provider's strict dialect cannot say its schema.
+fn report_unkept(spec: &ToolSpec, format: ListFormat, provider: &str, findings: &mut Findings) {
+    let dialect = match format {
+        ListFormat::OpenAi => Dialect::OpenAiStrict,
+        ListFormat::Anthropic => Dialect::Anthropic,
+        ListFormat::Gemini => return,
+    };
+    let is_reason = |loss: &&Loss| loss.severity == Severity::Inexpressible;
+    for loss in spec.input.lowered(dialect).losses().iter().filter(is_reason) {
+        let text = format!("{provider} cannot be asked to be strict: {}", loss.note);
+        findings.add(Level::Error, &spec.name, &*loss.path, text, "say it with simpler types, or leave out `strict`");
+    }
+}
+
+/// How many arguments are made up for each tool.
+const ROUNDS: u64 = 300;
+
+/// Checks that the decoder accepts what the schema accepts, on arguments that are made up after the schema.
+fn check_agreement(tool: &dyn DynTool, findings: &mut Findings) {
+    let schema = tool.spec().input.neutral();
+    let Ok(validator) = Validator::compile(schema) else { return };
+    let cx = Context::new("lint");
+    for round in 0..ROUNDS {
+        let value = Dice::new(round).near(schema);
+        let text = value.to_string();
+        // Validators are not asked: they belong to the application, and may do anything.
+        let Ok(started) = tool.start(&text, &cx).now() else { return };
+        let refusal = match started {
+            Ok(_) => None,
+            Err(CallError::Rejected(rejection)) => Some(rejection.lines().join("; ")),
+            // A secret that is not there, or a layer that lets nothing through.
+            Err(_) => return,
+        };
+        let is_valid = validator.is_valid(&value);
+        let text = match refusal {
+            Some(refusal) if is_valid && !has_whole_float(&value) => {
+                format!("the schema allows {text}, but the tool refuses it: {refusal}")
+            }
+            None if !is_valid => {
+                let problems = validator.problems(&value, "");
+                let problems: Vec<String> = problems.iter().map(crate::feedback::Problem::sentence).collect();
+                format!("the schema forbids {text}, but the tool accepts it: {}", problems.join("; "))
+            }
+            _ => continue,
+        };
+        let advice = "make `JsonSchema` and `Deserialize` of the parameters' types say the same";
+        findings.add(Level::Error, &tool.spec().name, "", text, advice);
+        return;
+    }
+}
+
+/// `5.0` is an integer to JSON Schema, and none to serde.
+fn has_whole_float(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.is_f64() && number.as_f64().is_some_and(|float| float.fract() == 0.0),
+        Value::Array(items) => items.iter().any(has_whole_float),
+        Value::Object(entries) => entries.values().any(has_whole_float),
+        _ => false,
+    }
+}
+
+/// How much a [`Finding`] matters, from little to much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Level {
+    /// Good to know: nothing goes wrong because of it.
+    Note,
+    /// A model, a provider or a person gets less than was meant.
+    Warning,
+    /// It is wrong: some call or request fails because of it.
+    Error,
+}
+
+/// One thing that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// How much it matters.
+    pub level: Level,
+    /// The name of the tool; empty where it is about the whole set.
+    pub tool: String,
+    /// Where: a JSON Pointer into the schema of the arguments, or below `/output` into that of the output, or below
+    /// `/examples` into the tool's examples; empty for the tool as a whole.
+    pub path: String,
+    /// What is wrong.
+    pub text: String,
+    /// What to do.
+    pub advice: String,
+}
+
+/// What [`Toolset::lint`](crate::Toolset::lint) found, in the order of the tools. Its `Display` has a paragraph for each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    all: Vec<Finding>,
+}
+
+impl Findings {
+    fn add(
+        &mut self,
+        level: Level,
+        tool: &str,
+        path: impl Into<String>,
+        text: impl Into<String>,
+        advice: impl Into<String>,
+    ) {
+        let finding =
+            Finding { level, tool: tool.to_owned(), path: path.into(), text: text.into(), advice: advice.into() };
+        if !self.all.contains(&finding) {
+            self.all.push(finding);
+        }
+    }
+
+    /// Each.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Finding> {
+        self.all.iter()
+    }
+
+    /// Whether nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// How much the worst of them matters; none where nothing was found.
+    pub fn worst(&self) -> Option<Level> {
+        self.all.iter().map(|finding| finding.level).max()
+    }
+
+    /// Those that matter at least so much.
+    pub fn at_least(&self, level: Level) -> Self {
+        Self { all: self.all.iter().filter(|finding| finding.level >= level).cloned().collect() }
+    }
+
+    /// Those that `keep` says so of, such as those of providers that are used.
+    pub fn retain(mut self, keep: impl FnMut(&Finding) -> bool) -> Self {
+        self.all.retain(keep);
+        self
+    }
+
+    /// Ends a test in which something was found that matters at least so much.
+    ///
+    /// # Panics
+    ///
+    /// When there is such a thing, with all of it in the message, what matters less too.
+    #[track_caller]
+    pub fn deny(&self, level: Level) {
+        let count = self.at_least(level).all.len();
+        assert!(count == 0, "{count} of these findings must not be:\n\n{self}");
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let level = match self.level {
+            Level::Note => "note",
+            Level::Warning => "warning",
+            Level::Error => "error",
+        };
+        write!(out, "{level}: ")?;
+        if !self.tool.is_empty() {
+            write!(out, "`{}`", self.tool)?;
+            if !self.path.is_empty() {
+                write!(out, " at {}", self.path)?;
+            }
+            out.write_str(": ")?;
+        }
+        write!(out, "{}\n  {}", self.text, self.advice)
+    }
+}
+
+impl fmt::Display for Findings {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for finding in &self.all {
+            writeln!(out, "{finding}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::needless_pass_by_value, reason = "short to call")]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Finding, Findings, Level};
+    use crate::toolset::{RuntimeTool, RuntimeToolBuilder, Toolset};
+
+    fn lint(name: &str, schema: Value, change: impl FnOnce(RuntimeToolBuilder) -> RuntimeToolBuilder) -> Findings {
+        let tool = change(RuntimeTool::new(name, "Does something.").input(schema)).external().unwrap();
+        Toolset::new().with(tool).unwrap().lint()
+    }
+
+    fn of(schema: Value) -> Findings {
+        lint("look", json!({ "type": "object", "properties": { "a": schema }, "required": ["a"] }), |tool| tool)
+    }
+
+    #[track_caller]
+    fn found(findings: &Findings, level: Level, path: &str, text: &str) {
+        let is = |finding: &&Finding| finding.level == level && finding.path == path && finding.text.contains(text);
+        assert!(findings.iter().any(|finding| is(&finding)), "{findings}");
+        assert!(findings.iter().all(|finding| !finding.advice.is_empty()));
+    }
+
+    #[test]
+    fn a_plain_tool_is_sound() {
+        let findings = of(json!({ "type": "string", "description": "A text." }));
+        assert!(findings.is_empty(), "{findings}");
+        assert_eq!(findings.worst(), None);
+        findings.deny(Level::Note);
+    }
+
+    #[test]
+    fn references_lead_somewhere() {
+        let findings = of(json!({ "$ref": "#/$defs/Missing" }));
+        assert_eq!(findings.worst(), Some(Level::Error), "{findings}");
+        let output =
+            lint("look", json!({ "type": "object" }), |tool| tool.output(json!({ "$ref": "#/$defs/Missing" })));
+        found(&output, Level::Error, "/output", "leads nowhere");
+    }
+
+    #[test]
+    fn defaults_and_examples_can_be_given() {
+        let findings = of(json!({ "type": "integer", "maximum": 3, "default": 4, "examples": [1, "two"] }));
+        found(&findings, Level::Error, "/properties/a/default", "4 is no value");
+        found(&findings, Level::Error, "/properties/a/examples/1", "\"two\" is no value");
+        assert_eq!(findings.at_least(Level::Error).iter().len(), 2, "{findings}");
+        let example = |tool: RuntimeToolBuilder| tool.traits(|traits| traits.examples = vec![json!({ "b": 1 })]);
+        let schema = json!({
+            "type": "object", "properties": { "a": { "type": "integer" } }, "required": ["a"], "additionalProperties": false,
+        });
+        let findings = lint("look", schema, example);
+        found(&findings, Level::Error, "/examples/0/a", "no call that the tool accepts");
+    }
+
+    #[test]
+    fn what_providers_lose_is_told() {
+        let map = json!({ "type": "object", "additionalProperties": { "type": "integer" }, "description": "m" });
+        let strict = |tool: RuntimeToolBuilder| tool.traits(|traits| traits.strict = true);
+        let whole =
+            json!({ "type": "object", "properties": { "a": map }, "required": ["a"], "additionalProperties": false });
+        let findings = lint("look", whole, strict);
+        found(&findings, Level::Error, "/properties/a", "OpenAI cannot be asked to be strict");
+        found(&findings, Level::Error, "/properties/a", "Anthropic cannot be asked to be strict");
+        let union = of(json!({ "anyOf": [{ "type": "string" }, { "type": "object", "properties": {} }] }));
+        assert_eq!(union.worst(), Some(Level::Warning), "{union}");
+    }
+
+    #[test]
+    fn names_are_far_apart() {
+        let tool = |name: &str| RuntimeTool::new(name, "Does something.").external().unwrap();
+        let tools = Toolset::new().with(tool("look-up")).unwrap().with(tool("Look_Up")).unwrap();
+        let tools = tools.with(tool("2nd")).unwrap();
+        let findings = tools.lint();
+        found(&findings, Level::Warning, "", "same but for case and dashes");
+        found(&findings, Level::Warning, "", "begin with a letter");
+        let odd =
+            lint("look", json!({ "type": "object", "properties": { "a b": { "description": "x" } } }), |tool| tool);
+        found(&odd, Level::Warning, "/properties/a b", "names of parameters");
+    }
+
+    #[test]
+    fn sizes_are_counted() {
+        let tool = |index: usize| RuntimeTool::new(format!("tool_{index}"), "Does something.").external().unwrap();
+        let many = (0..129).fold(Toolset::new(), |tools, index| tools.with(tool(index)).unwrap());
+        found(&many.lint(), Level::Warning, "", "129 tools");
+        let long = RuntimeTool::new("look", "x".repeat(1025)).external().unwrap();
+        found(&Toolset::new().with(long).unwrap().lint(), Level::Warning, "", "1025 characters");
+        let none = RuntimeTool::new("look", " ").external().unwrap();
+        found(&Toolset::new().with(none).unwrap().lint(), Level::Warning, "", "nothing says what the tool does");
+    }
+
+    #[test]
+    fn outputs_are_told_apart() {
+        let output = json!({ "type": "object", "properties": { "ok": { "type": "boolean" } } });
+        let findings = lint("look", json!({ "type": "object" }), |tool| tool.output(output));
+        found(&findings, Level::Warning, "/output/properties/ok", "a key `ok`");
+    }
+
+    #[test]
+    #[should_panic(expected = "must not be")]
+    fn a_test_ends_with_what_was_found() {
+        of(json!({ "type": "integer", "default": "one" })).deny(Level::Error);
     }
 }

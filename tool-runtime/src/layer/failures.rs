@@ -1,4 +1,4 @@
-//! A pause for a tool that fails again and again.
+//! Layers for tools that fail: more tries, a pause, failures in the form of a refusal.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -7,8 +7,58 @@ use std::{
 
 use tokio::time::Instant;
 
-use crate::tool::{CallError, CallFuture, DynTool};
+use crate::feedback::Rejection;
+use crate::tool::{CallError, CallFuture, DynTool, Effect, Failure};
 use crate::toolset::{Invocation, Layer, Next};
+
+/// Tries a call again that failed in a way that may pass: a failure marked [`retryable`](crate::Failure::retryable), or a
+/// time limit that lies further inside. Only tools that are read-only or idempotent are tried again.
+#[derive(Clone, Copy, Debug)]
+pub struct Retry {
+    more: u32,
+    wait: Duration,
+}
+
+impl Retry {
+    /// Up to `more` tries after the first, 100 ms, 200 ms, 400 ms, … apart.
+    pub fn new(more: u32) -> Self {
+        Self { more, wait: Duration::from_millis(100) }
+    }
+
+    /// Sets the wait before the second try; it doubles with each further one.
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.wait = wait;
+        self
+    }
+}
+
+impl Layer for Retry {
+    fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+        let harmless = call.spec.traits.idempotent || call.spec.traits.effect == Effect::ReadOnly;
+        Box::pin(async move {
+            let mut wait = self.wait;
+            let mut left = if harmless { self.more } else { 0 };
+            loop {
+                let result = next.run().await;
+                let may_pass = match &result {
+                    Err(CallError::Failed(failure)) => failure.is_retryable(),
+                    Err(CallError::TimedOut { .. }) => true,
+                    _ => false,
+                };
+                if !may_pass || left == 0 {
+                    return result;
+                }
+                tokio::select! {
+                    biased;
+                    () = call.cx.cancellation().cancelled() => return result,
+                    () = tokio::time::sleep(wait) => {}
+                }
+                left -= 1;
+                wait = wait.saturating_mul(2);
+            }
+        })
+    }
+}
 
 /// Does not call a tool for a while that has failed several times in a row: each tool of the set has a breaker of its own,
 /// which is shared by all runs that use the set.
@@ -144,4 +194,63 @@ fn refused(name: &str, left: Duration) -> CallError {
          tool, or say that it does not work now"
     );
     CallError::OverBudget { limit }
+}
+
+/// Tells a model of failures, panics and time limits as it is told of refusals: `{"ok":false,"problems":[…]}`.
+///
+/// A model is told what it would be told anyway: what the tool's author said, and of hidden failures and panics only that
+/// there was one. The causes stay in the log. What has that form already, stays as it is.
+///
+/// tool2agent's `catchExceptions` tells a model everything, paths in stack traces included;
+/// `Problems::new().prefix(Problems::PREFIX).in_full()` does that.
+#[derive(Clone, Debug, Default)]
+pub struct Problems {
+    prefix: String,
+    in_full: bool,
+}
+
+impl Problems {
+    /// The text that tool2agent puts before that of an exception, letter by letter.
+    pub const PREFIX: &'static str = "Exception occured during tool call execution: ";
+
+    /// Failures as problems, in the words that a model is told.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts `text` before each problem.
+    pub fn prefix(mut self, text: impl Into<String>) -> Self {
+        self.prefix = text.into();
+        self
+    }
+
+    /// Tells the model what is meant for the log: causes, and the texts of panics. For tools without secrets.
+    pub fn in_full(mut self) -> Self {
+        self.in_full = true;
+        self
+    }
+
+    fn told(&self, error: CallError) -> CallError {
+        let may_pass = match &error {
+            CallError::Failed(failure) if failure.feedback().is_some() => return error,
+            CallError::Failed(failure) => failure.is_retryable(),
+            CallError::TimedOut { .. } => true,
+            CallError::Panicked { .. } => false,
+            _ => return error,
+        };
+        let text = match &error {
+            CallError::Panicked { message } if self.in_full => message.clone(),
+            error if self.in_full => error.for_log(),
+            error => error.to_string(),
+        };
+        let problem = Rejection::from_message(format!("{}{text}", self.prefix));
+        let failure = Failure::from(problem).source(format_args!("{}", error.for_log()));
+        if may_pass { failure.retryable() } else { failure }.into()
+    }
+}
+
+impl Layer for Problems {
+    fn call<'a>(&'a self, _: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+        Box::pin(async move { next.run().await.map_err(|error| self.told(error)) })
+    }
 }

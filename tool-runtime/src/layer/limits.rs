@@ -1,0 +1,170 @@
+//! Limits on calls: at a time, in a time, and on the time of each.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    sync::{Mutex as Turn, Semaphore},
+    time::Instant,
+};
+
+use crate::tool::{CallError, CallFuture, DynTool};
+use crate::toolset::{Invocation, Layer, Next};
+
+/// Lets so many calls of the set, or of each of its tools, run at a time; the others wait in the order in which they came.
+/// Clones share the limit, and so do all runs that use the set.
+///
+/// A call that waits here has been started as far as its run is concerned: its time limit runs, and it counts as one of those
+/// [in flight](crate::run::Limits::in_flight).
+#[derive(Clone, Debug)]
+pub struct ConcurrencyLimit {
+    calls: usize,
+    /// Without one, each tool has its own.
+    free: Option<Arc<Semaphore>>,
+}
+
+impl ConcurrencyLimit {
+    /// A limit of `calls` of all tools together at a time; at least one.
+    pub fn new(calls: usize) -> Self {
+        let calls = calls.clamp(1, Semaphore::MAX_PERMITS);
+        Self { calls, free: Some(Arc::new(Semaphore::new(calls))) }
+    }
+
+    /// A limit of `calls` of each tool at a time; at least one.
+    ///
+    /// ```
+    /// # #[cfg(feature = "derive")] {
+    /// use tool_runtime::{layer::ConcurrencyLimit, tool, toolset};
+    ///
+    /// /// Convert a video.
+    /// #[tool(idempotent)]
+    /// async fn convert(path: String) {}
+    ///
+    /// /// Look at a file.
+    /// #[tool(effect = read_only)]
+    /// async fn look(path: String) {}
+    ///
+    /// // Two conversions at a time, and as many looks as there are.
+    /// let tools = toolset!(convert).layer(ConcurrencyLimit::each(2)).merge(toolset!(look))?;
+    /// # drop(tools);
+    /// # }
+    /// # Ok::<(), tool_runtime::toolset::NameError>(())
+    /// ```
+    pub fn each(calls: usize) -> Self {
+        Self { free: None, ..Self::new(calls) }
+    }
+}
+
+impl Layer for ConcurrencyLimit {
+    fn apply(self: Arc<Self>, tool: Arc<dyn DynTool>) -> Arc<dyn DynTool> {
+        let free = self.free.clone().unwrap_or_else(|| Arc::new(Semaphore::new(self.calls)));
+        Arc::new(Limited(free)).apply(tool)
+    }
+}
+
+struct Limited(Arc<Semaphore>);
+
+impl Layer for Limited {
+    fn call<'a>(&'a self, _: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+        Box::pin(async move {
+            // Nobody closes the semaphore.
+            let _permit = self.0.acquire().await.map_err(|_| CallError::Cancelled)?;
+            next.run().await
+        })
+    }
+}
+
+/// No program runs this long.
+const EVER: Duration = Duration::from_hours(100 * 365 * 24);
+
+/// Lets so many calls of the set start in a time. More wait for their turn, or are refused. Clones share the limit.
+#[derive(Clone, Debug)]
+pub struct RateLimit {
+    calls: usize,
+    per: Duration,
+    refuse: bool,
+    /// When the last calls started: at most `calls` of them, oldest first.
+    starts: Arc<Mutex<VecDeque<Instant>>>,
+    /// Whose turn it is among those that wait. A call that is dropped while it waits gives its turn to the next.
+    turn: Arc<Turn<()>>,
+}
+
+impl RateLimit {
+    /// A limit of `calls` (at least one) in any time of length `per`. All of them may come at once.
+    pub fn new(calls: u32, per: Duration) -> Self {
+        let calls = usize::try_from(calls).unwrap_or(usize::MAX).max(1);
+        Self { calls, per: per.min(EVER), refuse: false, starts: Arc::default(), turn: Arc::default() }
+    }
+
+    /// Refuses a call over the limit with [`CallError::OverBudget`] in place of letting it wait.
+    pub fn refuse(mut self) -> Self {
+        self.refuse = true;
+        self
+    }
+
+    /// Starts a call now, or tells when the next one may start.
+    fn start(&self) -> Result<(), Instant> {
+        let now = Instant::now();
+        let mut starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
+        while starts.front().is_some_and(|start| *start + self.per <= now) {
+            starts.pop_front();
+        }
+        if starts.len() >= self.calls {
+            return Err(starts[0] + self.per);
+        }
+        starts.push_back(now);
+        Ok(())
+    }
+
+    async fn wait(&self) {
+        let _turn = self.turn.lock().await;
+        while let Err(free) = self.start() {
+            tokio::time::sleep_until(free).await;
+        }
+    }
+}
+
+impl Layer for RateLimit {
+    fn call<'a>(&'a self, _: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+        Box::pin(async move {
+            if !self.refuse {
+                self.wait().await;
+            } else if self.start().is_err() {
+                let limit = format!("at most {} calls in {} s", self.calls, self.per.as_secs_f64());
+                return Err(CallError::OverBudget { limit });
+            }
+            next.run().await
+        })
+    }
+}
+
+/// Ends a call that takes too long with [`CallError::TimedOut`]; its work is dropped. The tool sees the end of its time as
+/// [`Context::deadline`](crate::Context::deadline).
+///
+/// Work that blocks its thread cannot be dropped: declare such tools `blocking`, and let an agent run them.
+#[derive(Clone, Copy, Debug)]
+pub struct TimeLimit {
+    limit: Duration,
+}
+
+impl TimeLimit {
+    /// A limit for each run of what lies inside.
+    pub fn new(limit: Duration) -> Self {
+        Self { limit }
+    }
+}
+
+impl Layer for TimeLimit {
+    fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+        Box::pin(async move {
+            // A limit beyond what the clock can hold is none.
+            let Some(deadline) = Instant::now().checked_add(self.limit) else { return next.run().await };
+            let cx = call.cx.clone().with_deadline(deadline.into_std());
+            let timeout = tokio::time::timeout_at(deadline, next.run_with(&cx)).await;
+            timeout.unwrap_or(Err(CallError::TimedOut { limit: self.limit }))
+        })
+    }
+}

@@ -1,0 +1,389 @@
+//! The parameters of a tool that are known at run time only: how they wait for each other, and what their schemas are.
+
+use std::{cmp::Ordering, collections::BTreeSet, fmt};
+
+use serde_json::{Map, Value};
+
+use super::DynamicField;
+use crate::tool::dynamic::Shape;
+use crate::toolset::NameError;
+use tool_schema::feedback::{self, suggest};
+
+/// The parameters, in the order of the schema, and how the dynamic ones depend on each other.
+#[derive(Debug)]
+pub struct Parameters {
+    names: Vec<String>,
+    /// The node of each parameter that is dynamic.
+    node_of: Vec<Option<usize>>,
+    /// In the order in which they are asked.
+    nodes: Vec<Node>,
+}
+
+/// A dynamic parameter.
+#[derive(Debug)]
+pub struct Node {
+    field: usize,
+    requires: Vec<usize>,
+    after: Vec<usize>,
+    hints: Vec<usize>,
+}
+
+impl Parameters {
+    /// The parameters called `names`, of which `fields` are dynamic; puts these in the order in which they are asked.
+    pub fn new(names: Vec<String>, fields: &mut Vec<DynamicField>) -> Result<Self, DynamicError> {
+        let mut nodes = Vec::with_capacity(fields.len());
+        for (index, field) in fields.iter().enumerate() {
+            let name = || field.name.clone();
+            if fields[..index].iter().any(|earlier| earlier.name == field.name) {
+                return Err(DynamicError::Twice { name: name() });
+            }
+            let Some(place) = names.iter().position(|known| *known == field.name) else {
+                let suggestion = suggest::nearest(&field.name, names.iter().map(String::as_str)).map(str::to_owned);
+                return Err(DynamicError::NoProperty { name: name(), suggestion });
+            };
+            if field.validator.is_none() {
+                return Err(DynamicError::NoValidator { name: name() });
+            }
+            let find = |others: &[String]| places(field, others, &names, fields);
+            let (requires, after, hints) = (find(&field.requires)?, find(&field.after)?, find(&field.hints)?);
+            if let Some(other) = after.iter().find(|other| requires.contains(other)) {
+                return Err(DynamicError::Repeated { name: name(), other: names[*other].clone() });
+            }
+            nodes.push(Some(Node { field: place, requires, after, hints }));
+        }
+        let node_of = |place: usize| nodes.iter().flatten().position(|node| node.field == place);
+        let before =
+            |node: &Node| node.requires.iter().chain(&node.after).filter_map(|place| node_of(*place)).collect();
+        let before: Vec<Vec<usize>> = nodes.iter().flatten().map(before).collect();
+        let by_name = |a: usize, b: usize| fields[a].name.cmp(&fields[b].name);
+        let Some(order) = order(&before, by_name) else {
+            let names = |cycle: Vec<usize>| cycle.into_iter().map(|node| fields[node].name.clone()).collect();
+            return Err(DynamicError::Cycle { cycles: cycles(&before).into_iter().map(names).collect() });
+        };
+        let nodes: Vec<Node> = order.iter().filter_map(|node| nodes[*node].take()).collect();
+        let mut given: Vec<Option<DynamicField>> = std::mem::take(fields).into_iter().map(Some).collect();
+        fields.extend(order.iter().filter_map(|node| given[*node].take()));
+        let node_of = |place: usize| nodes.iter().position(|node| node.field == place);
+        Ok(Self { node_of: (0..names.len()).map(node_of).collect(), names, nodes })
+    }
+
+    /// Whose values the validator at `node` sees before they are validated.
+    pub fn hints(&self, node: usize) -> &[usize] {
+        &self.nodes[node].hints
+    }
+}
+
+/// Where the parameters called `others` are, which `field` names.
+fn places(
+    field: &DynamicField,
+    others: &[String],
+    names: &[String],
+    fields: &[DynamicField],
+) -> Result<Vec<usize>, DynamicError> {
+    let mut places = Vec::with_capacity(others.len());
+    for other in others {
+        let (name, found) = (field.name.clone(), names.iter().position(|known| known == other));
+        let other = other.clone();
+        if other == name {
+            return Err(DynamicError::Own { name });
+        }
+        let Some(place) = found else {
+            let suggestion = suggest::nearest(&other, fields.iter().map(|field| &*field.name)).map(str::to_owned);
+            return Err(DynamicError::Unknown { name, other, suggestion });
+        };
+        if fields.iter().all(|field| field.name != other) {
+            return Err(DynamicError::Static { name, other });
+        }
+        if places.contains(&place) {
+            return Err(DynamicError::Repeated { name, other });
+        }
+        places.push(place);
+    }
+    Ok(places)
+}
+
+impl Shape for Parameters {
+    fn name(&self, field: usize) -> &str {
+        &self.names[field]
+    }
+
+    fn find(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| known == name)
+    }
+
+    fn fields(&self) -> usize {
+        self.names.len()
+    }
+
+    fn is_dynamic(&self, field: usize) -> bool {
+        self.node_of[field].is_some()
+    }
+
+    fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    fn field(&self, node: usize) -> usize {
+        self.nodes[node].field
+    }
+
+    fn requires(&self, node: usize) -> &[usize] {
+        &self.nodes[node].requires
+    }
+
+    fn after(&self, node: usize) -> &[usize] {
+        &self.nodes[node].after
+    }
+}
+
+/// The cycles in which nodes wait for each other: `before[n]` is what `n` waits for, places beyond the end among them.
+///
+/// Each is the way from its first node to its last, which waits for the first; they are found by going from each node in
+/// order, along what it waits for in order, without going through a node twice.
+fn cycles(before: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let mut found = Vec::new();
+    let mut seen = vec![false; before.len()];
+    for root in 0..before.len() {
+        if seen[root] {
+            continue;
+        }
+        seen[root] = true;
+        // The way from the root, each node with how many of its ways were gone.
+        let mut way = vec![(root, 0)];
+        while let Some((node, gone)) = way.last_mut() {
+            let Some(next) = before[*node].get(*gone).copied() else {
+                way.pop();
+                continue;
+            };
+            *gone += 1;
+            if let Some(start) = way.iter().position(|(node, _)| *node == next) {
+                found.push(way[start..].iter().map(|(node, _)| *node).collect());
+            } else if next < before.len() && !seen[next] {
+                seen[next] = true;
+                way.push((next, 0));
+            }
+        }
+    }
+    found
+}
+
+/// An order in which each node comes after what it waits for; of those that may come next, the least by `compare` does.
+///
+/// `None` where nodes wait for each other, or for a place beyond the end.
+fn order(before: &[Vec<usize>], compare: impl Fn(usize, usize) -> Ordering) -> Option<Vec<usize>> {
+    let mut by_name: Vec<usize> = (0..before.len()).collect();
+    by_name.sort_by(|a, b| compare(*a, *b));
+    let mut rank = vec![0; before.len()];
+    for (place, node) in by_name.iter().enumerate() {
+        rank[*node] = place;
+    }
+    let mut waits: Vec<usize> = before.iter().map(Vec::len).collect();
+    let mut behind = vec![Vec::new(); before.len()];
+    for (node, before) in before.iter().enumerate() {
+        for first in before {
+            if let Some(behind) = behind.get_mut(*first) {
+                behind.push(node);
+            }
+        }
+    }
+    let mut ready: BTreeSet<usize> =
+        (0..before.len()).filter(|node| waits[*node] == 0).map(|node| rank[node]).collect();
+    let mut order = Vec::with_capacity(before.len());
+    while let Some(place) = ready.pop_first() {
+        let node = by_name[place];
+        order.push(node);
+        for next in &behind[node] {
+            waits[*next] -= 1;
+            if waits[*next] == 0 {
+                ready.insert(rank[*next]);
+            }
+        }
+    }
+    (order.len() == before.len()).then_some(order)
+}
+
+/// The keywords by which a schema says itself what else an object may hold, or where its properties are.
+const OPEN: [&str; 9] = [
+    "additionalProperties",
+    "unevaluatedProperties",
+    "patternProperties",
+    "$ref",
+    "$dynamicRef",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "if",
+];
+
+/// The schema of complete arguments: an object that takes no other names, unless it says something about them. Where the
+/// root is only a reference to a definition, the definition takes its place.
+pub fn complete_schema(schema: Value) -> Map<String, Value> {
+    let Value::Object(mut schema) = schema else { return Map::new() };
+    if let Some(root) = referred(&schema) {
+        schema.shift_remove("$ref");
+        for (key, value) in root {
+            schema.entry(key).or_insert(value);
+        }
+    }
+    schema.entry("type").or_insert_with(|| "object".into());
+    if !OPEN.iter().any(|key| schema.contains_key(*key)) {
+        schema.insert("additionalProperties".into(), false.into());
+    }
+    schema
+}
+
+fn referred(schema: &Map<String, Value>) -> Option<Map<String, Value>> {
+    let place = schema.get("$ref")?.as_str()?.strip_prefix("#/")?;
+    if schema.contains_key("properties") {
+        return None;
+    }
+    let mut segments = place.split('/').map(|segment| segment.replace("~1", "/").replace("~0", "~"));
+    let first = schema.get(&segments.next()?)?;
+    segments.try_fold(first, |value, segment| value.get(segment))?.as_object().cloned()
+}
+
+/// The same schema for arguments of which some of the `dynamic` parameters are missing; with their descriptions.
+pub fn partial_schema<'n>(
+    complete: &Map<String, Value>,
+    dynamic: impl Iterator<Item = (&'n str, Option<&'n str>)>,
+) -> Value {
+    let mut schema = complete.clone();
+    for (name, description) in dynamic {
+        if let Some(Value::Array(required)) = schema.get_mut("required") {
+            required.retain(|required| required != name);
+        }
+        let property = schema.get_mut("properties").and_then(|properties| properties.get_mut(name));
+        let (Some(property), Some(description)) = (property, description) else { continue };
+        if *property == Value::Bool(true) {
+            *property = Value::Object(Map::new());
+        }
+        if let Value::Object(property) = property {
+            property.insert("description".into(), description.into());
+        }
+    }
+    if schema.get("required").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+        schema.shift_remove("required");
+    }
+    Value::Object(schema)
+}
+
+/// Why a tool with dynamic parameters cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DynamicError {
+    /// The tool's name cannot be used.
+    Name(NameError),
+    /// The schema of the arguments cannot be used.
+    Schema {
+        /// Why.
+        reason: String,
+    },
+    /// The output has fields that the tool's answer has too.
+    Output {
+        /// Their names.
+        keys: Vec<&'static str>,
+    },
+    /// A parameter was added that the schema of the arguments does not have.
+    NoProperty {
+        /// The parameter.
+        name: String,
+        /// The property whose name is nearest to it.
+        suggestion: Option<String>,
+    },
+    /// A parameter was added twice.
+    Twice {
+        /// The parameter.
+        name: String,
+    },
+    /// A parameter has no validator.
+    NoValidator {
+        /// The parameter.
+        name: String,
+    },
+    /// A parameter refers to one that there is not.
+    Unknown {
+        /// The parameter.
+        name: String,
+        /// What it refers to.
+        other: String,
+        /// The parameter whose name is nearest to that.
+        suggestion: Option<String>,
+    },
+    /// A parameter refers to a static one: every validator sees those.
+    Static {
+        /// The parameter.
+        name: String,
+        /// What it refers to.
+        other: String,
+    },
+    /// A parameter refers to itself.
+    Own {
+        /// The parameter.
+        name: String,
+    },
+    /// A parameter refers to another one twice.
+    Repeated {
+        /// The parameter.
+        name: String,
+        /// What it refers to.
+        other: String,
+    },
+    /// Parameters wait for each other.
+    Cycle {
+        /// Each cycle, from its first parameter to the last, which waits for the first.
+        cycles: Vec<Vec<String>>,
+    },
+}
+
+impl fmt::Display for DynamicError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quoted = |name: &str| feedback::name(name);
+        let near = |suggestion: &Option<String>| match suggestion {
+            Some(near) => format!("; did you mean {}?", quoted(near)),
+            None => String::new(),
+        };
+        match self {
+            Self::Name(error) => error.fmt(out),
+            Self::Output { keys } => {
+                let keys = feedback::names(keys.iter().copied(), "and");
+                write!(out, "the answer of a tool has keys {keys} of its own: rename them in the output")
+            }
+            Self::Schema { reason } => write!(out, "the schema of the arguments cannot be used: {reason}"),
+            Self::NoProperty { name, suggestion } => {
+                write!(out, "the schema of the arguments has no property {}{}", quoted(name), near(suggestion))
+            }
+            Self::Twice { name } => write!(out, "the parameter {} is added twice", quoted(name)),
+            Self::NoValidator { name } => {
+                let name = quoted(name);
+                write!(out, "the parameter {name} has no validator; add one, or leave it static by not adding it")
+            }
+            Self::Unknown { name, other, suggestion } => {
+                write!(out, "{} waits for {}, which is no parameter{}", quoted(name), quoted(other), near(suggestion))
+            }
+            Self::Static { name, other } => {
+                let (name, other) = (quoted(name), quoted(other));
+                write!(out, "{name} waits for {other}, which is static: every validator sees it, so leave it out")
+            }
+            Self::Own { name } => write!(out, "{} waits for itself", quoted(name)),
+            Self::Repeated { name, other } => {
+                write!(out, "{} names {} twice; once is enough", quoted(name), quoted(other))
+            }
+            Self::Cycle { cycles } => {
+                let written = |cycle: &Vec<String>| {
+                    let round = cycle.iter().chain(cycle.first());
+                    round.map(|name| quoted(name)).collect::<Vec<_>>().join(" -> ")
+                };
+                let cycles: Vec<String> = cycles.iter().map(written).collect();
+                write!(out, "parameters wait for each other: {}", cycles.join("; "))
+            }
+        }
+    }
+}
+
+impl std::error::Error for DynamicError {}
+
+impl From<NameError> for DynamicError {
+    fn from(error: NameError) -> Self {
+        Self::Name(error)
+    }
+}

@@ -1,0 +1,464 @@
+//! What stands around the tools of a set: logging, limits, retries, other parameters, and whatever an application needs.
+
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    fmt,
+    pin::Pin,
+    ptr,
+    sync::{Arc, OnceLock},
+    task::{self, Poll},
+};
+
+use super::prepared::{accepted, run};
+use crate::feedback::Rejection;
+use crate::tool::{
+    CallError, CallFuture, Context, DynTool, Failure, InputHooks, Output, Resources, Started, Starting, ToolSpec,
+};
+use tool_schema::json;
+use tool_schema::json::text;
+
+/// Code around a tool: around its calls, its parameters, its output and what is known about it.
+///
+/// [`call`](Self::call) is run after the arguments were accepted and a needed approval was given, so it never sees a call
+/// that does not run. It calls [`Next::run`] once, not at all, or (for retries) several times.
+///
+/// ```
+/// use tool_runtime::{CallFuture, toolset::{Invocation, Layer, Next}};
+///
+/// /// Prints every call.
+/// struct Print;
+///
+/// impl Layer for Print {
+///     fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+///         Box::pin(async move {
+///             println!("{} {}", call.spec.name, call.arguments);
+///             next.run().await
+///         })
+///     }
+/// }
+/// ```
+///
+/// [`Toolset::layer`](crate::Toolset::layer) puts a layer around every tool of a set, [`apply`](Self::apply) around one.
+///
+/// # Other parameters
+///
+/// A layer that shows other parameters than the tool has ([`spec`](Self::spec)) says in [`arguments`](Self::arguments) what
+/// they mean to the tool. Then everybody outside knows the layer's parameters only: a model writes them, a policy and a person
+/// see them, an edit gives them, [`Invocation::arguments`] and the run's log have them. They are put into the tool's
+/// parameters whenever the call is read, so what was approved is what runs, as long as they mean the same each time.
+///
+/// Where the tool's validators change such arguments ([`Started::normalized`](crate::tool::Started::normalized)), the layer
+/// says how that looks from outside, in [`restore`](Self::restore). It is believed only if it means what the validators said;
+/// otherwise the call is refused, as nobody could see what they would approve.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no layer of a toolset",
+    label = "`Layer` is not implemented",
+    note = "the stock layers are in `tool_runtime::layer`; implement `Layer` for one of your own"
+)]
+pub trait Layer: Send + Sync + 'static {
+    /// Runs a call. The default runs what lies inside.
+    fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+        let _ = call;
+        next.run()
+    }
+
+    /// Changes what is known about a tool, but for its name. The default changes nothing.
+    fn spec(&self, spec: &Arc<ToolSpec>) -> Arc<ToolSpec> {
+        Arc::clone(spec)
+    }
+
+    /// What the arguments of a call mean to the tool inside, of which `inner` is what is known. The default gives them on as
+    /// they are, without a copy. It must be quick, and say the same of the same arguments: it is asked whenever a call is
+    /// read.
+    ///
+    /// Fails when they do not fit what [`spec`](Self::spec) shows; nobody has checked that before.
+    fn arguments<'a>(&self, call: Invocation<'a>, inner: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
+        let _ = inner;
+        Ok(Cow::Borrowed(call.arguments))
+    }
+
+    /// How it looks from outside that validators made `changed` of `meant`, which is what the layer has made of the
+    /// arguments of `call`: arguments that mean `changed`. `None` where that cannot be said.
+    ///
+    /// The default takes over the changes of those parameters that the layer gave on as they were.
+    fn restore(&self, call: Invocation<'_>, meant: &str, changed: &str) -> Option<String> {
+        carried_over(call.arguments, meant, changed)
+    }
+
+    /// Changes what is told of arguments that were refused inside: by this layer's [`arguments`](Self::arguments), the tool
+    /// or its validators. The default changes nothing.
+    fn refused(&self, spec: &ToolSpec, error: CallError) -> CallError {
+        let _ = spec;
+        error
+    }
+
+    /// Changes what somebody outside has answered to a call of an external tool. The default changes nothing.
+    ///
+    /// Fails when it is no answer.
+    fn answered(&self, spec: &ToolSpec, output: Output) -> Result<Output, CallError> {
+        let _ = spec;
+        Ok(output)
+    }
+
+    /// `tool` inside this layer, under its own name.
+    ///
+    /// The same layer may be applied to many tools, and what it remembers is then shared by them. A layer that wants to
+    /// remember something for each of them makes a new one here:
+    ///
+    /// ```
+    /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
+    /// use tool_runtime::{CallFuture, CallError, tool::DynTool, toolset::{Invocation, Layer, Next}};
+    ///
+    /// /// Lets each tool be called so many times.
+    /// struct Calls(usize);
+    ///
+    /// struct CallsOfOne(AtomicUsize);
+    ///
+    /// impl Layer for Calls {
+    ///     fn apply(self: Arc<Self>, tool: Arc<dyn DynTool>) -> Arc<dyn DynTool> {
+    ///         Arc::new(CallsOfOne(self.0.into())).apply(tool)
+    ///     }
+    /// }
+    ///
+    /// impl Layer for CallsOfOne {
+    ///     fn call<'a>(&'a self, _: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+    ///         Box::pin(async move {
+    ///             let left = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+    ///             let over = |_| CallError::OverBudget { limit: "this tool was called often enough".into() };
+    ///             left.map_err(over)?;
+    ///             next.run().await
+    ///         })
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// A layer that holds another and hands `call` on to it must hand this on too.
+    fn apply(self: Arc<Self>, tool: Arc<dyn DynTool>) -> Arc<dyn DynTool> {
+        Arc::new(Around::new(self, tool))
+    }
+
+    /// This layer, and `outer` around it: the first of a chain is the innermost, the last the outermost, and
+    /// `a.pipe(b.pipe(c))` is `a.pipe(b).pipe(c)`.
+    ///
+    /// ```
+    /// # #[cfg(feature = "agent")] {
+    /// use tool_runtime::{layer::{Log, Secrets}, toolset::Layer};
+    ///
+    /// let both = Secrets::new(["hunter2"]).pipe(Log::new(|entry| println!("{entry}"))); // logs what is left
+    /// # let _ = both;
+    /// # }
+    /// ```
+    fn pipe<L: Layer>(self, outer: L) -> Pipe<Self, L>
+    where
+        Self: Sized,
+    {
+        Pipe::new(self, outer)
+    }
+}
+
+impl<L: Layer + ?Sized> Layer for Arc<L> {
+    fn call<'a>(&'a self, call: Invocation<'a>, next: Next<'a>) -> CallFuture<'a> {
+        (**self).call(call, next)
+    }
+
+    fn spec(&self, spec: &Arc<ToolSpec>) -> Arc<ToolSpec> {
+        (**self).spec(spec)
+    }
+
+    fn arguments<'a>(&self, call: Invocation<'a>, inner: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
+        (**self).arguments(call, inner)
+    }
+
+    fn restore(&self, call: Invocation<'_>, meant: &str, changed: &str) -> Option<String> {
+        (**self).restore(call, meant, changed)
+    }
+
+    fn refused(&self, spec: &ToolSpec, error: CallError) -> CallError {
+        (**self).refused(spec, error)
+    }
+
+    fn answered(&self, spec: &ToolSpec, output: Output) -> Result<Output, CallError> {
+        (**self).answered(spec, output)
+    }
+
+    fn apply(self: Arc<Self>, tool: Arc<dyn DynTool>) -> Arc<dyn DynTool> {
+        Arc::clone(&*self).apply(tool)
+    }
+}
+
+/// A call on its way through the layers.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Invocation<'a> {
+    /// What is known about the tool, as this layer shows it.
+    pub spec: &'a Arc<ToolSpec>,
+    /// The arguments, in the layer's parameters; accepted by the tool where it runs.
+    pub arguments: &'a str,
+    /// What the tool may know about the call.
+    pub cx: &'a Context,
+}
+
+/// What lies inside a layer: the next layer, or the tool.
+pub struct Next<'a> {
+    inner: &'a dyn DynTool,
+    call: Invocation<'a>,
+    /// What the arguments mean inside.
+    arguments: &'a str,
+    first: Option<CallFuture<'a>>,
+}
+
+impl<'a> Next<'a> {
+    /// Runs what lies inside with another context, such as one with an earlier deadline. The arguments are read again for
+    /// it.
+    pub fn run_with<'b>(&'b mut self, cx: &'b Context) -> CallFuture<'b> {
+        // What was prepared looks at the context of before.
+        self.first = None;
+        begin(self.inner, self.arguments, cx)
+    }
+
+    /// Runs what lies inside. Each call of this method is another run. A panic in there is an error here.
+    pub fn run(&mut self) -> CallFuture<'a> {
+        match self.first.take() {
+            Some(work) => Box::pin(run(work)),
+            None => begin(self.inner, self.arguments, self.call.cx),
+        }
+    }
+}
+
+fn begin<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) -> CallFuture<'a> {
+    Box::pin(run(accepted(tool.start(arguments, cx))))
+}
+
+impl fmt::Debug for Next<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Next").field("call", &self.call).finish_non_exhaustive()
+    }
+}
+
+/// Two layers, one around the other: what [`Layer::pipe`] gives.
+#[derive(Clone, Debug)]
+pub struct Pipe<A, B> {
+    inner: Arc<A>,
+    outer: Arc<B>,
+}
+
+impl<A, B> Pipe<A, B> {
+    fn new(inner: A, outer: B) -> Self {
+        Self { inner: Arc::new(inner), outer: Arc::new(outer) }
+    }
+}
+
+impl<A: Layer, B: Layer> Layer for Pipe<A, B> {
+    fn apply(self: Arc<Self>, tool: Arc<dyn DynTool>) -> Arc<dyn DynTool> {
+        let inner = Arc::clone(&self.inner).apply(tool);
+        Arc::clone(&self.outer).apply(inner)
+    }
+
+    /// Fails: a pipe is applied. Each of its layers has a spec and arguments of its own then, which a call alone has not.
+    fn call<'a>(&'a self, call: Invocation<'a>, next: Next<'a>) -> CallFuture<'a> {
+        not_applied(call, next)
+    }
+}
+
+/// How a call of layers ends that were not applied. Running what lies inside would leave them out, unnoticed.
+pub(crate) fn not_applied<'a>(_: Invocation<'a>, _: Next<'a>) -> CallFuture<'a> {
+    Box::pin(std::future::ready(Err(Failure::hidden(NOT_APPLIED).into())))
+}
+
+const NOT_APPLIED: &str = "a pipe of layers was called without being applied; a layer that hands `call` on to another must \
+                           hand on `Layer::apply` too";
+
+pub struct Around<L: ?Sized> {
+    pub inner: Arc<dyn DynTool>,
+    pub spec: Arc<ToolSpec>,
+    pub layer: Arc<L>,
+}
+
+impl<L: Layer + ?Sized> Around<L> {
+    /// `tool` inside `layer`, under its own name: a layer that gave names could give one twice.
+    pub fn new(layer: Arc<L>, tool: Arc<dyn DynTool>) -> Self {
+        let mut spec = layer.spec(tool.spec());
+        if spec.name != tool.name() {
+            Arc::make_mut(&mut spec).name = tool.name().to_owned();
+        }
+        Self { inner: tool, spec, layer }
+    }
+
+    pub fn invocation<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Invocation<'a> {
+        Invocation { spec: &self.spec, arguments, cx }
+    }
+
+    /// What the layer says of a call that was read, or could not be.
+    fn told<T>(&self, read: Result<T, CallError>) -> Result<T, CallError> {
+        read.map_err(|error| self.layer.refused(&self.spec, error))
+    }
+
+    /// A call whose arguments mean to the tool what they say.
+    fn start_as_it_is<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+        self.inner.start(arguments, cx).map(move |started| {
+            let Started { needs_approval, normalized, touches, work } = self.told(started)?;
+            let settled = normalized.clone();
+            // The layer is asked when the work is polled, not before: an approval may still be missing.
+            let work = Box::pin(async move {
+                let arguments = settled.as_deref().unwrap_or(arguments);
+                let call = self.invocation(arguments, cx);
+                self.layer.call(call, Next { inner: &*self.inner, call, arguments, first: Some(work) }).await
+            });
+            Ok(Started { needs_approval, normalized, touches, work })
+        })
+    }
+}
+
+impl<L: Layer + ?Sized> DynTool for Around<L> {
+    fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
+    }
+
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+        match self.layer.arguments(self.invocation(arguments, cx), self.inner.spec()) {
+            Ok(Cow::Borrowed(same)) if ptr::eq(same, arguments) => self.start_as_it_is(arguments, cx),
+            Ok(meant) => start_translated(self, arguments, meant.into_owned(), cx).map(|started| self.told(started)),
+            Err(error) => Starting::read(self.told(Err(error))),
+        }
+    }
+
+    fn answer(&self, output: &str) -> Result<Output, CallError> {
+        self.layer.answered(&self.spec, self.inner.answer(output)?)
+    }
+
+    fn inside(&self) -> &[Arc<dyn DynTool>] {
+        self.inner.inside()
+    }
+
+    /// What a model writes is for the layer where that changes the arguments, so the tool's hooks do not hear of it.
+    fn hooks(&self) -> Option<&dyn InputHooks> {
+        self.inner.hooks().filter(|_| Arc::ptr_eq(&self.spec.input, &self.inner.spec().input))
+    }
+}
+
+/// What is known of a call when it was read.
+#[derive(Clone)]
+struct Read {
+    needs_approval: bool,
+    normalized: Option<Box<str>>,
+    touches: Option<Arc<Resources>>,
+}
+
+/// A call of `around` with `arguments`, which mean `meant` inside.
+///
+/// What the tool prepares borrows `meant`, so one future owns both. It stops when the arguments were read, which is where
+/// the call begins, and goes on as the call's work.
+fn start_translated<'a, L: Layer + ?Sized>(
+    around: &'a Around<L>,
+    arguments: &'a str,
+    meant: String,
+    cx: &'a Context,
+) -> Starting<'a> {
+    let read = Arc::new(OnceLock::new());
+    let noted = Arc::clone(&read);
+    let mut call: CallFuture<'a> = Box::pin(async move {
+        let started = match around.inner.start(&meant, cx).now() {
+            Ok(started) => started?,
+            Err(asking) => {
+                // Nobody is asked before somebody waits for the answer.
+                Pause(false).await;
+                asking.await?
+            }
+        };
+        let Started { needs_approval, normalized: changed, touches, work } = started;
+        let normalized = match &changed {
+            Some(changed) => Some(restored(around, arguments, &meant, changed, cx)?),
+            None => None,
+        };
+        // Only this future sets it, and only here.
+        let _ = noted.set(Read { needs_approval, normalized: normalized.clone(), touches });
+        Pause(false).await;
+        let call = around.invocation(normalized.as_deref().unwrap_or(arguments), cx);
+        let arguments = changed.as_deref().unwrap_or(&meant);
+        around.layer.call(call, Next { inner: &*around.inner, call, arguments, first: Some(work) }).await
+    });
+    match reading(&mut call, &read, &mut task::Context::from_waker(task::Waker::noop())) {
+        Poll::Ready(Err(error)) => Starting::read(Err(error)),
+        Poll::Ready(Ok(read)) => Starting::read(Ok(started(read, call))),
+        Poll::Pending => Starting::asking(async move {
+            let read = std::future::poll_fn(|task| reading(&mut call, &read, task)).await?;
+            Ok(started(read, call))
+        }),
+    }
+}
+
+/// Lets `call` go on until the arguments were read.
+fn reading(
+    call: &mut CallFuture<'_>,
+    read: &OnceLock<Read>,
+    task: &mut task::Context<'_>,
+) -> Poll<Result<Read, CallError>> {
+    let polled = call.as_mut().poll(task);
+    match (read.get(), polled) {
+        (Some(read), _) => Poll::Ready(Ok(read.clone())),
+        (None, Poll::Ready(Err(error))) => Poll::Ready(Err(error)),
+        (None, Poll::Ready(Ok(_))) => unreachable!("a call does not end before it is read"),
+        (None, Poll::Pending) => Poll::Pending,
+    }
+}
+
+fn started(read: Read, work: CallFuture<'_>) -> Started<'_> {
+    let Read { needs_approval, normalized, touches } = read;
+    Started { needs_approval, normalized, touches, work }
+}
+
+/// A future that is not ready once. Whoever polls what it is in does so again, without being woken.
+struct Pause(bool);
+
+impl Future for Pause {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<()> {
+        if std::mem::replace(&mut self.0, true) { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+/// Arguments from outside that mean `changed` inside.
+fn restored<L: Layer + ?Sized>(
+    around: &Around<L>,
+    arguments: &str,
+    meant: &str,
+    changed: &str,
+    cx: &Context,
+) -> Result<Box<str>, CallError> {
+    let said = around.layer.restore(around.invocation(arguments, cx), meant, changed);
+    let said = said.filter(|said| {
+        let means = around.layer.arguments(around.invocation(said, cx), around.inner.spec());
+        means.is_ok_and(|means| json::same(&means, changed))
+    });
+    said.map(String::into_boxed_str).ok_or_else(|| {
+        let told = format!("the arguments would be understood as {changed}, which cannot be said in the parameters");
+        let cause = "a layer that changes arguments around a tool that normalises them implements `Layer::restore`";
+        Rejection::from_message(told).with_causes([cause.to_owned()]).into()
+    })
+}
+
+/// `given` with what `changed` says otherwise than `meant`, as far as those parameters mean what they say.
+pub(crate) fn carried_over(given: &str, meant: &str, changed: &str) -> Option<String> {
+    let (mut given, meant, changed) = (text::members(given)?, text::members(meant)?, text::members(changed)?);
+    let places: HashMap<String, usize> = given.iter().map(|(name, _)| name.clone()).zip(0..).collect();
+    let mut meant: HashMap<String, String> = meant.into_iter().collect();
+    for (name, value) in changed {
+        let before = meant.remove(&name);
+        if before.as_ref().is_some_and(|before| json::same(before, &value)) {
+            continue;
+        }
+        match (before, places.get(&name)) {
+            (Some(before), Some(said)) if json::same(&before, &given[*said].1) => given[*said].1 = value,
+            (None, None) => given.push((name, value)),
+            _ => return None,
+        }
+    }
+    // What is not in `changed` cannot be left out of `given`, which may say it otherwise.
+    meant.is_empty().then(|| text::object(&given))
+}
