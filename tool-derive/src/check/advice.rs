@@ -4,11 +4,9 @@ use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::{Expr, ExprClosure, Pat, spanned::Spanned as _};
 
-use crate::{
-    diag::text::advice::Advice,
-    model::{NestedInput, Param, ToolDef},
-    syntax::doc::Doc,
-};
+use crate::diag::text::Advice;
+use crate::model::{NestedInput, Param, ToolDef};
+use crate::syntax::attribute::Doc;
 
 /// The most characters of a description that every provider accepts.
 const MOST_CHARACTERS: usize = 1024;

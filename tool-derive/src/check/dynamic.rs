@@ -5,14 +5,9 @@ use std::collections::HashSet;
 use proc_macro2::Ident;
 use syn::{Type, ext::IdentExt};
 
-use crate::{
-    diag::{Errors, text},
-    model::{
-        Judged, Param,
-        graph::{Graph, same},
-    },
-    syntax::dynamic::{Dynamic, Validator, last},
-};
+use crate::diag::{Errors, text};
+use crate::model::{Graph, Judged, Param, same};
+use crate::syntax::params::{Dynamic, Validator, last};
 
 /// Runs every rule on parameters that are one value together.
 pub fn check(params: &[Param], errors: &mut Errors) {

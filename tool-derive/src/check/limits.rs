@@ -2,14 +2,11 @@
 
 use syn::{Expr, GenericArgument, Lit, PathArguments, Type};
 
-use crate::{
-    diag::{Errors, text},
-    model::Param,
-    syntax::{
-        params::Default,
-        range::{Number, Range},
-        values::literal,
-    },
+use crate::diag::{Errors, text};
+use crate::model::Param;
+use crate::syntax::{
+    options::literal,
+    params::{Default, Number, Range},
 };
 
 /// Runs every rule on one parameter.

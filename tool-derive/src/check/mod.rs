@@ -1,25 +1,26 @@
-//! The rules that a tool must keep, one function each.
+//! The rules that a tool must keep, and an output, one function each.
 
 pub(crate) mod advice;
 mod dynamic;
 mod json;
 pub(crate) mod limits;
 mod names;
-pub(crate) mod output;
-mod strict;
 
 use std::collections::HashSet;
 
-use names::find_name;
-
-use crate::{
-    diag::{Errors, text},
-    model::{Argument, Body, Head, Input, NestedInput, Params, Start, ToolDef, Union, Variant},
-    syntax::{
-        params::Default,
-        values::{Approval, Effect},
-    },
+use syn::{
+    Data, DeriveInput, Field, Fields, GenericArgument, LitStr, PathArguments, Type, ext::IdentExt as _,
+    spanned::Spanned as _,
 };
+
+use crate::diag::{Errors, text};
+use crate::model::{Argument, Body, Head, Input, NestedInput, Params, Start, ToolDef, Union, Variant};
+use crate::syntax::{
+    options::{Approval, Effect},
+    params::Default,
+    serde::{self, Rule, Way},
+};
+use names::find_name;
 
 /// The most parameters that a tool can have, with the tag of a variant.
 const MOST_PARAMETERS: usize = 64;
@@ -39,7 +40,7 @@ pub(crate) fn check(tool: &ToolDef, errors: &mut Errors) {
     touches(tool, errors);
     challenge(tool, errors);
     versions(tool, errors);
-    strict::check(tool, errors);
+    strict(tool, errors);
     let own = tool.judged();
     let check = tool.options.check.as_ref().map(|check| (own, check));
     match &tool.input {
@@ -271,4 +272,80 @@ fn placement(tool: &ToolDef, errors: &mut Errors) {
             errors.at(span, text::BLOCKING_ASYNC);
         }
     }
+}
+
+/// With `strict`, no parameter has a type that takes any keys, or anything at all.
+pub fn strict(tool: &ToolDef, errors: &mut Errors) {
+    if tool.options.strict.is_none() {
+        return;
+    }
+    for param in tool.all_fields().filter(|param| !param.is_secret()) {
+        if let Some((ty, wrong)) = inexpressible(&param.ty) {
+            errors.over(ty, wrong);
+        }
+    }
+}
+
+/// Returns the first part of `ty` that a strict dialect cannot describe, and why.
+fn inexpressible(ty: &Type) -> Option<(&Type, &'static str)> {
+    match ty {
+        Type::Array(array) => inexpressible(&array.elem),
+        Type::Tuple(tuple) => tuple.elems.iter().find_map(inexpressible),
+        Type::Paren(paren) => inexpressible(&paren.elem),
+        Type::Path(path) => {
+            let segments = &path.path.segments;
+            let last = segments.last()?;
+            let types: Vec<&Type> = match &last.arguments {
+                PathArguments::AngleBracketed(arguments) => arguments.args.iter().filter_map(of_type).collect(),
+                _ => Vec::new(),
+            };
+            let name = last.ident.to_string();
+            let of_json = segments.len() > 1 && segments[segments.len() - 2].ident == "serde_json";
+            match &*name {
+                "HashMap" | "BTreeMap" | "IndexMap" if types.len() > 1 => Some((ty, text::STRICT_MAP)),
+                "Map" if of_json => Some((ty, text::STRICT_MAP)),
+                "Value" if of_json => Some((ty, text::STRICT_ANY)),
+                _ => types.into_iter().find_map(inexpressible),
+            }
+        }
+        _ => None,
+    }
+}
+
+fn of_type(argument: &GenericArgument) -> Option<&Type> {
+    match argument {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    }
+}
+
+/// The keys of an answer.
+const RESERVED: [&str; 6] = ["ok", "value", "feedback", "instructions", "problems", "validationResults"];
+
+/// Refuses each field that is written under a key of the answer. Only the fields of a struct are.
+pub(crate) fn collisions(item: &DeriveInput, errors: &mut Errors) {
+    let Data::Struct(data) = &item.data else { return };
+    let Fields::Named(fields) = &data.fields else { return };
+    if serde::says(&item.attrs, &["transparent"]) {
+        return;
+    }
+    let rule = serde::text(&item.attrs, "rename_all", Way::Serialize).and_then(|rule| Rule::of(&rule.value()));
+    for field in &fields.named {
+        if serde::says(&field.attrs, &["skip", "skip_serializing", "flatten"]) {
+            continue;
+        }
+        let name = written_name(field, rule);
+        if RESERVED.contains(&&*name) {
+            errors.at(field.ident.as_ref().map_or_else(|| field.span(), syn::Ident::span), text::collision(&name));
+        }
+    }
+}
+
+/// The field's key.
+fn written_name(field: &Field, rule: Option<Rule>) -> String {
+    if let Some(name) = serde::text(&field.attrs, "rename", Way::Serialize) {
+        return LitStr::value(&name);
+    }
+    let name = field.ident.as_ref().map(|ident| ident.unraw().to_string()).unwrap_or_default();
+    rule.map_or_else(|| name.clone(), |rule| rule.apply_to_field(&name))
 }

@@ -7,12 +7,10 @@ use quote::{format_ident, quote};
 use syn::{Type, ext::IdentExt};
 
 use super::runtime;
-use crate::{
-    model::{Judged, NestedInput, Param, StateArg, ToolDef, Variant, graph::same},
-    syntax::{
-        borrow::{borrowed, unnamed},
-        dynamic::Dynamic,
-    },
+use crate::model::{Judged, NestedInput, Param, StateArg, ToolDef, Variant, same};
+use crate::syntax::{
+    params::Dynamic,
+    types::{borrowed, unnamed},
 };
 
 /// The knowledge of one validator, or of the check of the whole call.

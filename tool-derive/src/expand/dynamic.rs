@@ -7,18 +7,14 @@ use syn::spanned::Spanned as _;
 use super::{
     as_input,
     context::Context,
-    evidence, hidden, nested_bounds,
+    evidence, hidden,
+    input::{variant_idents, variants_impl},
+    nested_bounds,
     start::execute_expr,
-    union::{variant_idents, variants_impl},
     work::{Given, call_expr, started_expr},
 };
-use crate::{
-    model::{
-        Body, Input, Judged, Param, ToolDef,
-        graph::{Graph, same},
-    },
-    syntax::dynamic::{Dynamic, last},
-};
+use crate::model::{Body, Graph, Input, Judged, Param, ToolDef, same};
+use crate::syntax::params::{Dynamic, last};
 
 /// Returns the impl that asks: `Validators`, or `Variants` of an enum.
 pub fn asking_impl(tool: &ToolDef) -> TokenStream {

@@ -4,16 +4,13 @@ use std::fmt::Write as _;
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{Lit, Type, spanned::Spanned as _};
+use syn::{GenericArgument, Lit, PathArguments, Type, spanned::Spanned as _};
 
-use super::{as_input, evidence, hidden, usual};
-use crate::{
-    model::{Param, Params, Tag},
-    syntax::{
-        params::Default,
-        range::{Number, Range},
-        values::literal,
-    },
+use super::{as_input, evidence, hidden};
+use crate::model::{Param, Params, Tag};
+use crate::syntax::{
+    options::literal,
+    params::{Default, Number, Range},
 };
 
 /// Returns the parameters as data: the items that they need, and a reference to all of them.
@@ -34,7 +31,7 @@ pub fn fields(params: &Params) -> (TokenStream, TokenStream) {
         statics.extend(quote!(#rules static #name: __rt::Field = #value;));
         fields.push(name.into_token_stream());
     }
-    let fallback = usual::fallback(params);
+    let fallback = usual_fallback(params);
     if statics.is_empty() {
         return (quote!(#fallback), quote!(&[#(#fields),*]));
     }
@@ -70,7 +67,7 @@ fn field(param: &Param, checks: &[TokenStream]) -> TokenStream {
     let (typed, usual) = (evidence(ty, "Typed"), evidence(ty, "Usual"));
     let constructor = match attrs.arg.secret {
         Some(_) => quote_spanned!(ty.span()=> #typed::secret(#name, #doc)),
-        None if usual::looks(ty) => quote_spanned!(ty.span()=> #usual::CODE.field(#name, #doc)),
+        None if is_usual(ty) => quote_spanned!(ty.span()=> #usual::CODE.field(#name, #doc)),
         None => quote_spanned!(ty.span()=> #typed::new(#name, #doc)),
     };
     let escaped = name.contains(|c: char| c < ' ' || c == '"' || c == '\\').then(|| quote!(.escaped()));
@@ -213,4 +210,51 @@ fn quoted(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+const PLAIN: [&str; 14] =
+    ["bool", "String", "i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize", "f32", "f64"];
+
+/// Returns whether the type is written like one of them.
+pub(crate) fn is_usual(ty: &Type) -> bool {
+    is_of(ty, "Option", |ty| is_usual_word(ty) || is_of(ty, "Vec", is_usual_word))
+        || is_of(ty, "Vec", is_usual_word)
+        || is_usual_word(ty)
+}
+
+/// Imports what makes the code of a type that is only written alike, where a parameter has such a type.
+pub fn usual_fallback(params: &Params) -> Option<TokenStream> {
+    let any = params.fields.iter().any(|param| is_usual(&param.ty));
+    any.then(|| {
+        quote! {
+            #[allow(unused_imports)]
+            use __rt::UsualFallback as _;
+        }
+    })
+}
+
+fn is_usual_word(ty: &Type) -> bool {
+    only_segment(ty)
+        .is_some_and(|segment| segment.arguments.is_none() && PLAIN.iter().any(|name| segment.ident == name))
+}
+
+/// Returns whether the type is `name<T>` with a `T` that `inside` says yes to.
+fn is_of(ty: &Type, name: &str, inside: impl Fn(&Type) -> bool) -> bool {
+    let Some(segment) = only_segment(ty).filter(|segment| segment.ident == name) else { return false };
+    let PathArguments::AngleBracketed(given) = &segment.arguments else { return false };
+    match given.args.first() {
+        Some(GenericArgument::Type(ty)) => given.args.len() == 1 && inside(ty),
+        _ => false,
+    }
+}
+
+fn only_segment(ty: &Type) -> Option<&syn::PathSegment> {
+    match ty {
+        Type::Path(path) if path.qself.is_none() && path.path.leading_colon.is_none() => {
+            path.path.segments.first().filter(|_| path.path.segments.len() == 1)
+        }
+        Type::Group(group) => only_segment(&group.elem),
+        Type::Paren(paren) => only_segment(&paren.elem),
+        _ => None,
+    }
 }

@@ -1,30 +1,24 @@
 //! What a declaration becomes. Everything but the tool's type lives in `const _`, and each demand on a user's type is
 //! made once, in a constant spanned at that type.
 
-mod advice;
 mod context;
 mod dynamic;
 mod fields;
-mod hooks;
 mod input;
 mod options;
-mod provide;
 mod start;
 mod toolset;
-mod union;
-mod usual;
 mod work;
 
-pub(crate) use advice::advice;
-pub(crate) use context::{Context, input_contexts, tool_contexts};
-pub(crate) use input::{nested_input, nested_input_stub};
 use proc_macro2::{Ident, Span, TokenStream};
-pub(crate) use provide::{calls, provide};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Path, Type, spanned::Spanned as _};
-pub(crate) use toolset::{toolset_block, toolset_method};
 
+use crate::diag::text::Advice;
 use crate::model::{Body, Input, ToolDef};
+pub(crate) use context::{Context, input_contexts, tool_contexts};
+pub(crate) use input::{nested_input, nested_input_stub};
+pub(crate) use toolset::{calls, provide, toolset_block, toolset_method};
 
 /// Returns the path of the runtime's private module, below `krate`.
 fn runtime(krate: Option<&Path>) -> TokenStream {
@@ -76,14 +70,18 @@ pub(crate) fn tool_block(tool: &ToolDef) -> TokenStream {
         Input::Params(params) => (fields::fields(params), fields::input_fn(params, |value| value), None),
         Input::Enum(union) => {
             let fields = (TokenStream::new(), quote!(&[]));
-            (fields, union::input_fn(tool), Some((union::variant_structs(tool, union), union::union_setter(union))))
+            (
+                fields,
+                input::union_input_fn(tool),
+                Some((input::variant_structs(tool, union), input::union_setter(union))),
+            )
         }
     };
     let (structs, union_setter) = variants.unzip();
     let (executor, returned) = work::output_evidence(tool);
     let output = work::output_type(tool);
     let (when, touches) = (work::when_static(tool), work::touches_static(tool));
-    let (hooks, hooks_setter) = hooks::hooks(tool).unzip();
+    let (hooks, hooks_setter) = options::hooks(tool).unzip();
     let (options_setter, answer_setter) = (options::options_setter(tool), work::answer_setter(tool));
     let (start, collected) = (start::start_impl(tool), start::collect_item(tool));
     let contexts = tool_contexts(tool);
@@ -181,4 +179,28 @@ fn evidence(ty: &Type, kind: &str) -> TokenStream {
     let span = ty.span();
     let kind = Ident::new(kind, span);
     quote_spanned!(span=> __rt::#kind::<#ty>)
+}
+
+/// Returns a constant that names what is deprecated, at the place that each advice is about; nothing where there is none.
+///
+/// No model reads about the tools of tests, so a build for tests has no advice.
+pub(crate) fn advice(found: &[(Span, Advice)]) -> Option<TokenStream> {
+    let count = found.len();
+    let kinds = Advice::ALL.iter().filter(|(_, advice)| found.iter().any(|(_, other)| other == advice));
+    let declared = kinds.map(|(name, advice)| {
+        let (name, text) = (Ident::new(name, Span::call_site()), advice.text());
+        quote!(#[deprecated(note = #text)] const #name: () = ();)
+    });
+    // A span of our own would make it a warning about this macro, which is not shown.
+    let used = found.iter().map(|(span, advice)| Ident::new(advice.name(), *span));
+    (count > 0).then(|| {
+        quote! {
+            #[cfg(not(test))]
+            #[allow(non_upper_case_globals)]
+            const _: [(); #count] = {
+                #(#declared)*
+                [#(#used),*]
+            };
+        }
+    })
 }

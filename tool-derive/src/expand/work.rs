@@ -5,10 +5,8 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::{Expr, GenericArgument, PathArguments, Type, spanned::Spanned as _};
 
 use super::{evidence, hidden};
-use crate::{
-    model::{Argument, Body, Function, Param, StateArg, ToolDef},
-    syntax::{dynamic::last, values::Approval},
-};
+use crate::model::{Argument, Body, Function, Param, StateArg, ToolDef};
+use crate::syntax::{options::Approval, params::last};
 
 /// Returns the evidence that the work can be done and its output given back: the static that does a struct's work, and what is
 /// known of the output.

@@ -1,20 +1,18 @@
-//! From a struct or an enum to a tool, and from a struct to a nested input.
+//! From a struct or an enum to a tool, a nested input, or what `Provide` and `Calls` are derived for.
 
 use quote::{ToTokens as _, format_ident, quote};
-use syn::{Attribute, Data, DeriveInput, Field, Fields, Generics, ItemEnum, ItemStruct, ext::IdentExt};
+use syn::{
+    Attribute, Data, DeriveInput, Field, Fields, Generics, Index, ItemEnum, ItemStruct, Member, Type, ext::IdentExt,
+};
 
 use super::{find_unowned, head, param, param_attrs, tool};
-use crate::{
-    diag::{Errors, text},
-    model::{Body, Head, Input, NestedInput, Param, Params, Tag, ToolDef, Union, Variant},
-    syntax::{
-        doc::Doc,
-        options::Options,
-        params::{ParamAttrs, Role},
-        rename::Rule,
-        serde::{self, Way},
-        values::Spanned,
-    },
+use crate::diag::{Errors, text};
+use crate::model::{Body, CallsDef, Head, Input, NestedInput, Param, Params, ProvideDef, Tag, ToolDef, Union, Variant};
+use crate::syntax::{
+    attribute::Doc,
+    options::{Options, Spanned},
+    params::{ParamAttrs, Role},
+    serde::{self, Rule, Way},
 };
 
 /// The name of the tag where none is given.
@@ -192,6 +190,56 @@ fn read_derives(field: &Field, attrs: &mut ParamAttrs, errors: &mut Errors) {
                 errors.at(span, text::schemars_on_field(&word));
             }
             _ => {}
+        }
+    }
+}
+
+/// Returns a struct that provides its fields; `None` if the item can be none.
+pub(crate) fn provide(item: DeriveInput, errors: &mut Errors) -> Option<ProvideDef> {
+    let Data::Struct(data) = &item.data else {
+        errors.over(&item.ident, text::PROVIDE);
+        return None;
+    };
+    let mut seen: Vec<String> = Vec::new();
+    let mut fields = Vec::new();
+    for (index, field) in data.fields.iter().enumerate() {
+        let ty = &field.ty;
+        let text = quote!(#ty).to_string();
+        if seen.contains(&text) {
+            errors.over(ty, text::PROVIDED);
+            continue;
+        }
+        seen.push(text);
+        let member = field.ident.clone().map_or_else(|| Member::Unnamed(Index::from(index)), Member::Named);
+        fields.push((member, ty.clone()));
+    }
+    Some(ProvideDef { ident: item.ident, generics: item.generics, fields })
+}
+
+/// Returns an enum of calls; `None` if the item can be none.
+pub(crate) fn calls(item: DeriveInput, errors: &mut Errors) -> Option<CallsDef> {
+    let variants = match &item.data {
+        Data::Enum(data) if !data.variants.is_empty() => &data.variants,
+        _ => {
+            errors.over(&item.ident, text::CALLS);
+            return None;
+        }
+    };
+    if !item.generics.params.is_empty() {
+        errors.over(&item.generics.params, text::CALLS_GENERIC);
+        return None;
+    }
+    let variants = variants.iter().map(|variant| (variant.ident.clone(), held(variant, errors))).collect();
+    Some(CallsDef { ident: item.ident, variants })
+}
+
+/// Returns the type that a variant holds.
+fn held(variant: &syn::Variant, errors: &mut Errors) -> Option<Type> {
+    match &variant.fields {
+        Fields::Unnamed(fields) if fields.unnamed.len() == 1 => Some(fields.unnamed[0].ty.clone()),
+        _ => {
+            errors.over(variant, text::CALLS);
+            None
         }
     }
 }

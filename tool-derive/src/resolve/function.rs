@@ -7,18 +7,15 @@ use syn::{
 };
 
 use super::{find_unowned, head, param, param_attrs, tool};
-use crate::{
-    diag::{Errors, text},
-    model::{Argument, Body, Function, Head, Input, MethodTool, Param, Params, StateArg, ToolDef},
-    syntax::{
-        attribute::refusal,
-        borrow::{borrowed, unnamed},
-        item::ToolFn,
-        options::Options,
-        params::{ParamAttrs, Role},
-        rename::pascal,
-        stream::{Returns, is_future, returns},
-    },
+use crate::diag::{Errors, text};
+use crate::model::{Argument, Body, Function, Head, Input, MethodTool, Param, Params, StateArg, ToolDef};
+use crate::syntax::{
+    attribute::refusal,
+    item::ToolFn,
+    options::Options,
+    params::{ParamAttrs, Role},
+    serde::pascal,
+    types::{Returns, borrowed, is_future, returns, unnamed},
 };
 
 /// Returns a function as a tool whose marker is `marker`; `owner` is the type that it is a method of.

@@ -1,22 +1,19 @@
 //! From what was written to what was meant: every validation about the shape of a declaration.
 
 pub(crate) mod data;
-pub(crate) mod derives;
 pub(crate) mod function;
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Attribute, Ident, Type, Visibility, ext::IdentExt};
 
-use crate::{
-    diag::{Errors, text},
-    model::{Body, Head, Input, Param, Start, ToolDef},
-    syntax::{
-        borrow::{borrowed, is_context, is_unsized, unnamed},
-        doc::Doc,
-        options::Options,
-        params::{ParamAttrs, Role},
-    },
+use crate::diag::{Errors, text};
+use crate::model::{Body, Head, Input, Param, Start, ToolDef};
+use crate::syntax::{
+    attribute::Doc,
+    options::Options,
+    params::{ParamAttrs, Role},
+    types::{borrowed, is_context, is_unsized, unnamed},
 };
 
 /// Puts a tool together, and decides how its calls are started.

@@ -6,7 +6,7 @@ use syn::{
     parse::{Parse, ParseStream},
 };
 
-use super::{grammar::skip, rename::pascal};
+use super::{grammar::skip, serde::pascal};
 use crate::diag::{Errors, text};
 
 /// The input of `toolset!`, after the crate that the macro was found in: `[$crate] state; tool, …`.

@@ -1,17 +1,19 @@
-//! The attributes of a parameter: `#[arg(…)]`, `#[state]`, `#[context]`.
+//! The attributes of a parameter: `#[arg(…)]`, `#[dynamic(…)]`, `#[state]`, `#[context]`.
 
 use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
 use syn::{
-    Attribute, Expr, Ident, LitStr, Meta, Token, parse::ParseStream, parse::Parser, punctuated::Punctuated,
+    Attribute, Expr, ExprLit, ExprPath, ExprRange, ExprUnary, Ident, Lit, LitStr, Meta, Path, RangeLimits, Token, UnOp,
+    ext::IdentExt,
+    parse::{ParseStream, Parser},
+    punctuated::Punctuated,
     spanned::Spanned as _,
 };
 
 use super::{
     attribute::is_ours,
-    dynamic::Dynamic,
-    grammar::{Keys, flag, inside, options, read, value},
-    range::{Range, Wrong},
-    values::Spanned,
+    grammar::{Keys, flag, inside, options, read, value, value_or},
+    options::Spanned,
 };
 use crate::diag::{Errors, text};
 
@@ -125,4 +127,171 @@ fn range(tokens: TokenStream, wrong: &str) -> syn::Result<Range> {
     };
     Range::of(expr)
         .map_err(|Wrong { at, is_bound }| syn::Error::new_spanned(at, if is_bound { text::BOUND } else { wrong }))
+}
+
+options! {
+    /// The options of `#[dynamic(…)]`.
+    DynamicOptions, DYNAMIC_OPTIONS:
+    "validate" => validate: Option<Validator> = |key, input, _| validator(key, input, "validate = departure", text::VALIDATOR);
+    "nested" =>
+        /// The place of the flag that its own fields are judged.
+        nested: Option<Span> = |key, input, _| flag(key, input);
+    "requires" =>
+        /// The parameters that must be accepted before.
+        requires: Vec<Ident> = |key, input, _| names(key, input);
+    "after" =>
+        /// The parameters that are judged before.
+        after: Vec<Ident> = |key, input, _| names(key, input);
+    "hints" =>
+        /// The parameters of which the validator sees what was given.
+        hints: Vec<Ident> = |key, input, _| names(key, input);
+}
+
+/// Every option of `#[dynamic]`.
+const DYNAMIC: Keys<DynamicOptions> = Keys { of: "dynamic", known: DYNAMIC_OPTIONS, many: "" };
+
+/// The attribute `#[dynamic(…)]` of a parameter.
+pub(crate) struct Dynamic {
+    pub(crate) span: Span,
+    /// True if all of it could be read.
+    pub(crate) is_whole: bool,
+    pub(crate) options: DynamicOptions,
+}
+
+impl Dynamic {
+    /// Reads an attribute `dynamic`.
+    pub(crate) fn parse(attr: &Attribute, errors: &mut Errors) -> Self {
+        let (options, is_whole) = errors.watch(|errors| {
+            let mut options = DynamicOptions::default();
+            match &attr.meta {
+                Meta::List(list) => read(list.tokens.clone(), &DYNAMIC, &mut options, errors),
+                Meta::Path(_) => {}
+                Meta::NameValue(_) => errors.over(attr, text::DYNAMIC_LIST),
+            }
+            options
+        });
+        Self { span: attr.path().span(), is_whole, options }
+    }
+
+    /// The parameters that are judged before this one.
+    pub(crate) fn before(&self) -> impl Iterator<Item = &Ident> {
+        self.options.requires.iter().chain(&self.options.after)
+    }
+}
+
+/// The path of a function of the user's.
+pub(crate) type Validator = ExprPath;
+
+/// Reads `= path`; `wrong` is the error for anything else.
+pub(crate) fn validator(key: &Ident, input: ParseStream<'_>, example: &str, wrong: &str) -> syn::Result<Validator> {
+    match value_or(key, input, example, wrong)? {
+        Expr::Path(path) => Ok(path),
+        other => Err(syn::Error::new_spanned(other, wrong)),
+    }
+}
+
+/// Returns the place of a path's last word: what is wrong with a function is an error at its own name.
+pub(crate) fn last(path: &Path) -> Span {
+    path.segments.last().map_or_else(|| path.span(), |last| last.ident.span())
+}
+
+/// Reads `(a, b)`.
+fn names(key: &Ident, input: ParseStream<'_>) -> syn::Result<Vec<Ident>> {
+    let content = inside(key, input, &format!("{key}(departure)"))?;
+    let parse = |input: ParseStream<'_>| Punctuated::<Ident, Token![,]>::parse_terminated_with(input, Ident::parse_any);
+    let names = parse.parse2(content).map_err(|error| syn::Error::new(error.span(), text::names(&key.to_string())))?;
+    Ok(names.into_iter().collect())
+}
+
+/// A number that can be a bound.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+pub(crate) enum Number {
+    Int(i128),
+    Float(f64),
+}
+
+impl Number {
+    /// The number that `expr` is written as.
+    pub(crate) fn of(expr: &Expr) -> Option<Self> {
+        match expr {
+            Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) => int.base10_parse().ok().map(Self::Int),
+            Expr::Lit(ExprLit { lit: Lit::Float(float), .. }) => float.base10_parse().ok().map(Self::Float),
+            Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) => Self::of(expr).map(|number| match number {
+                Self::Int(int) => Self::Int(-int),
+                Self::Float(float) => Self::Float(-float),
+            }),
+            Expr::Group(group) => Self::of(&group.expr),
+            Expr::Paren(paren) => Self::of(&paren.expr),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn as_f64(self) -> f64 {
+        match self {
+            #[allow(clippy::cast_precision_loss, reason = "compared with a float, which is no finer")]
+            Self::Int(int) => int as f64,
+            Self::Float(float) => float,
+        }
+    }
+}
+
+impl ToTokens for Number {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        tokens.extend(match self {
+            Self::Int(int) => quote!(__rt::Number::Int(#int)),
+            Self::Float(float) => quote!(__rt::Number::Float(#float)),
+        });
+    }
+}
+
+/// A range between two bounds, either of which may be missing.
+#[derive(Clone)]
+pub(crate) struct Range {
+    pub(crate) min: Option<Number>,
+    pub(crate) max: Option<Number>,
+    pub(crate) exclusive: bool,
+    /// As it was written.
+    pub(crate) expr: Expr,
+}
+
+/// A mistake in a range: its place, and whether it is a bound.
+pub(crate) struct Wrong {
+    pub(crate) at: TokenStream,
+    pub(crate) is_bound: bool,
+}
+
+impl Range {
+    /// The range that `expr` is.
+    pub(crate) fn of(expr: &Expr) -> Result<Self, Wrong> {
+        let Expr::Range(ExprRange { start, limits, end, .. }) = expr else {
+            return Err(Wrong { at: expr.to_token_stream(), is_bound: false });
+        };
+        if start.is_none() && end.is_none() {
+            return Err(Wrong { at: expr.to_token_stream(), is_bound: false });
+        }
+        let bound = |expr: &Option<Box<Expr>>| match expr {
+            Some(expr) => Number::of(expr).map(Some).ok_or(Wrong { at: expr.to_token_stream(), is_bound: true }),
+            None => Ok(None),
+        };
+        let (min, max) = (bound(start)?, bound(end)?);
+        let exclusive = matches!(limits, RangeLimits::HalfOpen(_)) && max.is_some();
+        Ok(Self { min, max, exclusive, expr: expr.clone() })
+    }
+
+    /// Returns whether no number is in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        match (self.min, self.max) {
+            (Some(min), Some(max)) => {
+                let (min, max) = (min.as_f64(), max.as_f64());
+                min > max || (self.exclusive && min >= max)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns whether `number` is in it.
+    pub(crate) fn contains(&self, number: f64) -> bool {
+        self.min.is_none_or(|min| min.as_f64() <= number)
+            && self.max.is_none_or(|max| if self.exclusive { number < max.as_f64() } else { number <= max.as_f64() })
+    }
 }

@@ -1,0 +1,401 @@
+//! The macros as functions over `proc_macro2`, each a walk through the stages: syntax, resolve, check, expand.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::{
+    Attribute, DeriveInput, ImplItem, ItemEnum, ItemImpl, ItemStruct, Meta, Path, Visibility,
+    parse::{ParseStream, Parser},
+};
+
+use crate::diag::{Errors, text};
+use crate::model::ToolDef;
+use crate::resolve::{self, data};
+use crate::syntax::{
+    attribute::{is_ours, is_taken, misplaced},
+    item::{Parts, ToolFn, cases, without_self},
+    list::List,
+    options::{Options, krate},
+    types::is_unsized,
+};
+use crate::{check, expand};
+
+/// `toolset!(state; tool, …)`.
+pub(crate) fn toolset_list(tokens: TokenStream) -> TokenStream {
+    match syn::parse2::<List>(tokens) {
+        Ok(list) => expand::toolset_block(&list),
+        Err(error) => error.into_compile_error(),
+    }
+}
+
+/// `#[derive(ToolOutput)]`.
+pub(crate) fn output(item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    match syn::parse2::<DeriveInput>(item) {
+        Ok(item) => check::collisions(&item, &mut errors),
+        Err(error) => errors.push(error),
+    }
+    errors.finish()
+}
+
+/// `#[derive(Provide)]`.
+pub(crate) fn provide(item: TokenStream) -> TokenStream {
+    derive(item, "provide", |item, krate, errors| data::provide(item, errors).map(|item| expand::provide(&item, krate)))
+}
+
+/// `#[derive(Calls)]`.
+pub(crate) fn calls(item: TokenStream) -> TokenStream {
+    derive(item, "calls", |item, krate, errors| data::calls(item, errors).map(|item| expand::calls(&item, krate)))
+}
+
+/// A derive whose own attribute can say where the runtime is: `#[own(crate = path)]`.
+fn derive(
+    item: TokenStream,
+    own: &str,
+    expand: fn(DeriveInput, Option<&Path>, &mut Errors) -> Option<TokenStream>,
+) -> TokenStream {
+    let mut errors = Errors::default();
+    let item = match syn::parse2::<DeriveInput>(item) {
+        Ok(item) => item,
+        Err(error) => return error.into_compile_error(),
+    };
+    let krate = item.attrs.iter().filter(|attr| attr.path().is_ident(own)).find_map(|attr| match &attr.meta {
+        Meta::List(list) => krate(list.tokens.clone(), &mut errors),
+        other => {
+            errors.over(other, text::CRATE);
+            None
+        }
+    });
+    let mut out = expand(item, krate.as_ref(), &mut errors).unwrap_or_default();
+    out.extend(errors.finish());
+    out
+}
+
+/// `#[derive(DynamicInput)]`.
+pub(crate) fn dynamic_input(item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let item = match syn::parse2::<DeriveInput>(item) {
+        Ok(item) => item,
+        Err(error) => return error.into_compile_error(),
+    };
+    let Some(input) = data::nested_input(&item, &mut errors) else { return errors.finish() };
+    check::input(&input, &mut errors);
+    let contexts = expand::input_contexts(&input);
+    let mut out: TokenStream = contexts.iter().map(expand::Context::struct_item).collect();
+    match errors.into_result() {
+        Ok(()) => {
+            out.extend(expand::nested_input(&input));
+            out.extend(expand::advice(&check::advice::of_input(&input)));
+        }
+        Err(error) => {
+            out.extend(expand::nested_input_stub(&input));
+            out.extend(error.into_compile_error());
+        }
+    }
+    out
+}
+
+/// Checks, and either expands or stands in and complains; each item by itself.
+fn finish(tool: &ToolDef, mut errors: Errors, stub: bool) -> Vec<TokenStream> {
+    check::check(tool, &mut errors);
+    match errors.into_result() {
+        Ok(()) => {
+            let advice = expand::advice(&check::advice::of_tool(tool));
+            std::iter::once(expand::tool_block(tool)).chain(advice).collect()
+        }
+        Err(error) => {
+            let stub = stub.then(|| expand::tool_stub(tool));
+            stub.into_iter().chain([error.into_compile_error()]).collect()
+        }
+    }
+}
+
+/// Returns the types that users name beside the tool: what its validators know.
+fn context_structs(tool: &ToolDef) -> Vec<TokenStream> {
+    expand::tool_contexts(tool).iter().map(expand::Context::struct_item).collect()
+}
+
+/// The first word of an item, after its attributes and visibility: enough to point at.
+fn head(item: &TokenStream) -> TokenStream {
+    let word = |input: ParseStream<'_>| {
+        input.call(Attribute::parse_outer)?;
+        input.parse::<Visibility>()?;
+        let word: TokenTree = input.parse()?;
+        input.parse::<TokenStream>()?;
+        Ok(word.into_token_stream())
+    };
+    word.parse2(item.clone()).unwrap_or_else(|_| item.clone())
+}
+
+/// `#[tool(args)] item`.
+pub(crate) fn tool(args: &TokenStream, item: TokenStream) -> TokenStream {
+    if let Ok(function) = syn::parse2::<ToolFn>(item.clone()) {
+        return by_case(args, function, |args, function| self::function(args, &item, function));
+    }
+    if let Ok(union) = syn::parse2::<ItemEnum>(item.clone()) {
+        return by_case(args, union, one_of_several);
+    }
+    match syn::parse2::<ItemStruct>(item.clone()) {
+        Ok(structure) => by_case(args, structure, self::structure),
+        Err(error) => {
+            let mut errors = Errors::default();
+            match syn::parse2::<syn::Item>(item.clone()) {
+                Ok(syn::Item::Impl(_)) => errors.over(head(&item), text::TOOL_ON_IMPL),
+                Ok(_) => errors.over(head(&item), text::NOT_AN_ITEM),
+                Err(_) => errors.push(error),
+            }
+            let mut out = item;
+            out.extend(errors.finish());
+            out
+        }
+    }
+}
+
+/// The item as a tool; where its parameters depend on the build, once for either case, as a tool that is expanded there only.
+fn by_case<I: Parts + ToTokens>(
+    args: &TokenStream,
+    item: I,
+    expand: impl FnOnce(TokenStream, I) -> TokenStream,
+) -> TokenStream {
+    let Some((predicate, items)) = item.split() else { return expand(args.clone(), item) };
+    // The one that is expanded reports what is wrong with the options.
+    let mut errors = Errors::default();
+    let krate = Options::of_tool(args.clone(), &mut errors).krate;
+    errors.discard();
+    let tool = match krate {
+        Some(krate) => quote!(#krate::tool),
+        None => quote!(::tool_runtime::tool),
+    };
+    let each = cases(&predicate).into_iter().zip(items);
+    each.map(|(case, item)| quote!(#case #[#tool(#args)] #item)).collect()
+}
+
+fn function(args: TokenStream, item: &TokenStream, mut function: ToolFn) -> TokenStream {
+    let mut errors = Errors::default();
+    let options = Options::of_tool(args, &mut errors);
+    misplaced(&mut function.attrs, &mut errors);
+    let marker = function.sig.ident.clone();
+    let has_self = function.sig.receiver().is_some();
+    if has_self && !function.has_body() {
+        errors.over(&marker, text::METHOD_OF_TRAIT);
+        let mut out = plain(function);
+        out.extend(errors.finish());
+        return out;
+    }
+    let wrong = if has_self {
+        Some(text::METHOD_OUTSIDE)
+    } else {
+        ToolFn::mentions_self(item).then_some(text::FUNCTION_IN_IMPL)
+    };
+    if let Some(wrong) = wrong {
+        errors.over(&marker, wrong);
+    }
+    let is_free = wrong.is_none();
+    let tool = resolve::function::function(&function, marker, None, options, &mut errors);
+    let mut out = plain(function);
+    if is_free {
+        out.extend(expand::marker_struct(&tool));
+        out.extend(context_structs(&tool));
+    }
+    out.extend(finish(&tool, errors, is_free));
+    out
+}
+
+fn one_of_several(args: TokenStream, mut union: ItemEnum) -> TokenStream {
+    let mut errors = Errors::default();
+    let options = Options::of_tool(args, &mut errors);
+    misplaced(&mut union.attrs, &mut errors);
+    let tool = data::enumeration(&union, options, &mut errors);
+    for variant in &mut union.variants {
+        variant.attrs.retain(|attr| !is_ours(attr));
+        variant.fields.iter_mut().for_each(|field| field.attrs.retain(|attr| !is_ours(attr)));
+    }
+    finish_data(union.generics.params.is_empty(), &tool, &union.to_token_stream(), errors)
+}
+
+fn structure(args: TokenStream, mut structure: ItemStruct) -> TokenStream {
+    let mut errors = Errors::default();
+    let options = Options::of_tool(args, &mut errors);
+    misplaced(&mut structure.attrs, &mut errors);
+    let tool = data::structure(&structure, options, &mut errors);
+    for field in &mut structure.fields {
+        field.attrs.retain(|attr| !is_ours(attr));
+    }
+    finish_data(structure.generics.params.is_empty(), &tool, &structure.to_token_stream(), errors)
+}
+
+/// A struct or an enum, and all that hangs on it. What a generic one stands for is not known, so nothing can `stub` it.
+fn finish_data(stub: bool, tool: &ToolDef, item: &TokenStream, errors: Errors) -> TokenStream {
+    // Whoever executes an external call reads the fields; here nobody has to.
+    let external = tool.options.external.is_some().then(|| quote!(#[allow(dead_code)]));
+    let mut out = quote!(#external #item);
+    if stub {
+        out.extend(context_structs(tool));
+    }
+    out.extend(finish(tool, errors, stub));
+    out
+}
+
+/// Makes the function plain Rust: without our attributes, and the doc comments that cannot be there, on its parameters.
+pub fn plain(mut function: ToolFn) -> TokenStream {
+    for input in &mut function.sig.inputs {
+        // A size that is not known has been reported.
+        if let syn::FnArg::Typed(param) = input
+            && is_unsized(&param.ty)
+        {
+            let ty = &param.ty;
+            *param.ty = syn::parse_quote!(::std::boxed::Box<#ty>);
+        }
+        let attrs = match input {
+            syn::FnArg::Receiver(receiver) => &mut receiver.attrs,
+            syn::FnArg::Typed(param) => &mut param.attrs,
+        };
+        attrs.retain(|attr| !is_taken(attr) && !attr.path().is_ident("doc"));
+    }
+    function.give_lifetime();
+    function.give_body();
+    // A tool owns its decoded arguments. The attribute stands first, so that what the user says of the same lint prevails.
+    quote! {
+        #[cfg_attr(clippy, allow(
+            clippy::needless_pass_by_value,
+            clippy::too_many_arguments,
+            clippy::trivially_copy_pass_by_ref,
+            clippy::unused_async,
+            clippy::unused_self,
+        ))]
+        #function
+    }
+}
+
+/// The most often that a method is written, once for each combination of the predicates of `cfg` on its parameters.
+const MOST_CASES: usize = 16;
+
+/// `#[tools] impl Type { … }`.
+pub(crate) fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let Options { krate, allow, .. } = Options::of_impl(args, &mut errors);
+    let mut block = match syn::parse2::<ItemImpl>(item.clone()) {
+        Ok(block) if block.trait_.is_none() => block,
+        _ => {
+            errors.over(head(&item), text::NOT_AN_IMPL);
+            let mut out = item;
+            out.extend(errors.finish());
+            return out;
+        }
+    };
+    let generic = &block.generics.params;
+    let is_generic = !generic.is_empty();
+    if is_generic {
+        errors.over(generic, text::GENERIC_IMPL);
+    }
+    let owner = (*block.self_ty).clone();
+    let mut members = Vec::new();
+    let mut tools = TokenStream::new();
+    let mut found = false;
+    block.items = block.items.iter().flat_map(|item| split_by_case(item, &mut errors)).collect();
+    for item in &mut block.items {
+        let Some((attr, mut function)) = method(item) else {
+            refuse_other(item, &mut errors);
+            continue;
+        };
+        found = true;
+        let mut errors = Errors::default();
+        misplaced(&mut function.attrs, &mut errors);
+        let args = match &attr.meta {
+            syn::Meta::List(list) => without_self(list.tokens.clone(), &owner),
+            _ => TokenStream::new(),
+        };
+        let mut options = Options::of_tool(args, &mut errors);
+        options.krate = options.krate.or_else(|| krate.clone());
+        options.allow.extend(&allow);
+        let member = resolve::function::method(&owner, &function);
+        let outside = function.outside(&owner);
+        let tool = resolve::function::function(&outside, member.marker.clone(), Some(&owner), options, &mut errors);
+        *item = ImplItem::Verbatim(plain(function));
+        if is_generic {
+            check::check(&tool, &mut errors);
+            tools.extend(errors.finish());
+        } else {
+            let cfg = &member.cfg;
+            let (marker, contexts) = (expand::marker_struct(&tool), context_structs(&tool));
+            let items = std::iter::once(marker).chain(contexts).chain(finish(&tool, errors, true));
+            tools.extend(items.map(|item| quote!(#(#cfg)* #item)));
+            members.push(member);
+        }
+    }
+    if !found {
+        errors.over(&block.self_ty, text::NO_TOOLS);
+    }
+    let method = expand::toolset_method(&block, krate.as_ref(), &members);
+    let errors = errors.finish();
+    quote!(#block #tools #method #errors)
+}
+
+/// A method that is marked `#[tool]`, and the mark.
+fn method(item: &ImplItem) -> Option<(Attribute, ToolFn)> {
+    let tokens = match item {
+        ImplItem::Fn(method) => method.to_token_stream(),
+        // What syn cannot place, such as a method without a body.
+        ImplItem::Verbatim(tokens) => tokens.clone(),
+        _ => return None,
+    };
+    let mut function = syn::parse2::<ToolFn>(tokens).ok()?;
+    let is_mark = |attr: &Attribute| attr.path().segments.last().is_some_and(|last| last.ident == "tool");
+    let place = function.attrs.iter().position(is_mark)?;
+    Some((function.attrs.remove(place), function))
+}
+
+/// Returns the item; a tool whose parameters depend on the build, once for each combination of what they depend on.
+fn split_by_case(item: &ImplItem, errors: &mut Errors) -> Vec<ImplItem> {
+    let mut open = vec![item.clone()];
+    let mut done = Vec::new();
+    while let Some(next) = open.pop() {
+        let split = method(&next).and_then(|(attr, function)| Some((attr, function.split()?)));
+        let Some((attr, (predicate, functions))) = split else {
+            done.push(next);
+            continue;
+        };
+        let each = cases(&predicate).into_iter().zip(functions);
+        open.extend(each.rev().map(|(case, function)| ImplItem::Verbatim(quote!(#case #attr #function))));
+        if open.len() + done.len() > MOST_CASES
+            && let Some((_, function)) = method(item)
+        {
+            errors.over(&function.sig.ident, text::TOO_MANY_CASES);
+            return vec![ImplItem::Verbatim(plain(function))];
+        }
+    }
+    done
+}
+
+/// An item that is marked `#[tool]` and no method.
+fn refuse_other(item: &mut ImplItem, errors: &mut Errors) {
+    let attrs = match item {
+        ImplItem::Const(item) => &mut item.attrs,
+        ImplItem::Type(item) => &mut item.attrs,
+        ImplItem::Macro(item) => &mut item.attrs,
+        _ => return,
+    };
+    attrs.retain(|attr| {
+        let marks = attr.path().is_ident("tool");
+        if marks {
+            errors.over(attr.path(), text::NOT_A_METHOD);
+        }
+        !marks
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use quote::quote;
+
+    use super::{TokenStream, text};
+
+    #[test]
+    fn state_and_context_are_shared() {
+        let function = quote! {
+            /// Looks.
+            fn look(#[state] store: &mut Store, #[context] cx: &mut Context) {}
+        };
+        let out = super::tool(&TokenStream::new(), function).to_string();
+        assert_eq!(out.matches(text::MUT_STATE).count(), 2, "{out}");
+    }
+}
