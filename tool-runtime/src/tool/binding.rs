@@ -9,11 +9,12 @@ use std::{
 };
 
 use futures_util::{
-    FutureExt,
+    FutureExt, TryFutureExt as _,
     future::{BoxFuture, Ready, ready},
 };
 
 use super::{CallError, Context, Def, InputHooks, Output, Refused, Resources, ToolSpec, Values};
+use tool_schema::schema::answer::Form;
 
 /// The work of a call. Nothing happens until it is polled.
 pub type CallFuture<'a> = BoxFuture<'a, Result<Output, CallError>>;
@@ -35,6 +36,12 @@ impl<'a> Started<'a> {
     #[inline]
     pub fn new(needs_approval: bool, work: CallFuture<'a>) -> Self {
         Self { needs_approval, normalized: None, touches: None, work }
+    }
+
+    /// Returns the call with arguments as validators changed them, whose output goes out in `form` with their `remarks`.
+    pub(crate) fn understood(self, normalized: Option<Box<str>>, form: Form, remarks: Vec<String>) -> Self {
+        let work = self.work.map_ok(move |output| output.told(form, remarks)).boxed();
+        Self { normalized, work, ..self }
     }
 }
 

@@ -39,7 +39,7 @@ pub struct Def {
     /// The variants, in place of `fields`, of a tool whose input is one of several.
     pub(super) union: Option<Union>,
     /// What is derived from the above, when it is first needed.
-    cache: Cache,
+    cache: OnceLock<Derived>,
 }
 
 /// The variants of an input that is one of several, told apart by the value of one entry, the tag.
@@ -201,8 +201,6 @@ pub fn json(text: &str) -> Value {
 }
 
 /// What is derived from a [`Def`], when it is first needed.
-struct Cache(OnceLock<Derived>);
-
 struct Derived {
     spec: Arc<ToolSpec>,
     /// Whether the types of the parameters promise limits that decoding alone does not check.
@@ -210,12 +208,6 @@ struct Derived {
     /// Where the output stands in the answer of a tool that can refuse.
     form: OnceLock<Form>,
     validator: Compiled<Validator>,
-}
-
-impl Cache {
-    const fn new() -> Self {
-        Self(OnceLock::new())
-    }
 }
 
 impl Def {
@@ -235,7 +227,7 @@ impl Def {
             answer: None,
             hooks: None,
             union: None,
-            cache: Cache::new(),
+            cache: OnceLock::new(),
         }
     }
 
@@ -280,7 +272,7 @@ impl Def {
 
     /// Whether the spec was made.
     pub fn is_used(&self) -> bool {
-        self.cache.0.get().is_some()
+        self.cache.get().is_some()
     }
 
     /// The spec, made at the first call and shared.
@@ -306,7 +298,7 @@ impl Def {
     }
 
     fn derived(&'static self) -> &'static Derived {
-        self.cache.0.get_or_init(|| {
+        self.cache.get_or_init(|| {
             let input = match &self.union {
                 Some(union) => describe_union(union),
                 None => describe_input(self.fields),
@@ -324,12 +316,6 @@ impl Def {
 impl fmt::Debug for Def {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Def").field("name", &self.name).field("options", &self.options).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Cache {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(if self.0.get().is_some() { "Cache(filled)" } else { "Cache(empty)" })
     }
 }
 

@@ -74,9 +74,21 @@ pub fn answer(text: &str, schema: fn(&mut SchemaGenerator) -> schemars::Schema) 
 
 /// The value that `text` is, which fits all that `validator` checks.
 pub(crate) fn fitting(text: &str, validator: Option<&Validator>) -> Result<Value, Rejection> {
+    accept(examine(text, validator)?)
+}
+
+/// Returns the value that `text` is, and its problems: names that are given twice, and what `validator` finds.
+///
+/// Fails when it is no JSON.
+pub(crate) fn examine(text: &str, validator: Option<&Validator>) -> Result<(Value, Vec<Problem>), Rejection> {
     let Read { value, twice } = text::read(text).map_err(|error| Rejection::one(feedback::malformed(text, &error)))?;
     let found = validator.map(|validator| validator.problems(&value, "")).unwrap_or_default();
-    let problems: Vec<Problem> = twice.into_iter().map(duplicate).chain(found).collect();
+    let problems = twice.into_iter().map(duplicate).chain(found).collect();
+    Ok((value, problems))
+}
+
+/// Returns a value without problems.
+pub(crate) fn accept((value, problems): (Value, Vec<Problem>)) -> Result<Value, Rejection> {
     if problems.is_empty() { Ok(value) } else { Err(Rejection::new(problems)) }
 }
 
@@ -170,7 +182,7 @@ pub fn missing(name: &str) -> Problem {
 }
 
 /// That the name at `path` is given more than once.
-pub(crate) fn duplicate(path: String) -> Problem {
+fn duplicate(path: String) -> Problem {
     Problem::new(path, ProblemKind::Duplicate, "one value for each name")
 }
 

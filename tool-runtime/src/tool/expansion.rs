@@ -329,7 +329,7 @@ pub trait KindFallback {
 
 impl<R> KindFallback for Kind<R> {
     type Kind = Plain<R>;
-    const KIND: Plain<R> = Plain::NEW;
+    const KIND: Plain<R> = Plain(PhantomData);
 }
 
 /// Stands in for what does the work of a struct that cannot be executed.
@@ -650,24 +650,4 @@ fn unread() -> Refused {
 pub fn touched<I: ?Sized>(touches: impl Fn(&I) -> Resources, input: &I) -> Option<Arc<Resources>> {
     let touches = catch_unwind(AssertUnwindSafe(|| touches(input)));
     Some(Arc::new(touches.unwrap_or_else(|_| Resources::everything())))
-}
-
-/// What tells, from the arguments of a tool of run time, what a call touches.
-#[derive(Clone)]
-pub(crate) struct ResourcesOf(Arc<dyn Fn(&Value) -> Resources + Send + Sync>);
-
-impl ResourcesOf {
-    pub(crate) fn new(touches: impl Fn(&Value) -> Resources + Send + Sync + 'static) -> Self {
-        Self(Arc::new(touches))
-    }
-
-    pub(crate) fn of(&self, arguments: &Value) -> Option<Arc<Resources>> {
-        touched(&*self.0, arguments)
-    }
-}
-
-impl std::fmt::Debug for ResourcesOf {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("ResourcesOf")
-    }
 }

@@ -235,6 +235,7 @@ pub type SchemaOf = fn(&mut SchemaGenerator) -> schemars::Schema;
 
 /// The code that reads and describes a type. There is one for each type, not for each parameter: the compiler evaluates it
 /// once.
+#[derive(Debug)]
 pub struct Code {
     pub(super) read: fn(&mut dyn Any, &str) -> Result<usize, serde_json::Error>,
     pub(super) absent: fn(&mut dyn Any) -> bool,
@@ -266,12 +267,6 @@ impl Code {
         schema: SchemaOf,
     ) -> Self {
         Self { read, absent: |_| false, schema, optional: || false, secret: None }
-    }
-}
-
-impl fmt::Debug for Code {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Code")
     }
 }
 

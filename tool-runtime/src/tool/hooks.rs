@@ -64,6 +64,7 @@ impl fmt::Debug for dyn InputHooks {
 }
 
 /// The hooks of the tool `T`, as constants.
+#[derive(Debug)]
 pub struct Hooks<T: Tool> {
     /// `on_input_start`.
     pub start: Option<for<'a> fn(&'a Context) -> BoxFuture<'a, ()>>,
@@ -98,12 +99,6 @@ impl<T: Tool<Input: Send>> InputHooks for Hooks<T> {
             Ok(input) => Box::pin(async move { hook(&input, cx).await }),
             Err(_) => nothing(),
         }
-    }
-}
-
-impl<T: Tool> fmt::Debug for Hooks<T> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Hooks")
     }
 }
 

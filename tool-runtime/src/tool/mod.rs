@@ -35,8 +35,9 @@ pub(crate) use decode::Values;
 pub(crate) use def::Def;
 #[cfg(feature = "agent")]
 pub(crate) use def::describe_output;
-pub(crate) use diagnose::duplicate;
 #[cfg(feature = "agent")]
-pub(crate) use diagnose::{fitting, read_as};
+pub(crate) use diagnose::read_as;
+pub(crate) use diagnose::{accept, examine, fitting};
+pub(crate) use dynamic::panic_text;
 pub(crate) use tool_run::tool::Identity;
-pub(crate) use work::streamed;
+pub(crate) use work::{streamed, yield_once};

@@ -1,6 +1,6 @@
 //! What a tool can give back, and the evidence that what a function returns is such a thing.
 
-use std::{any::Any, fmt};
+use std::{any::Any, marker::PhantomData};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -113,7 +113,7 @@ impl<T: ToolOutput> ToolOutput for Shown<T> {
 }
 
 /// The code that writes what a tool gives back, and describes it. It gets the value in an `Option` of its type.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Returned {
     encode: fn(&mut dyn Any) -> Result<Output, CallError>,
     schema: Describe,
@@ -138,12 +138,6 @@ impl Returned {
     }
 }
 
-impl fmt::Debug for Returned {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Returned")
-    }
-}
-
 /// What the function returned.
 fn taken<R: 'static>(place: &mut dyn Any) -> R {
     let value = place.downcast_mut::<Option<R>>().and_then(Option::take);
@@ -153,24 +147,19 @@ fn taken<R: 'static>(place: &mut dyn Any) -> R {
 /// Tells a `Result` from any other type, whatever alias it was written with: an inherent constant is found before a
 /// trait's.
 #[derive(Debug)]
-pub struct Kind<R>(std::marker::PhantomData<fn() -> R>);
+pub struct Kind<R>(PhantomData<fn() -> R>);
 
 /// A type that is returned as it is.
 #[derive(Debug)]
-pub struct Plain<R>(std::marker::PhantomData<fn() -> R>);
+pub struct Plain<R>(pub(super) PhantomData<fn() -> R>);
 
 /// A `Result`.
 #[derive(Debug)]
-pub struct Fallible<T, E>(std::marker::PhantomData<fn() -> (T, E)>);
+pub struct Fallible<T, E>(PhantomData<fn() -> (T, E)>);
 
 impl<T, E> Kind<Result<T, E>> {
     /// The kind.
-    pub const KIND: Fallible<T, E> = Fallible::NEW;
-}
-
-impl<R> Plain<R> {
-    /// The kind.
-    pub const NEW: Self = Self(std::marker::PhantomData);
+    pub const KIND: Fallible<T, E> = Fallible(PhantomData);
 }
 
 impl<R: 'static> Plain<R> {
@@ -182,11 +171,6 @@ impl<R: 'static> Plain<R> {
     {
         Returned { encode: |place| Ok(taken::<R>(place).into_output()?), schema: R::output_schema }
     }
-}
-
-impl<T, E> Fallible<T, E> {
-    /// The kind.
-    pub const NEW: Self = Self(std::marker::PhantomData);
 }
 
 impl<T: 'static, E: 'static> Fallible<T, E> {
@@ -210,10 +194,11 @@ pub fn encode<T: ToolOutput, E: ToolError>(returned: Result<T, E>) -> Result<Out
 }
 
 /// The evidence that the answer to an external tool can be read, checked and described.
+#[derive(Debug)]
 pub struct Answer<T> {
     read: ReadAnswer,
     schema: fn(&mut SchemaGenerator) -> Option<Schema>,
-    of: std::marker::PhantomData<fn() -> T>,
+    of: PhantomData<fn() -> T>,
 }
 
 impl<T> Answer<T> {
@@ -231,7 +216,7 @@ impl<T> Answer<T> {
                 }
             },
             schema: |generator| Some(T::schema(generator)),
-            of: std::marker::PhantomData,
+            of: PhantomData,
         }
     }
 
@@ -252,11 +237,5 @@ where
 {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-impl<T> fmt::Debug for Answer<T> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Answer")
     }
 }

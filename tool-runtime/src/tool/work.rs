@@ -1,7 +1,7 @@
 //! The work of a call, boxed: of a function, of a struct, of a stream; and the evidence that it can be done on any thread.
 
 use std::{
-    fmt,
+    future::poll_fn,
     marker::PhantomData,
     pin::{Pin, pin},
     task::{self, Poll},
@@ -119,6 +119,7 @@ pub trait State: Send + Sync + 'static {}
 impl<T: Send + Sync + 'static> State for T {}
 
 /// The evidence that the struct `T` can do its work with the state `S`, and that its output can be given back.
+#[derive(Debug)]
 pub struct Executor<T, S> {
     start: for<'a> fn(T, &'a S, &'a Context) -> CallFuture<'a>,
     schema: fn(&mut SchemaGenerator) -> Option<Schema>,
@@ -138,12 +139,6 @@ impl<T, S> Executor<T, S> {
     /// The code that describes the output.
     pub const fn returned(&self) -> Returned {
         Returned::described(self.schema)
-    }
-}
-
-impl<T, S> fmt::Debug for Executor<T, S> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Executor")
     }
 }
 
@@ -229,22 +224,20 @@ pub(crate) async fn streamed<S: Stream>(
         let output = output?;
         cx.show(&output).await;
         last = Some(output);
-        Pause(false).await;
+        yield_once().await;
     }
     last.ok_or_else(|| CallError::Failed(Failure::new("the tool ended without an output")))
 }
 
-/// Lets others have their turn, once: a stream that is always ready could not be stopped otherwise.
-struct Pause(bool);
-
-impl Future for Pause {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, task: &mut task::Context<'_>) -> Poll<()> {
-        if std::mem::replace(&mut self.0, true) {
+/// Lets others have their turn: is pending once, and wakes its task. A stream that is always ready could not be stopped otherwise.
+pub(crate) async fn yield_once() {
+    let mut yielded = false;
+    poll_fn(|task| {
+        if std::mem::replace(&mut yielded, true) {
             return Poll::Ready(());
         }
         task.waker().wake_by_ref();
         Poll::Pending
-    }
+    })
+    .await;
 }

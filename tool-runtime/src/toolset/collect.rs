@@ -9,7 +9,7 @@ use std::{
 
 use super::{NameError, Toolset};
 use crate::tool::dynamic::{One, Wanted};
-use crate::tool::{CallError, Context, Def, DynTool, InputHooks, Output, Start, Starting, ToolSpec};
+use crate::tool::{Bound, Def, DynTool, Start};
 
 /// A declared tool, as the linker collects it.
 pub struct Collected {
@@ -149,35 +149,9 @@ impl Toolset {
             if let Some((_, state)) = (tool.needs)().into_iter().find(|(id, _)| !states.values.contains_key(id)) {
                 return Err(CollectError::MissingState { tool: tool.def.name.to_owned(), state });
             }
-            tools.push(Arc::new(Linked { tool, states: Arc::clone(&states) }) as Arc<dyn DynTool>);
+            let bound = Bound { def: tool.def, start: tool.start, state: Arc::clone(&states) };
+            tools.push(Arc::new(bound) as Arc<dyn DynTool>);
         }
         Self::of(tools).map_err(CollectError::Name)
-    }
-}
-
-struct Linked {
-    tool: &'static Collected,
-    states: Arc<States>,
-}
-
-impl DynTool for Linked {
-    fn name(&self) -> &str {
-        self.tool.def.name
-    }
-
-    fn spec(&self) -> &Arc<ToolSpec> {
-        self.tool.def.spec()
-    }
-
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
-        self.tool.start.start(self.tool.def, &self.states, arguments, cx)
-    }
-
-    fn answer(&self, output: &str) -> Result<Output, CallError> {
-        self.tool.def.read_answer(output)
-    }
-
-    fn hooks(&self) -> Option<&dyn InputHooks> {
-        self.tool.def.hooks
     }
 }

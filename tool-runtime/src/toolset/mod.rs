@@ -118,13 +118,7 @@ impl Toolset {
     ///
     /// Fails when there is no tool called `from`, there is one called `to`, or `to` is no name.
     pub fn rename(self, from: &str, to: &str) -> Result<Self, NameError> {
-        if self.get(from).is_none() {
-            return Err(NameError::Unknown { name: from.to_owned(), suggestion: self.nearest(from) });
-        }
-        let change = |tool: &Arc<dyn DynTool>| {
-            if tool.name() == from { renamed(tool, to.to_owned()) } else { Arc::clone(tool) }
-        };
-        Self::build(self.iter().map(change).collect(), self.inner.argument_limit)
+        self.change(from, |tool| renamed(tool, to.to_owned()))
     }
 
     /// Adds a member to what providers with this form of lists are told of the tool `name`, such as
@@ -138,14 +132,17 @@ impl Toolset {
         member: &str,
         value: impl Into<serde_json::Value>,
     ) -> Result<Self, NameError> {
+        let value = value.into();
+        self.change(name, |tool| with_member(tool, format.name(), member, &value))
+    }
+
+    /// Puts what `change` makes of the tool `name` in its place.
+    fn change(self, name: &str, change: impl Fn(&Arc<dyn DynTool>) -> Arc<dyn DynTool>) -> Result<Self, NameError> {
         if self.get(name).is_none() {
             return Err(NameError::Unknown { name: name.to_owned(), suggestion: self.nearest(name) });
         }
-        let value = value.into();
-        let change = |tool: &Arc<dyn DynTool>| {
-            if tool.name() == name { with_member(tool, format.name(), member, &value) } else { Arc::clone(tool) }
-        };
-        Self::build(self.iter().map(change).collect(), self.inner.argument_limit)
+        let changed = self.iter().map(|tool| if tool.name() == name { change(tool) } else { Arc::clone(tool) });
+        Self::build(changed.collect(), self.inner.argument_limit)
     }
 
     /// The tools of which `keep` says so: for one request, one user, one step. The others can be neither seen nor called.
@@ -348,18 +345,22 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
 
 /// Returns `tool` under the name `name`.
 fn renamed(tool: &Arc<dyn DynTool>, name: String) -> Arc<dyn DynTool> {
-    let mut spec = ToolSpec::clone(tool.spec());
-    spec.name = name;
-    Arc::new(Adapted { inner: Arc::clone(tool), spec: Arc::new(spec) })
+    adapted(tool, |spec| spec.name = name)
 }
 
 /// Returns `tool` with more in its definition for one provider.
 fn with_member(tool: &Arc<dyn DynTool>, provider: &str, member: &str, value: &Value) -> Arc<dyn DynTool> {
+    adapted(tool, |spec| {
+        let members = spec.traits.provider.entry(provider).or_insert_with(|| Value::Object(Map::new()));
+        if let Some(members) = members.as_object_mut() {
+            members.insert(member.to_owned(), value.clone());
+        }
+    })
+}
+
+fn adapted(tool: &Arc<dyn DynTool>, change: impl FnOnce(&mut ToolSpec)) -> Arc<dyn DynTool> {
     let mut spec = ToolSpec::clone(tool.spec());
-    let members = spec.traits.provider.entry(provider).or_insert_with(|| Value::Object(Map::new()));
-    if let Some(members) = members.as_object_mut() {
-        members.insert(member.to_owned(), value.clone());
-    }
+    change(&mut spec);
     Arc::new(Adapted { inner: Arc::clone(tool), spec: Arc::new(spec) })
 }
 

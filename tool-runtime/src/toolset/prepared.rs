@@ -5,16 +5,17 @@ use std::{
     fmt,
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     task::{self, Poll},
 };
 
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::FutureExt;
 
 use super::Toolset;
 use crate::feedback::{Problem, ProblemKind, Rejection};
-use crate::tool::{CallError, CallFuture, Context, DynTool, Output, Resources, Started, Starting};
+use crate::tool::{
+    CallError, CallFuture, Context, DynTool, Output, Resources, Started, Starting, panic_text, yield_once,
+};
 
 impl Toolset {
     /// Calls the tool `name` with the JSON text `arguments`; blank text means `{}`.
@@ -22,11 +23,7 @@ impl Toolset {
     /// A panic in the tool ends only this call. Approvals, time limits and retries are the agent's business (and that of
     /// layers): here the call is made, whatever the declaration says about them.
     pub async fn call(&self, name: &str, arguments: &str, cx: &Context) -> Result<Output, CallError> {
-        let started = match self.start(name, arguments, cx).now() {
-            Ok(started) => started?,
-            Err(asking) => asking.await?,
-        };
-        Contained(started.work).await
+        run(self.start(name, arguments, cx).await?.work).await
     }
 
     /// Looks up the tool `name` and lets it read `arguments`. Nothing runs before [`Started::work`](crate::tool::Started::work) is polled; [`call`](Self::call)
@@ -108,19 +105,7 @@ pub fn unchanged(normalized: Option<&str>) -> Result<(), CallError> {
 
 /// Runs the work of a call; a panic in it becomes [`CallError::Panicked`].
 pub async fn run(work: CallFuture<'_>) -> Result<Output, CallError> {
-    Contained(work).await
-}
-
-/// The work of a call, of which no panic comes out.
-struct Contained<'a>(CallFuture<'a>);
-
-impl Future for Contained<'_> {
-    type Output = Result<Output, CallError>;
-
-    #[inline]
-    fn poll(mut self: Pin<&mut Self>, task: &mut task::Context<'_>) -> Poll<Self::Output> {
-        contain(|| self.0.as_mut().poll(task)).unwrap_or_else(|panicked| Poll::Ready(Err(panicked)))
-    }
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| Err(panicked(panic)))
 }
 
 // What a tool leaves half-done when it panics is the tool's own; nothing of ours is shared with it.
@@ -133,17 +118,7 @@ pub fn contain<T>(work: impl FnOnce() -> T) -> Result<T, CallError> {
 #[cold]
 #[allow(clippy::needless_pass_by_value, reason = "it ends here")]
 pub(crate) fn panicked(panic: Box<dyn Any + Send>) -> CallError {
-    CallError::Panicked { message: text_of(&*panic) }
-}
-
-fn text_of(panic: &(dyn Any + Send)) -> String {
-    if let Some(text) = panic.downcast_ref::<&str>() {
-        (*text).to_owned()
-    } else if let Some(text) = panic.downcast_ref::<String>() {
-        text.clone()
-    } else {
-        "a panic without a text".to_owned()
-    }
+    CallError::Panicked { message: panic_text(&*panic).unwrap_or("a panic without a text").to_owned() }
 }
 
 #[cold]
@@ -152,12 +127,15 @@ fn too_large(bytes: usize, limit: usize, what: &str) -> Rejection {
     Rejection::one(problem.got(format!("{bytes} bytes")))
 }
 
-/// A call with its arguments, owned: one future, which reads the arguments, rests, and then runs the tool.
+/// A call with its arguments, owned.
+pub(crate) type Prepared = Resting<'static>;
+
+/// A call as one future, which reads the arguments, rests, and then runs the tool.
 ///
-/// [`Prepared::poll_read`] polls it up to its rest, and [`Prepared::run`] from there on. Dropped in between, nothing of the
+/// [`Resting::poll_read`] polls it up to its rest, and [`Resting::run`] from there on. Dropped in between, nothing of the
 /// tool has run.
-pub(crate) struct Prepared {
-    call: BoxFuture<'static, Result<Output, CallError>>,
+pub(crate) struct Resting<'a> {
+    call: CallFuture<'a>,
     reading: Reading,
 }
 
@@ -185,13 +163,20 @@ impl Toolset {
 impl Prepared {
     /// Returns the call of `tool`.
     pub(crate) fn new(tool: Arc<dyn DynTool>, arguments: Arc<str>, cx: Context) -> Self {
-        let reading = Arc::new(Mutex::new(None));
-        Self { call: Box::pin(call(tool, arguments, cx, Arc::clone(&reading))), reading }
+        Self::of(|reading| Box::pin(call(tool, arguments, cx, reading)))
     }
 
     fn refused(error: CallError) -> Self {
         let reading = Arc::new(Mutex::new(Some(Err(error))));
         Self { call: Box::pin(std::future::pending()), reading }
+    }
+}
+
+impl<'a> Resting<'a> {
+    /// Returns the call that `call` makes of the place where it [leaves](leave) the tool's answer, before it rests.
+    pub(super) fn of(call: impl FnOnce(Reading) -> CallFuture<'a>) -> Self {
+        let reading = Reading::default();
+        Self { call: call(Arc::clone(&reading)), reading }
     }
 
     /// Lets the tool read the arguments. Pending while its validators wait for somebody.
@@ -210,8 +195,7 @@ impl Prepared {
     }
 
     /// Runs a call whose arguments were read. It may panic where the tool does.
-    #[cfg(feature = "agent")]
-    pub(crate) fn run(self) -> CallFuture<'static> {
+    pub(crate) fn run(self) -> CallFuture<'a> {
         self.call
     }
 
@@ -229,14 +213,14 @@ impl Prepared {
     }
 }
 
-impl fmt::Debug for Prepared {
+impl fmt::Debug for Resting<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Prepared")
+        out.write_str("Resting")
     }
 }
 
 /// The place where a call leaves its tool's answer to the arguments.
-type Reading = Arc<Mutex<Option<Result<Accepted, CallError>>>>;
+pub(super) type Reading = Arc<Mutex<Option<Result<Accepted, CallError>>>>;
 
 /// The future of a call. It rests once, when `reading` holds what the tool states about the arguments.
 async fn call(tool: Arc<dyn DynTool>, arguments: Arc<str>, cx: Context, reading: Reading) -> Result<Output, CallError> {
@@ -251,41 +235,32 @@ async fn call(tool: Arc<dyn DynTool>, arguments: Arc<str>, cx: Context, reading:
             .await
         }
     };
-    let Some(work) = leave(started, reading) else { return std::future::pending().await };
-    rest().await;
-    work.await
-}
-
-/// Leaves the tool's answer in `reading`, and returns the work of a call that it accepts.
-#[allow(clippy::needless_pass_by_value, reason = "it ends here: a call that runs does not hold it")]
-fn leave(started: Result<Started<'_>, CallError>, reading: Reading) -> Option<CallFuture<'_>> {
     let (read, work) = match started {
         Ok(Started { needs_approval, normalized, touches, work }) => {
             (Ok(Accepted { needs_approval, normalized: normalized.map(Arc::from), touches }), Some(work))
         }
         Err(error) => (Err(error), None),
     };
-    *reading.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
-    work
+    leave(reading, read).await;
+    match work {
+        Some(work) => work.await,
+        None => std::future::pending().await,
+    }
 }
 
-/// Is pending once. Nobody is woken: whoever judges the call polls it again.
-async fn rest() {
+/// Leaves the tool's answer in `reading`, and rests: is pending once. Nobody is woken, because whoever judges the call polls it
+/// again.
+pub(super) async fn leave(reading: Reading, read: Result<Accepted, CallError>) {
+    *reading.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
+    // A call that runs does not hold it.
+    drop(reading);
+    rest().await;
+}
+
+/// Is pending once, and wakes nobody.
+pub(super) async fn rest() {
     let mut rested = false;
     poll_fn(|_| if std::mem::replace(&mut rested, true) { Poll::Ready(()) } else { Poll::Pending }).await;
-}
-
-/// Is pending once, and wakes its task.
-async fn yield_once() {
-    let mut yielded = false;
-    poll_fn(|task| {
-        if std::mem::replace(&mut yielded, true) {
-            return Poll::Ready(());
-        }
-        task.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }
 
 #[cfg(all(test, feature = "agent"))]

@@ -11,10 +11,10 @@ use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::schema::{Schema, Validator};
 use crate::tool::{
     Approval, CallError, Context, DynTool, Effect, Failure, InputHooks, Output, Resources, Started, Starting, ToolSpec,
-    Traits, duplicate, expansion::ResourcesOf, streamed,
+    Traits, accept, examine, expansion::touched, fitting, streamed,
 };
-use tool_schema::feedback::{malformed, shorten};
-use tool_schema::json::text::{self, Read};
+use tool_schema::feedback::shorten;
+use tool_schema::json::text;
 
 type Handler = dyn Fn(Value, Context) -> BoxFuture<'static, Result<Output, CallError>> + Send + Sync;
 
@@ -89,12 +89,12 @@ impl RuntimeTool {
     /// Fails when they are not an object.
     pub fn check(&self, arguments: &str) -> Result<(Value, Vec<Problem>), Rejection> {
         let arguments = if text::is_blank(arguments) { "{}" } else { arguments };
-        let read = text::read(arguments).map_err(|error| Rejection::one(malformed(arguments, &error)))?;
-        if !read.value.is_object() {
+        let (value, problems) = examine(arguments, self.input.as_ref())?;
+        if !value.is_object() {
             let problem = Problem::new("", ProblemKind::WrongType, "an object with the arguments");
-            return Err(Rejection::one(problem.got(shorten(&read.value))));
+            return Err(Rejection::one(problem.got(shorten(&value))));
         }
-        Ok(problems(self.input.as_ref(), read))
+        Ok((value, problems))
     }
 
     /// The call with arguments that were accepted.
@@ -263,8 +263,7 @@ impl DynTool for RuntimeTool {
         if self.handler.is_some() {
             return Err(CallError::NotExecuted);
         }
-        let read = text::read(output).map_err(|error| Rejection::one(malformed(output, &error)))?;
-        Ok(Output::json(&accept(problems(self.output.as_ref(), read))?)?)
+        Ok(Output::json(&fitting(output, self.output.as_ref())?)?)
     }
 
     fn hooks(&self) -> Option<&dyn InputHooks> {
@@ -362,13 +361,21 @@ pub fn of_object(schema: Value) -> Value {
     }
 }
 
-/// The value that was read, and what is wrong with it.
-pub fn problems(validator: Option<&Validator>, Read { value, twice }: Read) -> (Value, Vec<Problem>) {
-    let mut problems: Vec<Problem> = twice.into_iter().map(duplicate).collect();
-    problems.extend(validator.into_iter().flat_map(|validator| validator.problems(&value, "")));
-    (value, problems)
+/// A function of the arguments of a call that says what the call touches.
+struct ResourcesOf(Arc<dyn Fn(&Value) -> Resources + Send + Sync>);
+
+impl ResourcesOf {
+    fn new(touches: impl Fn(&Value) -> Resources + Send + Sync + 'static) -> Self {
+        Self(Arc::new(touches))
+    }
+
+    fn of(&self, arguments: &Value) -> Option<Arc<Resources>> {
+        touched(&*self.0, arguments)
+    }
 }
 
-pub fn accept((value, problems): (Value, Vec<Problem>)) -> Result<Value, Rejection> {
-    if problems.is_empty() { Ok(value) } else { Err(Rejection::new(problems)) }
+impl fmt::Debug for ResourcesOf {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("ResourcesOf")
+    }
 }

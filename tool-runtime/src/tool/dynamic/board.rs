@@ -180,7 +180,7 @@ impl Board {
 }
 
 /// The code that moves a parameter's value between the place where it was decoded, an `Option` of its type, and a board.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Keep {
     pub(super) take: fn(&mut dyn Any) -> Option<Kept>,
     pub(super) put: fn(&mut dyn Any, Kept) -> bool,
@@ -189,12 +189,6 @@ pub struct Keep {
 impl Keep {
     /// Code that moves nothing.
     pub const NOTHING: Self = Self { take: |_| None, put: |_, _| false };
-}
-
-impl fmt::Debug for Keep {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Keep")
-    }
 }
 
 /// A type that a dynamic parameter can have.

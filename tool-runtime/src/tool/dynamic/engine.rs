@@ -44,58 +44,6 @@ impl fmt::Debug for Asking<'_> {
     }
 }
 
-/// The dynamic parameters of a call.
-pub(crate) trait Asked<'b> {
-    /// How they depend on each other.
-    fn shape(&self) -> &impl Shape;
-    /// Asks the validator of the one at `node`. No panic of it comes out.
-    fn ask(&mut self, node: usize) -> Asking<'b>;
-    /// What is told of the one at `node`, which cannot be judged for these reasons.
-    fn wait(&mut self, node: usize, reasons: Reasons) -> Settled;
-}
-
-/// Asks all validators, each when what it waits for is settled; the board is full then.
-pub(crate) async fn ask_all<'b>(asked: &mut impl Asked<'b>, board: &'b Board) {
-    // Most tools' validators all answer at once.
-    let mut running = None;
-    let mut waiting: Vec<usize> = (0..asked.shape().nodes()).collect();
-    loop {
-        waiting.retain(|node| {
-            let node = *node;
-            let shape = asked.shape();
-            let mut before = shape.requires(node).iter().chain(shape.after(node));
-            if !before.all(|field| board.settled(*field).is_some()) {
-                return true;
-            }
-            let field = shape.field(node);
-            match begin(asked, node, board) {
-                Asking::Told(settled) => board.settle(field, settled),
-                Asking::Later(work) => {
-                    running.get_or_insert_with(FuturesUnordered::new).push(work.map(move |settled| (field, settled)));
-                }
-            }
-            false
-        });
-        let Some(running) = &mut running else { return };
-        let Some((field, settled)) = running.next().await else { return };
-        board.settle(field, settled);
-    }
-}
-
-fn begin<'b>(asked: &mut impl Asked<'b>, node: usize, board: &'b Board) -> Asking<'b> {
-    let shape = asked.shape();
-    let missing = shape.requires(node).iter().filter(|field| !board.has(**field));
-    let mut missing = missing.flat_map(|field| {
-        let name = shape.name(*field);
-        board.settled(*field).map_or_else(|| vec![name.to_owned()], |settled| settled.refused_names(name))
-    });
-    if let Some(first) = missing.next() {
-        let reasons = missing.fold(Reasons::requires(first), Reasons::and_requires);
-        return Asking::Told(asked.wait(node, reasons));
-    }
-    asked.ask(node)
-}
-
 /// What a validator says that is asked with `ask`; a panic in it refuses the value.
 pub fn contained<'b>(ask: impl FnOnce() -> Asking<'b>) -> Asking<'b> {
     match catch_unwind(AssertUnwindSafe(ask)) {
@@ -107,10 +55,14 @@ pub fn contained<'b>(ask: impl FnOnce() -> Asking<'b>) -> Asking<'b> {
     }
 }
 
+/// Returns the text of a panic, if it has one.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> Option<&str> {
+    panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+}
+
 #[allow(clippy::needless_pass_by_value, reason = "it ends here")]
 fn panicked(panic: Box<dyn Any + Send>) -> Settled {
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    let cause = format!("a validator panicked: {}", text.unwrap_or("without a text"));
+    let cause = format!("a validator panicked: {}", panic_text(&*panic).unwrap_or("without a text"));
     Settled::refused(Report::refused(UNCHECKED)).because([cause])
 }
 
@@ -148,6 +100,11 @@ pub(crate) trait Shape {
     fn nodes(&self) -> usize;
     /// Which parameter the dynamic one at `node` is.
     fn field(&self, node: usize) -> usize;
+    /// The dynamic parameters, in the order in which they are asked.
+    fn dynamic_fields(&self) -> impl Iterator<Item = usize> {
+        (0..self.nodes()).map(|node| self.field(node))
+    }
+
     /// What must be accepted before it.
     fn requires(&self, node: usize) -> &[usize];
     /// What is judged before it.
@@ -213,17 +170,43 @@ pub(crate) struct Call<'c, S, F> {
     ask: F,
 }
 
-impl<'c, S: Shape, F> Call<'c, S, F> {
-    /// A call of a tool of this shape, with what could be read of each parameter, and what is wrong with it.
-    pub(crate) fn new<'b>(shape: &'c S, values: Vec<Option<Kept>>, faults: Vec<Option<Box<Report>>>, ask: F) -> Self
-    where
-        F: FnMut(usize, Option<Kept>) -> Asking<'b>,
-    {
+impl<'c, 'b, S: Shape, F: FnMut(usize, Option<Kept>) -> Asking<'b>> Call<'c, S, F> {
+    /// Returns a call of a tool of this shape, with what could be read of each parameter, and what is wrong with it; `ask` asks the
+    /// validator of the parameter at a node.
+    pub(crate) fn new(shape: &'c S, values: Vec<Option<Kept>>, faults: Vec<Option<Box<Report>>>, ask: F) -> Self {
         Self { shape, values, faults, bad: None, ask }
     }
 
-    /// Settles the static parameters: they are as they were read.
-    pub(crate) fn settle_static(&mut self, board: &Board) {
+    /// Settles the static parameters as they were read, and asks the validators of the others, each when what it waits for is
+    /// settled. The board is full then.
+    pub(crate) async fn settle(mut self, board: &'b Board) {
+        self.settle_static(board);
+        // Most tools' validators all answer at once.
+        let mut running = None;
+        let mut waiting: Vec<usize> = (0..self.shape.nodes()).collect();
+        loop {
+            waiting.retain(|node| {
+                let mut before = self.shape.requires(*node).iter().chain(self.shape.after(*node));
+                if !before.all(|field| board.settled(*field).is_some()) {
+                    return true;
+                }
+                let field = self.shape.field(*node);
+                match self.begin(*node, field, board) {
+                    Asking::Told(settled) => board.settle(field, settled),
+                    Asking::Later(work) => {
+                        let work = work.map(move |settled| (field, settled));
+                        running.get_or_insert_with(FuturesUnordered::new).push(work);
+                    }
+                }
+                false
+            });
+            let Some(running) = &mut running else { return };
+            let Some((field, settled)) = running.next().await else { return };
+            board.settle(field, settled);
+        }
+    }
+
+    fn settle_static(&mut self, board: &Board) {
         for index in (0..self.shape.fields()).filter(|field| !self.shape.is_dynamic(*field)) {
             let settled = match (self.faults[index].take(), self.values[index].take()) {
                 (None, Some(value)) => Settled::accepted(value),
@@ -239,34 +222,33 @@ impl<'c, S: Shape, F> Call<'c, S, F> {
             board.settle(index, settled);
         }
     }
-}
 
-impl<'b, S: Shape, F: FnMut(usize, Option<Kept>) -> Asking<'b>> Asked<'b> for Call<'_, S, F> {
-    fn shape(&self) -> &impl Shape {
-        self.shape
-    }
-
-    fn ask(&mut self, node: usize) -> Asking<'b> {
-        let field = self.shape.field(node);
-        if let Some(bad) = &self.bad {
-            return Asking::Told(self.wait(node, bad.clone()));
-        }
+    /// Asks the validator of the parameter `field`, unless something is missing that it needs. No panic of it comes out.
+    fn begin(&mut self, node: usize, field: usize, board: &Board) -> Asking<'b> {
+        let missing = self.shape.requires(node).iter().filter(|field| !board.has(**field));
+        let mut missing = missing.flat_map(|field| {
+            let name = self.shape.name(*field);
+            board.settled(*field).map_or_else(|| vec![name.to_owned()], |settled| settled.refused_names(name))
+        });
+        let reasons = match missing.next() {
+            Some(first) => Some(missing.fold(Reasons::requires(first), Reasons::and_requires)),
+            None => self.bad.clone(),
+        };
         let fault = self.faults[field].take();
+        if let Some(reasons) = reasons {
+            let mut report = fault.unwrap_or_else(|| Report::accepted().into());
+            report.refused = Some(match report.refused.take() {
+                Some(first) => first.and(reasons),
+                None => reasons,
+            });
+            return Asking::Told(Settled::refused(report));
+        }
         let given = self.values[field].take().filter(|_| fault.is_none());
         match (contained(|| (self.ask)(node, given)), fault) {
             (asking, None) => asking,
             (Asking::Told(settled), fault) => Asking::Told(settled.with_fault(fault)),
             (Asking::Later(work), fault) => Asking::Later(work.map(|settled| settled.with_fault(fault)).boxed()),
         }
-    }
-
-    fn wait(&mut self, node: usize, reasons: Reasons) -> Settled {
-        let mut report = self.faults[self.shape.field(node)].take().unwrap_or_else(|| Report::accepted().into());
-        report.refused = Some(match report.refused.take() {
-            Some(first) => first.and(reasons),
-            None => reasons,
-        });
-        Settled::refused(report)
     }
 }
 
@@ -279,7 +261,7 @@ pub(crate) fn remarks(shape: &impl Shape, settled: &[Option<Settled>], text: &st
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
     let given = cx.journal().and_then(|journal| journal.given());
     let [before, now] = given.map(|given| [given, text].map(read)).unwrap_or_default();
-    for field in (0..shape.nodes()).map(|node| shape.field(node)) {
+    for field in shape.dynamic_fields() {
         for (name, report) in settled[field].iter().flat_map(|settled| settled.reports(shape.name(field))) {
             let now = || at(&now, &name).filter(|now| at(&before, &name) != Some(now));
             let understood = report.normalized.as_ref().or_else(now);
@@ -314,7 +296,7 @@ pub(crate) fn conclude(
 /// Takes what is told of the dynamic parameters, in the order in which they are asked.
 pub fn take_reports(shape: &impl Shape, settled: &mut [Option<Settled>]) -> Reports {
     let mut reports = Vec::with_capacity(shape.nodes());
-    for field in (0..shape.nodes()).map(|node| shape.field(node)) {
+    for field in shape.dynamic_fields() {
         if let Some(settled) = &mut settled[field] {
             settled.take_reports(shape.kept_name(field), &mut reports);
         }
@@ -324,7 +306,7 @@ pub fn take_reports(shape: &impl Shape, settled: &mut [Option<Settled>]) -> Repo
 
 /// The object `text` with what validators changed in it, if they changed anything.
 pub fn rewritten(shape: &impl Shape, text: &str, settled: &[Option<Settled>]) -> Option<Box<str>> {
-    let fields = (0..shape.nodes()).map(|node| shape.field(node));
+    let fields = shape.dynamic_fields();
     let changed = |field: usize| Some((shape.name(field), settled[field].as_ref()?.changed()?));
     let changes: Vec<(&str, &str)> = fields.filter_map(changed).collect();
     if changes.is_empty() {

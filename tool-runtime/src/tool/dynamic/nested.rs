@@ -8,8 +8,8 @@ use serde::de::Error as _;
 use super::{
     Asking, Board, Keep, Known, Node, Raw, Settled, Shape as _,
     board::Kept,
-    engine::{Declared, rewritten, take_reports},
-    start::{Understood, judge, put, understand},
+    engine::{Declared, conclude, remarks, rewritten, take_reports},
+    start::{Understood, judge, put},
     validator::failed,
 };
 use crate::feedback::{Problem, Report};
@@ -115,7 +115,12 @@ impl<T, X: Send + Sync> Judging<T, X> {
         T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
         X: 'a,
     {
-        understand(text, states, cx).boxed()
+        Box::pin(async move {
+            let (shape, problems, mut settled) = fields::<T, X>(text, "", &states, cx).await?;
+            let normalized = conclude(&shape, text, problems, &mut settled).map_err(Refused::Arguments)?;
+            let remarks = remarks(&shape, &settled, text, cx);
+            Ok(Understood { input: T::input(put(T::KEEPS, settled)), normalized, remarks })
+        })
     }
 }
 
@@ -166,7 +171,7 @@ where
 }
 
 /// What is wrong with the object `text`, which stands at `place`, and what came of its fields.
-pub async fn fields<'a, T, X>(
+async fn fields<'a, T, X>(
     text: &str,
     place: &str,
     states: &X,

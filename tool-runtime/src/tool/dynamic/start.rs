@@ -3,15 +3,14 @@
 
 use std::{any::Any, fmt, marker::PhantomData, sync::OnceLock};
 
-use futures_util::{FutureExt, TryFutureExt, future::BoxFuture};
+use futures_util::{FutureExt, future::BoxFuture};
 use serde_json::{Map, Value};
 
 use super::{
-    Asking, Call, Checked, DynamicInput, Keep, Node, Settled, Shape, Wanted, ask_all,
+    Asking, Call, Checked, Keep, Node, Settled, Shape,
     board::{Board, Kept},
     conclude,
     engine::Declared,
-    nested::fields,
     remarks,
 };
 use crate::feedback::{Problem, ProblemKind, Rejection, Report};
@@ -228,9 +227,7 @@ where
             let board = Board::new(0);
             let known = Known { board: &board, raw: &raw, at: "", states: &states, call: cx };
             T::check(&input, known).await.map_err(Refused::Arguments)?;
-            let Started { needs_approval, touches, work, .. } = T::begin(input, states, cx);
-            let work = work.map_ok(|output| output.told(T::def().form(), remarks)).boxed();
-            Ok(Started { needs_approval, normalized, touches, work })
+            Ok(T::begin(input, states, cx).understood(normalized, T::def().form(), remarks))
         })
     }
 }
@@ -243,40 +240,22 @@ pub async fn judge<'b, V: Values>(
     Known { board, raw, at, call, .. }: Known<'b, impl Sync>,
     ask: impl FnMut(usize, Option<Kept>) -> Asking<'b> + Send,
 ) -> Result<Vec<Problem>, Refused> {
-    let Given { values, reading } = take::<V>(shape, keeps, at, raw.text, call)?;
-    let mut asked = Call::new(&shape, values, reading.faults, ask);
-    asked.settle_static(board);
-    ask_all(&mut asked, board).await;
-    Ok(reading.problems)
-}
-
-/// The arguments as far as they can be read.
-struct Given {
-    values: Vec<Option<Kept>>,
-    reading: Reading,
-}
-
-fn take<V: Values>(
-    shape: Declared,
-    keeps: &'static [Keep],
-    at: &str,
-    text: &str,
-    cx: &Context,
-) -> Result<Given, Refused> {
     let fields = shape.def.fields;
-    let mut places = V::empty();
-    let mut each = Vec::with_capacity(fields.len());
-    V::each(&mut places, &mut each);
-    let reading = {
+    let (values, reading) = {
+        let mut places = V::empty();
+        let mut each = Vec::with_capacity(fields.len());
+        V::each(&mut places, &mut each);
         let mut skipped = vec![Skipped; fields.len()];
         let slots = fields.iter().zip(&mut each).zip(&mut skipped).map(|((field, place), skipped)| {
             // Who judges the fields of a nested object reads them, too.
             Slot::new(field, if field.nested { skipped } else { &mut **place })
         });
-        read(shape, at, text, cx, &mut slots.collect::<Vec<_>>())?
+        let reading = read(shape, at, raw.text, call, &mut slots.collect::<Vec<_>>())?;
+        let values = each.into_iter().zip(keeps).map(|(place, keep)| (keep.take)(place)).collect();
+        (values, reading)
     };
-    let values = each.into_iter().zip(keeps).map(|(place, keep)| (keep.take)(place)).collect();
-    Ok(Given { values, reading })
+    Call::new(&shape, values, reading.faults, ask).settle(board).await;
+    Ok(reading.problems)
 }
 
 /// The values, which are all there.
@@ -318,10 +297,11 @@ pub trait Variants: Tool<Input = Self> + Sized + 'static {
 }
 
 /// Arguments that are accepted.
+#[derive(Debug)]
 pub struct Understood<T> {
-    input: T,
-    normalized: Option<Box<str>>,
-    remarks: Vec<String>,
+    pub(super) input: T,
+    pub(super) normalized: Option<Box<str>>,
+    pub(super) remarks: Vec<String>,
 }
 
 impl<T> Understood<T> {
@@ -329,24 +309,6 @@ impl<T> Understood<T> {
     pub fn map<U>(self, to: impl FnOnce(T) -> U) -> Understood<U> {
         Understood { input: to(self.input), normalized: self.normalized, remarks: self.remarks }
     }
-}
-
-impl<T> fmt::Debug for Understood<T> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Understood")
-    }
-}
-
-/// Judges arguments whose fields are those of `T`.
-pub async fn understand<'a, T, X>(text: &str, states: X, cx: &Context) -> Result<Understood<T>, Refused>
-where
-    T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
-    X: Send + Sync + 'a,
-{
-    let (shape, problems, mut settled) = fields::<T, X>(text, "", &states, cx).await?;
-    let normalized = conclude(&shape, text, problems, &mut settled).map_err(Refused::Arguments)?;
-    let remarks = remarks(&shape, &settled, text, cx);
-    Ok(Understood { input: T::input(put(T::KEEPS, settled)), normalized, remarks })
 }
 
 /// Starts calls of the tool `T`, whose input is an enum and which takes the states `X`.
@@ -372,9 +334,7 @@ where
             let (board, raw) = (Board::new(0), Raw::new(text));
             let known = Known { board: &board, raw: &raw, at: "", states: &states, call: cx };
             T::check(&input, known).await.map_err(Refused::Arguments)?;
-            let Started { needs_approval, touches, work, .. } = T::begin(input, states, cx);
-            let work = work.map_ok(|output| output.told(T::def().form(), remarks)).boxed();
-            Ok(Started { needs_approval, normalized, touches, work })
+            Ok(T::begin(input, states, cx).understood(normalized, T::def().form(), remarks))
         })
     }
 }

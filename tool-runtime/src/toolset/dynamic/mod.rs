@@ -4,7 +4,7 @@ mod parameters;
 
 use std::{fmt, ops::Index, sync::Arc};
 
-use futures_util::{FutureExt, TryFutureExt, future::BoxFuture};
+use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use super::{NameError, RuntimeTool, RuntimeToolBuilder};
@@ -12,7 +12,7 @@ use crate::feedback::{Problem, ProblemKind, Rejection, Report};
 use crate::schema::Validator;
 use crate::tool::{
     CallError, Context, DynTool, Failure, InputHooks, IntoValidation, Output, Started, Starting, ToolSpec,
-    dynamic::{self, Asking, Board, Call, Kept, Reading, Settled, Shape, UNCHECKED, ask_all, conclude, remarks},
+    dynamic::{self, Asking, Board, Call, Kept, Reading, Settled, Shape, UNCHECKED, conclude, remarks},
     expansion::SaidFallback,
 };
 pub use parameters::DynamicError;
@@ -372,12 +372,10 @@ impl DynamicTool {
         let values = self.values(&mut arguments, &reading);
         let given = Arc::new(arguments);
         let board = Board::new(shape.fields());
-        let mut call = Call::new(shape, values, reading.faults, |node, value| {
+        let call = Call::new(shape, values, reading.faults, |node, value| {
             (self.validators[node])(value, Known::new(&self.parameters, &given, node, &board, cx))
         });
-        call.settle_static(&board);
-        ask_all(&mut call, &board).await;
-        drop(call);
+        call.settle(&board).await;
         let mut settled: Vec<_> = board.into_settled().collect();
         let normalized = conclude(shape, text, reading.problems, &mut settled)?;
         let remarks = remarks(shape, &settled, text, cx);
@@ -388,9 +386,7 @@ impl DynamicTool {
         for check in &self.checks {
             check(arguments.clone(), cx.clone()).await?;
         }
-        let Started { needs_approval, touches, work, .. } = self.tool.prepare(arguments, cx);
-        let work = work.map_ok(|output| output.told(self.form, remarks)).boxed();
-        Ok(Started { needs_approval, normalized, touches, work })
+        Ok(self.tool.prepare(arguments, cx).understood(normalized, self.form, remarks))
     }
 
     /// Reads the arguments as far as they can be read.
@@ -432,7 +428,7 @@ impl DynamicTool {
 
     /// The arguments with the values that were accepted.
     fn accepted(&self, mut arguments: Map<String, Value>, mut settled: Vec<Option<Settled>>) -> Value {
-        for field in (0..self.parameters.nodes()).map(|node| self.parameters.field(node)) {
+        for field in self.parameters.dynamic_fields() {
             let value = settled[field].take().and_then(|settled| settled.value);
             if let Some(value) = value.and_then(|value| *value.downcast::<Option<Value>>().ok()?) {
                 arguments.insert(self.parameters.name(field).to_owned(), value);
