@@ -329,10 +329,6 @@ pub(crate) struct Asking {
 }
 
 impl Asking {
-    fn new(text: &Arc<str>, work: impl Future<Output = Outcome> + Send + 'static) -> Self {
-        Self { text: Arc::clone(text), work: work.boxed() }
-    }
-
     /// Waits for the validators, but not longer than `limit`: with `late`, which is ready when the time is over.
     #[cfg_attr(not(feature = "agent"), allow(dead_code, reason = "only the driver has a clock"))]
     pub(crate) async fn within(self, limit: Duration, late: impl Future<Output = ()>) -> ReadCall {
@@ -359,10 +355,10 @@ impl Reading {
         let mut prepared = tools.prepare(name, text, cx.clone());
         match prepared.poll_read(&mut Task::from_waker(Waker::noop())) {
             Poll::Ready(read) => Self::Done(ReadCall::new(Arc::clone(text), outcome(read, prepared))),
-            Poll::Pending => Self::Asking(Asking::new(text, async move {
-                let read = prepared.read().await;
-                outcome(read, prepared)
-            })),
+            Poll::Pending => {
+                let work = async move { outcome(prepared.read().await, prepared) };
+                Self::Asking(Asking { text: Arc::clone(text), work: work.boxed() })
+            }
         }
     }
 
@@ -370,35 +366,25 @@ impl Reading {
     fn refined(tools: &Toolset, name: &str, text: &Arc<str>, cx: &Context, refine: Option<&Arc<Refine>>) -> Self {
         let first = Self::begin(tools, name, text, cx);
         let Some(refine) = refine else { return first };
-        match first {
-            Self::Done(ReadCall { read: Read { outcome: Ok(taken), .. }, prepared }) => {
-                match again(taken, text, &**refine, cx) {
-                    Err(outcome) => Self::Done(ReadCall::new(Arc::clone(text), (outcome, prepared))),
-                    Ok(again) => match Self::begin(tools, name, &again, cx) {
-                        Self::Done(call) => Self::Done(ReadCall::new(Arc::clone(text), refined(call.read))),
-                        Self::Asking(asking) => {
-                            Self::Asking(Asking::new(text, async move { refined(asking.done().await.read) }))
-                        }
-                    },
-                }
+        let is_done = matches!(first, Self::Done(_));
+        let (tools, cx, name) = (tools.clone(), cx.clone(), name.to_owned());
+        let (own, refine) = (Arc::clone(text), Arc::clone(refine));
+        let mut work = Box::pin(async move {
+            let ReadCall { read, prepared } = first.done().await;
+            let taken = match read.outcome {
+                Ok(taken) => taken,
+                Err(error) => return (Err(error), None),
+            };
+            match again(taken, &own, &*refine, &cx) {
+                Err(outcome) => (outcome, prepared),
+                Ok(text) => refined(Self::begin(&tools, &name, &text, &cx).done().await.read),
             }
-            Self::Done(call) => Self::Done(call),
-            Self::Asking(asking) => {
-                let (tools, cx, name) = (tools.clone(), cx.clone(), name.to_owned());
-                let (own, refine) = (Arc::clone(text), Arc::clone(refine));
-                Self::Asking(Asking::new(text, async move {
-                    let ReadCall { read, prepared } = asking.done().await;
-                    let taken = match read.outcome {
-                        Ok(taken) => taken,
-                        Err(error) => return (Err(error), None),
-                    };
-                    match again(taken, &own, &*refine, &cx) {
-                        Err(outcome) => (outcome, prepared),
-                        Ok(text) => refined(Self::begin(&tools, &name, &text, &cx).done().await.read),
-                    }
-                }))
-            }
+        });
+        // A tool without validators answers at once, both times.
+        if is_done && let Poll::Ready(outcome) = work.as_mut().poll(&mut Task::from_waker(Waker::noop())) {
+            return Self::Done(ReadCall::new(Arc::clone(text), outcome));
         }
+        Self::Asking(Asking { text: Arc::clone(text), work })
     }
 
     /// Waits for the tool's answer.

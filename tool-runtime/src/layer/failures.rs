@@ -40,12 +40,7 @@ impl Layer for Retry {
             let mut left = if harmless { self.more } else { 0 };
             loop {
                 let result = next.run().await;
-                let may_pass = match &result {
-                    Err(CallError::Failed(failure)) => failure.is_retryable(),
-                    Err(CallError::TimedOut { .. }) => true,
-                    _ => false,
-                };
-                if !may_pass || left == 0 {
+                if left == 0 || !result.as_ref().is_err_and(may_pass) {
                     return result;
                 }
                 tokio::select! {
@@ -179,6 +174,16 @@ impl Layer for OfTool {
     }
 }
 
+/// Returns whether the same call may succeed later.
+fn may_pass(error: &CallError) -> bool {
+    match error {
+        CallError::Failed(failure) => failure.is_retryable(),
+        CallError::TimedOut { .. } => true,
+        _ => false,
+    }
+}
+
+/// Returns whether the tool did not do its work, other than for the arguments.
 fn is_failure(error: &CallError) -> bool {
     match error {
         CallError::Failed(failure) => failure.feedback().is_none(),
@@ -231,13 +236,9 @@ impl Problems {
     }
 
     fn told(&self, error: CallError) -> CallError {
-        let may_pass = match &error {
-            CallError::Failed(failure) if failure.feedback().is_some() => return error,
-            CallError::Failed(failure) => failure.is_retryable(),
-            CallError::TimedOut { .. } => true,
-            CallError::Panicked { .. } => false,
-            _ => return error,
-        };
+        if !is_failure(&error) {
+            return error;
+        }
         let text = match &error {
             CallError::Panicked { message } if self.in_full => message.clone(),
             error if self.in_full => error.for_log(),
@@ -245,7 +246,7 @@ impl Problems {
         };
         let problem = Rejection::from_message(format!("{}{text}", self.prefix));
         let failure = Failure::from(problem).source(format_args!("{}", error.for_log()));
-        if may_pass { failure.retryable() } else { failure }.into()
+        if may_pass(&error) { failure.retryable() } else { failure }.into()
     }
 }
 

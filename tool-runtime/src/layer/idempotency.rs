@@ -59,7 +59,7 @@ impl Idempotency {
     /// Remembers `capacity` calls (at least one), and those that still run.
     pub fn new(capacity: usize) -> Self {
         Self {
-            memory: Arc::new(Memory::new(capacity)),
+            memory: Arc::new(Memory { known: Mutex::default(), capacity: capacity.max(1) }),
             key: Arc::new(same_call),
             refuse: None,
             keep_failures: false,
@@ -198,7 +198,7 @@ impl Layer for Idempotency {
 
 impl fmt::Debug for Idempotency {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Idempotency").field("remembered", &self.memory.len()).finish_non_exhaustive()
+        out.debug_struct("Idempotency").field("remembered", &self.memory.lock().places.len()).finish_non_exhaustive()
     }
 }
 
@@ -237,10 +237,6 @@ impl Kept {
 }
 
 impl Memory {
-    fn new(capacity: usize) -> Self {
-        Self { known: Mutex::default(), capacity: capacity.max(1) }
-    }
-
     /// The place of the call `key`. What ended longer than `keep` ago is forgotten, and so are the calls that nobody has
     /// asked for in the longest time, where there are too many.
     fn place(&self, key: Digest, keep: Option<Duration>) -> Arc<Place> {
@@ -271,10 +267,6 @@ impl Memory {
         if known.places.get(&key).is_some_and(|kept| !kept.is_held() && kept.place.ended().is_none()) {
             known.forget(key);
         }
-    }
-
-    fn len(&self) -> usize {
-        self.lock().places.len()
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {

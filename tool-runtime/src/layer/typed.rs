@@ -135,7 +135,11 @@ where
     where
         NewOut: DeserializeOwned,
     {
-        self.with(MapOutput::new(into))
+        let into = move |output: &Output| {
+            let of_another_type = |error| Failure::hidden(format_args!("the output is not of its type: {error}"));
+            Ok(into(output.decode().map_err(of_another_type)?)?.into_output()?)
+        };
+        self.with(MapOutput { into: Box::new(into), schema: describe_output(New::output_schema).map(Arc::new) })
     }
 
     /// Puts a layer around that leaves the types alone.
@@ -190,17 +194,20 @@ impl<In, Out, NewIn, NewOut> fmt::Debug for Mapped<In, Out, NewIn, NewOut> {
 }
 
 /// A layer that changes the parameters.
-struct MapInput<F, B, New> {
-    into: F,
-    back: B,
+struct MapInput {
+    /// Writes what arguments mean inside.
+    into: Box<dyn Fn(&str) -> Result<String, CallError> + Send + Sync>,
+    back: Box<dyn Fn(&str) -> Option<String> + Send + Sync>,
     schema: Arc<Schema>,
-    /// `None` if a type's own schema cannot be compiled; then only its decoder checks.
-    validator: Option<Validator>,
-    of: PhantomData<fn() -> New>,
+    /// Not set if a type's own schema cannot be compiled; then only its decoder checks.
+    is_validated: bool,
 }
 
-impl<F, B: Fn(&str) -> Option<String>, New: JsonSchema> MapInput<F, B, New> {
-    fn new(into: F, back: B) -> Self {
+impl MapInput {
+    fn new<New: DeserializeOwned + JsonSchema + 'static, Old: Serialize>(
+        into: impl Fn(New) -> Result<Old, Rejection> + Send + Sync + 'static,
+        back: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
         let mut schema = Value::from(SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<New>());
         if let Some(schema) = schema.as_object_mut() {
             let is_closed =
@@ -213,31 +220,28 @@ impl<F, B: Fn(&str) -> Option<String>, New: JsonSchema> MapInput<F, B, New> {
         }
         let schema = Arc::new(Schema::from_schemars(schema));
         let validator = Validator::compile(schema.neutral()).ok();
-        Self { into, back, schema, validator, of: PhantomData }
+        let is_validated = validator.is_some();
+        let into = move |arguments: &str| {
+            let given: New = read_as(arguments, validator.as_ref())?;
+            let unwritten = |error| Failure::hidden(format_args!("the arguments cannot be written as JSON: {error}"));
+            Ok(serde_json::to_string(&into(given)?).map_err(unwritten)?)
+        };
+        Self { into: Box::new(into), back: Box::new(back), schema, is_validated }
     }
 }
 
-impl<New, Old, F, B> Layer for MapInput<F, B, New>
-where
-    New: DeserializeOwned + 'static,
-    Old: Serialize,
-    F: Fn(New) -> Result<Old, Rejection> + Send + Sync + 'static,
-    B: Fn(&str) -> Option<String> + Send + Sync + 'static,
-{
+impl Layer for MapInput {
     fn spec(&self, spec: &Arc<ToolSpec>) -> Arc<ToolSpec> {
         let mut spec = ToolSpec::clone(spec);
         spec.input = Arc::clone(&self.schema);
-        spec.traits.unvalidated = self.validator.is_none();
+        spec.traits.unvalidated = !self.is_validated;
         // They are of the parameters inside.
         spec.traits.examples.clear();
         Arc::new(spec)
     }
 
     fn arguments<'a>(&self, call: Invocation<'a>, _: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
-        let given: New = read_as(call.arguments, self.validator.as_ref())?;
-        let meant = serde_json::to_string(&(self.into)(given)?);
-        let unwritten = |error| Failure::hidden(format_args!("the arguments cannot be written as JSON: {error}"));
-        Ok(Cow::Owned(meant.map_err(unwritten)?))
+        (self.into)(call.arguments).map(Cow::Owned)
     }
 
     fn restore(&self, call: Invocation<'_>, meant: &str, changed: &str) -> Option<String> {
@@ -246,39 +250,14 @@ where
 }
 
 /// A layer that changes the output.
-struct MapOutput<F, Old, New> {
-    into: F,
+struct MapOutput {
+    into: Box<dyn Fn(&Output) -> Result<Output, CallError> + Send + Sync>,
     schema: Option<Arc<Schema>>,
-    of: PhantomData<fn(Old) -> New>,
 }
 
-impl<F, Old, New: ToolOutput> MapOutput<F, Old, New> {
-    fn new(into: F) -> Self {
-        Self { into, schema: describe_output(New::output_schema).map(Arc::new), of: PhantomData }
-    }
-}
-
-impl<Old, New, F> MapOutput<F, Old, New>
-where
-    Old: DeserializeOwned,
-    New: ToolOutput,
-    F: Fn(Old) -> Result<New, Failure>,
-{
-    fn map(&self, output: &Output) -> Result<Output, CallError> {
-        let of_another_type = |error| Failure::hidden(format_args!("the output is not of its type: {error}"));
-        let old = output.decode().map_err(of_another_type)?;
-        Ok((self.into)(old)?.into_output()?)
-    }
-}
-
-impl<Old, New, F> Layer for MapOutput<F, Old, New>
-where
-    Old: DeserializeOwned + 'static,
-    New: ToolOutput + 'static,
-    F: Fn(Old) -> Result<New, Failure> + Send + Sync + 'static,
-{
+impl Layer for MapOutput {
     fn call<'a>(&'a self, _: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
-        Box::pin(async move { self.map(&next.run().await?) })
+        Box::pin(async move { (self.into)(&next.run().await?) })
     }
 
     fn spec(&self, spec: &Arc<ToolSpec>) -> Arc<ToolSpec> {

@@ -250,23 +250,21 @@ impl fmt::Display for SeenCall {
 /// the last clone is dropped. That is for one run at a time; see [`Events::unchecked`].
 #[derive(Clone)]
 pub struct Events {
-    log: Arc<Log>,
+    log: Arc<Mutex<Log>>,
 }
 
 struct Log {
-    seen: Mutex<Vec<Seen>>,
+    seen: Vec<Seen>,
     /// The grammar of the order, and the first event that did not fit; `None` where the order is not checked.
-    order: Mutex<Option<(Grammar, Option<Misplaced>)>>,
+    order: Option<(Grammar, Option<Misplaced>)>,
 }
 
 impl Drop for Log {
     fn drop(&mut self) {
-        let order = self.order.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, Some(misplaced))) = order
+        if let Some((_, Some(misplaced))) = &self.order
             && !std::thread::panicking()
         {
-            let seen = self.seen.get_mut().unwrap_or_else(PoisonError::into_inner);
-            let lines: Vec<String> = seen.iter().map(ToString::to_string).collect();
+            let lines: Vec<String> = self.seen.iter().map(ToString::to_string).collect();
             panic!("{misplaced}; what happened:\n{}", marked(&lines, &[]));
         }
     }
@@ -285,29 +283,29 @@ impl Events {
     }
 
     fn of(seen: Vec<Seen>, order: Option<(Grammar, Option<Misplaced>)>) -> Self {
-        Self { log: Arc::new(Log { seen: Mutex::new(seen), order: Mutex::new(order) }) }
+        Self { log: Arc::new(Mutex::new(Log { seen, order })) }
     }
 
     /// Says that the drive came to its end without an event: see [`Grammar::broke_off`].
     pub fn broke_off(&self) {
-        if let Some((grammar, _)) = &mut *self.log.order.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some((grammar, _)) = &mut self.lock().order {
             grammar.broke_off();
         }
     }
 
     /// The first event that did not fit where it came, if there was one. It is not held against the test any more.
     pub fn take_misplaced(&self) -> Option<Misplaced> {
-        self.log.order.lock().unwrap_or_else(PoisonError::into_inner).as_mut()?.1.take()
+        self.lock().order.as_mut()?.1.take()
     }
 
     /// Returns the events so far.
     pub fn all(&self) -> Vec<Seen> {
-        self.lock().clone()
+        self.lock().seen.clone()
     }
 
     /// Returns a line for each event so far.
     pub fn lines(&self) -> Vec<String> {
-        self.lock().iter().map(ToString::to_string).collect()
+        self.lock().seen.iter().map(ToString::to_string).collect()
     }
 
     /// Returns the events of the call `id`.
@@ -326,7 +324,7 @@ impl Events {
             }
             _ => None,
         };
-        let ids: Vec<String> = self.lock().iter().filter_map(announced).collect();
+        let ids: Vec<String> = self.lock().seen.iter().filter_map(announced).collect();
         self.filtered(|seen| seen.call().is_some_and(|id| ids.iter().any(|known| known == id)))
     }
 
@@ -336,12 +334,12 @@ impl Events {
             Seen::Text(text) => Some(text.clone()),
             _ => None,
         };
-        self.lock().iter().filter_map(text).collect()
+        self.lock().seen.iter().filter_map(text).collect()
     }
 
     /// Forgets what happened so far.
     pub fn clear(&self) {
-        self.lock().clear();
+        self.lock().seen.clear();
     }
 
     /// Asserts that there are events whose lines contain `parts`, in this order; others may be in between.
@@ -375,12 +373,12 @@ impl Events {
     }
 
     fn filtered(&self, keep: impl Fn(&Seen) -> bool) -> Self {
-        let kept = self.lock().iter().filter(|seen| keep(seen)).cloned().collect();
+        let kept = self.lock().seen.iter().filter(|seen| keep(seen)).cloned().collect();
         Self::of(kept, None)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Seen>> {
-        self.log.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -392,18 +390,19 @@ impl Default for Events {
 
 impl Observer for Events {
     fn event(&self, event: Event<'_>) {
-        if let Some((grammar, misplaced)) = &mut *self.log.order.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut log = self.lock();
+        if let Some((grammar, misplaced)) = &mut log.order
             && let Err(wrong) = grammar.event(&event)
         {
             misplaced.get_or_insert(wrong);
         }
-        self.lock().push(event.into());
+        log.seen.push(event.into());
     }
 }
 
 impl fmt::Debug for Events {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_list().entries(&*self.lock()).finish()
+        out.debug_list().entries(&self.lock().seen).finish()
     }
 }
 

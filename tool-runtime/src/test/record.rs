@@ -24,13 +24,9 @@ use tool_schema::feedback::excerpt;
 /// `#[arg(secret)]`: no model sees them. A secret that a person or a tool says is, unless [`Recorder::hide`] names it.
 pub struct Recorder<M> {
     model: M,
-    tape: Arc<Tape>,
+    /// Where turns are written.
+    file: Arc<Mutex<File>>,
     hidden: Vec<String>,
-}
-
-/// Where turns are written.
-struct Tape {
-    file: Mutex<File>,
 }
 
 impl<M: Model> Recorder<M> {
@@ -39,8 +35,9 @@ impl<M: Model> Recorder<M> {
         let path = path.as_ref();
         let file = OpenOptions::new().write(true).create(true).truncate(true).open(path);
         let mut file = file.map_err(|error| about(path, &error))?;
-        writeln!(file, "{}", serde_json::to_string(&Header::new(model.name()))?)?;
-        Ok(Self { model, tape: Arc::new(Tape { file: Mutex::new(file) }), hidden: Vec::new() })
+        let header = Header { recording: VERSION, model: model.name().to_owned() };
+        writeln!(file, "{}", serde_json::to_string(&header)?)?;
+        Ok(Self { model, file: Arc::new(Mutex::new(file)), hidden: Vec::new() })
     }
 
     /// Writes `[hidden]` wherever `secret` is in one message, argument or delta.
@@ -65,8 +62,8 @@ impl<M: Model> Model for Recorder<M> {
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
         let begin = async move {
-            let mut taking =
-                Taking { turn: Turn::new(written(request)), tape: Arc::clone(&self.tape), hidden: self.hidden.clone() };
+            let turn = Turn { request: written(request), deltas: Vec::new(), ending: Ending::Dropped };
+            let mut taking = Taking { turn, file: Arc::clone(&self.file), hidden: self.hidden.clone() };
             let all = self.model.stream(request).map(Some).chain(stream::iter([None]));
             all.filter_map(move |delta| {
                 taking.take(delta.as_ref());
@@ -86,7 +83,7 @@ impl<M: Model> fmt::Debug for Recorder<M> {
 /// A turn that is under way. It is written when it is over, however that comes.
 struct Taking {
     turn: Turn,
-    tape: Arc<Tape>,
+    file: Arc<Mutex<File>>,
     hidden: Vec<String>,
 }
 
@@ -110,7 +107,7 @@ impl Drop for Taking {
     fn drop(&mut self) {
         let Ok(line) = serde_json::to_string(&self.turn) else { return };
         let line = hidden_in(line, &self.hidden);
-        let mut file = self.tape.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         // A recording that is not whole fails when it is replayed; the run that is recorded is not to blame.
         let _ = writeln!(file, "{line}");
     }
@@ -240,24 +237,12 @@ struct Header {
     model: String,
 }
 
-impl Header {
-    fn new(model: &str) -> Self {
-        Self { recording: VERSION, model: model.to_owned() }
-    }
-}
-
 /// One turn.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Turn {
     request: Value,
     deltas: Vec<Delta>,
     ending: Ending,
-}
-
-impl Turn {
-    fn new(request: Value) -> Self {
-        Self { request, deltas: Vec::new(), ending: Ending::Dropped }
-    }
 }
 
 /// How a turn ended.
@@ -344,13 +329,9 @@ fn difference(recorded: &Value, asked: &Value) -> String {
 fn compare(path: &str, recorded: &Value, asked: &Value, found: &mut Vec<String>) {
     match (recorded, asked) {
         (Value::Object(before), Value::Object(now)) => {
-            for (name, value) in before {
+            for name in before.keys().chain(now.keys().filter(|name| !before.contains_key(*name))) {
                 let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                compare_or(&path, Some(value), now.get(name), found);
-            }
-            for (name, value) in now.iter().filter(|(name, _)| !before.contains_key(*name)) {
-                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                compare_or(&path, None, Some(value), found);
+                compare_or(&path, before.get(name), now.get(name), found);
             }
         }
         (Value::Array(before), Value::Array(now)) => {

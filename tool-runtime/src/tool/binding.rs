@@ -10,7 +10,7 @@ use std::{
 
 use futures_util::{
     FutureExt, TryFutureExt as _,
-    future::{BoxFuture, Ready, ready},
+    future::{BoxFuture, Either, Ready, ready},
 };
 
 use super::{CallError, Context, Def, InputHooks, Output, Refused, Resources, ToolSpec, Values};
@@ -52,23 +52,20 @@ impl fmt::Debug for Started<'_> {
 }
 
 /// A call whose arguments are being read: a future, which is ready at once unless the tool has validators to ask.
-pub struct Starting<'a>(How<'a>);
+pub struct Starting<'a>(Either<Ready<Read<'a>>, BoxFuture<'a, Read<'a>>>);
 
-enum How<'a> {
-    Read(Ready<Result<Started<'a>, CallError>>),
-    Asking(BoxFuture<'a, Result<Started<'a>, CallError>>),
-}
+type Read<'a> = Result<Started<'a>, CallError>;
 
 impl<'a> Starting<'a> {
     /// A call whose arguments were read.
     #[inline]
     pub fn read(started: Result<Started<'a>, CallError>) -> Self {
-        Self(How::Read(ready(started)))
+        Self(Either::Left(ready(started)))
     }
 
     /// A call whose arguments `work` reads. Nobody is asked before it is polled.
     pub fn asking(work: impl Future<Output = Result<Started<'a>, CallError>> + Send + 'a) -> Self {
-        Self(How::Asking(work.boxed()))
+        Self(Either::Right(work.boxed()))
     }
 
     /// What came of reading, where nobody has to be asked.
@@ -77,27 +74,9 @@ impl<'a> Starting<'a> {
     #[inline]
     pub fn now(self) -> Result<Result<Started<'a>, CallError>, Self> {
         match self.0 {
-            How::Read(read) => Ok(read.into_inner()),
-            How::Asking(work) => Err(Self(How::Asking(work))),
+            Either::Left(read) => Ok(read.into_inner()),
+            Either::Right(work) => Err(Self(Either::Right(work))),
         }
-    }
-
-    /// The same call; where somebody has to be asked, by way of what `wrap` makes of it.
-    #[inline]
-    pub(crate) fn wrap<F>(self, wrap: impl FnOnce(BoxFuture<'a, Result<Started<'a>, CallError>>) -> F) -> Self
-    where
-        F: Future<Output = Result<Started<'a>, CallError>> + Send + 'a,
-    {
-        match self.0 {
-            How::Read(_) => self,
-            How::Asking(work) => Self::asking(wrap(work)),
-        }
-    }
-
-    /// The same call, with `change` made to what comes of it where it is accepted.
-    #[inline]
-    pub fn then(self, change: impl FnOnce(Started<'a>) -> Result<Started<'a>, CallError> + Send + 'a) -> Self {
-        self.map(|started| started.and_then(change))
     }
 
     /// The same call, with `change` made to what comes of it.
@@ -107,8 +86,8 @@ impl<'a> Starting<'a> {
         change: impl FnOnce(Result<Started<'a>, CallError>) -> Result<Started<'a>, CallError> + Send + 'a,
     ) -> Self {
         match self.0 {
-            How::Read(read) => Self::read(change(read.into_inner())),
-            How::Asking(work) => Self::asking(work.map(change)),
+            Either::Left(read) => Self::read(change(read.into_inner())),
+            Either::Right(work) => Self::asking(work.map(change)),
         }
     }
 }
@@ -118,18 +97,15 @@ impl<'a> Future for Starting<'a> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, task: &mut task::Context<'_>) -> Poll<Self::Output> {
-        match &mut self.0 {
-            How::Read(read) => read.poll_unpin(task),
-            How::Asking(work) => work.poll_unpin(task),
-        }
+        self.0.poll_unpin(task)
     }
 }
 
 impl fmt::Debug for Starting<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self.0 {
-            How::Read(_) => "Starting(read)",
-            How::Asking(_) => "Starting(asking)",
+            Either::Left(_) => "Starting(read)",
+            Either::Right(_) => "Starting(asking)",
         })
     }
 }

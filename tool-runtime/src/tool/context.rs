@@ -34,7 +34,8 @@ pub struct Context {
 struct OfCall {
     id: Arc<str>,
     cancellation: Cancellation,
-    journal: Journals,
+    /// Where questions go; `None` where nobody listens.
+    journal: Option<Arc<dyn Journal>>,
     is_revised: bool,
     rare: Option<Box<Rare>>,
 }
@@ -500,12 +501,3 @@ fn declined(what: &str, reason: Option<String>) -> Failure {
         Some(reason) => Failure::new(format!("{what}: {reason}")),
     }
 }
-
-impl std::fmt::Debug for dyn Journal {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("Journal")
-    }
-}
-
-/// Where questions go; `None` where nobody listens.
-pub(super) type Journals = Option<Arc<dyn Journal>>;

@@ -306,7 +306,7 @@ impl Def {
             let describe_output = if self.options.external { describe_answer } else { describe_output };
             let mut spec = ToolSpec::new(self.name, self.description, input.schema);
             spec.title = self.options.title.map(str::to_owned);
-            spec.output = describe_output(self.output.schema()).map(Arc::new);
+            spec.output = describe_output(self.output.schema).map(Arc::new);
             spec.traits = self.options.traits();
             Derived { spec: Arc::new(spec), guarded: input.guarded, form: OnceLock::new(), validator: Compiled::new() }
         })

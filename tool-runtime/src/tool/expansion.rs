@@ -357,7 +357,7 @@ pub struct Idle<T, S>(PhantomData<fn() -> (T, S)>);
 impl<T, S> Idle<T, S> {
     /// Returns an executor that does nothing.
     pub const fn executor(self) -> Executor<T, S> {
-        Executor::idle()
+        Executor { start: |_, _, _| outside(), schema: |_| None }
     }
 }
 
@@ -420,7 +420,7 @@ impl<R> HookFallback for Hook<R> {
     where
         R: HookFuture + 'a,
     {
-        Box::pin(self.into_result())
+        Box::pin(self.0)
     }
 }
 
@@ -542,8 +542,7 @@ impl<T: Judged, R> SaidFallback<T, R> for Said<T, R> {
     where
         R: ToldLater<T> + Send + 'a,
     {
-        let (answer, before) = self.into_parts();
-        Asking::Later(answer.settled(before))
+        Asking::Later(self.answer.settled(self.before))
     }
 }
 
@@ -564,7 +563,7 @@ pub struct Unchecked;
 impl Unchecked {
     /// Returns that nothing is wrong.
     pub fn ask<I, C>(self, _: &I, _: C) -> CheckSaid<Checked> {
-        CheckSaid::new(Ok(()))
+        CheckSaid(Ok(()))
     }
 }
 
@@ -581,7 +580,7 @@ impl<F, I, C> ChecksFallback<F, I, C> for Checks<F, &I, C> {
     where
         F: CheckCall<I, C>,
     {
-        CheckSaid::new(Ok(()))
+        CheckSaid(Ok(()))
     }
 }
 
@@ -598,7 +597,7 @@ impl<R> CheckSaidFallback<R> for CheckSaid<R> {
     where
         R: CheckFuture + Send + 'b,
     {
-        self.into_answer().told()
+        self.0.told()
     }
 }
 

@@ -108,17 +108,12 @@ fn nothing<'a>() -> BoxFuture<'a, ()> {
 
 /// What the function of a hook gave back: nothing, or a future of nothing. An inherent function is found before a trait's.
 #[derive(Debug)]
-pub struct Hook<R>(R);
+pub struct Hook<R>(pub(super) R);
 
 impl<R> Hook<R> {
     /// What came of a hook's function.
     pub fn of(result: R) -> Self {
         Self(result)
-    }
-
-    /// Returns what the function gave back.
-    pub fn into_result(self) -> R {
-        self.0
     }
 }
 

@@ -19,8 +19,11 @@ use crate::message::Part;
 pub trait ToolOutput: Sized {
     #[doc(hidden)]
     fn into_output(self) -> Result<Output, Failure>;
+    /// The schema of the JSON form; `None` where there is none.
     #[doc(hidden)]
-    fn output_schema(generator: &mut SchemaGenerator) -> Option<Schema>;
+    fn output_schema(_generator: &mut SchemaGenerator) -> Option<Schema> {
+        None
+    }
 }
 
 #[diagnostic::do_not_recommend]
@@ -73,10 +76,6 @@ impl ToolOutput for Text {
     fn into_output(self) -> Result<Output, Failure> {
         Ok(Output::content(vec![Part::Text { text: self.0 }]))
     }
-
-    fn output_schema(_: &mut SchemaGenerator) -> Option<Schema> {
-        None
-    }
 }
 
 #[diagnostic::do_not_recommend]
@@ -84,20 +83,12 @@ impl ToolOutput for Image {
     fn into_output(self) -> Result<Output, Failure> {
         Ok(Output::content(vec![Part::Image { media_type: self.media_type, data: self.data }]))
     }
-
-    fn output_schema(_: &mut SchemaGenerator) -> Option<Schema> {
-        None
-    }
 }
 
 #[diagnostic::do_not_recommend]
 impl ToolOutput for Content {
     fn into_output(self) -> Result<Output, Failure> {
         Ok(Output::content(self.0))
-    }
-
-    fn output_schema(_: &mut SchemaGenerator) -> Option<Schema> {
-        None
     }
 }
 
@@ -116,7 +107,7 @@ impl<T: ToolOutput> ToolOutput for Shown<T> {
 #[derive(Clone, Copy, Debug)]
 pub struct Returned {
     encode: fn(&mut dyn Any) -> Result<Output, CallError>,
-    schema: Describe,
+    pub(super) schema: Describe,
 }
 
 /// The code that describes an output; it gives `None` where there is no JSON form.
@@ -131,10 +122,6 @@ impl Returned {
     /// Writes what the function returned.
     pub(super) fn encode<R: 'static>(&self, returned: R) -> Result<Output, CallError> {
         (self.encode)(&mut Some(returned))
-    }
-
-    pub(super) fn schema(&self) -> Describe {
-        self.schema
     }
 }
 

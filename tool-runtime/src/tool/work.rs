@@ -13,7 +13,7 @@ use pin_project_lite::pin_project;
 use schemars::{Schema, SchemaGenerator};
 
 use super::{
-    CallError, CallFuture, Context, Def, Execute, ExecuteWith, Failure, Output, ToolError, ToolOutput, expansion,
+    CallError, CallFuture, Context, Def, Execute, ExecuteWith, Failure, Output, ToolError, ToolOutput,
     output::{Returned, encode},
 };
 
@@ -121,19 +121,14 @@ impl<T: Send + Sync + 'static> State for T {}
 /// The evidence that the struct `T` can do its work with the state `S`, and that its output can be given back.
 #[derive(Debug)]
 pub struct Executor<T, S> {
-    start: for<'a> fn(T, &'a S, &'a Context) -> CallFuture<'a>,
-    schema: fn(&mut SchemaGenerator) -> Option<Schema>,
+    pub(super) start: for<'a> fn(T, &'a S, &'a Context) -> CallFuture<'a>,
+    pub(super) schema: fn(&mut SchemaGenerator) -> Option<Schema>,
 }
 
 impl<T, S> Executor<T, S> {
     /// The work of a call.
     pub fn start<'a>(&self, input: T, state: &'a S, cx: &'a Context) -> CallFuture<'a> {
         (self.start)(input, state, cx)
-    }
-
-    /// Returns one that does nothing.
-    pub const fn idle() -> Self {
-        Self { start: |_, _, _| expansion::outside(), schema: |_| None }
     }
 
     /// The code that describes the output.

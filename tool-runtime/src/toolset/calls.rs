@@ -82,6 +82,7 @@ impl<T: Tool> CallOf for Call<T> {
 }
 
 /// The evidence that a variant holds a [`Call`], and what can be done with it.
+#[derive(Debug)]
 pub struct Held<T> {
     /// The tool's name.
     pub name: &'static str,
@@ -98,12 +99,6 @@ impl<T> Held<T> {
         T: CallOf,
     {
         Self { name: T::NAME, read: T::read, parts: T::parts }
-    }
-}
-
-impl<T> fmt::Debug for Held<T> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Held").field("name", &self.name).finish_non_exhaustive()
     }
 }
 

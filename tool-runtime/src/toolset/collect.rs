@@ -12,6 +12,7 @@ use crate::tool::dynamic::{One, Wanted};
 use crate::tool::{Bound, Def, DynTool, Start};
 
 /// A declared tool, as the linker collects it.
+#[derive(Debug)]
 pub struct Collected {
     /// The declaration.
     pub def: &'static Def,
@@ -22,12 +23,6 @@ pub struct Collected {
 }
 
 inventory::collect!(Collected);
-
-impl fmt::Debug for Collected {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Collected").field("def", &self.def).finish_non_exhaustive()
-    }
-}
 
 /// Values by their type: the state of collected tools.
 #[derive(Clone, Default)]

@@ -149,7 +149,7 @@ pub trait Layer: Send + Sync + 'static {
     where
         Self: Sized,
     {
-        Pipe::new(self, outer)
+        Pipe { inner: Arc::new(self), outer: Arc::new(outer) }
     }
 }
 
@@ -237,12 +237,6 @@ impl fmt::Debug for Next<'_> {
 pub struct Pipe<A, B> {
     inner: Arc<A>,
     outer: Arc<B>,
-}
-
-impl<A, B> Pipe<A, B> {
-    fn new(inner: A, outer: B) -> Self {
-        Self { inner: Arc::new(inner), outer: Arc::new(outer) }
-    }
 }
 
 impl<A: Layer, B: Layer> Layer for Pipe<A, B> {

@@ -82,7 +82,8 @@ impl DynTool for Guarded {
     }
 
     fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
-        self.inner.start(arguments, cx).then(move |mut started| {
+        self.inner.start(arguments, cx).map(move |started| {
+            let mut started = started?;
             let arguments = started.normalized.as_deref().unwrap_or(arguments);
             match judge(&*self.policy, &Proposal { spec: self.inner.spec(), arguments, cx }) {
                 Permission::Allow => {}

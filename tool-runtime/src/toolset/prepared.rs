@@ -2,7 +2,6 @@
 
 use std::{
     any::Any,
-    fmt,
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, PoisonError},
@@ -69,10 +68,13 @@ impl Toolset {
 /// Lets `tool` read arguments; a panic in it becomes [`CallError::Panicked`].
 #[inline]
 pub(crate) fn begin<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
-    match contain(|| tool.start(arguments, cx)) {
-        Ok(starting) => starting.wrap(|asking| {
-            AssertUnwindSafe(asking).catch_unwind().map(|started| started.map_err(panicked).and_then(|started| started))
-        }),
+    match contain(|| tool.start(arguments, cx).now()) {
+        Ok(Ok(read)) => Starting::read(read),
+        Ok(Err(asking)) => Starting::asking(
+            AssertUnwindSafe(asking)
+                .catch_unwind()
+                .map(|started| started.map_err(panicked).and_then(|started| started)),
+        ),
         Err(panicked) => Starting::read(Err(panicked)),
     }
 }
@@ -210,12 +212,6 @@ impl<'a> Resting<'a> {
 
     fn take_read(&self) -> Option<Result<Accepted, CallError>> {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
-
-impl fmt::Debug for Resting<'_> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Resting")
     }
 }
 

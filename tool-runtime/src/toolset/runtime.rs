@@ -219,28 +219,15 @@ impl RuntimeToolBuilder {
         let mut warnings = Vec::new();
         let schema = self.take_input();
         let input = compile("arguments", &schema, &mut warnings);
-        self.traits.unvalidated = input.is_none();
         let output = self.output.as_ref().and_then(|schema| compile("output", schema, &mut warnings));
-        let hooks = self.hooks.take();
         let shown = if input.is_some() { of_object(schema) } else { outline(&schema) };
-        let touches = self.touches.take();
-        RuntimeTool {
-            spec: Arc::new(self.described(Schema::new(shown))),
-            input,
-            output,
-            warnings,
-            touches,
-            handler,
-            hooks,
-        }
-    }
-
-    fn described(self, input: Schema) -> ToolSpec {
-        let mut spec = ToolSpec::new(self.name, self.description, input);
+        let mut spec = ToolSpec::new(self.name, self.description, Schema::new(shown));
         spec.title = self.title;
         spec.output = self.output.map(|schema| Arc::new(Schema::new(schema)));
         spec.traits = self.traits;
-        spec
+        spec.traits.unvalidated = input.is_none();
+        let (touches, hooks) = (self.touches, self.hooks);
+        RuntimeTool { spec: Arc::new(spec), input, output, warnings, touches, handler, hooks }
     }
 }
 

@@ -256,7 +256,7 @@ impl<'c, 'b, S: Shape, F: FnMut(usize, Option<Kept>) -> Asking<'b>> Call<'c, S, 
 ///
 /// The change may have been made when the call was looked at, before it was started: then `text` has it already, and the
 /// context what it was made of.
-pub(crate) fn remarks(shape: &impl Shape, settled: &[Option<Settled>], text: &str, cx: &Context) -> Vec<String> {
+fn remarks(shape: &impl Shape, settled: &[Option<Settled>], text: &str, cx: &Context) -> Vec<String> {
     let mut remarks = Vec::new();
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
     let given = cx.journal().and_then(|journal| journal.given());
@@ -277,20 +277,21 @@ fn at<'v>(arguments: &'v Value, name: &str) -> Option<&'v Value> {
     arguments.get(name).or_else(|| name.split('.').try_fold(arguments, |value, part| value.get(part)))
 }
 
-/// The arguments with what validators changed in them, if they changed anything; or why the call is refused. What is told is
-/// taken out of `settled`.
+/// The arguments with what validators changed in them, if they changed anything, and [`remarks`]; or why the call is refused.
+/// What is told is taken out of `settled`.
 pub(crate) fn conclude(
     shape: &impl Shape,
     text: &str,
     problems: Vec<Problem>,
     settled: &mut [Option<Settled>],
-) -> Result<Option<Box<str>>, Rejection> {
+    cx: &Context,
+) -> Result<(Option<Box<str>>, Vec<String>), Rejection> {
     if !problems.is_empty() || settled.iter().flatten().any(|settled| settled.value.is_none()) {
         let reports = take_reports(shape, settled);
         let causes = settled.iter_mut().flatten().flat_map(Settled::take_causes);
         return Err(Rejection::distinct(problems, reports).with_causes(causes));
     }
-    Ok(rewritten(shape, text, settled))
+    Ok((rewritten(shape, text, settled), remarks(shape, settled, text, cx)))
 }
 
 /// Takes what is told of the dynamic parameters, in the order in which they are asked.

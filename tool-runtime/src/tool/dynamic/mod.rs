@@ -12,7 +12,7 @@ mod validator;
 
 pub use board::{Board, Judged, Keep, Keepable, Keeping, Kept, Seen, Settled, Whole};
 pub use engine::{Asking, Node};
-pub(crate) use engine::{Call, Shape, UNCHECKED, conclude, panic_text, remarks};
+pub(crate) use engine::{Call, Shape, UNCHECKED, conclude, panic_text};
 pub use nested::{DynamicInput, Judging, Lend, Lent, One, Wanted, whole};
 pub(crate) use start::Reading;
 pub use start::{Choosing, Chosen, Known, Raw, Settling, Understood, Validators, Variants};

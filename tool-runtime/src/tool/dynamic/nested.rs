@@ -2,13 +2,13 @@
 
 use std::marker::PhantomData;
 
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::future::BoxFuture;
 use serde::de::Error as _;
 
 use super::{
     Asking, Board, Keep, Known, Node, Raw, Settled, Shape as _,
     board::Kept,
-    engine::{Declared, conclude, remarks, rewritten, take_reports},
+    engine::{Declared, conclude, rewritten, take_reports},
     start::{Understood, judge, put},
     validator::failed,
 };
@@ -102,7 +102,22 @@ impl<T, X: Send + Sync> Judging<T, X> {
     {
         let place = pointer::push(known.at, name);
         let text = known.raw.text(name).unwrap_or("{}");
-        Asking::Later(settle::<T, X>(text, place, states, known.call).boxed())
+        let cx = known.call;
+        Asking::Later(Box::pin(async move {
+            match attempt::<T, X>(text, &place, states, cx).await {
+                Ok(settled) => settled,
+                Err(Refused::Failed(failure)) => failed(&failure),
+                // No object: what there is to choose from is told all the same.
+                Err(Refused::Arguments(rejection)) => {
+                    let mut fault = Report::accepted();
+                    rejection.problems().iter().for_each(|problem| tell(&mut fault, &place, problem));
+                    match attempt::<T, X>("{}", &place, states, cx).await {
+                        Ok(settled) => settled.with_fault(Some(fault.into())),
+                        Err(_) => Settled::refused(fault),
+                    }
+                }
+            }
+        }))
     }
 
     /// Judges arguments whose fields are those of `T`.
@@ -117,30 +132,10 @@ impl<T, X: Send + Sync> Judging<T, X> {
     {
         Box::pin(async move {
             let (shape, problems, mut settled) = fields::<T, X>(text, "", &states, cx).await?;
-            let normalized = conclude(&shape, text, problems, &mut settled).map_err(Refused::Arguments)?;
-            let remarks = remarks(&shape, &settled, text, cx);
+            let understood = conclude(&shape, text, problems, &mut settled, cx).map_err(Refused::Arguments)?;
+            let (normalized, remarks) = understood;
             Ok(Understood { input: T::input(put(T::KEEPS, settled)), normalized, remarks })
         })
-    }
-}
-
-async fn settle<'a, T, X>(text: &str, place: String, states: &X, cx: &Context) -> Settled
-where
-    T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
-    X: Send + Sync + 'a,
-{
-    match attempt::<T, X>(text, &place, states, cx).await {
-        Ok(settled) => settled,
-        Err(Refused::Failed(failure)) => failed(&failure),
-        // No object: what there is to choose from is told all the same.
-        Err(Refused::Arguments(rejection)) => {
-            let mut fault = Report::accepted();
-            rejection.problems().iter().for_each(|problem| tell(&mut fault, &place, problem));
-            match attempt::<T, X>("{}", &place, states, cx).await {
-                Ok(settled) => settled.with_fault(Some(fault.into())),
-                Err(_) => Settled::refused(fault),
-            }
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A call of a declared tool with dynamic parameters: read what is there, ask the validators, and put the input together. Where
 //! the input is an enum, its tag says which variant is judged.
 
-use std::{any::Any, fmt, marker::PhantomData, sync::OnceLock};
+use std::{any::Any, marker::PhantomData, sync::OnceLock};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use serde_json::{Map, Value};
@@ -11,7 +11,6 @@ use super::{
     board::{Board, Kept},
     conclude,
     engine::Declared,
-    remarks,
 };
 use crate::feedback::{Problem, ProblemKind, Rejection, Report};
 use crate::schema::Validator;
@@ -124,6 +123,7 @@ pub trait Validators: Tool {
 }
 
 /// What the contexts of validators are made of.
+#[derive(Debug)]
 pub struct Known<'b, X> {
     /// The parameters' values.
     pub board: &'b Board,
@@ -144,12 +144,6 @@ impl<X> Clone for Known<'_, X> {
 }
 
 impl<X> Copy for Known<'_, X> {}
-
-impl<X> fmt::Debug for Known<'_, X> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Known")
-    }
-}
 
 impl<'b, X> Known<'b, X> {
     /// A value that must be there: of a parameter that was required, or a static one.
@@ -221,8 +215,8 @@ where
             let ask = |node, given| T::ask(node, given, known);
             let problems = judge::<T::Values>(shape, T::KEEPS, known, ask).await?;
             let mut settled: Vec<_> = board.into_settled().collect();
-            let normalized = conclude(&shape, text, problems, &mut settled).map_err(Refused::Arguments)?;
-            let remarks = remarks(&shape, &settled, text, cx);
+            let understood = conclude(&shape, text, problems, &mut settled, cx).map_err(Refused::Arguments)?;
+            let (normalized, remarks) = understood;
             let input = T::input(put(T::KEEPS, settled));
             let board = Board::new(0);
             let known = Known { board: &board, raw: &raw, at: "", states: &states, call: cx };

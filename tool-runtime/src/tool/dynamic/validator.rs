@@ -69,8 +69,8 @@ where
 /// a trait's.
 #[derive(Debug)]
 pub struct Said<T, R> {
-    answer: R,
-    before: Before<T>,
+    pub(in crate::tool) answer: R,
+    pub(in crate::tool) before: Before<T>,
 }
 
 /// What was given.
@@ -83,13 +83,6 @@ pub struct Before<T> {
 
 /// JSON text; of most values so little that it needs no heap.
 type Written = SmallVec<[u8; 48]>;
-
-impl<T, R> Said<T, R> {
-    /// Returns what the validator returned, and what it was given.
-    pub fn into_parts(self) -> (R, Before<T>) {
-        (self.answer, self.before)
-    }
-}
 
 impl<T: Judged, R: IntoValidation<T>> Said<T, R> {
     /// What came of the parameter.
@@ -383,19 +376,7 @@ where
 
 /// What a check returned: told later by a future, at once by anything else. An inherent method is found before a trait's.
 #[derive(Debug)]
-pub struct CheckSaid<R>(R);
-
-impl<R> CheckSaid<R> {
-    /// Returns the answer `answer`.
-    pub fn new(answer: R) -> Self {
-        Self(answer)
-    }
-
-    /// Returns what the check returned.
-    pub fn into_answer(self) -> R {
-        self.0
-    }
-}
+pub struct CheckSaid<R>(pub(in crate::tool) R);
 
 impl CheckSaid<Checked> {
     /// What came of it.

@@ -12,7 +12,7 @@ use crate::feedback::{Problem, ProblemKind, Rejection, Report};
 use crate::schema::Validator;
 use crate::tool::{
     CallError, Context, DynTool, Failure, InputHooks, IntoValidation, Output, Started, Starting, ToolSpec,
-    dynamic::{self, Asking, Board, Call, Kept, Reading, Settled, Shape, UNCHECKED, conclude, remarks},
+    dynamic::{self, Asking, Board, Call, Kept, Reading, Settled, Shape, UNCHECKED, conclude},
     expansion::SaidFallback,
 };
 pub use parameters::DynamicError;
@@ -377,8 +377,7 @@ impl DynamicTool {
         });
         call.settle(&board).await;
         let mut settled: Vec<_> = board.into_settled().collect();
-        let normalized = conclude(shape, text, reading.problems, &mut settled)?;
-        let remarks = remarks(shape, &settled, text, cx);
+        let (normalized, remarks) = conclude(shape, text, reading.problems, &mut settled, cx)?;
         let arguments = self.accepted(Arc::unwrap_or_clone(given), settled);
         if normalized.is_some() {
             self.check_accepted(&arguments)?;

@@ -1,6 +1,6 @@
 //! The parameters of a tool that are known at run time only: how they wait for each other, and what their schemas are.
 
-use std::{cmp::Ordering, collections::BTreeSet, fmt};
+use std::{cmp::Ordering, fmt};
 
 use serde_json::{Map, Value};
 
@@ -171,33 +171,11 @@ fn cycles(before: &[Vec<usize>]) -> Vec<Vec<usize>> {
 ///
 /// `None` where nodes wait for each other, or for a place beyond the end.
 fn order(before: &[Vec<usize>], compare: impl Fn(usize, usize) -> Ordering) -> Option<Vec<usize>> {
-    let mut by_name: Vec<usize> = (0..before.len()).collect();
-    by_name.sort_by(|a, b| compare(*a, *b));
-    let mut rank = vec![0; before.len()];
-    for (place, node) in by_name.iter().enumerate() {
-        rank[*node] = place;
-    }
-    let mut waits: Vec<usize> = before.iter().map(Vec::len).collect();
-    let mut behind = vec![Vec::new(); before.len()];
-    for (node, before) in before.iter().enumerate() {
-        for first in before {
-            if let Some(behind) = behind.get_mut(*first) {
-                behind.push(node);
-            }
-        }
-    }
-    let mut ready: BTreeSet<usize> =
-        (0..before.len()).filter(|node| waits[*node] == 0).map(|node| rank[node]).collect();
-    let mut order = Vec::with_capacity(before.len());
-    while let Some(place) = ready.pop_first() {
-        let node = by_name[place];
-        order.push(node);
-        for next in &behind[node] {
-            waits[*next] -= 1;
-            if waits[*next] == 0 {
-                ready.insert(rank[*next]);
-            }
-        }
+    let mut left: Vec<usize> = (0..before.len()).collect();
+    left.sort_by(|a, b| compare(*a, *b));
+    let mut order: Vec<usize> = Vec::with_capacity(left.len());
+    while let Some(next) = left.iter().position(|node| before[*node].iter().all(|first| order.contains(first))) {
+        order.push(left.remove(next));
     }
     (order.len() == before.len()).then_some(order)
 }
@@ -218,8 +196,9 @@ const OPEN: [&str; 9] = [
 /// The schema of complete arguments: an object that takes no other names, unless it says something about them. Where the
 /// root is only a reference to a definition, the definition takes its place.
 pub fn complete_schema(schema: Value) -> Map<String, Value> {
+    let root = referred(&schema);
     let Value::Object(mut schema) = schema else { return Map::new() };
-    if let Some(root) = referred(&schema) {
+    if let Some(root) = root {
         schema.shift_remove("$ref");
         for (key, value) in root {
             schema.entry(key).or_insert(value);
@@ -232,14 +211,9 @@ pub fn complete_schema(schema: Value) -> Map<String, Value> {
     schema
 }
 
-fn referred(schema: &Map<String, Value>) -> Option<Map<String, Value>> {
-    let place = schema.get("$ref")?.as_str()?.strip_prefix("#/")?;
-    if schema.contains_key("properties") {
-        return None;
-    }
-    let mut segments = place.split('/').map(|segment| segment.replace("~1", "/").replace("~0", "~"));
-    let first = schema.get(&segments.next()?)?;
-    segments.try_fold(first, |value, segment| value.get(segment))?.as_object().cloned()
+fn referred(schema: &Value) -> Option<Map<String, Value>> {
+    let place = schema.get("$ref")?.as_str()?.strip_prefix('#').filter(|place| place.starts_with('/'))?;
+    if schema.get("properties").is_some() { None } else { schema.pointer(place)?.as_object().cloned() }
 }
 
 /// The same schema for arguments of which some of the `dynamic` parameters are missing; with their descriptions.
