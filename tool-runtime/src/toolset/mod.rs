@@ -30,6 +30,7 @@ pub(crate) use layer::{carried_over, not_applied};
 pub use lint::{Finding, Findings, Level};
 pub use list::{ListFormat, ProviderTool, ToolList};
 pub(crate) use policy::judge;
+use policy::tighten;
 pub use policy::{Policy, Proposal};
 #[cfg(feature = "agent")]
 pub(crate) use prepared::panicked;
@@ -173,7 +174,11 @@ impl Toolset {
     /// Puts every tool of the set under `policy`, beside those that it is under already: none can weaken another.
     pub fn guard(self, policy: impl Policy) -> Self {
         let policy: Arc<dyn Policy> = Arc::new(policy);
-        let tools = self.iter().map(|tool| policy::guard(tool, &policy)).collect();
+        let guarded = |tool: &Arc<dyn DynTool>| {
+            let (inner, spec) = (Arc::clone(tool), Arc::clone(tool.spec()));
+            Arc::new(Adapted { inner, spec, policy: Some(Arc::clone(&policy)) }) as Arc<dyn DynTool>
+        };
+        let tools = self.iter().map(guarded).collect();
         Self::from_unique(tools, self.inner.argument_limit)
     }
 
@@ -361,12 +366,14 @@ fn with_member(tool: &Arc<dyn DynTool>, provider: &str, member: &str, value: &Va
 fn adapted(tool: &Arc<dyn DynTool>, change: impl FnOnce(&mut ToolSpec)) -> Arc<dyn DynTool> {
     let mut spec = ToolSpec::clone(tool.spec());
     change(&mut spec);
-    Arc::new(Adapted { inner: Arc::clone(tool), spec: Arc::new(spec) })
+    Arc::new(Adapted { inner: Arc::clone(tool), spec: Arc::new(spec), policy: None })
 }
 
+/// A tool under another spec, or under a policy.
 struct Adapted {
     inner: Arc<dyn DynTool>,
     spec: Arc<ToolSpec>,
+    policy: Option<Arc<dyn Policy>>,
 }
 
 impl DynTool for Adapted {
@@ -379,7 +386,9 @@ impl DynTool for Adapted {
     }
 
     fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
-        self.inner.start(arguments, cx)
+        let started = self.inner.start(arguments, cx);
+        let Some(policy) = &self.policy else { return started };
+        started.map(move |started| tighten(&**policy, started?, Proposal { spec: &self.spec, arguments, cx }))
     }
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tool_run::tool::Permission;
 
-use crate::tool::{CallError, Context, DynTool, InputHooks, Output, Starting, ToolSpec};
+use crate::tool::{CallError, Context, Started, ToolSpec};
 
 /// A call that a policy looks at.
 #[derive(Clone, Copy, Debug)]
@@ -62,47 +62,17 @@ pub(crate) fn judge(policy: &dyn Policy, call: &Proposal<'_>) -> Permission {
     super::prepared::contain(|| policy.judge(call)).unwrap_or(Permission::Ask)
 }
 
-/// `tool` under `policy`.
-pub fn guard(tool: &Arc<dyn DynTool>, policy: &Arc<dyn Policy>) -> Arc<dyn DynTool> {
-    Arc::new(Guarded { inner: Arc::clone(tool), policy: Arc::clone(policy) })
-}
-
-struct Guarded {
-    inner: Arc<dyn DynTool>,
-    policy: Arc<dyn Policy>,
-}
-
-impl DynTool for Guarded {
-    fn name(&self) -> &str {
-        self.inner.name()
+/// Returns a call that `policy` lets through, maybe after an approval.
+pub fn tighten<'a>(
+    policy: &dyn Policy,
+    mut started: Started<'a>,
+    Proposal { spec, arguments, cx }: Proposal<'_>,
+) -> Result<Started<'a>, CallError> {
+    let arguments = started.normalized.as_deref().unwrap_or(arguments);
+    match judge(policy, &Proposal { spec, arguments, cx }) {
+        Permission::Allow => {}
+        Permission::Ask => started.needs_approval = true,
+        Permission::Deny { reason } => return Err(CallError::PolicyDenied { reason }),
     }
-
-    fn spec(&self) -> &Arc<ToolSpec> {
-        self.inner.spec()
-    }
-
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
-        self.inner.start(arguments, cx).map(move |started| {
-            let mut started = started?;
-            let arguments = started.normalized.as_deref().unwrap_or(arguments);
-            match judge(&*self.policy, &Proposal { spec: self.inner.spec(), arguments, cx }) {
-                Permission::Allow => {}
-                Permission::Ask => started.needs_approval = true,
-                Permission::Deny { reason } => return Err(CallError::PolicyDenied { reason }),
-            }
-            Ok(started)
-        })
-    }
-
-    fn answer(&self, output: &str) -> Result<Output, CallError> {
-        self.inner.answer(output)
-    }
-
-    fn inside(&self) -> &[Arc<dyn DynTool>] {
-        self.inner.inside()
-    }
-
-    fn hooks(&self) -> Option<&dyn InputHooks> {
-        self.inner.hooks()
-    }
+    Ok(started)
 }
