@@ -193,11 +193,13 @@ impl<In, Out, NewIn, NewOut> fmt::Debug for Mapped<In, Out, NewIn, NewOut> {
     }
 }
 
+type Change<From, To> = Box<dyn Fn(&From) -> To + Send + Sync>;
+
 /// A layer that changes the parameters.
 struct MapInput {
     /// Writes what arguments mean inside.
-    into: Box<dyn Fn(&str) -> Result<String, CallError> + Send + Sync>,
-    back: Box<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    into: Change<str, Result<String, CallError>>,
+    back: Change<str, Option<String>>,
     schema: Arc<Schema>,
     /// Not set if a type's own schema cannot be compiled; then only its decoder checks.
     is_validated: bool,
@@ -251,7 +253,7 @@ impl Layer for MapInput {
 
 /// A layer that changes the output.
 struct MapOutput {
-    into: Box<dyn Fn(&Output) -> Result<Output, CallError> + Send + Sync>,
+    into: Change<Output, Result<Output, CallError>>,
     schema: Option<Arc<Schema>>,
 }
 
