@@ -20,7 +20,7 @@ use crate::syntax::{
 use crate::{check, expand};
 
 /// `toolset!(state; tool, …)`.
-pub(crate) fn toolset_list(tokens: TokenStream) -> TokenStream {
+pub fn toolset_list(tokens: TokenStream) -> TokenStream {
     match syn::parse2::<List>(tokens) {
         Ok(list) => expand::toolset_block(&list),
         Err(error) => error.into_compile_error(),
@@ -28,7 +28,7 @@ pub(crate) fn toolset_list(tokens: TokenStream) -> TokenStream {
 }
 
 /// `#[derive(ToolOutput)]`.
-pub(crate) fn output(item: TokenStream) -> TokenStream {
+pub fn output(item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     match syn::parse2::<DeriveInput>(item) {
         Ok(item) => check::collisions(&item, &mut errors),
@@ -38,12 +38,12 @@ pub(crate) fn output(item: TokenStream) -> TokenStream {
 }
 
 /// `#[derive(Provide)]`.
-pub(crate) fn provide(item: TokenStream) -> TokenStream {
+pub fn provide(item: TokenStream) -> TokenStream {
     derive(item, "provide", |item, krate, errors| data::provide(item, errors).map(|item| expand::provide(&item, krate)))
 }
 
 /// `#[derive(Calls)]`.
-pub(crate) fn calls(item: TokenStream) -> TokenStream {
+pub fn calls(item: TokenStream) -> TokenStream {
     derive(item, "calls", |item, krate, errors| data::calls(item, errors).map(|item| expand::calls(&item, krate)))
 }
 
@@ -71,7 +71,7 @@ fn derive(
 }
 
 /// `#[derive(DynamicInput)]`.
-pub(crate) fn dynamic_input(item: TokenStream) -> TokenStream {
+pub fn dynamic_input(item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let item = match syn::parse2::<DeriveInput>(item) {
         Ok(item) => item,
@@ -127,7 +127,7 @@ fn head(item: &TokenStream) -> TokenStream {
 }
 
 /// `#[tool(args)] item`.
-pub(crate) fn tool(args: &TokenStream, item: TokenStream) -> TokenStream {
+pub fn tool(args: &TokenStream, item: TokenStream) -> TokenStream {
     if let Ok(function) = syn::parse2::<ToolFn>(item.clone()) {
         return by_case(args, function, |args, function| self::function(args, &item, function));
     }
@@ -270,7 +270,7 @@ pub fn plain(mut function: ToolFn) -> TokenStream {
 const MOST_CASES: usize = 16;
 
 /// `#[tools] impl Type { … }`.
-pub(crate) fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream {
+pub fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let Options { krate, allow, .. } = Options::of_impl(args, &mut errors);
     let mut block = match syn::parse2::<ItemImpl>(item.clone()) {

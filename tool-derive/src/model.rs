@@ -13,87 +13,87 @@ use crate::syntax::{
 };
 
 /// A tool.
-pub(crate) struct ToolDef {
-    pub(crate) head: Head,
-    pub(crate) options: Options,
-    pub(crate) input: Input,
-    pub(crate) body: Body,
-    pub(crate) start: Start,
+pub struct ToolDef {
+    pub head: Head,
+    pub options: Options,
+    pub input: Input,
+    pub body: Body,
+    pub start: Start,
 }
 
 /// The names of a declaration, and its visibility.
-pub(crate) struct Head {
+pub struct Head {
     /// The type that everything hangs on: a tool's marker, a nested input, the name before a variant's contexts.
-    pub(crate) ident: Ident,
-    pub(crate) vis: Visibility,
+    pub ident: Ident,
+    pub vis: Visibility,
     /// The name that the model calls; of a variant and a nested input, the one that people read.
-    pub(crate) name: String,
-    pub(crate) description: Option<Doc>,
+    pub name: String,
+    pub description: Option<Doc>,
     /// The path of the runtime, if one is given.
-    pub(crate) krate: Option<Path>,
+    pub krate: Option<Path>,
     /// True if the types of the declaration can be used.
-    pub(crate) is_sound: bool,
+    pub is_sound: bool,
 }
 
 /// The arguments of a tool.
-pub(crate) enum Input {
+pub enum Input {
     Params(Params),
     Enum(Union),
 }
 
 /// Parameters that make one value together.
-pub(crate) struct Params {
+pub struct Params {
     /// The path that stands before the fields in braces.
-    pub(crate) path: TokenStream,
+    pub path: TokenStream,
     /// The tag in front of the fields, for a variant.
-    pub(crate) tag: Option<Tag>,
-    pub(crate) fields: Vec<Param>,
+    pub tag: Option<Tag>,
+    pub fields: Vec<Param>,
 }
 
 /// The entry that says which variant is meant.
-pub(crate) struct Tag {
-    pub(crate) name: String,
+pub struct Tag {
+    pub name: String,
     /// The value that stands for this variant.
-    pub(crate) value: String,
+    pub value: String,
 }
 
 /// The variants of an enum, told apart by a tag.
-pub(crate) struct Union {
+pub struct Union {
     /// The name of the tag.
-    pub(crate) tag: Spanned<String>,
-    pub(crate) variants: Vec<Variant>,
+    pub tag: Spanned<String>,
+    pub variants: Vec<Variant>,
 }
 
 /// One variant of an enum.
-pub(crate) struct Variant {
-    pub(crate) head: Head,
-    pub(crate) params: Params,
+pub struct Variant {
+    pub head: Head,
+    pub params: Params,
     /// The state that the enum takes.
-    pub(crate) state: Option<Type>,
+    pub state: Option<Type>,
 }
 
 /// A struct whose fields are judged where it is nested in a tool's arguments.
-pub(crate) struct NestedInput {
-    pub(crate) head: Head,
-    pub(crate) params: Params,
+pub struct NestedInput {
+    pub head: Head,
+    pub params: Params,
     /// The state that its validators take.
-    pub(crate) state: Option<Type>,
+    pub state: Option<Type>,
     /// The advice that is not wanted.
-    pub(crate) allow: Vec<Advice>,
+    pub allow: Vec<Advice>,
 }
 
 /// A parameter that the model gives, or the application if it is secret.
-pub(crate) struct Param {
-    pub(crate) ident: Ident,
-    pub(crate) ty: Type,
+pub struct Param {
+    pub ident: Ident,
+    pub ty: Type,
     /// The name in the arguments.
-    pub(crate) name: String,
-    pub(crate) doc: Option<Doc>,
-    pub(crate) attrs: ParamAttrs,
+    pub name: String,
+    pub doc: Option<Doc>,
+    pub attrs: ParamAttrs,
 }
 
 /// The work of a call.
-pub(crate) enum Body {
+pub enum Body {
     /// A function, or a method of a type.
     Function(Box<Function>),
     /// The struct's `Execute`, or `ExecuteWith` a state.
@@ -103,25 +103,25 @@ pub(crate) enum Body {
 }
 
 /// The function behind a tool.
-pub(crate) struct Function {
+pub struct Function {
     /// The path that calls it.
-    pub(crate) path: TokenStream,
+    pub path: TokenStream,
     /// The type that it is a method of.
-    pub(crate) owner: Option<Type>,
+    pub owner: Option<Type>,
     /// The place of its name.
-    pub(crate) span: Span,
-    pub(crate) is_async: bool,
+    pub span: Span,
+    pub is_async: bool,
     /// True if it gives several values, one after the other.
-    pub(crate) is_stream: bool,
+    pub is_stream: bool,
     /// Its arguments, after `self`.
-    pub(crate) args: Vec<Argument>,
+    pub args: Vec<Argument>,
     /// The type of what it returns; of a stream, of each of its items.
-    pub(crate) returns: Type,
-    pub(crate) returns_span: Span,
+    pub returns: Type,
+    pub returns_span: Span,
 }
 
 /// An argument of a function.
-pub(crate) enum Argument {
+pub enum Argument {
     /// The next parameter of the input.
     Param,
     State(StateArg),
@@ -132,16 +132,16 @@ pub(crate) enum Argument {
 }
 
 /// An argument that comes from the application's state.
-pub(crate) struct StateArg {
+pub struct StateArg {
     /// Its name, if it has one.
-    pub(crate) ident: Option<Ident>,
-    pub(crate) ty: Type,
-    pub(crate) by_ref: bool,
+    pub ident: Option<Ident>,
+    pub ty: Type,
+    pub by_ref: bool,
 }
 
 /// The way in which a call is started.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Start {
+pub enum Start {
     /// At once, without state.
     Free,
     /// At once, with what it takes from the state.
@@ -152,73 +152,73 @@ pub(crate) enum Start {
 
 /// Parameters together with all that their validators can know.
 #[derive(Clone, Copy)]
-pub(crate) struct Judged<'m> {
-    pub(crate) head: &'m Head,
-    pub(crate) tag: Option<&'m Tag>,
-    pub(crate) fields: &'m [Param],
+pub struct Judged<'m> {
+    pub head: &'m Head,
+    pub tag: Option<&'m Tag>,
+    pub fields: &'m [Param],
     /// The state of the type that the tool is a method of, or of a struct.
-    pub(crate) owner: Option<&'m Type>,
+    pub owner: Option<&'m Type>,
     /// The arguments of the tool's function.
-    pub(crate) args: &'m [Argument],
+    pub args: &'m [Argument],
 }
 
 /// A method of an impl that is a tool.
-pub(crate) struct MethodTool {
+pub struct MethodTool {
     /// The type that stands for it: `ShopSearchItems` for `Shop::search_items`.
-    pub(crate) marker: Ident,
+    pub marker: Ident,
     /// The `cfg` attributes that decide whether it is there.
-    pub(crate) cfg: Vec<Attribute>,
+    pub cfg: Vec<Attribute>,
 }
 
 /// A struct that provides each of its fields.
-pub(crate) struct ProvideDef {
-    pub(crate) ident: Ident,
-    pub(crate) generics: Generics,
-    pub(crate) fields: Vec<(Member, Type)>,
+pub struct ProvideDef {
+    pub ident: Ident,
+    pub generics: Generics,
+    pub fields: Vec<(Member, Type)>,
 }
 
 /// An enum of a toolset's calls.
-pub(crate) struct CallsDef {
-    pub(crate) ident: Ident,
+pub struct CallsDef {
+    pub ident: Ident,
     /// The name of each variant, and the type that it holds; none if that is wrong.
-    pub(crate) variants: Vec<(Ident, Option<Type>)>,
+    pub variants: Vec<(Ident, Option<Type>)>,
 }
 
 impl Param {
     /// Returns whether its own fields are judged.
-    pub(crate) fn is_nested(&self) -> bool {
+    pub fn is_nested(&self) -> bool {
         self.attrs.dynamic.as_ref().is_some_and(|dynamic| dynamic.options.nested.is_some())
     }
 
-    pub(crate) fn is_secret(&self) -> bool {
+    pub fn is_secret(&self) -> bool {
         self.attrs.arg.secret.is_some()
     }
 
-    pub(crate) fn is_dynamic(&self) -> bool {
+    pub fn is_dynamic(&self) -> bool {
         self.attrs.dynamic.is_some()
     }
 
     /// Returns where its name is written.
-    pub(crate) fn name_span(&self) -> Span {
+    pub fn name_span(&self) -> Span {
         self.attrs.arg.rename.as_ref().map_or_else(|| self.ident.span(), syn::LitStr::span)
     }
 }
 
 impl Params {
     /// The types of the parameters whose own fields are judged, in order.
-    pub(crate) fn nested(&self) -> impl Iterator<Item = &Type> {
+    pub fn nested(&self) -> impl Iterator<Item = &Type> {
         self.fields.iter().filter(|param| param.is_nested()).map(|param| &param.ty)
     }
 
     /// The parameters with their places; a tag has the first.
-    pub(crate) fn placed(&self) -> impl Iterator<Item = (usize, &Param)> {
+    pub fn placed(&self) -> impl Iterator<Item = (usize, &Param)> {
         (usize::from(self.tag.is_some())..).zip(&self.fields)
     }
 }
 
 impl ToolDef {
     /// The parameters; none of an enum, whose variants have them.
-    pub(crate) fn fields(&self) -> &[Param] {
+    pub fn fields(&self) -> &[Param] {
         match &self.input {
             Input::Params(params) => &params.fields,
             Input::Enum(_) => &[],
@@ -226,7 +226,7 @@ impl ToolDef {
     }
 
     /// The variants of an enum.
-    pub(crate) fn variants(&self) -> &[Variant] {
+    pub fn variants(&self) -> &[Variant] {
         match &self.input {
             Input::Params(_) => &[],
             Input::Enum(union) => &union.variants,
@@ -234,27 +234,27 @@ impl ToolDef {
     }
 
     /// The parameters, of whichever variant.
-    pub(crate) fn all_fields(&self) -> impl Iterator<Item = &Param> {
+    pub fn all_fields(&self) -> impl Iterator<Item = &Param> {
         self.fields().iter().chain(self.variants().iter().flat_map(|variant| &variant.params.fields))
     }
 
     /// The types of all parameters whose own fields are judged, in order.
-    pub(crate) fn nested(&self) -> impl Iterator<Item = &Type> {
+    pub fn nested(&self) -> impl Iterator<Item = &Type> {
         self.all_fields().filter(|param| param.is_nested()).map(|param| &param.ty)
     }
 
     /// The state of the type that the tool is a method of, or of a struct.
-    pub(crate) fn owner(&self) -> Option<&Type> {
+    pub fn owner(&self) -> Option<&Type> {
         self.body.owner()
     }
 
     /// The types that it takes from the state, in order.
-    pub(crate) fn state_types(&self) -> impl Iterator<Item = &Type> {
+    pub fn state_types(&self) -> impl Iterator<Item = &Type> {
         self.body.state_types()
     }
 
     /// The types that the state must provide, each once.
-    pub(crate) fn states(&self) -> Vec<&Type> {
+    pub fn states(&self) -> Vec<&Type> {
         let mut states: Vec<&Type> = Vec::new();
         for ty in self.state_types() {
             if !states.iter().any(|known| is_same_type(known, ty)) {
@@ -265,12 +265,12 @@ impl ToolDef {
     }
 
     /// Returns who approves a call: nobody, if the option is not given.
-    pub(crate) fn approval(&self) -> &Approval {
+    pub fn approval(&self) -> &Approval {
         self.options.approval.as_ref().map_or(&Approval::Never, |approval| &approval.value)
     }
 
     /// The predicate that decides whether a call needs approval.
-    pub(crate) fn predicate(&self) -> Option<&Expr> {
+    pub fn predicate(&self) -> Option<&Expr> {
         match self.approval() {
             Approval::When(predicate) => Some(predicate),
             Approval::Never | Approval::Always => None,
@@ -278,14 +278,14 @@ impl ToolDef {
     }
 
     /// The parameters, and what their validators and the check of the whole call can know.
-    pub(crate) fn judged(&self) -> Judged<'_> {
+    pub fn judged(&self) -> Judged<'_> {
         Judged { head: &self.head, tag: None, fields: self.fields(), owner: self.owner(), args: self.body.args() }
     }
 }
 
 impl Body {
     /// The state of the type that the tool is a method of, or of a struct.
-    pub(crate) fn owner(&self) -> Option<&Type> {
+    pub fn owner(&self) -> Option<&Type> {
         match self {
             Self::Function(function) => function.owner.as_ref(),
             Self::Struct { state } | Self::External { state, .. } => state.as_ref(),
@@ -293,7 +293,7 @@ impl Body {
     }
 
     /// The arguments of a function.
-    pub(crate) fn args(&self) -> &[Argument] {
+    pub fn args(&self) -> &[Argument] {
         match self {
             Self::Function(function) => &function.args,
             Self::Struct { .. } | Self::External { .. } => &[],
@@ -301,14 +301,14 @@ impl Body {
     }
 
     /// The types that it takes from the state, in order.
-    pub(crate) fn state_types(&self) -> impl Iterator<Item = &Type> {
+    pub fn state_types(&self) -> impl Iterator<Item = &Type> {
         self.owner().into_iter().chain(states(self.args()).map(|state| &state.ty))
     }
 }
 
 impl Variant {
     /// The fields, and what their validators can know.
-    pub(crate) fn judged(&self) -> Judged<'_> {
+    pub fn judged(&self) -> Judged<'_> {
         let Self { head, params, state } = self;
         Judged { head, tag: params.tag.as_ref(), fields: &params.fields, owner: state.as_ref(), args: &[] }
     }
@@ -316,7 +316,7 @@ impl Variant {
 
 impl NestedInput {
     /// The fields, and what their validators can know.
-    pub(crate) fn judged(&self) -> Judged<'_> {
+    pub fn judged(&self) -> Judged<'_> {
         let Self { head, params, state, .. } = self;
         Judged { head, tag: None, fields: &params.fields, owner: state.as_ref(), args: &[] }
     }
@@ -324,29 +324,29 @@ impl NestedInput {
 
 impl<'m> Judged<'m> {
     /// The parameters with their places; a tag has the first.
-    pub(crate) fn placed(self) -> impl Iterator<Item = (usize, &'m Param)> {
+    pub fn placed(self) -> impl Iterator<Item = (usize, &'m Param)> {
         (usize::from(self.tag.is_some())..).zip(self.fields)
     }
 
     /// The dynamic parameters that have a validator of their own, in order.
-    pub(crate) fn validated(self) -> impl Iterator<Item = (&'m Param, &'m Dynamic)> {
+    pub fn validated(self) -> impl Iterator<Item = (&'m Param, &'m Dynamic)> {
         let judged = self.fields.iter().filter(|param| !param.is_nested());
         judged.filter_map(|param| Some((param, param.attrs.dynamic.as_ref()?)))
     }
 
     /// The arguments of the function that are states.
-    pub(crate) fn states(self) -> impl Iterator<Item = &'m StateArg> {
+    pub fn states(self) -> impl Iterator<Item = &'m StateArg> {
         states(self.args)
     }
 
     /// The type of what the validator of the parameter `ident` knows: `BookFlightArrival` for `arrival` of `book_flight`.
-    pub(crate) fn context(self, ident: &Ident) -> Ident {
+    pub fn context(self, ident: &Ident) -> Ident {
         let (tool, own) = (pascal(&self.head.ident.unraw().to_string()), pascal(&ident.unraw().to_string()));
         format_ident!("{tool}{own}", span = ident.span())
     }
 
     /// The type of what the check of the whole call knows.
-    pub(crate) fn check_context(self) -> Ident {
+    pub fn check_context(self) -> Ident {
         self.context(&Ident::new("check", self.head.ident.span()))
     }
 }
@@ -364,25 +364,25 @@ fn is_same_type(a: &Type, b: &Type) -> bool {
 }
 
 /// The parameters, and for each those that it waits for, as places among the parameters.
-pub(crate) struct Graph<'t> {
+pub struct Graph<'t> {
     params: &'t [Param],
     before: Vec<Vec<(usize, &'t Ident)>>,
 }
 
 /// Parameters that wait for each other: the place where one names the next, and the path from the first back to itself.
-pub(crate) struct Cycle<'t> {
-    pub(crate) at: &'t Ident,
-    pub(crate) path: Vec<&'t Ident>,
+pub struct Cycle<'t> {
+    pub at: &'t Ident,
+    pub path: Vec<&'t Ident>,
 }
 
 /// Returns whether two identifiers are the same word.
-pub(crate) fn same(a: &Ident, b: &Ident) -> bool {
+pub fn same(a: &Ident, b: &Ident) -> bool {
     a.unraw() == b.unraw()
 }
 
 impl<'t> Graph<'t> {
     /// Returns the graph of what is known to be a dynamic parameter; what is not has been reported.
-    pub(crate) fn of(params: &'t [Param]) -> Self {
+    pub fn of(params: &'t [Param]) -> Self {
         let place = |own: &Param, name: &Ident| {
             params.iter().position(|param| same(&param.ident, name) && !same(&own.ident, name) && param.is_dynamic())
         };
@@ -398,7 +398,7 @@ impl<'t> Graph<'t> {
 
     /// The dynamic parameters in the order in which they are asked: each after those it waits for, and of those that wait
     /// for none any more, the one first whose name in the arguments is the least.
-    pub(crate) fn order(&self) -> Vec<usize> {
+    pub fn order(&self) -> Vec<usize> {
         let mut left: Vec<usize> = (0..self.params.len()).filter(|&param| self.params[param].is_dynamic()).collect();
         left.sort_by(|a, b| self.params[*a].name.cmp(&self.params[*b].name));
         let mut order: Vec<usize> = Vec::with_capacity(left.len());
@@ -410,7 +410,7 @@ impl<'t> Graph<'t> {
     }
 
     /// Returns every cycle.
-    pub(crate) fn cycles(&self) -> Vec<Cycle<'t>> {
+    pub fn cycles(&self) -> Vec<Cycle<'t>> {
         let mut search =
             Search { graph: self, done: vec![false; self.params.len()], path: Vec::new(), found: Vec::new() };
         for arg in 0..self.params.len() {

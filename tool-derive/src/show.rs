@@ -12,7 +12,7 @@ use quote::quote;
 const VARIABLE: &str = "TOOL_EXPAND";
 
 /// Prints what `macro_name` made of `item` if the variable asks for it, and returns it.
-pub(crate) fn show(macro_name: &str, item: Option<String>, expansion: TokenStream) -> TokenStream {
+pub fn show(macro_name: &str, item: Option<String>, expansion: TokenStream) -> TokenStream {
     let (Ok(wanted), Some(item)) = (std::env::var(VARIABLE), item) else { return expansion };
     if is_named(&item, &wanted) {
         // One write, so that what other compilers say at the same time is not in the middle of it.
@@ -27,7 +27,7 @@ fn is_named(item: &str, wanted: &str) -> bool {
 }
 
 /// The name of an item: the word after `fn`, `struct`, `enum` or `impl`.
-pub(crate) fn name(item: &TokenStream) -> Option<String> {
+pub fn name(item: &TokenStream) -> Option<String> {
     let mut words = item.clone().into_iter().filter_map(|token| match token {
         TokenTree::Ident(word) => Some(word.to_string()),
         _ => None,
@@ -39,12 +39,12 @@ pub(crate) fn name(item: &TokenStream) -> Option<String> {
 /// Returns a statement that makes Cargo build again when the variable changes: Cargo learns which variables the compiler has read.
 ///
 /// Reading costs a quarter of a million instructions, so toolsets have this statement, and tools do not.
-pub(crate) fn watch_stmt() -> TokenStream {
+pub fn watch_stmt() -> TokenStream {
     quote!(_ = ::core::option_env!(#VARIABLE);)
 }
 
 /// The code as rustfmt writes it, in the style of the directory that the compiler runs in; as it is, where there is no rustfmt.
-pub(crate) fn pretty(code: &TokenStream) -> String {
+pub fn pretty(code: &TokenStream) -> String {
     let code = code.to_string();
     formatted(&code).map_or(code, |code| spaced(&code))
 }
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(
             name(&quote!(
                 #[doc = "struct Other"]
-                pub(crate) async fn look(id: u32) {}
+                pub async fn look(id: u32) {}
             ))
             .as_deref(),
             Some("look")

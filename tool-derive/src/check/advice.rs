@@ -12,7 +12,7 @@ use crate::syntax::attribute::Doc;
 const MOST_CHARACTERS: usize = 1024;
 
 /// Returns what could be better about a tool, and where; without what is allowed.
-pub(crate) fn of_tool(tool: &ToolDef) -> Vec<(Span, Advice)> {
+pub fn of_tool(tool: &ToolDef) -> Vec<(Span, Advice)> {
     let mut found = Vec::new();
     if is_long(tool.head.description.as_ref()) {
         let given = tool.options.description.as_ref().map(syn::spanned::Spanned::span);
@@ -29,7 +29,7 @@ pub(crate) fn of_tool(tool: &ToolDef) -> Vec<(Span, Advice)> {
 }
 
 /// Returns what could be better about a nested input.
-pub(crate) fn of_input(input: &NestedInput) -> Vec<(Span, Advice)> {
+pub fn of_input(input: &NestedInput) -> Vec<(Span, Advice)> {
     let mut found = Vec::new();
     if is_long(input.head.description.as_ref()) {
         found.push((input.head.ident.span(), Advice::LongDescription));

@@ -5,55 +5,43 @@ const DEEPEST: usize = 128;
 
 /// The keys of the object that `text` is, as they are written; `None` if it is none.
 pub fn keys(text: &str) -> Option<Vec<&str>> {
-    let mut rest = Rest(text.as_bytes());
-    let mut keys = Vec::new();
+    let mut rest = Rest { text, left: text.as_bytes(), keys: Vec::new() };
     rest.space();
-    rest.eat(b"{")?;
-    rest.space();
-    if rest.eat(b"}").is_none() {
-        loop {
-            rest.space();
-            let start = text.len() - rest.0.len();
-            rest.text()?;
-            keys.push(&text[start + 1..text.len() - rest.0.len() - 1]);
-            rest.space();
-            rest.eat(b":")?;
-            rest.value(DEEPEST - 1)?;
-            if rest.eat(b",").is_none() {
-                rest.eat(b"}")?;
-                break;
-            }
-        }
-    }
-    rest.space();
-    rest.0.is_empty().then_some(keys)
+    let is_object = rest.left.first() == Some(&b'{');
+    rest.value(DEEPEST)?;
+    (is_object && rest.left.is_empty()).then_some(rest.keys)
 }
 
-/// The part that has not been read yet.
-struct Rest<'a>(&'a [u8]);
+struct Rest<'t> {
+    text: &'t str,
+    /// The part that has not been read yet.
+    left: &'t [u8],
+    /// The keys of the outermost object.
+    keys: Vec<&'t str>,
+}
 
 impl Rest<'_> {
     fn space(&mut self) {
-        while let [b' ' | b'\t' | b'\n' | b'\r', rest @ ..] = self.0 {
-            self.0 = rest;
+        while let [b' ' | b'\t' | b'\n' | b'\r', rest @ ..] = self.left {
+            self.left = rest;
         }
     }
 
     fn eat(&mut self, token: &[u8]) -> Option<()> {
-        self.0 = self.0.strip_prefix(token)?;
+        self.left = self.left.strip_prefix(token)?;
         Some(())
     }
 
     fn next(&mut self) -> Option<u8> {
-        let (first, rest) = self.0.split_first()?;
-        self.0 = rest;
+        let (first, rest) = self.left.split_first()?;
+        self.left = rest;
         Some(*first)
     }
 
     /// A value and the space around it.
     fn value(&mut self, depth: usize) -> Option<()> {
         self.space();
-        match self.0.first()? {
+        match self.left.first()? {
             b'{' => self.list(b"}", depth.checked_sub(1)?, Self::entry)?,
             b'[' => self.list(b"]", depth.checked_sub(1)?, Self::value)?,
             b'"' => self.text()?,
@@ -82,7 +70,11 @@ impl Rest<'_> {
 
     fn entry(&mut self, depth: usize) -> Option<()> {
         self.space();
+        let start = self.text.len() - self.left.len();
         self.text()?;
+        if depth == DEEPEST - 1 {
+            self.keys.push(&self.text[start + 1..self.text.len() - self.left.len() - 1]);
+        }
         self.space();
         self.eat(b":")?;
         self.value(depth)
@@ -123,8 +115,8 @@ impl Rest<'_> {
     }
 
     fn digits(&mut self) -> Option<()> {
-        let count = self.0.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        self.0 = &self.0[count..];
+        let count = self.left.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        self.left = &self.left[count..];
         (count > 0).then_some(())
     }
 }

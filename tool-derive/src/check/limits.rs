@@ -10,7 +10,7 @@ use crate::syntax::{
 };
 
 /// Runs every rule on one parameter.
-pub(super) fn check(param: &Param, errors: &mut Errors) {
+pub fn check(param: &Param, errors: &mut Errors) {
     secret(param, errors);
     possible(param, errors);
     pattern(param, errors);

@@ -1,9 +1,9 @@
 //! The rules that a tool must keep, and an output, one function each.
 
-pub(crate) mod advice;
+pub mod advice;
 mod dynamic;
 mod json;
-pub(crate) mod limits;
+pub mod limits;
 mod names;
 
 use std::collections::HashSet;
@@ -26,7 +26,7 @@ use names::find_name;
 const MOST_PARAMETERS: usize = 64;
 
 /// Runs every rule on a tool; each adds what it finds.
-pub(crate) fn check(tool: &ToolDef, errors: &mut Errors) {
+pub fn check(tool: &ToolDef, errors: &mut Errors) {
     name(tool, errors);
     description(tool, errors);
     examples(tool, errors);
@@ -84,7 +84,7 @@ fn variants(union: &Union, errors: &mut Errors) {
 }
 
 /// Runs every rule on a struct that is nested.
-pub(crate) fn input(input: &NestedInput, errors: &mut Errors) {
+pub fn input(input: &NestedInput, errors: &mut Errors) {
     parameters(&input.params, errors);
     dynamic::check(&input.params.fields, errors);
     dynamic::contexts(std::iter::once(input.judged()), None, errors);
@@ -323,7 +323,7 @@ fn of_type(argument: &GenericArgument) -> Option<&Type> {
 const RESERVED: [&str; 6] = ["ok", "value", "feedback", "instructions", "problems", "validationResults"];
 
 /// Refuses each field that is written under a key of the answer. Only the fields of a struct are.
-pub(crate) fn collisions(item: &DeriveInput, errors: &mut Errors) {
+pub fn collisions(item: &DeriveInput, errors: &mut Errors) {
     let Data::Struct(data) = &item.data else { return };
     let Fields::Named(fields) = &data.fields else { return };
     if serde::says(&item.attrs, &["transparent"]) {

@@ -1,6 +1,6 @@
 //! Errors for the user: collected, so that one compilation shows them all.
 
-pub(crate) mod text;
+pub mod text;
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
@@ -9,24 +9,24 @@ use quote::ToTokens;
 ///
 /// Dropping errors that nobody finished is a mistake in a macro, and panics.
 #[derive(Default)]
-pub(crate) struct Errors {
+pub struct Errors {
     found: Option<syn::Error>,
     count: usize,
 }
 
 impl Errors {
     /// Adds an error at one place.
-    pub(crate) fn at(&mut self, span: Span, message: impl AsRef<str>) {
+    pub fn at(&mut self, span: Span, message: impl AsRef<str>) {
         self.push(syn::Error::new(span, message.as_ref()));
     }
 
     /// Adds an error over all of `tokens`.
-    pub(crate) fn over(&mut self, tokens: impl ToTokens, message: impl AsRef<str>) {
+    pub fn over(&mut self, tokens: impl ToTokens, message: impl AsRef<str>) {
         self.push(syn::Error::new_spanned(tokens.into_token_stream(), message.as_ref()));
     }
 
     /// Adds an error of syn's.
-    pub(crate) fn push(&mut self, error: syn::Error) {
+    pub fn push(&mut self, error: syn::Error) {
         self.count += 1;
         match &mut self.found {
             Some(found) => found.combine(error),
@@ -35,24 +35,24 @@ impl Errors {
     }
 
     /// Runs `stage`, and returns its value and whether it added no error.
-    pub(crate) fn watch<T>(&mut self, stage: impl FnOnce(&mut Self) -> T) -> (T, bool) {
+    pub fn watch<T>(&mut self, stage: impl FnOnce(&mut Self) -> T) -> (T, bool) {
         let before = self.count;
         let value = stage(self);
         (value, self.count == before)
     }
 
     /// Returns all of them as one error of syn's.
-    pub(crate) fn into_result(mut self) -> syn::Result<()> {
+    pub fn into_result(mut self) -> syn::Result<()> {
         self.found.take().map_or(Ok(()), Err)
     }
 
     /// Returns all of them as `compile_error!`s.
-    pub(crate) fn finish(self) -> TokenStream {
+    pub fn finish(self) -> TokenStream {
         self.into_result().map_or_else(syn::Error::into_compile_error, |()| TokenStream::new())
     }
 
     /// Drops them: another expansion reports the same.
-    pub(crate) fn discard(mut self) {
+    pub fn discard(mut self) {
         self.found = None;
     }
 }
@@ -64,7 +64,7 @@ impl Drop for Errors {
 }
 
 /// The known word that is at most a third of its length away from `word`.
-pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let near = |candidate: &&'a str| {
         let edits = edits(word.as_bytes(), candidate.as_bytes());
         (edits <= 1.max(candidate.len() / 3) && edits < candidate.len()).then_some((edits, *candidate))

@@ -2,137 +2,133 @@
 
 use super::nearest;
 
-pub(crate) const NO_DESCRIPTION: &str =
+pub const NO_DESCRIPTION: &str =
     "a tool needs a description for the model: write a doc comment above it, or `#[tool(description = \"…\")]`";
-pub(crate) const NOT_AN_ITEM: &str =
-    "`#[tool]` goes on an `async fn`, a `fn`, a struct with named fields or an enum of such";
-pub(crate) const METHOD_OUTSIDE: &str = "a method is a tool only inside a marked impl: put `#[tools]` on the `impl Type { … }` block, or declare a function that calls a trait's method";
-pub(crate) const FUNCTION_IN_IMPL: &str = "a function without `self` is a tool of its own: move it out of the `impl`; or give it `&self`, and put `#[tools]` on the `impl` block";
-pub(crate) const METHOD_OF_TRAIT: &str = "a method of a trait is no tool by itself: declare a function that calls it, or a method of an `impl Type { … }` marked `#[tools]`";
-pub(crate) const TOOL_ON_IMPL: &str =
+pub const NOT_AN_ITEM: &str = "`#[tool]` goes on an `async fn`, a `fn`, a struct with named fields or an enum of such";
+pub const METHOD_OUTSIDE: &str = "a method is a tool only inside a marked impl: put `#[tools]` on the `impl Type { … }` block, or declare a function that calls a trait's method";
+pub const FUNCTION_IN_IMPL: &str = "a function without `self` is a tool of its own: move it out of the `impl`; or give it `&self`, and put `#[tools]` on the `impl` block";
+pub const METHOD_OF_TRAIT: &str = "a method of a trait is no tool by itself: declare a function that calls it, or a method of an `impl Type { … }` marked `#[tools]`";
+pub const TOOL_ON_IMPL: &str =
     "the methods of an impl become tools with `#[tools]` on the `impl` and `#[tool]` on each method";
-pub(crate) const TOOL_TWICE: &str = "this is a tool already: keep one `#[tool]`, with all options";
-pub(crate) const NOT_A_METHOD: &str = "in an impl, `#[tool]` goes on methods: take it off here";
-pub(crate) const NOT_AN_IMPL: &str = "`#[tools]` goes on an `impl Type { … }` block without a trait";
-pub(crate) const NO_TOOLS: &str = "no method here is marked `#[tool]`: mark those that a model may call";
-pub(crate) const GENERIC: &str = "a tool has one input type, so it cannot be generic: write out the types, or make a tool of a function that calls this one";
-pub(crate) const GENERIC_IMPL: &str =
+pub const TOOL_TWICE: &str = "this is a tool already: keep one `#[tool]`, with all options";
+pub const NOT_A_METHOD: &str = "in an impl, `#[tool]` goes on methods: take it off here";
+pub const NOT_AN_IMPL: &str = "`#[tools]` goes on an `impl Type { … }` block without a trait";
+pub const NO_TOOLS: &str = "no method here is marked `#[tool]`: mark those that a model may call";
+pub const GENERIC: &str = "a tool has one input type, so it cannot be generic: write out the types, or make a tool of a function that calls this one";
+pub const GENERIC_IMPL: &str =
     "a toolset has one state type, so an impl with tools cannot be generic: write out the types";
-pub(crate) const UNSAFE: &str = "a model calls a tool with any arguments it likes, so a tool cannot be `unsafe`: check the arguments in a safe function around this one";
-pub(crate) const NO_BODY: &str = "a tool function needs a body; a tool that a client executes is declared `#[tool(external, output = …)]` on a struct";
-pub(crate) const TOUCHES_ALONE: &str = "a `sequential` tool runs alone, whatever it touches: leave one of the two out";
-pub(crate) const REFERENCE: &str = "a parameter that the model gives is owned: write `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`; application state is marked `#[state]`, the call's context `#[context]`";
-pub(crate) const PATTERN: &str = "the model needs one name for each parameter: take it apart inside the function";
-pub(crate) const PATTERN_WILD: &str = "the model needs a name for each parameter: name this one, or leave it out";
-pub(crate) const UNSIZED: &str = "the model gives a whole value: write `String` for `str`, `Vec<T>` for `[T]`, and for `dyn Trait` an enum of what it can be";
-pub(crate) const CONTEXT_UNMARKED: &str = "the call's context is marked: `#[context] cx: &Context`";
-pub(crate) const IMPL_TRAIT: &str = "the model's input needs one concrete type: write it out";
-pub(crate) const IMPL_OUTPUT: &str = "the output needs one concrete type, so that its schema is known: write it out";
-pub(crate) const FUTURE: &str = "a tool that waits is an `async fn`: write it so, and return what comes of the future";
-pub(crate) const STREAM_ITEM: &str = "a stream of outputs says of what, so that the schema is known: write `impl Stream<Item = T>`, or `Item = Result<T, E>`";
-pub(crate) const STREAM_IN_RESULT: &str =
+pub const UNSAFE: &str = "a model calls a tool with any arguments it likes, so a tool cannot be `unsafe`: check the arguments in a safe function around this one";
+pub const NO_BODY: &str = "a tool function needs a body; a tool that a client executes is declared `#[tool(external, output = …)]` on a struct";
+pub const TOUCHES_ALONE: &str = "a `sequential` tool runs alone, whatever it touches: leave one of the two out";
+pub const REFERENCE: &str = "a parameter that the model gives is owned: write `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`; application state is marked `#[state]`, the call's context `#[context]`";
+pub const PATTERN: &str = "the model needs one name for each parameter: take it apart inside the function";
+pub const PATTERN_WILD: &str = "the model needs a name for each parameter: name this one, or leave it out";
+pub const UNSIZED: &str = "the model gives a whole value: write `String` for `str`, `Vec<T>` for `[T]`, and for `dyn Trait` an enum of what it can be";
+pub const CONTEXT_UNMARKED: &str = "the call's context is marked: `#[context] cx: &Context`";
+pub const IMPL_TRAIT: &str = "the model's input needs one concrete type: write it out";
+pub const IMPL_OUTPUT: &str = "the output needs one concrete type, so that its schema is known: write it out";
+pub const FUTURE: &str = "a tool that waits is an `async fn`: write it so, and return what comes of the future";
+pub const STREAM_ITEM: &str = "a stream of outputs says of what, so that the schema is known: write `impl Stream<Item = T>`, or `Item = Result<T, E>`";
+pub const STREAM_IN_RESULT: &str =
     "each item of a stream can be an error, the first one too: write `impl Stream<Item = Result<T, E>>`";
-pub(crate) const BORROWED_OUTPUT: &str =
+pub const BORROWED_OUTPUT: &str =
     "an output is owned, because it outlives the call: write `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`";
-pub(crate) const BORROWED_STATE: &str =
+pub const BORROWED_STATE: &str =
     "a toolset keeps its state, so the type of a state borrows nothing: take the owned form of this type";
-pub(crate) const MUT_SELF: &str = "calls run side by side, so a tool method takes `&self`: use a lock for what changes";
-pub(crate) const MUT_STATE: &str = "calls run side by side, so a tool takes `&T`: use a lock for what changes";
-pub(crate) const OWNED_SELF: &str = "a tool is called more than once, so a tool method takes `&self`";
-pub(crate) const NO_SELF: &str =
+pub const MUT_SELF: &str = "calls run side by side, so a tool method takes `&self`: use a lock for what changes";
+pub const MUT_STATE: &str = "calls run side by side, so a tool takes `&T`: use a lock for what changes";
+pub const OWNED_SELF: &str = "a tool is called more than once, so a tool method takes `&self`";
+pub const NO_SELF: &str =
     "a tool method takes `&self`; a function without state can be a tool of its own, outside the impl";
-pub(crate) const TUPLE_STRUCT: &str = "the model needs a name for each parameter: use named fields";
-pub(crate) const TUPLE_VARIANT: &str =
-    "the model needs a name for each parameter: give the variant named fields, or none";
-pub(crate) const NO_VARIANTS: &str = "a tool whose input is an enum needs a variant that can be called: add one";
-pub(crate) const VARIANT_ARG: &str =
+pub const TUPLE_STRUCT: &str = "the model needs a name for each parameter: use named fields";
+pub const TUPLE_VARIANT: &str = "the model needs a name for each parameter: give the variant named fields, or none";
+pub const NO_VARIANTS: &str = "a tool whose input is an enum needs a variant that can be called: add one";
+pub const VARIANT_ARG: &str =
     "a variant says nothing of a value: only `#[arg(rename = \"…\")]` goes on it, for what its tag says";
-pub(crate) const TAG_HERE: &str =
+pub const TAG_HERE: &str =
     "`tag` is for an enum, where it names the entry that says which variant is meant: leave it out";
-pub(crate) const DESTRUCTIVE: &str = "a destructive tool says who approves it: add `approval = always` or `approval = when(…)`, or `approval = never` if it really needs none";
-pub(crate) const EAGER: &str = "an eager tool may start before the model has finished: that is safe only with `effect = read_only` or `idempotent`";
-pub(crate) const EXTERNAL_OUTPUT: &str =
+pub const DESTRUCTIVE: &str = "a destructive tool says who approves it: add `approval = always` or `approval = when(…)`, or `approval = never` if it really needs none";
+pub const EAGER: &str = "an eager tool may start before the model has finished: that is safe only with `effect = read_only` or `idempotent`";
+pub const EXTERNAL_OUTPUT: &str =
     "an external tool says what comes back: add `output = Type`, so that the answer can be checked";
-pub(crate) const EXTERNAL_FN: &str = "an external tool is executed by a client, so it has no body: declare it on a struct whose fields are its parameters";
-pub(crate) const OUTPUT_HERE: &str =
+pub const EXTERNAL_FN: &str = "an external tool is executed by a client, so it has no body: declare it on a struct whose fields are its parameters";
+pub const OUTPUT_HERE: &str =
     "`output` is for external tools, and the output of this one is known from its code: leave it out";
-pub(crate) const STATE_HERE: &str = "`state` is for structs; a function takes state with a parameter marked `#[state]`";
-pub(crate) const EXTERNAL_STATE: &str = "an external tool does not run here, so it has no `state`: leave it out";
-pub(crate) const BLOCKING_ASYNC: &str =
+pub const STATE_HERE: &str = "`state` is for structs; a function takes state with a parameter marked `#[state]`";
+pub const EXTERNAL_STATE: &str = "an external tool does not run here, so it has no `state`: leave it out";
+pub const BLOCKING_ASYNC: &str =
     "`blocking` is for a function that blocks its thread; an `async fn` should await instead";
-pub(crate) const EAGER_APPROVAL: &str = "an eager tool starts before the model has finished, and this one waits for a person first: leave out `eager`, or ask with `approval = when(…)`";
-pub(crate) const MIGRATE_SELF: &str = "this is the tool's own version: name earlier ones only";
-pub(crate) const RETRIES_WRITE: &str =
+pub const EAGER_APPROVAL: &str = "an eager tool starts before the model has finished, and this one waits for a person first: leave out `eager`, or ask with `approval = when(…)`";
+pub const MIGRATE_SELF: &str = "this is the tool's own version: name earlier ones only";
+pub const RETRIES_WRITE: &str =
     "a tool that may run twice must be `idempotent` or `effect = read_only`: add it, or leave out `retries`";
-pub(crate) const RESUMABLE_AGAIN: &str = "a tool that is `idempotent` or `effect = read_only` is started again anyway: leave out `resumable`, or leave out the other if a second call does harm";
-pub(crate) const RESUMABLE_FN: &str = "a `resumable` tool keeps what it does with `cx.step(…).await`: make it an `async fn` with a parameter `#[context] cx: &Context`";
-pub(crate) const ONE_ROLE: &str = "a parameter has one role, `#[arg]`, `#[state]` or `#[context]`: keep one";
-pub(crate) const DYNAMIC_LIST: &str =
+pub const RESUMABLE_AGAIN: &str = "a tool that is `idempotent` or `effect = read_only` is started again anyway: leave out `resumable`, or leave out the other if a second call does harm";
+pub const RESUMABLE_FN: &str = "a `resumable` tool keeps what it does with `cx.step(…).await`: make it an `async fn` with a parameter `#[context] cx: &Context`";
+pub const ONE_ROLE: &str = "a parameter has one role, `#[arg]`, `#[state]` or `#[context]`: keep one";
+pub const DYNAMIC_LIST: &str =
     "expected options in parentheses, such as `#[dynamic(validate = departure, requires(date))]`";
-pub(crate) const DYNAMIC_ROLE: &str = "a dynamic parameter is one that the model gives: state and context are the application's, so leave out `#[dynamic]`";
-pub(crate) const DYNAMIC_SECRET: &str =
+pub const DYNAMIC_ROLE: &str = "a dynamic parameter is one that the model gives: state and context are the application's, so leave out `#[dynamic]`";
+pub const DYNAMIC_SECRET: &str =
     "a secret is given by the application, so the model is told nothing about it: leave out `#[dynamic]`";
-pub(crate) const NO_VALIDATOR: &str =
+pub const NO_VALIDATOR: &str =
     "a dynamic parameter needs a validator: name its function with `#[dynamic(validate = path)]`";
-pub(crate) const VALIDATOR: &str = "expected the path of a function, such as `departure` or `rules::departure`";
-pub(crate) const HOOK: &str = "expected the path of a function, such as `typed` or `hooks::typed`";
-pub(crate) const NESTED_VALIDATE: &str =
+pub const VALIDATOR: &str = "expected the path of a function, such as `departure` or `rules::departure`";
+pub const HOOK: &str = "expected the path of a function, such as `typed` or `hooks::typed`";
+pub const NESTED_VALIDATE: &str =
     "the fields of a nested parameter have validators of their own: leave out `validate`, or `nested`";
-pub(crate) const NESTED_TYPE: &str = "a nested parameter is one object: write the struct itself, or leave out `nested` and judge the whole value with `validate`";
-pub(crate) const NESTED_HINTS: &str =
+pub const NESTED_TYPE: &str = "a nested parameter is one object: write the struct itself, or leave out `nested` and judge the whole value with `validate`";
+pub const NESTED_HINTS: &str =
     "a nested parameter has no validator that could see them: hints go on the fields of its type";
-pub(crate) const NESTED_ARG: &str =
+pub const NESTED_ARG: &str =
     "a nested parameter is an object whose fields say what they can be: only `rename` goes with `nested`";
-pub(crate) const INPUT: &str = "`DynamicInput` can be derived for a struct with named fields";
-pub(crate) const INPUT_SECRET: &str =
+pub const INPUT: &str = "`DynamicInput` can be derived for a struct with named fields";
+pub const INPUT_SECRET: &str =
     "the application gives secrets to a tool, not to what is nested in it: make it a parameter of the tool";
-pub(crate) const INPUT_GENERIC: &str = "a nested input has one type, so it cannot be generic: write out the types";
-pub(crate) const INPUT_OPTIONS: &str = "expected options in parentheses, such as `#[dynamic_input(state = Workspace)]`";
-pub(crate) const ROLE_ARGS: &str = "this attribute takes no options: leave them out";
-pub(crate) const ARG_LIST: &str = "expected options in parentheses, such as `#[arg(default = 3)]`";
-pub(crate) const FIELD_ROLE: &str = "a struct's fields are what the model gives: state comes with `#[tool(state = Type)]`, the context as an argument of `execute`";
-pub(crate) const SERDE_DEFAULT: &str =
-    "a tool reads its fields itself, and does not ask serde: write `#[arg(default)]`";
-pub(crate) const SCHEMARS_LIMIT: &str =
+pub const INPUT_GENERIC: &str = "a nested input has one type, so it cannot be generic: write out the types";
+pub const INPUT_OPTIONS: &str = "expected options in parentheses, such as `#[dynamic_input(state = Workspace)]`";
+pub const ROLE_ARGS: &str = "this attribute takes no options: leave them out";
+pub const ARG_LIST: &str = "expected options in parentheses, such as `#[arg(default = 3)]`";
+pub const FIELD_ROLE: &str = "a struct's fields are what the model gives: state comes with `#[tool(state = Type)]`, the context as an argument of `execute`";
+pub const SERDE_DEFAULT: &str = "a tool reads its fields itself, and does not ask serde: write `#[arg(default)]`";
+pub const SCHEMARS_LIMIT: &str =
     "what only schemars is told is not enforced: write `#[arg(range(1..=50))]`, or `length`, `pattern`, `format`";
-pub(crate) const STRICT_MAP: &str = "with `strict`, providers take no objects with any keys: write a list of entries, such as `Vec<Entry>`, or leave out `strict`";
-pub(crate) const STRICT_ANY: &str =
+pub const STRICT_MAP: &str = "with `strict`, providers take no objects with any keys: write a list of entries, such as `Vec<Entry>`, or leave out `strict`";
+pub const STRICT_ANY: &str =
     "with `strict`, providers take no values of any kind: write the type that is meant, or leave out `strict`";
-pub(crate) const SECRET_WITH: &str =
+pub const SECRET_WITH: &str =
     "a secret is given by the application, so the model's side has no say in it: only `rename` goes with `secret`";
-pub(crate) const RANGE: &str = "expected a range, such as `range(1..=50)`, `range(0.0..)` or `range(..100)`";
-pub(crate) const RANGE_EMPTY: &str = "the range is empty, because its first bound is above its last: swap them";
-pub(crate) const RANGE_EMPTY_EXCLUSIVE: &str = "the range is empty: `..` leaves out its end; write `..=` to include it";
-pub(crate) const BOUND: &str = "expected a number, such as `1`, `-0.5` or `1_000`";
-pub(crate) const LENGTH: &str = "expected a range of lengths, such as `length(1..=100)` or `length(1..)`";
-pub(crate) const DEFAULT_OUT: &str = "the default is outside the declared limits: change one of them";
-pub(crate) const EXAMPLE_OUT: &str = "the example is outside the declared limits: change one of them";
-pub(crate) const EXAMPLE: &str = "expected a literal, such as `example = \"Paris\"` or `example = 3`";
-pub(crate) const EXAMPLES: &str =
-    "expected the JSON of an object with arguments, such as `r#\"{\"city\": \"Paris\"}\"#`";
-pub(crate) const DURATION: &str = "expected a time, such as `\"500ms\"`, `\"30s\"`, `\"5m\"` or `\"1h\"`, above zero";
-pub(crate) const APPROVAL: &str = "expected `never`, `always` or `when(path)`";
-pub(crate) const EFFECT: &str = "expected `read_only`, `write` or `destructive`";
-pub(crate) const META_VALUE: &str = "expected a literal: a text, a number, `true` or `false`";
-pub(crate) const CHALLENGE: &str = "a place in the challenge ends with `}`, such as `{path}`";
-pub(crate) const TEXT_ALONE: &str = "a description is a doc comment above the item, or `description = \"…\"`";
-pub(crate) const TOOLSET_STATE: &str = "expected the name of a tool; state comes first and ends with `;`, as in `toolset!(state; tool, …)`, and sets are put together with `merge`";
-pub(crate) const TOOLSET_REFERENCE: &str = "a toolset keeps its state: give it the value, or an `Arc` of it";
-pub(crate) const KEY: &str = "expected an option, such as `name = \"search\"`";
-pub(crate) const COMMA: &str = "expected `,` between two options";
-pub(crate) const TOOLSET: &str = "expected `toolset!(state; tool, …)` or `toolset!(tool, …)`";
-pub(crate) const PROVIDE: &str = "`Provide` can be derived for a struct: it provides each of its fields";
-pub(crate) const PROVIDED: &str =
+pub const RANGE: &str = "expected a range, such as `range(1..=50)`, `range(0.0..)` or `range(..100)`";
+pub const RANGE_EMPTY: &str = "the range is empty, because its first bound is above its last: swap them";
+pub const RANGE_EMPTY_EXCLUSIVE: &str = "the range is empty: `..` leaves out its end; write `..=` to include it";
+pub const BOUND: &str = "expected a number, such as `1`, `-0.5` or `1_000`";
+pub const LENGTH: &str = "expected a range of lengths, such as `length(1..=100)` or `length(1..)`";
+pub const DEFAULT_OUT: &str = "the default is outside the declared limits: change one of them";
+pub const EXAMPLE_OUT: &str = "the example is outside the declared limits: change one of them";
+pub const EXAMPLE: &str = "expected a literal, such as `example = \"Paris\"` or `example = 3`";
+pub const EXAMPLES: &str = "expected the JSON of an object with arguments, such as `r#\"{\"city\": \"Paris\"}\"#`";
+pub const DURATION: &str = "expected a time, such as `\"500ms\"`, `\"30s\"`, `\"5m\"` or `\"1h\"`, above zero";
+pub const APPROVAL: &str = "expected `never`, `always` or `when(path)`";
+pub const EFFECT: &str = "expected `read_only`, `write` or `destructive`";
+pub const META_VALUE: &str = "expected a literal: a text, a number, `true` or `false`";
+pub const CHALLENGE: &str = "a place in the challenge ends with `}`, such as `{path}`";
+pub const TEXT_ALONE: &str = "a description is a doc comment above the item, or `description = \"…\"`";
+pub const TOOLSET_STATE: &str = "expected the name of a tool; state comes first and ends with `;`, as in `toolset!(state; tool, …)`, and sets are put together with `merge`";
+pub const TOOLSET_REFERENCE: &str = "a toolset keeps its state: give it the value, or an `Arc` of it";
+pub const KEY: &str = "expected an option, such as `name = \"search\"`";
+pub const COMMA: &str = "expected `,` between two options";
+pub const TOOLSET: &str = "expected `toolset!(state; tool, …)` or `toolset!(tool, …)`";
+pub const PROVIDE: &str = "`Provide` can be derived for a struct: it provides each of its fields";
+pub const PROVIDED: &str =
     "tools ask for state by its type, and an earlier field has this one: wrap one of them in a type of its own";
-pub(crate) const CRATE: &str = "expected `crate = path` in parentheses";
-pub(crate) const CALLS: &str = "`Calls` can be derived for an enum whose variants each hold one `Call<tool>`";
-pub(crate) const CALLS_GENERIC: &str = "a `Calls` enum lists known tools, so it cannot be generic: write out the types";
-pub(crate) const TOO_MANY: &str = "a tool has at most 64 parameters: put some of them together in a struct";
-pub(crate) const TOO_MANY_CASES: &str = "the parameters of a method can depend on at most 4 predicates of `cfg`, because it is written once for each combination: put some of them together in a struct";
+pub const CRATE: &str = "expected `crate = path` in parentheses";
+pub const CALLS: &str = "`Calls` can be derived for an enum whose variants each hold one `Call<tool>`";
+pub const CALLS_GENERIC: &str = "a `Calls` enum lists known tools, so it cannot be generic: write out the types";
+pub const TOO_MANY: &str = "a tool has at most 64 parameters: put some of them together in a struct";
+pub const TOO_MANY_CASES: &str = "the parameters of a method can depend on at most 4 predicates of `cfg`, because it is written once for each combination: put some of them together in a struct";
 
 /// A kind of advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Advice {
+pub enum Advice {
     /// A parameter without a description.
     Undescribed,
     /// A description longer than providers take.
@@ -143,22 +139,22 @@ pub(crate) enum Advice {
 
 impl Advice {
     /// All of it, by the names that `allow(…)` knows.
-    pub(crate) const ALL: [(&'static str, Self); 3] = [
+    pub const ALL: [(&'static str, Self); 3] = [
         ("undescribed", Self::Undescribed),
         ("long_description", Self::LongDescription),
         ("ignored_arguments", Self::IgnoredArguments),
     ];
 
     /// Its names.
-    pub(crate) const NAMES: &'static [&'static str] = &[Self::ALL[0].0, Self::ALL[1].0, Self::ALL[2].0];
+    pub const NAMES: &'static [&'static str] = &[Self::ALL[0].0, Self::ALL[1].0, Self::ALL[2].0];
 
     /// Its name.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, advice)| *advice == self).map_or("", |(name, _)| name)
     }
 
     /// Returns the sentence.
-    pub(crate) fn text(self) -> &'static str {
+    pub fn text(self) -> &'static str {
         match self {
             Self::Undescribed => {
                 "the model learns nothing about this parameter but its name and type: write a doc comment on it, or `#[tool(allow(undescribed))]`"
@@ -173,7 +169,7 @@ impl Advice {
     }
 }
 
-pub(crate) fn name(name: &str) -> String {
+pub fn name(name: &str) -> String {
     if name.is_empty() {
         "a tool needs a name of 1 to 64 characters".to_owned()
     } else if name.is_ascii() && name.len() > 64 {
@@ -183,7 +179,7 @@ pub(crate) fn name(name: &str) -> String {
     }
 }
 
-pub(crate) fn parameter(name: &str) -> String {
+pub fn parameter(name: &str) -> String {
     if name.is_empty() {
         "a parameter needs a name of 1 to 64 characters".to_owned()
     } else if name.is_ascii() && name.len() > 64 {
@@ -196,7 +192,7 @@ pub(crate) fn parameter(name: &str) -> String {
 }
 
 /// `of` is empty, or says whose option it is: "arg".
-pub(crate) fn unknown(key: &str, of: &str, known: &[&str]) -> String {
+pub fn unknown(key: &str, of: &str, known: &[&str]) -> String {
     let instead = match of {
         "" if known.len() > 1 => of_tool(key),
         "arg" => of_arg(key),
@@ -219,53 +215,53 @@ pub(crate) fn unknown(key: &str, of: &str, known: &[&str]) -> String {
     }
 }
 
-pub(crate) fn serde_on_field(word: &str) -> String {
+pub fn serde_on_field(word: &str) -> String {
     format!("a tool reads its fields itself, and does not ask serde for `{word}`: give the field a type that reads so")
 }
 
-pub(crate) fn schemars_on_field(word: &str) -> String {
+pub fn schemars_on_field(word: &str) -> String {
     format!(
         "a tool describes its fields itself, and does not ask schemars for `{word}`: give the field a type that is described so"
     )
 }
 
-pub(crate) fn external_run(key: &str) -> String {
+pub fn external_run(key: &str) -> String {
     format!("an external tool does not run here, so `{key}` means nothing to it: leave it out")
 }
 
-pub(crate) fn toolset_method(marker: &str) -> String {
+pub fn toolset_method(marker: &str) -> String {
     format!("a method that is a tool goes by the name of its type and its own: write `{marker}`")
 }
 
-pub(crate) fn unknown_attribute(word: &str, ours: &str) -> String {
+pub fn unknown_attribute(word: &str, ours: &str) -> String {
     format!("unknown attribute `{word}` on a parameter; did you mean `{ours}`?")
 }
 
-pub(crate) fn on_a_parameter(word: &str) -> String {
+pub fn on_a_parameter(word: &str) -> String {
     format!("`#[{word}]` says something of a parameter: put it on the one that it is about")
 }
 
-pub(crate) fn of_others(word: &str) -> String {
+pub fn of_others(word: &str) -> String {
     format!(
         "`#[{word}]` is for fields of types; what a parameter is called and must be, is written `#[arg(rename = \"…\", range(1..=50))]`"
     )
 }
 
-pub(crate) fn no_advice(name: &str, known: &[&str]) -> String {
+pub fn no_advice(name: &str, known: &[&str]) -> String {
     match nearest(name, known) {
         Some(near) => format!("there is no advice called `{name}`; did you mean `{near}`?"),
         None => format!("there is no advice called `{name}`: expected one of {}", list(known)),
     }
 }
 
-pub(crate) fn format(name: &str, known: &[&str]) -> String {
+pub fn format(name: &str, known: &[&str]) -> String {
     match nearest(name, known) {
         Some(near) => format!("unknown format `{name}`; did you mean `{near}`?"),
         None => format!("unknown format `{name}`: use `pattern`, or one of {}", list(known)),
     }
 }
 
-pub(crate) fn place(name: &str, known: &[&str]) -> String {
+pub fn place(name: &str, known: &[&str]) -> String {
     match (nearest(name, known), known) {
         (Some(near), _) => format!("`{name}` in the challenge is no parameter; did you mean `{near}`?"),
         (None, []) => format!("`{name}` in the challenge is no parameter: this tool has none that can be shown"),
@@ -273,7 +269,7 @@ pub(crate) fn place(name: &str, known: &[&str]) -> String {
     }
 }
 
-pub(crate) fn example_key(key: &str, known: &[&str]) -> String {
+pub fn example_key(key: &str, known: &[&str]) -> String {
     match (nearest(key, known), known) {
         (Some(near), _) => format!("the example gives `{key}`, which is no parameter; did you mean `{near}`?"),
         (None, []) => format!("the example gives `{key}`, and this tool has no parameters"),
@@ -281,64 +277,64 @@ pub(crate) fn example_key(key: &str, known: &[&str]) -> String {
     }
 }
 
-pub(crate) fn example_type(ty: &str) -> String {
+pub fn example_type(ty: &str) -> String {
     format!("the example is no value of the parameter, which is a `{ty}`")
 }
 
-pub(crate) fn default_of(name: &str) -> String {
+pub fn default_of(name: &str) -> String {
     format!(
         "a default is computed without `{name}` and the other parameters: make this an `Option`, and fill it in inside the function"
     )
 }
 
-pub(crate) fn expected(example: &str) -> String {
+pub fn expected(example: &str) -> String {
     format!("expected a value such as `{example}`")
 }
 
-pub(crate) fn unknown_word(word: &str, expected: &str, known: &[&str]) -> String {
+pub fn unknown_word(word: &str, expected: &str, known: &[&str]) -> String {
     match nearest(word, known) {
         Some(near) => format!("{expected}; did you mean `{near}`?"),
         None => expected.to_owned(),
     }
 }
 
-pub(crate) fn twice(key: &str) -> String {
+pub fn twice(key: &str) -> String {
     format!("`{key}` is given twice: keep one of them")
 }
 
-pub(crate) fn needs_value(key: &str, example: &str) -> String {
+pub fn needs_value(key: &str, example: &str) -> String {
     format!("`{key}` needs a value: `{example}`")
 }
 
-pub(crate) fn takes_no_value(key: &str) -> String {
+pub fn takes_no_value(key: &str) -> String {
     format!("`{key}` is a flag: write it without a value")
 }
 
-pub(crate) fn tag(name: &str) -> String {
+pub fn tag(name: &str) -> String {
     format!("`{name}` is no name for a tag: use 1 to 64 of A-Z, a-z, 0-9, `_`, `-` and `.` only")
 }
 
-pub(crate) fn like_the_tag(name: &str) -> String {
+pub fn like_the_tag(name: &str) -> String {
     format!("`{name}` says which variant is meant: rename this field, or say `#[tool(tag = \"…\")]`")
 }
 
-pub(crate) fn same_tag(value: &str) -> String {
+pub fn same_tag(value: &str) -> String {
     format!("an earlier variant is called `{value}` too: the model tells them apart by name, so rename one")
 }
 
-pub(crate) fn same_parameter(name: &str) -> String {
+pub fn same_parameter(name: &str) -> String {
     format!("two parameters are called `{name}`: the model tells them apart by name, so rename one")
 }
 
-pub(crate) fn names(key: &str) -> String {
+pub fn names(key: &str) -> String {
     format!("expected names of parameters, such as `{key}(departure, arrival)`")
 }
 
-pub(crate) fn named_twice(name: &str) -> String {
+pub fn named_twice(name: &str) -> String {
     format!("`{name}` is named twice: it stands in `requires`, in `after` or in `hints`, and there once")
 }
 
-pub(crate) fn no_parameter(name: &str, known: &[String]) -> String {
+pub fn no_parameter(name: &str, known: &[String]) -> String {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     match (nearest(name, &known), &known[..]) {
         (Some(near), _) => format!("`{name}` is no parameter of this tool; did you mean `{near}`?"),
@@ -348,31 +344,31 @@ pub(crate) fn no_parameter(name: &str, known: &[String]) -> String {
     }
 }
 
-pub(crate) fn own_name(name: &str) -> String {
+pub fn own_name(name: &str) -> String {
     format!("`{name}` is this parameter itself: its validator gets its value anyway")
 }
 
-pub(crate) fn static_name(name: &str) -> String {
+pub fn static_name(name: &str) -> String {
     format!("`{name}` has no validator to wait for, and validators see static parameters anyway: leave it out")
 }
 
-pub(crate) fn secret_name(name: &str) -> String {
+pub fn secret_name(name: &str) -> String {
     format!("`{name}` is a secret: only the tool's work sees it")
 }
 
-pub(crate) fn cycle(path: &[String]) -> String {
+pub fn cycle(path: &[String]) -> String {
     format!("these parameters wait for each other, `{}`: leave out one of them", path.join(" -> "))
 }
 
-pub(crate) fn collision(key: &str) -> String {
+pub fn collision(key: &str) -> String {
     format!("the answer of a tool has a key `{key}` of its own: rename this field")
 }
 
-pub(crate) fn same_context(name: &str) -> String {
+pub fn same_context(name: &str) -> String {
     format!("what validators know has types of its own, and an earlier one is called `{name}`: rename this parameter")
 }
 
-pub(crate) fn pattern(error: &str) -> String {
+pub fn pattern(error: &str) -> String {
     let reason = error.lines().last().unwrap_or(error).trim_start_matches("error: ");
     format!("this is no regular expression: {reason}")
 }

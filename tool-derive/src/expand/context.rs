@@ -14,8 +14,8 @@ use crate::syntax::{
 };
 
 /// The knowledge of one validator, or of the check of the whole call.
-pub(crate) struct Context<'m> {
-    pub(super) name: Ident,
+pub struct Context<'m> {
+    pub name: Ident,
     /// Whose it is, in words.
     of: String,
     judged: Judged<'m>,
@@ -41,7 +41,7 @@ enum Source<'m> {
 }
 
 /// Returns every context of a tool, each name once.
-pub(crate) fn tool_contexts(tool: &ToolDef) -> Vec<Context<'_>> {
+pub fn tool_contexts(tool: &ToolDef) -> Vec<Context<'_>> {
     let own = tool.judged();
     let check = tool.options.check.iter().map(|_| Context::of_check(own));
     let variants = tool.variants().iter().map(Variant::judged).flat_map(of_fields);
@@ -49,7 +49,7 @@ pub(crate) fn tool_contexts(tool: &ToolDef) -> Vec<Context<'_>> {
 }
 
 /// Returns every context of a nested input, each name once.
-pub(crate) fn input_contexts(input: &NestedInput) -> Vec<Context<'_>> {
+pub fn input_contexts(input: &NestedInput) -> Vec<Context<'_>> {
     distinct(of_fields(input.judged()))
 }
 
@@ -64,7 +64,7 @@ fn distinct<'m>(all: impl Iterator<Item = Context<'m>>) -> Vec<Context<'m>> {
 
 impl<'m> Context<'m> {
     /// Returns what the validator of the parameter `own` knows.
-    pub(super) fn of_param(judged: Judged<'m>, own: &Param, dynamic: &'m Dynamic) -> Self {
+    pub fn of_param(judged: Judged<'m>, own: &Param, dynamic: &'m Dynamic) -> Self {
         let (name, of) = (judged.context(&own.ident), format!("the validator of `{}`", own.name));
         let mut context = Self { name, of, judged, known: Vec::new() };
         let options = &dynamic.options;
@@ -78,7 +78,7 @@ impl<'m> Context<'m> {
     }
 
     /// Returns what the check of the whole call knows.
-    pub(super) fn of_check(judged: Judged<'m>) -> Self {
+    pub fn of_check(judged: Judged<'m>) -> Self {
         let (name, of) = (judged.check_context(), "the check".to_owned());
         Self { name, of, judged, known: known_states(judged).collect() }
     }
@@ -94,7 +94,7 @@ impl<'m> Context<'m> {
     }
 
     /// Returns the struct.
-    pub(crate) fn struct_item(&self) -> TokenStream {
+    pub fn struct_item(&self) -> TokenStream {
         let (name, head) = (&self.name, self.judged.head);
         let (vis, runtime) = (&head.vis, runtime(head.krate.as_ref()));
         let [call, state] = ["call", "state"].map(|name| private_field(self.judged, name));
@@ -119,7 +119,7 @@ impl<'m> Context<'m> {
     }
 
     /// Returns the struct's methods.
-    pub(super) fn accessors(&self) -> TokenStream {
+    pub fn accessors(&self) -> TokenStream {
         let (name, vis) = (&self.name, &self.judged.head.vis);
         let [call, state] = ["call", "state"].map(|name| private_field(self.judged, name));
         let owner = self.owner().map(|ty| {
@@ -144,7 +144,7 @@ impl<'m> Context<'m> {
     }
 
     /// Returns the context as a value, from `known`.
-    pub(super) fn value(&self, known: &Ident) -> TokenStream {
+    pub fn value(&self, known: &Ident) -> TokenStream {
         let [call, state] = ["call", "state"].map(|name| private_field(self.judged, name));
         let fields = self.known.iter().map(|Known { ident, source }| {
             let value = match source {

@@ -175,7 +175,7 @@ fn values(each: &[TokenStream], many: fn(TokenStream, TokenStream) -> TokenStrea
 }
 
 /// The JSON text of a literal.
-pub(crate) fn json(expr: &syn::Expr) -> Option<String> {
+pub fn json(expr: &syn::Expr) -> Option<String> {
     match Number::of(expr) {
         Some(Number::Int(int)) => return Some(int.to_string()),
         Some(Number::Float(float)) => return Some(float.to_string()),
@@ -185,7 +185,7 @@ pub(crate) fn json(expr: &syn::Expr) -> Option<String> {
 }
 
 /// The JSON text of a literal.
-pub(crate) fn lit_json(lit: &Lit) -> Option<String> {
+pub fn lit_json(lit: &Lit) -> Option<String> {
     match lit {
         Lit::Str(text) => Some(quoted(&text.value())),
         Lit::Char(char) => Some(quoted(&char.value().to_string())),
@@ -216,7 +216,7 @@ const PLAIN: [&str; 14] =
     ["bool", "String", "i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize", "f32", "f64"];
 
 /// Returns whether the type is written like one of them.
-pub(crate) fn is_usual(ty: &Type) -> bool {
+pub fn is_usual(ty: &Type) -> bool {
     is_of(ty, "Option", |ty| is_usual_word(ty) || is_of(ty, "Vec", is_usual_word))
         || is_of(ty, "Vec", is_usual_word)
         || is_usual_word(ty)

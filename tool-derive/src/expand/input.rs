@@ -15,7 +15,7 @@ use super::{
 use crate::model::{Judged, NestedInput, Params, ToolDef, Union, Variant};
 
 /// Returns what `#[derive(DynamicInput)]` makes of a struct.
-pub(crate) fn nested_input(input: &NestedInput) -> TokenStream {
+pub fn nested_input(input: &NestedInput) -> TokenStream {
     let ident = &input.head.ident;
     let body = body(input.judged(), ident, &input.params, &input_fn(&input.params, |value| value));
     hidden_block(input, &dynamic_input_impl(ident, &input.params, &body))
@@ -75,7 +75,7 @@ fn body(judged: Judged<'_>, ident: &Ident, params: &Params, values: &TokenStream
 }
 
 /// Returns what stands in for a struct with mistakes, so that nothing else breaks because of them.
-pub(crate) fn nested_input_stub(input: &NestedInput) -> TokenStream {
+pub fn nested_input_stub(input: &NestedInput) -> TokenStream {
     let ident = &input.head.ident;
     let implementation = quote! {
         #[automatically_derived]

@@ -16,9 +16,9 @@ use syn::{Path, Type, spanned::Spanned as _};
 
 use crate::diag::text::Advice;
 use crate::model::{Body, Input, ToolDef};
-pub(crate) use context::{Context, input_contexts, tool_contexts};
-pub(crate) use input::{nested_input, nested_input_stub};
-pub(crate) use toolset::{calls, provide, toolset_block, toolset_method};
+pub use context::{Context, input_contexts, tool_contexts};
+pub use input::{nested_input, nested_input_stub};
+pub use toolset::{calls, provide, toolset_block, toolset_method};
 
 /// Returns the path of the runtime's private module, below `krate`.
 fn runtime(krate: Option<&Path>) -> TokenStream {
@@ -39,7 +39,7 @@ fn hidden(name: &str) -> Ident {
 /// value of its name, so the function keeps it.
 ///
 /// It derives nothing: each derive is an impl and a function for the compiler to check.
-pub(crate) fn marker_struct(tool: &ToolDef) -> TokenStream {
+pub fn marker_struct(tool: &ToolDef) -> TokenStream {
     let (vis, marker) = (&tool.head.vis, &tool.head.ident);
     let doc = format!("The tool `{}`, for `toolset!`. The fields are its parameters.", tool.head.name);
     let fields = tool.fields().iter().filter(|_| tool.head.is_sound).map(|param| {
@@ -62,7 +62,7 @@ pub(crate) fn marker_struct(tool: &ToolDef) -> TokenStream {
 }
 
 /// Returns all that hangs on the tool's type.
-pub(crate) fn tool_block(tool: &ToolDef) -> TokenStream {
+pub fn tool_block(tool: &ToolDef) -> TokenStream {
     let runtime = runtime(tool.head.krate.as_ref());
     let (marker, name) = (&tool.head.ident, &tool.head.name);
     let description = tool.head.description.as_ref().map_or_else(|| quote!(""), ToTokens::to_token_stream);
@@ -120,7 +120,7 @@ pub(crate) fn tool_block(tool: &ToolDef) -> TokenStream {
 }
 
 /// Returns what stands in for the tool when it has errors, so that nothing else in the crate breaks because of it.
-pub(crate) fn tool_stub(tool: &ToolDef) -> TokenStream {
+pub fn tool_stub(tool: &ToolDef) -> TokenStream {
     let runtime = runtime(tool.head.krate.as_ref());
     let (marker, name) = (&tool.head.ident, &tool.head.name);
     let output = match &tool.body {
@@ -184,7 +184,7 @@ fn evidence(ty: &Type, kind: &str) -> TokenStream {
 /// Returns a constant that names what is deprecated, at the place that each advice is about; nothing where there is none.
 ///
 /// No model reads about the tools of tests, so a build for tests has no advice.
-pub(crate) fn advice(found: &[(Span, Advice)]) -> Option<TokenStream> {
+pub fn advice(found: &[(Span, Advice)]) -> Option<TokenStream> {
     let count = found.len();
     let kinds = Advice::ALL.iter().filter(|(_, advice)| found.iter().any(|(_, other)| other == advice));
     let declared = kinds.map(|(name, advice)| {

@@ -1,120 +1,90 @@
 //! The options of a declaration, and its hooks, as constants.
 
-use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::{Lit, LitStr};
 
 use super::{fields::lit_json, hidden};
 use crate::model::ToolDef;
 use crate::syntax::{
-    options::{Approval, Effect, Spanned, Ui},
+    options::{Approval, Effect, Ui},
     params::{Validator, last},
 };
 
-/// The given options among those that are listed, each with its name in the runtime and its constant.
-macro_rules! constants {
-    ($options:expr; $($field:ident)*) => {
-        [$((quote!($field), Constant::constant(&$options.$field))),*]
-            .into_iter()
-            .filter_map(|(name, constant)| constant.map(|constant| quote!(#name: #constant)))
-            .collect::<Vec<_>>()
-    };
-}
-
 /// Returns `.options(&Options { effect: …, ..Options::NEW })`, if anything is given.
 pub fn options_setter(tool: &ToolDef) -> Option<TokenStream> {
-    let set = constants! { tool.options;
-        idempotent open_world external resumable sequential eager blocking strict untrusted title challenge version effect
-        approval timeout retries migrate_from examples ui meta
-    };
+    let options = &tool.options;
+    let flag = |given: Option<Span>| given.map(|_| quote!(true));
+    let set = setters([
+        ("idempotent", flag(options.idempotent)),
+        ("open_world", flag(options.open_world)),
+        ("external", flag(options.external)),
+        ("resumable", flag(options.resumable)),
+        ("sequential", flag(options.sequential)),
+        ("eager", flag(options.eager)),
+        ("blocking", flag(options.blocking)),
+        ("strict", flag(options.strict)),
+        ("untrusted", flag(options.untrusted)),
+        ("title", options.title.as_ref().map(some)),
+        ("challenge", options.challenge.as_ref().map(some)),
+        ("version", options.version.as_ref().map(some)),
+        ("effect", options.effect.as_ref().map(|effect| effect_const(effect.value))),
+        ("approval", options.approval.as_ref().map(|approval| approval_const(&approval.value))),
+        ("timeout", options.timeout.map(|millis| some(&quote!(::core::time::Duration::from_millis(#millis))))),
+        ("retries", options.retries.as_ref().map(|retries| retries.value.into_token_stream())),
+        ("migrate_from", texts(&options.migrate_from)),
+        ("examples", texts(&options.examples)),
+        ("ui", options.ui.as_ref().map(ui_const)),
+        ("meta", meta_const(&options.meta)),
+    ]);
     (!set.is_empty()).then(|| quote!(.options(&__rt::Options { #(#set,)* ..__rt::Options::NEW })))
 }
 
-/// An option that the runtime keeps as a constant.
-trait Constant {
-    /// Returns the constant; `None` if the option is not given.
-    fn constant(&self) -> Option<TokenStream>;
+/// Returns `name: value` for each value that is there.
+fn setters<const N: usize>(all: [(&str, Option<TokenStream>); N]) -> Vec<TokenStream> {
+    let setter = |(name, value)| {
+        let (name, value) = (Ident::new(name, Span::call_site()), value?);
+        Some(quote!(#name: #value))
+    };
+    all.into_iter().filter_map(setter).collect()
 }
 
-/// The value of an option that is not optional in the runtime.
-trait Value {
-    fn value(&self) -> TokenStream;
+fn some(value: &impl ToTokens) -> TokenStream {
+    quote!(::core::option::Option::Some(#value))
 }
 
-impl<T: Value> Constant for Option<T> {
-    fn constant(&self) -> Option<TokenStream> {
-        self.as_ref().map(Value::value)
+fn effect_const(effect: Effect) -> TokenStream {
+    match effect {
+        Effect::ReadOnly => quote!(__rt::Effect::ReadOnly),
+        Effect::Write => quote!(__rt::Effect::Write),
+        Effect::Destructive => quote!(__rt::Effect::Destructive),
     }
 }
 
-impl Value for proc_macro2::Span {
-    fn value(&self) -> TokenStream {
-        quote!(true)
+fn approval_const(approval: &Approval) -> TokenStream {
+    match approval {
+        Approval::Never => quote!(__rt::Approval::Never),
+        Approval::Always => quote!(__rt::Approval::Always),
+        Approval::When(_) => quote!(__rt::Approval::When),
     }
 }
 
-impl Value for LitStr {
-    fn value(&self) -> TokenStream {
-        quote!(::core::option::Option::Some(#self))
-    }
+fn texts(texts: &[LitStr]) -> Option<TokenStream> {
+    (!texts.is_empty()).then(|| quote!(&[#(#texts),*]))
 }
 
-/// Milliseconds.
-impl Value for u64 {
-    fn value(&self) -> TokenStream {
-        quote!(::core::option::Option::Some(::core::time::Duration::from_millis(#self)))
-    }
+fn ui_const(Ui { icon, running, done, tooltip }: &Ui) -> TokenStream {
+    let all = [("icon", icon), ("running", running), ("done", done), ("tooltip", tooltip)];
+    let set = setters(all.map(|(name, text)| (name, text.as_ref().map(some))));
+    some(&quote!(__rt::UiTexts { #(#set,)* ..__rt::UiTexts::NEW }))
 }
 
-impl Value for Spanned<u32> {
-    fn value(&self) -> TokenStream {
-        let count = self.value;
-        quote!(#count)
-    }
-}
-
-impl Value for Spanned<Effect> {
-    fn value(&self) -> TokenStream {
-        match self.value {
-            Effect::ReadOnly => quote!(__rt::Effect::ReadOnly),
-            Effect::Write => quote!(__rt::Effect::Write),
-            Effect::Destructive => quote!(__rt::Effect::Destructive),
-        }
-    }
-}
-
-impl Value for Spanned<Approval> {
-    fn value(&self) -> TokenStream {
-        match self.value {
-            Approval::Never => quote!(__rt::Approval::Never),
-            Approval::Always => quote!(__rt::Approval::Always),
-            Approval::When(_) => quote!(__rt::Approval::When),
-        }
-    }
-}
-
-impl Value for Ui {
-    fn value(&self) -> TokenStream {
-        let set = constants! { self; icon running done tooltip };
-        quote!(::core::option::Option::Some(__rt::UiTexts { #(#set,)* ..__rt::UiTexts::NEW }))
-    }
-}
-
-impl Constant for Vec<LitStr> {
-    fn constant(&self) -> Option<TokenStream> {
-        let texts = self;
-        (!texts.is_empty()).then(|| quote!(&[#(#texts),*]))
-    }
-}
-
-impl Constant for Vec<(String, Lit)> {
-    fn constant(&self) -> Option<TokenStream> {
-        let entries = self.iter().filter_map(|(key, lit)| {
-            let json = lit_json(lit)?;
-            Some(quote!((#key, #json)))
-        });
-        (!self.is_empty()).then(|| quote!(&[#(#entries),*]))
-    }
+fn meta_const(meta: &[(String, Lit)]) -> Option<TokenStream> {
+    let entries = meta.iter().filter_map(|(key, lit)| {
+        let json = lit_json(lit)?;
+        Some(quote!((#key, #json)))
+    });
+    (!meta.is_empty()).then(|| quote!(&[#(#entries),*]))
 }
 
 /// Returns the static that holds them, and `.hooks(…)`; nothing where there are none.

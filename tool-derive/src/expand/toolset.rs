@@ -13,7 +13,7 @@ use crate::show::watch_stmt;
 use crate::syntax::{list::List, params::last};
 
 /// Returns the set of the listed tools.
-pub(crate) fn toolset_block(List { krate, state, tools }: &List) -> TokenStream {
+pub fn toolset_block(List { krate, state, tools }: &List) -> TokenStream {
     let runtime = runtime(Some(krate));
     // Each path is written once, in an alias, so that one which leads nowhere is one error.
     let members: Vec<Ident> =
@@ -65,7 +65,7 @@ pub(crate) fn toolset_block(List { krate, state, tools }: &List) -> TokenStream 
 }
 
 /// Returns the method that gives the set of an impl's tools.
-pub(crate) fn toolset_method(item: &ItemImpl, krate: Option<&Path>, members: &[MethodTool]) -> TokenStream {
+pub fn toolset_method(item: &ItemImpl, krate: Option<&Path>, members: &[MethodTool]) -> TokenStream {
     let runtime = runtime(krate);
     let (owner, (generics, _, bounds)) = (&item.self_ty, item.generics.split_for_impl());
     let name = |MethodTool { marker, cfg }: &MethodTool| quote!(#(#cfg)* <#marker as __rt::Tool>::NAME);
@@ -103,7 +103,7 @@ pub(crate) fn toolset_method(item: &ItemImpl, krate: Option<&Path>, members: &[M
 }
 
 /// Returns `impl Provide<Field>` for each field of a struct; the runtime is in `krate`.
-pub(crate) fn provide(item: &ProvideDef, krate: Option<&syn::Path>) -> TokenStream {
+pub fn provide(item: &ProvideDef, krate: Option<&syn::Path>) -> TokenStream {
     let (runtime, ident) = (runtime(krate), &item.ident);
     let (generics, args, bounds) = item.generics.split_for_impl();
     let impls = item.fields.iter().map(|(member, ty)| {
@@ -120,7 +120,7 @@ pub(crate) fn provide(item: &ProvideDef, krate: Option<&syn::Path>) -> TokenStre
 }
 
 /// Returns what an enum of a toolset's calls can do: read a call by its name, and be read with an output.
-pub(crate) fn calls(item: &CallsDef, krate: Option<&syn::Path>) -> TokenStream {
+pub fn calls(item: &CallsDef, krate: Option<&syn::Path>) -> TokenStream {
     let (runtime, ident) = (runtime(krate), &item.ident);
     let (mut evidence, mut reads, mut parts) = (TokenStream::new(), TokenStream::new(), TokenStream::new());
     let mut names: Vec<TokenStream> = Vec::new();

@@ -19,7 +19,7 @@ use crate::syntax::{
 const TAG: &str = "kind";
 
 /// Returns a struct as a tool.
-pub(crate) fn structure(item: &ItemStruct, options: Options, errors: &mut Errors) -> ToolDef {
+pub fn structure(item: &ItemStruct, options: Options, errors: &mut Errors) -> ToolDef {
     let (fields, is_sound) = errors.watch(|errors| {
         let is_generic = refuse_generics(&item.generics, text::GENERIC, errors);
         let mut fields = fields(&item.fields, is_generic, text::TUPLE_STRUCT, errors);
@@ -33,7 +33,7 @@ pub(crate) fn structure(item: &ItemStruct, options: Options, errors: &mut Errors
 }
 
 /// Returns an enum as a tool.
-pub(crate) fn enumeration(item: &ItemEnum, options: Options, errors: &mut Errors) -> ToolDef {
+pub fn enumeration(item: &ItemEnum, options: Options, errors: &mut Errors) -> ToolDef {
     let (union, is_sound) = errors.watch(|errors| {
         refuse_generics(&item.generics, text::GENERIC, errors);
         if item.variants.is_empty() {
@@ -47,7 +47,7 @@ pub(crate) fn enumeration(item: &ItemEnum, options: Options, errors: &mut Errors
 }
 
 /// Returns a struct as a nested input; `None` if it can be none.
-pub(crate) fn nested_input(item: &DeriveInput, errors: &mut Errors) -> Option<NestedInput> {
+pub fn nested_input(item: &DeriveInput, errors: &mut Errors) -> Option<NestedInput> {
     let options = Options::of_input(&item.attrs, errors);
     let Data::Struct(data) = &item.data else {
         errors.over(&item.ident, text::INPUT);
@@ -195,7 +195,7 @@ fn read_derives(field: &Field, attrs: &mut ParamAttrs, errors: &mut Errors) {
 }
 
 /// Returns a struct that provides its fields; `None` if the item can be none.
-pub(crate) fn provide(item: DeriveInput, errors: &mut Errors) -> Option<ProvideDef> {
+pub fn provide(item: DeriveInput, errors: &mut Errors) -> Option<ProvideDef> {
     let Data::Struct(data) = &item.data else {
         errors.over(&item.ident, text::PROVIDE);
         return None;
@@ -217,7 +217,7 @@ pub(crate) fn provide(item: DeriveInput, errors: &mut Errors) -> Option<ProvideD
 }
 
 /// Returns an enum of calls; `None` if the item can be none.
-pub(crate) fn calls(item: DeriveInput, errors: &mut Errors) -> Option<CallsDef> {
+pub fn calls(item: DeriveInput, errors: &mut Errors) -> Option<CallsDef> {
     let variants = match &item.data {
         Data::Enum(data) if !data.variants.is_empty() => &data.variants,
         _ => {

@@ -19,13 +19,7 @@ use crate::syntax::{
 };
 
 /// Returns a function as a tool whose marker is `marker`; `owner` is the type that it is a method of.
-pub(crate) fn function(
-    item: &ToolFn,
-    marker: Ident,
-    owner: Option<&Type>,
-    options: Options,
-    errors: &mut Errors,
-) -> ToolDef {
+pub fn function(item: &ToolFn, marker: Ident, owner: Option<&Type>, options: Options, errors: &mut Errors) -> ToolDef {
     let ((function, fields), is_sound) = errors.watch(|errors| signature(item, owner, errors));
     let path = quote!(#marker);
     let head = Head { ident: marker, ..head(&item.sig.ident, &item.vis, &item.attrs, &options, is_sound) };
@@ -34,7 +28,7 @@ pub(crate) fn function(
 }
 
 /// Returns the method `function` of `owner`, as a member of the owner's toolset.
-pub(crate) fn method(owner: &Type, function: &ToolFn) -> MethodTool {
+pub fn method(owner: &Type, function: &ToolFn) -> MethodTool {
     let owner = match owner {
         Type::Path(path) => path.path.segments.last().map(|last| last.ident.unraw().to_string()),
         _ => None,

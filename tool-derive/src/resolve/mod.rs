@@ -1,7 +1,7 @@
 //! From what was written to what was meant: every validation about the shape of a declaration.
 
-pub(crate) mod data;
-pub(crate) mod function;
+pub mod data;
+pub mod function;
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;

@@ -16,12 +16,12 @@ const KNOWN: &[&str] = &["allow", "cfg", "cfg_attr", "deny", "doc", "expect", "f
 const OTHERS: &[&str] = &["serde", "schemars", "validate", "garde"];
 
 /// Returns whether `attr` is ours.
-pub(crate) fn is_ours(attr: &Attribute) -> bool {
+pub fn is_ours(attr: &Attribute) -> bool {
     OURS.iter().any(|name| attr.path().is_ident(name))
 }
 
 /// Returns what is wrong with an attribute of a function's parameter that is not ours.
-pub(crate) fn refusal(attr: &Attribute) -> Option<String> {
+pub fn refusal(attr: &Attribute) -> Option<String> {
     let word = attr.path().get_ident().map(Ident::to_string)?;
     if KNOWN.contains(&&*word) || is_ours(attr) {
         return None;
@@ -39,12 +39,12 @@ pub(crate) fn refusal(attr: &Attribute) -> Option<String> {
 }
 
 /// Returns whether `attr` is ours, or was refused, so that the compiler must not see it.
-pub(crate) fn is_taken(attr: &Attribute) -> bool {
+pub fn is_taken(attr: &Attribute) -> bool {
     is_ours(attr) || refusal(attr).is_some()
 }
 
 /// Takes off an item what says something of a parameter, or that it is a tool once more.
-pub(crate) fn misplaced(attrs: &mut Vec<Attribute>, errors: &mut Errors) {
+pub fn misplaced(attrs: &mut Vec<Attribute>, errors: &mut Errors) {
     attrs.retain(|attr| {
         if is_tool(attr) {
             errors.over(attr.path(), text::TOOL_TWICE);
@@ -66,14 +66,14 @@ fn is_tool(attr: &Attribute) -> bool {
 
 /// A description: a text, or tokens that make one at compile time (`include_str!`).
 #[derive(Clone)]
-pub(crate) enum Doc {
+pub enum Doc {
     Text(String),
     Tokens(TokenStream),
 }
 
 impl Doc {
     /// The doc comments among `attrs`, with the one space that follows `///` taken off each line.
-    pub(crate) fn of(attrs: &[Attribute]) -> Option<Self> {
+    pub fn of(attrs: &[Attribute]) -> Option<Self> {
         let values: Vec<&Expr> = attrs
             .iter()
             .filter_map(|attr| match &attr.meta {
@@ -97,7 +97,7 @@ impl Doc {
     }
 
     /// The value of `description = …`.
-    pub(crate) fn given(value: &Expr) -> Option<Self> {
+    pub fn given(value: &Expr) -> Option<Self> {
         match value {
             Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
                 (!text.value().trim().is_empty()).then(|| Self::Text(text.value()))

@@ -12,15 +12,15 @@ use syn::{
 use crate::diag::{Errors, text};
 
 /// Reads the value of one option into `T`.
-pub(crate) type Read<T> = fn(&mut T, &Ident, ParseStream<'_>, &mut Errors) -> syn::Result<()>;
+pub type Read<T> = fn(&mut T, &Ident, ParseStream<'_>, &mut Errors) -> syn::Result<()>;
 
 /// The options of an attribute.
-pub(crate) struct Keys<T: 'static> {
+pub struct Keys<T: 'static> {
     /// The attribute that they belong to, as in "unknown option `x` of `arg`"; empty for `#[tool]`.
-    pub(crate) of: &'static str,
-    pub(crate) known: &'static [(&'static str, Read<T>)],
+    pub of: &'static str,
+    pub known: &'static [(&'static str, Read<T>)],
     /// The key that may be given more than once.
-    pub(crate) many: &'static str,
+    pub many: &'static str,
 }
 
 /// Declares the options of an attribute, a line for each: its key, and the field that its value is read into.
@@ -34,8 +34,8 @@ macro_rules! options {
     ) => {
         $(#[$meta])*
         #[derive(Default)]
-        pub(crate) struct $name {
-            $($(#[$doc])* pub(crate) $field: $ty,)*
+        pub struct $name {
+            $($(#[$doc])* pub $field: $ty,)*
         }
 
         const $table: &[(&str, $crate::syntax::grammar::Read<$name>)] = &[$(
@@ -50,7 +50,7 @@ macro_rules! options {
 pub(crate) use options;
 
 /// A field that the value of an option is put into.
-pub(crate) trait Slot<T> {
+pub trait Slot<T> {
     fn put(&mut self, value: T);
 }
 
@@ -73,13 +73,13 @@ impl<T> Slot<Self> for Vec<T> {
 }
 
 /// Reads entries whose keys are known, each given once, into `target`.
-pub(crate) fn read<T>(tokens: TokenStream, keys: &Keys<T>, target: &mut T, errors: &mut Errors) {
+pub fn read<T>(tokens: TokenStream, keys: &Keys<T>, target: &mut T, errors: &mut Errors) {
     let only: Vec<&str> = keys.known.iter().map(|(word, _)| *word).collect();
     read_only(tokens, keys, &only, target, errors);
 }
 
 /// Reads entries whose keys are among `only`.
-pub(crate) fn read_only<T>(tokens: TokenStream, keys: &Keys<T>, only: &[&str], target: &mut T, errors: &mut Errors) {
+pub fn read_only<T>(tokens: TokenStream, keys: &Keys<T>, only: &[&str], target: &mut T, errors: &mut Errors) {
     let mut seen = Vec::new();
     each(tokens, errors, |key, input, errors| {
         let word = key.unraw().to_string();
@@ -98,7 +98,7 @@ pub(crate) fn read_only<T>(tokens: TokenStream, keys: &Keys<T>, only: &[&str], t
 }
 
 /// Reads `key …, key …`. A mistake in one entry does not hide the others.
-pub(crate) fn each(
+pub fn each(
     tokens: TokenStream,
     errors: &mut Errors,
     mut entry: impl FnMut(&Ident, ParseStream<'_>, &mut Errors) -> syn::Result<()>,
@@ -130,7 +130,7 @@ pub(crate) fn each(
 }
 
 /// Moves to the next comma.
-pub(crate) fn skip(input: ParseStream<'_>) -> syn::Result<()> {
+pub fn skip(input: ParseStream<'_>) -> syn::Result<()> {
     while !input.is_empty() && !input.peek(Token![,]) {
         input.parse::<TokenTree>()?;
     }
@@ -138,12 +138,12 @@ pub(crate) fn skip(input: ParseStream<'_>) -> syn::Result<()> {
 }
 
 /// Reads `= value`.
-pub(crate) fn value<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<T> {
+pub fn value<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<T> {
     value_or(key, input, example, &text::expected(example))
 }
 
 /// Reads `= value`; `wrong` is the error for anything else.
-pub(crate) fn value_or<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str, wrong: &str) -> syn::Result<T> {
+pub fn value_or<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str, wrong: &str) -> syn::Result<T> {
     match input.parse::<Option<Token![=]>>()? {
         Some(_) if !input.is_empty() && !input.peek(Token![,]) => {}
         _ => return Err(syn::Error::new(key.span(), text::needs_value(&key.unraw().to_string(), example))),
@@ -160,7 +160,7 @@ pub(crate) fn value_or<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &
 }
 
 /// The value, or what stands in for it after a mistake, so that the option does not look as if it were missing.
-pub(crate) fn or_stand_in<T>(
+pub fn or_stand_in<T>(
     value: syn::Result<T>,
     stand_in: impl FnOnce() -> T,
     input: ParseStream<'_>,
@@ -174,7 +174,7 @@ pub(crate) fn or_stand_in<T>(
 }
 
 /// Reads nothing: the option is a flag.
-pub(crate) fn flag(key: &Ident, input: ParseStream<'_>) -> syn::Result<Span> {
+pub fn flag(key: &Ident, input: ParseStream<'_>) -> syn::Result<Span> {
     if input.peek(Token![=]) || input.peek(Paren) || input.peek(Bracket) {
         return Err(syn::Error::new(key.span(), text::takes_no_value(&key.unraw().to_string())));
     }
@@ -182,7 +182,7 @@ pub(crate) fn flag(key: &Ident, input: ParseStream<'_>) -> syn::Result<Span> {
 }
 
 /// Reads `( … )`.
-pub(crate) fn inside(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<TokenStream> {
+pub fn inside(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<TokenStream> {
     let needed = || syn::Error::new(key.span(), text::needs_value(&key.unraw().to_string(), example));
     if !input.peek(Paren) {
         return Err(needed());

@@ -16,11 +16,11 @@ use super::types::{borrowed, unnamed};
 
 /// A function: everything but its body is parsed, so that a mistake in the body is the compiler's to report.
 #[derive(Clone)]
-pub(crate) struct ToolFn {
-    pub(crate) attrs: Vec<Attribute>,
-    pub(crate) vis: Visibility,
-    pub(crate) sig: Signature,
-    pub(crate) body: TokenStream,
+pub struct ToolFn {
+    pub attrs: Vec<Attribute>,
+    pub vis: Visibility,
+    pub sig: Signature,
+    pub body: TokenStream,
 }
 
 impl Parse for ToolFn {
@@ -36,13 +36,13 @@ impl Parse for ToolFn {
 
 impl ToolFn {
     /// Returns whether there is a body at all.
-    pub(crate) fn has_body(&self) -> bool {
+    pub fn has_body(&self) -> bool {
         let first = self.body.clone().into_iter().next();
         !matches!(first, Some(TokenTree::Punct(punct)) if punct.as_char() == ';')
     }
 
     /// Gives the function a body if it has none, so that the compiler does not miss it a second time.
-    pub(crate) fn give_body(&mut self) {
+    pub fn give_body(&mut self) {
         if !self.has_body() {
             self.attrs.push(syn::parse_quote!(#[allow(unused_variables)]));
             self.body = quote!({ ::core::unimplemented!() });
@@ -51,7 +51,7 @@ impl ToolFn {
 
     /// Makes a whole function of one whose output borrows from no parameter, which has been told: the compiler would miss the
     /// lifetime, and then what the body borrows.
-    pub(crate) fn give_lifetime(&mut self) {
+    pub fn give_lifetime(&mut self) {
         let is_lent = self.sig.receiver().is_some() || borrowed(&self.sig.inputs, false).is_some();
         let ReturnType::Type(_, output) = &mut self.sig.output else { return };
         // What an `impl Trait` is, the body alone says.
@@ -63,13 +63,13 @@ impl ToolFn {
     }
 
     /// The method as code outside the impl of `owner` sees it.
-    pub(crate) fn outside(&self, owner: &Type) -> Self {
+    pub fn outside(&self, owner: &Type) -> Self {
         let sig = without_self(self.sig.to_token_stream(), owner);
         Self { sig: syn::parse2(sig).unwrap_or_else(|_| self.sig.clone()), ..self.clone() }
     }
 
     /// Returns whether its signature, in the tokens that it was written in, names `Self`.
-    pub(crate) fn mentions_self(item: &TokenStream) -> bool {
+    pub fn mentions_self(item: &TokenStream) -> bool {
         let is_body =
             |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
         mentions_self(item.clone().into_iter().filter(|token| !is_body(token)).collect())
@@ -103,7 +103,7 @@ fn mentions_self(tokens: TokenStream) -> bool {
 }
 
 /// `tokens` with `owner` in place of `Self`, for code outside its impl.
-pub(crate) fn without_self(tokens: TokenStream, owner: &Type) -> TokenStream {
+pub fn without_self(tokens: TokenStream, owner: &Type) -> TokenStream {
     let mut out = TokenStream::new();
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {
@@ -136,7 +136,7 @@ impl ToTokens for ToolFn {
 }
 
 /// An item whose parts can depend on the build.
-pub(crate) trait Parts: Clone {
+pub trait Parts: Clone {
     /// Looks at the attributes of each part that a tool has for a parameter, and leaves out those for which `keep` says `false`.
     fn retain(&mut self, keep: &mut dyn FnMut(&mut Vec<Attribute>) -> bool);
 
@@ -236,6 +236,6 @@ fn settled(attrs: &mut Vec<Attribute>, first: &TokenStream, holds: bool) -> bool
 }
 
 /// `#[cfg(…)]` for the case that `predicate` holds, and for the case that it does not.
-pub(crate) fn cases(predicate: &TokenStream) -> [TokenStream; 2] {
+pub fn cases(predicate: &TokenStream) -> [TokenStream; 2] {
     [quote!(#[cfg(#predicate)]), quote!(#[cfg(not(#predicate))])]
 }

@@ -10,10 +10,10 @@ use super::{grammar::skip, serde::pascal};
 use crate::diag::{Errors, text};
 
 /// The input of `toolset!`, after the crate that the macro was found in: `[$crate] state; tool, …`.
-pub(crate) struct List {
-    pub(crate) krate: Path,
-    pub(crate) state: Option<Expr>,
-    pub(crate) tools: Vec<Path>,
+pub struct List {
+    pub krate: Path,
+    pub state: Option<Expr>,
+    pub tools: Vec<Path>,
 }
 
 impl Parse for List {

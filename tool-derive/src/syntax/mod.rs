@@ -1,10 +1,10 @@
 //! Reads what the user wrote, without judging it.
 
-pub(crate) mod attribute;
-pub(crate) mod grammar;
-pub(crate) mod item;
-pub(crate) mod list;
-pub(crate) mod options;
-pub(crate) mod params;
-pub(crate) mod serde;
-pub(crate) mod types;
+pub mod attribute;
+pub mod grammar;
+pub mod item;
+pub mod list;
+pub mod options;
+pub mod params;
+pub mod serde;
+pub mod types;

@@ -88,7 +88,7 @@ fn spanned<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str) -> syn:
 
 impl Options {
     /// Reads the options of `#[tool]`; what is wrong goes to `errors`, and the rest is read all the same.
-    pub(crate) fn of_tool(tokens: TokenStream, errors: &mut Errors) -> Self {
+    pub fn of_tool(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::default();
         let tokens = options.text_alone(tokens, errors);
         read(tokens, &TOOL, &mut options, errors);
@@ -96,14 +96,14 @@ impl Options {
     }
 
     /// Reads the options of `#[tools]`.
-    pub(crate) fn of_impl(tokens: TokenStream, errors: &mut Errors) -> Self {
+    pub fn of_impl(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::default();
         read_only(tokens, &TOOLS.0, TOOLS.1, &mut options, errors);
         options
     }
 
     /// Reads `#[dynamic_input(…)]` among `attrs`.
-    pub(crate) fn of_input(attrs: &[Attribute], errors: &mut Errors) -> Self {
+    pub fn of_input(attrs: &[Attribute], errors: &mut Errors) -> Self {
         let mut options = Self::default();
         let mut own = attrs.iter().filter(|attr| attr.path().is_ident("dynamic_input"));
         match own.next().map(|attr| (attr, &attr.meta)) {
@@ -130,7 +130,7 @@ impl Options {
 }
 
 /// Reads `crate = path`, where that is the only option.
-pub(crate) fn krate(tokens: TokenStream, errors: &mut Errors) -> Option<Path> {
+pub fn krate(tokens: TokenStream, errors: &mut Errors) -> Option<Path> {
     let mut options = Options::default();
     read_only(tokens, &TOOL, &["crate"], &mut options, errors);
     options.krate
@@ -138,13 +138,13 @@ pub(crate) fn krate(tokens: TokenStream, errors: &mut Errors) -> Option<Path> {
 
 /// A value, and where it was written.
 #[derive(Clone)]
-pub(crate) struct Spanned<T> {
-    pub(crate) value: T,
-    pub(crate) span: Span,
+pub struct Spanned<T> {
+    pub value: T,
+    pub span: Span,
 }
 
 /// The rule for who approves a call.
-pub(crate) enum Approval {
+pub enum Approval {
     Never,
     Always,
     When(Expr),
@@ -152,7 +152,7 @@ pub(crate) enum Approval {
 
 /// The effect of a tool on the world.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Effect {
+pub enum Effect {
     ReadOnly,
     Write,
     Destructive,
@@ -171,7 +171,7 @@ options! {
 const UI: Keys<Ui> = Keys { of: "ui", known: UI_OPTIONS, many: "" };
 
 /// `= never`, `= always` or `= when(predicate)`.
-pub(crate) fn approval(key: &Ident, input: ParseStream<'_>) -> syn::Result<Approval> {
+pub fn approval(key: &Ident, input: ParseStream<'_>) -> syn::Result<Approval> {
     let word = word(key, input, "approval = always", text::APPROVAL)?;
     match word.to_string().as_str() {
         "never" | "always" if !input.is_empty() && !input.peek(syn::Token![,]) => {
@@ -191,7 +191,7 @@ pub(crate) fn approval(key: &Ident, input: ParseStream<'_>) -> syn::Result<Appro
 }
 
 /// `= read_only`, `= write` or `= destructive`.
-pub(crate) fn effect(key: &Ident, input: ParseStream<'_>) -> syn::Result<Effect> {
+pub fn effect(key: &Ident, input: ParseStream<'_>) -> syn::Result<Effect> {
     let word = word(key, input, "effect = read_only", text::EFFECT)?;
     match word.to_string().as_str() {
         "read_only" => Ok(Effect::ReadOnly),
@@ -219,7 +219,7 @@ impl syn::parse::Parse for Word {
 }
 
 /// `= "30s"`, in milliseconds.
-pub(crate) fn duration(key: &Ident, input: ParseStream<'_>) -> syn::Result<u64> {
+pub fn duration(key: &Ident, input: ParseStream<'_>) -> syn::Result<u64> {
     let time: LitStr = value_or(key, input, "timeout = \"30s\"", text::DURATION)?;
     millis(&time.value()).ok_or_else(|| syn::Error::new(time.span(), text::DURATION))
 }
@@ -239,14 +239,14 @@ fn millis(time: &str) -> Option<u64> {
 }
 
 /// `= 2`.
-pub(crate) fn count(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<Spanned<u32>> {
+pub fn count(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<Spanned<u32>> {
     let count: LitInt = value(key, input, example)?;
     let value = count.base10_parse().map_err(|_| syn::Error::new(count.span(), text::expected(example)))?;
     Ok(Spanned { value, span: key.span() })
 }
 
 /// `= ["1", "2"]`.
-pub(crate) fn strings(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<Vec<LitStr>> {
+pub fn strings(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<Vec<LitStr>> {
     let list: Expr = value(key, input, example)?;
     let wrong = || syn::Error::new_spanned(&list, text::expected(example));
     let Expr::Array(ExprArray { elems, .. }) = &list else { return Err(wrong()) };
@@ -261,7 +261,7 @@ pub(crate) fn strings(key: &Ident, input: ParseStream<'_>, example: &str) -> syn
 }
 
 /// `(icon = "cloud", …)`.
-pub(crate) fn ui(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<Ui> {
+pub fn ui(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<Ui> {
     let content = inside(key, input, "ui(icon = \"cloud\", running = \"Looking up the weather\")")?;
     let mut ui = Ui::default();
     read(content, &UI, &mut ui, errors);
@@ -269,7 +269,7 @@ pub(crate) fn ui(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> sy
 }
 
 /// `(undescribed, …)`.
-pub(crate) fn allow(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<Vec<Advice>> {
+pub fn allow(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<Vec<Advice>> {
     let content = inside(key, input, "allow(undescribed)")?;
     let mut allowed = Vec::new();
     each(content, errors, |key, _, errors| {
@@ -284,7 +284,7 @@ pub(crate) fn allow(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) ->
 }
 
 /// `(team = "search", …)`.
-pub(crate) fn meta(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<Vec<(String, Lit)>> {
+pub fn meta(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<Vec<(String, Lit)>> {
     let content = inside(key, input, "meta(team = \"search\")")?;
     let mut meta: Vec<(String, Lit)> = Vec::new();
     each(content, errors, |key, input, _| {
@@ -300,7 +300,7 @@ pub(crate) fn meta(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> 
 }
 
 /// Returns the literal that `value` is.
-pub(crate) fn literal(value: &Expr) -> Option<&Lit> {
+pub fn literal(value: &Expr) -> Option<&Lit> {
     match value {
         Expr::Lit(ExprLit { lit, .. }) => Some(lit),
         Expr::Group(group) => literal(&group.expr),

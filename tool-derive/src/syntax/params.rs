@@ -19,14 +19,14 @@ use crate::diag::{Errors, text};
 
 /// The purpose of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
+pub enum Role {
     Arg,
     State,
     Context,
 }
 
 /// The value of a parameter that is not given.
-pub(crate) enum Default {
+pub enum Default {
     /// `Default::default()`.
     Trait(Span),
     /// An expression.
@@ -51,15 +51,15 @@ const ARG: Keys<ArgOptions> = Keys { of: "arg", known: ARG_OPTIONS, many: "examp
 
 /// The attributes of a parameter.
 #[derive(Default)]
-pub(crate) struct ParamAttrs {
-    pub(crate) role: Option<Spanned<Role>>,
-    pub(crate) arg: ArgOptions,
-    pub(crate) dynamic: Option<Dynamic>,
+pub struct ParamAttrs {
+    pub role: Option<Spanned<Role>>,
+    pub arg: ArgOptions,
+    pub dynamic: Option<Dynamic>,
 }
 
 impl ParamAttrs {
     /// Reads the attributes that are ours.
-    pub(crate) fn parse(attrs: &[Attribute], errors: &mut Errors) -> Self {
+    pub fn parse(attrs: &[Attribute], errors: &mut Errors) -> Self {
         let mut params = Self::default();
         for attr in attrs {
             if attr.path().is_ident("dynamic") {
@@ -101,7 +101,7 @@ impl ParamAttrs {
     }
 
     /// Returns whether an option says something about a value that the model gives.
-    pub(crate) fn says_something(&self) -> bool {
+    pub fn says_something(&self) -> bool {
         self.arg.default.is_some()
             || self.arg.range.is_some()
             || self.arg.length.is_some()
@@ -151,16 +151,16 @@ options! {
 const DYNAMIC: Keys<DynamicOptions> = Keys { of: "dynamic", known: DYNAMIC_OPTIONS, many: "" };
 
 /// The attribute `#[dynamic(…)]` of a parameter.
-pub(crate) struct Dynamic {
-    pub(crate) span: Span,
+pub struct Dynamic {
+    pub span: Span,
     /// True if all of it could be read.
-    pub(crate) is_whole: bool,
-    pub(crate) options: DynamicOptions,
+    pub is_whole: bool,
+    pub options: DynamicOptions,
 }
 
 impl Dynamic {
     /// Reads an attribute `dynamic`.
-    pub(crate) fn parse(attr: &Attribute, errors: &mut Errors) -> Self {
+    pub fn parse(attr: &Attribute, errors: &mut Errors) -> Self {
         let (options, is_whole) = errors.watch(|errors| {
             let mut options = DynamicOptions::default();
             match &attr.meta {
@@ -174,16 +174,16 @@ impl Dynamic {
     }
 
     /// The parameters that are judged before this one.
-    pub(crate) fn before(&self) -> impl Iterator<Item = &Ident> {
+    pub fn before(&self) -> impl Iterator<Item = &Ident> {
         self.options.requires.iter().chain(&self.options.after)
     }
 }
 
 /// The path of a function of the user's.
-pub(crate) type Validator = ExprPath;
+pub type Validator = ExprPath;
 
 /// Reads `= path`; `wrong` is the error for anything else.
-pub(crate) fn validator(key: &Ident, input: ParseStream<'_>, example: &str, wrong: &str) -> syn::Result<Validator> {
+pub fn validator(key: &Ident, input: ParseStream<'_>, example: &str, wrong: &str) -> syn::Result<Validator> {
     match value_or(key, input, example, wrong)? {
         Expr::Path(path) => Ok(path),
         other => Err(syn::Error::new_spanned(other, wrong)),
@@ -191,7 +191,7 @@ pub(crate) fn validator(key: &Ident, input: ParseStream<'_>, example: &str, wron
 }
 
 /// Returns the place of a path's last word: what is wrong with a function is an error at its own name.
-pub(crate) fn last(path: &Path) -> Span {
+pub fn last(path: &Path) -> Span {
     path.segments.last().map_or_else(|| path.span(), |last| last.ident.span())
 }
 
@@ -205,14 +205,14 @@ fn names(key: &Ident, input: ParseStream<'_>) -> syn::Result<Vec<Ident>> {
 
 /// A number that can be a bound.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
-pub(crate) enum Number {
+pub enum Number {
     Int(i128),
     Float(f64),
 }
 
 impl Number {
     /// The number that `expr` is written as.
-    pub(crate) fn of(expr: &Expr) -> Option<Self> {
+    pub fn of(expr: &Expr) -> Option<Self> {
         match expr {
             Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) => int.base10_parse().ok().map(Self::Int),
             Expr::Lit(ExprLit { lit: Lit::Float(float), .. }) => float.base10_parse().ok().map(Self::Float),
@@ -226,7 +226,7 @@ impl Number {
         }
     }
 
-    pub(crate) fn as_f64(self) -> f64 {
+    pub fn as_f64(self) -> f64 {
         match self {
             #[allow(clippy::cast_precision_loss, reason = "compared with a float, which is no finer")]
             Self::Int(int) => int as f64,
@@ -246,23 +246,23 @@ impl ToTokens for Number {
 
 /// A range between two bounds, either of which may be missing.
 #[derive(Clone)]
-pub(crate) struct Range {
-    pub(crate) min: Option<Number>,
-    pub(crate) max: Option<Number>,
-    pub(crate) exclusive: bool,
+pub struct Range {
+    pub min: Option<Number>,
+    pub max: Option<Number>,
+    pub exclusive: bool,
     /// As it was written.
-    pub(crate) expr: Expr,
+    pub expr: Expr,
 }
 
 /// A mistake in a range: its place, and whether it is a bound.
-pub(crate) struct Wrong {
-    pub(crate) at: TokenStream,
-    pub(crate) is_bound: bool,
+pub struct Wrong {
+    pub at: TokenStream,
+    pub is_bound: bool,
 }
 
 impl Range {
     /// The range that `expr` is.
-    pub(crate) fn of(expr: &Expr) -> Result<Self, Wrong> {
+    pub fn of(expr: &Expr) -> Result<Self, Wrong> {
         let Expr::Range(ExprRange { start, limits, end, .. }) = expr else {
             return Err(Wrong { at: expr.to_token_stream(), is_bound: false });
         };
@@ -279,7 +279,7 @@ impl Range {
     }
 
     /// Returns whether no number is in it.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         match (self.min, self.max) {
             (Some(min), Some(max)) => {
                 let (min, max) = (min.as_f64(), max.as_f64());
@@ -290,7 +290,7 @@ impl Range {
     }
 
     /// Returns whether `number` is in it.
-    pub(crate) fn contains(&self, number: f64) -> bool {
+    pub fn contains(&self, number: f64) -> bool {
         self.min.is_none_or(|min| min.as_f64() <= number)
             && self.max.is_none_or(|max| if self.exclusive { number < max.as_f64() } else { number <= max.as_f64() })
     }

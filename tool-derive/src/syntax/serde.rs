@@ -1,46 +1,32 @@
 //! `#[serde(…)]`, as far as a name on the wire depends on it, and its rules for names. Serde reports what cannot be read.
 
 use proc_macro2::{Span, TokenTree};
-use syn::{Attribute, LitStr, Meta, Token, meta::ParseNestedMeta, parse::ParseBuffer, token::Paren};
+use syn::{Attribute, LitStr, Meta, Path, Token, parse::ParseBuffer, token::Paren};
 
 /// Which way a name is for, where the two differ: `rename(serialize = "…", deserialize = "…")`.
 #[derive(Clone, Copy)]
-pub(crate) enum Way {
+pub enum Way {
     Serialize,
     Deserialize,
 }
 
 /// The text of `#[serde(key = "…")]`.
-pub(crate) fn text(attrs: &[Attribute], key: &str, way: Way) -> Option<LitStr> {
+pub fn text(attrs: &[Attribute], key: &str, way: Way) -> Option<LitStr> {
     let way = match way {
         Way::Serialize => "serialize",
         Way::Deserialize => "deserialize",
     };
     let mut found = None;
-    each(attrs, |meta| {
-        let is_meant = meta.path.is_ident(key);
-        if meta.input.peek(Token![=]) {
-            let value = meta.value()?;
-            if let Some(Ok(text)) = is_meant.then(|| value.fork().parse::<LitStr>()) {
-                found = Some(text);
-            }
-            value.parse::<syn::Expr>()?;
-        } else if meta.input.peek(Paren) {
-            meta.parse_nested_meta(|inner| {
-                let text = inner.value().and_then(ParseBuffer::parse::<LitStr>)?;
-                if is_meant && inner.path.is_ident(way) {
-                    found = Some(text);
-                }
-                Ok(())
-            })?;
+    each(attrs, |path, inner, text| {
+        if path.is_ident(key) && inner.is_none_or(|inner| inner.is_ident(way)) {
+            found = text.or(found.take());
         }
-        Ok(())
     });
     found
 }
 
 /// The words that attributes called `name` begin their entries with, and where.
-pub(crate) fn words(attrs: &[Attribute], name: &str) -> Vec<(String, Span)> {
+pub fn words(attrs: &[Attribute], name: &str) -> Vec<(String, Span)> {
     let mut words = Vec::new();
     for attr in attrs.iter().filter(|attr| attr.path().is_ident(name)) {
         let Meta::List(list) = &attr.meta else { continue };
@@ -60,29 +46,38 @@ pub(crate) fn words(attrs: &[Attribute], name: &str) -> Vec<(String, Span)> {
 }
 
 /// Returns whether one of `words` is given: `#[serde(word)]`.
-pub(crate) fn says(attrs: &[Attribute], words: &[&str]) -> bool {
+pub fn says(attrs: &[Attribute], words: &[&str]) -> bool {
     let mut found = false;
-    each(attrs, |meta| {
-        found |= words.iter().any(|word| meta.path.is_ident(word));
-        if meta.input.peek(Token![=]) {
-            meta.value()?.parse::<syn::Expr>()?;
-        } else if meta.input.peek(Paren) {
-            meta.parse_nested_meta(|inner| inner.value()?.parse::<LitStr>().map(drop))?;
-        }
-        Ok(())
-    });
+    each(attrs, |path, _, _| found |= words.iter().any(|word| path.is_ident(word)));
     found
 }
 
-fn each(attrs: &[Attribute], mut look: impl FnMut(ParseNestedMeta<'_>) -> syn::Result<()>) {
+/// Calls `look` with each entry of `#[serde(…)]`: its key and its text, or its key, a key in its brackets, and the text of that.
+fn each(attrs: &[Attribute], mut look: impl FnMut(&Path, Option<&Path>, Option<LitStr>)) {
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("serde")) {
-        let _ = attr.parse_nested_meta(&mut look);
+        let _ = attr.parse_nested_meta(|meta| {
+            if meta.input.peek(Token![=]) {
+                let value = meta.value()?;
+                look(&meta.path, None, value.fork().parse().ok());
+                value.parse::<syn::Expr>()?;
+                return Ok(());
+            }
+            look(&meta.path, None, None);
+            if meta.input.peek(Paren) {
+                meta.parse_nested_meta(|inner| {
+                    let text = inner.value().and_then(ParseBuffer::parse)?;
+                    look(&meta.path, Some(&inner.path), Some(text));
+                    Ok(())
+                })?;
+            }
+            Ok(())
+        });
     }
 }
 
 /// A value of `#[serde(rename_all = "…")]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub enum Rule {
     Lower,
     Upper,
     Pascal,
@@ -95,7 +90,7 @@ pub(crate) enum Rule {
 
 impl Rule {
     /// The rule that serde knows as `name`.
-    pub(crate) fn of(name: &str) -> Option<Self> {
+    pub fn of(name: &str) -> Option<Self> {
         Some(match name {
             "lowercase" => Self::Lower,
             "UPPERCASE" => Self::Upper,
@@ -110,17 +105,13 @@ impl Rule {
     }
 
     /// The name of a variant, which is written `LikeThis`.
-    pub(crate) fn apply(self, variant: &str) -> String {
+    pub fn apply(self, variant: &str) -> String {
         match self {
             Self::Pascal => variant.to_owned(),
             Self::Lower => variant.to_ascii_lowercase(),
             Self::Upper => variant.to_ascii_uppercase(),
-            Self::Camel => {
-                let mut chars = variant.chars();
-                let first = chars.next().map(|first| first.to_ascii_lowercase());
-                first.into_iter().chain(chars).collect()
-            }
-            Self::Snake => {
+            Self::Camel => with_first(variant, |first| first.to_ascii_lowercase()),
+            Self::Snake | Self::ScreamingSnake | Self::Kebab | Self::ScreamingKebab => {
                 let mut snake = String::new();
                 for (index, letter) in variant.char_indices() {
                     if index > 0 && letter.is_uppercase() {
@@ -128,28 +119,21 @@ impl Rule {
                     }
                     snake.push(letter.to_ascii_lowercase());
                 }
-                snake
+                self.apply_to_field(&snake)
             }
-            Self::ScreamingSnake => Self::Snake.apply(variant).to_ascii_uppercase(),
-            Self::Kebab => Self::Snake.apply(variant).replace('_', "-"),
-            Self::ScreamingKebab => Self::ScreamingSnake.apply(variant).replace('_', "-"),
         }
     }
 
     /// The name of a field, which is written `like_this`.
-    pub(crate) fn apply_to_field(self, field: &str) -> String {
+    pub fn apply_to_field(self, field: &str) -> String {
         match self {
             Self::Lower | Self::Snake => field.to_owned(),
             Self::Upper | Self::ScreamingSnake => field.to_ascii_uppercase(),
             Self::Kebab => field.replace('_', "-"),
             Self::ScreamingKebab => field.to_ascii_uppercase().replace('_', "-"),
             Self::Pascal | Self::Camel => {
-                let words = field.split('_').map(|word| {
-                    let mut chars = word.chars();
-                    let first = chars.next().map(|first| first.to_ascii_uppercase());
-                    first.into_iter().chain(chars).collect::<String>()
-                });
-                let pascal: String = words.collect();
+                let pascal: String =
+                    field.split('_').map(|word| with_first(word, |first| first.to_ascii_uppercase())).collect();
                 if self == Self::Pascal { pascal } else { self.apply(&pascal) }
             }
         }
@@ -157,12 +141,16 @@ impl Rule {
 }
 
 /// `a_name` as the name of a type: `AName`.
-pub(crate) fn pascal(name: &str) -> String {
-    let capital = |word: &str| {
-        let mut chars = word.chars();
-        chars.next().map(|first| first.to_uppercase().chain(chars).collect::<String>()).unwrap_or_default()
-    };
+pub fn pascal(name: &str) -> String {
+    let capital = |word: &str| with_first(word, |first| first.to_uppercase().collect::<String>());
     name.split('_').map(capital).collect()
+}
+
+/// Returns `word` with what `change` makes of its first letter.
+fn with_first<T: ToString>(word: &str, change: impl FnOnce(char) -> T) -> String {
+    let mut chars = word.chars();
+    let first = chars.next().map(|first| change(first).to_string()).unwrap_or_default();
+    first + chars.as_str()
 }
 
 #[cfg(test)]

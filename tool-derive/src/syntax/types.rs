@@ -5,7 +5,7 @@ use quote::ToTokens;
 use syn::{AngleBracketedGenericArguments, GenericArgument, Path, PathArguments, Type, TypeParamBound};
 
 /// The first reference in `ty`, or lifetime that is not `'static`. With `statics`, `&'static T` is no reference.
-pub(crate) fn borrowed(ty: impl ToTokens, statics: bool) -> Option<TokenStream> {
+pub fn borrowed(ty: impl ToTokens, statics: bool) -> Option<TokenStream> {
     let mut tokens = ty.into_token_stream().into_iter();
     while let Some(token) = tokens.next() {
         let rest = tokens.clone();
@@ -33,7 +33,7 @@ pub(crate) fn borrowed(ty: impl ToTokens, statics: bool) -> Option<TokenStream> 
 }
 
 /// Returns whether `ty` is a value of a size that is not known: `str`, `[T]`, `dyn Trait`.
-pub(crate) fn is_unsized(ty: &Type) -> bool {
+pub fn is_unsized(ty: &Type) -> bool {
     match ty {
         Type::Slice(_) | Type::TraitObject(_) => true,
         Type::Path(path) => path.path.is_ident("str"),
@@ -42,13 +42,13 @@ pub(crate) fn is_unsized(ty: &Type) -> bool {
 }
 
 /// Returns whether `ty` is a reference to what looks like the context of a call.
-pub(crate) fn is_context(ty: &Type) -> bool {
+pub fn is_context(ty: &Type) -> bool {
     let Type::Reference(reference) = ty else { return false };
     matches!(&*reference.elem, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Context"))
 }
 
 /// The first `impl Trait` in `ty`.
-pub(crate) fn unnamed(ty: impl ToTokens) -> Option<TokenStream> {
+pub fn unnamed(ty: impl ToTokens) -> Option<TokenStream> {
     let mut tokens = ty.into_token_stream().into_iter();
     while let Some(token) = tokens.next() {
         match &token {
@@ -82,7 +82,7 @@ fn until_comma(tokens: impl Iterator<Item = TokenTree>) -> impl Iterator<Item = 
 }
 
 /// The kind of a return type.
-pub(crate) enum Returns<'a> {
+pub enum Returns<'a> {
     /// One value.
     Value,
     /// A stream of values of this type.
@@ -94,7 +94,7 @@ pub(crate) enum Returns<'a> {
 }
 
 /// Returns whether a function that returns `ty` gives a future of its output.
-pub(crate) fn is_future(ty: &Type) -> bool {
+pub fn is_future(ty: &Type) -> bool {
     let says =
         |tokens: &dyn ToTokens, word: &str| tokens.to_token_stream().into_iter().any(|token| token.to_string() == word);
     match ty {
@@ -111,7 +111,7 @@ pub(crate) fn is_future(ty: &Type) -> bool {
 }
 
 /// Returns the kind of the return type `ty`.
-pub(crate) fn returns(ty: &Type) -> Returns<'_> {
+pub fn returns(ty: &Type) -> Returns<'_> {
     match ty {
         Type::ImplTrait(it) => {
             let paths = it.bounds.iter().filter_map(|bound| match bound {
