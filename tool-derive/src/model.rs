@@ -243,20 +243,10 @@ impl ToolDef {
         self.all_fields().filter(|param| param.is_nested()).map(|param| &param.ty)
     }
 
-    /// The state of the type that the tool is a method of, or of a struct.
-    pub fn owner(&self) -> Option<&Type> {
-        self.body.owner()
-    }
-
-    /// The types that it takes from the state, in order.
-    pub fn state_types(&self) -> impl Iterator<Item = &Type> {
-        self.body.state_types()
-    }
-
     /// The types that the state must provide, each once.
     pub fn states(&self) -> Vec<&Type> {
         let mut states: Vec<&Type> = Vec::new();
-        for ty in self.state_types() {
+        for ty in self.body.state_types() {
             if !states.iter().any(|known| is_same_type(known, ty)) {
                 states.push(ty);
             }
@@ -279,7 +269,7 @@ impl ToolDef {
 
     /// The parameters, and what their validators and the check of the whole call can know.
     pub fn judged(&self) -> Judged<'_> {
-        Judged { head: &self.head, tag: None, fields: self.fields(), owner: self.owner(), args: self.body.args() }
+        Judged { head: &self.head, tag: None, fields: self.fields(), owner: self.body.owner(), args: self.body.args() }
     }
 }
 
@@ -411,37 +401,26 @@ impl<'t> Graph<'t> {
 
     /// Returns every cycle.
     pub fn cycles(&self) -> Vec<Cycle<'t>> {
-        let mut search =
-            Search { graph: self, done: vec![false; self.params.len()], path: Vec::new(), found: Vec::new() };
-        for arg in 0..self.params.len() {
-            search.visit(arg);
-        }
-        search.found
+        let (mut done, mut found) = (vec![false; self.params.len()], Vec::new());
+        (0..self.params.len()).for_each(|arg| self.visit(arg, &mut Vec::new(), &mut done, &mut found));
+        found
     }
-}
 
-struct Search<'g, 't> {
-    graph: &'g Graph<'t>,
-    done: Vec<bool>,
-    path: Vec<usize>,
-    found: Vec<Cycle<'t>>,
-}
-
-impl Search<'_, '_> {
-    fn visit(&mut self, arg: usize) {
-        if self.done[arg] {
+    /// Goes along what the parameter `arg`, at the end of `path`, waits for.
+    fn visit(&self, arg: usize, path: &mut Vec<usize>, done: &mut [bool], found: &mut Vec<Cycle<'t>>) {
+        if done[arg] {
             return;
         }
-        self.path.push(arg);
-        for &(before, at) in &self.graph.before[arg] {
-            if let Some(start) = self.path.iter().position(|&earlier| earlier == before) {
-                let path = self.path[start..].iter().chain([&before]).map(|&arg| &self.graph.params[arg].ident);
-                self.found.push(Cycle { at, path: path.collect() });
+        path.push(arg);
+        for &(before, at) in &self.before[arg] {
+            if let Some(start) = path.iter().position(|&earlier| earlier == before) {
+                let path = path[start..].iter().chain([&before]).map(|&arg| &self.params[arg].ident);
+                found.push(Cycle { at, path: path.collect() });
             } else {
-                self.visit(before);
+                self.visit(before, path, done, found);
             }
         }
-        self.path.pop();
-        self.done[arg] = true;
+        path.pop();
+        done[arg] = true;
     }
 }

@@ -81,30 +81,15 @@ mod tests {
 
     #[test]
     fn items_are_found_by_name() {
-        assert_eq!(
-            name(&quote!(
-                #[doc = "struct Other"]
-                pub async fn look(id: u32) {}
-            ))
-            .as_deref(),
-            Some("look")
-        );
-        assert_eq!(name(&quote!(impl Shop { fn count(&self) {} })).as_deref(), Some("Shop"));
-        assert_eq!(
-            name(&quote!(
-                pub enum Lookup {
-                    Last,
-                }
-            ))
-            .as_deref(),
-            Some("Lookup")
-        );
-        assert_eq!(
-            name(&quote!(
-                trait Tool {}
-            )),
-            None
-        );
+        let items = [
+            ("#[doc = \"struct Other\"] pub(crate) async fn look(id: u32) {}", Some("look")),
+            ("impl Shop { fn count(&self) {} }", Some("Shop")),
+            ("pub enum Lookup { Last }", Some("Lookup")),
+            ("trait Tool {}", None),
+        ];
+        for (item, expected) in items {
+            assert_eq!(name(&item.parse().expect("tokens")).as_deref(), expected, "{item}");
+        }
         assert!(is_named("look", "count, look") && is_named("look", "*"));
         assert!(!is_named("look", "") && !is_named("look", "looks"));
     }

@@ -189,15 +189,12 @@ fn effect(tool: &ToolDef, errors: &mut Errors) {
             errors.at(span, text::RESUMABLE_AGAIN);
         }
         if let Body::Function(function) = &tool.body
-            && !((function.is_async || function.is_stream) && function.args.iter().any(is_context))
+            && !((function.is_async || function.is_stream)
+                && function.args.iter().any(|arg| matches!(arg, Argument::Context { .. })))
         {
             errors.at(span, text::RESUMABLE_FN);
         }
     }
-}
-
-fn is_context(arg: &Argument) -> bool {
-    matches!(arg, Argument::Context { .. })
 }
 
 /// An external tool is a struct that says what comes back; only it does.

@@ -170,25 +170,26 @@ impl Advice {
 }
 
 pub fn name(name: &str) -> String {
-    if name.is_empty() {
-        "a tool needs a name of 1 to 64 characters".to_owned()
-    } else if name.is_ascii() && name.len() > 64 {
-        format!("the name has {} characters, and providers accept at most 64: shorten it", name.len())
-    } else {
+    wrong_length("tool", name).unwrap_or_else(|| {
         format!("`{name}` is no name for a tool: use A-Z, a-z, 0-9, `_` and `-` only, or say `#[tool(name = \"…\")]`")
-    }
+    })
 }
 
 pub fn parameter(name: &str) -> String {
-    if name.is_empty() {
-        "a parameter needs a name of 1 to 64 characters".to_owned()
-    } else if name.is_ascii() && name.len() > 64 {
-        format!("the name has {} characters, and providers accept at most 64: shorten it", name.len())
-    } else {
+    wrong_length("parameter", name).unwrap_or_else(|| {
         format!(
             "`{name}` is no name for a parameter: use A-Z, a-z, 0-9, `_`, `-` and `.` only, or say `#[arg(rename = \"…\")]`"
         )
+    })
+}
+
+fn wrong_length(of: &str, name: &str) -> Option<String> {
+    if name.is_empty() {
+        return Some(format!("a {of} needs a name of 1 to 64 characters"));
     }
+    let count = name.len();
+    (name.is_ascii() && count > 64)
+        .then(|| format!("the name has {count} characters, and providers accept at most 64: shorten it"))
 }
 
 /// `of` is empty, or says whose option it is: "arg".

@@ -23,7 +23,7 @@ pub fn asking_impl(tool: &ToolDef) -> TokenStream {
     }
     let marker = &tool.head.ident;
     let types = given_types(tool);
-    let first = tool.state_types().count();
+    let first = tool.body.state_types().count();
     let asking = asking_items(tool.judged(), &quote!(Self::States<'a>), |nested| {
         let index = syn::Index::from(first + nested);
         quote!(#index)
@@ -44,7 +44,7 @@ pub fn asking_impl(tool: &ToolDef) -> TokenStream {
 
 /// Returns the types of what a tool takes of the state, for itself and then for its nested parameters, or its variants.
 pub fn given_types(tool: &ToolDef) -> Vec<TokenStream> {
-    let own = tool.state_types().map(|ty| quote!(&'a #ty));
+    let own = tool.body.state_types().map(|ty| quote!(&'a #ty));
     match &tool.input {
         Input::Params(params) => {
             let nested = params.nested().map(|ty| {
@@ -156,7 +156,7 @@ pub fn check_fn(tool: &ToolDef) -> Option<TokenStream> {
 pub fn begin_fn(tool: &ToolDef) -> TokenStream {
     let [input, states, cx] = ["_input", "_states", "_cx"].map(hidden);
     let marker = &tool.head.ident;
-    let each: Vec<_> = (0..tool.state_types().count()).map(|index| hidden(&format!("state{index}"))).collect();
+    let each: Vec<_> = (0..tool.body.state_types().count()).map(|index| hidden(&format!("state{index}"))).collect();
     let has_more = matches!(tool.input, Input::Enum(_)) || tool.nested().next().is_some();
     let rest = has_more.then(|| quote!(..));
     let work = match &tool.body {

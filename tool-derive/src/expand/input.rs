@@ -181,7 +181,7 @@ pub fn union_setter(union: &Union) -> TokenStream {
 pub fn variants_impl(tool: &ToolDef, union: &Union) -> TokenStream {
     let marker = &tool.head.ident;
     let [variant, text, states, cx, work, input] = ["variant", "text", "states", "_cx", "work", "_input"].map(hidden);
-    let first = tool.state_types().count();
+    let first = tool.body.state_types().count();
     let types = given_types(tool);
     let idents: Vec<_> = variant_idents(union).collect();
     let read = idents

@@ -50,7 +50,7 @@ fn free_impl(tool: &ToolDef, params: &Params) -> TokenStream {
 fn work_fn(tool: &ToolDef, function: &Function) -> TokenStream {
     let marker = &tool.head.ident;
     let [cx, input] = ["_cx", "_input"].map(hidden);
-    let params = tool.state_types().enumerate().map(|(index, ty)| {
+    let params = tool.body.state_types().enumerate().map(|(index, ty)| {
         let state = hidden(&format!("state{index}"));
         quote!(#state: &'a #ty)
     });
@@ -279,7 +279,7 @@ fn start_fn(tool: &ToolDef, access: Access) -> TokenStream {
 fn settle_expr(tool: &ToolDef, access: Access) -> TokenStream {
     let [text, cx] = ["text", "_cx"].map(hidden);
     let (marker, types) = (&tool.head.ident, given_types(tool));
-    let own: Vec<_> = tool.state_types().map(|ty| access.state_expr(ty)).collect();
+    let own: Vec<_> = tool.body.state_types().map(|ty| access.state_expr(ty)).collect();
     match &tool.input {
         Input::Params(params) => {
             let nested = params.nested().map(|ty| access.lent_expr(ty));
@@ -303,7 +303,7 @@ fn variant_expr(variant: &Variant, access: Access) -> TokenStream {
 /// Returns the boxed work.
 fn work_expr(tool: &ToolDef, access: Access) -> TokenStream {
     let [cx, input] = ["_cx", "_input"].map(hidden);
-    let mut states = tool.state_types().map(|ty| access.state_expr(ty));
+    let mut states = tool.body.state_types().map(|ty| access.state_expr(ty));
     match &tool.body {
         Body::Function(function) if tool.start == Start::Free => call_expr(tool, function, Given::Input),
         Body::Function(_) => quote!({ __work(#(#states,)* #input, #cx) }),

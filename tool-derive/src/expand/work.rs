@@ -139,7 +139,7 @@ pub enum Given {
 pub fn call_expr(tool: &ToolDef, function: &Function, given: Given) -> TokenStream {
     let Function { path, span, is_async, is_stream, .. } = function;
     let marker = &tool.head.ident;
-    let states: Vec<_> = tool.state_types().collect();
+    let states: Vec<_> = tool.body.state_types().collect();
     let values = if states.is_empty() { quote!(#marker) } else { quote!((#marker, #(&'a #states),*)) };
     let args = arguments(tool, function, given);
     let call = quote_spanned!(*span=> #path(#(#args),*));
