@@ -46,17 +46,11 @@ pub fn find_name(expr: &Expr, name: &Ident) -> Option<Span> {
     }
 }
 
+/// Looks into a block of expressions: what declares something may bind the name.
 fn find_in_block(block: &Block, name: &Ident) -> Option<Span> {
-    let exprs: Option<Vec<&Expr>> = block.stmts.iter().map(as_expr).collect();
+    let exprs: Option<Vec<&Expr>> =
+        block.stmts.iter().map(|stmt| if let Stmt::Expr(expr, _) = stmt { Some(expr) } else { None }).collect();
     exprs?.into_iter().find_map(|expr| find_name(expr, name))
-}
-
-/// Returns the expression that a statement is; `None` if it declares something.
-fn as_expr(stmt: &Stmt) -> Option<&Expr> {
-    match stmt {
-        Stmt::Expr(expr, _) => Some(expr),
-        _ => None,
-    }
 }
 
 /// Returns whether a condition binds names: `let Some(x) = y && x > 0`.

@@ -87,23 +87,7 @@ enum Access {
 }
 
 impl Access {
-    /// Returns the name of the function that starts a call, with its generics.
-    fn name(self) -> TokenStream {
-        match self {
-            Self::Provided => quote!(__start<'a, __S>),
-            Self::Collected => quote!(__collected<'a>),
-        }
-    }
-
-    /// Returns the type of the state that this function gets.
-    fn state_type(self) -> TokenStream {
-        match self {
-            Self::Provided => quote!(__S),
-            Self::Collected => quote!(__rt::States),
-        }
-    }
-
-    /// Returns the `Start` that calls this function.
+    /// Returns the `Start` that calls what [`start_fn`] returns.
     fn start(self, tool: &ToolDef) -> TokenStream {
         let function = match self {
             Self::Provided => quote!(__start::<__S>),
@@ -235,7 +219,11 @@ fn lent_items(tool: &ToolDef, start: &TokenStream) -> TokenStream {
 
 /// Returns the function that starts a call of a tool that takes state or asks validators.
 fn start_fn(tool: &ToolDef, access: Access) -> TokenStream {
-    let (name, state_type, bounds) = (access.name(), access.state_type(), access.bounds(tool));
+    let (name, state_type) = match access {
+        Access::Provided => (quote!(__start<'a, __S>), quote!(__S)),
+        Access::Collected => (quote!(__collected<'a>), quote!(__rt::States)),
+    };
+    let bounds = access.bounds(tool);
     let [state, text, cx, input] = ["state", "text", "_cx", "_input"].map(hidden);
     let marker = &tool.head.ident;
     let params = match &tool.input {

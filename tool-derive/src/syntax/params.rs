@@ -125,8 +125,7 @@ fn range(tokens: TokenStream, wrong: &str) -> syn::Result<Range> {
     let Ok((Some(expr), 1)) = exprs.as_ref().map(|exprs| (exprs.first(), exprs.len())) else {
         return Err(syn::Error::new_spanned(tokens, wrong));
     };
-    Range::of(expr)
-        .map_err(|Wrong { at, is_bound }| syn::Error::new_spanned(at, if is_bound { text::BOUND } else { wrong }))
+    Range::of(expr, wrong)
 }
 
 options! {
@@ -254,23 +253,17 @@ pub struct Range {
     pub expr: Expr,
 }
 
-/// A mistake in a range: its place, and whether it is a bound.
-pub struct Wrong {
-    pub at: TokenStream,
-    pub is_bound: bool,
-}
-
 impl Range {
-    /// The range that `expr` is.
-    pub fn of(expr: &Expr) -> Result<Self, Wrong> {
+    /// The range that `expr` is; `wrong` is the error for anything else.
+    fn of(expr: &Expr, wrong: &str) -> syn::Result<Self> {
         let Expr::Range(ExprRange { start, limits, end, .. }) = expr else {
-            return Err(Wrong { at: expr.to_token_stream(), is_bound: false });
+            return Err(syn::Error::new_spanned(expr, wrong));
         };
         if start.is_none() && end.is_none() {
-            return Err(Wrong { at: expr.to_token_stream(), is_bound: false });
+            return Err(syn::Error::new_spanned(expr, wrong));
         }
         let bound = |expr: &Option<Box<Expr>>| match expr {
-            Some(expr) => Number::of(expr).map(Some).ok_or(Wrong { at: expr.to_token_stream(), is_bound: true }),
+            Some(expr) => Number::of(expr).map(Some).ok_or_else(|| syn::Error::new_spanned(expr, text::BOUND)),
             None => Ok(None),
         };
         let (min, max) = (bound(start)?, bound(end)?);

@@ -67,14 +67,16 @@ pub fn unnamed(ty: impl ToTokens) -> Option<TokenStream> {
 }
 
 fn is_static(mut tokens: impl Iterator<Item = TokenTree>) -> bool {
-    let is = |token: Option<TokenTree>, text: &str| token.is_some_and(|token| token.to_string() == text);
     is(tokens.next(), "'") && is(tokens.next(), "static")
 }
 
 /// Returns whether what is in the brackets that follow begins with a lifetime; where there are none, it is no type that borrows.
 fn names_lifetime(mut tokens: impl Iterator<Item = TokenTree>) -> bool {
-    let is = |token: Option<TokenTree>, text: &str| token.is_some_and(|token| token.to_string() == text);
     !is(tokens.next(), "<") || is(tokens.next(), "'")
+}
+
+fn is(token: Option<TokenTree>, text: &str) -> bool {
+    token.is_some_and(|token| token.to_string() == text)
 }
 
 fn until_comma(tokens: impl Iterator<Item = TokenTree>) -> impl Iterator<Item = TokenTree> {
