@@ -228,7 +228,7 @@ pub fn tool_of<'a>(tools: &'a Toolset, name: &str, open: &Interrupt) -> Option<&
 }
 
 /// Reads an output that a person or a client gave to a call of the tool `name` that waits for `open`.
-pub fn read_output(tools: &Toolset, name: &str, open: &Interrupt, given: &Value) -> Result<Output, Refusal> {
+fn read_output(tools: &Toolset, name: &str, open: &Interrupt, given: &Value) -> Result<Output, Refusal> {
     if !matches!(open.kind, InterruptKind::Inner { .. }) {
         return output_of(tools, name, given);
     }
