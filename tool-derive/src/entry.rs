@@ -23,7 +23,11 @@ use crate::{check, expand};
 pub fn toolset_list(tokens: TokenStream) -> TokenStream {
     match syn::parse2::<List>(tokens) {
         Ok(list) => expand::toolset_block(&list),
-        Err(error) => error.into_compile_error(),
+        // A block, because an expression is one macro call, and each error is one.
+        Err(error) => {
+            let errors = error.into_compile_error();
+            quote!({ #errors })
+        }
     }
 }
 
