@@ -9,7 +9,7 @@ export type UpdateKnowledgeInput = {
 };
 
 /**
- * Whether somebody can come.
+ * A person's answer to a slot.
  *
  * - `can`: They can.
  * - `cannot`: They cannot.
@@ -33,7 +33,7 @@ export type Time = "morning" | "evening";
 export type Place = "bar" | "museum";
 
 /**
- * Somebody who takes part.
+ * A participant.
  *
  * - `Alice`: Alice.
  * - `Bob`: Bob.
@@ -59,7 +59,7 @@ export type Heard = {
 
 /** Something that somebody said to all others. */
 export type Letter = {
-  /** Who said it. */
+  /** The author. */
   from: Person;
   /** What. */
   content: string;
