@@ -2,21 +2,72 @@
 
 mod answer;
 mod malformed;
-mod problem;
-mod protocol;
 mod rejection;
 mod report;
 pub mod suggest;
 mod text;
-mod words;
 
 pub use answer::{Answer, Body, Collision, Refusal, Success};
 pub use malformed::malformed;
-pub use problem::{Problem, ProblemKind};
-pub use protocol::PROTOCOL;
-pub use rejection::Rejection;
+pub use rejection::{Problem, ProblemKind, Rejection};
 #[doc(hidden)]
 pub use report::{Brief, Reports};
 pub use report::{Choices, Reasons, Report};
 pub(crate) use text::join;
 pub use text::{beginning, escape, excerpt, name, names, one_line, shorten};
+
+/// A text for a model's instructions (the system prompt) that explains how to work with tools that judge their parameters
+/// one by one.
+///
+/// A capable model gets along without it, from the answers alone; with it, it calls instead of asking.
+/// It costs about 350 tokens, so say it once for all tools.
+///
+/// ```
+/// use tool_schema::feedback::PROTOCOL;
+///
+/// let instructions = format!("You book flights.\n\n{PROTOCOL}");
+/// assert!(instructions.contains("validationResults"));
+/// ```
+pub const PROTOCOL: &str = "\
+Some tools help you to fill in their parameters. Work with them like this:
+- Call the tool as soon as you know anything, even if parameters are missing. Leave out what you do not know. Never fill in a \
+made-up, empty or placeholder value.
+- An answer with \"ok\": true means that it is done. With \"ok\": false nothing was done: read the answer and call again.
+- \"problems\" says what is wrong with the call as a whole. \"validationResults\" has an entry for each parameter:
+  - \"valid\": true means that the value is accepted. Keep it in your next calls.
+  - \"problems\" says why a value is refused or missing.
+  - \"requiresValidParameters\" names the parameters that must be valid first. Settle those before this one.
+  - \"allowedValues\" lists every value that is possible now; choose one of them as it is written. If the list is empty, nothing \
+fits: change a parameter that this one depends on.
+  - \"suggestedValues\" lists good values; others may do.
+  - \"normalizedValue\" is how your value was understood. Use it from then on.
+  - \"dynamicParameterSchema\" is a JSON Schema that the value must fit now.
+- Follow \"instructions\". \"feedback\" is for your information.
+- If the answer tells you what to do and you know what the person wants, call again without asking.
+- Ask the person only for what neither they nor the tool has told you: one question at a time, with the allowed or suggested \
+values as the choices.";
+
+#[cfg(test)]
+mod tests {
+    use super::PROTOCOL;
+
+    #[test]
+    fn every_key_of_the_wire_is_explained() {
+        for key in [
+            "ok",
+            "problems",
+            "validationResults",
+            "valid",
+            "requiresValidParameters",
+            "allowedValues",
+            "suggestedValues",
+            "normalizedValue",
+            "dynamicParameterSchema",
+            "instructions",
+            "feedback",
+        ] {
+            assert!(PROTOCOL.contains(&format!("\"{key}\"")), "{key}");
+        }
+        assert!(PROTOCOL.len() < 2000, "{} bytes", PROTOCOL.len());
+    }
+}

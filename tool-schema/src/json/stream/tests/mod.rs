@@ -1,13 +1,13 @@
 //! However a text is cut: the values in between, the value in the end, and the errors.
 
 mod conformance;
-mod limits;
-mod split;
-mod views;
 
-use serde_json::Value;
+use proptest::{collection::vec, prelude::*};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
-use super::{Change, Incremental, Malformed, Path, Segment};
+use super::{Change, Incremental, Limits, Malformed, Path, Segment};
+use crate::feedback::ProblemKind;
 
 /// Reads the whole of `text`, in pieces of the sizes `sizes`, again and again.
 fn read(text: &[u8], sizes: &[usize]) -> Result<Value, Malformed> {
@@ -62,5 +62,431 @@ fn apply(copy: &mut Option<Value>, path: Path<'_>, change: Change<'_>) {
             }
         }
         (change, _, at) => panic!("{change:?} at {path} does not fit {at:?}"),
+    }
+}
+
+/// Asserts that the value is that of `serde_json`, or an error where it has one.
+#[track_caller]
+fn agrees(text: &[u8], sizes: &[usize]) {
+    let shown = String::from_utf8_lossy(text);
+    match (read(text, sizes), serde_json::from_slice::<Value>(text)) {
+        (Ok(ours), Ok(theirs)) => {
+            assert_eq!(ours, theirs, "{shown}");
+            // `==` does not see the order of names, nor the sign of 0.
+            assert_eq!(ours.to_string(), theirs.to_string(), "{shown}");
+        }
+        (Err(ours), Err(theirs)) => {
+            assert!(!ours.is_cut() || theirs.is_eof() || str::from_utf8(text).is_err(), "{shown}\n{ours}\n{theirs}");
+            assert!(ours.offset() <= text.len());
+            assert_eq!(ours, read(text, &[usize::MAX]).expect_err("the same in one piece"), "{shown}");
+        }
+        (ours, theirs) => panic!("{shown}\n{ours:?}\n{theirs:?}"),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn json_is_the_same_however_it_is_cut(text in json(), sizes in sizes()) {
+        agrees(text.as_bytes(), &sizes);
+    }
+
+    #[test]
+    fn what_is_no_json_is_none_however_it_is_cut(text in broken(), sizes in sizes()) {
+        agrees(&text, &sizes);
+    }
+
+    #[test]
+    fn texts_near_json_are_read_alike(text in r#"[{}\[\]",:0-9a-c\\u \-.e+]{0,24}"#, sizes in sizes()) {
+        agrees(text.as_bytes(), &sizes);
+    }
+
+    #[test]
+    fn the_value_so_far_is_that_of_the_repaired_text(text in json(), sizes in sizes()) {
+        prop_assume!(serde_json::from_str::<Value>(&text).is_ok());
+        let mut json = Incremental::new();
+        let mut end = 0;
+        for piece in pieces(text.as_bytes(), &sizes) {
+            json.feed(piece).unwrap();
+            end += piece.len();
+            let whole = &text[..text.floor_char_boundary(end)];
+            prop_assert_eq!(json.value().cloned(), view(whole), "{}", whole);
+        }
+    }
+
+    #[test]
+    fn changes_make_of_a_copy_what_the_value_is(text in broken(), sizes in sizes()) {
+        let mut json = Incremental::new();
+        let (mut copy, mut closed) = (None, 0);
+        for piece in pieces(&text, &sizes) {
+            let result = json.feed_with(piece, &mut |path, change| {
+                closed += usize::from(change == Change::Closed);
+                apply(&mut copy, path, change);
+            });
+            prop_assert_eq!(json.value(), copy.as_ref());
+            prop_assert_eq!(result.is_err(), json.error().is_some());
+        }
+        if let Ok(value) = serde_json::from_slice::<Value>(&text)
+            && json.is_complete()
+            && !String::from_utf8_lossy(&text).contains('"')
+        {
+            prop_assert_eq!(closed, count(&value), "without names, each value is closed once");
+        }
+    }
+
+    #[test]
+    fn text_and_bytes_are_the_same(text in json(), size in 1..9usize) {
+        let (mut bytes, mut chars) = (Incremental::new(), Incremental::new());
+        let mut rest = text.as_str();
+        while !rest.is_empty() {
+            let (piece, after) = rest.split_at(rest.ceil_char_boundary(size));
+            prop_assert_eq!(bytes.feed(piece.as_bytes()), chars.feed_str(piece));
+            prop_assert_eq!(bytes.value(), chars.value());
+            prop_assert_eq!(bytes.place().map(|place| place.to_string()), chars.place().map(|place| place.to_string()));
+            rest = after;
+        }
+        prop_assert_eq!(bytes.finish(), chars.finish());
+    }
+}
+
+fn count(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(list) => list.iter().map(count).sum(),
+        Value::Object(map) => map.values().map(count).sum(),
+        _ => 0,
+    }
+}
+
+/// JSON texts with all that JSON has: white space, escapes, names given twice. Some have half a surrogate pair or a number
+/// out of range.
+fn json() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        3 => number(),
+        4 => string(),
+        2 => prop_oneof![Just("true"), Just("false"), Just("null"), Just("[]"), Just("{ }")].prop_map(str::to_owned),
+    ];
+    let value = leaf.prop_recursive(5, 40, 5, |inner| {
+        prop_oneof![
+            vec((space(), inner.clone(), space()), 0..5).prop_map(|items| {
+                let items: Vec<String> = items.into_iter().map(|(a, item, b)| a + &item + &b).collect();
+                format!("[{}]", items.join(","))
+            }),
+            vec((space(), name(), space(), inner, space()), 0..5).prop_map(|entries| {
+                let entries: Vec<String> =
+                    entries.into_iter().map(|(a, name, b, value, c)| format!("{a}{name}{b}:{a}{value}{c}")).collect();
+                format!("{{{}}}", entries.join(","))
+            }),
+        ]
+    });
+    (space(), value, space()).prop_map(|(a, value, b)| a + &value + &b)
+}
+
+/// JSON texts with something else in one place.
+fn broken() -> impl Strategy<Value = Vec<u8>> {
+    let odd = prop_oneof![
+        r#"[{}\[\]",:0-9a-c\\u \-.e+]{0,3}"#.prop_map(String::into_bytes),
+        vec(any::<u8>(), 0..3),
+        Just(b"\\ud83d".to_vec()),
+        Just(b"\xc3".to_vec()),
+    ];
+    (json(), any::<prop::sample::Index>(), 0..3usize, odd).prop_map(|(text, at, gone, odd)| {
+        let mut bytes = text.into_bytes();
+        let at = at.index(bytes.len() + 1);
+        let end = (at + gone).min(bytes.len());
+        bytes.splice(at..end, odd);
+        bytes
+    })
+}
+
+/// Returns the sizes of pieces.
+fn sizes() -> impl Strategy<Value = Vec<usize>> {
+    prop_oneof![Just(vec![1]), vec(1..10usize, 1..6), Just(vec![usize::MAX])]
+}
+
+fn space() -> impl Strategy<Value = String> {
+    "[ \n\t\r]{0,2}"
+}
+
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof![3 => r#""[a-c]""#, 1 => string(), 1 => Just(r#""\u0061""#.to_owned())]
+}
+
+fn number() -> impl Strategy<Value = String> {
+    const ODD: [&str; 6] =
+        ["-0", "0.10", "18446744073709551615", "18446744073709551616", "-9223372036854775809", "1.1099999999999999"];
+    prop_oneof![
+        4 => "-?(0|[1-9][0-9]{0,4})",
+        4 => r"-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?",
+        1 => prop::sample::select(&ODD[..]).prop_map(str::to_owned),
+    ]
+}
+
+fn string() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => r#"[^"\\\x00-\x1f]{0,12}"#,
+        2 => r#"\\["\\/bfnrt]"#,
+        1 => r"\\u0[0-9a-fA-F]{3}",
+        1 => r"\\ud[89abAB][0-9a-f]{2}\\u[dD][c-f][0-9a-f]{2}",
+    ];
+    vec(piece, 0..4).prop_map(|pieces| format!("\"{}\"", pieces.concat()))
+}
+
+/// Returns the value so far, by the simplest means: repair the text and read it from its start.
+///
+/// The value of a beginning of a JSON text: what can be read when as little as possible of its end is left out, a word is
+/// completed, and what is open is closed.
+fn view(text: &str) -> Option<Value> {
+    const WORDS: [&str; 3] = ["true", "false", "null"];
+    let endings = WORDS.iter().flat_map(|word| (1..word.len()).map(|at| &word[at..]));
+    let endings: Vec<&str> = std::iter::once("").chain(endings).collect();
+    (0..=text.len()).rev().filter(|&end| text.is_char_boundary(end)).find_map(|end| {
+        // Only the word that the text ends with is completed: not one whose end was left out, and none in quotes.
+        let letter = text.ends_with(|c: char| c.is_ascii_lowercase());
+        let endings = if end == text.len() && letter && !closed(text).contains('"') { &endings[..] } else { &[""] };
+        endings.iter().find_map(|ending| {
+            let text = format!("{}{ending}", &text[..end]);
+            serde_json::from_str(&(text.clone() + &closed(&text))).ok()
+        })
+    })
+}
+
+/// Returns the brackets and quotes that close everything that is open at the end of `text`.
+fn closed(text: &str) -> String {
+    let (mut open, mut quoted, mut escaped) = (Vec::new(), false, false);
+    for c in text.chars() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if quoted => escaped = true,
+            '"' => quoted = !quoted,
+            _ if quoted => {}
+            '{' => open.push('}'),
+            '[' => open.push(']'),
+            '}' | ']' => drop(open.pop()),
+            _ => {}
+        }
+    }
+    let quote = if quoted { "\"" } else { "" };
+    format!("{quote}{}", open.iter().rev().collect::<String>())
+}
+
+#[test]
+fn the_model_shows_what_is_documented() {
+    for (text, expected) in [
+        ("", None),
+        (" -", None),
+        ("{", Some(json!({}))),
+        (r#"{"a"#, Some(json!({}))),
+        (r#"{"a": "#, Some(json!({}))),
+        (r#"{"a": ""#, Some(json!({"a": ""}))),
+        (r#"{"a": "x\"#, Some(json!({"a": "x"}))),
+        (r#"{"a": "x\ud83d\ude0"#, Some(json!({"a": "x"}))),
+        (r#"{"a": 12."#, Some(json!({"a": 12}))),
+        (r#"{"a": 12,"#, Some(json!({"a": 12}))),
+        (r"[t", Some(json!([true]))),
+        (r"[nul", Some(json!([null]))),
+        (r"[null, -", Some(json!([null]))),
+    ] {
+        assert_eq!(view(text), expected, "{text}");
+    }
+}
+
+#[track_caller]
+fn says(text: &str, expected: &str) {
+    let error = read(text.as_bytes(), &[usize::MAX]).expect_err(text);
+    assert_eq!(error.to_string(), expected, "{text}");
+    assert_eq!(read(text.as_bytes(), &[1]), Err(error), "{text}");
+}
+
+#[test]
+fn errors_say_what_was_expected_and_where() {
+    says("", "expected the rest of the JSON, got the end at byte 0");
+    says("[1, 2", "expected the rest of the JSON, got the end at byte 5");
+    says("tru", "expected the rest of the JSON, got the end at byte 3");
+    says("-", "expected the rest of the JSON, got the end at byte 1");
+    says("1.", "expected the rest of the JSON, got the end at byte 2");
+    says("x", "expected a value, got `x` at byte 0");
+    says("[}", "expected a value or `]`, got `}` at byte 1");
+    says("[1,]", "expected a value, got `]` at byte 3");
+    says("[1}", "expected a comma or `]`, got `}` at byte 2");
+    says("{1", "expected a name in double quotes or `}`, got `1` at byte 1");
+    says("{\"a\":1,}", "expected a name in double quotes, got `}` at byte 7");
+    says("{\"a\" 1}", "expected a colon between name and value, got `1` at byte 5");
+    says("{\"a\":1]", "expected a comma or `}`, got `]` at byte 6");
+    says("1 2", "expected nothing after the JSON, got `2` at byte 2");
+    says("[]]", "expected nothing after the JSON, got `]` at byte 2");
+    says("[trUe]", "expected one of the words true, false and null, got `U` at byte 3");
+    says("[-]", "expected a digit, got `]` at byte 2");
+    says("[1.e5]", "expected a digit, got `e` at byte 3");
+    says("[-01]", "expected a number without leading zeros, got `1` at byte 3");
+    says("[1e999]", "expected a number that fits 64 bits, got `]` at byte 6");
+    says("1e999", "expected a number that fits 64 bits, got the end at byte 5");
+    says("\"a\nb\"", "expected control characters in a text escaped, got `\\u{a}` at byte 2");
+    says("\"\\x\"", "expected one of the escapes of JSON, got `x` at byte 2");
+    says("\"\\u00ü\"", "expected four hexadecimal digits after `\\u`, got `ü` at byte 5");
+    says("\"\\ud83d\"", "expected both halves of a surrogate pair, got `\"` at byte 7");
+    says("\"\\ud83d\\u0041\"", "expected both halves of a surrogate pair, got `1` at byte 12");
+    says("[\"ü\", ü]", "expected a value, got `ü` at byte 7");
+}
+
+#[test]
+fn bytes_that_are_no_utf8_are_an_error_and_cut_characters_are_none() {
+    for (text, at) in [(&b"[\"a\xff\"]"[..], 3), (b"[\"\xc3(\"]", 2), (b"\"\xf0\x9f\x98(", 1), (b"\"\xed\xa0\x80\"", 1)]
+    {
+        for sizes in [[1], [2], [usize::MAX]] {
+            let error = read(text, &sizes).expect_err("no UTF-8");
+            assert_eq!(error.to_string(), format!("expected UTF-8, got other bytes at byte {at}"));
+        }
+    }
+    let error = read("\"ü".as_bytes().split_last().unwrap().1, &[1]).expect_err("cut");
+    assert!(error.is_cut(), "{error}");
+
+    // A piece of text after half a character: the character is broken.
+    let mut json = Incremental::new();
+    json.feed(b"\"\xc3").unwrap();
+    assert!(json.feed_str("a").is_err());
+    for _ in 0..9 {
+        assert!(json.feed(b"\xc3").is_err());
+    }
+}
+
+#[test]
+fn an_error_stays_and_so_does_the_value() {
+    let mut json = Incremental::new();
+    json.feed_str(r#"{"a": [1, "x"#).unwrap();
+    let error = json.feed_str("y\n\"]}").unwrap_err();
+    assert_eq!((json.error(), error.offset(), json.offset()), (Some(&error), 13, 13));
+    assert_eq!(json.value(), Some(&json!({"a": [1, "xy"]})));
+    assert_eq!(json.feed_str("\"]}"), Err(error));
+    assert_eq!(json.feed(b""), Err(error));
+    assert_eq!(json.value(), Some(&json!({"a": [1, "xy"]})));
+    assert_eq!(json.finish(), Err(error));
+}
+
+#[test]
+fn a_problem_is_explained_with_the_text() {
+    let text = r#"{"stops": [1, 2,]}"#;
+    let error = read(text.as_bytes(), &[3]).unwrap_err();
+    assert_eq!(error.problem().to_string(), "expected a value, got `]` at byte 16");
+    assert_eq!(error.problem().kind, ProblemKind::Malformed);
+    assert!(error.explain(text).to_string().contains("no comma before the closing `]`"));
+    // Not the text that the error is of.
+    assert_eq!(error.explain("{}"), error.problem());
+}
+
+#[test]
+fn what_is_too_deep_for_serde_json_is_too_deep() {
+    for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+        for depth in [126, 127, 128, 500] {
+            let text = format!("{}0{}", open.repeat(depth), close.repeat(depth));
+            let ours = read(text.as_bytes(), &[7]);
+            assert_eq!(ours.is_ok(), depth < 128);
+            assert_eq!(ours.ok(), serde_json::from_str::<Value>(&text).ok());
+        }
+    }
+    let error = read("[".repeat(200).as_bytes(), &[1]).unwrap_err();
+    assert_eq!(error.to_string(), "expected values that are nested less than 128 levels deep, got `[` at byte 127");
+    assert_eq!((error.problem().kind, error.explain("[").kind), (ProblemKind::TooLarge, ProblemKind::TooLarge));
+}
+
+#[test]
+fn limits_can_be_set() {
+    let with = |limits, text: &str, size: usize| {
+        let mut json = Incremental::with_limits(limits);
+        for piece in pieces(text.as_bytes(), &[size]) {
+            let _ = json.feed(piece);
+        }
+        json.finish()
+    };
+    for size in [1, 2, 100] {
+        let limits = Limits { depth: 2, ..Limits::default() };
+        assert_eq!(with(limits, "[0, 1]", size), Ok(json!([0, 1])));
+        assert_eq!(with(limits, "[[]]", size).unwrap_err().offset(), 1);
+        let limits = Limits { depth: usize::MAX, ..Limits::default() };
+        assert_eq!(with(limits, &"[".repeat(100_000), size).unwrap_err().offset(), 127);
+
+        let limits = Limits { bytes: 5, ..Limits::default() };
+        assert_eq!(with(limits, "\"abc\"", size), Ok(json!("abc")));
+        let error = with(limits, "\"abcd\"", size).unwrap_err();
+        assert_eq!(error.to_string(), "expected at most 5 bytes, got more");
+        assert_eq!(error.problem().kind, ProblemKind::TooLarge);
+        assert!(with(limits, "\"abcü\"", size).unwrap_err().offset() <= 5);
+        assert_eq!(with(limits, "[}    ", size).unwrap_err().offset(), 1, "what is wrong first is told");
+    }
+}
+
+#[test]
+fn a_long_number_is_shown_as_far_as_it_fits() {
+    let mut json = Incremental::new();
+    for index in 0..100_000 {
+        json.feed(b"7").unwrap();
+        assert!(json.value().is_some_and(Value::is_number), "{index}");
+    }
+    assert_eq!(json.value().and_then(Value::as_f64).map(f64::log10).map(f64::floor), Some(307.0));
+    assert!(!json.finish().unwrap_err().is_cut());
+
+    let text = format!("[0.{}1e{}]", "0".repeat(1000), 1001);
+    assert_eq!(read(text.as_bytes(), &[1]), Ok(json!([1.0])));
+}
+
+#[test]
+fn it_tells_where_it_stands() {
+    let mut json = Incremental::new();
+    let mut place = |piece: &str| {
+        json.feed_str(piece).unwrap();
+        json.place().map(|place| place.to_string())
+    };
+    assert_eq!(place(""), Some(String::new()));
+    assert_eq!(place(r#"{"a/b": [1, {"#), Some("/a~1b/1".to_owned()));
+    assert_eq!(place("}"), Some("/a~1b".to_owned()));
+    assert_eq!(place("]"), Some(String::new()));
+    assert_eq!(place("}"), None);
+}
+
+/// The views that `views.mjs` has written.
+const VIEWS: &str = include_str!("views.jsonl");
+
+#[derive(Deserialize)]
+struct Case {
+    text: String,
+    /// From which length on, in bytes, what is shown.
+    views: Vec<(usize, Value)>,
+}
+
+#[test]
+fn views_are_those_of_the_ai_sdk() {
+    let mut compared = 0;
+    for line in VIEWS.lines() {
+        let case: Case = serde_json::from_str(line).unwrap();
+        let mut json = Incremental::new();
+        let mut views = case.views.iter().peekable();
+        let mut expected = None;
+        for (at, c) in case.text.char_indices() {
+            json.feed_str(c.encode_utf8(&mut [0; 4])).unwrap();
+            let end = at + c.len_utf8();
+            if let Some((_, view)) = views.next_if(|(bytes, _)| *bytes == end) {
+                expected = Some(view);
+            }
+            let same = match (json.value(), expected) {
+                (Some(ours), Some(theirs)) => same(ours, theirs),
+                (ours, theirs) => ours == theirs,
+            };
+            assert!(same, "{}\nours {:?}, theirs {expected:?}", &case.text[..end], json.value());
+            compared += 1;
+        }
+        assert!(views.next().is_none() && json.finish().is_ok());
+    }
+    assert!(compared > 600, "{compared}");
+}
+
+/// Returns whether two values are equal in JavaScript, which has one type of numbers.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.keys().eq(b.keys()) && a.values().zip(b.values()).all(|(a, b)| same(a, b))
+        }
+        (a, b) => a == b,
     }
 }
