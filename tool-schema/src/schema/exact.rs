@@ -1,18 +1,19 @@
-//! The schemas of schemars, made exact and quiet.
+//! The schemas of schemars: made exact and quiet, and which of them ask for more than decoding gives.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use serde_json::{Map, Number, Value, json};
 
-use super::{dialect, number, words};
+use super::{data, dialect, places, pointer};
 
 /// Makes a schema exact and quiet, for [`Schema::from_schemars`](super::Schema::from_schemars).
 pub fn exact(mut schema: Value) -> Value {
     if let Value::Object(root) = &mut schema {
-        if words::get(root, "$schema").is_some() {
+        if places::get(root, "$schema").is_some() {
             root.shift_remove("$schema");
         }
-        if words::get(root, "title").and_then(Value::as_str).is_some_and(is_type_name) {
+        if places::get(root, "title").and_then(Value::as_str).is_some_and(is_type_name) {
             root.shift_remove("title");
         }
     }
@@ -25,7 +26,7 @@ fn pass(schema: &mut Value, level: usize) {
     if level > dialect::LEVELS {
         return;
     }
-    words::visit_children(map, |word, name, child| {
+    places::visit_children(map, |word, name, child| {
         if let (true, Some(name), Some(child)) = (is_definitions(word), name, child.as_object_mut()) {
             drop_name(child, name);
         }
@@ -127,8 +128,8 @@ fn declare_empty(schema: &mut Map<String, Value>) {
         Value::Array(kinds) => matches!(&kinds[..], [kind, null] if kind == "object" && null == "null"),
         kind => kind == "object",
     };
-    let silent = schema.keys().all(|word| word == "type" || words::is_annotation(word));
-    if silent && words::get(schema, "type").is_some_and(object) {
+    let silent = schema.keys().all(|word| word == "type" || places::is_annotation(word));
+    if silent && places::get(schema, "type").is_some_and(object) {
         schema.insert("properties".to_owned(), json!({}));
     }
 }
@@ -157,7 +158,7 @@ fn text(value: &Value) -> &str {
 }
 
 fn only_annotations_beside(schema: &Map<String, Value>, word: &str) -> bool {
-    schema.keys().all(|other| other == word || words::is_annotation(other))
+    schema.keys().all(|other| other == word || places::is_annotation(other))
 }
 
 /// Returns whether the two say something different with one keyword.
@@ -189,8 +190,8 @@ pub fn range_of(format: &str) -> Option<(Option<Number>, Option<Number>)> {
 /// Replaces a format that names a number type by the bounds of that type.
 fn make_explicit(schema: &mut Map<String, Value>) {
     let numeric = |one: &Value| matches!(one.as_str(), Some("integer" | "number"));
-    let Some(range) = words::get(schema, "format").and_then(Value::as_str).and_then(range_of) else { return };
-    let kinds = words::get(schema, "type");
+    let Some(range) = places::get(schema, "format").and_then(Value::as_str).and_then(range_of) else { return };
+    let kinds = places::get(schema, "type");
     if !kinds.is_some_and(|kind| numeric(kind) || kind.as_array().is_some_and(|kinds| kinds.iter().any(numeric))) {
         return;
     }
@@ -202,7 +203,7 @@ fn make_explicit(schema: &mut Map<String, Value>) {
 /// Sets `word` to `own` unless a tighter bound is there.
 fn tighten(schema: &mut Map<String, Value>, word: &str, open: &str, own: Option<Number>, tighter: Ordering) {
     let Some(own) = own else { return };
-    let order = |word: &str| Some(number::compare(words::get(schema, word)?.as_number()?, &own));
+    let order = |word: &str| Some(data::compare(places::get(schema, word)?.as_number()?, &own));
     if order(word) == Some(tighter) {
         return;
     }
@@ -214,5 +215,469 @@ fn tighten(schema: &mut Map<String, Value>, word: &str, open: &str, own: Option<
     }
 }
 
+/// Returns whether `schema`, made by schemars from a type, has keywords that serde's decoding of that type does not
+/// enforce by itself: those that an author wrote with `#[schemars(range(…), regex(…), length(…), extend(…))]`. If so,
+/// typed decoding must be followed by a check against the schema.
+///
+/// Give it the schema **as schemars made it**: the numeric formats tell an integer type's own bounds from written ones.
+/// (In a schema from [`Schema::from_schemars`](super::Schema::from_schemars) they are gone; bounds that are exactly those
+/// of some integer type then pass as its own.) References are followed inside `schema`; one that leads nowhere, and
+/// everything else that is in doubt, counts as yes: a needless check costs time, a missing one is a hole. So `char` (one
+/// character), `[T; N]` (N items), sets (`uniqueItems`) and `NonZeroI32` (`not`) are checked too: a `String` or `Vec` with
+/// a written length has the same schema. Formats that well-known types enforce (`uuid`, `date-time`, `ipv4`, …) count as
+/// no.
+///
+/// `#[schemars(required)]` on an `Option` leaves no trace in a schema and cannot be seen.
+///
+/// ```
+/// # use tool_schema::schema::needs_check;
+/// #[derive(schemars::JsonSchema)]
+/// struct Page {
+///     #[schemars(range(min = 1))]
+///     number: u32,
+/// }
+/// assert!(needs_check(schemars::schema_for!(Page).as_value()));
+/// assert!(!needs_check(schemars::schema_for!(Vec<u32>).as_value()));
+/// ```
+pub fn needs_check(schema: &Value) -> bool {
+    let mut walk = Walk { root: schema, seen: HashSet::new(), todo: Vec::new() };
+    if walk.finds(schema, &Place::Root(""), false, 0) {
+        return true;
+    }
+    while let Some(Target { at, schema, variant, level }) = walk.todo.pop() {
+        if walk.finds(schema, &Place::Root(&at), variant, level) {
+            return true;
+        }
+    }
+    false
+}
+
+/// The way through a schema and what it refers to.
+struct Walk<'a> {
+    root: &'a Value,
+    /// The targets of references so far; `true` where one is a variant.
+    seen: HashSet<(*const Value, bool)>,
+    todo: Vec<Target<'a>>,
+}
+
+/// The target of a reference.
+struct Target<'a> {
+    at: String,
+    schema: &'a Value,
+    variant: bool,
+    level: usize,
+}
+
+/// Where a schema stands. Only a reference asks for it as a text.
+enum Place<'p> {
+    Root(&'p str),
+    Below(&'p Place<'p>, &'p str, Option<&'p str>),
+}
+
+impl Place<'_> {
+    fn pointer(&self) -> String {
+        match self {
+            Self::Root(at) => (*at).to_owned(),
+            Self::Below(outer, word, token) => places::place(&outer.pointer(), word, *token),
+        }
+    }
+}
+
+impl<'a> Walk<'a> {
+    /// Returns whether `schema` has what decoding does not enforce. `variant` is `true` for a variant of an enum or a tag
+    /// of one, where serde enforces constants.
+    fn finds(&mut self, schema: &'a Value, place: &Place<'_>, variant: bool, level: usize) -> bool {
+        if level > dialect::LEVELS {
+            return true;
+        }
+        let Value::Object(map) = schema else {
+            // `false` refuses what may decode.
+            return *schema == Value::Bool(false);
+        };
+        if !map.iter().all(|(word, value)| enforced(map, word, value, variant)) {
+            return true;
+        }
+        if let Some(reference) = places::get(map, "$ref") {
+            let at = place.pointer();
+            let target = reference.as_str().and_then(|reference| pointer::resolve(self.root, &at, reference));
+            let Some((at, schema)) = target else { return true };
+            if self.seen.insert((std::ptr::from_ref(schema), variant)) {
+                self.todo.push(Target { at, schema, variant, level });
+            }
+        }
+        places::inside(map).any(|(word, token, child)| {
+            let closed = matches!(word, "additionalProperties" | "unevaluatedProperties" | "items")
+                && *child == Value::Bool(false);
+            if closed || places::is_structure(word) {
+                return false;
+            }
+            // The tag of a variant stands one level below the variant.
+            let variant = matches!(word, "oneOf" | "anyOf") || (variant && matches!(word, "properties" | "allOf"));
+            self.finds(child, &Place::Below(place, word, token.as_deref()), variant, level + 1)
+        })
+    }
+}
+
+/// Returns whether serde enforces `word` in `schema` by itself, as far as can be seen.
+fn enforced(schema: &Map<String, Value>, word: &str, value: &Value, variant: bool) -> bool {
+    match word {
+        "type"
+        | "enum"
+        | "properties"
+        | "required"
+        | "items"
+        | "prefixItems"
+        | "additionalProperties"
+        | "unevaluatedProperties"
+        | "anyOf"
+        | "oneOf"
+        | "allOf"
+        | "$ref" => true,
+        "const" => variant || value.is_null(),
+        "format" => value.as_str().is_some_and(|format| range_of(format).is_some() || BY_TYPES.contains(&format)),
+        "minimum" | "maximum" => is_own_bound(schema, word, value),
+        "minItems" | "maxItems" => data::count(value) == tuple_length(schema),
+        // The keys of a map by integers.
+        "patternProperties" => {
+            value.as_object().is_some_and(|map| map.keys().all(|key| key == r"^\d+$" || key == r"^-?\d+$"))
+        }
+        _ => places::is_annotation(word),
+    }
+}
+
+/// Formats that types enforce when they decode, and that nobody can write with schemars' own attributes on a `String`.
+const BY_TYPES: &[&str] =
+    &["date", "date-time", "duration", "ip", "ipv4", "ipv6", "partial-date-time", "partial-time", "time", "uuid"];
+
+fn is_own_bound(schema: &Map<String, Value>, word: &str, value: &Value) -> bool {
+    let Some(value) = value.as_number() else { return false };
+    if let Some((min, max)) = places::get(schema, "format").and_then(Value::as_str).and_then(range_of) {
+        let own = if word == "minimum" { min } else { max };
+        return own.is_some_and(|own| data::compare(&own, value).is_eq());
+    }
+    let bounds = [schema.get("minimum"), schema.get("maximum")].map(|bound| bound.and_then(Value::as_number));
+    let [Some(min), Some(max)] = bounds else { return false };
+    ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"].into_iter().filter_map(range_of).any(
+        |own| {
+            own.0.is_some_and(|own| data::compare(&own, min).is_eq())
+                && own.1.is_some_and(|own| data::compare(&own, max).is_eq())
+        },
+    )
+}
+
+/// Returns how many items a tuple has; none where the schema is not one of a tuple.
+fn tuple_length(schema: &Map<String, Value>) -> Option<u64> {
+    let items = schema.get("prefixItems")?.as_array()?;
+    u64::try_from(items.len()).ok()
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    #![allow(dead_code, reason = "the types are only described")]
+
+    use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+    use proptest::prelude::*;
+    use schemars::{JsonSchema, schema_for};
+    use serde::{Deserialize, de::DeserializeOwned};
+
+    use super::*;
+
+    fn exact_of<T: JsonSchema>() -> Value {
+        exact(schema_for!(T).to_value())
+    }
+
+    #[test]
+    fn numbers_get_the_bounds_of_their_type() {
+        assert_eq!(exact_of::<i64>(), json!({"type": "integer", "minimum": i64::MIN, "maximum": i64::MAX}));
+        assert_eq!(exact_of::<u32>(), json!({"type": "integer", "minimum": 0, "maximum": u32::MAX}));
+        assert_eq!(exact_of::<usize>(), json!({"type": "integer", "minimum": 0, "maximum": usize::MAX}));
+        assert_eq!(exact_of::<i8>(), json!({"type": "integer", "minimum": -128, "maximum": 127}));
+        assert_eq!(exact_of::<f32>(), json!({"type": "number"}));
+        assert_eq!(exact_of::<std::num::NonZeroU8>(), json!({"type": "integer", "minimum": 1, "maximum": 255}));
+    }
+
+    #[test]
+    fn tighter_bounds_stay_and_wider_ones_go() {
+        #[derive(JsonSchema)]
+        struct Bounded {
+            #[schemars(range(min = 1, max = 10))]
+            tight: u32,
+            #[schemars(range(min = -5, max = 1000))]
+            wide: u8,
+            #[schemars(extend("exclusiveMinimum" = 0))]
+            open: i16,
+        }
+        let schema = exact_of::<Bounded>();
+        assert_eq!(schema["properties"]["tight"], json!({"type": "integer", "minimum": 1, "maximum": 10}));
+        assert_eq!(schema["properties"]["wide"], json!({"type": "integer", "minimum": 0, "maximum": 255}));
+        assert_eq!(schema["properties"]["open"], json!({"type": "integer", "exclusiveMinimum": 0, "maximum": 32767}));
+    }
+
+    #[test]
+    fn a_format_of_text_is_not_a_number_type() {
+        let schema = json!({"type": "string", "format": "int64"});
+        assert_eq!(exact(schema.clone()), schema);
+    }
+
+    /// How warm it is shown.
+    #[derive(JsonSchema, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Unit {
+        /// As in Bern.
+        Celsius,
+        /// As in Boston.
+        Fahrenheit,
+        Kelvin,
+    }
+
+    #[test]
+    fn documented_constants_become_one_enum() {
+        assert_eq!(
+            exact_of::<Unit>(),
+            json!({
+                "type": "string",
+                "enum": ["kelvin", "celsius", "fahrenheit"],
+                "description": "How warm it is shown.\n\n- `celsius`: As in Bern.\n- `fahrenheit`: As in Boston.",
+            })
+        );
+    }
+
+    #[test]
+    fn titles_of_types_go_and_written_ones_stay() {
+        #[derive(JsonSchema)]
+        struct Order {
+            #[schemars(title = "The item")]
+            item: String,
+            part: Part,
+        }
+        #[derive(JsonSchema)]
+        #[schemars(title = "A part")]
+        struct Part {
+            empty: Empty,
+        }
+        #[derive(JsonSchema)]
+        struct Empty {}
+        assert_eq!(
+            exact_of::<Order>(),
+            json!({
+                "type": "object",
+                "properties": {"item": {"type": "string", "title": "The item"}, "part": {"$ref": "#/$defs/Part"}},
+                "required": ["item", "part"],
+                "$defs": {
+                    "Part": {
+                        "title": "A part",
+                        "type": "object",
+                        "properties": {"empty": {"$ref": "#/$defs/Empty"}},
+                        "required": ["empty"],
+                    },
+                    "Empty": {"type": "object", "properties": {}},
+                },
+            })
+        );
+    }
+
+    #[test]
+    fn wrappers_and_nulls_are_joined_where_nothing_clashes() {
+        let cases = [
+            (
+                json!({"allOf": [{"$ref": "#/$defs/A"}], "description": "d"}),
+                json!({"$ref": "#/$defs/A", "description": "d"}),
+            ),
+            (
+                json!({"anyOf": [{"type": "string", "minLength": 1}, {"type": "null"}]}),
+                json!({"type": ["string", "null"], "minLength": 1}),
+            ),
+            (
+                json!({"anyOf": [{"const": 1, "type": "integer"}, {"type": "null"}]}),
+                json!({"type": ["integer", "null"], "enum": [1, null]}),
+            ),
+        ];
+        for (before, after) in cases {
+            assert_eq!(exact(before), after);
+        }
+        let kept = [
+            json!({"anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}]}),
+            json!({"allOf": [{"description": "inner"}], "description": "outer"}),
+            json!({"allOf": [{"additionalProperties": false}], "properties": {"a": {}}}),
+            json!({"anyOf": [{"type": "string", "not": {"const": "x"}}, {"type": "null"}]}),
+            json!({"oneOf": [{"const": "a", "title": "A"}, {"const": "b"}]}),
+            json!({"oneOf": [{"const": "a"}, {"const": "a"}]}),
+        ];
+        for schema in kept {
+            assert_eq!(exact(schema.clone()), schema);
+        }
+    }
+
+    #[derive(JsonSchema, Deserialize)]
+    #[serde(tag = "kind")]
+    enum Shape {
+        Circle { radius: f32 },
+        Square { side: u8, label: Option<char> },
+    }
+
+    #[derive(JsonSchema, Deserialize)]
+    struct Everything {
+        small: i8,
+        big: u64,
+        pair: (u8, bool),
+        three: [i16; 3],
+        unit: Unit,
+        shape: Option<Shape>,
+        map: HashMap<u8, Vec<Unit>>,
+        #[serde(default)]
+        names: BTreeMap<String, Option<u16>>,
+        next: Option<Box<Everything>>,
+    }
+
+    /// Values near what the types above take, and others.
+    fn values() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(json!(null)),
+            any::<bool>().prop_map(Value::from),
+            prop_oneof![Just(-129_i64), Just(-1), Just(0), Just(255), Just(256), any::<i64>()].prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            Just(json!(0.5)),
+            prop_oneof![Just("celsius"), Just("x"), Just("xy"), Just("")].prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 24, 4, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                (inner.clone(), inner.clone()).prop_map(|(a, b)| json!({"kind": "Square", "side": a, "label": b})),
+                inner.clone().prop_map(|a| json!({"kind": "Circle", "radius": a})),
+                proptest::collection::hash_map(prop_oneof![Just("7"), Just("a"), Just("-1")], inner, 0..3).prop_map(
+                    |map| map.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>().into()
+                ),
+            ]
+        })
+    }
+
+    fn agrees<T: JsonSchema + DeserializeOwned>(value: &Value) -> Result<(), TestCaseError> {
+        let schema = exact_of::<T>();
+        let valid = jsonschema::is_valid(&schema, value);
+        let decoded = serde_json::from_str::<T>(&value.to_string());
+        prop_assert_eq!(valid, decoded.is_ok(), "{} {:?}", value, decoded.err());
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        #[test]
+        fn a_schema_accepts_what_serde_decodes(value in values()) {
+            agrees::<i8>(&value)?;
+            agrees::<u64>(&value)?;
+            agrees::<f32>(&value)?;
+            agrees::<char>(&value)?;
+            agrees::<(u8, bool)>(&value)?;
+            agrees::<[i16; 3]>(&value)?;
+            agrees::<Option<Unit>>(&value)?;
+            agrees::<BTreeMap<String, Option<u16>>>(&value)?;
+        }
+
+        #[test]
+        fn and_so_in_a_struct(field in prop_oneof![
+            Just("small"), Just("big"), Just("pair"), Just("three"), Just("unit"), Just("shape"), Just("names"), Just("next"),
+        ], value in values()) {
+            // serde also takes structs as arrays, which no schema says: they are left out.
+            prop_assume!(!(matches!(field, "shape" | "next") && value.is_array()));
+            let mut whole = json!({
+                "small": 1, "big": 2, "pair": [1, true], "three": [1, 2, 3], "unit": "kelvin", "map": {"1": ["celsius"]},
+            });
+            whole[field] = value;
+            agrees::<Everything>(&whole)?;
+        }
+    }
+
+    #[derive(JsonSchema)]
+    struct Tree {
+        name: String,
+        children: Vec<Tree>,
+        parent: Option<Box<Tree>>,
+        kind: Kind,
+        sizes: (u8, i64, f64),
+        by_id: HashMap<u32, Tree>,
+        any: Value,
+    }
+
+    #[derive(JsonSchema)]
+    #[serde(tag = "type")]
+    enum Kind {
+        /// Green.
+        Leaf { color: Color },
+        /// Brown.
+        Branch { length: usize },
+    }
+
+    #[derive(JsonSchema)]
+    enum Color {
+        /// Light.
+        Light,
+        Dark,
+    }
+
+    #[derive(JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Deep {
+        tree: Option<Tree>,
+        list: Vec<Limited>,
+    }
+
+    #[derive(JsonSchema)]
+    struct Limited {
+        #[schemars(length(max = 5))]
+        name: String,
+    }
+
+    #[test]
+    fn types_alone_need_none() {
+        for schema in [schema_for!(Tree), schema_for!(Option<Color>), schema_for!((i8, u64, bool)), schema_for!(Kind)] {
+            assert!(!needs_check(schema.as_value()), "{schema:?}");
+            let exact = crate::schema::Schema::from_schemars(schema);
+            assert!(!needs_check(exact.neutral()), "{:?}", exact.neutral());
+        }
+    }
+
+    #[test]
+    fn what_is_written_or_in_doubt_needs_one() {
+        #[derive(JsonSchema)]
+        struct Narrow(#[schemars(range(min = -128, max = 127))] i32);
+        #[derive(JsonSchema)]
+        struct Email(#[schemars(email)] String);
+        for schema in
+            [schema_for!(Deep), schema_for!(Narrow), schema_for!(Email), schema_for!(BTreeSet<u8>), schema_for!(char)]
+        {
+            assert!(needs_check(schema.as_value()), "{schema:?}");
+        }
+        for schema in [
+            json!({"$ref": "#/$defs/nowhere"}),
+            json!({"type": "string", "const": "a"}),
+            json!({"type": "number", "multipleOf": 2}),
+            json!({"type": "integer", "minimum": 0, "maximum": 10}),
+            json!({"type": "array", "minItems": 1}),
+            json!({"properties": {"a": {"if": {}}}}),
+            json!({"properties": {"a": false}}),
+        ] {
+            assert!(needs_check(&schema), "{schema}");
+        }
+    }
+
+    #[test]
+    fn references_are_followed_from_where_they_stand() {
+        let inside = |kind: Value| {
+            let part =
+                json!({"$id": "https://example.com/part", "$defs": {"x": kind}, "items": [{"$ref": "#/$defs/x"}]});
+            json!({"properties": {"a/b": part}, "$defs": {"x": {"minLength": 1}}})
+        };
+        assert!(!needs_check(&inside(json!({"type": "string"}))));
+        assert!(needs_check(&inside(json!({"pattern": "a"}))));
+    }
+
+    #[test]
+    fn circles_end() {
+        assert!(!needs_check(&json!({"$ref": "#"})));
+        assert!(!needs_check(
+            &json!({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"anyOf": [{"$ref": "#/$defs/a"}]}}, "$ref": "#/$defs/a"})
+        ));
+    }
+}

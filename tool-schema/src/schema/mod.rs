@@ -10,8 +10,7 @@
 //! then writes down (`lower::write`).
 
 pub mod answer;
-mod canonical;
-mod check;
+mod data;
 mod dialect;
 mod draft;
 mod exact;
@@ -19,9 +18,7 @@ mod explain;
 mod format;
 mod graph;
 mod judge;
-mod kind;
 mod lower;
-mod number;
 mod pattern;
 pub mod places;
 pub mod pointer;
@@ -30,15 +27,14 @@ mod shape;
 #[cfg(test)]
 mod testing;
 mod validator;
-pub mod words;
 
 use std::sync::OnceLock;
 
 use serde_json::Value;
 
-pub use canonical::canonical;
-pub use check::needs_check;
+pub use data::canonical;
 pub use dialect::{Dialect, Loss, Lowered, Severity};
+pub use exact::needs_check;
 pub use places::without_texts;
 pub use validator::{Uncompilable, Validator};
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::words;
+use super::places;
 
 /// Returns a name escaped as one token of a JSON Pointer.
 pub fn segment(name: &str) -> String {
@@ -32,7 +32,7 @@ pub fn resolve<'a>(root: &'a Value, from: &str, reference: &str) -> Option<(Stri
         let schema = root.pointer(&base)?;
         if fragment.is_empty() || fragment.starts_with('/') {
             let target = schema.pointer(&fragment)?;
-            return words::is_schema(target).then(|| (format!("{base}{fragment}"), target));
+            return places::is_schema(target).then(|| (format!("{base}{fragment}"), target));
         }
         let anchored = |one: &Value| {
             ["$anchor", "$dynamicAnchor"].iter().any(|word| one.get(word).and_then(Value::as_str) == Some(&fragment))
@@ -72,7 +72,7 @@ fn find<'a>(schema: &'a Value, at: &str, wanted: &dyn Fn(&Value) -> bool) -> Opt
     if wanted(schema) {
         return Some((at.to_owned(), schema));
     }
-    words::children(schema, at).into_iter().find_map(|(_, place, one)| find(one, &place, wanted))
+    places::children(schema, at).into_iter().find_map(|(_, place, one)| find(one, &place, wanted))
 }
 
 /// Returns a URI fragment without its percent signs.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value;
 
-use tool_schema::schema::{pointer, words};
+use tool_schema::schema::{places, pointer};
 
 /// How many definitions one may lead to and still be compared with others.
 const MOST_REACHED: usize = 64;
@@ -40,8 +40,8 @@ pub fn identity(root: &Value, at: &str) -> Option<String> {
 /// Finds all that `schema` refers to, except in the definitions that it holds for others.
 fn references<'a>(root: &'a Value, at: &str, schema: &'a Value, found: &mut Vec<(String, &'a Value)>) {
     found.extend(reference(root, at, schema));
-    for (word, at, one) in words::children(schema, at) {
-        if !words::is_structure(word) {
+    for (word, at, one) in places::children(schema, at) {
+        if !places::is_structure(word) {
             references(root, &at, one, found);
         }
     }
@@ -59,7 +59,7 @@ pub fn needs(root: &Value, from: &str, to: &str) -> bool {
         }
         let Some(schema) = root.pointer(&at).filter(|_| !seen.contains(&at)) else { continue };
         todo.extend(reference(root, &at, schema).map(|(at, _)| at));
-        let beside = words::children(schema, &at).into_iter();
+        let beside = places::children(schema, &at).into_iter();
         todo.extend(beside.filter(|(word, ..)| matches!(*word, "allOf" | "anyOf" | "oneOf")).map(|(_, at, _)| at));
         seen.insert(at);
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::document::{Document, has_references, move_schema, object};
+use super::{Document, has_references, move_schema, object};
 use crate::schema::{dialect, pointer};
 
 /// The keys of an answer, which an output that is merged into it cannot have.

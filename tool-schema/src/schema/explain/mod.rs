@@ -3,22 +3,22 @@
 //! A walk over the schema's [`Graph`] and the value at once. It finds what the keywords mean together: which of several
 //! alternatives was meant, what a name was misspelt for, which of two complaints follows from the other.
 
-mod finish;
-mod leaf;
-mod parts;
+mod keywords;
 mod phrase;
+#[cfg(test)]
+mod tests;
 mod union;
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use serde_json::Value;
 
 use super::graph::{Graph, Id, address};
 use super::judge::{Holds, Judge};
-use super::pointer::segment;
-use crate::feedback::{Problem, ProblemKind, shorten};
+use super::pointer::{self, segment};
+use crate::feedback::{Problem, ProblemKind, name, shorten};
 
 /// The work that one walk may become; a step is a look at one value with one schema, well below a microsecond.
 const MOST_STEPS: usize = 1_000_000;
@@ -37,7 +37,7 @@ pub struct Findings {
 /// Returns everything that is wrong with `value`.
 pub fn findings(graph: &Graph, value: &Value) -> Findings {
     let mut walk = Walk::new(graph, MOST_STEPS);
-    let problems = finish::cap(finish::tidy(walk.visit(0, value).to_vec()));
+    let problems = cap(tidy(walk.visit(0, value).to_vec()));
     Findings { problems, complete: walk.steps.get() > 0 && !walk.doubtful }
 }
 
@@ -94,7 +94,7 @@ impl<'a> Walk<'a> {
         if node.constant == Some(false) {
             out.push(self.problem(ProblemKind::NotAllowed, "nothing here").got(shorten(value)));
         }
-        leaf::check(self, id, value, out);
+        keywords::check(self, id, value, out);
         for inner in graph.always(id) {
             out.extend_from_slice(&self.visit(inner, value));
         }
@@ -124,7 +124,7 @@ impl<'a> Walk<'a> {
             Value::Array(items) => self.list(id, value, items, out),
             _ => {}
         }
-        finish::remove_repeated(out);
+        remove_repeated(out);
         self.sort(id, out);
     }
 
@@ -185,5 +185,73 @@ impl Holds for Walk<'_> {
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// The most problems that are reported.
+const MOST: usize = 32;
+
+/// The most that are reported where each is of a parameter of its own: a declared tool has no more parameters.
+const MOST_PARAMETERS: usize = 64;
+
+/// The most problems that are collected.
+const MOST_KEPT: usize = 1_000;
+
+/// `problems`, each once: what several schemas say about one value would double with each level otherwise.
+pub fn remove_repeated(problems: &mut Vec<Problem>) {
+    if problems.len() > 1 {
+        let mut told = HashSet::new();
+        problems.retain(|problem| {
+            told.insert((problem.path.clone(), problem.kind, problem.expected.clone(), problem.got.clone()))
+        });
+        problems.truncate(MOST_KEPT);
+    }
+}
+
+/// `problems` without those that only follow from another one.
+pub fn tidy(mut problems: Vec<Problem>) -> Vec<Problem> {
+    let wrong: HashSet<String> =
+        of_kind(&problems, ProblemKind::WrongType).map(|problem| problem.path.clone()).collect();
+    let mut first = HashSet::new();
+    // A value of the wrong type is one mistake, whatever else does not fit it then.
+    problems.retain(|problem| {
+        !wrong.contains(&problem.path) || (problem.kind == ProblemKind::WrongType && first.insert(problem.path.clone()))
+    });
+    // A misspelt name is one mistake, not an unknown name and a missing one.
+    let misspelt: HashSet<(String, String)> = of_kind(&problems, ProblemKind::Unknown)
+        .filter_map(|problem| Some((parent(&problem.path).to_owned(), problem.suggestion.clone()?)))
+        .collect();
+    let mut named = HashSet::new();
+    problems.retain(|problem| match problem.kind {
+        ProblemKind::Missing => {
+            let last = pointer::last(&problem.path);
+            !misspelt.contains(&(parent(&problem.path).to_owned(), name(&last))) && named.insert(problem.path.clone())
+        }
+        _ => true,
+    });
+    problems
+}
+
+/// Returns the first problems, the last of which says how many more there are.
+pub fn cap(mut problems: Vec<Problem>) -> Vec<Problem> {
+    let most = parameters(&problems).clamp(MOST, MOST_PARAMETERS);
+    if problems.len() > most {
+        let at_least = if problems.len() < MOST_KEPT { "" } else { "at least " };
+        let more = problems.len() - (most - 1);
+        problems.truncate(most - 1);
+        let expected = format!("the rest to fit too: {at_least}{more} more problems are not listed");
+        problems.push(Problem::new("", ProblemKind::Invalid, expected));
+    }
+    problems
+}
+
+/// Returns how many of the value's own names something is wrong with.
+fn parameters(problems: &[Problem]) -> usize {
+    let known = problems.iter().filter(|problem| problem.kind != ProblemKind::Unknown);
+    known.filter_map(Problem::parameter).collect::<HashSet<_>>().len()
+}
+
+fn of_kind(problems: &[Problem], kind: ProblemKind) -> impl Iterator<Item = &Problem> {
+    problems.iter().filter(move |problem| problem.kind == kind)
+}
+
+fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(parent, _)| parent)
+}

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::{Walk, leaf, phrase};
+use super::{Walk, keywords, phrase};
 use crate::feedback::{Problem, ProblemKind, name, names, shorten, suggest};
 use crate::schema::graph::Id;
 use crate::schema::pointer::segment;
@@ -73,14 +73,14 @@ impl Walk<'_> {
         let lists: Vec<Option<Vec<Value>>> = ids.iter().map(|&id| phrase::allowed_values(self.graph, id)).collect();
         if lists.iter().all(Option::is_some) {
             let all = distinct(lists.iter().flatten().flatten());
-            return leaf::not_allowed(self, whole, value, all);
+            return keywords::not_allowed(self, whole, value, all);
         }
         let listed: Vec<Value> = lists.into_iter().flatten().flatten().collect();
-        let mut problem = leaf::wrong_type(self, ids, whole, value);
+        let mut problem = keywords::wrong_type(self, ids, whole, value);
         problem.expected = phrase::alternatives(self.graph, ids);
         if listed.iter().any(Value::is_string) && value.is_string() {
             problem.kind = ProblemKind::NotAllowed;
-            problem.suggestion = problem.suggestion.or_else(|| leaf::nearest(value, &listed));
+            problem.suggestion = problem.suggestion.or_else(|| keywords::nearest(value, &listed));
         }
         problem
     }
@@ -103,7 +103,7 @@ impl Walk<'_> {
             [] => {
                 let allowed = all();
                 let problem = self.problem_at(&segment(&tag), ProblemKind::NotAllowed, phrase::one_of(&allowed));
-                let suggestion = leaf::nearest(given, &allowed);
+                let suggestion = keywords::nearest(given, &allowed);
                 Some(vec![problem.got(shorten(given)).suggest(suggestion).allowed(allowed)])
             }
             several => {

@@ -6,10 +6,9 @@ use std::hash::Hash;
 use serde_json::{Map, Value};
 
 use super::{Contains, Gap, Graph, Id, Node};
-use crate::schema::draft::Draft;
-use crate::schema::validator::form;
-use crate::schema::words::{self, Holds};
-use crate::schema::{number, pointer};
+use crate::schema::draft::{self, Draft};
+use crate::schema::places::{self, Holds};
+use crate::schema::{data, pointer};
 
 struct Builder<'a> {
     draft: Draft,
@@ -50,7 +49,7 @@ impl<'a> Builder<'a> {
 
     fn node(&mut self, value: &'a Value) -> Node {
         let mut node = Node::default();
-        if let Some((word, expected)) = form::fault(value, self.draft) {
+        if let Some((word, expected)) = draft::fault(value, self.draft) {
             // It stands where the walk over the schema saw no schema, and a reference leads there.
             node.gap = Some(Gap::Malformed(format!("`{word}` must be {expected}")));
             return node;
@@ -65,7 +64,7 @@ impl<'a> Builder<'a> {
             return node;
         }
         let is_leaf =
-            |word: &str, value: &Value| words::holds(word, value) == Holds::Nothing && !words::is_annotation(word);
+            |word: &str, value: &Value| places::holds(word, value) == Holds::Nothing && !places::is_annotation(word);
         let leaf = map.iter().filter(|(word, value)| is_leaf(word, value));
         node.leaf = leaf.map(|(word, value)| (word.clone(), value.clone())).collect();
         self.combined(&mut node, map);
@@ -158,7 +157,7 @@ impl<'a> Builder<'a> {
         } else {
             node.items = self.one(map, "items");
         }
-        let bound = |key| map.get(key).filter(|_| self.draft >= Draft::Nineteen).and_then(number::count);
+        let bound = |key| map.get(key).filter(|_| self.draft >= Draft::Nineteen).and_then(data::count);
         let (least, most) = (bound("minContains").unwrap_or(1), bound("maxContains"));
         if self.draft >= Draft::Six
             && let Some(schema) = self.one(map, "contains")
@@ -290,7 +289,7 @@ impl<'a> Names<'a> {
                 None => None,
             }
         };
-        target.filter(|target| words::is_schema(target)).map_or(Target::Nowhere, Target::At)
+        target.filter(|target| places::is_schema(target)).map_or(Target::Nowhere, Target::At)
     }
 
     /// Returns every place that `$dynamicRef` can lead to.

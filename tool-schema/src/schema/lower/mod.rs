@@ -1,8 +1,8 @@
-//! From the neutral schema to each dialect.
+//! From the neutral schema to each dialect, and what each provider accepts.
 
-mod hint;
 mod rewrite;
-mod rules;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use serde_json::Value;
@@ -10,11 +10,13 @@ use serde_json::Value;
 use rewrite::{Version, rewrite};
 
 use super::{
-    Dialect, Lowered,
+    Dialect, Lowered, Severity,
+    data::Kind,
     dialect::{self, Losses},
     draft::Draft,
+    places, pointer,
     raise::Plan,
-    shape,
+    shape::{self, Refs},
 };
 
 pub fn lower(neutral: &Value, dialect: Dialect) -> Lowered {
@@ -27,9 +29,9 @@ pub fn lower(neutral: &Value, dialect: Dialect) -> Lowered {
         Dialect::Draft07 if rewrite::says_it_alike(&neutral) => Lowered::new(&neutral, losses.into_vec(), None),
         Dialect::JsonSchema2020 => rewritten(rewrite(&neutral, Version::Twenty, losses)),
         Dialect::Draft07 => rewritten(rewrite(&neutral, Version::Seven, losses)),
-        Dialect::OpenAiStrict => subset(&neutral, &rules::OPENAI, losses),
-        Dialect::Gemini => subset(&neutral, &rules::GEMINI, losses),
-        Dialect::Anthropic => subset(&neutral, &rules::ANTHROPIC, losses),
+        Dialect::OpenAiStrict => subset(&neutral, &OPENAI, losses),
+        Dialect::Gemini => subset(&neutral, &GEMINI, losses),
+        Dialect::Anthropic => subset(&neutral, &ANTHROPIC, losses),
     }
 }
 
@@ -37,18 +39,203 @@ fn rewritten((schema, losses): (Value, Losses)) -> Lowered {
     Lowered::new(&schema, losses.into_vec(), None)
 }
 
-fn subset(neutral: &Value, rules: &rules::Rules, losses: Losses) -> Lowered {
+fn subset(neutral: &Value, rules: &Rules, losses: Losses) -> Lowered {
     let (shape, targets, mut losses) = shape::Reader::new(neutral, rules.refs, losses).read();
     let shape = write::root(shape, &targets, rules, &mut losses);
     let schema = write::write(&shape, &targets, rules, &mut losses);
-    rules::check_sizes(&schema, rules, &mut losses);
+    check_sizes(&schema, rules, &mut losses);
     let plan = if rules.all_required { Plan::new(&shape, &targets) } else { None };
     Lowered::new(&schema, losses.into_vec(), plan)
 }
 
-#[cfg(test)]
-mod agreement;
-#[cfg(test)]
-mod hostile;
-#[cfg(test)]
-mod tests;
+/// The features of JSON Schema that a provider accepts.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "a table of what is there and what is not")]
+pub struct Rules {
+    /// The name of the reader in notes.
+    pub reader: &'static str,
+    /// `true` if the provider enforces the schema. What the dialect cannot express rules that out; otherwise a stand-in is
+    /// only narrower.
+    pub strict: bool,
+    pub refs: Refs,
+    /// The limits that it takes. `minItems` of more than [`Rules::most_min_items`] are left out.
+    pub limits: &'static [&'static str],
+    pub formats: &'static [&'static str],
+    pub most_min_items: u64,
+    /// Returns `true` for a pattern that the provider accepts.
+    pub pattern: fn(&str) -> bool,
+    /// Returns `true` for a kind whose values can be listed.
+    pub values: fn(Kind) -> bool,
+    /// `true` if `const` is known.
+    pub constant: bool,
+    /// `true` if `anyOf` is known.
+    pub unions: bool,
+    /// `true` if `prefixItems` is known.
+    pub tuples: bool,
+    /// `true` if every object must say that it has no other properties.
+    pub closed: bool,
+    /// `true` if every property must be required, so that an optional one is a nullable one.
+    pub all_required: bool,
+    /// `true` if the order of properties is written.
+    pub ordering: bool,
+    /// `true` if `default` is known.
+    pub default: bool,
+    pub sizes: Sizes,
+}
+
+/// How large a schema may be; zero for no limit.
+#[derive(Debug)]
+pub struct Sizes {
+    pub properties: usize,
+    pub optional: usize,
+    pub levels: usize,
+    pub values: usize,
+    pub characters: usize,
+}
+
+impl Sizes {
+    pub const ANY: Self = Self { properties: 0, optional: 0, levels: 0, values: 0, characters: 0 };
+}
+
+/// Anthropic's strict mode: nothing additional, no limits on sizes, no recursion.
+pub const ANTHROPIC: Rules = Rules {
+    reader: "Anthropic's strict mode",
+    strict: true,
+    refs: Refs::KeepStraight,
+    limits: &["pattern", "format", "minItems"],
+    formats: &["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"],
+    most_min_items: 1,
+    pattern: is_regular,
+    values: |_| true,
+    constant: true,
+    unions: true,
+    tuples: false,
+    closed: true,
+    all_required: false,
+    ordering: false,
+    default: true,
+    sizes: Sizes { optional: 24, ..Sizes::ANY },
+};
+
+/// OpenAI's strict mode: everything required, nothing additional; recursion is welcome.
+pub const OPENAI: Rules = Rules {
+    reader: "OpenAI's strict mode",
+    strict: true,
+    refs: Refs::Keep,
+    limits: &[
+        "pattern",
+        "format",
+        "multipleOf",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "minItems",
+        "maxItems",
+    ],
+    formats: &["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"],
+    most_min_items: u64::MAX,
+    pattern: |_| true,
+    values: |_| true,
+    constant: true,
+    unions: true,
+    tuples: false,
+    closed: true,
+    all_required: true,
+    ordering: false,
+    default: false,
+    sizes: Sizes { properties: 5_000, optional: 0, levels: 10, values: 1_000, characters: 120_000 },
+};
+
+/// Gemini: the part of JSON Schema that every version of it documents. No references, no unions, a type everywhere.
+///
+/// A recursive schema is followed for two turns and then only named; a union of objects becomes one object that takes
+/// what any of them takes; of a union of several kinds the first stays. Listed values are strings. The order of
+/// properties is written, as Gemini 2.0 wants it.
+pub const GEMINI: Rules = Rules {
+    reader: "Gemini",
+    strict: false,
+    refs: Refs::Inline,
+    limits: &["format", "minimum", "maximum", "minItems", "maxItems"],
+    formats: &["date-time", "date", "time"],
+    most_min_items: u64::MAX,
+    pattern: |_| false,
+    values: |kind| kind == Kind::String,
+    constant: false,
+    unions: false,
+    tuples: true,
+    closed: false,
+    all_required: false,
+    ordering: true,
+    default: false,
+    sizes: Sizes::ANY,
+};
+
+/// Returns whether `pattern` has nothing beyond regular languages: no look-around, back-references, word boundaries.
+fn is_regular(pattern: &str) -> bool {
+    let mut characters = pattern.chars().peekable();
+    while let Some(one) = characters.next() {
+        let beyond = match one {
+            '\\' => characters.next().is_some_and(|next| next.is_ascii_digit() || matches!(next, 'b' | 'B' | 'k')),
+            '(' if characters.peek() == Some(&'?') => characters.nth(1).is_some_and(|next| next != ':'),
+            _ => false,
+        };
+        if beyond {
+            return false;
+        }
+    }
+    true
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    properties: usize,
+    optional: usize,
+    levels: usize,
+    values: usize,
+    characters: usize,
+}
+
+/// Reports what of `schema` is more than `rules` allow.
+pub fn check_sizes(schema: &Value, rules: &Rules, losses: &mut Losses) {
+    let limits = &rules.sizes;
+    let mut found = Found::default();
+    measure(schema, "", 0, &mut found, limits.levels > 0);
+    let all = [
+        ("properties", found.properties, limits.properties, "properties"),
+        ("required", found.optional, limits.optional, "optional properties"),
+        ("properties", found.levels, limits.levels, "levels of objects"),
+        ("enum", found.values, limits.values, "listed values"),
+        ("", found.characters, limits.characters, "characters in names and values"),
+    ];
+    for (word, count, most, what) in all {
+        if most > 0 && count > most {
+            let note = format!("{count} {what}, but {} takes {most} at most", rules.reader);
+            losses.add("", word, Severity::Inexpressible, note);
+        }
+    }
+}
+
+fn measure(schema: &Value, at: &str, level: usize, found: &mut Found, depth: bool) {
+    let mut level = level;
+    if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+        level += usize::from(depth);
+        found.levels = found.levels.max(level);
+        found.properties += properties.len();
+        found.characters += properties.keys().map(String::len).sum::<usize>();
+        let required = schema.get("required").and_then(Value::as_array).map_or(0, Vec::len);
+        found.optional += properties.len().saturating_sub(required);
+    }
+    let listed = schema.get("enum").and_then(Value::as_array).into_iter().flatten();
+    for value in listed.clone().chain(schema.get("const")) {
+        found.characters += value.as_str().map_or(0, str::len);
+    }
+    found.values += listed.count();
+    for (word, place, child) in places::children(schema, at) {
+        let level = if places::is_structure(word) { 0 } else { level };
+        if places::is_structure(word) {
+            found.characters += pointer::last(&place).len();
+        }
+        measure(child, &place, level, found, depth);
+    }
+}

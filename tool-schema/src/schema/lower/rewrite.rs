@@ -9,11 +9,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use crate::schema::{
-    Severity,
+    Severity, data,
     dialect::Losses,
     draft::Draft,
-    number, pointer,
-    words::{self, Holds},
+    places::{self, Holds},
+    pointer,
 };
 
 /// The version that is written.
@@ -94,7 +94,7 @@ impl Rewriter<'_> {
             let name = if word == "$schema" || nested_id { None } else { self.version.name(word, from, &self.source) };
             if let Some(name) = name {
                 let (at, to) = (pointer::push(at, word), pointer::push(to, name));
-                let value = self.value(words::holds(word, value), value, &at, &to);
+                let value = self.value(places::holds(word, value), value, &at, &to);
                 merge(&mut out, name, value);
             }
         }
@@ -109,7 +109,7 @@ impl Rewriter<'_> {
 
     fn value(&mut self, holds: Holds, value: &Value, at: &str, to: &str) -> Value {
         match (holds, value) {
-            (Holds::One, one) if words::is_schema(one) => self.schema(one, at, to),
+            (Holds::One, one) if places::is_schema(one) => self.schema(one, at, to),
             (Holds::Many, Value::Array(list)) => {
                 let one = |(i, one): (usize, &Value)| self.schema(one, &format!("{at}/{i}"), &format!("{to}/{i}"));
                 list.iter().enumerate().map(one).collect()
@@ -189,7 +189,7 @@ fn link(schema: &mut Value, moved: &HashMap<String, String>) {
         let place = moved.get(target).map_or("", String::as_str);
         *reference = format!("#{}", pointer::encode(place));
     }
-    words::visit_children(map, |_, _, child| link(child, moved));
+    places::visit_children(map, |_, _, child| link(child, moved));
 }
 
 fn name_in_twenty<'w>(word: &'w str, schema: &Map<String, Value>) -> Option<&'w str> {
@@ -206,7 +206,7 @@ fn name_in_twenty<'w>(word: &'w str, schema: &Map<String, Value>) -> Option<&'w 
 
 fn finish_twenty(to: &mut Map<String, Value>, source: &Source<'_>) {
     if to.contains_key("$ref") && !source.draft.reference_has_siblings() {
-        to.retain(|word, _| word == "$ref" || words::is_annotation(word));
+        to.retain(|word, _| word == "$ref" || places::is_annotation(word));
     }
     let Some(Value::Object(schemas)) = to.get_mut("dependentSchemas") else { return };
     let (required, schemas) = std::mem::take(schemas).into_iter().partition::<Map<_, _>, _>(|(_, one)| one.is_array());
@@ -234,11 +234,11 @@ fn is_alike(schema: &Value) -> bool {
     map.iter().all(|(word, value)| {
         is_old(word)
             && match value {
-                Value::Array(list) if words::holds(word, value) == Holds::Many => {
+                Value::Array(list) if places::holds(word, value) == Holds::Many => {
                     word != "items" && list.iter().all(is_alike)
                 }
-                Value::Object(named) if words::holds(word, value) == Holds::Named => named.values().all(is_alike),
-                Value::Object(_) if words::holds(word, value) == Holds::One => is_alike(value),
+                Value::Object(named) if places::holds(word, value) == Holds::Named => named.values().all(is_alike),
+                Value::Object(_) if places::holds(word, value) == Holds::One => is_alike(value),
                 _ => true,
             }
     })
@@ -327,7 +327,7 @@ fn dependencies(from: &Map<String, Value>, to: &mut Map<String, Value>) {
 
 /// Returns whether `contains` holds for an array of none.
 fn counts_none(schema: &Map<String, Value>) -> bool {
-    schema.get("minContains").and_then(number::count) == Some(0)
+    schema.get("minContains").and_then(data::count) == Some(0)
 }
 
 fn contains(from: &Map<String, Value>, source: &Source<'_>, losses: &mut Losses) {
@@ -335,7 +335,7 @@ fn contains(from: &Map<String, Value>, source: &Source<'_>, losses: &mut Losses)
         return;
     }
     for (word, harmless) in [("minContains", [0, 1].as_slice()), ("maxContains", &[])] {
-        let count = from.get(word).and_then(number::count);
+        let count = from.get(word).and_then(data::count);
         if count.is_some_and(|count| !harmless.contains(&count)) {
             losses.add(&source.at, word, Severity::Weakened, "draft 7 does not know it: left out");
         }
@@ -344,7 +344,7 @@ fn contains(from: &Map<String, Value>, source: &Source<'_>, losses: &mut Losses)
 
 /// Moves a `$ref` into an `allOf`, because draft 7 ignores what stands beside it.
 fn siblings(to: &mut Map<String, Value>, draft: Draft) {
-    if !draft.reference_has_siblings() || to.keys().all(|word| word == "$ref" || words::is_structure(word)) {
+    if !draft.reference_has_siblings() || to.keys().all(|word| word == "$ref" || places::is_structure(word)) {
         return;
     }
     let Some(reference) = to.shift_remove("$ref") else { return };

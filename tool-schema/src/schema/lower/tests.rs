@@ -1,8 +1,13 @@
-//! The forms of a schema in each dialect, and their losses.
+//! The forms of a schema in each dialect, and their losses: the whole dialects accept what the original accepts, and
+//! nothing that can be sent as a schema does harm.
 
+use jsonschema::Draft;
+use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::schema::{Dialect, Schema, Severity};
+use super::is_regular;
+use super::rewrite::{Version, rewrite, says_it_alike};
+use crate::schema::{Dialect, Schema, Severity, dialect::Losses, testing};
 
 fn lowered(schema: &Value, dialect: Dialect) -> Value {
     serde_json::from_str(Schema::new(schema.clone()).lowered(dialect).json().get()).unwrap()
@@ -224,5 +229,258 @@ fn unknown_references_are_left_out_with_a_loss() {
         assert!(!lowered(&schema, dialect).to_string().contains("$ref"), "{dialect:?}");
         let found = losses(&schema, dialect);
         assert!(found.contains(&("/properties/y".to_owned(), "$ref".to_owned(), Severity::Weakened)), "{found:?}");
+    }
+}
+
+#[test]
+fn patterns_beyond_regular_ones_are_known() {
+    for pattern in ["^[a-z]+$", r"^\d{3}(-\d+)?$", "(?:a|b)", r"\\b", "["] {
+        assert!(is_regular(pattern), "{pattern}");
+    }
+    for pattern in ["(?=a)", "(?!a)", "(?<=a)", r"(a)\1", r"\bword", r"(?<n>a)\k<n>"] {
+        assert!(!is_regular(pattern), "{pattern}");
+    }
+}
+
+/// Values of all kinds, some with the names and values that the schemas below use.
+fn values() -> Vec<Value> {
+    vec![
+        json!(null),
+        json!(true),
+        json!(0),
+        json!(5),
+        json!(5.5),
+        json!(10),
+        json!("a"),
+        json!("abc"),
+        json!([]),
+        json!([1]),
+        json!(["a", 1]),
+        json!(["a", 1, 2]),
+        json!(["a", 1, "b"]),
+        json!([1, 1]),
+        json!([1, 5, 5]),
+        json!({}),
+        json!({"a": 1}),
+        json!({"a": "a"}),
+        json!({"b": 1}),
+        json!({"a": 1, "b": 1}),
+        json!({"a": 1, "b": "b"}),
+        json!({"a": 1, "b": 1, "c": 1}),
+        json!({"c": 1}),
+        json!({"a": {"a": {"a": 1}}}),
+        json!({"a": {"a": {"a": "a"}}}),
+        json!({"a": {"b": 1}}),
+        json!({"x y": 1}),
+    ]
+}
+
+/// Checks that `schema` and its form in both whole dialects agree; returns the worst loss in draft 7.
+fn agree(schema: &Value) -> Option<Severity> {
+    let original = jsonschema::validator_for(schema).unwrap();
+    let schema = Schema::new(schema.clone());
+    for (dialect, draft) in [(Dialect::JsonSchema2020, Draft::Draft202012), (Dialect::Draft07, Draft::Draft7)] {
+        let lowered = schema.lowered(dialect);
+        let text: Value = serde_json::from_str(lowered.json().get()).unwrap();
+        let validator = jsonschema::options().with_draft(draft).build(&text).unwrap();
+        let weaker = lowered.worst() >= Some(Severity::Weakened);
+        for value in values() {
+            let (before, after) = (original.is_valid(&value), validator.is_valid(&value));
+            assert!(
+                before == after || (weaker && after),
+                "{dialect:?} {value}: {before}, then {after}\n{}\n{text}",
+                schema.neutral()
+            );
+        }
+    }
+    schema.lowered(Dialect::Draft07).worst()
+}
+
+#[test]
+fn schemas_of_2020() {
+    for schema in [
+        json!({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": {"type": "integer"}}),
+        json!({"type": "array", "prefixItems": [{"type": "string"}], "unevaluatedItems": false}),
+        json!({"type": "array", "unevaluatedItems": {"type": "integer"}}),
+        json!({"dependentRequired": {"a": ["b"]}, "dependentSchemas": {"a": {"properties": {"b": {"type": "integer"}}}, "c": false}}),
+        json!({"$ref": "#/$defs/x", "required": ["a"], "$defs": {"x": {"type": "object"}}}),
+        json!({"$ref": "#/$defs/x", "$defs": {"x": {"properties": {"a": {"$ref": "#"}, "b": {"type": "string"}}}}}),
+        json!({"$ref": "#tree", "$defs": {"x": {"$anchor": "tree", "properties": {"a": {"$ref": "#tree", "type": "object"}}}}}),
+        json!({"properties": {"x y": {"$ref": "#/properties/a%20b"}, "a b": {"type": "string"}}}),
+        json!({"prefixItems": [{"type": "string"}, {"$ref": "#/prefixItems/0"}]}),
+        json!({"properties": {"a": {"type": "integer"}}, "unevaluatedProperties": false}),
+        json!({"allOf": [{"properties": {"a": true}}, {"$ref": "#/$defs/x"}], "unevaluatedProperties": false, "$defs": {"x": {"properties": {"b": {"type": "integer"}}}}}),
+        json!({"allOf": [{"additionalProperties": false}], "unevaluatedProperties": {"type": "integer"}, "additionalProperties": false}),
+        json!({"contains": {"const": 1}, "minContains": 0}),
+        json!({"contains": {"const": 1}, "minContains": 1}),
+        json!({"$ref": "#/other/x", "other": {"x": {"type": "object", "properties": {"a": {"$ref": "#/other/x"}}}}}),
+        json!({"$defs": {"x": {"type": "string"}}, "definitions": {"y": {"type": "object"}}, "anyOf": [{"$ref": "#/$defs/x"}, {"$ref": "#/definitions/y"}]}),
+    ] {
+        assert_eq!(agree(&schema), None, "{schema}");
+    }
+}
+
+#[test]
+fn what_draft_7_cannot_say_is_a_loss() {
+    for schema in [
+        json!({"contains": {"const": 5}, "minContains": 2}),
+        json!({"contains": {"const": 1}, "maxContains": 1}),
+        json!({"anyOf": [{"properties": {"a": true}, "required": ["a"]}, {"properties": {"b": true}}], "unevaluatedProperties": false}),
+        json!({"anyOf": [{"additionalProperties": {"type": "integer"}, "required": ["a"]}, {"type": "object"}], "unevaluatedProperties": false}),
+        json!({"allOf": [{"prefixItems": [true]}], "unevaluatedItems": false}),
+    ] {
+        assert_eq!(agree(&schema), Some(Severity::Weakened), "{schema}");
+    }
+}
+
+#[test]
+fn older_schemas() {
+    let seven = "http://json-schema.org/draft-07/schema#";
+    let four = "http://json-schema.org/draft-04/schema#";
+    let nineteen = "https://json-schema.org/draft/2019-09/schema";
+    for schema in [
+        json!({"$schema": seven, "items": [{"type": "string"}], "additionalItems": {"type": "integer"}}),
+        json!({"$schema": seven, "dependencies": {"a": ["b"], "c": {"required": ["a"]}}}),
+        json!({"$schema": seven, "$ref": "#/definitions/x", "type": "string", "definitions": {"x": {"type": "object"}}}),
+        json!({"$schema": seven, "properties": {"a": {"$ref": "#/definitions/x"}}, "definitions": {"x": {"type": "integer"}}}),
+        json!({"$schema": four, "minimum": 5, "exclusiveMinimum": true, "maximum": 10, "exclusiveMaximum": false}),
+        json!({"$schema": nineteen, "items": [{"type": "string"}], "additionalItems": false}),
+        json!({"$schema": nineteen, "properties": {"a": {"$recursiveRef": "#"}, "b": {"type": "string"}}}),
+    ] {
+        assert_eq!(agree(&schema), None, "{schema}");
+    }
+}
+
+#[test]
+fn most_schemas_are_draft_7_already() {
+    let alike = json!({"type": "object", "properties": {"type": {"enum": [1]}, "$ref": {"items": {"not": false}}}});
+    assert!(says_it_alike(&alike));
+    for other in [
+        json!({"items": [{"type": "string"}]}),
+        json!({"anyOf": [{"prefixItems": [true]}]}),
+        json!({"properties": {"a": {"$ref": "#"}}}),
+        json!({"$schema": "http://json-schema.org/draft-04/schema#", "type": "string"}),
+        json!({"additionalProperties": {"unevaluatedProperties": false}}),
+    ] {
+        assert!(!says_it_alike(&other), "{other}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_draft_7_says_alike_is_not_rewritten(root in testing::schema()) {
+        for one in [&root["$defs"]["one"], &root["$defs"]["two"]] {
+            if says_it_alike(one) {
+                let (rewritten, losses) = rewrite(one, Version::Seven, Losses::default());
+                prop_assert_eq!(rewritten.to_string(), one.to_string());
+                prop_assert_eq!(losses.into_vec(), []);
+            }
+        }
+    }
+}
+
+#[test]
+fn hostile_schemas_end() {
+    // 2^60 schemas when inlined.
+    let mut definitions = Map::new();
+    for i in 0..60 {
+        let next = json!({"$ref": format!("#/$defs/d{}", i + 1), "description": "x"});
+        definitions.insert(format!("d{i}"), json!({"type": "object", "properties": {"a": next, "b": next}}));
+    }
+    definitions.insert("d60".to_owned(), json!({"type": "string"}));
+    let wide = json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": definitions});
+    let mut deep = json!({"type": "string"});
+    for _ in 0..50_000 {
+        deep = Value::Object(Map::from_iter([("items".to_owned(), deep)]));
+    }
+    let deep = Schema::new(deep);
+    for dialect in Dialect::ALL {
+        let text = Schema::new(wide.clone()).lowered(dialect).json().get().to_owned();
+        assert!(text.len() < 500_000, "{dialect:?} made {} of it", text.len());
+        serde_json::from_str::<Value>(deep.lowered(dialect).json().get()).unwrap();
+        assert!(deep.lowered(dialect).worst() >= Some(Severity::Weakened));
+    }
+    // Dropping it would need a stack.
+    std::mem::forget(deep);
+}
+
+fn schemas() -> impl Strategy<Value = Value> {
+    let words = prop_oneof![
+        Just("type"),
+        Just("enum"),
+        Just("const"),
+        Just("properties"),
+        Just("required"),
+        Just("additionalProperties"),
+        Just("items"),
+        Just("prefixItems"),
+        Just("anyOf"),
+        Just("oneOf"),
+        Just("allOf"),
+        Just("not"),
+        Just("if"),
+        Just("$ref"),
+        Just("$defs"),
+        Just("definitions"),
+        Just("minimum"),
+        Just("maxLength"),
+        Just("minItems"),
+        Just("exclusiveMinimum"),
+        Just("pattern"),
+        Just("description"),
+        Just("default"),
+        Just("unevaluatedProperties"),
+        Just("dependentRequired"),
+        Just("dependencies"),
+        Just("contains"),
+        Just("patternProperties"),
+        Just("$schema"),
+        Just("$id"),
+        Just("x"),
+        Just("a/b~"),
+    ];
+    let leaf = prop_oneof![
+        Just(json!(null)),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        Just(json!(0.5)),
+        prop_oneof![
+            Just("string"),
+            Just("object"),
+            Just("array"),
+            Just("integer"),
+            Just("null"),
+            Just("#"),
+            Just("#/$defs/x"),
+            Just("#/items"),
+            Just("x"),
+            Just("http://json-schema.org/draft-07/schema#"),
+            Just("http://json-schema.org/draft-04/schema#"),
+            Just("(?=a)"),
+        ]
+        .prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 48, 5, move |inner| {
+        prop_oneof![
+            3 => proptest::collection::hash_map(words.clone(), inner.clone(), 0..5)
+                .prop_map(|map| map.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>().into()),
+            1 => proptest::collection::vec(inner, 0..4).prop_map(Value::from),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn any_json_is_survived(schema in schemas(), arguments in schemas()) {
+        let schema = Schema::new(schema);
+        for dialect in Dialect::ALL {
+            let lowered = schema.lowered(dialect);
+            serde_json::from_str::<Value>(lowered.json().get()).unwrap();
+            serde_json::from_str::<Value>(&lowered.raise(&arguments.to_string())).unwrap();
+        }
+        crate::schema::needs_check(schema.neutral());
+        Schema::from_schemars(schema.neutral().clone());
     }
 }

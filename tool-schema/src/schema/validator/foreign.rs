@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::{Uncompilable, admit};
+use super::{Uncompilable, cut};
 use crate::schema::draft::{self, Draft};
 use crate::schema::graph::{Graph, Id, address};
 use crate::schema::{pattern, places};
@@ -80,11 +80,11 @@ fn clean(schema: &Value, graph: &Graph, ids: &HashMap<usize, Id>) -> Value {
 /// Returns why `jsonschema` refused a schema.
 fn refusal(error: &jsonschema::ValidationError<'_>) -> String {
     if let jsonschema::error::ValidationErrorKind::Referencing(error) = error.kind() {
-        return admit::cut(&format!("a reference leads nowhere (nothing is fetched): {error}"));
+        return cut(&format!("a reference leads nowhere (nothing is fetched): {error}"));
     }
     let place = error.instance_path().as_str();
-    let place = if place.is_empty() { String::new() } else { format!("at {}: ", admit::cut(place)) };
-    format!("{place}{}", admit::cut(&error.to_string()))
+    let place = if place.is_empty() { String::new() } else { format!("at {}: ", cut(place)) };
+    format!("{place}{}", cut(&error.to_string()))
 }
 
 /// Fetches nothing, also where another crate of the program turns on the features of `jsonschema` that would.

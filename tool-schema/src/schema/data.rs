@@ -1,0 +1,313 @@
+//! JSON values as JSON Schema sees them: their kinds, numbers by value (`1`, `1.0` and `10e-1` are one), and one text for
+//! one value, which fingerprints are made of.
+
+use std::cmp::Ordering;
+
+use serde_json::{Map, Number, Value};
+
+use super::draft::Draft;
+use crate::json::decimal;
+
+/// A kind of JSON value, as `type` names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    String,
+    Integer,
+    Number,
+    Boolean,
+    Object,
+    Array,
+    Null,
+}
+
+impl Kind {
+    const ALL: [Self; 7] =
+        [Self::String, Self::Integer, Self::Number, Self::Boolean, Self::Object, Self::Array, Self::Null];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::String => "string",
+            Self::Integer => "integer",
+            Self::Number => "number",
+            Self::Boolean => "boolean",
+            Self::Object => "object",
+            Self::Array => "array",
+            Self::Null => "null",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Returns the kind of `value`; a whole number is an integer.
+    pub fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(_) => Self::Boolean,
+            Value::Number(one) if whole(one).is_some() => Self::Integer,
+            Value::Number(_) => Self::Number,
+            Value::String(_) => Self::String,
+            Value::Array(_) => Self::Array,
+            Value::Object(_) => Self::Object,
+        }
+    }
+
+    /// Returns whether a schema of `draft` that names this type accepts `value`: draft 4 asks how a number is written.
+    pub fn accepts(self, value: &Value, draft: Draft) -> bool {
+        match (self, value) {
+            (Self::Integer, Value::Number(value)) if draft == Draft::Four => value.is_i64() || value.is_u64(),
+            (Self::Integer, Value::Number(value)) => is_whole(value),
+            (Self::Number, Value::Number(_)) => true,
+            (kind, value) => kind == Self::of(value),
+        }
+    }
+
+    /// Returns whether every value of this kind is one of `other`.
+    pub fn is_a(self, other: Self) -> bool {
+        self == other || (self == Self::Integer && other == Self::Number)
+    }
+
+    /// Returns the kind that `word` limits; none for words that are about all or none.
+    pub fn of_word(word: &str) -> Option<Self> {
+        match word {
+            "minLength" | "maxLength" | "pattern" | "format" | "contentEncoding" | "contentMediaType" => {
+                Some(Self::String)
+            }
+            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => Some(Self::Number),
+            "items" | "prefixItems" | "additionalItems" | "contains" | "minContains" | "maxContains" | "minItems"
+            | "maxItems" | "uniqueItems" | "unevaluatedItems" => Some(Self::Array),
+            "properties"
+            | "patternProperties"
+            | "additionalProperties"
+            | "propertyNames"
+            | "required"
+            | "minProperties"
+            | "maxProperties"
+            | "dependencies"
+            | "dependentRequired"
+            | "dependentSchemas"
+            | "unevaluatedProperties" => Some(Self::Object),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the kinds that `type` in `schema` allows, in its order; none where it is not there.
+pub fn named_kinds(schema: &Map<String, Value>) -> Option<Vec<Kind>> {
+    match schema.get("type")? {
+        Value::String(name) => Some(Kind::named(name).into_iter().collect()),
+        Value::Array(names) => Some(names.iter().filter_map(Value::as_str).filter_map(Kind::named).collect()),
+        _ => None,
+    }
+}
+
+/// Returns the kinds that both lists allow, in the order of the first.
+pub fn common(a: &[Kind], b: &[Kind]) -> Vec<Kind> {
+    let mut found: Vec<Kind> = Vec::new();
+    for &one in a {
+        for &other in b {
+            let both = if one.is_a(other) {
+                one
+            } else if other.is_a(one) {
+                other
+            } else {
+                continue;
+            };
+            if !found.contains(&both) {
+                found.push(both);
+            }
+        }
+    }
+    simplify(found)
+}
+
+/// Removes an `integer` beside a `number`.
+pub fn simplify(mut kinds: Vec<Kind>) -> Vec<Kind> {
+    if kinds.contains(&Kind::Number) {
+        kinds.retain(|kind| *kind != Kind::Integer);
+    }
+    kinds
+}
+
+/// Returns the order of two numbers; exact for integers of 64 bits.
+pub fn compare(a: &Number, b: &Number) -> Ordering {
+    match (whole(a), whole(b)) {
+        (Some(a), Some(b)) => a.cmp(&b),
+        _ => a.as_f64().unwrap_or(f64::NAN).total_cmp(&b.as_f64().unwrap_or(f64::NAN)),
+    }
+}
+
+/// Returns the number as an integer, if it is one.
+pub fn whole(number: &Number) -> Option<i128> {
+    if let Some(integer) = number.as_i128() {
+        return Some(integer);
+    }
+    let float = number.as_f64()?;
+    #[expect(clippy::cast_possible_truncation, reason = "it is whole and far smaller than an i128")]
+    (float.fract() == 0.0 && float.abs() < 1e30).then_some(float as i128)
+}
+
+/// Returns whether the number has no fraction.
+pub fn is_whole(number: &Number) -> bool {
+    number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
+}
+
+/// Returns whether `number` is a multiple of `step`, both as they are written in decimal digits.
+pub fn is_multiple(number: &Number, step: &Number) -> bool {
+    let parts = |number: &Number| {
+        let (digits, power) = decimal(&number.to_string())?;
+        Some((if digits.is_empty() { 0 } else { digits.parse::<u128>().ok()? }, power))
+    };
+    let (Some((digits, power)), Some((step, step_power))) = (parts(number), parts(step)) else { return false };
+    if digits == 0 || step == 0 {
+        return digits == 0;
+    }
+    match u32::try_from(step_power - power) {
+        // The number has fewer digits than that many zeros.
+        Ok(zeros) => {
+            10_u128.checked_pow(zeros).is_some_and(|unit| step.checked_mul(unit).is_some_and(|step| digits % step == 0))
+        }
+        // Below 2^64 each, so that products fit.
+        Err(_) => (step_power..power).fold(digits % step, |rest, _| rest * 10 % step) == 0,
+    }
+}
+
+/// Returns the value of a count, such as `minLength`.
+pub fn count(value: &Value) -> Option<u64> {
+    value.as_number().and_then(whole).and_then(|count| u64::try_from(count).ok())
+}
+
+/// Returns whether two values are one in JSON Schema's eyes.
+pub fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => compare(a, b).is_eq(),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
+        }
+        _ => a == b,
+    }
+}
+
+/// `value` as its canonical JSON text: the same value gives the same text in every process, whatever the order of its
+/// keys and however its numbers were written.
+///
+/// - No white space; the keys of an object sorted by their UTF-8 bytes; the order of arrays kept, also where it means
+///   nothing to JSON Schema (`required`).
+/// - Numbers by value: `1`, `1.0` and `10e-1` are `1`, `-0.0` is `0`. Integers of 64 bits keep every digit; other
+///   numbers have the fewest digits that read back as the same `f64`.
+/// - Strings escaped as `serde_json` does: only what must be.
+///
+/// Needs no stack for deep values. It rounds as a [`Value`] does; [`canonical_text`](crate::json::canonical_text) keeps
+/// every digit of a text.
+///
+/// ```
+/// # use tool_schema::schema::canonical;
+/// # use serde_json::json;
+/// assert_eq!(canonical(&json!({"b": 1.0, "a": [true, null]})), r#"{"a":[true,null],"b":1}"#);
+/// ```
+pub fn canonical(value: &Value) -> String {
+    let mut text = String::new();
+    let mut todo = vec![Todo::Value(value)];
+    while let Some(next) = todo.pop() {
+        match next {
+            Todo::Text(part) => text.push_str(part),
+            Todo::Key(key) => {
+                string(key, &mut text);
+                text.push(':');
+            }
+            Todo::Value(Value::Array(list)) => {
+                text.push('[');
+                todo.push(Todo::Text("]"));
+                separated(&mut todo, list.iter().rev().map(|one| (None, one)));
+            }
+            Todo::Value(Value::Object(map)) => {
+                text.push('{');
+                todo.push(Todo::Text("}"));
+                separated(&mut todo, sorted(map).into_iter().rev().map(|(key, one)| (Some(key), one)));
+            }
+            Todo::Value(Value::Number(one)) => numeral(one, &mut text),
+            Todo::Value(Value::String(one)) => string(one, &mut text),
+            Todo::Value(Value::Bool(true)) => text.push_str("true"),
+            Todo::Value(Value::Bool(false)) => text.push_str("false"),
+            Todo::Value(Value::Null) => text.push_str("null"),
+        }
+    }
+    text
+}
+
+enum Todo<'a> {
+    Value(&'a Value),
+    Key(&'a str),
+    Text(&'static str),
+}
+
+/// Puts the members on the stack, the last first, with commas between them.
+fn separated<'a>(todo: &mut Vec<Todo<'a>>, members: impl Iterator<Item = (Option<&'a str>, &'a Value)>) {
+    for (i, (key, value)) in members.enumerate() {
+        if i > 0 {
+            todo.push(Todo::Text(","));
+        }
+        todo.push(Todo::Value(value));
+        todo.extend(key.map(Todo::Key));
+    }
+}
+
+fn sorted(map: &Map<String, Value>) -> Vec<(&str, &Value)> {
+    let mut members: Vec<_> = map.iter().map(|(key, value)| (key.as_str(), value)).collect();
+    members.sort_unstable_by_key(|(key, _)| *key);
+    members
+}
+
+fn string(value: &str, text: &mut String) {
+    text.push_str(&serde_json::to_string(value).expect("a string is always JSON"));
+}
+
+fn numeral(value: &Number, text: &mut String) {
+    match whole(value) {
+        Some(integer) if i64::try_from(integer).is_ok() || u64::try_from(integer).is_ok() => {
+            text.push_str(&integer.to_string());
+        }
+        _ => text.push_str(&value.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn keys_are_sorted_and_numbers_are_values() {
+        let value =
+            json!({"z": [1.0, -0.0, 0.1, 1e300, u64::MAX, i64::MIN, 100.0], "é": "\u{1}\"", "a": {"b": {}, "a": []}});
+        assert_eq!(
+            canonical(&value),
+            "{\"a\":{\"a\":[],\"b\":{}},\"z\":[1,0,0.1,1e+300,18446744073709551615,-9223372036854775808,100],\"é\":\"\\u0001\\\"\"}"
+        );
+    }
+
+    #[test]
+    fn depth_needs_no_stack() {
+        let mut value = Value::Null;
+        for _ in 0..100_000 {
+            value = Value::Array(vec![value]);
+        }
+        assert_eq!(canonical(&value).len(), 200_004);
+        // Dropping it would need a stack.
+        std::mem::forget(value);
+    }
+
+    proptest! {
+        #[test]
+        fn it_reads_back_as_the_same_value(text in "[\\PC\\x00-\\x1f]{0,20}", float in any::<f64>(), integer in any::<i64>()) {
+            let value = json!({text.clone(): [text, float, integer]});
+            let read: Value = serde_json::from_str(&canonical(&value)).unwrap();
+            prop_assert!(same(&value, &read), "{value} {read}");
+            prop_assert_eq!(canonical(&read), canonical(&value));
+        }
+    }
+}

@@ -1,0 +1,571 @@
+//! The formats of texts that are checked, and texts that hold something encoded.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use email_address::EmailAddress;
+use fluent_uri::{Iri, IriRef, Uri, UriRef};
+use regex::Regex;
+use serde_json::Value;
+
+use super::{draft::Draft, pattern};
+
+/// A check of a text.
+pub type Check = fn(&str) -> bool;
+
+/// The way in which a format is checked.
+#[derive(Clone, Copy, Debug)]
+pub enum Format {
+    /// A format that is checked here.
+    Checked(Check),
+    /// A format that only the library `jsonschema` checks: it needs the tables of internationalized names.
+    Foreign,
+    /// A name that does not decide which texts are valid.
+    Unknown,
+}
+
+impl Format {
+    /// Returns the format called `name` in `draft`.
+    pub fn named(draft: Draft, name: &str) -> Self {
+        Self::Checked(match name {
+            "date" => is_date,
+            "date-time" => is_date_time,
+            "time" => is_time,
+            "duration" if draft >= Draft::Nineteen => is_duration,
+            "email" => is_email,
+            "hostname" if draft <= Draft::Six => is_old_host_name,
+            "hostname" => is_host_name,
+            "ipv4" => is_ipv4,
+            "ipv6" => is_ipv6,
+            "uri" => |text| Uri::parse(text).is_ok(),
+            "uri-reference" if draft >= Draft::Six => |text| UriRef::parse(text).is_ok(),
+            "iri" if draft >= Draft::Seven => |text| Iri::parse(text).is_ok(),
+            "iri-reference" if draft >= Draft::Seven => |text| IriRef::parse(text).is_ok(),
+            "uri-template" if draft >= Draft::Six => is_uri_template,
+            "json-pointer" if draft >= Draft::Six => is_json_pointer,
+            "relative-json-pointer" if draft >= Draft::Seven => is_relative_json_pointer,
+            "regex" => pattern::is_regex,
+            "uuid" if draft >= Draft::Nineteen => is_uuid,
+            "idn-email" => return Self::Foreign,
+            "idn-hostname" if draft >= Draft::Seven => return Self::Foreign,
+            _ => return Self::Unknown,
+        })
+    }
+}
+
+fn is_json_pointer(text: &str) -> bool {
+    let escapes_are_right = text.split('~').skip(1).all(|rest| rest.starts_with('0') || rest.starts_with('1'));
+    text.is_empty() || (text.starts_with('/') && escapes_are_right)
+}
+
+fn is_relative_json_pointer(text: &str) -> bool {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (levels, rest) = text.split_at(end);
+    let is_number = !levels.is_empty() && (levels == "0" || !levels.starts_with('0'));
+    is_number && (rest == "#" || is_json_pointer(rest))
+}
+
+fn is_uuid(text: &str) -> bool {
+    let is_right = |(place, byte): (usize, u8)| match place {
+        8 | 13 | 18 | 23 => byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    };
+    text.len() == 36 && text.bytes().enumerate().all(is_right)
+}
+
+/// Returns the check of `contentEncoding` and `contentMediaType`, where they are known.
+pub fn content_check(encoding: Option<&str>, media_type: Option<&str>) -> Option<Check> {
+    match (encoding, media_type) {
+        (Some("base64"), None) => Some(|text| STANDARD.decode(text).is_ok()),
+        (Some("base64"), Some("application/json")) => {
+            Some(|text| STANDARD.decode(text).is_ok_and(|bytes| serde_json::from_slice::<Value>(&bytes).is_ok()))
+        }
+        (None, Some("application/json")) => Some(|text| serde_json::from_str::<Value>(text).is_ok()),
+        _ => None,
+    }
+}
+
+const MINUTES_OF_A_DAY: u32 = 24 * 60;
+
+fn is_date(text: &str) -> bool {
+    let [year @ .., b'-', m1, m2, b'-', d1, d2] = text.as_bytes() else { return false };
+    let (Some(year), Some(month), Some(day)) = (number(year, 4), number(&[*m1, *m2], 2), number(&[*d1, *d2], 2)) else {
+        return false;
+    };
+    let is_leap_year = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    let days = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if is_leap_year => 29,
+        2 => 28,
+        _ => return false,
+    };
+    (1..=days).contains(&day)
+}
+
+fn is_date_time(text: &str) -> bool {
+    text.split_once(['T', 't']).is_some_and(|(date, time)| is_date(date) && is_time(time))
+}
+
+fn is_time(text: &str) -> bool {
+    let [h1, h2, b':', m1, m2, b':', s1, s2, rest @ ..] = text.as_bytes() else { return false };
+    let Some(minutes) = minutes(&[*h1, *h2], &[*m1, *m2]) else { return false };
+    let Some(seconds) = number(&[*s1, *s2], 2).filter(|seconds| *seconds <= 60) else { return false };
+    let Some(offset) = skip_fraction(rest).and_then(offset) else { return false };
+    // A leap second is the last one of a day in UTC.
+    seconds < 60 || (minutes + MINUTES_OF_A_DAY - offset) % MINUTES_OF_A_DAY == MINUTES_OF_A_DAY - 1
+}
+
+fn is_duration(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix('P') else { return false };
+    let (date, time) = rest.split_once('T').map_or((rest, None), |(date, time)| (date, Some(time)));
+    let Some(date) = units(date) else { return false };
+    let Some(time) = time.map_or(Some(None), |time| units(time).map(Some)) else { return false };
+    let date_is_right = matches!(date.as_str(), "" | "Y" | "YM" | "YMD" | "M" | "MD" | "D" | "W");
+    match time.as_deref() {
+        None => date_is_right && !date.is_empty(),
+        Some(time) => date_is_right && matches!(time, "H" | "HM" | "HMS" | "M" | "MS" | "S"),
+    }
+}
+
+/// Returns the units of a duration's part, each after its digits.
+fn units(mut part: &str) -> Option<String> {
+    let mut units = String::new();
+    while !part.is_empty() {
+        let digits = part.find(|c: char| !c.is_ascii_digit()).filter(|digits| *digits > 0)?;
+        units.push(part[digits..].chars().next()?);
+        part = part.get(digits + 1..)?;
+    }
+    Some(units)
+}
+
+/// Returns the number that `digits` are, if there are `count`.
+fn number(digits: &[u8], count: usize) -> Option<u32> {
+    let are_digits = digits.len() == count && digits.iter().all(u8::is_ascii_digit);
+    are_digits.then(|| digits.iter().fold(0, |number, digit| number * 10 + u32::from(digit - b'0')))
+}
+
+fn minutes(hours: &[u8], minutes: &[u8]) -> Option<u32> {
+    let hours = number(hours, 2).filter(|hours| *hours < 24)?;
+    let minutes = number(minutes, 2).filter(|minutes| *minutes < 60)?;
+    Some(hours * 60 + minutes)
+}
+
+/// Returns the text behind the fraction of a second.
+fn skip_fraction(text: &[u8]) -> Option<&[u8]> {
+    let Some(fraction) = text.strip_prefix(b".") else { return Some(text) };
+    let digits = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    (digits > 0).then(|| &fraction[digits..])
+}
+
+/// Returns the minutes that a time is before UTC, within a day.
+fn offset(text: &[u8]) -> Option<u32> {
+    match text {
+        b"Z" | b"z" => Some(0),
+        [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => {
+            let minutes = minutes(&[*h1, *h2], &[*m1, *m2])?;
+            Some(if *sign == b'+' { minutes } else { MINUTES_OF_A_DAY - minutes })
+        }
+        _ => None,
+    }
+}
+
+const LONGEST_HOST_NAME: usize = 253;
+const LONGEST_LABEL: usize = 63;
+
+/// The characters after which a zero width joiner may stand: the viramas.
+const VIRAMAS: &str = "\u{094D}\u{09CD}\u{0A4D}\u{0ACD}\u{0B4D}\u{0BCD}\u{0C4D}\u{0CCD}\u{0D4D}\u{0DCA}\u{0E3A}\u{0F84} \
+    \u{1039}\u{1714}\u{1734}\u{17D2}\u{1A60}\u{1B44}\u{1BAA}\u{1BF2}\u{1BF3}\u{2D7F}\u{A806}\u{A8C4} \
+    \u{A953}\u{ABED}\u{10A3F}\u{11046}\u{1107F}\u{110B9}\u{11133}\u{111C0}\u{11235}\u{112EA}\u{1134D} \
+    \u{11442}\u{114C2}\u{115BF}\u{1163F}\u{116B6}\u{1172B}\u{11839}\u{119E0}\u{11A34}\u{11A47}\u{11A99} \
+    \u{11C3F}\u{11D44}\u{11D45}\u{11D97}";
+
+fn is_ipv4(text: &str) -> bool {
+    text.parse::<Ipv4Addr>().is_ok()
+}
+
+fn is_ipv6(text: &str) -> bool {
+    text.parse::<Ipv6Addr>().is_ok()
+}
+
+/// Returns whether `text` is an address of RFC 5321, also behind a name: `Ada <ada@example.com>`.
+fn is_email(text: &str) -> bool {
+    EmailAddress::from_str(text).is_ok_and(|address| is_mail_domain(address.domain()))
+}
+
+fn is_mail_domain(text: &str) -> bool {
+    match text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
+        Some(literal) => literal.strip_prefix("IPv6:").map_or_else(|| is_ipv4(literal), is_ipv6),
+        None => is_host_name(text),
+    }
+}
+
+/// Returns whether `text` is a host name of RFC 1034 and 1123.
+fn is_old_host_name(text: &str) -> bool {
+    let is_label = |label: &str| {
+        (1..=LONGEST_LABEL).contains(&label.len())
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    text.len() <= LONGEST_HOST_NAME && text.split('.').all(is_label)
+}
+
+/// Returns whether `text` is a host name whose internationalized labels are right too (RFC 5891).
+fn is_host_name(text: &str) -> bool {
+    is_old_host_name(text)
+        && text.split('.').all(|label| match label.strip_prefix("xn--") {
+            Some(encoded) => decode_punycode(encoded).is_some_and(|label| is_unicode_label(&label)),
+            None => label.get(2..4) != Some("--"),
+        })
+}
+
+/// Returns whether a label in Unicode keeps the rules of RFC 5892.
+fn is_unicode_label(label: &[char]) -> bool {
+    if label.first().is_some_and(|first| matches(&MARK, *first)) {
+        return false;
+    }
+    let neighbour = |place: usize| label.get(place).copied();
+    let between = |c: Option<char>, first: char, last: char| c.is_some_and(|c| (first..=last).contains(&c));
+    let is_right = |(place, &c): (usize, &char)| {
+        let before = place.checked_sub(1).and_then(neighbour);
+        let after = neighbour(place + 1);
+        match c {
+            '\u{200d}' => before.is_some_and(|before| VIRAMAS.contains(before)),
+            '\u{b7}' => before == Some('l') && after == Some('l'),
+            '\u{375}' => between(after, '\u{370}', '\u{3ff}'),
+            '\u{5f3}' | '\u{5f4}' => between(before, '\u{590}', '\u{5ff}'),
+            '\u{640}' | '\u{7fa}' | '\u{302e}' | '\u{302f}' | '\u{3031}'..='\u{3035}' | '\u{303b}' => false,
+            '\u{200c}' | '\u{30fb}' | '\u{6fd}' | '\u{6fe}' | '\u{f0b}' | '\u{3007}' => true,
+            c => c.is_ascii() || matches(&LETTER_MARK_OR_DIGIT, c),
+        }
+    };
+    let has = |ranges: &[(char, char)]| {
+        label.iter().any(|c| *c != '\u{30fb}' && ranges.iter().any(|(first, last)| (first..=last).contains(&c)))
+    };
+    let is_middle_dot_right =
+        !label.contains(&'\u{30fb}') || has(&[('\u{3040}', '\u{30ff}'), ('\u{4e00}', '\u{9fff}')]);
+    let mixes_digits = has(&[('\u{660}', '\u{669}')]) && has(&[('\u{6f0}', '\u{6f9}')]);
+    label.iter().enumerate().all(is_right) && is_middle_dot_right && !mixes_digits
+}
+
+static MARK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\p{M}").expect("it is a pattern"));
+
+static LETTER_MARK_OR_DIGIT: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"[\p{L}\p{Mn}\p{Mc}\p{Nd}]").expect("it is a pattern"));
+
+fn matches(class: &Regex, c: char) -> bool {
+    class.is_match(c.encode_utf8(&mut [0; 4]))
+}
+
+/// Returns the text that `encoded` stands for (RFC 3492).
+fn decode_punycode(encoded: &str) -> Option<Vec<char>> {
+    let (mut decoded, digits): (Vec<char>, &str) = match encoded.rsplit_once('-') {
+        Some((base, digits)) if !base.is_empty() => (base.chars().collect(), digits),
+        _ => (Vec::new(), encoded),
+    };
+    let mut digits = digits.bytes();
+    let (mut point, mut index, mut bias): (u32, u32, u32) = (128, 0, 72);
+    while let Some(mut digit) = digits.next() {
+        let before = index;
+        let mut weight = 1_u32;
+        for place in 1.. {
+            let value = u32::from(match digit {
+                b'0'..=b'9' => digit - b'0' + 26,
+                letter => letter.to_ascii_lowercase().checked_sub(b'a').filter(|value| *value < 26)?,
+            });
+            index = index.checked_add(value.checked_mul(weight)?)?;
+            let threshold = (36_u32 * place).saturating_sub(bias).clamp(1, 26);
+            if value < threshold {
+                break;
+            }
+            weight = weight.checked_mul(36 - threshold)?;
+            digit = digits.next()?;
+        }
+        let length = u32::try_from(decoded.len()).ok()? + 1;
+        bias = adapt(index - before, length, before == 0);
+        point = point.checked_add(index / length)?;
+        index %= length;
+        decoded.insert(usize::try_from(index).ok()?, char::from_u32(point)?);
+        index += 1;
+    }
+    Some(decoded)
+}
+
+/// Returns the bias after a step of `delta`, when there are `length` characters.
+fn adapt(delta: u32, length: u32, is_first: bool) -> u32 {
+    let mut delta = if is_first { delta / 700 } else { delta / 2 };
+    delta += delta / length;
+    let mut bias = 0;
+    while delta > 455 {
+        delta /= 35;
+        bias += 36;
+    }
+    bias + 36 * delta / (delta + 38)
+}
+
+/// Returns whether `text` has only characters that are `allowed`, and bytes written as `%` and two digits.
+fn is_encoded(text: &str, allowed: impl Fn(char) -> bool) -> bool {
+    let mut parts = text.split('%');
+    let is_plain = |part: &str| part.chars().all(&allowed);
+    parts.next().is_none_or(is_plain)
+        && parts.all(|part| {
+            let digits = part.bytes().take(2).filter(u8::is_ascii_hexdigit).count();
+            digits == 2 && is_plain(&part[2..])
+        })
+}
+
+/// Returns whether `text` is a template of RFC 6570.
+fn is_uri_template(text: &str) -> bool {
+    let mut parts = text.split('{');
+    let is_literal = |part: &str| is_encoded(part, is_literal_char);
+    parts.next().is_none_or(is_literal)
+        && parts.all(|part| {
+            part.split_once('}').is_some_and(|(expression, literal)| is_expression(expression) && is_literal(literal))
+        })
+}
+
+fn is_literal_char(c: char) -> bool {
+    !c.is_ascii() || (c.is_ascii_graphic() && !"\"'<>%\\^`{|}".contains(c))
+}
+
+fn is_expression(text: &str) -> bool {
+    let variables = text.strip_prefix(['+', '#', '.', '/', ';', '?', '&', '=', ',', '!', '@', '|']).unwrap_or(text);
+    variables.split(',').all(|variable| {
+        let name = match variable.split_once(':') {
+            Some((name, length)) => {
+                let is_length = (1..=4).contains(&length.len()) && length.bytes().all(|byte| byte.is_ascii_digit());
+                if !is_length || length.starts_with('0') {
+                    return false;
+                }
+                name
+            }
+            None => variable.strip_suffix('*').unwrap_or(variable),
+        };
+        let is_variable_char = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        name.split('.').all(|part| !part.is_empty() && is_encoded(part, is_variable_char))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use crate::schema::Validator;
+
+    const DRAFTS: [&str; 5] = [
+        "http://json-schema.org/draft-04/schema#",
+        "http://json-schema.org/draft-06/schema#",
+        "http://json-schema.org/draft-07/schema#",
+        "https://json-schema.org/draft/2019-09/schema",
+        "https://json-schema.org/draft/2020-12/schema",
+    ];
+
+    const FORMATS: [&str; 19] = [
+        "date",
+        "date-time",
+        "time",
+        "duration",
+        "email",
+        "hostname",
+        "ipv4",
+        "ipv6",
+        "uri",
+        "uri-reference",
+        "iri",
+        "iri-reference",
+        "uri-template",
+        "json-pointer",
+        "relative-json-pointer",
+        "regex",
+        "uuid",
+        "int32",
+        "",
+    ];
+
+    /// Texts that are right or nearly so, one format after the other.
+    const TEXTS: &str = "
+    2024-02-29 2023-02-29 1900-02-29 2000-02-29 2024-13-01 2024-00-10 2024-04-31 2024-1-01 20240101 2024-01-011 ２024-01-1
+    2024-02-29T12:00:00Z 2024-02-29t12:00:00.5z 2024-02-29T12:00:00 2024-02-29T12:00:00+01:00 2024-02-29T24:00:00Z T12:00:00Z
+    2016-12-31T23:59:60Z 2016-12-31T22:59:60Z 2016-12-31T23:59:61Z 2024-02-29T12:00:00+0100 2024-02-29TT12:00:00Z
+    12:00:00Z 23:59:60Z 00:29:60+00:30 23:29:60+23:30 01:29:60+01:30 15:59:60-08:00 15:59:60-07:59 12:00:00.Z 12:00:00.123456789Z
+    12:00:00+24:00 12:00:00-00:60 12:00Z 1:00:00Z 12:00:00z 12:00:00+01:0 12:00:00+01:000 12:00:0éZ
+    P1Y P1Y2M3DT4H5M6S P1W P1W2D P2D1M PT1H1S PT1H2M P P1 PT P1YT P1DT PT1S1M P1Y2D P1.5D P-1D p1d P1WT1H P1Y1Y PT1H1H P１D 1D
+    a@b a@b.c @b a@ a.b@c.d a..b@c .a@b a.@b \"a\\ b\"@c \"\"@c \"@c a@[127.0.0.1] a@[IPv6:::1] a@[1.2] a@-b a@b- é@b a@é a@b@c
+    a!#$%&'*+-/=?^_`{|}~@b a(b)@c aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa@b <a@b> \"a\\\"b\"@c \"a\"b\"@c a@b..c
+    localhost a-b.c -a a- a_b a..b .a a. xn--nxasmq6b xn--X xn--ihqwcrb4cv8a8dqg056pqjye xn--a ab--cd xn--07jt112bpxg.xn--9t4b11yi5a
+    xn--wgv71a xn--zckzah xn-- xn--l-fda xn--al-0ea xn--5ca XN--nxasmq6b xn--11b4c3d xn--02b508i xn--02b1a xn--9dbb xn--a-2hc5h
+    xn--hello-txk xn--defabc-k64e xn--ngb6iyr xn--rt-kfa xn---aaa xn--99zzzz9 xn--99999999
+    1.2.3.4 01.2.3.4 256.1.1.1 1.2.3 1.2.3.4.5 0x7f.1 ::1 1::2::3 ::ffff:1.2.3.4 1:2:3:4:5:6:7:8 1:2:3:4:5:6:7:: fe80::1%eth0 :: 12345:: g::
+    http://a http://a/b?c#d http:/a //a a:b :a 1a:b a http://[::1]:80/x http://[::1 http://[v1.a:b]/ http://[vg.a] http://a:b http://a:80:80
+    http://u:p@h/ http://u@p@h/ http://a/%41 http://a/%4 http://a/%zz http://a/b|c http://a/é http://é/ urn:isbn:1 mailto:a@b a/b:c ./a:b ../a
+    ?a #a #a#b http://a?b?c#d?e http://a/[x] http://a\\b a%20b http: http:// http:///a http://a:/ ://a http://\u{e000}/ http://a/?\u{e000} \u{10fffd}
+    {a} {+a,b*} {a:3} {a:0} {a:99999} {a:1234} {} {a {a}} a}b {a.b} {a..b} {.a} {?a*,b:2} {a-b} {%41} {%4} {a*:3} {#a}x{b} x'y \"x x<y éa {é} {|a} {$a}
+    /a/b /a~0b /a~1b /a~2b /a~ a/b / // ~ /~0 0 0# 0/a 01 1/a 1# 1#a 1/~2 10/a 0#a -1 1a
+    a+b ^[a-z]$ [ ( (?=a) (a)\\1 \\d+ [\\d\\w] \\cA \\c \\c1 \\a a{2,1} \\p{L} \\u0041 \\z (?<n>a) a** [a-\\w] \\_ \\/ \\- \\
+    123e4567-e89b-12d3-a456-426614174000 123E4567-E89B-12D3-A456-42661417400F 123e4567e89b12d3a456426614174000 {123e4567-e89b-12d3-a456-426614174000}
+    123e4567-e89b-12d3-a456_426614174000 123e4567-e89b-12d3-a456-42661417400 123e4567-e89b-12d3-a456-42661417400g
+    ";
+
+    /// Returns whether the library may accept `text` as a date or a time although it has no such form: in 0.46 it reads `+`
+    /// and `.` as digits.
+    fn takes_punctuation_for_digits(format: &str, text: &str) -> bool {
+        const TIME: &str = r"[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?([zZ]|[+-][0-9]{2}:[0-9]{2})";
+        const DATE: &str = "[0-9]{4}-[0-9]{2}-[0-9]{2}";
+        let form = match format {
+            "date" => DATE.to_owned(),
+            "time" => TIME.to_owned(),
+            "date-time" => format!("{DATE}[tT]{TIME}"),
+            _ => return false,
+        };
+        !regex::Regex::new(&format!("^{form}$")).unwrap().is_match(text)
+    }
+
+    fn agree(schema: &Value, values: &[Value]) -> Result<(), TestCaseError> {
+        let ours = Validator::compile(schema).unwrap_or_else(|error| panic!("{schema}: {error}"));
+        let theirs = jsonschema::options()
+            .should_validate_formats(true)
+            .with_pattern_options(jsonschema::PatternOptions::regex())
+            .build(schema)
+            .unwrap_or_else(|error| panic!("{schema}: {error}"));
+        for value in values {
+            prop_assert_eq!(ours.is_valid(value), theirs.is_valid(value), "{} {}", schema, value);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn formats_are_those_of_the_library() {
+        let mut texts: Vec<Value> = TEXTS.split_whitespace().map(Value::from).collect();
+        texts.extend(
+            ["", " ", "a b@c", "\"a b\"@c", "Ada <a@b>", "Ada <a@b", " <a@b>", "Ada <a@b> ", "x <<a@b>", "a b"]
+                .map(Value::from),
+        );
+        for draft in DRAFTS {
+            for format in FORMATS {
+                agree(&json!({ "$schema": draft, "format": format }), &texts).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn what_texts_hold_is_checked_as_in_the_library() {
+        let texts =
+            ["", "e30=", "e30", "e3==", "e31=", "eA==", "eB==", "{}", "{", "ezp9Cg==", "=", "====", "a===", "é==="];
+        for draft in DRAFTS {
+            for encoding in [json!("base64"), json!("quoted-printable"), Value::Null] {
+                for media_type in [json!("application/json"), json!("text/plain"), Value::Null] {
+                    let mut schema =
+                        json!({ "$schema": draft, "contentEncoding": encoding, "contentMediaType": media_type });
+                    schema.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+                    agree(&schema, &texts.map(Value::from)).unwrap();
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn patterns_are_those_of_the_library() {
+        let texts =
+            ["", "a", "ab1", "é", "_", "\n", "\u{a0}", "1", "٣", "\x01", "a\nb", "-", "/", "A.b", "aé1 _", "\u{2003}"];
+        let patterns = [
+            r"^\d+$",
+            r"\D",
+            r"^\w+$",
+            r"\W",
+            r"\s",
+            r"^\S*$",
+            r"[\d\s]",
+            r"[^\w-]",
+            r"\cA",
+            r"\ca|b",
+            r"^a.b$",
+            r"\/",
+            r"^(a|ab1)$",
+            r"^a",
+            r"^\p{L}$",
+            r"^[é]$",
+            r"^(?:a|b)?$",
+            r"^[A-Z]\.[a-z]$",
+            r"\\cA",
+            r"^\u0061$",
+            r"[\D]",
+            r"^[\S]$",
+            r"\ba\b",
+        ];
+        for pattern in patterns {
+            agree(&json!({ "pattern": pattern }), &texts.map(Value::from)).unwrap();
+        }
+    }
+
+    fn number() -> impl Strategy<Value = Value> {
+        prop_oneof![
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            (-20..20_i64).prop_map(Value::from),
+            (-20..20_i32).prop_map(|tenth| json!(f64::from(tenth) / 10.0)),
+            (-300..300_i32, -12..12_i32).prop_map(|(digits, power)| json!(f64::from(digits) * 10_f64.powi(power))),
+            any::<f64>().prop_filter("finite", |float| float.is_finite()).prop_map(Value::from),
+            prop::sample::select(vec![
+                json!(9_007_199_254_740_993_u64),
+                json!(9_007_199_254_740_992.0),
+                json!(-0.0),
+                json!(1e300)
+            ]),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        #[test]
+        fn texts_near_a_format_agree(
+            place in any::<prop::sample::Index>(),
+            cut in any::<prop::sample::Index>(),
+            with in "[0-9a-zA-Z:.@/%\\-+TZ#?\\[\\]{}~]{0,2}",
+        ) {
+            let texts: Vec<&str> = TEXTS.split_whitespace().collect();
+            let mut text: Vec<char> = place.get(&texts).chars().collect();
+            let at = cut.index(text.len());
+            text.splice(at..=at, with.chars());
+            let text: String = text.into_iter().collect();
+            for format in FORMATS.into_iter().filter(|format| !takes_punctuation_for_digits(format, &text)) {
+                agree(&json!({ "format": format }), &[Value::from(text.as_str())])?;
+            }
+        }
+
+        #[test]
+        fn numbers_are_compared_as_the_library_does(bound in number(), values in prop::collection::vec(number(), 1..8)) {
+            let values: Vec<Value> = values.into_iter().chain([bound.clone()]).collect();
+            for keyword in ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "const"] {
+                agree(&json!({ keyword: bound }), &values)?;
+            }
+            for kind in ["integer", "number"] {
+                for draft in DRAFTS {
+                    agree(&json!({ "$schema": draft, "type": kind }), &values)?;
+                }
+            }
+        }
+
+        #[test]
+        fn multiples_are_those_of_the_library(step in 1..400_u32, power in 0..4_i32, value in -4000..4000_i32, other in 0..4_i32) {
+            let (step, value) = (f64::from(step) / 10_f64.powi(power), f64::from(value) / 10_f64.powi(other));
+            agree(&json!({ "multipleOf": step }), &[json!(value)])?;
+        }
+
+        #[test]
+        fn items_are_as_unique_as_in_the_library(
+            mut items in prop::collection::vec(crate::schema::testing::value(), 0..40),
+            numbers in prop::bool::ANY,
+        ) {
+            if numbers {
+                items = (0..items.len()).map(|index| json!([index, index % 2 == 0])).collect();
+                items.push(json!([1.0, false]));
+            }
+            agree(&json!({ "uniqueItems": true }), &[Value::from(items)])?;
+        }
+    }
+}
