@@ -98,28 +98,36 @@ pub fn inner_names(schema: &Value, draft: Draft) -> Vec<String> {
     places::find(schema, &|value| is_inner(value) && ids.contains_key(&address(value)))
 }
 
-/// A form of a keyword's value.
-#[derive(Clone, Copy)]
-enum Form {
-    Schema,
-    SchemaOrFlag,
-    SchemaOrSchemas,
-    Schemas,
-    NamedSchemas,
-    NamedSchemasOrTexts,
-    NamedTexts,
-    NamedFlags,
-    Types,
-    List,
-    Number,
-    Positive,
-    Count,
-    Flag,
-    Text,
-    Texts,
-    /// A URI without a fragment.
-    Resource,
-}
+/// A form of a keyword's value: in words, and the test for it.
+type Form = (&'static str, fn(&Value, Draft) -> bool);
+
+const SCHEMA: Form = ("a schema", is_schema);
+const SCHEMA_OR_FLAG: Form = ("a schema, true or false", |value, _| places::is_schema(value));
+const SCHEMA_OR_SCHEMAS: Form =
+    ("a schema or a list of schemas", |value, draft| is_schema(value, draft) || are_schemas(value, draft));
+const SCHEMAS: Form = ("a list of schemas that is not empty", are_schemas);
+const NAMED_SCHEMAS: Form = ("an object of schemas", |value, draft| are_named(value, |one| is_schema(one, draft)));
+const NAMED_SCHEMAS_OR_TEXTS: Form = ("an object of schemas and lists of different names", |value, draft| {
+    are_named(value, |one| is_schema(one, draft) || are_names(one))
+});
+const NAMED_TEXTS: Form = ("an object of lists of different names", |value, _| are_named(value, are_names));
+const NAMED_FLAGS: Form = ("an object of true and false", |value, _| are_named(value, Value::is_boolean));
+const TYPES: Form = (
+    "\"array\", \"boolean\", \"integer\", \"null\", \"number\", \"object\", \"string\", or a list of different ones",
+    |value, _| are_types(value),
+);
+const LIST: Form = ("a list", |value, _| value.is_array());
+const NUMBER: Form = ("a number", |value, _| value.is_number());
+const POSITIVE: Form = ("a number greater than 0", |value, _| value.as_f64().is_some_and(|number| number > 0.0));
+const COUNT: Form = ("a whole number of at least 0", |value, _| {
+    value.as_number().is_some_and(data::is_whole) && value.as_f64() >= Some(0.0)
+});
+const FLAG: Form = ("true or false", |value, _| value.is_boolean());
+const TEXT: Form = ("a text", |value, _| value.is_string());
+const TEXTS: Form = ("a list of different names", |value, _| are_names(value));
+const RESOURCE: Form = ("a URI without a fragment", |value, _| {
+    value.as_str().is_some_and(|name| !name.trim_end_matches('#').contains('#'))
+});
 
 /// Refuses what is no schema of `draft`.
 pub fn check(schema: &Value, draft: Draft) -> Result<(), Uncompilable> {
@@ -151,110 +159,66 @@ pub fn fault(schema: &Value, draft: Draft) -> Option<(&str, &'static str)> {
         return (!schema.is_boolean()).then_some(("", "an object, true or false"));
     };
     map.iter().find_map(|(word, value)| {
-        let form = form(draft, word)?;
-        (!form.is_of(value, draft)).then(|| (word.as_str(), form.expected()))
+        let (expected, fits) = form(draft, word)?;
+        (!fits(value, draft)).then_some((word.as_str(), expected))
     })
 }
 
 fn form(draft: Draft, word: &str) -> Option<Form> {
     let (since, form) = match word {
-        "$ref" | "$schema" | "title" | "description" | "pattern" | "format" => (Draft::Four, Form::Text),
-        "id" if draft == Draft::Four => (Draft::Four, Form::Text),
-        "$id" if draft >= Draft::Nineteen => (Draft::Nineteen, Form::Resource),
-        "$id" => (Draft::Six, Form::Text),
-        "$comment" | "contentMediaType" | "contentEncoding" => (Draft::Seven, Form::Text),
-        "$anchor" => (Draft::Nineteen, Form::Text),
-        "$recursiveRef" if draft == Draft::Nineteen => (Draft::Nineteen, Form::Text),
-        "$recursiveAnchor" if draft == Draft::Nineteen => (Draft::Nineteen, Form::Flag),
-        "$dynamicRef" | "$dynamicAnchor" => (Draft::Twenty, Form::Text),
-        "$vocabulary" => (Draft::Nineteen, Form::NamedFlags),
-        "type" => (Draft::Four, Form::Types),
-        "enum" => (Draft::Four, Form::List),
-        "examples" => (Draft::Six, Form::List),
-        "multipleOf" => (Draft::Four, Form::Positive),
-        "minimum" | "maximum" => (Draft::Four, Form::Number),
-        "exclusiveMinimum" | "exclusiveMaximum" if draft == Draft::Four => (Draft::Four, Form::Flag),
-        "exclusiveMinimum" | "exclusiveMaximum" => (Draft::Six, Form::Number),
-        "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" => {
-            (Draft::Four, Form::Count)
-        }
-        "minContains" | "maxContains" => (Draft::Nineteen, Form::Count),
-        "uniqueItems" => (Draft::Four, Form::Flag),
-        "readOnly" | "writeOnly" => (Draft::Seven, Form::Flag),
-        "deprecated" => (Draft::Nineteen, Form::Flag),
-        "required" => (Draft::Four, Form::Texts),
-        "dependentRequired" => (Draft::Nineteen, Form::NamedTexts),
-        "allOf" | "anyOf" | "oneOf" => (Draft::Four, Form::Schemas),
-        "prefixItems" => (Draft::Twenty, Form::Schemas),
-        "not" => (Draft::Four, Form::Schema),
-        "contains" | "propertyNames" => (Draft::Six, Form::Schema),
-        "if" | "then" | "else" => (Draft::Seven, Form::Schema),
-        "contentSchema" | "unevaluatedItems" | "unevaluatedProperties" => (Draft::Nineteen, Form::Schema),
+        "$ref" | "$schema" | "title" | "description" | "pattern" | "format" => (Draft::Four, TEXT),
+        "id" if draft == Draft::Four => (Draft::Four, TEXT),
+        "$id" if draft >= Draft::Nineteen => (Draft::Nineteen, RESOURCE),
+        "$id" => (Draft::Six, TEXT),
+        "$comment" | "contentMediaType" | "contentEncoding" => (Draft::Seven, TEXT),
+        "$anchor" => (Draft::Nineteen, TEXT),
+        "$recursiveRef" if draft == Draft::Nineteen => (Draft::Nineteen, TEXT),
+        "$recursiveAnchor" if draft == Draft::Nineteen => (Draft::Nineteen, FLAG),
+        "$dynamicRef" | "$dynamicAnchor" => (Draft::Twenty, TEXT),
+        "$vocabulary" => (Draft::Nineteen, NAMED_FLAGS),
+        "type" => (Draft::Four, TYPES),
+        "enum" => (Draft::Four, LIST),
+        "examples" => (Draft::Six, LIST),
+        "multipleOf" => (Draft::Four, POSITIVE),
+        "minimum" | "maximum" => (Draft::Four, NUMBER),
+        "exclusiveMinimum" | "exclusiveMaximum" if draft == Draft::Four => (Draft::Four, FLAG),
+        "exclusiveMinimum" | "exclusiveMaximum" => (Draft::Six, NUMBER),
+        "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" => (Draft::Four, COUNT),
+        "minContains" | "maxContains" => (Draft::Nineteen, COUNT),
+        "uniqueItems" => (Draft::Four, FLAG),
+        "readOnly" | "writeOnly" => (Draft::Seven, FLAG),
+        "deprecated" => (Draft::Nineteen, FLAG),
+        "required" => (Draft::Four, TEXTS),
+        "dependentRequired" => (Draft::Nineteen, NAMED_TEXTS),
+        "allOf" | "anyOf" | "oneOf" => (Draft::Four, SCHEMAS),
+        "prefixItems" => (Draft::Twenty, SCHEMAS),
+        "not" => (Draft::Four, SCHEMA),
+        "contains" | "propertyNames" => (Draft::Six, SCHEMA),
+        "if" | "then" | "else" => (Draft::Seven, SCHEMA),
+        "contentSchema" | "unevaluatedItems" | "unevaluatedProperties" => (Draft::Nineteen, SCHEMA),
         "additionalItems" if draft == Draft::Twenty => return None,
-        "additionalItems" | "additionalProperties" => (Draft::Four, Form::SchemaOrFlag),
-        "items" if draft == Draft::Twenty => (Draft::Twenty, Form::Schema),
-        "items" => (Draft::Four, Form::SchemaOrSchemas),
-        "definitions" | "properties" | "patternProperties" => (Draft::Four, Form::NamedSchemas),
-        "$defs" | "dependentSchemas" => (Draft::Nineteen, Form::NamedSchemas),
-        "dependencies" => (Draft::Four, Form::NamedSchemasOrTexts),
+        "additionalItems" | "additionalProperties" => (Draft::Four, SCHEMA_OR_FLAG),
+        "items" if draft == Draft::Twenty => (Draft::Twenty, SCHEMA),
+        "items" => (Draft::Four, SCHEMA_OR_SCHEMAS),
+        "definitions" | "properties" | "patternProperties" => (Draft::Four, NAMED_SCHEMAS),
+        "$defs" | "dependentSchemas" => (Draft::Nineteen, NAMED_SCHEMAS),
+        "dependencies" => (Draft::Four, NAMED_SCHEMAS_OR_TEXTS),
         _ => return None,
     };
     (draft >= since).then_some(form)
 }
 
-impl Form {
-    fn is_of(self, value: &Value, draft: Draft) -> bool {
-        // Draft 4 has no booleans for schemas.
-        let is_schema = |value: &Value| value.is_object() || (value.is_boolean() && draft > Draft::Four);
-        let are_schemas = |list: &Vec<Value>| !list.is_empty() && list.iter().all(is_schema);
-        match (self, value) {
-            (Self::SchemaOrFlag, value) => value.is_object() || value.is_boolean(),
-            (Self::Schemas | Self::SchemaOrSchemas, Value::Array(list)) => are_schemas(list),
-            (Self::Schema | Self::SchemaOrSchemas, value) => is_schema(value),
-            (Self::NamedSchemas, Value::Object(named)) => named.values().all(is_schema),
-            (Self::NamedSchemasOrTexts, Value::Object(named)) => {
-                named.values().all(|value| is_schema(value) || are_names(value))
-            }
-            (Self::NamedTexts, Value::Object(named)) => named.values().all(are_names),
-            (Self::NamedFlags, Value::Object(named)) => named.values().all(Value::is_boolean),
-            (Self::Types, value) => are_types(value),
-            (Self::List, value) => value.is_array(),
-            (Self::Number, value) => value.is_number(),
-            (Self::Positive, Value::Number(number)) => number.as_f64().is_some_and(|number| number > 0.0),
-            (Self::Count, Value::Number(number)) => {
-                data::is_whole(number) && number.as_f64().is_some_and(|number| number >= 0.0)
-            }
-            (Self::Flag, value) => value.is_boolean(),
-            (Self::Text, value) => value.is_string(),
-            (Self::Texts, value) => are_names(value),
-            (Self::Resource, Value::String(name)) => !name.trim_end_matches('#').contains('#'),
-            _ => false,
-        }
-    }
+/// Returns whether `value` can be a schema of `draft`: draft 4 has no booleans for schemas.
+fn is_schema(value: &Value, draft: Draft) -> bool {
+    value.is_object() || (value.is_boolean() && draft > Draft::Four)
+}
 
-    fn expected(self) -> &'static str {
-        match self {
-            Self::Schema => "a schema",
-            Self::SchemaOrFlag => "a schema, true or false",
-            Self::SchemaOrSchemas => "a schema or a list of schemas",
-            Self::Schemas => "a list of schemas that is not empty",
-            Self::NamedSchemas => "an object of schemas",
-            Self::NamedSchemasOrTexts => "an object of schemas and lists of different names",
-            Self::NamedTexts => "an object of lists of different names",
-            Self::NamedFlags => "an object of true and false",
-            Self::Types => {
-                "\"array\", \"boolean\", \"integer\", \"null\", \"number\", \"object\", \"string\", or a list of different ones"
-            }
-            Self::List => "a list",
-            Self::Number => "a number",
-            Self::Positive => "a number greater than 0",
-            Self::Count => "a whole number of at least 0",
-            Self::Flag => "true or false",
-            Self::Text => "a text",
-            Self::Texts => "a list of different names",
-            Self::Resource => "a URI without a fragment",
-        }
-    }
+fn are_schemas(value: &Value, draft: Draft) -> bool {
+    value.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(|one| is_schema(one, draft)))
+}
+
+fn are_named(value: &Value, fits: impl Fn(&Value) -> bool) -> bool {
+    value.as_object().is_some_and(|named| named.values().all(fits))
 }
 
 fn are_names(value: &Value) -> bool {

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use email_address::EmailAddress;
 use fluent_uri::{Iri, IriRef, Uri, UriRef};
-use regex::Regex;
+use regex::{Captures, Regex};
 use serde_json::Value;
 
 use super::{draft::Draft, pattern};
@@ -33,7 +33,7 @@ impl Format {
             "date" => is_date,
             "date-time" => is_date_time,
             "time" => is_time,
-            "duration" if draft >= Draft::Nineteen => is_duration,
+            "duration" if draft >= Draft::Nineteen => |text| DURATION.is_match(text),
             "email" => is_email,
             "hostname" if draft <= Draft::Six => is_old_host_name,
             "hostname" => is_host_name,
@@ -43,9 +43,9 @@ impl Format {
             "uri-reference" if draft >= Draft::Six => |text| UriRef::parse(text).is_ok(),
             "iri" if draft >= Draft::Seven => |text| Iri::parse(text).is_ok(),
             "iri-reference" if draft >= Draft::Seven => |text| IriRef::parse(text).is_ok(),
-            "uri-template" if draft >= Draft::Six => is_uri_template,
-            "json-pointer" if draft >= Draft::Six => is_json_pointer,
-            "relative-json-pointer" if draft >= Draft::Seven => is_relative_json_pointer,
+            "uri-template" if draft >= Draft::Six => |text| URI_TEMPLATE.is_match(text),
+            "json-pointer" if draft >= Draft::Six => |text| JSON_POINTER.is_match(text),
+            "relative-json-pointer" if draft >= Draft::Seven => |text| RELATIVE_JSON_POINTER.is_match(text),
             "regex" => pattern::is_regex,
             "uuid" if draft >= Draft::Nineteen => is_uuid,
             "idn-email" => return Self::Foreign,
@@ -53,18 +53,6 @@ impl Format {
             _ => return Self::Unknown,
         })
     }
-}
-
-fn is_json_pointer(text: &str) -> bool {
-    let escapes_are_right = text.split('~').skip(1).all(|rest| rest.starts_with('0') || rest.starts_with('1'));
-    text.is_empty() || (text.starts_with('/') && escapes_are_right)
-}
-
-fn is_relative_json_pointer(text: &str) -> bool {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (levels, rest) = text.split_at(end);
-    let is_number = !levels.is_empty() && (levels == "0" || !levels.starts_with('0'));
-    is_number && (rest == "#" || is_json_pointer(rest))
 }
 
 fn is_uuid(text: &str) -> bool {
@@ -89,11 +77,21 @@ pub fn content_check(encoding: Option<&str>, media_type: Option<&str>) -> Option
 
 const MINUTES_OF_A_DAY: u32 = 24 * 60;
 
+static DATE: LazyLock<Regex> = LazyLock::new(|| compile("^([0-9]{4})-([0-9]{2})-([0-9]{2})$"));
+
+static TIME: LazyLock<Regex> = LazyLock::new(|| {
+    let clock = "([01][0-9]|2[0-3]):([0-5][0-9])";
+    compile(&format!(r"^{clock}:([0-5][0-9]|60)(?:\.[0-9]+)?(?:[Zz]|([+-]){clock})$"))
+});
+
+/// Returns the number that a group of a pattern has matched; 0 where it has matched nothing.
+fn number(found: &Captures<'_>, group: usize) -> u32 {
+    found.get(group).and_then(|digits| digits.as_str().parse().ok()).unwrap_or(0)
+}
+
 fn is_date(text: &str) -> bool {
-    let [year @ .., b'-', m1, m2, b'-', d1, d2] = text.as_bytes() else { return false };
-    let (Some(year), Some(month), Some(day)) = (number(year, 4), number(&[*m1, *m2], 2), number(&[*d1, *d2], 2)) else {
-        return false;
-    };
+    let Some(date) = DATE.captures(text) else { return false };
+    let [year, month, day] = [1, 2, 3].map(|group| number(&date, group));
     let is_leap_year = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
     let days = match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
@@ -110,66 +108,12 @@ fn is_date_time(text: &str) -> bool {
 }
 
 fn is_time(text: &str) -> bool {
-    let [h1, h2, b':', m1, m2, b':', s1, s2, rest @ ..] = text.as_bytes() else { return false };
-    let Some(minutes) = minutes(&[*h1, *h2], &[*m1, *m2]) else { return false };
-    let Some(seconds) = number(&[*s1, *s2], 2).filter(|seconds| *seconds <= 60) else { return false };
-    let Some(offset) = skip_fraction(rest).and_then(offset) else { return false };
+    let Some(time) = TIME.captures(text) else { return false };
+    let minutes = |hour| 60 * number(&time, hour) + number(&time, hour + 1);
+    let is_behind = time.get(4).is_some_and(|sign| sign.as_str() == "-");
+    let offset = if is_behind { MINUTES_OF_A_DAY - minutes(5) } else { minutes(5) };
     // A leap second is the last one of a day in UTC.
-    seconds < 60 || (minutes + MINUTES_OF_A_DAY - offset) % MINUTES_OF_A_DAY == MINUTES_OF_A_DAY - 1
-}
-
-fn is_duration(text: &str) -> bool {
-    let Some(rest) = text.strip_prefix('P') else { return false };
-    let (date, time) = rest.split_once('T').map_or((rest, None), |(date, time)| (date, Some(time)));
-    let Some(date) = units(date) else { return false };
-    let Some(time) = time.map_or(Some(None), |time| units(time).map(Some)) else { return false };
-    let date_is_right = matches!(date.as_str(), "" | "Y" | "YM" | "YMD" | "M" | "MD" | "D" | "W");
-    match time.as_deref() {
-        None => date_is_right && !date.is_empty(),
-        Some(time) => date_is_right && matches!(time, "H" | "HM" | "HMS" | "M" | "MS" | "S"),
-    }
-}
-
-/// Returns the units of a duration's part, each after its digits.
-fn units(mut part: &str) -> Option<String> {
-    let mut units = String::new();
-    while !part.is_empty() {
-        let digits = part.find(|c: char| !c.is_ascii_digit()).filter(|digits| *digits > 0)?;
-        units.push(part[digits..].chars().next()?);
-        part = part.get(digits + 1..)?;
-    }
-    Some(units)
-}
-
-/// Returns the number that `digits` are, if there are `count`.
-fn number(digits: &[u8], count: usize) -> Option<u32> {
-    let are_digits = digits.len() == count && digits.iter().all(u8::is_ascii_digit);
-    are_digits.then(|| digits.iter().fold(0, |number, digit| number * 10 + u32::from(digit - b'0')))
-}
-
-fn minutes(hours: &[u8], minutes: &[u8]) -> Option<u32> {
-    let hours = number(hours, 2).filter(|hours| *hours < 24)?;
-    let minutes = number(minutes, 2).filter(|minutes| *minutes < 60)?;
-    Some(hours * 60 + minutes)
-}
-
-/// Returns the text behind the fraction of a second.
-fn skip_fraction(text: &[u8]) -> Option<&[u8]> {
-    let Some(fraction) = text.strip_prefix(b".") else { return Some(text) };
-    let digits = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    (digits > 0).then(|| &fraction[digits..])
-}
-
-/// Returns the minutes that a time is before UTC, within a day.
-fn offset(text: &[u8]) -> Option<u32> {
-    match text {
-        b"Z" | b"z" => Some(0),
-        [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => {
-            let minutes = minutes(&[*h1, *h2], &[*m1, *m2])?;
-            Some(if *sign == b'+' { minutes } else { MINUTES_OF_A_DAY - minutes })
-        }
-        _ => None,
-    }
+    number(&time, 3) < 60 || (minutes(1) + MINUTES_OF_A_DAY - offset) % MINUTES_OF_A_DAY == MINUTES_OF_A_DAY - 1
 }
 
 const LONGEST_HOST_NAME: usize = 253;
@@ -251,10 +195,34 @@ fn is_unicode_label(label: &[char]) -> bool {
     label.iter().enumerate().all(is_right) && is_middle_dot_right && !mixes_digits
 }
 
-static MARK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\p{M}").expect("it is a pattern"));
+static JSON_POINTER: LazyLock<Regex> = LazyLock::new(|| compile(r"^(/([^~/]|~[01])*)*$"));
 
-static LETTER_MARK_OR_DIGIT: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"[\p{L}\p{Mn}\p{Mc}\p{Nd}]").expect("it is a pattern"));
+static RELATIVE_JSON_POINTER: LazyLock<Regex> = LazyLock::new(|| compile(r"^(0|[1-9][0-9]*)(#|(/([^~/]|~[01])*)*)$"));
+
+/// A duration of ISO 8601: weeks alone, or the other units one after the other, without a gap.
+static DURATION: LazyLock<Regex> = LazyLock::new(|| {
+    let day = "[0-9]+D";
+    let month = format!("[0-9]+M({day})?");
+    let time = "T([0-9]+H([0-9]+M([0-9]+S)?)?|[0-9]+M([0-9]+S)?|[0-9]+S)";
+    compile(&format!("^P(([0-9]+W|[0-9]+Y({month})?|{month}|{day})({time})?|{time})$"))
+});
+
+/// A template of RFC 6570.
+static URI_TEMPLATE: LazyLock<Regex> = LazyLock::new(|| {
+    let encoded = "%[0-9A-Fa-f]{2}";
+    let literal = r#"[^\x00-\x20\x7f"'<>%\\^`{|}]"#;
+    let name = format!("([A-Za-z0-9_]|{encoded})+");
+    let variable = format!(r"{name}(\.{name})*(:[1-9][0-9]{{0,3}}|\*)?");
+    compile(&format!(r"^({literal}|{encoded}|\{{[+#./;?&=,!@|]?{variable}(,{variable})*\}})*$"))
+});
+
+static MARK: LazyLock<Regex> = LazyLock::new(|| compile(r"\p{M}"));
+
+static LETTER_MARK_OR_DIGIT: LazyLock<Regex> = LazyLock::new(|| compile(r"[\p{L}\p{Mn}\p{Mc}\p{Nd}]"));
+
+fn compile(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("it is a pattern")
+}
 
 fn matches(class: &Regex, c: char) -> bool {
     class.is_match(c.encode_utf8(&mut [0; 4]))
@@ -304,49 +272,6 @@ fn adapt(delta: u32, length: u32, is_first: bool) -> u32 {
         bias += 36;
     }
     bias + 36 * delta / (delta + 38)
-}
-
-/// Returns whether `text` has only characters that are `allowed`, and bytes written as `%` and two digits.
-fn is_encoded(text: &str, allowed: impl Fn(char) -> bool) -> bool {
-    let mut parts = text.split('%');
-    let is_plain = |part: &str| part.chars().all(&allowed);
-    parts.next().is_none_or(is_plain)
-        && parts.all(|part| {
-            let digits = part.bytes().take(2).filter(u8::is_ascii_hexdigit).count();
-            digits == 2 && is_plain(&part[2..])
-        })
-}
-
-/// Returns whether `text` is a template of RFC 6570.
-fn is_uri_template(text: &str) -> bool {
-    let mut parts = text.split('{');
-    let is_literal = |part: &str| is_encoded(part, is_literal_char);
-    parts.next().is_none_or(is_literal)
-        && parts.all(|part| {
-            part.split_once('}').is_some_and(|(expression, literal)| is_expression(expression) && is_literal(literal))
-        })
-}
-
-fn is_literal_char(c: char) -> bool {
-    !c.is_ascii() || (c.is_ascii_graphic() && !"\"'<>%\\^`{|}".contains(c))
-}
-
-fn is_expression(text: &str) -> bool {
-    let variables = text.strip_prefix(['+', '#', '.', '/', ';', '?', '&', '=', ',', '!', '@', '|']).unwrap_or(text);
-    variables.split(',').all(|variable| {
-        let name = match variable.split_once(':') {
-            Some((name, length)) => {
-                let is_length = (1..=4).contains(&length.len()) && length.bytes().all(|byte| byte.is_ascii_digit());
-                if !is_length || length.starts_with('0') {
-                    return false;
-                }
-                name
-            }
-            None => variable.strip_suffix('*').unwrap_or(variable),
-        };
-        let is_variable_char = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        name.split('.').all(|part| !part.is_empty() && is_encoded(part, is_variable_char))
-    })
 }
 
 #[cfg(test)]

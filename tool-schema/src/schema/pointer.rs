@@ -1,5 +1,6 @@
 //! JSON Pointers, and the targets of `$ref`. Nothing is ever fetched.
 
+use fluent_uri::pct_enc::{EString, encoder::Fragment};
 use serde_json::Value;
 
 use super::places;
@@ -97,19 +98,9 @@ pub(super) fn decode(fragment: &str) -> Option<String> {
 
 /// Returns a pointer as a URI fragment.
 pub(super) fn encode(pointer: &str) -> String {
-    let mut text = String::with_capacity(pointer.len());
-    for byte in pointer.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/?".contains(&byte) {
-            text.push(byte.into());
-        } else {
-            text.push('%');
-            text.extend(
-                [byte >> 4, byte & 15]
-                    .map(|half| char::from_digit(half.into(), 16).map_or('0', |digit| digit.to_ascii_uppercase())),
-            );
-        }
-    }
-    text
+    let mut text = EString::<Fragment>::new();
+    text.encode_str::<Fragment>(pointer);
+    text.into_string()
 }
 
 #[cfg(test)]
