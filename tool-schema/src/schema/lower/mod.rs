@@ -26,7 +26,6 @@ pub fn lower(neutral: &Value, dialect: Dialect) -> Lowered {
         Dialect::JsonSchema2020 if Draft::of(&neutral) == Draft::Twenty => {
             Lowered::new(&neutral, losses.into_vec(), None)
         }
-        Dialect::Draft07 if rewrite::says_it_alike(&neutral) => Lowered::new(&neutral, losses.into_vec(), None),
         Dialect::JsonSchema2020 => rewritten(rewrite(&neutral, Version::Twenty, losses)),
         Dialect::Draft07 => rewritten(rewrite(&neutral, Version::Seven, losses)),
         Dialect::OpenAiStrict => subset(&neutral, &OPENAI, losses),

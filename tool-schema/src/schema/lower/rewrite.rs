@@ -223,67 +223,6 @@ fn finish_twenty(to: &mut Map<String, Value>, source: &Source<'_>) {
     }
 }
 
-/// Returns whether draft 7 means by `schema`, which has at most [`LEVELS`](crate::schema::dialect::LEVELS) levels, what its
-/// own version does. Then there is nothing to rewrite, as with nearly all schemas of declared tools.
-pub fn says_it_alike(schema: &Value) -> bool {
-    Draft::of(schema) == Draft::Twenty && is_alike(schema)
-}
-
-fn is_alike(schema: &Value) -> bool {
-    let Value::Object(map) = schema else { return true };
-    map.iter().all(|(word, value)| {
-        is_old(word)
-            && match value {
-                Value::Array(list) if places::holds(word, value) == Holds::Many => {
-                    word != "items" && list.iter().all(is_alike)
-                }
-                Value::Object(named) if places::holds(word, value) == Holds::Named => named.values().all(is_alike),
-                Value::Object(_) if places::holds(word, value) == Holds::One => is_alike(value),
-                _ => true,
-            }
-    })
-}
-
-/// Returns whether draft 7 has `word` too, with the same meaning whatever stands beside it. References are not among
-/// these: they point through keywords that may have another name.
-fn is_old(word: &str) -> bool {
-    matches!(
-        word,
-        // The usual ones first: they are compared in this order.
-        "type"
-            | "description"
-            | "properties"
-            | "required"
-            | "additionalProperties"
-            | "minimum"
-            | "maximum"
-            | "allOf"
-            | "anyOf"
-            | "const"
-            | "default"
-            | "enum"
-            | "examples"
-            | "exclusiveMaximum"
-            | "exclusiveMinimum"
-            | "format"
-            | "items"
-            | "maxItems"
-            | "maxLength"
-            | "maxProperties"
-            | "minItems"
-            | "minLength"
-            | "minProperties"
-            | "multipleOf"
-            | "not"
-            | "oneOf"
-            | "pattern"
-            | "patternProperties"
-            | "propertyNames"
-            | "title"
-            | "uniqueItems"
-    )
-}
-
 fn name_in_seven<'w>(word: &'w str, schema: &Map<String, Value>, source: &Source<'_>) -> Option<&'w str> {
     let has = |word: &str| schema.contains_key(word);
     match word {

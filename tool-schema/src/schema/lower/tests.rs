@@ -6,8 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::is_regular;
-use super::rewrite::{Version, rewrite, says_it_alike};
-use crate::schema::{Dialect, Schema, Severity, dialect::Losses, testing};
+use crate::schema::{Dialect, Schema, Severity};
 
 fn lowered(schema: &Value, dialect: Dialect) -> Value {
     serde_json::from_str(Schema::new(schema.clone()).lowered(dialect).json().get()).unwrap()
@@ -348,34 +347,6 @@ fn older_schemas() {
         json!({"$schema": nineteen, "properties": {"a": {"$recursiveRef": "#"}, "b": {"type": "string"}}}),
     ] {
         assert_eq!(agree(&schema), None, "{schema}");
-    }
-}
-
-#[test]
-fn most_schemas_are_draft_7_already() {
-    let alike = json!({"type": "object", "properties": {"type": {"enum": [1]}, "$ref": {"items": {"not": false}}}});
-    assert!(says_it_alike(&alike));
-    for other in [
-        json!({"items": [{"type": "string"}]}),
-        json!({"anyOf": [{"prefixItems": [true]}]}),
-        json!({"properties": {"a": {"$ref": "#"}}}),
-        json!({"$schema": "http://json-schema.org/draft-04/schema#", "type": "string"}),
-        json!({"additionalProperties": {"unevaluatedProperties": false}}),
-    ] {
-        assert!(!says_it_alike(&other), "{other}");
-    }
-}
-
-proptest! {
-    #[test]
-    fn what_draft_7_says_alike_is_not_rewritten(root in testing::schema()) {
-        for one in [&root["$defs"]["one"], &root["$defs"]["two"]] {
-            if says_it_alike(one) {
-                let (rewritten, losses) = rewrite(one, Version::Seven, Losses::default());
-                prop_assert_eq!(rewritten.to_string(), one.to_string());
-                prop_assert_eq!(losses.into_vec(), []);
-            }
-        }
     }
 }
 
