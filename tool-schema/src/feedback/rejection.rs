@@ -181,9 +181,6 @@ struct Parts {
     feedback: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     instructions: Vec<String>,
-    /// The answer in place of all this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    verbatim: Option<Value>,
     /// Causes for the log, which no answer contains.
     #[serde(skip)]
     causes: Vec<String>,
@@ -239,7 +236,7 @@ impl Rejection {
             problems.push(Problem::new("", ProblemKind::Invalid, "arguments that the tool accepts"));
         }
         let (feedback, instructions, causes) = (Vec::new(), Vec::new(), Vec::new());
-        Self(Box::new(Parts { problems, reports, feedback, instructions, verbatim: None, causes }))
+        Self(Box::new(Parts { problems, reports, feedback, instructions, causes }))
     }
 
     /// Adds a reason in plain words.
@@ -312,16 +309,13 @@ impl Rejection {
     /// Returns the rejection as the JSON object that a model gets: `ok`, `problems` of the call as a whole,
     /// `validationResults` by parameter, `feedback` and `instructions`.
     pub fn to_json(&self) -> Value {
-        self.0.verbatim.clone().unwrap_or_else(|| serde_json::json!(View::of(self)))
+        serde_json::json!(View::of(self))
     }
 
     /// Returns the text of [`to_json`](Self::to_json), made without the tree.
     pub fn to_json_text(&self) -> String {
         // Nothing in it can fail to be written: all keys are texts.
-        match &self.0.verbatim {
-            Some(json) => json.to_string(),
-            None => serde_json::to_string(&View::of(self)).unwrap_or_default(),
-        }
+        serde_json::to_string(&View::of(self)).unwrap_or_default()
     }
 
     /// Returns [`to_json`](Self::to_json) in fewer tokens: a line for the call, a line for each parameter, then remarks

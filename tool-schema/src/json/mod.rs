@@ -8,6 +8,6 @@ pub mod text;
 
 pub(crate) use exact::decimal;
 pub use exact::{canonical_text, is_echo, same};
-pub use stream::{Change, Incremental, Limits, Malformed, Path, Segment};
+pub use stream::{Change, Incremental, Malformed, Path, Segment};
 pub(crate) use text::Nesting;
 pub use text::is_deeper;

@@ -14,7 +14,13 @@ use scalar::Input;
 pub use walk::{Change, Path, Segment};
 use walk::{Tell, Walk};
 
-/// A JSON text that arrives piece by piece, and the value so far.
+/// Lists and objects are nested less than so many levels deep, which is what `serde_json` takes: each takes some stack.
+const DEPTH: usize = 128;
+
+/// The most bytes of a text. A value can take many times the memory of its text: 72 bytes for each `0,`.
+const BYTES: usize = 16 << 20;
+
+/// A JSON text of at most 16 MiB that arrives piece by piece, and the value so far.
 ///
 /// The pieces may be cut anywhere: in a number, an escape, between the halves of a surrogate pair, in the middle of a UTF-8
 /// character. Each is read once, and the value is kept up to date in place: what a piece costs depends on its own length
@@ -55,24 +61,7 @@ pub struct Incremental {
     cut: Vec<u8>,
     /// How many bytes were read, up to the first that is wrong.
     read: usize,
-    limits: Limits,
     failed: Option<Malformed>,
-}
-
-/// How much an [`Incremental`] takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Lists and objects are nested less than so many levels deep. At first 128, which is what `serde_json` takes, and
-    /// the most that can be set.
-    pub depth: usize,
-    /// The most bytes of text. At first 16 MiB. A value can take many times the memory of its text: 72 bytes for each `0,`.
-    pub bytes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { depth: 128, bytes: 16 << 20 }
-    }
 }
 
 impl Default for Incremental {
@@ -84,21 +73,8 @@ impl Default for Incremental {
 impl Incremental {
     /// Returns a text of which nothing has arrived.
     pub fn new() -> Self {
-        Self::with_limits(Limits::default())
-    }
-
-    /// Returns an empty text with these limits.
-    pub fn with_limits(limits: Limits) -> Self {
-        // Each level that is open takes some of the thread's stack.
-        let limits = Limits { depth: limits.depth.min(Limits::default().depth), ..limits };
-        Self {
-            document: Value::Array(Vec::new()),
-            walk: Walk::new(limits.depth),
-            cut: Vec::new(),
-            read: 0,
-            limits,
-            failed: None,
-        }
+        let document = Value::Array(Vec::new());
+        Self { document, walk: Walk::new(), cut: Vec::new(), read: 0, failed: None }
     }
 
     /// Reads the next piece.
@@ -225,7 +201,7 @@ impl Incremental {
         if let Some(failed) = self.failed {
             return Err(failed);
         }
-        let room = self.limits.bytes - self.read;
+        let room = BYTES - self.read;
         let taken = if piece.len() > room { &piece[..piece.floor_char_boundary(room)] } else { piece };
         let mut input = Input::new(taken);
         let result = self.walk.go_on(&mut self.document, &mut input, &mut tell);
@@ -240,7 +216,7 @@ impl Incremental {
     /// Returns the error, which is the first one.
     #[cold]
     fn fail(&mut self, fault: Fault, got: Option<char>) -> Malformed {
-        *self.failed.get_or_insert(Malformed::new(fault, got, self.read, self.limits))
+        *self.failed.get_or_insert(Malformed { fault, got, offset: self.read })
     }
 }
 
@@ -262,14 +238,9 @@ pub struct Malformed {
     fault: Fault,
     got: Option<char>,
     offset: usize,
-    limits: Limits,
 }
 
 impl Malformed {
-    fn new(fault: Fault, got: Option<char>, offset: usize, limits: Limits) -> Self {
-        Self { fault, got, offset, limits }
-    }
-
     /// Returns how many bytes before the place are right.
     pub fn offset(&self) -> usize {
         self.offset
@@ -314,8 +285,8 @@ impl Malformed {
             Fault::Expected(text) => text.to_owned(),
             Fault::Range => "a number that fits 64 bits".to_owned(),
             Fault::Utf8 => "UTF-8".to_owned(),
-            Fault::Depth => format!("values that are nested less than {} levels deep", self.limits.depth),
-            Fault::Bytes => format!("at most {} bytes", self.limits.bytes),
+            Fault::Depth => format!("values that are nested less than {DEPTH} levels deep"),
+            Fault::Bytes => format!("at most {BYTES} bytes"),
             Fault::End => "the rest of the JSON".to_owned(),
         }
     }

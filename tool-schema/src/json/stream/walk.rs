@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::{Map, Value, map::Entry};
 
 use super::{
-    Fault,
+    DEPTH, Fault,
     scalar::{self, Digits, Escape, Input},
 };
 use crate::schema::pointer::segment;
@@ -44,11 +44,6 @@ impl<'a> Path<'a> {
     /// Returns the steps, outermost first.
     pub fn segments(self) -> impl DoubleEndedIterator<Item = Segment<'a>> + ExactSizeIterator {
         self.0.iter().map(Level::segment)
-    }
-
-    /// Returns whether this is the outermost value.
-    pub fn is_root(self) -> bool {
-        self.0.is_empty()
     }
 }
 
@@ -174,17 +169,16 @@ pub struct Walk {
     pub next: Next,
     pub escape: Escape,
     pub digits: Digits,
-    most: usize,
 }
 
 /// `true` if the current container is closed. If not, the input is used up.
 type Closed = bool;
 
 impl Walk {
-    /// At the start of a text, whose containers may be nested less than `most` levels deep.
-    pub fn new(most: usize) -> Self {
+    /// Returns the start of a text.
+    pub fn new() -> Self {
         let document = Level { item: Some(0), ..Level::default() };
-        Self { levels: vec![document], open: 1, next: Next::Value, escape: Escape::None, digits: Digits::new(), most }
+        Self { levels: vec![document], open: 1, next: Next::Value, escape: Escape::None, digits: Digits::new() }
     }
 
     /// Returns whether the outermost value is complete.
@@ -305,7 +299,7 @@ impl Walk {
         input: &mut Input<'_>,
         tell: &mut Tell<'_>,
     ) -> Result<&'a mut Value, Fault> {
-        if self.open >= self.most {
+        if self.open >= DEPTH {
             return Err(Fault::Depth);
         }
         input.bump();

@@ -269,18 +269,6 @@ fn paths_begin_with_the_prefix() {
     assert!(validator.problems(&json!({ "city": "Oslo" }), "/input").is_empty());
 }
 
-#[test]
-fn validators_are_shared_and_forgotten() {
-    let schema = |number: usize| json!({ "title": "shared", "maximum": number });
-    let first = Validator::shared(&schema(0)).expect("compiles");
-    assert!(std::sync::Arc::ptr_eq(&first, &Validator::shared(&schema(0)).expect("compiles")));
-    for number in 1..300 {
-        Validator::shared(&schema(number)).expect("compiles");
-    }
-    assert!(!std::sync::Arc::ptr_eq(&first, &Validator::shared(&schema(0)).expect("compiles")));
-    assert!(Validator::shared(&json!({ "type": "text" })).is_err());
-}
-
 /// `jsonschema` 0.46 forgets what the branches of a boolean `if` have looked at.
 #[test]
 fn a_condition_may_be_a_boolean() {

@@ -6,7 +6,7 @@ use proptest::{collection::vec, prelude::*};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Change, Incremental, Limits, Malformed, Path, Segment};
+use super::{BYTES, Change, Incremental, Malformed, Path, Segment};
 use crate::feedback::ProblemKind;
 
 /// Reads the whole of `text`, in pieces of the sizes `sizes`, again and again.
@@ -390,29 +390,22 @@ fn what_is_too_deep_for_serde_json_is_too_deep() {
 }
 
 #[test]
-fn limits_can_be_set() {
-    let with = |limits, text: &str, size: usize| {
-        let mut json = Incremental::with_limits(limits);
-        for piece in pieces(text.as_bytes(), &[size]) {
-            let _ = json.feed(piece);
+fn what_is_too_long_is_an_error_where_it_becomes_too_long() {
+    let text = format!("\"{}", "x".repeat(BYTES - 2));
+    for (last, fits) in [("\"", true), ("x\"", false), ("ü", false)] {
+        let mut json = Incremental::new();
+        let result = json.feed_str(&text).and_then(|()| json.feed_str(last));
+        assert_eq!(result.is_ok(), fits, "{last}");
+        if let Err(error) = result {
+            assert_eq!(error.to_string(), "expected at most 16777216 bytes, got more");
+            assert_eq!(error.problem().kind, ProblemKind::TooLarge);
+            assert!(error.offset() <= BYTES);
+        } else {
+            assert!(json.finish().is_ok());
         }
-        json.finish()
-    };
-    for size in [1, 2, 100] {
-        let limits = Limits { depth: 2, ..Limits::default() };
-        assert_eq!(with(limits, "[0, 1]", size), Ok(json!([0, 1])));
-        assert_eq!(with(limits, "[[]]", size).unwrap_err().offset(), 1);
-        let limits = Limits { depth: usize::MAX, ..Limits::default() };
-        assert_eq!(with(limits, &"[".repeat(100_000), size).unwrap_err().offset(), 127);
-
-        let limits = Limits { bytes: 5, ..Limits::default() };
-        assert_eq!(with(limits, "\"abc\"", size), Ok(json!("abc")));
-        let error = with(limits, "\"abcd\"", size).unwrap_err();
-        assert_eq!(error.to_string(), "expected at most 5 bytes, got more");
-        assert_eq!(error.problem().kind, ProblemKind::TooLarge);
-        assert!(with(limits, "\"abcü\"", size).unwrap_err().offset() <= 5);
-        assert_eq!(with(limits, "[}    ", size).unwrap_err().offset(), 1, "what is wrong first is told");
     }
+    // What is wrong first is reported.
+    assert_eq!(read(format!("[}}{}", " ".repeat(BYTES)).as_bytes(), &[usize::MAX]).unwrap_err().offset(), 1);
 }
 
 #[test]
