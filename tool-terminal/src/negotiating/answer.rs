@@ -34,8 +34,7 @@ pub fn parse(ask: &Ask, text: &str) -> Answer {
     }
     if !ask.choices.is_empty() {
         let said = unquoted(text).unwrap_or(text);
-        let day =
-            scalar::date(said).filter(|_| matches!(&shape.kind, Kind::Text(t) if t.format.as_deref() == Some("date")));
+        let day = scalar::date(said).filter(|_| shape.format() == Some("date"));
         let chosen = choose::choose(&ask.choices, ask.numbered(), day.as_deref().unwrap_or(said));
         match chosen {
             Chosen::One(value) => return Answer::Value(value),

@@ -419,14 +419,6 @@ impl Slot<'_> {
         stems.iter().any(|stem| self.terms.iter().any(|known| known == stem))
     }
 
-    /// The format that its texts must have.
-    pub fn format(&self) -> Option<&str> {
-        match &self.shape.kind {
-            Kind::Text(text) => text.format.as_deref(),
-            _ => None,
-        }
-    }
-
     /// The value that a text is for this parameter, without guessing; a sentence where it is none.
     pub fn read(&self, text: &str) -> Result<Value, String> {
         match answer::parse(&Ask::new(&self.pointer, self.shape), text) {

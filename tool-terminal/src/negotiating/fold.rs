@@ -180,7 +180,7 @@ impl<'a> Dialogue<'a> {
             match tool {
                 Some(tool) => {
                     let root = self.shape(tool).clone();
-                    let (news, hope) = refusal::learn(&mut form, &root, refusal);
+                    let (news, hope) = refusal::learn(&mut form, &root, &refusal);
                     let asks = form.doubt.is_some() || form.next(&root).is_some();
                     let stage = match (hope, asks) {
                         (false, _) => Stage::Idle,

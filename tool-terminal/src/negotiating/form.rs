@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::shape::{Choice, Kind, Shape};
 use super::{scalar, words};
+use tool_schema::feedback::Choices;
 use tool_schema::schema::pointer;
 
 /// As many answers can be taken back.
@@ -33,10 +34,8 @@ pub struct Form {
 /// The feedback of a tool about a parameter.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Offer {
-    /// All values that are possible now.
-    pub allowed: Option<Vec<Value>>,
-    /// Some values that are possible now.
-    pub suggested: Vec<Value>,
+    /// The values that are possible now.
+    pub choices: Choices,
     /// The shape of the parameter now.
     pub shape: Option<Shape>,
     /// True if the tool accepted its value.
@@ -99,9 +98,9 @@ impl Form {
         let shape = offer.and_then(|offer| offer.shape.as_ref()).or_else(|| root.at(pointer)).unwrap_or(&fallback);
         let mut ask = Ask::new(pointer, shape);
         ask.optional = !is_required(root, pointer) && !offer.is_some_and(|offer| offer.must);
-        match offer {
-            Some(Offer { allowed: Some(values), .. }) if !values.is_empty() => ask.offering(values, true),
-            Some(Offer { suggested, .. }) if !suggested.is_empty() => ask.offering(suggested, false),
+        match offer.map(|offer| &offer.choices) {
+            Some(Choices::Allowed(values)) if !values.is_empty() => ask.offering(values, true),
+            Some(Choices::Suggested(values)) => ask.offering(values, false),
             _ => ask,
         }
     }
@@ -274,7 +273,7 @@ impl Ask {
             label: value.as_str().and_then(scalar::day).unwrap_or_default(),
             ..Choice::plain(value)
         };
-        let is_day = matches!(&self.shape.kind, Kind::Text(text) if text.format.as_deref() == Some("date"));
+        let is_day = self.shape.format() == Some("date");
         let choice =
             |value: &Value| known(value).unwrap_or_else(|| if is_day { day(value) } else { Choice::plain(value) });
         self.choices = values.iter().map(choice).collect();
@@ -437,7 +436,8 @@ mod tests {
         let mut form = Form::new("plan");
         form.wanted.push("/note".into());
         assert!(form.next(&shape()).is_some_and(|ask| ask.pointer == "/note" && ask.optional));
-        let offer = Offer { allowed: Some(vec![json!("x")]), needs: vec!["/who".into()], ..Offer::default() };
+        let offer =
+            Offer { choices: Choices::Allowed(vec![json!("x")]), needs: vec!["/who".into()], ..Offer::default() };
         form.offers.insert("/note".into(), offer);
         assert!(form.next(&shape()).is_some_and(|ask| ask.strict && ask.choices.len() == 1));
         form.set("/who/first", json!("Ada"));

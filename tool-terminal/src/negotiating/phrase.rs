@@ -226,7 +226,7 @@ fn is_text(slot: &Slot<'_>) -> bool {
 }
 
 fn is_open_text(slot: &Slot<'_>) -> bool {
-    slot.shape.is_free_text() && slot.format().is_none()
+    slot.shape.is_free_text() && slot.shape.format().is_none()
 }
 
 /// The words of the name that begins at a word: as long as they have capitals, or up to a small word.
@@ -234,7 +234,7 @@ fn name(hunt: &Hunt<'_>, from: usize) -> Option<Range<usize>> {
     if from >= hunt.words.len() || hunt.taken[from] || !hunt.joined(from - 1) {
         return None;
     }
-    let is_date = scalar::is_date(hunt.word(from));
+    let is_date = scalar::has_format("date", hunt.word(from));
     let named = hunt.word(from).starts_with(char::is_uppercase);
     let mut to = from;
     while to < hunt.words.len() && to - from < if named { 5 } else { 3 } && !hunt.taken[to] {
@@ -320,39 +320,35 @@ fn clue(slot: &Slot<'_>) -> Option<Clue> {
         return None;
     }
     if let Some(format) = limits.format.as_deref() {
-        let test: fn(&str) -> bool = match format {
-            "email" => scalar::is_email,
-            "uri" | "url" => is_link,
-            "uuid" => scalar::is_uuid,
-            "date" => scalar::is_date,
-            "date-time" => scalar::is_date_time,
-            "time" => scalar::is_time,
-            _ => return None,
-        };
-        return Some(Box::new(test));
+        let known = ["email", "uri", "url", "uuid", "date", "date-time", "time"];
+        return known.into_iter().find(|known| *known == format).map(of_format);
     }
     if let Some(pattern) = telling_pattern(limits) {
         return Some(Box::new(move |word| pattern.is_match(word)));
     }
-    let samples: Vec<String> =
-        samples(&shape.examples, &shape.description).iter().filter_map(|sample| form(sample)).collect();
-    let test: Option<fn(&str) -> bool> = if slot.is_named(&["email", "mail"]) {
-        Some(scalar::is_email)
-    } else if slot.is_named(&["url", "uri", "link", "websit"]) {
-        Some(is_link)
-    } else if slot.is_named(&["date", "day", "birthday", "deadlin"]) {
-        Some(scalar::is_date)
-    } else if slot.is_named(&["path", "fil", "filename", "filepath", "folder", "directory"]) {
-        Some(is_path)
-    } else if slot.is_named(&["tim"]) && shape.examples.is_empty() {
-        Some(scalar::is_time)
-    } else {
-        None
-    };
-    match test {
-        Some(test) => Some(Box::new(test)),
-        None if samples.is_empty() => None,
-        None => Some(Box::new(move |word| form(word).is_some_and(|form| samples.contains(&form)))),
+    let by_name: [(&[&str], &str); 5] = [
+        (&["email", "mail"], "email"),
+        (&["url", "uri", "link", "websit"], "uri"),
+        (&["date", "day", "birthday", "deadlin"], "date"),
+        (&["path", "fil", "filename", "filepath", "folder", "directory"], "path"),
+        (&["tim"], "time"),
+    ];
+    let named = by_name.into_iter().find(|(stems, _)| slot.is_named(stems)).map(|(_, format)| format);
+    if let Some(format) = named.filter(|format| *format != "time" || shape.examples.is_empty()) {
+        return Some(of_format(format));
+    }
+    let samples = samples(&shape.examples, &shape.description);
+    let samples: Vec<String> = samples.iter().filter_map(|sample| form(sample)).collect();
+    (!samples.is_empty())
+        .then(|| -> Clue { Box::new(move |word| form(word).is_some_and(|form| samples.contains(&form))) })
+}
+
+/// Returns the test for words of a format.
+fn of_format(format: &'static str) -> Clue {
+    match format {
+        "uri" | "url" => Box::new(is_link),
+        "path" => Box::new(is_path),
+        _ => Box::new(move |word| scalar::has_format(format, word)),
     }
 }
 
@@ -362,7 +358,7 @@ fn telling_pattern(limits: &Text) -> Option<Regex> {
 }
 
 fn is_link(word: &str) -> bool {
-    (word.starts_with("http://") || word.starts_with("https://")) && scalar::is_uri(word)
+    (word.starts_with("http://") || word.starts_with("https://")) && scalar::has_format("uri", word)
 }
 
 fn is_path(word: &str) -> bool {

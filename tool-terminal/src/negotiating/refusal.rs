@@ -1,127 +1,105 @@
 //! Refusals of calls by tools, and what they mean for the form.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::form::{self, Doubt, Form, Offer};
 use super::shape::Shape;
 use super::{scalar, words};
+use tool_schema::feedback::{Answer, Choices, Reasons, Refusal, Report};
 use tool_schema::schema::pointer;
 
-/// The feedback of a tool that refused a call.
-pub struct Refusal {
-    problems: Vec<String>,
-    notes: Vec<String>,
-    fields: Vec<Validation>,
-}
-
 /// The feedback about one parameter.
-struct Validation {
-    /// Its name, and once the tool is known where it stands.
+struct Field<'a> {
     pointer: String,
-    valid: bool,
-    problems: Vec<String>,
-    notes: Vec<String>,
+    /// The parameters that have to be valid first, by pointer.
     requires: Vec<String>,
-    allowed: Option<Vec<Value>>,
-    suggested: Vec<Value>,
-    normalized: Option<Value>,
-    shape: Option<Shape>,
+    report: &'a Report,
 }
 
-impl Validation {
+impl<'a> Field<'a> {
+    fn new(root: &Shape, name: &str, report: &'a Report) -> Self {
+        let requires = report.refused.iter().flat_map(Reasons::required).map(|name| place(root, name)).collect();
+        Self { pointer: place(root, name), requires, report }
+    }
+
     /// Returns whether there is nothing to choose from.
     fn is_dead_end(&self) -> bool {
-        self.requires.is_empty() && self.allowed.as_ref().is_some_and(Vec::is_empty)
+        self.requires.is_empty() && matches!(&self.report.choices, Choices::Allowed(values) if values.is_empty())
+    }
+
+    fn problems(&self) -> &[String] {
+        self.report.refused.as_ref().map_or(&[], Reasons::problems)
     }
 
     /// Why it is refused, as one phrase.
     fn reasons(&self) -> String {
-        let reasons = self.problems.iter().map(|problem| problem.trim().trim_end_matches('.'));
+        let reasons = self.problems().iter().map(|problem| problem.trim().trim_end_matches('.'));
         reasons.collect::<Vec<_>>().join("; ")
+    }
+
+    fn notes(&self) -> impl Iterator<Item = String> {
+        self.report.feedback.iter().chain(&self.report.instructions).cloned()
     }
 }
 
 /// Reads feedback; `None` where the text is something else.
 pub fn read(text: &str) -> Option<Refusal> {
-    let value: Value = serde_json::from_str(text.trim()).ok()?;
-    let map = value.as_object().filter(|map| map.get("ok") == Some(&Value::Bool(false)))?;
-    let fields = map.get("validationResults").and_then(Value::as_object);
-    let fields = fields.into_iter().flatten().filter_map(|(name, validation)| {
-        let validation = validation.as_object()?;
-        Some(Validation {
-            pointer: name.clone(),
-            valid: validation.get("valid") != Some(&Value::Bool(false)),
-            problems: texts(validation, "problems"),
-            notes: notes(validation),
-            requires: texts(validation, "requiresValidParameters"),
-            allowed: validation.get("allowedValues").and_then(Value::as_array).cloned(),
-            suggested: validation.get("suggestedValues").and_then(Value::as_array).cloned().unwrap_or_default(),
-            normalized: validation.get("normalizedValue").cloned(),
-            shape: validation.get("dynamicParameterSchema").filter(|shape| shape.is_object()).map(Shape::of),
-        })
-    });
-    Some(Refusal { problems: texts(map, "problems"), notes: notes(map), fields: fields.collect() })
+    match serde_json::from_str(text) {
+        Ok(Answer::Refused(refusal)) => Some(refusal),
+        _ => None,
+    }
 }
 
 /// Takes a refusal into the form, so that only what was refused is asked again. Returns a text for the person,
 /// and whether there is hope: there is none where nothing is possible, and nothing that was said is why.
-pub fn learn(form: &mut Form, root: &Shape, mut refusal: Refusal) -> (String, bool) {
+pub fn learn(form: &mut Form, root: &Shape, refusal: &Refusal) -> (String, bool) {
     form.wanted.clear();
     form.open = None;
     form.doubt = None;
-    for validation in &mut refusal.fields {
-        validation.pointer = place(root, &validation.pointer);
-        validation.requires.iter_mut().for_each(|name| *name = place(root, name));
+    let fields: Vec<Field<'_>> =
+        refusal.reports().iter().map(|(name, report)| Field::new(root, name, report)).collect();
+    let mut told = refusal.problems().to_vec();
+    for field in fields.iter().filter(|field| field.report.is_valid()) {
+        told.extend(understood(form, field));
+        told.extend(field.notes());
     }
-    let fields = &refusal.fields;
-    let mut told = refusal.problems;
-    for validation in fields.iter().filter(|validation| validation.valid) {
-        told.extend(understood(form, validation));
-        told.extend(validation.notes.iter().cloned());
-    }
-    for validation in fields {
-        let absent = !validation.valid && form.values.pointer(&validation.pointer).is_none();
-        let needed = fields.iter().any(|other| other.requires.contains(&validation.pointer));
-        let offer = form.offers.entry(validation.pointer.clone()).or_default();
+    for field in &fields {
+        let Report { choices, schema, .. } = field.report;
+        let valid = field.report.is_valid();
+        let absent = !valid && form.values.pointer(&field.pointer).is_none();
+        let needed = fields.iter().any(|other| other.requires.contains(&field.pointer));
+        let offer = form.offers.entry(field.pointer.clone()).or_default();
         // What is accepted already is not shown again.
         let mut needs = std::mem::take(&mut offer.needs);
-        needs.extend(validation.requires.iter().filter(|need| !needs.contains(need)).cloned().collect::<Vec<_>>());
+        needs.extend(field.requires.iter().filter(|need| !needs.contains(need)).cloned().collect::<Vec<_>>());
+        let must = offer.must || absent || needed;
         // What was offered for a value that is accepted is still what it can be changed to.
-        let before =
-            if validation.valid { std::mem::take(offer) } else { Offer { must: offer.must, ..Offer::default() } };
-        let silent = validation.allowed.is_none() && validation.suggested.is_empty() && validation.shape.is_none();
-        let said = Offer {
-            allowed: validation.allowed.clone(),
-            suggested: validation.suggested.clone(),
-            shape: validation.shape.clone(),
-            ..Offer::default()
+        let before = if valid { std::mem::take(offer) } else { Offer::default() };
+        let (choices, shape) = if *choices == Choices::Open && schema.is_none() {
+            (before.choices, before.shape)
+        } else {
+            (choices.clone(), schema.as_ref().filter(|schema| schema.is_object()).map(Shape::of))
         };
-        let must = before.must;
-        *offer = Offer {
-            accepted: validation.valid,
-            must: must || absent || needed,
-            needs,
-            ..if silent { before } else { said }
-        };
+        *offer = Offer { choices, shape, accepted: valid, must, needs };
     }
     let mut hope = true;
-    for validation in fields.iter().filter(|validation| !validation.valid && validation.requires.is_empty()) {
-        if validation.is_dead_end() {
-            let (why, causes) = dead_end(form, fields, validation);
+    for field in fields.iter().filter(|field| !field.report.is_valid() && field.requires.is_empty()) {
+        if field.is_dead_end() {
+            let (why, causes) = dead_end(form, &fields, field);
             told.push(why);
             hope &= !causes.is_empty();
             if !causes.is_empty() {
                 form.doubt.get_or_insert(Doubt::Change { pointers: causes });
             }
         } else {
-            told.extend(objection(form, root, validation));
+            told.extend(objection(form, root, field));
         }
-        told.extend(validation.notes.iter().cloned());
+        told.extend(field.notes());
     }
     if hope && form.wanted.is_empty() && form.doubt.is_none() && form.next(root).is_none() {
         // Everything that is refused waits for something else: that is what has to be asked.
-        let held = fields.iter().filter(|validation| !validation.valid);
-        let held = held.flat_map(|validation| validation.requires.iter().map(|need| (&validation.pointer, need)));
+        let held = fields.iter().filter(|field| !field.report.is_valid());
+        let held = held.flat_map(|field| field.requires.iter().map(|need| (&field.pointer, need)));
         let lacks = |need: &String| form.values.pointer(need).is_none() && root.at(need).is_some();
         let mut lacking: Vec<String> =
             held.map(|(waits, need)| if lacks(need) { need.clone() } else { waits.clone() }).collect();
@@ -131,7 +109,7 @@ pub fn learn(form: &mut Form, root: &Shape, mut refusal: Refusal) -> (String, bo
         }
         form.wanted = lacking;
     }
-    told.extend(refusal.notes);
+    told.extend(refusal.feedback().iter().chain(refusal.instructions()).cloned());
     let told = told.iter().map(|text| words::shorten(text.trim(), 600)).filter(|text| !text.is_empty());
     (told.collect::<Vec<_>>().join("\n"), hope)
 }
@@ -144,33 +122,33 @@ fn place(root: &Shape, name: &str) -> String {
 }
 
 /// Takes a value over as the tool understood it, and says so.
-fn understood(form: &mut Form, validation: &Validation) -> Option<String> {
-    let value = validation.normalized.as_ref()?;
-    let given = form.values.pointer(&validation.pointer).cloned();
-    form.settle(&validation.pointer, value.clone());
+fn understood(form: &mut Form, field: &Field<'_>) -> Option<String> {
+    let value = field.report.normalized.as_ref()?;
+    let given = form.values.pointer(&field.pointer).cloned();
+    form.settle(&field.pointer, value.clone());
     let shown = |value: &Value| scalar::brief(value);
     Some(match given.filter(|given| given != value) {
         Some(given) => format!("“{}” is understood as {}.", shown(&given), shown(value)),
-        None => format!("{}: {}.", words::capital(&form::label(&validation.pointer)), shown(value)),
+        None => format!("{}: {}.", words::capital(&form::label(&field.pointer)), shown(value)),
     })
 }
 
 /// Has a refused parameter asked again, and says why where that is worth saying.
-fn objection(form: &mut Form, root: &Shape, validation: &Validation) -> Option<String> {
-    let pointer = &validation.pointer;
-    let nested: Vec<String> = validation.problems.iter().filter_map(|problem| inner(root, pointer, problem)).collect();
+fn objection(form: &mut Form, root: &Shape, field: &Field<'_>) -> Option<String> {
+    let pointer = &field.pointer;
+    let nested: Vec<String> = field.problems().iter().filter_map(|problem| inner(root, pointer, problem)).collect();
     if !nested.is_empty() {
         for inside in &nested {
             form.unset(inside);
         }
         form.wanted.extend(nested);
-        return Some(validation.problems.join("\n"));
+        return Some(field.problems().join("\n"));
     }
     let given = form.values.pointer(pointer).cloned();
     form.unset(pointer);
     form.wanted.push(pointer.clone());
     let label = form::label(pointer);
-    let reasons = validation.reasons();
+    let reasons = field.reasons();
     if let Some(value) = given {
         let reasons = if reasons.is_empty() { ".".to_owned() } else { format!(": {reasons}.") };
         return Some(format!("“{}” does not work for {label}{reasons}", scalar::brief(&value)));
@@ -180,17 +158,16 @@ fn objection(form: &mut Form, root: &Shape, validation: &Validation) -> Option<S
     let plain = ["required", "missing", "expected", "needed", "must be given", "provide"];
     let silent = reasons.is_empty()
         || reasons.ends_with('?')
-        || validation.allowed.is_some()
-        || !validation.suggested.is_empty()
+        || field.report.choices != Choices::Open
         || plain.iter().any(|word| folded.contains(word));
     (!silent).then(|| format!("{}: {reasons}.", words::capital(&label)))
 }
 
 /// Returns a text for the person where nothing is possible for a parameter, and the earlier values that can be changed.
-fn dead_end(form: &mut Form, fields: &[Validation], validation: &Validation) -> (String, Vec<String>) {
-    let pointer = &validation.pointer;
+fn dead_end(form: &mut Form, fields: &[Field<'_>], field: &Field<'_>) -> (String, Vec<String>) {
+    let pointer = &field.pointer;
     let needs = form.offers.get(pointer).map(|offer| offer.needs.clone()).unwrap_or_default();
-    let earlier = fields.iter().take_while(|other| other.pointer != *pointer).filter(|other| other.valid);
+    let earlier = fields.iter().take_while(|other| other.pointer != *pointer).filter(|other| other.report.is_valid());
     // What was accepted at first is not named among what it needs.
     let mut causes: Vec<String> = earlier.map(|other| other.pointer.clone()).collect();
     causes.extend(needs.into_iter().filter(|need| !causes.contains(need)).collect::<Vec<_>>());
@@ -200,7 +177,7 @@ fn dead_end(form: &mut Form, fields: &[Validation], validation: &Validation) -> 
     for cause in &causes {
         form.offers.entry(cause.clone()).or_default().must = true;
     }
-    let reasons = validation.reasons();
+    let reasons = field.reasons();
     let label = form::label(pointer);
     if causes.is_empty() {
         form.unset(pointer);
@@ -251,18 +228,4 @@ pub fn denial(text: &str) -> Option<String> {
             |why| format!("I have left that undone: {why}."),
         ),
     )
-}
-
-fn texts(map: &Map<String, Value>, key: &str) -> Vec<String> {
-    match map.get(key) {
-        Some(Value::String(one)) => vec![one.clone()],
-        Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn notes(map: &Map<String, Value>) -> Vec<String> {
-    let mut out = texts(map, "feedback");
-    out.extend(texts(map, "instructions"));
-    out
 }

@@ -1,10 +1,13 @@
 //! Single values in the words of a person: numbers, yes and no, addresses, days and times.
 
+use std::sync::LazyLock;
+
 use regex::Regex;
 use regex_syntax::hir::{Class, Hir, HirKind};
-use serde_json::{Number, Value};
+use serde_json::{Number, Value, json};
 
 use super::words;
+use tool_schema::schema::Validator;
 
 const NUMBERS: [&str; 13] =
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
@@ -101,31 +104,28 @@ pub fn yes_or_no(text: &str) -> Option<bool> {
     }
 }
 
-/// Returns whether the text is an email address.
-pub fn is_email(text: &str) -> bool {
-    let Some((name, host)) = text.split_once('@') else { return false };
-    let odd = |c: char| c.is_whitespace() || matches!(c, '@' | ',' | ';' | '<' | '>' | '"' | '(' | ')');
-    !name.is_empty()
-        && !text.contains("..")
-        && !name.contains(odd)
-        && !host.contains(odd)
-        && host.split('.').count() > 1
-        && host.split('.').all(|label| !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || c == '-'))
-}
-
-/// Returns whether the text is a web address or another URI.
-pub fn is_uri(text: &str) -> bool {
-    let Some((scheme, rest)) = text.split_once(':') else { return false };
-    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
-        && !rest.trim_start_matches('/').is_empty()
-        && !text.contains(char::is_whitespace)
-}
-
-/// Returns whether the text is a UUID.
-pub fn is_uuid(text: &str) -> bool {
-    let lengths: Vec<usize> = text.split('-').map(str::len).collect();
-    lengths == [8, 4, 4, 4, 12] && text.chars().all(|c| c == '-' || c.is_ascii_hexdigit())
+/// Returns whether a text has a format; every text has one that is unknown here.
+///
+/// Unlike JSON Schema, an email address needs a domain with a dot, a URI something behind its scheme, and a time no more
+/// than `14:30`.
+pub fn has_format(format: &str, text: &str) -> bool {
+    static TIME: LazyLock<Regex> = LazyLock::new(|| {
+        let clock = "([01][0-9]|2[0-3]):[0-5][0-9]";
+        Regex::new(&format!(r"^{clock}(:([0-5][0-9]|60)(\.[0-9]+)?)?([Zz]|[+-]{clock})?$")).expect("it is a pattern")
+    });
+    let fits = |format: &str| {
+        let validator = Validator::compile(&json!({ "format": format }));
+        validator.is_ok_and(|validator| validator.is_valid(&Value::from(text)))
+    };
+    match format {
+        "time" => TIME.is_match(text),
+        "email" => {
+            !text.contains(['<', ' ']) && text.rsplit('@').next().is_some_and(|host| host.contains('.')) && fits(format)
+        }
+        "uri" | "url" => text.split_once(':').is_some_and(|(_, rest)| rest.contains(|c| c != '/')) && fits("uri"),
+        "date" | "date-time" | "uuid" => fits(format),
+        _ => true,
+    }
 }
 
 const MONTHS: [&str; 12] = [
@@ -174,14 +174,14 @@ pub fn date(text: &str) -> Option<String> {
         return None;
     };
     let written = format!("{year:04}-{month:02}-{day:02}");
-    is_date(&written).then_some(written)
+    has_format("date", &written).then_some(written)
 }
 
 /// A day as people say it: `2026-12-01` is `Tuesday, 1 December`.
 pub fn day(text: &str) -> Option<String> {
     const WEEK: [&str; 7] = ["Saturday", "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday"];
     let count = |range: std::ops::Range<usize>| text.get(range)?.parse::<usize>().ok();
-    let (year, month, day) = (count(0..4)?, count(5..7)?, count(8..10).filter(|_| is_date(text))?);
+    let (year, month, day) = (count(0..4)?, count(5..7)?, count(8..10).filter(|_| has_format("date", text))?);
     // Zeller's congruence: January and February belong to the year before.
     let (moved, era) = if month < 3 { (month + 12, year + 399) } else { (month, year + 400) };
     let place = (day + 13 * (moved + 1) / 5 + era + era / 4 - era / 100 + era / 400) % 7;
@@ -189,65 +189,12 @@ pub fn day(text: &str) -> Option<String> {
     Some(format!("{}, {day} {name}", WEEK[place]))
 }
 
-/// Returns whether the text is a day as `YYYY-MM-DD` that exists.
-///
-/// The checks of formats in `tool_schema` are private, and no help here: a person may say `14:30` for a time, and an email
-/// address needs a domain with a dot.
-pub fn is_date(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    if bytes.len() != 10 || bytes[4] != b'-' || bytes[7] != b'-' || !text.is_ascii() {
-        return false;
-    }
-    let count = |from: usize, to: usize| {
-        text[from..to].bytes().all(|b| b.is_ascii_digit()).then(|| text[from..to].parse().ok()).flatten()
-    };
-    let (Some(year), Some(month), Some(day)) = (count(0, 4), count(5, 7), count(8, 10)) else { return false };
-    let leap = |year: u32| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let days = match month {
-        2 => 28 + u32::from(leap(year)),
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => return false,
-    };
-    (1..=days).contains(&day)
-}
-
-/// Returns whether the text is a time of day: `14:30`, with or without seconds and an offset.
-pub fn is_time(text: &str) -> bool {
-    let clock = text.trim_end_matches(['Z', 'z']);
-    let clock = match clock.rfind(['+', '-']) {
-        Some(at) if clock.is_char_boundary(at) && is_clock(&clock[at + 1..]) => &clock[..at],
-        _ => clock,
-    };
-    is_clock(clock)
-}
-
-fn is_clock(text: &str) -> bool {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let parts: Vec<&str> = whole.split(':').collect();
-    let limits = ["23", "59", "60"];
-    (2..=3).contains(&parts.len())
-        && !fraction.is_empty()
-        && fraction.bytes().all(|b| b.is_ascii_digit())
-        && parts
-            .iter()
-            .zip(limits)
-            .all(|(part, limit)| part.len() == 2 && part.bytes().all(|b| b.is_ascii_digit()) && *part <= limit)
-}
-
 /// A date and time as RFC 3339 has it, from a text that may have a space between the two.
 pub fn date_time(text: &str) -> Option<String> {
     let text = text.trim();
     let (day, time) = text.split_once([' ', 'T', 't'])?;
     let written = format!("{day}T{}", time.trim().to_uppercase().replace(' ', ""));
-    is_date_time(&written).then_some(written)
-}
-
-/// Returns whether the text is a date and time with an offset, as RFC 3339 has it.
-pub fn is_date_time(text: &str) -> bool {
-    let Some((day, time)) = text.split_once(['T', 't']) else { return false };
-    let offset = time.ends_with(['Z', 'z']) || time.get(8..).is_some_and(|rest| rest.contains(['+', '-']));
-    is_date(day) && offset && is_time(time) && time.matches(':').count() >= 2
+    has_format("date-time", &written).then_some(written)
 }
 
 /// As many bytes a sample has at most.
@@ -320,9 +267,17 @@ mod tests {
 
     #[test]
     fn formats() {
-        assert!(is_email("a.b@x.org") && !is_email("a@b") && !is_email("a b@x.org"));
-        assert!(is_uri("https://x.org/a") && !is_uri("x.org") && !is_uri("http://"));
-        assert!(is_uuid("67e55044-10b1-426f-9247-bb680e5fe0c8") && !is_uuid("67e55044"));
+        for (format, right, wrong) in [
+            ("email", &["a.b@x.org"][..], &["a@b", "a b@x.org", "Ann <a@x.org>"][..]),
+            ("uri", &["https://x.org/a"], &["x.org", "http://"]),
+            ("uuid", &["67e55044-10b1-426f-9247-bb680e5fe0c8"], &["67e55044"]),
+            ("date", &["2028-02-29"], &["2027-02-29"]),
+            ("time", &["14:30", "14:30:15Z", "14:30+02:00"], &["25:00", "14", "ä:30"]),
+            ("date-time", &["2026-10-01T14:30:00Z"], &["2026-10-01T14:30:00"]),
+        ] {
+            assert!(right.iter().all(|text| has_format(format, text)), "{format}");
+            assert!(!wrong.iter().any(|text| has_format(format, text)), "{format}");
+        }
     }
 
     #[test]
@@ -345,10 +300,10 @@ mod tests {
         ] {
             assert_eq!(date(text).as_deref(), Some("2026-10-01"), "{text}");
         }
+        assert_eq!(date_time("2026-10-01 14:30:00z").as_deref(), Some("2026-10-01T14:30:00Z"));
         for text in ["10/01/2026", "2026-02-30", "tomorrow", "", "2026", "1 Foo 2026", "31.4.2026"] {
             assert_eq!(date(text), None, "{text}");
         }
-        assert!(is_date("2028-02-29") && !is_date("2027-02-29"));
     }
 
     #[test]
@@ -363,14 +318,6 @@ mod tests {
         }
         assert_eq!(day("2026-02-30"), None);
         assert_eq!(day("dé"), None);
-    }
-
-    #[test]
-    fn times() {
-        assert!(is_time("14:30") && is_time("14:30:15Z") && is_time("14:30+02:00"));
-        assert!(!is_time("25:00") && !is_time("14") && !is_time("ä:30"));
-        assert_eq!(date_time("2026-10-01 14:30:00z").as_deref(), Some("2026-10-01T14:30:00Z"));
-        assert!(!is_date_time("2026-10-01T14:30:00"));
     }
 
     #[test]

@@ -138,6 +138,14 @@ impl Shape {
         limits.range.1 == Included(12.0) && words::tokens(&called).iter().any(|token| token == "month")
     }
 
+    /// Returns the format that its texts must have.
+    pub fn format(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Text(text) => text.format.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Returns whether any text will do.
     pub fn is_free_text(&self) -> bool {
         let Kind::Text(text) = &self.kind else { return false };
@@ -450,15 +458,7 @@ impl Text {
                 None => "does not have the form that is needed".to_owned(),
             });
         }
-        let fits = match self.format.as_deref() {
-            Some("date") => scalar::is_date(text),
-            Some("date-time") => scalar::is_date_time(text),
-            Some("time") => scalar::is_time(text),
-            Some("email") => scalar::is_email(text),
-            Some("uri" | "url") => scalar::is_uri(text),
-            Some("uuid") => scalar::is_uuid(text),
-            _ => true,
-        };
+        let fits = self.format.as_deref().is_none_or(|format| scalar::has_format(format, text));
         if fits { Ok(()) } else { Err(format!("must be {}", Kind::Text(self.clone()).noun())) }
     }
 }
