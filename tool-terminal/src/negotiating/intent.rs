@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{answer, choose, words};
+use super::{answer, words};
 use tool_runtime::tool::ToolSpec;
 
 /// A word that steers the dialogue.
@@ -232,7 +232,7 @@ impl Index {
         }
         let whole = tool.name.len().max(1) as f64;
         score += by_names * (0.3 + 0.7 * (covered.len() as f64 / whole));
-        for phrase in tool.phrases.iter().filter(|phrase| choose::mentions(folded, phrase)) {
+        for phrase in tool.phrases.iter().filter(|phrase| answer::mentions(folded, phrase)) {
             let count = phrase.split(' ').count() as f64;
             score += if phrase == folded {
                 100.0

@@ -1,17 +1,15 @@
 //! A model without a network and without a language model: it fills in the parameters of tools by asking for them.
 //!
 //! Everything it knows comes from the specs of the tools on offer and from the conversation. Each turn it goes through
-//! the messages anew ([`fold`]), finds out where the dialogue stands, and answers with one text or one call, so nothing
+//! the messages anew ([`reply`]), finds out where the dialogue stands, and answers with one text or one call, so nothing
 //! is lost between turns, processes or machines.
 //!
-//! How a sentence travels: [`fold`] takes the messages in; [`said`] finds the tool that is meant ([`intent`]), opens a
+//! How a sentence travels: [`reply`] takes the messages in; [`said`] finds the tool that is meant ([`intent`]), opens a
 //! [`form`], takes from the sentence what is certain ([`extract`]) and reads answers ([`answer`]); [`refusal`] takes in
 //! what a tool refused; [`speak`] puts the next question, or [`render`]s a result.
 
 mod answer;
-mod choose;
 mod extract;
-mod fold;
 mod form;
 mod intent;
 mod phrase;
@@ -26,11 +24,18 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+use std::cell::OnceCell;
+
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
+use serde_json::Value;
 
-use fold::Reply;
-use tool_runtime::model::{Delta, FinishReason, Model, ModelError, Request, Usage};
+use form::Form;
+use intent::Index;
+use shape::Shape;
+use tool_runtime::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
+use tool_runtime::model::{Delta, FinishReason, Model, ModelError, ModelErrorKind, Request, ToolChoice, Usage};
+use tool_runtime::tool::ToolSpec;
 
 /// A model that needs nothing: it asks the person for what a tool needs, offers what is allowed, and calls the tool.
 ///
@@ -75,7 +80,7 @@ impl Model for NegotiatingModel {
 
     /// Fails only where the tool that must be called is not on offer.
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
-        let deltas = match fold::reply(request) {
+        let deltas = match self::reply(request) {
             Ok(reply) => deltas(reply).into_iter().map(Ok).collect(),
             Err(error) => vec![Err(error)],
         };
@@ -98,4 +103,244 @@ fn deltas(reply: Reply) -> Vec<Delta> {
     };
     deltas.extend([Delta::Usage(Usage::default()), Delta::Finish(finish)]);
     deltas
+}
+
+/// A dialogue between a person and the tools.
+pub struct Dialogue<'a> {
+    /// The tools that may be called.
+    pub tools: Vec<&'a ToolSpec>,
+    /// True if a call of the only tool is wanted, whatever the person says.
+    pub forced: bool,
+    /// Where the dialogue stands.
+    pub stage: Stage,
+    /// The text before the next question.
+    pub note: String,
+    /// True if the note is the result of a call.
+    pub has_result: bool,
+    /// The form of the last call that succeeded.
+    pub last: Option<Form>,
+    index: OnceCell<Index>,
+    shapes: Vec<OnceCell<Shape>>,
+    waiting: Vec<(String, Form)>,
+    ids: Vec<&'a str>,
+}
+
+/// Where a dialogue stands.
+#[derive(Clone, Debug, Default)]
+pub enum Stage {
+    /// Nothing is under way.
+    #[default]
+    Idle,
+    /// The person was shown these tools, after saying `text`; `quiet` where they need not be shown again.
+    Choosing { offered: Vec<usize>, text: String, quiet: bool },
+    /// A form is being filled; when nothing is missing any more, the call is made.
+    Filling(Form),
+    /// A form is filled, and the person has to say whether to go on.
+    Parked { form: Form, why: Pause },
+}
+
+/// Why a form that is filled does not become a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// The call could not be made when it was due.
+    Whole,
+    /// The call failed.
+    Failed,
+    /// A person did not allow the call.
+    Denied,
+}
+
+/// The outcome of a turn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    /// A text for the person.
+    Say(String),
+    /// A call.
+    Call(ToolCall),
+}
+
+/// The reply to a request: a pure function of it.
+pub fn reply(request: Request<'_>) -> Result<Reply, ModelError> {
+    let asked = matches!(request.messages.last(), Some(Message::User { .. }));
+    Ok(standing(request)?.speak(asked && *request.tool_choice != ToolChoice::None))
+}
+
+/// Where the dialogue stands after all messages.
+pub fn standing(request: Request<'_>) -> Result<Dialogue<'_>, ModelError> {
+    let specs = request.tools.specs().iter().map(|spec| &**spec);
+    let tools: Vec<&ToolSpec> = match request.tool_choice {
+        ToolChoice::Tool(name) => specs.filter(|spec| spec.name == *name).collect(),
+        _ => specs.collect(),
+    };
+    if let (ToolChoice::Tool(name), true) = (request.tool_choice, tools.is_empty()) {
+        let text = format!("the tool `{name}` must be called, but it is not on offer; add it to the toolset");
+        return Err(ModelError::new(ModelErrorKind::Refused, text));
+    }
+    let forced = matches!(request.tool_choice, ToolChoice::Tool(_) | ToolChoice::Required) && tools.len() == 1;
+    let mut dialogue = Dialogue::new(tools, forced);
+    let results = request.messages.iter().rposition(|message| !matches!(message, Message::Tool(_)));
+    for message in request.messages {
+        if let Message::Assistant { content } = message {
+            dialogue.ids.extend(content.iter().filter_map(call_of).map(|call| call.id.as_str()));
+        }
+    }
+    for (at, message) in request.messages.iter().enumerate().skip(beginning(request.messages)) {
+        dialogue.read_message(message, results.is_none_or(|last| at > last));
+    }
+    Ok(dialogue)
+}
+
+/// Returns where to begin: once all calls of a turn succeeded, nothing that was said before it matters.
+fn beginning(messages: &[Message]) -> usize {
+    let done = |at: &usize| {
+        let Message::Assistant { content } = &messages[*at] else { return false };
+        let calls: Vec<&ToolCall> = content.iter().filter_map(call_of).collect();
+        let answers = messages[at + 1..].iter().map_while(|message| match message {
+            Message::Tool(answer) => Some(answer),
+            _ => None,
+        });
+        let succeeded = answers.filter(|answer| {
+            let known = calls.iter().any(|call| call.id == answer.call_id);
+            known && !answer.is_error && refusal::read(&text_of(&answer.content)).is_none()
+        });
+        !calls.is_empty() && succeeded.count() == calls.len()
+    };
+    (0..messages.len()).rev().find(done).unwrap_or(0)
+}
+
+fn call_of(part: &AssistantPart) -> Option<&ToolCall> {
+    match part {
+        AssistantPart::Call(call) => Some(call),
+        _ => None,
+    }
+}
+
+fn text_of(content: &[Part]) -> String {
+    content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n")
+}
+
+impl<'a> Dialogue<'a> {
+    fn new(tools: Vec<&'a ToolSpec>, forced: bool) -> Self {
+        Self {
+            shapes: tools.iter().map(|_| OnceCell::new()).collect(),
+            tools,
+            forced,
+            stage: Stage::Idle,
+            note: String::new(),
+            has_result: false,
+            last: None,
+            index: OnceCell::new(),
+            waiting: Vec::new(),
+            ids: Vec::new(),
+        }
+    }
+
+    /// Takes one message in; `shown` where a result in it is still to be shown.
+    fn read_message(&mut self, message: &Message, shown: bool) {
+        self.has_result = matches!(message, Message::Tool(_));
+        match message {
+            Message::User { content } => {
+                self.note.clear();
+                self.read_sentence(text_of(content).trim());
+            }
+            Message::Assistant { content } => {
+                self.note.clear();
+                content.iter().filter_map(call_of).for_each(|call| self.record_call(call));
+            }
+            Message::Tool(answer) => self.record_answer(answer, shown),
+            Message::System { .. } => {}
+        }
+    }
+
+    fn record_call(&mut self, call: &ToolCall) {
+        let mut form = Form::of_call(&call.name, &call.arguments);
+        if let Stage::Filling(own) | Stage::Parked { form: own, .. } = &mut self.stage
+            && own.tool == call.name
+        {
+            form = std::mem::take(own).with(form.values);
+            form.wanted.clear();
+        }
+        self.stage = Stage::Idle;
+        self.waiting.push((call.id.clone(), form));
+    }
+
+    fn record_answer(&mut self, answer: &ToolMessage, shown: bool) {
+        let place = self.waiting.iter().position(|(id, _)| *id == answer.call_id);
+        let mut form = place.map_or_else(|| Form::new(&answer.tool), |place| self.waiting.remove(place).1);
+        let text = text_of(&answer.content);
+        let tool = self.place(&form.tool);
+        let (news, stage) = if let Some(refusal) = refusal::read(&text) {
+            match tool {
+                Some(tool) => {
+                    let root = self.shape(tool).clone();
+                    let (news, hope) = refusal::learn(&mut form, &root, &refusal);
+                    let asks = form.doubt.is_some() || form.next(&root).is_some();
+                    let stage = match (hope, asks) {
+                        (false, _) => Stage::Idle,
+                        (true, true) => Stage::Filling(form),
+                        (true, false) => Stage::Parked { form, why: Pause::Failed },
+                    };
+                    (news, stage)
+                }
+                None => (refusal::reason(&text), Stage::Idle),
+            }
+        } else if let Some(news) = refusal::denial(&text).filter(|_| answer.is_error) {
+            (news, if tool.is_some() { Stage::Parked { form, why: Pause::Denied } } else { Stage::Idle })
+        } else if answer.is_error {
+            let news = format!("That did not work: {}.", refusal::reason(&text).trim_end_matches('.'));
+            (news, if tool.is_some() { Stage::Parked { form, why: Pause::Failed } } else { Stage::Idle })
+        } else {
+            self.last = tool.map(|_| form);
+            let news = if shown { render::content(&answer.content) } else { String::new() };
+            (if news.is_empty() { "Done.".to_owned() } else { news }, Stage::Idle)
+        };
+        if !self.note.is_empty() {
+            self.note.push_str("\n\n");
+        }
+        self.note.push_str(&render::printable(&news));
+        // Of several results, one that needs the person decides how it goes on.
+        if !matches!(stage, Stage::Idle) || !matches!(self.stage, Stage::Filling(_) | Stage::Parked { .. }) {
+            self.stage = stage;
+        }
+    }
+
+    /// Sets the text before the next question.
+    pub fn tell(&mut self, text: impl Into<String>) {
+        self.note = text.into();
+    }
+
+    /// The place of a tool in the list.
+    pub fn place(&self, name: &str) -> Option<usize> {
+        self.tools.iter().position(|spec| spec.name == name)
+    }
+
+    /// The shape of a tool's arguments.
+    pub fn shape(&self, tool: usize) -> &Shape {
+        self.shapes[tool].get_or_init(|| Shape::of(self.tools[tool].input.neutral()))
+    }
+
+    /// The shape of the arguments of a form; `None` when its tool is not on offer any more.
+    pub fn shape_of(&self, form: &Form) -> Option<&Shape> {
+        self.place(&form.tool).map(|tool| self.shape(tool))
+    }
+
+    /// Returns the name of a tool for people.
+    pub fn title(&self, name: &str) -> String {
+        let title = self.place(name).and_then(|tool| self.tools[tool].title.clone());
+        render::printable(&title.unwrap_or_else(|| words::capital(&words::human(name))))
+    }
+
+    /// The words of the tools.
+    pub fn index(&self) -> &Index {
+        self.index.get_or_init(|| Index::new(&self.tools))
+    }
+
+    /// The call of a form.
+    pub fn call(&self, name: &str, arguments: &Value) -> ToolCall {
+        let mut number = self.ids.len() + 1;
+        while self.ids.iter().any(|id| *id == format!("call_{number}")) {
+            number += 1;
+        }
+        ToolCall { id: format!("call_{number}"), name: name.to_owned(), arguments: arguments.to_string() }
+    }
 }

@@ -2,13 +2,12 @@
 
 use serde_json::Value;
 
-use super::answer::{self, Answer};
-use super::choose::{self, Chosen};
+use super::answer::{self, Answer, Chosen};
 use super::extract::{self, Found};
-use super::fold::{Dialogue, Pause, Stage};
 use super::form::{self, Ask, Doubt, Form};
 use super::intent::{self, Command, Guess};
 use super::shape::{Choice, Kind, Shape};
+use super::{Dialogue, Pause, Stage};
 use super::{phrase, scalar, words};
 use tool_schema::schema::pointer;
 
@@ -381,7 +380,7 @@ impl Dialogue<'_> {
                 });
                 text = if also.is_empty() { text } else { head };
             }
-        } else if !choose::is_name(&ask.choices, text) && scalar::date(text).is_none() {
+        } else if !answer::is_name(&ask.choices, text) && scalar::date(text).is_none() {
             also = found.values.iter().filter(|(pointer, _)| *pointer != ask.pointer).cloned().collect();
         }
         let parsed = answer::parse(ask, text);
@@ -531,7 +530,7 @@ impl Dialogue<'_> {
             },
             Doubt::Which { pointer, values } => {
                 let choices: Vec<Choice> = values.iter().map(Choice::plain).collect();
-                match choose::choose(&choices, form::numbered(values.iter()), text) {
+                match answer::choose(&choices, form::numbered(values.iter()), text) {
                     Chosen::One(value) => {
                         self.settle(form, &form.ask(root, &pointer), value);
                         true

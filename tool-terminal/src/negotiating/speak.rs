@@ -2,9 +2,9 @@
 
 use std::ops::Bound::{self, Included, Unbounded};
 
-use super::fold::{Dialogue, Pause, Reply, Stage};
 use super::form::{self, Ask, Doubt, Form};
 use super::shape::{Choice, Kind, Number, Shape};
+use super::{Dialogue, Pause, Reply, Stage};
 use super::{render, scalar, words};
 
 /// As many tools are listed at once.

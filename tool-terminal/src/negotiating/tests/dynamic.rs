@@ -1,14 +1,13 @@
-//! Dialogues over tools with dynamic parameters, which the tools' own engine answers.
+//! Dialogues in which a tool refuses a call and says why: dynamic parameters, which the tools' own engine answers, and
+//! feedback as others write it.
 
 use futures_util::FutureExt;
 use serde_json::{Value, json};
 
-use super::super::fold::Reply;
-use super::{answer, assistant, check as scripted, reply, tool};
+use super::{answer, check as scripted, check_with, tool};
 use tool_runtime::feedback::Rejection;
 use tool_runtime::message::{Message, ToolCall};
-use tool_runtime::tool::Validation;
-use tool_runtime::tool::{CallError, Context};
+use tool_runtime::tool::{CallError, Context, Validation};
 use tool_runtime::toolset::{DynamicField, RuntimeTool, ToolList, Toolset};
 
 const FLIGHTS: [(&str, &str, &str, u64); 6] = [
@@ -89,28 +88,10 @@ pub fn ask(tools: &Toolset, call: &ToolCall) -> (Message, Option<Rejection>) {
     }
 }
 
-/// Runs a script of what a person says and the model answers; the tools answer the calls.
+/// Runs a script whose calls the tools answer.
 #[track_caller]
 fn check(tools: &Toolset, script: &str) {
-    let written: Vec<&str> = script.trim().lines().map(str::trim).collect();
-    let (mut messages, mut out) = (Vec::new(), Vec::new());
-    for line in written.iter().filter(|line| line.starts_with("> ")) {
-        out.push((*line).to_owned());
-        messages.push(Message::user(&line[2..]));
-        loop {
-            let next = reply(tools.list(), &messages);
-            messages.push(assistant(&next));
-            match next {
-                Reply::Say(text) => break out.extend(text.lines().map(|line| line.trim().to_owned())),
-                Reply::Call(call) => {
-                    out.push(format!("! {}", call.arguments));
-                    messages.push(ask(tools, &call).0);
-                }
-            }
-        }
-    }
-    let (run, written) = (out.join("\n"), written.join("\n"));
-    assert!(run == written, "\n--- it runs as\n{run}\n--- it is written as\n{written}\n");
+    check_with(tools.list(), script, Some(&|call| ask(tools, call).0));
 }
 
 #[test]
@@ -119,32 +100,32 @@ fn a_booking_goes_as_it_went_there() {
         &airline(),
         r#"
         > book a flight
-        ! {}
+        ! book_flight {}
         Which city of departure?
         1. London
         2. Berlin
         3. Paris
         4. New York
         > 1
-        ! {"departure":"London"}
+        ! book_flight {"departure":"London"}
         Which city of arrival?
         1. New York
         > new york
-        ! {"departure":"London","arrival":"New York"}
+        ! book_flight {"departure":"London","arrival":"New York"}
         Which day of the flight?
         1. 2026-10-01 – Thursday, 1 October
         2. 2026-10-02 – Friday, 2 October
         > friday
-        ! {"departure":"London","arrival":"New York","date":"2026-10-02"}
+        ! book_flight {"departure":"London","arrival":"New York","date":"2026-10-02"}
         How many passengers? (1 or more)
         > 3
-        ! {"departure":"London","arrival":"New York","date":"2026-10-02","passengers":3}
+        ! book_flight {"departure":"London","arrival":"New York","date":"2026-10-02","passengers":3}
         “3” does not work for passengers: not enough seats (3 passengers, max is 2).
         Which passengers?
         - 1
         - 2
         > 2
-        ! {"departure":"London","arrival":"New York","date":"2026-10-02","passengers":2}
+        ! book_flight {"departure":"London","arrival":"New York","date":"2026-10-02","passengers":2}
         booked: 2026-10-02
 
         Anything else?"#,
@@ -157,7 +138,7 @@ fn an_empty_list_is_a_reason_to_go_back() {
         &airline(),
         r#"
         > fly from berlin to london with 3 passengers
-        ! {"departure":"berlin","arrival":"london","passengers":3}
+        ! book_flight {"departure":"berlin","arrival":"london","passengers":3}
         “berlin” is understood as Berlin.
         “london” is understood as London.
         Nothing is possible for date with departure: Berlin, arrival: London, passengers: 3: no matching options.
@@ -167,7 +148,7 @@ fn an_empty_list_is_a_reason_to_go_back() {
         3. passengers: 3
         Or say “cancel”.
         > from London to New York
-        ! {"departure":"London","arrival":"New York","passengers":3}
+        ! book_flight {"departure":"London","arrival":"New York","passengers":3}
         Which day of the flight?
         1. 2026-10-01 – Thursday, 1 October
         > 2
@@ -175,7 +156,7 @@ fn an_empty_list_is_a_reason_to_go_back() {
         Which day of the flight?
         1. 2026-10-01 – Thursday, 1 October
         > the 1st of October
-        ! {"departure":"London","arrival":"New York","date":"2026-10-01","passengers":3}
+        ! book_flight {"departure":"London","arrival":"New York","date":"2026-10-01","passengers":3}
         booked: 2026-10-01
 
         Anything else?"#,
@@ -217,4 +198,167 @@ fn nested_names_are_places() {
 
         Anything else?"#,
     );
+}
+
+/// A tool that says what is possible only when it is called: nothing is required.
+fn airline_of_feedback() -> ToolList {
+    let input = json!({"type": "object", "properties": {
+        "departure": {"type": "string", "description": "Airport of departure."},
+        "arrival": {"type": "string", "description": "Airport of arrival."},
+        "date": {"type": "string", "format": "date", "description": "Day of the flight."},
+        "passengers": {"type": "integer", "format": "uint8", "minimum": 1, "maximum": 255}}});
+    ToolList::new(vec![tool("book_flight", "Book a flight.", input)])
+}
+
+/// A script in which `$n` stands for the nth feedback.
+fn script(text: &str, feedback: &[Value]) -> String {
+    let fill = |text: String, (at, value): (usize, &Value)| text.replace(&format!("${at}\n"), &format!("{value}\n"));
+    feedback.iter().enumerate().fold(text.to_owned(), fill)
+}
+
+fn no(results: &Value) -> Value {
+    json!({"ok": false, "validationResults": results})
+}
+
+#[test]
+fn a_booking_is_led_by_what_the_tool_allows() {
+    let feedback = [
+        no(&json!({
+            "departure": {"valid": false, "problems": ["no matching options"], "allowedValues": ["london", "Berlin"]},
+            "arrival": {"valid": false, "requiresValidParameters": ["departure"]},
+            "date": {"valid": false, "requiresValidParameters": ["departure", "arrival"]},
+            "passengers": {"valid": false, "requiresValidParameters": ["departure", "arrival", "date"]}})),
+        no(&json!({
+            "departure": {"valid": true, "allowedValues": ["london", "Berlin"]},
+            "arrival": {"valid": false, "problems": ["no matching options"], "allowedValues": ["New York", "NEW_YORK"]},
+            "date": {"valid": false, "requiresValidParameters": ["arrival"]},
+            "passengers": {"valid": false, "requiresValidParameters": ["arrival", "date"]}})),
+        no(&json!({
+            "departure": {"valid": true}, "arrival": {"valid": true, "normalizedValue": "New York"},
+            "date": {"valid": false, "problems": ["no matching options"], "suggestedValues": ["2026-10-02"]},
+            "passengers": {"valid": false, "requiresValidParameters": ["date"]}})),
+        no(&json!({
+            "departure": {"valid": true}, "arrival": {"valid": true}, "date": {"valid": true},
+            "passengers": {"valid": false, "problems": ["value required"]}})),
+        no(&json!({
+            "departure": {"valid": true}, "arrival": {"valid": true}, "date": {"valid": true},
+            "passengers": {"valid": false, "problems": ["not enough seats available (3 passengers, max is 2)"]}})),
+    ];
+    let text = r#"
+        > I want to fly
+        I can do one thing: Book flight. Shall I? (yes or no)
+        > yes
+        ! book_flight {}
+        < $0
+        Which airport of departure?
+        1. london
+        2. Berlin
+        > lodnon
+        Did you mean “london” as departure? (yes or no)
+        > yes
+        ! book_flight {"departure":"london"}
+        < $1
+        Which airport of arrival?
+        1. New York
+        2. NEW_YORK
+        > new york
+        Which arrival do you mean?
+        1. New York
+        2. NEW_YORK
+        > 2
+        ! book_flight {"departure":"london","arrival":"NEW_YORK"}
+        < $2
+        “NEW_YORK” is understood as New York.
+        What is the day of the flight? For example:
+        1. 2026-10-02 – Friday, 2 October
+        > 1
+        ! book_flight {"departure":"london","arrival":"New York","date":"2026-10-02"}
+        < $3
+        How many passengers? (from 1 to 255)
+        > 3
+        ! book_flight {"departure":"london","arrival":"New York","date":"2026-10-02","passengers":3}
+        <! $4
+        “3” does not work for passengers: not enough seats available (3 passengers, max is 2).
+        How many passengers? (from 1 to 255)
+        > 2
+        ! book_flight {"departure":"london","arrival":"New York","date":"2026-10-02","passengers":2}
+        < {"ok":true,"departure":"london","feedback":["Have a good flight!"]}
+        departure: london
+        Have a good flight!
+
+        Anything else?"#;
+    scripted(&airline_of_feedback(), &script(text, &feedback));
+}
+
+#[test]
+fn where_nothing_is_possible_something_else_can_change() {
+    let feedback = [
+        no(&json!({
+            "departure": {"valid": true, "allowedValues": ["Paris", "Rome"]}, "arrival": {"valid": true},
+            "date": {"valid": false, "problems": ["no matching options"], "allowedValues": []},
+            "passengers": {"valid": false, "requiresValidParameters": ["date"]}})),
+        json!({"ok": false, "problems": ["The desk is closed."], "instructions": ["Call again at nine."]}),
+    ];
+    let text = r#"
+        > book a flight from Paris to Tokyo on 2026-10-01
+        ! book_flight {"departure":"Paris","arrival":"Tokyo","date":"2026-10-01"}
+        < $0
+        Nothing is possible for date with departure: Paris, arrival: Tokyo: no matching options.
+        What would you like to change?
+        1. departure: Paris
+        2. arrival: Tokyo
+        Or say “cancel”.
+        > whatever
+        What would you like to change?
+        1. departure: Paris
+        2. arrival: Tokyo
+        Or say “cancel”.
+        > the departure
+        Which airport of departure?
+        1. Paris
+        2. Rome
+        > Rome
+        ! book_flight {"departure":"Rome","arrival":"Tokyo","date":"2026-10-01"}
+        < $1
+        The desk is closed.
+        Call again at nine.
+        Shall I try again? (yes or no, or change something, such as “departure: …”)
+        > change the arrival
+        What is the airport of arrival?
+        > Oslo
+        ! book_flight {"departure":"Rome","arrival":"Oslo","date":"2026-10-01"}"#;
+    scripted(&airline_of_feedback(), &script(text, &feedback));
+}
+
+#[test]
+fn only_what_was_refused_is_asked_again_deep_inside_too() {
+    let input = json!({"type": "object", "required": ["who"], "properties": {"who": {"type": "object",
+        "required": ["name", "age"], "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}},
+        "unit": {"type": "string"}}});
+    let feedback = [
+        no(&json!({"who": {"valid": false, "problems": ["`who.age`: expected a number from 0 to 150, got 900"]}})),
+        no(&json!({"unit": {"valid": false, "requiresValidParameters": ["who"]}})),
+        no(&json!({"unit": {"valid": false, "problems": ["unknown"],
+            "dynamicParameterSchema": {"type": "integer", "maximum": 3}}})),
+    ];
+    let text = r#"
+        > add person named Ada with who age 900
+        ! add_person {"who":{"name":"Ada","age":900}}
+        <! $0
+        `who.age`: expected a number from 0 to 150, got 900
+        Who: what is the age?
+        > 36
+        ! add_person {"who":{"name":"Ada","age":36}}
+        <! $1
+        What is the unit?
+        > m
+        ! add_person {"who":{"name":"Ada","age":36},"unit":"m"}
+        <! $2
+        “m” does not work for unit: unknown.
+        What is the unit? (3 or less)
+        > 7
+        That must be 3 or less. What is the unit? (3 or less)
+        > 2
+        ! add_person {"who":{"name":"Ada","age":36},"unit":2}"#;
+    scripted(&ToolList::new(vec![tool("add_person", "Add a person.", input)]), &script(text, &feedback));
 }

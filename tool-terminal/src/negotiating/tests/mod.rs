@@ -6,19 +6,16 @@
 
 mod dialogues;
 mod dynamic;
-mod feedback;
 mod first;
 mod negotiation;
-mod nested;
 mod never;
-mod single;
 mod turns;
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::fold::{self, Reply};
+use super::Reply;
 use tool_runtime::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
 use tool_runtime::model::Request;
 use tool_runtime::schema::Schema;
@@ -32,7 +29,7 @@ fn tool(name: &str, description: &str, input: Value) -> Arc<ToolSpec> {
 
 /// Returns what the model does next.
 fn reply(tools: &ToolList, messages: &[Message]) -> Reply {
-    fold::reply(Request::new(messages, tools)).expect("no tool is forced")
+    super::reply(Request::new(messages, tools)).expect("no tool is forced")
 }
 
 /// The reply as a message.
@@ -52,38 +49,41 @@ fn answer(call: &ToolCall, text: &str, is_error: bool) -> Message {
     Message::Tool(ToolMessage { call_id: call.id.clone(), tool: call.name.clone(), content, is_error })
 }
 
-/// Runs what a script says, and gives the whole transcript.
-fn run(tools: &ToolList, script: &str) -> String {
-    let (mut messages, mut out, mut call) = (Vec::new(), Vec::new(), None);
-    for line in script.lines() {
-        let line = line.trim_start();
+/// Runs a script, which must come out as it is written.
+#[track_caller]
+fn check(tools: &ToolList, script: &str) {
+    check_with(tools, script, None);
+}
+
+/// Runs a script, in which `respond` answers the calls if it is there.
+#[track_caller]
+fn check_with(tools: &ToolList, script: &str, respond: Option<&dyn Fn(&ToolCall) -> Message>) {
+    let written: Vec<&str> = script.trim().lines().map(str::trim).collect();
+    let (mut messages, mut out, mut waiting) = (Vec::new(), Vec::new(), None);
+    for &line in &written {
         if let Some(said) = line.strip_prefix("> ") {
             messages.push(Message::user(said.replace("\\n", "\n")));
-        } else if let Some(call) = call.take_if(|_| line.starts_with('<')) {
-            let error = line.starts_with("<!");
-            messages.push(answer(&call, line.trim_start_matches(['<', '!']).trim(), error));
+        } else if let Some(call) = waiting.take_if(|_| line.starts_with('<')) {
+            messages.push(answer(&call, line.trim_start_matches(['<', '!']).trim(), line.starts_with("<!")));
         } else {
             continue;
         }
         out.push(line.to_owned());
-        let reply = reply(tools, &messages);
-        messages.push(assistant(&reply));
-        match reply {
-            Reply::Say(text) => out.extend(text.lines().map(|line| line.trim().to_owned())),
-            Reply::Call(made) => {
-                out.push(format!("! {} {}", made.name, made.arguments));
-                call = Some(made);
+        loop {
+            let reply = reply(tools, &messages);
+            messages.push(assistant(&reply));
+            match reply {
+                Reply::Say(text) => break out.extend(text.lines().map(|line| line.trim().to_owned())),
+                Reply::Call(made) => {
+                    out.push(format!("! {} {}", made.name, made.arguments));
+                    match respond {
+                        Some(respond) => messages.push(respond(&made)),
+                        None => break waiting = Some(made),
+                    }
+                }
             }
         }
     }
-    out.join("\n")
-}
-
-/// Runs a script, which must come out as it is written.
-#[track_caller]
-fn check(tools: &ToolList, script: &str) {
-    let written: Vec<&str> = script.trim().lines().map(str::trim).collect();
-    let written = written.join("\n");
-    let run = run(tools, &written);
+    let (run, written) = (out.join("\n"), written.join("\n"));
     assert!(run == written, "\n--- it runs as\n{run}\n--- it is written as\n{written}\n");
 }

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::super::fold::{self, Reply, Stage};
 use super::super::form::Doubt;
+use super::super::{Dialogue, Reply, Stage, standing};
 use super::dynamic::ask as answer_call;
 use super::{assistant, reply};
 use tool_runtime::message::Message;
@@ -102,7 +102,7 @@ impl Person {
     }
 
     /// Returns what the person says, and which parameters that is a change of; `None` for all of them.
-    fn say(&mut self, dialogue: &fold::Dialogue<'_>, accepted: &BTreeSet<String>) -> (String, Option<Vec<String>>) {
+    fn say(&mut self, dialogue: &Dialogue<'_>, accepted: &BTreeSet<String>) -> (String, Option<Vec<String>>) {
         let Stage::Filling(form) = &dialogue.stage else { return ("fill".into(), Some(Vec::new())) };
         let nothing = || Some(Vec::new());
         match &form.doubt {
@@ -173,7 +173,7 @@ proptest! {
                 accepted = valid.map(|(name, _)| format!("/{name}")).collect();
                 continue;
             }
-            let dialogue = fold::standing(Request::new(&messages[..messages.len() - 1], tools.list()));
+            let dialogue = standing(Request::new(&messages[..messages.len() - 1], tools.list()));
             let dialogue = dialogue.expect("nothing is forced");
             if matches!(dialogue.stage, Stage::Idle) {
                 // Told that it is impossible, at once or after too many dead ends.

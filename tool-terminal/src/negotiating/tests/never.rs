@@ -5,10 +5,10 @@ use std::ops::Bound;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::fold::{self, Reply, Stage};
 use super::super::form::Ask;
 use super::super::scalar;
 use super::super::shape::{Kind, Shape};
+use super::super::{Reply, Stage, standing};
 use super::{answer, assistant, reply, tool};
 use tool_runtime::message::{AssistantPart, Message, Part, ToolCall};
 use tool_runtime::model::Request;
@@ -246,7 +246,7 @@ proptest! {
                 prop_assert_eq!(fits(&root, &call.arguments), Ok(()), "{} of {}", call.arguments, root);
                 return Ok(());
             }
-            let dialogue = fold::standing(Request::new(&messages, &tools)).expect("nothing is forced");
+            let dialogue = standing(Request::new(&messages, &tools)).expect("nothing is forced");
             let sensible = match &dialogue.stage {
                 Stage::Filling(form) if form.doubt.is_none() => match form.next(dialogue.shape(0)) {
                     Some(ask) if form.open.is_some() && form.is_enough(&ask) => "done".to_owned(),

@@ -3,7 +3,7 @@
 use futures_util::{FutureExt, StreamExt};
 use serde_json::json;
 
-use super::super::fold::Reply;
+use super::super::Reply;
 use super::dialogues::tools;
 use super::{answer, reply};
 use crate::negotiating::NegotiatingModel;
