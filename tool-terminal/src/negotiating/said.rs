@@ -12,16 +12,15 @@ use super::{phrase, scalar, words};
 use tool_schema::schema::pointer;
 
 /// Longer texts are answers and contents, not requests in which words are looked for.
-pub const SENTENCE: usize = 2000;
+const SENTENCE: usize = 2000;
 
 impl Dialogue<'_> {
     /// Takes in what the person said.
     pub fn read_sentence(&mut self, text: &str) {
         if text.is_empty() {
-            self.tell("I did not get any text.");
-            return;
+            return self.tell("I did not get any text.");
         }
-        match std::mem::take(&mut self.stage) {
+        self.stage = match std::mem::take(&mut self.stage) {
             Stage::Idle => self.request(text),
             Stage::Choosing { offered, text: before, .. } => self.choose(offered, before, text),
             Stage::Filling(form) => {
@@ -33,54 +32,58 @@ impl Dialogue<'_> {
                 }
             }
             Stage::Parked { form, why } => self.decide(form, why, text),
-        }
+        };
+    }
+
+    /// Says a last word, after which nothing is under way.
+    fn leave(&mut self, text: impl Into<String>) -> Stage {
+        self.tell(text);
+        Stage::Idle
     }
 
     /// A new request.
-    fn request(&mut self, text: &str) {
+    fn request(&mut self, text: &str) -> Stage {
         let said = words::fold(text);
         if let Some(tool) = (0..self.tools.len()).find(|tool| self.names(*tool).contains(&said)) {
             return self.start(tool, "");
         }
         match intent::command(text) {
-            Some(Command::Thanks) => self.tell("You are welcome."),
-            Some(Command::Cancel | Command::Back) => self.tell("There is nothing to take back."),
+            Some(Command::Thanks) => self.leave("You are welcome."),
+            Some(Command::Cancel | Command::Back) => self.leave("There is nothing to take back."),
             Some(Command::Help | Command::Hello) => self.offer_all(""),
-            Some(Command::Again) if self.last.is_some() => {
-                if let Some(last) = self.last.take() {
-                    self.stage = Stage::Filling(last);
-                }
-            }
+            Some(Command::Again) if self.last.is_some() => self.last.take().map_or(Stage::Idle, Stage::Filling),
             _ if self.forced => self.start(0, text),
             _ => self.guess(text),
         }
     }
 
-    fn guess(&mut self, text: &str) {
+    fn guess(&mut self, text: &str) -> Stage {
         if let Some(about) = intent::help_about(text) {
             let offered = self.index().about(&about);
             if !offered.is_empty() {
-                self.stage = Stage::Choosing { offered, text: String::new(), quiet: false };
-                return;
+                return Stage::Choosing { offered, text: String::new(), quiet: false };
             }
         }
-        let guess = if text.len() > SENTENCE { Guess::Unknown } else { self.guessed(text) };
+        let short = text.len() <= SENTENCE;
+        let guess = if short { self.guessed(text) } else { Guess::Unknown };
+        if !matches!(guess, Guess::One(_))
+            && let Some(stage) = self.follow(text)
+        {
+            return stage;
+        }
         match guess {
             Guess::One(tool) => self.start(tool, text),
-            _ if self.follow(text) => {}
             Guess::Perhaps(offered) if matches!(offered[..], [tool] if self.finds(tool, text).0 > 0) => {
-                self.start(offered[0], text);
+                self.start(offered[0], text)
             }
-            Guess::Unknown if self.tools.len() == 1 && text.len() <= SENTENCE && self.finds(0, text).0 > 0 => {
-                self.start(0, text);
-            }
+            Guess::Unknown if self.tools.len() == 1 && short && self.finds(0, text).0 > 0 => self.start(0, text),
             Guess::Perhaps(offered) => {
                 self.note = if offered.len() > 1 { "Which of these do you mean?".into() } else { String::new() };
-                self.stage = Stage::Choosing { offered, text: text.to_owned(), quiet: false };
+                Stage::Choosing { offered, text: text.to_owned(), quiet: false }
             }
             Guess::Unknown => {
-                self.offer_all(text);
                 self.tell("I am not sure what you mean.");
+                self.offer_all(text)
             }
         }
     }
@@ -103,32 +106,34 @@ impl Dialogue<'_> {
         (required.clone().filter(|field| given(&field.name)).count(), required.count())
     }
 
-    fn offer_all(&mut self, text: &str) {
-        self.stage = Stage::Choosing { offered: (0..self.tools.len()).collect(), text: text.to_owned(), quiet: false };
+    fn offer_all(&self, text: &str) -> Stage {
+        Stage::Choosing { offered: (0..self.tools.len()).collect(), text: text.to_owned(), quiet: false }
     }
 
     /// A choice from the tools that were shown.
-    fn choose(&mut self, offered: Vec<usize>, before: String, text: &str) {
-        let picked = match (scalar::place(text), &offered[..]) {
+    fn choose(&mut self, offered: Vec<usize>, before: String, text: &str) -> Stage {
+        let (named, place, agreed) = (words::fold(text), scalar::place(text), scalar::yes_or_no(text));
+        let picked = match (place, &offered[..]) {
             (Some(place), _) => offered.get(place).copied(),
-            (None, [one]) if scalar::yes_or_no(text) == Some(true) => Some(*one),
+            (None, [one]) if agreed == Some(true) => Some(*one),
             _ => None,
         };
-        let named = words::fold(text);
-        let picked =
-            picked.or_else(|| offered.iter().copied().find(|tool| words::fold(&self.tools[*tool].name) == named));
-        let negative = words::fold(text).starts_with("none") || scalar::yes_or_no(text) == Some(false);
+        let by_name = |tool: &usize| words::fold(&self.tools[*tool].name) == named;
+        let picked = picked.or_else(|| offered.iter().copied().find(by_name));
         match picked {
             Some(tool) => self.start(tool, &before),
-            None if negative || intent::command(text) == Some(Command::Cancel) => {
-                self.tell("All right. What would you like instead?");
+            None if named.starts_with("none")
+                || agreed == Some(false)
+                || intent::command(text) == Some(Command::Cancel) =>
+            {
+                self.leave("All right. What would you like instead?")
             }
-            None if scalar::place(text).is_some() || scalar::yes_or_no(text).is_some() => {
+            None if place.is_some() || agreed.is_some() => {
                 self.tell(match offered.len() {
                     1 => "Shall I? Please say yes or no.".to_owned(),
                     count => format!("Which one? Please give a number from 1 to {count}."),
                 });
-                self.stage = Stage::Choosing { offered, text: before, quiet: true };
+                Stage::Choosing { offered, text: before, quiet: true }
             }
             None => {
                 // "book" may be unclear among all tools, and clear among those that were shown.
@@ -139,22 +144,24 @@ impl Dialogue<'_> {
                 if let ([one], true) = (&fits[..], offered.len() > 1 && words::tokens(text).len() < 2) {
                     return self.start(*one, &format!("{before} {text}"));
                 }
-                self.request(text);
-                if let Stage::Choosing { offered: all, quiet, .. } = &mut self.stage
-                    && intent::command(text).is_none()
-                    && all.len() == self.tools.len()
-                    && self.tools.len() > 1
-                {
+                let stage = self.request(text);
+                let count = self.tools.len();
+                match stage {
                     // The list was just shown.
-                    (*all, *quiet) = (offered, true);
-                    self.tell("I am not sure what you mean. Give a number, or say “help” for all I can do.");
+                    Stage::Choosing { offered: all, text: said, .. }
+                        if intent::command(text).is_none() && all.len() == count && count > 1 =>
+                    {
+                        self.tell("I am not sure what you mean. Give a number, or say “help” for all I can do.");
+                        Stage::Choosing { offered, text: said, quiet: true }
+                    }
+                    stage => stage,
                 }
             }
         }
     }
 
     /// Opens the form of a tool with what the sentence says.
-    pub fn start(&mut self, tool: usize, text: &str) {
+    fn start(&mut self, tool: usize, text: &str) -> Stage {
         let mut form = Form::new(&self.tools[tool].name);
         if text.len() <= SENTENCE {
             let root = self.shape(tool);
@@ -164,18 +171,18 @@ impl Dialogue<'_> {
             };
             self.take_in(&mut form, found);
         }
-        let known = form.settled();
-        let complaints = std::mem::take(&mut self.note);
-        let title = self.title(&form.tool);
-        self.note = if known.is_empty() { format!("{title}.") } else { format!("{title} – {known}.") };
-        if !complaints.is_empty() {
-            self.tell(format!("{}\n{complaints}", self.note));
-        }
-        self.stage = Stage::Filling(form);
+        let (title, known) = (self.title(&form.tool), form.settled());
+        self.tell_first(if known.is_empty() { format!("{title}.") } else { format!("{title} – {known}.") });
+        Stage::Filling(form)
+    }
+
+    /// Puts a text before what a sentence is complained about.
+    fn tell_first(&mut self, text: String) {
+        self.note = if self.note.is_empty() { text } else { format!("{text}\n{}", self.note) };
     }
 
     /// Settles what was found in a sentence, and notes what is wrong with it.
-    pub fn take_in(&mut self, form: &mut Form, found: Found) {
+    fn take_in(&mut self, form: &mut Form, found: Found) {
         for (pointer, value) in found.values {
             form.set(&pointer, value);
         }
@@ -196,15 +203,12 @@ impl Dialogue<'_> {
     }
 
     /// A request that goes on from the last one: "and in Rome?", "what about Rome?".
-    fn follow(&mut self, text: &str) -> bool {
-        let Some(last) = self.last.clone() else { return false };
-        let Some(tool) = self.place(&last.tool) else { return false };
+    fn follow(&mut self, text: &str) -> Option<Stage> {
+        let last = self.last.clone()?;
+        let tool = self.place(&last.tool)?;
         let lower = text.to_lowercase();
         let leads = ["and ", "what about ", "how about ", "now ", "the same ", "same ", "again "];
-        let Some(lead) = leads.iter().find(|lead| lower.starts_with(**lead) && text.is_char_boundary(lead.len()))
-        else {
-            return false;
-        };
+        let lead = leads.iter().find(|lead| lower.starts_with(**lead) && text.is_char_boundary(lead.len()))?;
         let rest = text[lead.len()..].trim().trim_end_matches(['?', '.', '!']);
         let root = self.shape(tool);
         let mut found = extract::extract(root, &Value::Null, &self.index().verbs(tool), text);
@@ -212,13 +216,12 @@ impl Dialogue<'_> {
             found = self.sole_text(tool, rest).unwrap_or_default();
         }
         if found.values.is_empty() {
-            return false;
+            return None;
         }
         let mut form = Form::new(&last.tool).with(last.values);
         self.take_in(&mut form, found);
         self.tell(format!("{} – {}.", self.title(&form.tool), form.settled()));
-        self.stage = Stage::Filling(form);
-        true
+        Some(Stage::Filling(form))
     }
 
     /// The text as the value of the only required parameter, where there is one that takes any text.
@@ -236,54 +239,50 @@ impl Dialogue<'_> {
     }
 
     /// Reads whether to go on with a form that is full.
-    fn decide(&mut self, mut form: Form, why: Pause, text: &str) {
-        let command = intent::command(text);
-        let agreed = scalar::yes_or_no(text) == Some(true);
-        if agreed && why == Pause::Denied {
+    fn decide(&mut self, mut form: Form, why: Pause, text: &str) -> Stage {
+        let (command, agreed) = (intent::command(text), scalar::yes_or_no(text));
+        if agreed == Some(true) && why == Pause::Denied {
             self.tell("Tell me what to change, or what else you need.");
-            self.stage = Stage::Parked { form, why };
-            return;
+            return Stage::Parked { form, why };
         }
-        if agreed || command == Some(Command::Again) {
+        if agreed == Some(true) || command == Some(Command::Again) {
             form.mark();
-            self.stage = Stage::Filling(form);
-            return;
+            return Stage::Filling(form);
         }
-        if scalar::yes_or_no(text) == Some(false)
-            || matches!(command, Some(Command::Cancel | Command::Thanks | Command::Done))
-        {
-            self.tell("All right, I have left that undone.");
-            return;
+        if agreed == Some(false) || matches!(command, Some(Command::Cancel | Command::Thanks | Command::Done)) {
+            return self.leave("All right, I have left that undone.");
         }
         let Some(root) = self.shape_of(&form) else { return self.request(text) };
         if command == Some(Command::Back) {
-            let back = form.back();
-            self.note = if back { String::new() } else { "There is nothing to take back.".to_owned() };
-            self.stage = if back { Stage::Filling(form) } else { Stage::Parked { form, why } };
-            return;
+            if form.back() {
+                return Stage::Filling(form);
+            }
+            self.tell("There is nothing to take back.");
+            return Stage::Parked { form, why };
         }
+        let short = text.len() <= SENTENCE;
         let correction = extract::begins_with_pair(root, text) || extract::is_correction(text);
-        if !correction && text.len() <= SENTENCE && matches!(self.guessed(text), Guess::One(_)) {
+        if !correction && short && matches!(self.guessed(text), Guess::One(_)) {
             return self.request(text);
         }
         let said = what_to_change(text);
         let names = root.fields().iter().map(|field| field.name.clone()).find(|name| words::fold(name) == said);
         let mut found = extract::explicit(root, text);
         found.named.extend(names.map(|name| pointer::push("", &name)));
-        if found == Found::default() && command.is_none() && text.len() <= SENTENCE {
+        if found == Found::default() && command.is_none() && short {
             let verbs = self.place(&form.tool).map(|tool| self.index().verbs(tool)).unwrap_or_default();
             found = extract::extract(root, &Value::Null, &verbs, text);
         }
         if found == Found::default() {
             return match command {
-                Some(Command::Help) => self.stage = Stage::Parked { form, why },
+                Some(Command::Help) => Stage::Parked { form, why },
                 _ => self.request(text),
             };
         }
         form.mark();
         let complains = !found.complaints.is_empty();
         self.take_in(&mut form, found);
-        self.stage = if complains { Stage::Parked { form, why } } else { Stage::Filling(form) };
+        if complains { Stage::Parked { form, why } } else { Stage::Filling(form) }
     }
 }
 
@@ -301,57 +300,49 @@ fn after_name<'t>(names: &[String], text: &'t str) -> Option<&'t str> {
 
 impl Dialogue<'_> {
     /// Takes in what was said to the question of a form.
-    pub fn fill(&mut self, mut form: Form, text: &str) {
-        let Some(root) = self.shape_of(&form).cloned() else { return };
+    fn fill(&mut self, mut form: Form, text: &str) -> Stage {
+        let Some(root) = self.shape_of(&form).cloned() else { return Stage::Idle };
         // An allowed value may be a word of command elsewhere: `stop`, `default`.
         let chosen = form.next(&root).is_some_and(|ask| ask.names(text));
         let command = intent::command(text).filter(|_| !chosen);
         match command {
             Some(Command::Cancel) => {
-                self.tell(format!("I have dropped “{}”. What else can I do for you?", self.title(&form.tool)));
-                return;
+                return self.leave(format!("I have dropped “{}”. What else can I do for you?", self.title(&form.tool)));
             }
             Some(Command::Back) => {
                 if !form.back() {
                     self.tell("This is the first question; say “cancel” to drop it.");
                 }
-                self.stage = Stage::Filling(form);
-                return;
+                return Stage::Filling(form);
             }
             Some(Command::Help) => {
                 self.note = self.explain(&form);
-                self.stage = Stage::Filling(form);
-                return;
+                return Stage::Filling(form);
             }
             _ => {}
         }
-        if let Some(doubt) = form.doubt.take()
-            && self.clear(&mut form, &root, doubt, text)
-        {
-            self.stage = Stage::Filling(form);
-            return;
+        if let Some(doubt) = form.doubt.take() {
+            form = match self.clear(form, &root, doubt, text) {
+                Ok(stage) => return stage,
+                Err(form) => form,
+            };
         }
-        let Some(ask) = form.next(&root) else {
-            self.stage = Stage::Parked { form, why: Pause::Whole };
-            return;
-        };
-        let short = text.len() <= SENTENCE;
+        let Some(ask) = form.next(&root) else { return Stage::Parked { form, why: Pause::Whole } };
         let correction = extract::begins_with_pair(&root, text) || extract::is_correction(text);
-        if short && correction {
+        if text.len() <= SENTENCE && correction {
             let found = extract::explicit(&root, text);
             if found != Found::default() {
                 return self.adopt(form, found);
             }
         }
         if self.command(&mut form, &ask, command) {
-            self.stage = Stage::Filling(form);
-            return;
+            return Stage::Filling(form);
         }
-        self.answer(form, &root, &ask, text);
+        self.answer(form, &root, &ask, text)
     }
 
     /// Reads the answer to the question.
-    fn answer(&mut self, mut form: Form, root: &Shape, ask: &Ask, text: &str) {
+    fn answer(&mut self, mut form: Form, root: &Shape, ask: &Ask, text: &str) -> Stage {
         let tool = self.place(&form.tool).unwrap_or_default();
         let several = text.contains(char::is_whitespace) && text.len() <= SENTENCE && !text.starts_with(['{', '[']);
         let found = if several {
@@ -388,10 +379,10 @@ impl Dialogue<'_> {
             Answer::Wrong(_) => found.values.is_empty(),
             _ => ask.shape.is_free_text() && text.split_whitespace().count() <= 10 && answer::unquoted(text).is_none(),
         };
-        if let Some(tool) = self.other(&form, text).filter(|_| unsure && several) {
+        let doubtful = unsure && several && !self.forced;
+        if let Some(tool) = self.index().surely(text, &form.tool).filter(|_| doubtful) {
             form.doubt = Some(Doubt::Switch { tool, text: text.to_owned() });
-            self.stage = Stage::Filling(form);
-            return;
+            return Stage::Filling(form);
         }
         let parsed = match parsed {
             Answer::Items { items, more } => Self::items(&mut form, root, ask, items, more),
@@ -419,7 +410,7 @@ impl Dialogue<'_> {
             Err(Answer::Wrong(reason)) => self.note = reason,
             Err(_) => {}
         }
-        self.stage = Stage::Filling(form);
+        Stage::Filling(form)
     }
 
     /// Adds items to a list; `Err` says why they cannot be added.
@@ -472,23 +463,17 @@ impl Dialogue<'_> {
         true
     }
 
-    /// Another tool that a text is surely about.
-    fn other(&self, form: &Form, text: &str) -> Option<usize> {
-        if self.forced { None } else { self.index().surely(text, &form.tool) }
-    }
-
     /// Settles several values at once.
-    fn adopt(&mut self, mut form: Form, found: Found) {
+    fn adopt(&mut self, mut form: Form, found: Found) -> Stage {
         form.mark();
         let told: Vec<String> = (found.values.iter())
             .map(|(pointer, value)| format!("{}: {}", form::label(pointer), scalar::brief(value)))
             .collect();
         self.take_in(&mut form, found);
         if !told.is_empty() {
-            let complaints = std::mem::take(&mut self.note);
-            self.tell(format!("{}.\n{complaints}", words::capital(&told.join(", "))).trim_end().to_owned());
+            self.tell_first(format!("{}.", words::capital(&told.join(", "))));
         }
-        self.stage = Stage::Filling(form);
+        Stage::Filling(form)
     }
 
     /// Settles the value of a question, and says it back.
@@ -509,77 +494,61 @@ impl Dialogue<'_> {
 }
 
 impl Dialogue<'_> {
-    /// Reads the answer to a doubt; `false` where it is none, so that it is read as an answer to the question itself.
-    pub fn clear(&mut self, form: &mut Form, root: &Shape, doubt: Doubt, text: &str) -> bool {
-        match doubt {
-            Doubt::Meant { pointer, value } => match scalar::yes_or_no(text) {
-                Some(true) => {
-                    let ask = form.ask(root, &pointer);
-                    if let Err(reason) = ask.shape.check(&value) {
-                        self.tell(format!("That {reason}."));
-                        return true;
-                    }
-                    self.settle(form, &ask, value);
-                    true
+    /// Reads the answer to a doubt. `Err` has the form where it is none, so that it is read as an answer to the question
+    /// itself.
+    fn clear(&mut self, mut form: Form, root: &Shape, doubt: Doubt, text: &str) -> Result<Stage, Form> {
+        match (doubt, scalar::yes_or_no(text)) {
+            (Doubt::Meant { pointer, value }, Some(true)) => {
+                let ask = form.ask(root, &pointer);
+                match ask.shape.check(&value) {
+                    Ok(()) => self.settle(&mut form, &ask, value),
+                    Err(reason) => self.tell(format!("That {reason}.")),
                 }
-                Some(false) => {
-                    self.tell("All right.");
-                    true
-                }
-                None => false,
-            },
-            Doubt::Which { pointer, values } => {
+            }
+            (Doubt::Meant { .. }, Some(false)) => self.tell("All right."),
+            (Doubt::Which { pointer, values }, _) => {
                 let choices: Vec<Choice> = values.iter().map(Choice::plain).collect();
-                match answer::choose(&choices, form::numbered(values.iter()), text) {
-                    Chosen::One(value) => {
-                        self.settle(form, &form.ask(root, &pointer), value);
-                        true
-                    }
-                    _ => false,
+                let chosen = answer::choose(&choices, form::numbered(values.iter()), text);
+                let Chosen::One(value) = chosen else { return Err(form) };
+                let ask = form.ask(root, &pointer);
+                self.settle(&mut form, &ask, value);
+            }
+            (Doubt::Change { pointers }, _) => self.change(&mut form, root, pointers, text),
+            (Doubt::Switch { tool, text: sentence }, Some(true)) => return Ok(self.start(tool, &sentence)),
+            (Doubt::Switch { text: sentence, .. }, Some(false)) => {
+                let value = Value::from(answer::unquoted(&sentence).unwrap_or(&sentence));
+                match form.next(root).filter(|ask| ask.shape.is_free_text() && ask.shape.check(&value).is_ok()) {
+                    Some(ask) => self.settle(&mut form, &ask, value),
+                    None => self.tell("All right, we go on."),
                 }
             }
-            Doubt::Change { pointers } => {
-                let said = what_to_change(text);
-                let place = scalar::place(text).filter(|place| *place < pointers.len());
-                let named = || pointers.iter().position(|pointer| words::fold(&form::label(pointer)) == said);
-                if let Some(place) = place.or_else(named) {
-                    form.mark();
-                    form.unset(&pointers[place]);
-                    form.wanted.insert(0, pointers[place].clone());
-                    return true;
-                }
-                let mut found = extract::explicit(root, text);
-                if found == Found::default() && text.contains(char::is_whitespace) && text.len() <= SENTENCE {
-                    // "from Berlin", "for 2 people".
-                    found = extract::extract(root, &Value::Null, &[], text);
-                }
-                if found.values.is_empty() && found.named.is_empty() {
-                    self.note = found.complaints.join("\n");
-                    form.doubt = Some(Doubt::Change { pointers });
-                } else {
-                    form.mark();
-                    self.take_in(form, found);
-                }
-                true
-            }
-            Doubt::Switch { tool, text: sentence } => match scalar::yes_or_no(text) {
-                Some(true) => {
-                    self.start(tool, &sentence);
-                    if let Stage::Filling(other) = std::mem::take(&mut self.stage) {
-                        *form = other;
-                    }
-                    true
-                }
-                Some(false) => {
-                    let value = Value::from(answer::unquoted(&sentence).unwrap_or(&sentence));
-                    match form.next(root).filter(|ask| ask.shape.is_free_text() && ask.shape.check(&value).is_ok()) {
-                        Some(ask) => self.settle(form, &ask, value),
-                        None => self.tell("All right, we go on."),
-                    }
-                    true
-                }
-                None => false,
-            },
+            (Doubt::Meant { .. } | Doubt::Switch { .. }, None) => return Err(form),
+        }
+        Ok(Stage::Filling(form))
+    }
+
+    /// Reads which of several parameters shall be changed.
+    fn change(&mut self, form: &mut Form, root: &Shape, pointers: Vec<String>, text: &str) {
+        let said = what_to_change(text);
+        let place = scalar::place(text).filter(|place| *place < pointers.len());
+        let named = || pointers.iter().position(|pointer| words::fold(&form::label(pointer)) == said);
+        if let Some(place) = place.or_else(named) {
+            form.mark();
+            form.unset(&pointers[place]);
+            form.wanted.insert(0, pointers[place].clone());
+            return;
+        }
+        let mut found = extract::explicit(root, text);
+        if found == Found::default() && text.contains(char::is_whitespace) && text.len() <= SENTENCE {
+            // "from Berlin", "for 2 people".
+            found = extract::extract(root, &Value::Null, &[], text);
+        }
+        if found.values.is_empty() && found.named.is_empty() {
+            self.note = found.complaints.join("\n");
+            form.doubt = Some(Doubt::Change { pointers });
+        } else {
+            form.mark();
+            self.take_in(form, found);
         }
     }
 }
