@@ -1,99 +1,90 @@
 //! Arguments in OpenAI's strict form, raised to the neutral one.
 
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, HashMap},
-};
+use std::{borrow::Cow, collections::BTreeMap};
 
 use serde_json::{Value, value::RawValue};
 
 use super::{
     data,
-    shape::{At, Form, Shape},
+    shape::{At, Form, Object, Property, Scalar, Shape},
 };
 use crate::json::text::parts;
 
 /// The most levels of a value that are looked at.
 const LEVELS: usize = 128;
 
-/// Where a `null` only stands for "not given".
+/// Where a `null` only stands for "not given": in optional properties that do not take it.
 #[derive(Debug)]
 pub struct Plan {
-    steps: Vec<Step>,
-    root: usize,
-}
-
-#[derive(Debug)]
-enum Step {
-    /// Nothing to take out.
-    Keep,
-    Object(Vec<Member>),
-    Array {
-        prefix: Vec<usize>,
-        items: usize,
-    },
-    /// One of these; a reference is one of one.
-    Union(Vec<usize>),
-}
-
-#[derive(Debug)]
-struct Member {
-    name: String,
-    /// `true` if a `null` is removed.
-    strip: bool,
-    /// The only values it can have; empty where there are others.
-    tags: Vec<Value>,
-    next: usize,
+    root: Shape,
+    targets: BTreeMap<At, Shape>,
 }
 
 impl Plan {
     /// Returns a plan for arguments of the shape `root`; `None` if there is nothing to remove anywhere.
-    pub fn new(root: &Shape, targets: &BTreeMap<At, Shape>) -> Option<Self> {
-        let mut maker = Maker { targets, steps: Vec::new(), known: HashMap::new(), strips: false };
-        let root = maker.step(root);
-        maker.strips.then_some(Self { steps: maker.steps, root })
+    pub fn new(root: Shape, targets: BTreeMap<At, Shape>) -> Option<Self> {
+        let plan = Self { root, targets };
+        let strips = plan.targets.values().chain([&plan.root]).any(|shape| plan.strips_in(shape));
+        strips.then_some(plan)
+    }
+
+    /// Returns whether a `null` is removed somewhere in a value of `shape`, short of its references.
+    fn strips_in(&self, shape: &Shape) -> bool {
+        match &shape.form {
+            Form::Object(object) => {
+                object.properties.iter().any(|property| self.strips(property) || self.strips_in(&property.shape))
+            }
+            Form::Array(array) => array.prefix.iter().chain([&*array.items]).any(|item| self.strips_in(item)),
+            Form::Union(members) => members.iter().any(|member| self.strips_in(member)),
+            Form::Any | Form::Never | Form::Cut(_) | Form::Scalar(_) | Form::Ref(_) => false,
+        }
+    }
+
+    /// Returns whether a `null` of this property is removed.
+    fn strips(&self, property: &Property) -> bool {
+        !property.required && !takes_null(&property.shape, &self.targets)
     }
 
     /// Returns `arguments` without what the plan takes out, the rest byte for byte as it was. Text that is not JSON stays.
     pub fn raise<'a>(&self, arguments: &'a str) -> Cow<'a, str> {
         let raised = || {
             let raw: &RawValue = serde_json::from_str(arguments).ok()?;
-            self.value(self.root, raw.get(), LEVELS)
+            self.value(&self.root, raw.get(), LEVELS)
         };
         if arguments.contains("null") { raised().map_or(arguments.into(), Cow::Owned) } else { arguments.into() }
     }
 
     /// Returns the changed text of the value `text`, which is JSON; `None` where nothing changes.
-    fn value(&self, step: usize, text: &str, levels: usize) -> Option<String> {
+    fn value(&self, shape: &Shape, text: &str, levels: usize) -> Option<String> {
         if levels == 0 || !text.contains("null") {
             return None;
         }
-        match &self.steps[step] {
-            Step::Keep => None,
-            Step::Object(members) => self.object(members, text, levels),
-            Step::Array { prefix, items } => {
+        match &shape.form {
+            Form::Object(object) => self.object(object, text, levels),
+            Form::Array(array) => {
                 let list: Vec<&RawValue> = serde_json::from_str(text).ok()?;
-                let step = |i: usize| prefix.get(i).copied().unwrap_or(*items);
+                let item = |i: usize| array.prefix.get(i).unwrap_or(&array.items);
                 let raised: Vec<_> =
-                    list.iter().enumerate().map(|(i, raw)| self.value(step(i), raw.get(), levels - 1)).collect();
+                    list.iter().enumerate().map(|(i, raw)| self.value(item(i), raw.get(), levels - 1)).collect();
                 let parts = list.iter().zip(&raised).map(|(raw, raised)| raised.as_deref().unwrap_or(raw.get()));
                 let parts: Vec<&str> = parts.collect();
                 raised.iter().any(Option::is_some).then(|| format!("[{}]", parts.join(",")))
             }
-            Step::Union(members) => self.union(members, text, levels),
+            Form::Union(_) | Form::Ref(_) => self.union(shape, text, levels),
+            Form::Any | Form::Never | Form::Cut(_) | Form::Scalar(_) => None,
         }
     }
 
-    fn object(&self, members: &[Member], text: &str, levels: usize) -> Option<String> {
+    fn object(&self, object: &Object, text: &str, levels: usize) -> Option<String> {
         let mut kept = Vec::new();
         let mut changed = false;
         for (name, value) in parts(text) {
-            let member = members.iter().find(|member| member.name == name);
-            if value == "null" && member.is_some_and(|member| member.strip) {
+            let property = object.properties.iter().find(|property| property.name == name);
+            if value == "null" && property.is_some_and(|property| self.strips(property)) {
                 changed = true;
                 continue;
             }
-            let raised = member.and_then(|member| self.value(member.next, value, levels - 1));
+            let raised = property.and_then(|property| self.value(&property.shape, value, levels - 1));
             changed |= raised.is_some();
             kept.push(format!("{}:{}", Value::from(name), raised.as_deref().unwrap_or(value)));
         }
@@ -101,104 +92,46 @@ impl Plan {
     }
 
     /// Raises `text` as the branch that it follows. If several are possible, they must agree on the result.
-    fn union(&self, members: &[usize], text: &str, levels: usize) -> Option<String> {
-        let mut fitting: Vec<usize> = Vec::new();
-        let mut complete: Vec<usize> = Vec::new();
+    fn union(&self, whole: &Shape, text: &str, levels: usize) -> Option<String> {
+        let (mut fitting, mut complete) = (Vec::new(), Vec::new());
         let entries: Vec<_> = parts(text).collect();
-        let mut todo: Vec<usize> = members.iter().rev().copied().collect();
-        let mut seen = Vec::new();
-        while let Some(step) = todo.pop() {
-            match &self.steps[step] {
-                Step::Union(inner) if !seen.contains(&step) => {
-                    seen.push(step);
-                    todo.extend(inner.iter().rev());
+        let (mut todo, mut seen) = (vec![whole], Vec::new());
+        while let Some(shape) = todo.pop() {
+            match &shape.form {
+                Form::Union(members) => todo.extend(members.iter().rev()),
+                Form::Ref(at) if !seen.contains(&at) => {
+                    seen.push(at);
+                    todo.extend(self.targets.get(at));
                 }
-                Step::Object(own) if text.starts_with('{') && fits(own, &entries) => {
-                    fitting.push(step);
-                    if own.iter().all(|member| entries.iter().any(|(name, _)| *name == member.name)) {
-                        complete.push(step);
+                Form::Object(own) if text.starts_with('{') && self.fits(own, &entries) => {
+                    fitting.push(shape);
+                    if own.properties.iter().all(|property| entries.iter().any(|(name, _)| *name == property.name)) {
+                        complete.push(shape);
                     }
                 }
-                Step::Array { .. } if text.starts_with('[') => fitting.push(step),
+                Form::Array(_) if text.starts_with('[') => fitting.push(shape),
                 _ => {}
             }
         }
         let candidates = if complete.is_empty() { fitting } else { complete };
-        let mut results = candidates.into_iter().map(|step| self.value(step, text, levels - 1));
+        let mut results = candidates.into_iter().map(|shape| self.value(shape, text, levels - 1));
         let first = results.next()??;
         results.all(|other| other.as_ref() == Some(&first)).then_some(first)
     }
-}
 
-/// Returns whether `entries` can be those of an object with `members`: all are known, and the tags agree.
-fn fits(members: &[Member], entries: &[(Cow<'_, str>, &str)]) -> bool {
-    entries.iter().all(|(name, text)| {
-        members.iter().find(|member| member.name == *name).is_some_and(|member| {
-            member.tags.is_empty()
-                || (member.strip && *text == "null")
-                || serde_json::from_str::<Value>(text)
-                    .is_ok_and(|value| member.tags.iter().any(|tag| data::same(tag, &value)))
+    /// Returns whether `entries` can be those of `object`: all are known, and those whose values are listed agree.
+    fn fits(&self, object: &Object, entries: &[(Cow<'_, str>, &str)]) -> bool {
+        entries.iter().all(|(name, text)| {
+            let property = object.properties.iter().find(|property| property.name == *name);
+            property.is_some_and(|property| match &property.shape.form {
+                Form::Scalar(Scalar { values: Some(values), .. }) => {
+                    (*text == "null" && self.strips(property))
+                        || serde_json::from_str::<Value>(text)
+                            .is_ok_and(|value| values.iter().any(|other| data::same(other, &value)))
+                }
+                _ => true,
+            })
         })
-    })
-}
-
-struct Maker<'a> {
-    targets: &'a BTreeMap<At, Shape>,
-    steps: Vec<Step>,
-    known: HashMap<At, usize>,
-    strips: bool,
-}
-
-impl<'a> Maker<'a> {
-    fn add(&mut self, step: Step) -> usize {
-        self.steps.push(step);
-        self.steps.len() - 1
-    }
-
-    fn step(&mut self, shape: &'a Shape) -> usize {
-        match &shape.form {
-            Form::Object(object) => {
-                let members = object.properties.iter().map(|property| {
-                    let strip = !property.required && !takes_null(&property.shape, self.targets);
-                    self.strips |= strip;
-                    let next = self.step(&property.shape);
-                    Member { name: property.name.clone(), strip, tags: tags(&property.shape), next }
-                });
-                let members = members.collect();
-                self.add(Step::Object(members))
-            }
-            Form::Array(array) => {
-                let prefix = array.prefix.iter().map(|item| self.step(item)).collect();
-                let items = self.step(&array.items);
-                self.add(Step::Array { prefix, items })
-            }
-            Form::Union(members) => {
-                let members = members.iter().map(|member| self.step(member)).collect();
-                self.add(Step::Union(members))
-            }
-            Form::Ref(at) => self.target(at),
-            Form::Any | Form::Never | Form::Cut(_) | Form::Scalar(_) => self.add(Step::Keep),
-        }
-    }
-
-    fn target(&mut self, at: &At) -> usize {
-        if let Some(&known) = self.known.get(at) {
-            return known;
-        }
-        let place = self.add(Step::Keep);
-        self.known.insert(at.clone(), place);
-        if let Some(target) = self.targets.get(at) {
-            let target = self.step(target);
-            self.steps[place] = Step::Union(vec![target]);
-        }
-        place
-    }
-}
-
-fn tags(shape: &Shape) -> Vec<Value> {
-    match &shape.form {
-        Form::Scalar(scalar) => scalar.values.clone().unwrap_or_default(),
-        _ => Vec::new(),
     }
 }
 

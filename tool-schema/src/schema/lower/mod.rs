@@ -43,7 +43,7 @@ fn subset(neutral: &Value, rules: &Rules, losses: Losses) -> Lowered {
     let shape = write::root(shape, &targets, rules, &mut losses);
     let schema = write::write(&shape, &targets, rules, &mut losses);
     check_sizes(&schema, rules, &mut losses);
-    let plan = if rules.all_required { Plan::new(&shape, &targets) } else { None };
+    let plan = if rules.all_required { Plan::new(shape, targets) } else { None };
     Lowered::new(&schema, losses.into_vec(), plan)
 }
 

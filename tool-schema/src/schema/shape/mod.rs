@@ -7,7 +7,7 @@
 mod reader;
 
 use std::collections::HashSet;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ use super::{Severity, pointer};
 pub use reader::{Limit, Reader, Refs, count};
 
 /// A JSON Pointer into the neutral schema.
-pub type At = Rc<str>;
+pub type At = Arc<str>;
 
 /// The meaning of a schema, and its place in the neutral schema.
 ///
