@@ -140,11 +140,8 @@ fn check_below(schema: &Value, draft: Draft, at: &str) -> Result<(), Uncompilabl
         let at = if word.is_empty() { at.to_owned() } else { pointer::push(at, word) };
         return Err(refusal(&at, expected, got));
     }
-    let inside = schema.as_object().into_iter().flat_map(places::inside);
-    for (word, token, inner) in inside.filter(|(word, ..)| form(draft, word).is_some()) {
-        check_below(inner, draft, &places::place(at, word, token.as_deref()))?;
-    }
-    Ok(())
+    let mut inside = places::children(schema, at).into_iter().filter(|(word, ..)| form(draft, word).is_some());
+    inside.try_for_each(|(_, at, inner)| check_below(inner, draft, &at))
 }
 
 pub fn refusal(at: &str, expected: &str, got: &Value) -> Uncompilable {

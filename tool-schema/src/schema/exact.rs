@@ -240,12 +240,9 @@ fn tighten(schema: &mut Map<String, Value>, word: &str, open: &str, own: Option<
 /// assert!(!needs_check(schemars::schema_for!(Vec<u32>).as_value()));
 /// ```
 pub fn needs_check(schema: &Value) -> bool {
-    let mut walk = Walk { root: schema, seen: HashSet::new(), todo: Vec::new() };
-    if walk.finds(schema, &Place::Root(""), false, 0) {
-        return true;
-    }
-    while let Some(Target { at, schema, variant, level }) = walk.todo.pop() {
-        if walk.finds(schema, &Place::Root(&at), variant, level) {
+    let mut walk = Walk { root: schema, seen: HashSet::new(), todo: vec![(String::new(), schema, false, 0)] };
+    while let Some((at, schema, variant, level)) = walk.todo.pop() {
+        if walk.finds(schema, &at, variant, level) {
             return true;
         }
     }
@@ -257,36 +254,14 @@ struct Walk<'a> {
     root: &'a Value,
     /// The targets of references so far; `true` where one is a variant.
     seen: HashSet<(*const Value, bool)>,
-    todo: Vec<Target<'a>>,
-}
-
-/// The target of a reference.
-struct Target<'a> {
-    at: String,
-    schema: &'a Value,
-    variant: bool,
-    level: usize,
-}
-
-/// Where a schema stands. Only a reference asks for it as a text.
-enum Place<'p> {
-    Root(&'p str),
-    Below(&'p Place<'p>, &'p str, Option<&'p str>),
-}
-
-impl Place<'_> {
-    fn pointer(&self) -> String {
-        match self {
-            Self::Root(at) => (*at).to_owned(),
-            Self::Below(outer, word, token) => places::place(&outer.pointer(), word, *token),
-        }
-    }
+    /// The schemas that are still to be looked at, as [`finds`](Self::finds) takes them.
+    todo: Vec<(String, &'a Value, bool, usize)>,
 }
 
 impl<'a> Walk<'a> {
     /// Returns whether `schema` has what decoding does not enforce. `variant` is `true` for a variant of an enum or a tag
     /// of one, where serde enforces constants.
-    fn finds(&mut self, schema: &'a Value, place: &Place<'_>, variant: bool, level: usize) -> bool {
+    fn finds(&mut self, schema: &'a Value, at: &str, variant: bool, level: usize) -> bool {
         if level > dialect::LEVELS {
             return true;
         }
@@ -298,14 +273,13 @@ impl<'a> Walk<'a> {
             return true;
         }
         if let Some(reference) = places::get(map, "$ref") {
-            let at = place.pointer();
-            let target = reference.as_str().and_then(|reference| pointer::resolve(self.root, &at, reference));
+            let target = reference.as_str().and_then(|reference| pointer::resolve(self.root, at, reference));
             let Some((at, schema)) = target else { return true };
             if self.seen.insert((std::ptr::from_ref(schema), variant)) {
-                self.todo.push(Target { at, schema, variant, level });
+                self.todo.push((at, schema, variant, level));
             }
         }
-        places::inside(map).any(|(word, token, child)| {
+        places::children(schema, at).into_iter().any(|(word, at, child)| {
             let closed = matches!(word, "additionalProperties" | "unevaluatedProperties" | "items")
                 && *child == Value::Bool(false);
             if closed || places::is_structure(word) {
@@ -313,7 +287,7 @@ impl<'a> Walk<'a> {
             }
             // The tag of a variant stands one level below the variant.
             let variant = matches!(word, "oneOf" | "anyOf") || (variant && matches!(word, "properties" | "allOf"));
-            self.finds(child, &Place::Below(place, word, token.as_deref()), variant, level + 1)
+            self.finds(child, &at, variant, level + 1)
         })
     }
 }

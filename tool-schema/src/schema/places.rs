@@ -1,7 +1,5 @@
 //! The keywords that hold schemas, and walks over a whole schema.
 
-use std::borrow::Cow;
-
 use serde_json::{Map, Value};
 
 use super::pointer;
@@ -54,33 +52,24 @@ pub(super) fn get<'a>(schema: &'a Map<String, Value>, word: &str) -> Option<&'a 
     schema.iter().find(|(key, _)| *key == word).map(|(_, value)| value)
 }
 
-/// Returns the schemas directly inside `schema`, each with its keyword and, in a list or an object, its token below that.
-pub(super) fn inside(schema: &Map<String, Value>) -> impl Iterator<Item = (&str, Option<Cow<'_, str>>, &Value)> {
-    schema.iter().flat_map(|(word, value)| {
-        let (mut one, mut list, mut named) = (None, None, None);
-        match (holds(word, value), value) {
-            (Holds::One, value) => one = Some((None, value)),
-            (Holds::Many, Value::Array(all)) => list = Some(all.iter().enumerate()),
-            (Holds::Named, Value::Object(all)) => named = Some(all.iter()),
-            _ => {}
-        }
-        let list = list.into_iter().flatten().map(|(index, one)| (Some(index.to_string().into()), one));
-        let named = named.into_iter().flatten().map(|(name, one)| (Some(name.into()), one));
-        let all = one.into_iter().chain(list).chain(named);
-        all.filter(|(_, one)| is_schema(one)).map(|(token, one)| (word.as_str(), token, one))
-    })
-}
-
-/// Returns the JSON Pointer of what stands at `word` and `token` of the schema at `at`.
-pub(super) fn place(at: &str, word: &str, token: Option<&str>) -> String {
-    let at = pointer::push(at, word);
-    token.map_or_else(|| at.clone(), |token| pointer::push(&at, token))
-}
-
 /// Returns the schemas directly inside `schema`, each with its keyword and its JSON Pointer below `at`.
 pub fn children<'a>(schema: &'a Value, at: &str) -> Vec<(&'a str, String, &'a Value)> {
-    let inside = schema.as_object().into_iter().flat_map(inside);
-    inside.map(|(word, token, one)| (word, place(at, word, token.as_deref()), one)).collect()
+    let mut found = Vec::new();
+    for (word, value) in schema.as_object().into_iter().flatten() {
+        let at = || pointer::push(at, word);
+        match (holds(word, value), value) {
+            (Holds::One, one) => found.push((word.as_str(), at(), one)),
+            (Holds::Many, Value::Array(list)) => {
+                found.extend(list.iter().enumerate().map(|(i, one)| (word.as_str(), format!("{}/{i}", at()), one)));
+            }
+            (Holds::Named, Value::Object(named)) => {
+                found.extend(named.iter().map(|(name, one)| (word.as_str(), pointer::push(&at(), name), one)));
+            }
+            _ => {}
+        }
+    }
+    found.retain(|(.., one)| is_schema(one));
+    found
 }
 
 /// Calls `visit` with each schema directly inside `schema`, its keyword and, where it has one, its name.

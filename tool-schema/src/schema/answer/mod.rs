@@ -402,7 +402,7 @@ fn has_references(schema: &Value) -> bool {
         level > dialect::LEVELS
             || map.contains_key("$ref")
             || map.contains_key("$dynamicRef")
-            || places::inside(map).any(|(_, _, child)| look(child, level + 1))
+            || places::children(schema, "").into_iter().any(|(.., child)| look(child, level + 1))
     }
     look(schema, 0)
 }
