@@ -24,19 +24,15 @@ pub fn malformed(text: &str, error: &serde_json::Error) -> Problem {
     let message = error.to_string();
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
     if text.trim().is_empty() {
-        return Problem::new("", ProblemKind::Malformed, "JSON, at least `{}`").got("an empty text");
+        return expect("JSON, at least `{}`").got("an empty text");
     }
     let at = offset(text, error);
-    let Mistake { expected, got, suggestion } = find(text, message, at);
-    let kind = if message.starts_with("recursion limit") { ProblemKind::TooLarge } else { ProblemKind::Malformed };
+    let mut problem = find(text, message, at);
     let before = &text[..at];
     let line = 1 + before.matches('\n').count();
     let column = 1 + before.chars().rev().take_while(|&c| c != '\n').count();
-    let got = match got {
-        Some(got) => format!("`{}` with {got} at line {line}, column {column}", around(text, at)),
-        None => format!("`{}` at line {line}, column {column}", around(text, at)),
-    };
-    Problem::new("", kind, expected).got(got).suggest(suggestion)
+    let with = problem.got.take().map(|got| format!(" with {got}")).unwrap_or_default();
+    problem.got(format!("`{}`{with} at line {line}, column {column}", around(text, at)))
 }
 
 /// Returns the byte that the error is about, at a character's boundary.
@@ -62,47 +58,28 @@ fn around(text: &str, at: usize) -> String {
     format!("{cut}{}", excerpt(&text[start..], shown))
 }
 
-/// A mistake: what was expected in its place, what stands there, and what may have been meant.
-#[derive(Default)]
-struct Mistake {
-    expected: String,
-    got: Option<&'static str>,
-    suggestion: Option<String>,
-}
-
-impl Mistake {
-    fn new(expected: impl Into<String>) -> Self {
-        Self { expected: expected.into(), ..Self::default() }
-    }
-
-    fn got(mut self, got: &'static str) -> Self {
-        self.got = Some(got);
-        self
-    }
-
-    fn meant(mut self, suggestion: impl Into<String>) -> Self {
-        self.suggestion = Some(suggestion.into());
-        self
-    }
+/// Returns the problem where something was expected.
+fn expect(expected: impl Into<String>) -> Problem {
+    Problem::new("", ProblemKind::Malformed, expected)
 }
 
 /// Returns the mistake in `text` at the byte `at`, given the `message` of `serde_json`.
-fn find(text: &str, message: &str, at: usize) -> Mistake {
+fn find(text: &str, message: &str, at: usize) -> Problem {
     let here = text[at..].chars().next();
     let before = text[..at].trim_end().chars().next_back();
     if message.starts_with("recursion limit") {
-        return Mistake::new("values that are nested less than 128 levels deep");
+        return Problem::new("", ProblemKind::TooLarge, "values that are nested less than 128 levels deep");
     }
     if text.trim_start().starts_with("```") {
-        return Mistake::new("JSON alone, without a code fence around it");
+        return expect("JSON alone, without a code fence around it");
     }
     if message.starts_with("EOF") {
-        return Mistake::new(format!("the rest of the JSON: it ends {}", end(&Nesting::of(text))));
+        return expect(format!("the rest of the JSON: it ends {}", end(&Nesting::of(text))));
     }
     if message == "trailing characters" {
         return match here {
-            Some('{' | '[' | '"') => Mistake::new("one JSON value, not several after each other"),
-            _ => Mistake::new("nothing after the JSON value"),
+            Some('{' | '[' | '"') => expect("one JSON value, not several after each other"),
+            _ => expect("nothing after the JSON value"),
         };
     }
     if let Some(mistake) = in_text(text, message, at) {
@@ -110,9 +87,9 @@ fn find(text: &str, message: &str, at: usize) -> Mistake {
     }
     if before == Some(',') && matches!(here, Some('}' | ']' | ',')) {
         return match here {
-            Some(',') => Mistake::new("a value between the commas"),
-            Some(close) => Mistake::new(format!("no comma before the closing `{close}`")),
-            None => Mistake::new("JSON"),
+            Some(',') => expect("a value between the commas"),
+            Some(close) => expect(format!("no comma before the closing `{close}`")),
+            None => expect("JSON"),
         };
     }
     let is_name = message == "key must be a string" || message == "expected `\"`";
@@ -120,46 +97,40 @@ fn find(text: &str, message: &str, at: usize) -> Mistake {
         Some(mark @ '\'') => {
             let inner = text[at + 1..].split(mark).next().unwrap_or_default();
             let what = if is_name { "names in double quotes" } else { "texts in double quotes" };
-            let mistake = Mistake::new(what).got("a single quote");
-            if inner.len() < 60 { mistake.meant(quote(inner)) } else { mistake }
+            expect(what).got("a single quote").suggest((inner.len() < 60).then(|| quote(inner)))
         }
-        Some('“' | '”' | '„' | '‘' | '’') => Mistake::new("straight double quotes around names and texts"),
-        Some('/' | '#') => Mistake::new("JSON without comments"),
+        Some('“' | '”' | '„' | '‘' | '’') => expect("straight double quotes around names and texts"),
+        Some('/' | '#') => expect("JSON without comments"),
         _ => number(text, message, at)
             .or_else(|| missing(message, here, before))
             .or_else(|| word(text, at, is_name))
             .unwrap_or_else(|| {
                 let message = if message == "expected ident" { "expected value" } else { message };
-                Mistake::new(format!("JSON ({message})"))
+                expect(format!("JSON ({message})"))
             }),
     }
 }
 
 /// Recognizes mistakes inside a text between quotes.
-fn in_text(text: &str, message: &str, at: usize) -> Option<Mistake> {
+fn in_text(text: &str, message: &str, at: usize) -> Option<Problem> {
     if message.starts_with("control character") {
         // The place is just behind the character.
         let control =
             text[..at].chars().next_back().into_iter().chain(text[at..].chars().next()).find(|c| c.is_control());
         let escape = control.map(|control| excerpt(&control.to_string(), 1));
-        return Some(Mistake {
-            suggestion: escape,
-            ..Mistake::new("line breaks and other control characters in texts to be escaped")
-        });
+        return Some(expect("line breaks and other control characters in texts to be escaped").suggest(escape));
     }
     if message.contains("surrogate") || message == "unexpected end of hex escape" {
-        return Some(Mistake::new("both halves of a surrogate pair (such as \\ud83d\\ude00), or the character itself"));
+        return Some(expect("both halves of a surrogate pair (such as \\ud83d\\ude00), or the character itself"));
     }
     if message != "invalid escape" {
         return None;
     }
     let escaped = text[at..].chars().next()?;
     Some(match escaped {
-        _ if text[..at].ends_with("\\u") || is_hex_escape(&text[..at]) => {
-            Mistake::new("four hexadecimal digits after \\u")
-        }
-        '\'' => Mistake::new("a single quote in a text as it is, without a backslash").meant("'"),
-        c => Mistake::new("a backslash in a text to be written twice").meant(format!("\\\\{c}")),
+        _ if text[..at].ends_with("\\u") || is_hex_escape(&text[..at]) => expect("four hexadecimal digits after \\u"),
+        '\'' => expect("a single quote in a text as it is, without a backslash").suggest(Some("'".to_owned())),
+        c => expect("a backslash in a text to be written twice").suggest(Some(format!("\\\\{c}"))),
     })
 }
 
@@ -170,17 +141,17 @@ fn is_hex_escape(text: &str) -> bool {
 }
 
 /// Recognizes a separator that is missing.
-fn missing(message: &str, here: Option<char>, before: Option<char>) -> Option<Mistake> {
+fn missing(message: &str, here: Option<char>, before: Option<char>) -> Option<Problem> {
     let starts_value = here.is_some_and(|c| c.is_alphanumeric() || "\"{[-".contains(c));
     Some(match message {
-        "expected `:`" => Mistake::new("a colon between name and value"),
+        "expected `:`" => expect("a colon between name and value"),
         "expected `,` or `}`" | "expected `,` or `]`"
             if before == Some('"') && here.is_some_and(|c| c != '"' && c != '{' && c != '[') =>
         {
-            Mistake::new("a comma, or quotes inside a text escaped as \\\"")
+            expect("a comma, or quotes inside a text escaped as \\\"")
         }
-        "expected `,` or `}`" if starts_value => Mistake::new("a comma between the entries"),
-        "expected `,` or `]`" if starts_value => Mistake::new("a comma between the items"),
+        "expected `,` or `}`" if starts_value => expect("a comma between the entries"),
+        "expected `,` or `]`" if starts_value => expect("a comma between the items"),
         _ => return None,
     })
 }
@@ -192,52 +163,49 @@ fn token(text: &str, at: usize, part: impl Fn(char) -> bool) -> (usize, &str) {
 }
 
 /// Recognizes a word where a value or a name in quotes belongs.
-fn word(text: &str, at: usize, is_name: bool) -> Option<Mistake> {
+fn word(text: &str, at: usize, is_name: bool) -> Option<Problem> {
     let (start, word) = token(text, at, |c| c.is_alphanumeric() || c == '_');
     if !word.starts_with(|c: char| c.is_alphabetic() || c == '_') {
         return None;
     }
     if is_name {
-        return Some(Mistake::new("names in double quotes").meant(quote(word)));
+        return Some(expect("names in double quotes").suggest(Some(quote(word))));
     }
     Some(match word {
-        "True" | "TRUE" => Mistake::new("true or false in lower case").meant("true"),
-        "False" | "FALSE" => Mistake::new("true or false in lower case").meant("false"),
-        "None" | "nil" | "Null" | "NULL" | "undefined" => Mistake::new("null for nothing").meant("null"),
-        "NaN" | "nan" => Mistake::new("a number or null: JSON has no NaN"),
-        "Infinity" | "inf" | "Inf" => Mistake::new("a number or null: JSON has no Infinity"),
-        _ if text[..start].trim().is_empty() => Mistake::new("JSON alone, without words before it"),
-        word if word.len() < 60 => Mistake::new("texts in double quotes").meant(quote(word)),
-        _ => Mistake::new("texts in double quotes"),
+        "True" | "TRUE" => expect("true or false in lower case").suggest(Some("true".to_owned())),
+        "False" | "FALSE" => expect("true or false in lower case").suggest(Some("false".to_owned())),
+        "None" | "nil" | "Null" | "NULL" | "undefined" => expect("null for nothing").suggest(Some("null".to_owned())),
+        "NaN" | "nan" => expect("a number or null: JSON has no NaN"),
+        "Infinity" | "inf" | "Inf" => expect("a number or null: JSON has no Infinity"),
+        _ if text[..start].trim().is_empty() => expect("JSON alone, without words before it"),
+        word if word.len() < 60 => expect("texts in double quotes").suggest(Some(quote(word))),
+        _ => expect("texts in double quotes"),
     })
 }
 
 /// Recognizes a number as other languages write it.
-fn number(text: &str, message: &str, at: usize) -> Option<Mistake> {
+fn number(text: &str, message: &str, at: usize) -> Option<Problem> {
     let (_, number) = token(text, at, |c| c.is_ascii_alphanumeric() || "+-.".contains(c));
     let digits = number.trim_start_matches('-');
     if message == "number out of range" {
-        return Some(Mistake::new("a number that fits 64 bits, or the number as a text"));
+        return Some(expect("a number that fits 64 bits, or the number as a text"));
     }
     if let Some(rest) = number.strip_prefix('+') {
-        return Some(Mistake {
-            suggestion: Some(rest.chars().take(30).collect()),
-            ..Mistake::new("a number without a plus sign")
-        });
+        return Some(expect("a number without a plus sign").suggest(Some(rest.chars().take(30).collect())));
     }
     if digits.starts_with("0x") || digits.starts_with("0X") || digits.starts_with("0b") {
-        return Some(Mistake::new("a decimal number"));
+        return Some(expect("a decimal number"));
     }
     if digits.starts_with('.') && digits[1..].starts_with(|c: char| c.is_ascii_digit()) {
-        return Some(Mistake::new("a number with a digit before its point").meant(number.replacen('.', "0.", 1)));
+        return Some(expect("a number with a digit before its point").suggest(Some(number.replacen('.', "0.", 1))));
     }
     if digits.starts_with('0') && digits[1..].starts_with(|c: char| c.is_ascii_digit()) {
-        return Some(Mistake::new("a number without leading zeros"));
+        return Some(expect("a number without leading zeros"));
     }
     if digits == "Infinity" || digits == "inf" {
-        return Some(Mistake::new("a number or null: JSON has no Infinity"));
+        return Some(expect("a number or null: JSON has no Infinity"));
     }
-    (message == "invalid number").then(|| Mistake::new("a number such as 0.5 or -12"))
+    (message == "invalid number").then(|| expect("a number such as 0.5 or -12"))
 }
 
 fn quote(text: &str) -> String {

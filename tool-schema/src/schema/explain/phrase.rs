@@ -16,27 +16,18 @@ const MOST_ALTERNATIVES: usize = 8;
 /// How many schemas are looked at for one phrase.
 const MOST_LOOKS: usize = 1_000;
 
-/// The rest of [`MOST_LOOKS`].
-struct Looks(Cell<usize>);
-
-impl Looks {
-    fn new() -> Self {
-        Self(Cell::new(MOST_LOOKS))
-    }
-
-    /// Spends one look. Returns whether there was one.
-    fn take(&self) -> bool {
-        self.0.replace(self.0.get().saturating_sub(1)) > 0
-    }
+/// Spends one of the looks that are left. Returns whether there was one.
+fn spend(looks: &Cell<usize>) -> bool {
+    looks.replace(looks.get().saturating_sub(1)) > 0
 }
 
 /// Returns a phrase for the values of the schema `id`.
 pub fn of(graph: &Graph, id: Id) -> String {
-    describe(graph, id, 3, &Looks::new())
+    describe(graph, id, 3, &Cell::new(MOST_LOOKS))
 }
 
-fn describe(graph: &Graph, id: Id, depth: usize, looks: &Looks) -> String {
-    if !looks.take() {
+fn describe(graph: &Graph, id: Id, depth: usize, looks: &Cell<usize>) -> String {
+    if !spend(looks) {
         return "any value".to_owned();
     }
     if let Some(values) = listed_values(graph, id, 8, looks) {
@@ -70,10 +61,10 @@ fn describe(graph: &Graph, id: Id, depth: usize, looks: &Looks) -> String {
 
 /// Returns a phrase for the values of any of several schemas.
 pub fn alternatives(graph: &Graph, ids: &[Id]) -> String {
-    describe_several(graph, ids, 2, &Looks::new())
+    describe_several(graph, ids, 2, &Cell::new(MOST_LOOKS))
 }
 
-fn describe_several(graph: &Graph, ids: &[Id], depth: usize, looks: &Looks) -> String {
+fn describe_several(graph: &Graph, ids: &[Id], depth: usize, looks: &Cell<usize>) -> String {
     let mut values = Vec::new();
     let mut phrases: Vec<String> = Vec::new();
     let mut null = false;
@@ -117,11 +108,11 @@ pub fn one_of(values: &[Value]) -> String {
 /// Returns the values that the schema `id` allows, where it lists them: by `enum`, `const`, or alternatives of these,
 /// also behind references.
 pub fn allowed_values(graph: &Graph, id: Id) -> Option<Vec<Value>> {
-    listed_values(graph, id, 8, &Looks::new())
+    listed_values(graph, id, 8, &Cell::new(MOST_LOOKS))
 }
 
-fn listed_values(graph: &Graph, id: Id, depth: usize, looks: &Looks) -> Option<Vec<Value>> {
-    if !looks.take() {
+fn listed_values(graph: &Graph, id: Id, depth: usize, looks: &Cell<usize>) -> Option<Vec<Value>> {
+    if !spend(looks) {
         return None;
     }
     let node = graph.node(id);
@@ -279,7 +270,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    fn list(&self, depth: usize, looks: &Looks) -> String {
+    fn list(&self, depth: usize, looks: &Cell<usize>) -> String {
         let sized = |items| self.with_size("a list", items, "minItems", "maxItems");
         let items = self.ids.iter().find_map(|id| self.graph.node(*id).items);
         let item = items.filter(|_| depth > 0).map(|items| describe(self.graph, items, depth - 1, looks));

@@ -375,41 +375,14 @@ fn hostile_schemas_end() {
     std::mem::forget(deep);
 }
 
+const WORDS: &str = "
+    type enum const properties required additionalProperties items prefixItems anyOf oneOf allOf not if $ref $defs
+    definitions minimum maxLength minItems exclusiveMinimum pattern description default unevaluatedProperties
+    dependentRequired dependencies contains patternProperties $schema $id x a/b~
+";
+
 fn schemas() -> impl Strategy<Value = Value> {
-    let words = prop_oneof![
-        Just("type"),
-        Just("enum"),
-        Just("const"),
-        Just("properties"),
-        Just("required"),
-        Just("additionalProperties"),
-        Just("items"),
-        Just("prefixItems"),
-        Just("anyOf"),
-        Just("oneOf"),
-        Just("allOf"),
-        Just("not"),
-        Just("if"),
-        Just("$ref"),
-        Just("$defs"),
-        Just("definitions"),
-        Just("minimum"),
-        Just("maxLength"),
-        Just("minItems"),
-        Just("exclusiveMinimum"),
-        Just("pattern"),
-        Just("description"),
-        Just("default"),
-        Just("unevaluatedProperties"),
-        Just("dependentRequired"),
-        Just("dependencies"),
-        Just("contains"),
-        Just("patternProperties"),
-        Just("$schema"),
-        Just("$id"),
-        Just("x"),
-        Just("a/b~"),
-    ];
+    let words = prop::sample::select(WORDS.split_whitespace().collect::<Vec<_>>());
     let leaf = prop_oneof![
         Just(json!(null)),
         any::<bool>().prop_map(Value::from),
