@@ -17,6 +17,12 @@ fn says(schema: impl Into<Value>, value: impl Into<Value>, expected: &[&str]) {
     assert_eq!(told, expected, "{schema}");
 }
 
+/// The one problem of one parameter `p` with `schema` is that something else was expected.
+#[track_caller]
+fn expects(schema: impl Into<Value>, value: impl Into<Value>, expected: &str) {
+    says(schema, value, &[&format!("`p`: expected {expected}")]);
+}
+
 #[track_caller]
 fn kind(schema: impl Into<Value>, value: impl Into<Value>, kind: ProblemKind) {
     let found = problems(&schema.into(), &value.into());
@@ -25,67 +31,55 @@ fn kind(schema: impl Into<Value>, value: impl Into<Value>, kind: ProblemKind) {
 
 #[test]
 fn types() {
-    says(json!({ "type": "string" }), json!(1), &[r#"`p`: expected a text, got 1; did you mean "1"?"#]);
-    says(json!({ "type": "integer" }), json!("70"), &[r#"`p`: expected a whole number, got "70"; did you mean 70?"#]);
-    says(json!({ "type": "integer" }), json!(1.5), &["`p`: expected a whole number, got 1.5"]);
-    says(
-        json!({ "type": "boolean" }),
-        json!("True"),
-        &[r#"`p`: expected true or false, got "True"; did you mean true?"#],
-    );
-    says(json!({ "type": "null" }), json!(1), &["`p`: expected null, got 1"]);
-    says(json!({ "type": "object" }), json!([1]), &["`p`: expected an object, got [1]"]);
-    says(
+    expects(json!({ "type": "string" }), 1, r#"a text, got 1; did you mean "1"?"#);
+    expects(json!({ "type": "integer" }), "70", r#"a whole number, got "70"; did you mean 70?"#);
+    expects(json!({ "type": "integer" }), 1.5, "a whole number, got 1.5");
+    expects(json!({ "type": "boolean" }), "True", r#"true or false, got "True"; did you mean true?"#);
+    expects(json!({ "type": "null" }), 1, "null, got 1");
+    expects(json!({ "type": "object" }), json!([1]), "an object, got [1]");
+    expects(
         json!({ "type": "array", "items": { "type": "string" } }),
-        json!("a"),
-        &[r#"`p`: expected a list of texts, got "a"; did you mean ["a"]?"#],
+        "a",
+        r#"a list of texts, got "a"; did you mean ["a"]?"#,
     );
-    says(
-        json!({ "type": ["string", "null"] }),
-        json!(true),
-        &[r#"`p`: expected a text or null, got true; did you mean "true"?"#],
-    );
-    says(
+    expects(json!({ "type": ["string", "null"] }), true, r#"a text or null, got true; did you mean "true"?"#);
+    expects(
         json!({ "type": "object", "required": ["city", "unit"] }),
-        json!("here"),
-        &[r#"`p`: expected an object with `city` and `unit`, got "here""#],
+        "here",
+        r#"an object with `city` and `unit`, got "here""#,
     );
-    kind(json!({ "type": "string" }), json!(1), ProblemKind::WrongType);
+    kind(json!({ "type": "string" }), 1, ProblemKind::WrongType);
 }
 
 #[test]
 fn an_object_written_as_a_text() {
     let schema = json!({ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] });
-    says(
+    expects(
         schema.clone(),
-        json!(r#"{"city":"Oslo"}"#),
-        &[r#"`p`: expected an object with `city`, got "{\"city\":\"Oslo\"}"; did you mean {"city":"Oslo"}?"#],
+        r#"{"city":"Oslo"}"#,
+        r#"an object with `city`, got "{\"city\":\"Oslo\"}"; did you mean {"city":"Oslo"}?"#,
     );
-    says(
+    expects(
         schema,
-        json!(r#"{"town":1}"#),
-        &[r#"`p`: expected an object with `city`, got "{\"town\":1}" (a text that holds an object with `town`)"#],
+        r#"{"town":1}"#,
+        r#"an object with `city`, got "{\"town\":1}" (a text that holds an object with `town`)"#,
     );
 }
 
 #[test]
 fn ranges() {
     let range = json!({ "type": "integer", "minimum": 1, "maximum": 50 });
-    says(range.clone(), json!(70), &["`p`: expected a whole number from 1 to 50, got 70"]);
-    kind(range, json!(0), ProblemKind::OutOfRange);
-    says(json!({ "type": "number", "minimum": 0 }), json!(-1), &["`p`: expected a number of at least 0, got -1"]);
-    says(json!({ "maximum": 5 }), json!(6), &["`p`: expected a number of at most 5, got 6"]);
-    says(
+    expects(range.clone(), 70, "a whole number from 1 to 50, got 70");
+    kind(range, 0, ProblemKind::OutOfRange);
+    expects(json!({ "type": "number", "minimum": 0 }), -1, "a number of at least 0, got -1");
+    expects(json!({ "maximum": 5 }), 6, "a number of at most 5, got 6");
+    expects(
         json!({ "exclusiveMinimum": 0, "exclusiveMaximum": 1 }),
-        json!(1),
-        &["`p`: expected a number greater than 0 and less than 1, got 1"],
+        1,
+        "a number greater than 0 and less than 1, got 1",
     );
-    says(
-        json!({ "type": "integer", "multipleOf": 5 }),
-        json!(7),
-        &["`p`: expected a whole number that is a multiple of 5, got 7"],
-    );
-    kind(json!({ "multipleOf": 5 }), json!(7), ProblemKind::Invalid);
+    expects(json!({ "type": "integer", "multipleOf": 5 }), 7, "a whole number that is a multiple of 5, got 7");
+    kind(json!({ "multipleOf": 5 }), 7, ProblemKind::Invalid);
     let draft4 =
         json!({ "$schema": "http://json-schema.org/draft-04/schema#", "minimum": 1, "exclusiveMinimum": true });
     assert_eq!(problems(&draft4, &json!(1))[0].expected, "a number greater than 1");
@@ -93,37 +87,37 @@ fn ranges() {
 
 #[test]
 fn texts() {
-    says(
+    expects(
         json!({ "type": "string", "minLength": 3 }),
-        json!("ab"),
-        &[r#"`p`: expected a text of at least 3 characters, got "ab" of 2 characters"#],
+        "ab",
+        r#"a text of at least 3 characters, got "ab" of 2 characters"#,
     );
-    says(json!({ "minLength": 1 }), json!(""), &[r#"`p`: expected a text that is not empty, got "" of 0 characters"#]);
-    says(
+    expects(json!({ "minLength": 1 }), "", r#"a text that is not empty, got "" of 0 characters"#);
+    expects(
         json!({ "minLength": 2, "maxLength": 3, "pattern": "^[a-z]+$" }),
-        json!("ABCDE"),
-        &[r#"`p`: expected a text of 2 to 3 characters that matches `^[a-z]+$`, got "ABCDE" of 5 characters"#],
+        "ABCDE",
+        r#"a text of 2 to 3 characters that matches `^[a-z]+$`, got "ABCDE" of 5 characters"#,
     );
-    says(json!({ "pattern": "^[a-z]+$" }), json!("A"), &[r#"`p`: expected a text that matches `^[a-z]+$`, got "A""#]);
-    says(
+    expects(json!({ "pattern": "^[a-z]+$" }), "A", r#"a text that matches `^[a-z]+$`, got "A""#);
+    expects(
         json!({ "format": "date" }),
-        json!("2025-01-31T12:00:00Z"),
-        &[r#"`p`: expected a date such as 2025-01-31, got "2025-01-31T12:00:00Z"; did you mean "2025-01-31"?"#],
+        "2025-01-31T12:00:00Z",
+        r#"a date such as 2025-01-31, got "2025-01-31T12:00:00Z"; did you mean "2025-01-31"?"#,
     );
-    says(
+    expects(
         json!({ "format": "email" }),
-        json!(" a@b.example "),
-        &[r#"`p`: expected an e-mail address, got " a@b.example "; did you mean "a@b.example"?"#],
+        " a@b.example ",
+        r#"an e-mail address, got " a@b.example "; did you mean "a@b.example"?"#,
     );
-    kind(json!({ "maxLength": 1 }), json!("ab"), ProblemKind::WrongLength);
-    kind(json!({ "pattern": "a" }), json!("b"), ProblemKind::NoMatch);
-    kind(json!({ "format": "uuid" }), json!("b"), ProblemKind::NoMatch);
+    kind(json!({ "maxLength": 1 }), "ab", ProblemKind::WrongLength);
+    kind(json!({ "pattern": "a" }), "b", ProblemKind::NoMatch);
+    kind(json!({ "format": "uuid" }), "b", ProblemKind::NoMatch);
     for format in ["date-time", "time", "duration", "hostname", "ipv4", "ipv6", "uri", "uri-template", "regex"] {
         let found = problems(&json!({ "format": format }), &json!("( {"));
         assert!(found[0].expected.len() > 5 && !found[0].expected.contains("a text"), "{found:?}");
     }
     let old = json!({ "$schema": "http://json-schema.org/draft-07/schema#", "contentEncoding": "base64" });
-    kind(old, json!("not base64!"), ProblemKind::NoMatch);
+    kind(old, "not base64!", ProblemKind::NoMatch);
 }
 
 #[test]
@@ -136,12 +130,8 @@ fn allowed_values() {
             .suggest(Some(r#""celsius""#.into()))
             .allowed(vec![json!("celsius"), json!("fahrenheit")])]
     );
-    says(json!({ "const": 1 }), json!("1"), &[r#"`p`: expected 1, got "1"; did you mean 1?"#]);
-    says(
-        json!({ "enum": ["True", "False"] }),
-        json!(true),
-        &[r#"`p`: expected one of "True", "False", got true; did you mean "True"?"#],
-    );
+    expects(json!({ "const": 1 }), "1", r#"1, got "1"; did you mean 1?"#);
+    expects(json!({ "enum": ["True", "False"] }), true, r#"one of "True", "False", got true; did you mean "True"?"#);
     let many: Vec<u32> = (0..100).collect();
     let found = problems(&json!({ "enum": many }), &json!(200));
     assert_eq!(found[0].expected, "one of 100 values such as 0, 1, 2, 3, 4");
@@ -231,25 +221,25 @@ fn names_across_combined_schemas() {
     kind(json!({ "patternProperties": { "^x": { "type": "null" } } }), json!({ "x1": 1 }), ProblemKind::WrongType);
     kind(json!({ "dependentSchemas": { "a": { "required": ["b"] } } }), json!({ "a": 1 }), ProblemKind::Missing);
     kind(json!({ "minProperties": 1 }), json!({}), ProblemKind::WrongLength);
-    says(
+    expects(
         json!({ "maxProperties": 1 }),
         json!({ "a": 1, "b": 2 }),
-        &["`p`: expected an object of at most 1 name, got an object with `a` and `b`"],
+        "an object of at most 1 name, got an object with `a` and `b`",
     );
 }
 
 #[test]
 fn lists() {
-    says(json!({ "minItems": 2 }), json!([1]), &["`p`: expected a list of at least 2 items, got [1]"]);
-    says(
+    expects(json!({ "minItems": 2 }), json!([1]), "a list of at least 2 items, got [1]");
+    expects(
         json!({ "items": { "type": "integer" }, "maxItems": 2 }),
         json!([1, 2, 3]),
-        &["`p`: expected a list of at most 2 items, got [1, 2, 3]"],
+        "a list of at most 2 items, got [1, 2, 3]",
     );
-    says(
+    expects(
         json!({ "uniqueItems": true }),
         json!(["a", "b", "a"]),
-        &[r#"`p`: expected a list whose items are all different, got "a" as items 0 and 2"#],
+        r#"a list whose items are all different, got "a" as items 0 and 2"#,
     );
     says(json!({ "items": { "type": "boolean" } }), json!([true, 1]), &["`p.1`: expected true or false, got 1"]);
     says(
@@ -261,20 +251,16 @@ fn lists() {
             r#"`p.2`: expected a whole number, got "c" (and the same mistake in 2 more items)"#,
         ],
     );
-    says(
-        json!({ "prefixItems": [{}], "items": false }),
-        json!([1, 2]),
-        &["`p`: expected a list of at most 1 item, got [1, 2]"],
-    );
-    says(
+    expects(json!({ "prefixItems": [{}], "items": false }), json!([1, 2]), "a list of at most 1 item, got [1, 2]");
+    expects(
         json!({ "contains": { "type": "string" } }),
         json!([1]),
-        &["`p`: expected a list with at least 1 item that is a text, got 0 of 1 items"],
+        "a list with at least 1 item that is a text, got 0 of 1 items",
     );
-    says(
+    expects(
         json!({ "contains": { "type": "integer" }, "maxContains": 1 }),
         json!([1, 2]),
-        &["`p`: expected a list with at most 1 item that is a whole number, got 2 of 2 items"],
+        "a list with at most 1 item that is a whole number, got 2 of 2 items",
     );
     kind(json!({ "prefixItems": [{}], "unevaluatedItems": false }), json!([1, 2]), ProblemKind::WrongLength);
 }
@@ -283,7 +269,7 @@ fn lists() {
 fn each_mistake_once_in_the_order_of_the_schema_and_not_too_many() {
     let text = json!({ "type": "string" });
     let twice = json!({ "allOf": [text, text], "anyOf": [text] });
-    says(twice, json!([]), &["`p`: expected a text, got an empty list"]);
+    expects(twice, json!([]), "a text, got an empty list");
     let names: Vec<String> = (0..80).map(|number| format!("n{number}")).collect();
     let properties: Value = names.iter().map(|name| (name.clone(), json!({ "type": "null" }))).collect();
     let values: Value = names.iter().rev().map(|name| (name.clone(), json!([]))).collect();
@@ -320,18 +306,17 @@ fn alternatives_by_tag_key_and_type() {
         json!({ "sqare": 1 }),
         &["`p.sqare`: unknown name: expected one of `circle` or `square`; did you mean `square`?"],
     );
-    says(
+    expects(
         external,
-        json!("emty"),
-        &[r#"`p`: expected one of "empty", got "emty"; did you mean "empty"?"#]
-            .map(|_| r#"`p`: expected "empty", an object with `circle` or an object with `square`, got "emty"; did you mean "empty"?"#),
+        "emty",
+        r#""empty", an object with `circle` or an object with `square`, got "emty"; did you mean "empty"?"#,
     );
 
     let untagged =
         json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "array", "items": { "type": "integer" } }] });
-    says(untagged.clone(), json!(0), &["`p`: expected a whole number of at least 1, got 0"]);
+    expects(untagged.clone(), 0, "a whole number of at least 1, got 0");
     says(untagged.clone(), json!(["x"]), &[r#"`p.0`: expected a whole number, got "x""#]);
-    says(untagged, json!(true), &["`p`: expected a whole number of at least 1 or a list of whole numbers, got true"]);
+    expects(untagged, true, "a whole number of at least 1 or a list of whole numbers, got true");
 }
 
 #[test]
@@ -343,30 +328,24 @@ fn alternatives_by_likeness() {
     says(by_name.clone(), json!({ "name": "Ann", "age": "x" }), &[r#"`p.age`: expected a whole number, got "x""#]);
     says(by_name, json!({ "other": 1 }), &["`p.id`: missing: expected a whole number"]);
     let alike = json!({ "anyOf": [{ "required": ["a"] }, { "required": ["b"] }] });
-    says(alike, json!({}), &["`p`: expected an object with `a` or an object with `b`, got an empty object"]);
+    expects(alike, json!({}), "an object with `a` or an object with `b`, got an empty object");
 }
 
 #[test]
 fn more_than_one_alternative() {
     let both = json!({ "oneOf": [{ "type": "integer" }, { "minimum": 0 }] });
-    says(
+    expects(
         both,
-        json!(1),
-        &[
-            "`p`: expected only one of 2 alternatives to fit, got 1, which is both a whole number and a number of at least 0",
-        ],
+        1,
+        "only one of 2 alternatives to fit, got 1, which is both a whole number and a number of at least 0",
     );
-    says(
-        json!({ "not": { "type": "null" } }),
-        json!(null),
-        &["`p`: expected anything but null, or no `p` at all, got null"],
-    );
-    says(
+    expects(json!({ "not": { "type": "null" } }), json!(null), "anything but null, or no `p` at all, got null");
+    expects(
         json!({ "if": { "type": "string" }, "then": { "minLength": 2 }, "else": { "type": "integer" } }),
-        json!("a"),
-        &[r#"`p`: expected a text of at least 2 characters, got "a" of 1 character"#],
+        "a",
+        r#"a text of at least 2 characters, got "a" of 1 character"#,
     );
-    kind(json!(false), json!(1), ProblemKind::NotAllowed);
+    kind(json!(false), 1, ProblemKind::NotAllowed);
 }
 
 #[test]
