@@ -84,14 +84,19 @@ fn join_null(schema: &mut Map<String, Value>) {
             continue;
         }
         let mut joined = plain.clone();
-        joined["type"] = json!([kind, "null"]);
-        if let Some(only) = joined.shift_remove("const") {
-            joined.insert("enum".to_owned(), json!([only, null]));
-        } else if let Some(Value::Array(values)) = joined.get_mut("enum") {
-            values.push(Value::Null);
-        }
+        make_nullable(&mut joined, kind);
         schema.shift_remove(word);
         schema.extend(joined);
+    }
+}
+
+/// Lets null join the values of `schema`, whose type is `kind`.
+pub fn make_nullable(schema: &mut Map<String, Value>, kind: &str) {
+    schema.insert("type".to_owned(), json!([kind, "null"]));
+    if let Some(only) = schema.shift_remove("const") {
+        schema.insert("enum".to_owned(), json!([only, null]));
+    } else if let Some(Value::Array(values)) = schema.get_mut("enum") {
+        values.push(Value::Null);
     }
 }
 

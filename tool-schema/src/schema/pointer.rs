@@ -1,6 +1,11 @@
 //! JSON Pointers, and the targets of `$ref`. Nothing is ever fetched.
 
-use fluent_uri::pct_enc::{EString, encoder::Fragment};
+use std::borrow::Cow;
+
+use fluent_uri::pct_enc::{
+    EStr, EString,
+    encoder::{Fragment, IFragment},
+};
 use serde_json::Value;
 
 use super::places;
@@ -81,19 +86,7 @@ pub(super) fn decode(fragment: &str) -> Option<String> {
     if !fragment.contains('%') {
         return Some(fragment.to_owned());
     }
-    let mut bytes = Vec::with_capacity(fragment.len());
-    let mut rest = fragment.as_bytes();
-    while let [first, tail @ ..] = rest {
-        rest = tail;
-        if *first == b'%' {
-            let code = rest.get(..2)?;
-            bytes.push(u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok()?);
-            rest = &rest[2..];
-        } else {
-            bytes.push(*first);
-        }
-    }
-    String::from_utf8(bytes).ok()
+    EStr::<IFragment>::new(fragment)?.decode().to_string().ok().map(Cow::into_owned)
 }
 
 /// Returns a pointer as a URI fragment.

@@ -391,6 +391,17 @@ impl<'a> Hunt<'a> {
         }
     }
 
+    /// Settles a parameter with the value that a text is for it. Returns whether it is one.
+    pub fn claim(&mut self, slot: usize, text: &str, words: Range<usize>) -> bool {
+        let value = self.slots[slot].read(text);
+        value.map(|value| self.settle(slot, value, words)).is_ok()
+    }
+
+    /// Returns whether a word begins with a capital.
+    pub fn is_capital(&self, at: usize) -> bool {
+        self.word(at).starts_with(char::is_uppercase)
+    }
+
     /// Notes a parameter that was named without a value.
     fn ask_for(&mut self, slot: usize) {
         self.found.named.push(self.slots[slot].pointer.clone());

@@ -39,14 +39,13 @@ pub fn from_to(hunt: &mut Hunt<'_>) {
         let places = (0..hunt.words.len()).rev().filter(|at| hunt.folded[*at] == word && !hunt.taken[*at]);
         for at in places.collect::<Vec<_>>() {
             let Some(span) = name(hunt, at + 1) else { continue };
-            let written = hunt.word(span.start).starts_with(char::is_uppercase);
+            let written = hunt.is_capital(span.start);
             let exact = hunt.slots[slot].exact(hunt.span(span.clone())).is_some();
             let after_from = word == "from" || hunt.folded[..at].iter().any(|known| known == "from");
             if !(written || exact || (both && after_from) || is_spoken(hunt, slot, &span)) {
                 continue;
             }
-            if let Ok(value) = hunt.slots[slot].read(hunt.span(span.clone())) {
-                hunt.settle(slot, value, at..span.end);
+            if hunt.claim(slot, hunt.span(span.clone()), at..span.end) {
                 break;
             }
         }
@@ -66,8 +65,7 @@ fn is_spoken(hunt: &Hunt<'_>, slot: usize, span: &Range<usize>) -> bool {
 pub fn months(hunt: &mut Hunt<'_>) {
     let Some(slot) = hunt.sole(|slot| slot.shape.is_month(&slot.pointer)) else { return };
     // "may" is a verb, "May" is not.
-    let named =
-        |at: &usize| !hunt.taken[*at] && hunt.word(*at).starts_with(char::is_uppercase) || hunt.folded[*at].len() > 3;
+    let named = |at: &usize| !hunt.taken[*at] && hunt.is_capital(*at) || hunt.folded[*at].len() > 3;
     let found: Vec<usize> =
         (0..hunt.words.len()).filter(named).filter(|at| scalar::month(hunt.word(*at)).is_some()).collect();
     if let [at] = found[..]
@@ -95,8 +93,7 @@ pub fn places(hunt: &mut Hunt<'_>) {
             if odd || hunt.word(span.start).contains(|c: char| c.is_ascii_digit()) {
                 continue;
             }
-            if let Ok(value) = hunt.slots[slot].read(hunt.span(span.clone())) {
-                hunt.settle(slot, value, at..span.end);
+            if hunt.claim(slot, hunt.span(span.clone()), at..span.end) {
                 return;
             }
         }
@@ -111,16 +108,17 @@ pub fn lone_name(hunt: &mut Hunt<'_>) {
         return;
     }
     let begins = |at: &usize| {
-        let capital = |at: usize| hunt.word(at).starts_with(char::is_uppercase);
         let plain = !words::is_stop(&hunt.folded[*at]) && !is_time(&hunt.folded[*at]) && hunt.word(*at).len() > 1;
-        capital(*at) && plain && !hunt.taken[*at] && !(capital(*at - 1) && hunt.joined(*at - 1) && *at > 1)
+        hunt.is_capital(*at)
+            && plain
+            && !hunt.taken[*at]
+            && !(hunt.is_capital(*at - 1) && hunt.joined(*at - 1) && *at > 1)
     };
     let names: Vec<usize> = (1..hunt.words.len()).filter(begins).collect();
     if let [at] = names[..]
         && let Some(span) = name(hunt, at)
-        && let Ok(value) = hunt.slots[slot].read(hunt.span(span.clone()))
     {
-        hunt.settle(slot, value, span);
+        hunt.claim(slot, hunt.span(span.clone()), span);
     }
 }
 
@@ -165,9 +163,8 @@ pub fn called(hunt: &mut Hunt<'_>) {
     let Some(word) = hunt.words.get(at + 1).cloned().filter(|_| !hunt.is_taken(at..at + 2)) else { return };
     let quote = extract::quotes(hunt.text).into_iter().find(|quote| quote.start <= word.start && word.end <= quote.end);
     let place = quote.unwrap_or(word);
-    if let Ok(value) = hunt.slots[slot].read(&hunt.text[place.clone()]) {
+    if hunt.claim(slot, &hunt.text[place.clone()], at..at + 1) {
         hunt.take(&place);
-        hunt.settle(slot, value, at..at + 1);
     }
 }
 
@@ -195,20 +192,17 @@ pub fn subject(hunt: &mut Hunt<'_>) {
     if hunt.text.ends_with('?')
         && !hunt.taken.contains(&true)
         && let Some(slot) = hunt.sole(|slot| slot.required && slot.shape.is_free_text() && slot.is_named(&["question"]))
-        && let Ok(value) = hunt.slots[slot].read(hunt.text)
+        && hunt.claim(slot, hunt.text, 0..hunt.words.len())
     {
-        return hunt.settle(slot, value, 0..hunt.words.len());
-    }
-    let Some(slot) = hunt.sole(|slot| slot.required && slot.shape.is_free_text() && slot.is_named(QUERY)) else {
-        return;
-    };
-    let Some(at) = hunt.folded.iter().position(|word| word == "for" || word == "about") else { return };
-    if at + 1 >= hunt.words.len() || hunt.is_taken(at..hunt.words.len()) {
         return;
     }
-    let rest = hunt.span(at + 1..hunt.words.len());
-    if let Ok(value) = hunt.slots[slot].read(rest) {
-        hunt.settle(slot, value, at..hunt.words.len());
+    let end = hunt.words.len();
+    if let Some(slot) = hunt.sole(|slot| slot.required && slot.shape.is_free_text() && slot.is_named(QUERY))
+        && let Some(at) = hunt.folded.iter().position(|word| word == "for" || word == "about")
+        && at + 1 < end
+        && !hunt.is_taken(at..end)
+    {
+        hunt.claim(slot, hunt.span(at + 1..end), at..end);
     }
 }
 
@@ -235,13 +229,13 @@ fn name(hunt: &Hunt<'_>, from: usize) -> Option<Range<usize>> {
         return None;
     }
     let is_date = scalar::has_format("date", hunt.word(from));
-    let named = hunt.word(from).starts_with(char::is_uppercase);
+    let named = hunt.is_capital(from);
     let mut to = from;
     while to < hunt.words.len() && to - from < if named { 5 } else { 3 } && !hunt.taken[to] {
         let word = hunt.word(to);
-        let capital = word.starts_with(char::is_uppercase);
+        let capital = hunt.is_capital(to);
         let link = to > from && matches!(hunt.folded[to].as_str(), "de" | "la" | "of" | "del" | "am" | "upon" | "le");
-        let next = hunt.words.get(to + 1).is_some_and(|_| hunt.word(to + 1).starts_with(char::is_uppercase));
+        let next = to + 1 < hunt.words.len() && hunt.is_capital(to + 1);
         let goes_on = if named {
             capital || (link && next)
         } else {
@@ -280,11 +274,8 @@ pub fn telling(hunt: &mut Hunt<'_>) {
         if shared || (mine.len() > 1 && !list) {
             continue;
         }
-        let given: Vec<String> = mine.iter().map(|word| hunt.word(*word).to_owned()).collect();
-        if let Ok(value) = hunt.slots[*slot].read(&given.join(", ")) {
-            let range: Range<usize> = mine[0]..mine[mine.len() - 1] + 1;
-            hunt.settle(*slot, value, range);
-        }
+        let given: Vec<&str> = mine.iter().map(|word| hunt.word(*word)).collect();
+        hunt.claim(*slot, &given.join(", "), mine[0]..mine[mine.len() - 1] + 1);
     }
 }
 

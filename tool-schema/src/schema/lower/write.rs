@@ -9,6 +9,7 @@ use crate::schema::{
     Severity,
     data::{self, Kind},
     dialect::Losses,
+    exact::make_nullable,
     pointer,
     raise::takes_null,
     shape::{Array, At, Form, Limit, Notes, Object, Property, Rest, Scalar, Shape, count, unite},
@@ -453,15 +454,9 @@ fn add_null(mut node: Node) -> Node {
         outer.insert("anyOf".to_owned(), json!([node, {"type": "null"}]));
         return outer;
     };
-    if kind == "null" {
-        return node;
-    }
-    let kinds = json!([kind, "null"]);
-    node.insert("type".to_owned(), kinds);
-    if let Some(only) = node.shift_remove("const") {
-        node.insert("enum".to_owned(), json!([only, null]));
-    } else if let Some(Value::Array(values)) = node.get_mut("enum") {
-        values.push(Value::Null);
+    if kind != "null" {
+        let kind = kind.clone();
+        make_nullable(&mut node, &kind);
     }
     node
 }
