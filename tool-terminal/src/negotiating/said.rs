@@ -321,11 +321,10 @@ impl Dialogue<'_> {
             }
             _ => {}
         }
-        if let Some(doubt) = form.doubt.take() {
-            form = match self.clear(form, &root, doubt, text) {
-                Ok(stage) => return stage,
-                Err(form) => form,
-            };
+        if let Some(doubt) = form.doubt.take()
+            && let Some(stage) = self.clear(&mut form, &root, doubt, text)
+        {
+            return stage;
         }
         let Some(ask) = form.next(&root) else { return Stage::Parked { form, why: Pause::Whole } };
         let correction = extract::begins_with_pair(&root, text) || extract::is_correction(text);
@@ -494,14 +493,13 @@ impl Dialogue<'_> {
 }
 
 impl Dialogue<'_> {
-    /// Reads the answer to a doubt. `Err` has the form where it is none, so that it is read as an answer to the question
-    /// itself.
-    fn clear(&mut self, mut form: Form, root: &Shape, doubt: Doubt, text: &str) -> Result<Stage, Form> {
+    /// Reads the answer to a doubt. `None` where it is none, so that it is read as an answer to the question itself.
+    fn clear(&mut self, form: &mut Form, root: &Shape, doubt: Doubt, text: &str) -> Option<Stage> {
         match (doubt, scalar::yes_or_no(text)) {
             (Doubt::Meant { pointer, value }, Some(true)) => {
                 let ask = form.ask(root, &pointer);
                 match ask.shape.check(&value) {
-                    Ok(()) => self.settle(&mut form, &ask, value),
+                    Ok(()) => self.settle(form, &ask, value),
                     Err(reason) => self.tell(format!("That {reason}.")),
                 }
             }
@@ -509,22 +507,22 @@ impl Dialogue<'_> {
             (Doubt::Which { pointer, values }, _) => {
                 let choices: Vec<Choice> = values.iter().map(Choice::plain).collect();
                 let chosen = answer::choose(&choices, form::numbered(values.iter()), text);
-                let Chosen::One(value) = chosen else { return Err(form) };
+                let Chosen::One(value) = chosen else { return None };
                 let ask = form.ask(root, &pointer);
-                self.settle(&mut form, &ask, value);
+                self.settle(form, &ask, value);
             }
-            (Doubt::Change { pointers }, _) => self.change(&mut form, root, pointers, text),
-            (Doubt::Switch { tool, text: sentence }, Some(true)) => return Ok(self.start(tool, &sentence)),
+            (Doubt::Change { pointers }, _) => self.change(form, root, pointers, text),
+            (Doubt::Switch { tool, text: sentence }, Some(true)) => return Some(self.start(tool, &sentence)),
             (Doubt::Switch { text: sentence, .. }, Some(false)) => {
                 let value = Value::from(answer::unquoted(&sentence).unwrap_or(&sentence));
                 match form.next(root).filter(|ask| ask.shape.is_free_text() && ask.shape.check(&value).is_ok()) {
-                    Some(ask) => self.settle(&mut form, &ask, value),
+                    Some(ask) => self.settle(form, &ask, value),
                     None => self.tell("All right, we go on."),
                 }
             }
-            (Doubt::Meant { .. } | Doubt::Switch { .. }, None) => return Err(form),
+            (Doubt::Meant { .. } | Doubt::Switch { .. }, None) => return None,
         }
-        Ok(Stage::Filling(form))
+        Some(Stage::Filling(std::mem::take(form)))
     }
 
     /// Reads which of several parameters shall be changed.
