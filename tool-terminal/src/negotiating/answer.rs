@@ -35,12 +35,9 @@ pub fn parse(ask: &Ask, text: &str) -> Answer {
     if !ask.choices.is_empty() {
         let said = unquoted(text).unwrap_or(text);
         let day = scalar::date(said).filter(|_| shape.format() == Some("date"));
-        let chosen = choose(&ask.choices, ask.numbered(), day.as_deref().unwrap_or(said));
-        match chosen {
-            Chosen::One(value) => return Answer::Value(value),
-            Chosen::Several(values) if ask.strict => return Answer::Several(values),
-            Chosen::Near(value) if ask.strict => return Answer::Near(value),
-            Chosen::Unknown if ask.strict => {
+        match choose(&ask.choices, ask.numbered(), day.as_deref().unwrap_or(said)) {
+            Some(answer) if ask.strict || matches!(answer, Answer::Value(_)) => return answer,
+            None if ask.strict => {
                 let span = ask.span().map(|(first, last)| format!("I need a number from {first} to {last}."));
                 return Answer::Wrong(span.unwrap_or_else(|| unknown(text)));
             }
@@ -54,23 +51,11 @@ pub fn parse(ask: &Ask, text: &str) -> Answer {
     {
         return Answer::Value(month.into());
     }
-    match value(shape, text) {
-        Ok(value) => Answer::Value(value),
-        Err(Wrong::Reason(reason)) => Answer::Wrong(reason),
-        Err(Wrong::Near(value)) => Answer::Near(value),
-    }
+    value(shape, text).map_or_else(|answer| answer, Answer::Value)
 }
 
-/// Why a text is no value.
-pub enum Wrong {
-    /// A sentence for the person.
-    Reason(String),
-    /// It may be meant as this value.
-    Near(Value),
-}
-
-/// Reads one value of `shape` that fits it.
-pub fn value(shape: &Shape, text: &str) -> Result<Value, Wrong> {
+/// Reads one value of `shape` that fits it; `Err` has the answer that a text is otherwise.
+fn value(shape: &Shape, text: &str) -> Result<Value, Answer> {
     let found = match &shape.kind {
         Kind::Text(limits) => return self::text(shape, limits, text).map(Value::String),
         Kind::Number(_) => {
@@ -82,7 +67,7 @@ pub fn value(shape: &Shape, text: &str) -> Result<Value, Wrong> {
             let by_kind = |texts: bool| shapes.iter().filter(move |one| matches!(one.kind, Kind::Text(_)) == texts);
             let found = by_kind(false).chain(by_kind(true)).find_map(|shape| value(shape, text).ok());
             found.ok_or_else(|| {
-                Wrong::Reason(format!("I could not make sense of “{}” here.", words::shorten(text, 60)))
+                Answer::Wrong(format!("I could not make sense of “{}” here.", words::shorten(text, 60)))
             })?
         }
         Kind::Object { fields, open } => object(fields, *open, text)?,
@@ -90,7 +75,7 @@ pub fn value(shape: &Shape, text: &str) -> Result<Value, Wrong> {
     };
     match shape.check(&found) {
         Ok(()) => Ok(found),
-        Err(reason) => Err(Wrong::Reason(format!("That {reason}."))),
+        Err(reason) => Err(Answer::Wrong(format!("That {reason}."))),
     }
 }
 
@@ -107,13 +92,13 @@ pub fn unknown(text: &str) -> String {
     format!("“{}” is not on the list.", words::shorten(text, 60))
 }
 
-fn text(shape: &Shape, limits: &Text, text: &str) -> Result<String, Wrong> {
+fn text(shape: &Shape, limits: &Text, text: &str) -> Result<String, Answer> {
     let literal = unquoted(text).unwrap_or(text);
     if shape.is_free_text() && literal == text && scalar::yes_or_no(text).is_some() {
         // Hardly ever the name of anything; in quotes it is taken at once.
         return Err(shape
             .check(&Value::from(text))
-            .map_or_else(|reason| Wrong::Reason(format!("That {reason}.")), |()| Wrong::Near(Value::from(text))));
+            .map_or_else(|reason| Answer::Wrong(format!("That {reason}.")), |()| Answer::Near(Value::from(text))));
     }
     let fits = |text: &str| shape.check(&Value::String(text.to_owned()));
     let formed = match limits.format.as_deref() {
@@ -136,14 +121,14 @@ fn text(shape: &Shape, limits: &Text, text: &str) -> Result<String, Wrong> {
         matches!(word, "today" | "tomorrow" | "tonight" | "yesterday" | "next" | "now")
             || (word.ends_with("day") && word.len() > 5)
     });
-    Err(Wrong::Reason(if relative && limits.format.as_deref().is_some_and(|format| format.starts_with("date")) {
+    Err(Answer::Wrong(if relative && limits.format.as_deref().is_some_and(|format| format.starts_with("date")) {
         format!("I have no calendar at hand, so please give {}.", shape.kind.noun())
     } else {
         format!("That {reason}.")
     }))
 }
 
-fn object(fields: &[Field], open: bool, text: &str) -> Result<Value, Wrong> {
+fn object(fields: &[Field], open: bool, text: &str) -> Result<Value, Answer> {
     if text.starts_with('{') {
         return json(text);
     }
@@ -154,22 +139,22 @@ fn object(fields: &[Field], open: bool, text: &str) -> Result<Value, Wrong> {
     for piece in text.split([',', '\n', ';']).filter(|piece| !piece.trim().is_empty()) {
         let pair = piece.split_once([':', '=']);
         let Some((key, given)) = pair.map(|(key, given)| (key.trim(), given.trim())) else {
-            return Err(Wrong::Reason("I need `name: value` pairs or JSON here.".to_owned()));
+            return Err(Answer::Wrong("I need `name: value` pairs or JSON here.".to_owned()));
         };
         let field = fields.iter().find(|field| words::fold(&field.name) == words::fold(key));
         let (name, read) = match field {
             Some(field) => match parse(&Ask::new("", &field.shape), given) {
                 Answer::Value(value) => (field.name.clone(), value),
                 Answer::Items { items, .. } => (field.name.clone(), Value::Array(items)),
-                Answer::Wrong(reason) => return Err(Wrong::Reason(format!("{key}: {reason}"))),
+                Answer::Wrong(reason) => return Err(Answer::Wrong(format!("{key}: {reason}"))),
                 Answer::Near(_) | Answer::Several(_) => {
-                    return Err(Wrong::Reason(format!("{key}: {}", unknown(given))));
+                    return Err(Answer::Wrong(format!("{key}: {}", unknown(given))));
                 }
             },
             None if open => (key.to_owned(), serde_json::from_str(given).unwrap_or_else(|_| Value::from(given))),
             None => {
                 let names: Vec<_> = fields.iter().map(|field| field.name.as_str()).collect();
-                return Err(Wrong::Reason(format!("There is no `{key}` here, only {}.", names.join(", "))));
+                return Err(Answer::Wrong(format!("There is no `{key}` here, only {}.", names.join(", "))));
             }
         };
         map.insert(name, read);
@@ -177,20 +162,20 @@ fn object(fields: &[Field], open: bool, text: &str) -> Result<Value, Wrong> {
     Ok(Value::Object(map))
 }
 
-fn json(text: &str) -> Result<Value, Wrong> {
+fn json(text: &str) -> Result<Value, Answer> {
     serde_json::from_str(text).map_err(|error| {
         if text.starts_with(['{', '[', '"']) {
-            Wrong::Reason(format!("That is not valid JSON ({error})."))
+            Answer::Wrong(format!("That is not valid JSON ({error})."))
         } else if text.is_empty() {
-            Wrong::Reason("I need a JSON value here.".to_owned())
+            Answer::Wrong("I need a JSON value here.".to_owned())
         } else {
-            Wrong::Near(Value::from(text))
+            Answer::Near(Value::from(text))
         }
     })
 }
 
-fn expected(kind: &Kind) -> Wrong {
-    Wrong::Reason(format!("I need {} here.", kind.noun()))
+fn expected(kind: &Kind) -> Answer {
+    Answer::Wrong(format!("I need {} here.", kind.noun()))
 }
 
 /// The item of a list that a text names, or why it names none.
@@ -286,43 +271,31 @@ fn pieces<'a>(text: &'a str, item: &Shape, strict: bool) -> Vec<&'a str> {
     out.into_iter().map(str::trim).filter(|piece| !piece.is_empty()).collect()
 }
 
-/// The choice of a person among values.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Chosen {
-    /// This one.
-    One(Value),
-    /// One of these.
-    Several(Vec<Value>),
-    /// Perhaps this one.
-    Near(Value),
-    /// None that is known.
-    Unknown,
-}
-
-/// Finds the value that `text` names: by itself, by its number, by what it is called, by how it begins.
-pub fn choose(choices: &[Choice], numbered: bool, text: &str) -> Chosen {
+/// Finds the value that `text` names: by itself, by its number, by what it is called, by how it begins. Perhaps several or
+/// a similar one.
+pub fn choose(choices: &[Choice], numbered: bool, text: &str) -> Option<Answer> {
     let text = text.trim();
     let written: Vec<String> = choices.iter().map(|choice| scalar::plain(&choice.value)).collect();
     if let Some(at) = written.iter().position(|known| known == text) {
-        return Chosen::One(choices[at].value.clone());
+        return Some(Answer::Value(choices[at].value.clone()));
     }
     if numbered {
         if let Some(choice) = scalar::place(text).and_then(|at| choices.get(at)) {
-            return Chosen::One(choice.value.clone());
+            return Some(Answer::Value(choice.value.clone()));
         }
         if text.len() < 3 && text.chars().all(|c| c.is_ascii_digit()) {
             // A number beyond the list, not the beginning of 2026.
-            return Chosen::Unknown;
+            return None;
         }
     } else if let Some(number) = scalar::number(text).or_else(|| scalar::only_number(text)) {
         let number = number.to_string();
         if let Some(at) = written.iter().position(|known| *known == number) {
-            return Chosen::One(choices[at].value.clone());
+            return Some(Answer::Value(choices[at].value.clone()));
         }
     }
     let said = bare(text);
     if said.is_empty() {
-        return Chosen::Unknown;
+        return None;
     }
     let known: Vec<String> = written.iter().map(|known| words::fold(known)).collect();
     let labels: Vec<String> = choices.iter().map(|choice| words::fold(words::first_sentence(&choice.label))).collect();
@@ -346,20 +319,17 @@ pub fn choose(choices: &[Choice], numbered: bool, text: &str) -> Chosen {
         }
         match found[..] {
             [] => {}
-            [one] => return Chosen::One(choices[one].value.clone()),
-            _ => return Chosen::Several(found.into_iter().map(|at| choices[at].value.clone()).collect()),
+            [one] => return Some(Answer::Value(choices[one].value.clone())),
+            _ => return Some(Answer::Several(found.into_iter().map(|at| choices[at].value.clone()).collect())),
         }
     }
     if said.contains(|c: char| c.is_ascii_digit()) {
         // Another day or number is not a slip of the finger.
-        return Chosen::Unknown;
+        return None;
     }
-    match suggest::nearest(&said, known.iter().map(String::as_str))
-        .and_then(|near| known.iter().position(|k| k == near))
-    {
-        Some(at) => Chosen::Near(choices[at].value.clone()),
-        None => Chosen::Unknown,
-    }
+    let near = suggest::nearest(&said, known.iter().map(String::as_str))?;
+    let at = known.iter().position(|one| one == near)?;
+    Some(Answer::Near(choices[at].value.clone()))
 }
 
 /// Returns whether `part` is in `whole` as whole words; both folded.
@@ -523,24 +493,27 @@ mod tests {
             ("make it London!", "London"),
             ("I think London is nice", "London"),
         ] {
-            assert_eq!(choose(&cities(), true, text), Chosen::One(json!(expected)), "{text}");
+            assert_eq!(choose(&cities(), true, text), Some(Answer::Value(json!(expected))), "{text}");
         }
     }
 
     #[test]
     fn what_is_not_clear_is_not_guessed() {
-        assert_eq!(choose(&cities(), true, "new york"), Chosen::Several(vec![json!("New York"), json!("NEW_YORK")]));
-        assert_eq!(choose(&cities(), true, "lodnon"), Chosen::Near(json!("London")));
-        assert_eq!(choose(&cities(), true, "Tokyo"), Chosen::Unknown);
-        assert_eq!(choose(&cities(), true, "9"), Chosen::Unknown);
-        assert_eq!(choose(&cities(), true, "?"), Chosen::Unknown);
+        assert_eq!(
+            choose(&cities(), true, "new york"),
+            Some(Answer::Several(vec![json!("New York"), json!("NEW_YORK")]))
+        );
+        assert_eq!(choose(&cities(), true, "lodnon"), Some(Answer::Near(json!("London"))));
+        assert_eq!(choose(&cities(), true, "Tokyo"), None);
+        assert_eq!(choose(&cities(), true, "9"), None);
+        assert_eq!(choose(&cities(), true, "?"), None);
     }
 
     #[test]
     fn values_that_are_numbers_are_meant_by_their_value() {
         let sizes: Vec<Choice> = [5, 10, 1].iter().map(|size| Choice::plain(&json!(size))).collect();
-        assert_eq!(choose(&sizes, false, "1"), Chosen::One(json!(1)));
-        assert_eq!(choose(&sizes, false, "ten"), Chosen::One(json!(10)));
-        assert_eq!(choose(&sizes, false, "2"), Chosen::Unknown);
+        assert_eq!(choose(&sizes, false, "1"), Some(Answer::Value(json!(1))));
+        assert_eq!(choose(&sizes, false, "ten"), Some(Answer::Value(json!(10))));
+        assert_eq!(choose(&sizes, false, "2"), None);
     }
 }

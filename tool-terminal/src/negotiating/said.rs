@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::answer::{self, Answer, Chosen};
+use super::answer::{self, Answer};
 use super::extract::{self, Found};
 use super::form::{self, Ask, Doubt, Form};
 use super::intent::{self, Command, Guess};
@@ -507,7 +507,7 @@ impl Dialogue<'_> {
             (Doubt::Which { pointer, values }, _) => {
                 let choices: Vec<Choice> = values.iter().map(Choice::plain).collect();
                 let chosen = answer::choose(&choices, form::numbered(values.iter()), text);
-                let Chosen::One(value) = chosen else { return None };
+                let Some(Answer::Value(value)) = chosen else { return None };
                 let ask = form.ask(root, &pointer);
                 self.settle(form, &ask, value);
             }
