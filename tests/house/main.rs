@@ -27,7 +27,7 @@ const CRATES: [&str; 8] = [
 const LAYERS: [(&str, &[&[&str]]); 7] = [
     // Feedback is written from schemas, and schemas explain in feedback's words.
     ("tool-schema", &[&["json", "schema", "feedback"], &["lib"]]),
-    ("tool-run", &[&["json", "schema", "feedback"], &["digest", "message"], &["tool"], &["run"], &["lib"]]),
+    ("tool-run", &[&["json", "schema", "feedback"], &["message"], &["tool"], &["run"], &["lib"]]),
     (
         "tool-runtime",
         &[

@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-mod digest;
 pub mod message;
 pub mod run;
 pub mod tool;

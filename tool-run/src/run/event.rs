@@ -1,15 +1,16 @@
-//! What may happen to a run: the inputs of its state machine.
+//! The inputs of the state machine, the actions that follow, and the reasons of a refusal.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{
-    Author, CallId, CheckedCall, CheckedDecision, Interrupt, InterruptId, NestedUsage, Principal, Prompt, Question,
-    StopReason, Time,
-};
 use crate::feedback::Rejection;
-use crate::message::{AssistantPart, FinishReason, Usage};
+use crate::message::{AssistantPart, FinishReason, Part, Usage};
+use crate::run::{
+    Author, CallId, CheckedCall, CheckedDecision, Decision, Interrupt, InterruptId, NestedUsage, Principal, Question,
+    StopReason, Time, Verb,
+};
 use crate::tool::{CallError, Output};
 
 /// Something that happened to a run, as its driver saw it.
@@ -217,3 +218,181 @@ pub enum Action {
     /// Send [`Event::Tick`] at this time.
     Wake(Time),
 }
+
+/// Something that somebody said to a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Prompt {
+    /// Text and images.
+    pub content: Vec<Part>,
+    /// The principal that said it.
+    pub by: Principal,
+    /// When.
+    pub at: Time,
+    /// The tool that ends the run when a call of it succeeds: how a typed answer is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// The id that its author has for it, such as a frontend's id of the message. A claim: nothing is allowed because of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Tools whose outputs hold text of strangers, and may have made their way into it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taint: Vec<String>,
+    /// The schema of that tool's arguments, where it is no tool of the application: so that another process can offer it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Arc<Value>>,
+    /// Set if it joins what goes on: said between two turns, without ending anything and without beginning anew.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub steers: bool,
+}
+
+impl Prompt {
+    /// A prompt of `content`.
+    pub fn new(content: Vec<Part>, by: Principal, at: Time) -> Self {
+        Self { content, by, at, until: None, id: None, taint: Vec::new(), answer: None, steers: false }
+    }
+
+    /// Sets the id that its author has for it.
+    pub fn named(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    /// Lets a successful call of the tool `name` answer it.
+    pub fn until(mut self, name: impl Into<String>) -> Self {
+        self.until = Some(name.into());
+        self
+    }
+
+    /// Sets the schema of that tool's arguments, for any process that goes on with the run.
+    pub fn answered_as(mut self, schema: Value) -> Self {
+        self.answer = Some(Arc::new(schema));
+        self
+    }
+
+    /// Lets it join a run that goes on, between two turns.
+    pub fn steering(mut self) -> Self {
+        self.steers = true;
+        self
+    }
+}
+
+/// The place of a prompt in the conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Said {
+    /// The id that its author has for it ([`Prompt::id`](super::Prompt::id)).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The place among the messages ([`Run::messages`](super::Run::messages)).
+    pub at: u32,
+    /// Set if it joined what went on ([`Prompt::steers`](super::Prompt::steers)).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub steers: bool,
+}
+
+/// A piece of a model's turn in the log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum TurnPart {
+    /// A call, logged before.
+    Call {
+        /// Its id.
+        call: CallId,
+    },
+    /// Text or reasoning.
+    Said(AssistantPart),
+}
+
+/// The reason why an event was refused. The run is as it was before.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The run is busy, and takes no prompt.
+    Busy,
+    /// Nothing goes on in the run that could be steered.
+    Idle,
+    /// The run has nothing to go on with: it was not stopped.
+    NotStopped,
+    /// This principal may not do that in this run.
+    Forbidden,
+    /// There never was such an interrupt in this run.
+    Unknown {
+        /// The id that was named.
+        interrupt: InterruptId,
+    },
+    /// The interrupt is closed: it expired, or something else came first.
+    Closed {
+        /// The id that was named.
+        interrupt: InterruptId,
+    },
+    /// Another decision was made before.
+    Conflict {
+        /// The decision.
+        decided: Box<Decision>,
+    },
+    /// The interrupt takes other decisions.
+    NotOffered {
+        /// The decision.
+        decision: &'static str,
+        /// The decisions that are possible.
+        possible: &'static [Verb],
+    },
+    /// The edited arguments, the output or the answer are wrong. The interrupt is still open.
+    Invalid {
+        /// The problem.
+        feedback: Rejection,
+    },
+    /// A policy does not allow the call with the edited arguments. The interrupt is still open.
+    PolicyDenied {
+        /// Why.
+        reason: Option<String>,
+    },
+    /// The tool is not the one that the call was checked with. The interrupt is still open.
+    ToolChanged,
+    /// A limit was reached.
+    OverBudget {
+        /// Which.
+        limit: String,
+    },
+    /// The event does not belong to the run as it is, for example the end of a turn that nobody asked for.
+    Misplaced {
+        /// The problem.
+        reason: &'static str,
+    },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Busy => {
+                out.write_str("the run is busy; decide about what waits, or cancel it, before the next prompt")
+            }
+            Self::Idle => out.write_str("nothing goes on in the run; prompt it"),
+            Self::NotStopped => out.write_str("the run was not stopped; prompt it"),
+            Self::Forbidden => out.write_str("this principal may not decide here"),
+            Self::Unknown { interrupt } => {
+                write!(out, "nothing in this run waits, or waited, under the id {interrupt}")
+            }
+            Self::Closed { interrupt } => {
+                write!(out, "{interrupt} is closed: it expired, or something else came first")
+            }
+            Self::Conflict { decided } => write!(out, "somebody decided before: {}", decided.verb()),
+            Self::NotOffered { decision, possible } => {
+                let possible: Vec<&str> = possible.iter().map(|verb| verb.as_str()).collect();
+                write!(out, "cannot {decision} here; possible: {}", possible.join(", "))
+            }
+            Self::Invalid { feedback } => write!(out, "the decision does not fit: {feedback}"),
+            Self::PolicyDenied { reason: None } => out.write_str("a policy does not allow the edited call"),
+            Self::PolicyDenied { reason: Some(reason) } => {
+                write!(out, "a policy does not allow the edited call: {reason}")
+            }
+            Self::ToolChanged => out.write_str("the tool was changed since the call was checked"),
+            Self::OverBudget { limit } => out.write_str(limit),
+            Self::Misplaced { reason } => out.write_str(reason),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}

@@ -8,40 +8,33 @@
 
 mod call;
 mod event;
-mod evidence;
 mod fold;
 mod id;
 mod interrupt;
 pub(crate) mod judge;
 mod log;
-mod options;
-mod past;
-mod phase;
-mod prompt;
-pub mod record;
-mod refusal;
-mod result;
-mod shown;
-mod snapshot;
 mod state;
 mod step;
 
-pub use call::{Call, CallState, Stage, ToolRef};
-pub use event::{Action, Event};
-pub use evidence::{CheckedCall, CheckedDecision, Grant, GrantedBy};
+pub use call::{
+    Answered, ArgumentRevision, Author, Call, CallResult, CallState, InterruptedBy, Stage, StepResult, SupersededBy,
+    ToolRef,
+};
+pub use event::{Action, Event, Prompt, Refusal, Said, TurnPart};
 pub use id::{CallId, InterruptId, IssuedIds, NoInterrupt, Principal, RunId, Time};
-pub use interrupt::{Allowance, Decision, Interrupt, InterruptKind, Pattern, Verb};
-pub use log::{Corrupt, LogEvent};
-pub use options::{Execution, Limits, OnDeny, OnPrompt, OnTaint, RunOptions};
-pub use past::{Answered, ArgumentRevision, Author, StepResult};
-pub use phase::{NestedUsage, Phase, StopReason, TurnUsage};
-pub use prompt::{Prompt, Said, TurnPart};
-pub use record::RecordError;
-pub use refusal::Refusal;
-pub use result::{CallResult, InterruptedBy, SupersededBy};
-pub use shown::Shown;
-pub use state::Run;
+pub use interrupt::{Allowance, Decision, Interrupt, InterruptKind, Pattern, Shown, Verb};
+pub use judge::{CheckedCall, CheckedDecision, Grant, GrantedBy};
+pub use log::{Corrupt, LogEvent, RecordError};
+pub use state::{
+    Execution, Limits, NestedUsage, OnDeny, OnPrompt, OnTaint, Phase, Run, RunOptions, StopReason, TurnUsage,
+};
 pub use step::{pending, step, step_into};
 
-pub use crate::digest::Digest;
+pub use crate::tool::spec::Digest;
 pub use crate::tool::{Answer, Question};
+
+pub mod record {
+    //! Log entries as text, with the version that wrote them.
+
+    pub use super::log::{RECORD_VERSION, RecordError, decode, encode};
+}

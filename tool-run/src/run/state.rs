@@ -1,15 +1,16 @@
-//! A run: what its log adds up to.
+//! A run: what its log adds up to, and what it may do.
 
-use std::{collections::HashMap, ops::Range, sync::Arc};
+use std::{collections::HashMap, fmt, ops::Range, sync::Arc};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use super::phase::{Activity, TurnEnd};
-use super::{
-    Allowance, Call, CallId, CallState, Execution, Grant, Interrupt, InterruptId, Limits, OnTaint, Phase, Principal,
-    Prompt, RunId, RunOptions, Said, Stage, Time, ToolRef, TurnUsage,
+use crate::json::is_deeper;
+use crate::message::{AssistantPart, FinishReason, Message, Usage};
+use crate::run::{
+    Allowance, Call, CallId, CallState, Grant, Interrupt, InterruptId, Principal, Prompt, RunId, Said, Stage, Time,
+    ToolRef,
 };
-use crate::message::{AssistantPart, Message, Usage};
 use crate::tool::{Effect, Permission, Resources};
 
 /// A run: a conversation with its calls, and what became of each. Nothing but its log, added up.
@@ -325,4 +326,289 @@ impl Run {
         let call = &self.calls[at];
         call.attempts > 0 || call.past.as_ref().is_some_and(|past| past.handed_out)
     }
+}
+
+/// The activity of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Activity {
+    /// Nothing was asked yet.
+    Idle,
+    /// The next event starts a turn: a prompt was taken.
+    Prompted,
+    /// The model is asked.
+    Generating,
+    /// The turn's calls are dealt with.
+    Acting(TurnEnd),
+    Finished,
+    Stopped(StopReason),
+}
+
+/// The end of the turn at hand.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnEnd {
+    Safe,
+    /// The run stops when the calls have ended.
+    Cut(FinishReason),
+    /// The model failed: the run stops when the calls have ended.
+    Failed(String),
+    /// The model is asked again when the calls have ended.
+    Again,
+}
+
+impl TurnEnd {
+    pub fn of(finish: FinishReason) -> Self {
+        match finish {
+            FinishReason::Paused => Self::Again,
+            finish if finish.is_safe() => Self::Safe,
+            finish => Self::Cut(finish),
+        }
+    }
+}
+
+/// The phase of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Phase {
+    /// It waits for its first prompt.
+    Idle,
+    /// The model is asked.
+    Generating,
+    /// Calls are looked at, or run.
+    Acting,
+    /// Nothing can go on before somebody decides.
+    Suspended,
+    /// The model had no more calls to make. It can be prompted again.
+    Finished,
+    /// It was stopped. It can be prompted again.
+    Stopped(StopReason),
+}
+
+/// The reason why a run was stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum StopReason {
+    /// The model wanted to go on, and had used all its steps.
+    StepLimit,
+    /// The model's turn was cut.
+    Cut(FinishReason),
+    /// The model failed.
+    ModelFailed(String),
+    /// A call was denied, and [`OnDeny::StopTurn`](super::OnDeny::StopTurn) holds.
+    Denied,
+    /// It was cancelled.
+    Cancelled,
+    /// It was asked to stop when its step had ended.
+    Requested,
+    /// A limit on the whole run was reached.
+    OverBudget(String),
+    /// What it took was longer than the driver gives it.
+    TimedOut(String),
+    /// A condition of the application holds, called this.
+    Condition(String),
+}
+
+impl fmt::Display for Phase {
+    /// The phase in a few words, such as `finished`, or the reason why the run was stopped.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Idle => "it was not prompted",
+            Self::Generating => "the model is asked",
+            Self::Acting => "calls run",
+            Self::Suspended => "it waits for somebody",
+            Self::Finished => "finished",
+            Self::Stopped(reason) => return reason.fmt(out),
+        })
+    }
+}
+
+impl fmt::Display for StopReason {
+    /// The reason in a few words, such as `no steps are left`.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::StepLimit => out.write_str("no steps are left"),
+            Self::Cut(finish) => write!(out, "the model was cut off ({finish:?})"),
+            Self::ModelFailed(error) => write!(out, "the model failed: {error}"),
+            Self::Denied => out.write_str("a call was denied"),
+            Self::Cancelled => out.write_str("it was cancelled"),
+            Self::Requested => out.write_str("somebody wanted it to stop"),
+            Self::OverBudget(limit) | Self::TimedOut(limit) | Self::Condition(limit) => out.write_str(limit),
+        }
+    }
+}
+
+/// The tokens that one turn of the model used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct TurnUsage {
+    /// The turn's number, from 1. A turn that failed has one, too.
+    pub turn: u32,
+    /// The model, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<Arc<str>>,
+    /// Tokens used.
+    pub usage: Usage,
+}
+
+/// What a call used of the limits of its run, because a run of its own went on inside of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct NestedUsage {
+    /// Tokens.
+    pub usage: Usage,
+    /// Calls.
+    pub calls: u32,
+    /// Tries again of failed calls.
+    pub retries: u32,
+}
+
+impl NestedUsage {
+    pub(super) fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl std::ops::AddAssign for NestedUsage {
+    fn add_assign(&mut self, other: Self) {
+        self.usage += other.usage;
+        self.calls = self.calls.saturating_add(other.calls);
+        self.retries = self.retries.saturating_add(other.retries);
+    }
+}
+
+/// The limits of a run. A call over a limit gets a result that says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Turns of the model after one prompt, or after somebody lets a stopped run go on.
+    pub steps: u32,
+    /// Calls of one turn.
+    pub calls_per_turn: u32,
+    /// Calls that run side by side.
+    pub in_flight: u32,
+    /// Calls of the whole run.
+    pub calls: u32,
+    /// Calls that wait for somebody at one time.
+    pub open: u32,
+    /// Tries again of failed calls and of failed turns of the model, in the whole run.
+    pub retries: u32,
+    /// Tokens that the model may use after one prompt, or after somebody lets a stopped run go on, asked and answered
+    /// together; `None` for any number. Looked at between turns, so the last turn may be over it.
+    pub tokens: Option<u64>,
+    /// Milliseconds that the run may work after one prompt, or after somebody lets it go on; `None` for any time. The time
+    /// in which it waits for somebody is not counted. Whoever drives the run keeps it ([`Event::Stop`](super::Event::Stop)),
+    /// and begins anew in another process.
+    pub time: Option<u64>,
+    /// Bytes of the arguments of one call.
+    pub argument_bytes: usize,
+    /// How deep arguments may be nested.
+    pub depth: u32,
+    /// Bytes of all messages; the run stops when it has more.
+    pub bytes: u64,
+    /// Recorded steps and answers of one call.
+    pub records: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            steps: 32,
+            calls_per_turn: 64,
+            in_flight: 8,
+            calls: 4096,
+            open: 256,
+            retries: 64,
+            tokens: None,
+            time: None,
+            argument_bytes: 4 * 1024 * 1024,
+            depth: 127,
+            bytes: 256 * 1024 * 1024,
+            records: 1024,
+        }
+    }
+}
+
+impl Limits {
+    /// Returns which limit on the arguments of one call these are over.
+    pub fn too_large(&self, arguments: &str) -> Option<String> {
+        if arguments.len() > self.argument_bytes {
+            return Some(format!("arguments have at most {} bytes", self.argument_bytes));
+        }
+        if is_deeper(arguments, self.depth) {
+            return Some(format!("arguments are nested at most {} deep", self.depth));
+        }
+        None
+    }
+}
+
+/// The limits of a run, and its behaviour where systems differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct RunOptions {
+    /// The limits.
+    pub limits: Limits,
+    /// The treatment of a prompt while the run is busy or waits.
+    pub on_prompt: OnPrompt,
+    /// The treatment of a turn when a person denies one of its calls.
+    pub on_deny: OnDeny,
+    /// The order in which the calls of one turn run.
+    pub execution: Execution,
+    /// The consequence of untrusted text in the run.
+    pub on_taint: OnTaint,
+    /// After how many milliseconds an approval or a question that nobody answered ends; `None` for never.
+    pub approval_expiry: Option<u64>,
+    /// After how many milliseconds an external call that nobody answered ends; `None` for never.
+    pub external_expiry: Option<u64>,
+    /// How many milliseconds an approval that was given, and not used yet, is good for; `None` for ever.
+    pub grant_expiry: Option<u64>,
+}
+
+/// The treatment of a prompt while the run is busy or waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnPrompt {
+    /// It waits until the calls have ended.
+    Block,
+    /// It ends the calls; those that wait are superseded, those that run are cancelled.
+    Supersede,
+    /// It is refused.
+    #[default]
+    Refuse,
+}
+
+/// The treatment of a turn when a person denies one of its calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnDeny {
+    /// The model is told, and goes on.
+    #[default]
+    Continue,
+    /// Calls of the turn that have not started are superseded, and the run stops.
+    StopTurn,
+}
+
+/// The order in which the calls of one turn run. Calls of tools declared `sequential` run alone in either case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Execution {
+    /// Side by side, up to [`Limits::in_flight`].
+    #[default]
+    Parallel,
+    /// One after the other, in the model's order.
+    Sequential,
+}
+
+/// The consequence of untrusted text in the run: outputs of tools declared `untrusted` or `open_world`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnTaint {
+    /// Nothing by itself. Policies see it.
+    #[default]
+    Ignore,
+    /// Every call that is not read-only needs an approval from then on.
+    Ask,
 }

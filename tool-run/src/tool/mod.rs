@@ -1,20 +1,11 @@
 //! Everything that the log names of a tool: its definition, output, failures, questions and resources.
 
-mod answer;
-mod failure;
-mod fingerprint;
-mod outcome;
+mod error;
 mod output;
-mod permission;
 mod question;
-mod spec;
-mod touches;
+pub(crate) mod spec;
 
-pub use failure::{Failure, ToolError};
-pub use fingerprint::{Fingerprint, Identity};
-pub use outcome::CallError;
+pub use error::{CallError, Failure, ToolError};
 pub use output::Output;
-pub use permission::Permission;
 pub use question::{Answer, Question};
-pub use spec::{Approval, Effect, ToolSpec, Traits, Ui};
-pub use touches::Resources;
+pub use spec::{Approval, Effect, Fingerprint, Identity, Permission, Resources, ToolSpec, Traits, Ui};

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::digest::Digest;
 use crate::schema::{canonical, without_texts};
+use crate::tool::spec::Digest;
 
 /// A question of a running tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,8 +62,8 @@ mod tests {
     use serde_json::json;
 
     use super::Question;
-    use crate::digest::Digest;
     use crate::schema::canonical;
+    use crate::tool::spec::Digest;
 
     #[test]
     fn an_answer_stays_good_when_a_text_is_mended() {

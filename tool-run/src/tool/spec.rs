@@ -1,13 +1,14 @@
 //! The specification of a tool: all that is known without running it.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::feedback::{Rejection, malformed};
 use crate::json::text;
-use crate::schema::Schema;
+use crate::schema::{Schema, canonical, without_texts};
 
 /// The specification of a tool: all that a model, a person and the runtime need to decide about a call.
 #[derive(Clone, Debug)]
@@ -192,5 +193,273 @@ pub struct Ui {
 impl From<[Option<String>; 4]> for Ui {
     fn from([icon, running, done, tooltip]: [Option<String>; 4]) -> Self {
         Self { icon, running, done, tooltip }
+    }
+}
+
+/// A digest of what counts of a tool for calls that wait: its name, version, input and output schema, effect and approval, and
+/// whether it is `idempotent` or `external`. The same in every process and on every machine; another as soon as any of these
+/// changes.
+///
+/// Texts do not count: descriptions, titles, examples and comments change neither what is accepted nor what happens. A
+/// parameter called `title` is no text, and counts. Of a tool that comes from elsewhere ([`Traits::origin`](super::Traits)),
+/// such as that of a remote MCP server, texts count too: the model goes by them, and the server can change them while
+/// a call waits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fingerprint(Digest);
+
+impl Fingerprint {
+    fn of(spec: &ToolSpec) -> Self {
+        match spec.traits.origin {
+            Some(_) => Self::with_texts(spec),
+            None => Self(Digest::of(canonical(&definition(spec, |schema| without_texts(schema.neutral()))))),
+        }
+    }
+
+    /// The digest of a definition with all its texts: what a model goes by, and what records of earlier versions hold.
+    pub fn with_texts(spec: &ToolSpec) -> Self {
+        let mut definition = definition(spec, |schema| schema.neutral().clone());
+        definition["description"] = spec.description.as_str().into();
+        // Not where there is none, so that digests that were kept before there were origins still hold.
+        if let Some(origin) = &spec.traits.origin {
+            definition["origin"] = origin.as_str().into();
+        }
+        Self(Digest::of(canonical(&definition)))
+    }
+}
+
+fn definition(spec: &ToolSpec, schema: impl Fn(&Schema) -> Value) -> Value {
+    let traits = &spec.traits;
+    json!({
+        "name": spec.name,
+        "version": traits.version,
+        "input": schema(&spec.input),
+        "output": spec.output.as_ref().map(|output| schema(output)),
+        "effect": traits.effect,
+        "approval": traits.approval,
+        "idempotent": traits.idempotent,
+        "external": traits.external,
+    })
+}
+
+/// The fingerprints by which records may know a definition: that of now, and that of versions which let texts count.
+#[derive(Clone, Copy, Debug)]
+pub struct Identity {
+    now: Fingerprint,
+    before: Fingerprint,
+}
+
+impl Identity {
+    /// Returns the fingerprints of a definition.
+    pub fn of(spec: &ToolSpec) -> Self {
+        Self { now: spec.fingerprint(), before: Fingerprint::with_texts(spec) }
+    }
+
+    /// Returns whether a record with this fingerprint is about the definition.
+    pub fn is(self, recorded: Fingerprint) -> bool {
+        recorded == self.now || recorded == self.before
+    }
+}
+
+impl ToolSpec {
+    /// Returns the digest of what counts of this definition for calls that wait.
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(self)
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(out)
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Fingerprint({self})")
+    }
+}
+
+/// A SHA-256 digest, with a hexadecimal serde form.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// The digest of `bytes`.
+    pub fn of(bytes: impl AsRef<[u8]>) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Digest({self})")
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> Self {
+        digest.to_string()
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        const WRONG: &str = "a digest is 64 hexadecimal digits";
+        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(WRONG);
+        }
+        let mut bytes = [0; 32];
+        for (byte, at) in bytes.iter_mut().zip((0..64).step_by(2)) {
+            *byte = u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| WRONG)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+/// The permission of a call. The later, the stricter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Permission {
+    /// It may run.
+    Allow,
+    /// A person must approve it.
+    Ask,
+    /// It must not run.
+    Deny {
+        /// Why; the model is told.
+        reason: Option<String>,
+    },
+}
+
+impl Permission {
+    /// A denial with a reason.
+    pub fn deny(reason: impl Into<String>) -> Self {
+        Self::Deny { reason: Some(reason.into()) }
+    }
+
+    /// The stricter of the two. Policies are combined this way, so that none can weaken another.
+    pub fn and(self, other: Self) -> Self {
+        match (&self, &other) {
+            (Self::Deny { .. }, _) | (_, Self::Allow) => self,
+            _ => other,
+        }
+    }
+}
+
+/// How many names a call has; with more, it is taken to touch everything.
+const MOST: usize = 64;
+
+/// The resources that a call reads and writes, named from its arguments. Declared with `#[tool(touches = path)]`, or with the
+/// builder of tools of run time.
+///
+/// Calls of one turn that touch the same, and of which one writes it, run one after the other, in the model's order; all
+/// others run side by side. A call of a tool that declares nothing holds back nobody.
+///
+/// A name is a path: what is below it belongs to it, so whoever writes `notes` waits for whoever reads `notes/today`.
+/// Empty segments and `.` mean nothing. `..` cannot be resolved here, so a name with such a segment stands for everything,
+/// as the empty name does. Names mean the same for all tools of a set: `mail/inbox` of one is `mail/inbox` of the other.
+///
+/// ```
+/// use tool_run::tool::Resources;
+///
+/// let copies = |from, to| Resources::new().reads(from).writes(to);
+/// assert!(copies("a/x", "b").conflicts(&copies("c", "a")));
+/// assert!(!copies("a", "b").conflicts(&copies("a", "c")));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resources {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    reads: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    writes: Vec<String>,
+}
+
+impl Resources {
+    /// Nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Everything, to be written: the call waits for all that touch anything, and they for it.
+    pub fn everything() -> Self {
+        Self::new().writes("")
+    }
+
+    /// Adds something that is read.
+    pub fn reads(mut self, name: impl AsRef<str>) -> Self {
+        add(&mut self.reads, name.as_ref());
+        self
+    }
+
+    /// Adds something that is written, and maybe read too.
+    pub fn writes(mut self, name: impl AsRef<str>) -> Self {
+        add(&mut self.writes, name.as_ref());
+        self
+    }
+
+    /// Returns whether two such calls must not run side by side: one of them writes what the other touches.
+    pub fn conflicts(&self, other: &Self) -> bool {
+        let meet = |some: &[String], others: &[String]| some.iter().any(|a| others.iter().any(|b| overlap(a, b)));
+        meet(&self.writes, &other.writes) || meet(&self.writes, &other.reads) || meet(&self.reads, &other.writes)
+    }
+}
+
+fn add(names: &mut Vec<String>, name: &str) {
+    let segments: Vec<&str> = name.split('/').filter(|segment| !matches!(*segment, "" | ".")).collect();
+    let name = if segments.contains(&"..") { String::new() } else { segments.join("/") };
+    if names.len() == MOST {
+        *names = vec![String::new()];
+    }
+    if !names.contains(&name) {
+        names.push(name);
+    }
+}
+
+/// Returns whether one is the other, or below it.
+fn overlap(a: &str, b: &str) -> bool {
+    let (above, below) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    below.strip_prefix(above).is_some_and(|rest| above.is_empty() || rest.is_empty() || rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Resources;
+
+    #[test]
+    fn names_are_paths() {
+        let read = |name: &str| Resources::new().reads(name);
+        let write = |name: &str| Resources::new().writes(name);
+        for (a, b, conflicts) in [
+            ("a", "a", true),
+            ("a", "b", false),
+            ("a", "ab", false),
+            ("a", "a/b", true),
+            ("/a//./b/", "a/b", true),
+            ("a/b", "a/c", false),
+            ("a/../b", "c", true),
+            ("", "c", true),
+        ] {
+            assert_eq!(write(a).conflicts(&write(b)), conflicts, "{a} {b}");
+            assert_eq!(write(a).conflicts(&read(b)), conflicts, "{a} {b}");
+            assert_eq!(read(b).conflicts(&write(a)), conflicts, "{a} {b}");
+            assert!(!read(a).conflicts(&read(b)), "{a} {b}");
+        }
+        assert!(!Resources::everything().conflicts(&Resources::new()));
+    }
+
+    #[test]
+    fn too_many_names_are_everything() {
+        let many = (0..65).fold(Resources::new(), |touches, number| touches.reads(number.to_string()));
+        assert!(many.conflicts(&Resources::new().writes("elsewhere")));
+        assert_eq!(many.reads.len(), 2);
     }
 }

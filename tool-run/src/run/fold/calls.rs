@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Applied;
-use super::answer::says_did_not_run;
-use crate::digest::Digest;
+use super::{Applied, says_did_not_run};
 use crate::message::{AssistantPart, Message};
-use crate::run::past::{ArgumentRevision, Decided};
+use crate::run::call::Decided;
 use crate::run::state::Activity;
 use crate::run::{
-    Allowance, Answer, Answered, Author, CallId, CallResult, CallState, Decision, Grant, GrantedBy, Interrupt,
-    InterruptId, InterruptKind, InterruptedBy, NestedUsage, Principal, Run, Stage, StepResult, Time, ToolRef,
+    Allowance, Answer, Answered, ArgumentRevision, Author, CallId, CallResult, CallState, Decision, Grant, GrantedBy,
+    Interrupt, InterruptId, InterruptKind, InterruptedBy, NestedUsage, Principal, Run, Stage, StepResult, Time,
+    ToolRef,
 };
+use crate::tool::spec::Digest;
 use crate::tool::{Fingerprint, Resources};
 
 impl Run {

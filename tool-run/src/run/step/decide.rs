@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::Draft;
-use crate::digest::Digest;
-use crate::run::evidence::{Accepted, Finding};
+use crate::run::judge::{Accepted, Finding};
 use crate::run::{
     Allowance, Answer, CallResult, CheckedDecision, Decision, GrantedBy, Interrupt, InterruptId, InterruptKind,
     InterruptedBy, LogEvent, Pattern, Principal, Refusal, Stage, Time,
 };
 use crate::tool::Permission;
+use crate::tool::spec::Digest;
 
 impl Draft<'_> {
     pub fn decide(

@@ -1,16 +1,20 @@
 //! The entries and actions that follow from an event. Pure: no clock, no randomness, no waiting; the run is only read.
 
+mod calls;
 mod decide;
-mod draft;
-mod execute;
-mod inspect;
-mod prompt;
-mod recover;
-mod schedule;
 mod turn;
 
-use super::{Action, Event, InterruptKind, LogEvent, Refusal, Run};
-use draft::Draft;
+use std::sync::Arc;
+
+use crate::run::{
+    Action, CallId, CallResult, Event, Grant, GrantedBy, Interrupt, InterruptKind, InterruptedBy, IssuedIds, LogEvent,
+    OnDeny, Phase, Principal, Refusal, Run, Shown, Stage, StopReason, SupersededBy, Time,
+    call::Call,
+    state::{Activity, STAGES, TurnEnd},
+};
+use crate::tool::{Fingerprint, Resources, spec::Digest};
+
+pub use turn::pending;
 
 /// Returns the entries that follow from `event`, and the actions to take when the entries are in the log.
 ///
@@ -57,9 +61,368 @@ pub fn step_into(
     Ok((draft.log, draft.effects))
 }
 
-/// Returns the actions of a driver that has just loaded the run, or lost its own changes to another's.
-///
-/// Calls that run are not in it: whoever started them waits for them, or [`Event::Recover`] declares them lost.
-pub fn pending(run: &Run) -> Vec<Action> {
-    recover::pending(run)
+/// A run with the events that are about to be logged, and what follows from them.
+pub struct Draft<'a> {
+    pub run: &'a Run,
+    pub log: Vec<LogEvent>,
+    pub effects: Vec<Action>,
+    /// The call whose stage was changed last, apart: most events change no other.
+    latest: Option<(usize, Stage)>,
+    /// Calls whose stages were changed before it.
+    changed: Vec<(usize, Stage)>,
+    /// How many calls of the turn will be at each stage.
+    stages: [u32; STAGES],
+    /// How the turn at hand ended, if it has.
+    pub turn_end: Option<TurnEnd>,
+    /// A call whose inspection is part of the event, so that it may start at once.
+    pub fresh: Option<usize>,
+    /// A call that is looked at for the first time in this event, and runs alone: its tool is not in the run yet.
+    pub alone: Option<usize>,
+    /// The resources of a call that was accepted, or edited, in this event.
+    pub touched: Option<(usize, Option<Arc<Resources>>)>,
+    /// How many calls this event adds to the turn, and how many of those have ended.
+    pub new_calls: usize,
+    pub new_done: usize,
+    /// Their ids.
+    pub minted: IssuedIds,
+    /// Set if a call of this turn was denied by somebody in this event.
+    pub denied: bool,
+}
+
+impl<'a> Draft<'a> {
+    pub fn new(run: &'a Run, (log, effects): (Vec<LogEvent>, Vec<Action>)) -> Self {
+        let turn_end = match &run.activity {
+            Activity::Acting(end) => Some(end.clone()),
+            _ => None,
+        };
+        Self {
+            run,
+            log,
+            effects,
+            latest: None,
+            changed: Vec::new(),
+            stages: run.stages,
+            turn_end,
+            fresh: None,
+            alone: None,
+            touched: None,
+            new_calls: 0,
+            new_done: 0,
+            minted: IssuedIds::default(),
+            denied: false,
+        }
+    }
+
+    /// The stage of a call as it will be.
+    pub fn stage(&self, at: usize) -> Stage {
+        let changed = self.latest.iter().chain(self.changed.iter().rev()).find(|(call, _)| *call == at);
+        changed.map_or_else(|| self.run.calls[at].stage(), |(_, stage)| *stage)
+    }
+
+    /// The first call that can hold back others, or may start.
+    pub fn first_unpassed(&self) -> usize {
+        let changed = self.changed.iter().chain(&self.latest).map(|(call, _)| *call);
+        changed.fold(self.run.passed as usize, usize::min)
+    }
+
+    /// Returns how many calls of the turn will be at `stage`.
+    pub fn count(&self, stage: Stage) -> u32 {
+        self.stages[stage as usize]
+    }
+
+    pub fn enter(&mut self, at: usize, stage: Stage) {
+        self.stages[self.stage(at) as usize] -= 1;
+        self.stages[stage as usize] += 1;
+        let before = self.latest.replace((at, stage));
+        self.changed.extend(before.filter(|(call, _)| *call != at));
+    }
+
+    pub fn call(&self, at: usize) -> &'a Call {
+        &self.run.calls[at]
+    }
+
+    /// The place of a call of the turn at hand.
+    pub fn find(&self, id: &CallId) -> Option<usize> {
+        self.run.place(id).filter(|at| self.run.current_range().contains(at))
+    }
+
+    /// The place of a call that was started for the `attempt`th time and has not ended.
+    pub fn running(&self, id: &CallId, attempt: u32) -> Option<usize> {
+        self.find(id).filter(|at| self.stage(*at) == Stage::Running && self.call(*at).attempts == attempt)
+    }
+
+    pub fn end(&mut self, at: usize, result: CallResult, time: Time) {
+        let call = self.call(at).id.clone();
+        self.log.push(LogEvent::Ended { call, result: Arc::new(result), at: time });
+        self.enter(at, Stage::Done);
+    }
+
+    /// Ends the calls of the turn that are at `stages` with `result`, and aborts those that were started.
+    pub fn end_at(&mut self, stages: &[Stage], result: &CallResult, time: Time) {
+        for at in self.run.current_range() {
+            if stages.contains(&self.stage(at)) {
+                if self.call(at).attempts > 0 {
+                    self.effects.push(Action::Abort(self.call(at).id.clone()));
+                }
+                self.end(at, result.clone(), time);
+            }
+        }
+    }
+
+    /// Ends a call that does not run: with `result`, or, if it was started before, with `or`.
+    pub fn end_unstarted(&mut self, at: usize, result: CallResult, or: InterruptedBy, time: Time) {
+        let was_started = self.call(at).attempts > 0;
+        if was_started {
+            self.effects.push(Action::Abort(self.call(at).id.clone()));
+        }
+        self.end(at, if was_started { CallResult::Interrupted { by: or } } else { result }, time);
+    }
+
+    /// Ends every call that has not ended and does not run.
+    pub fn end_waiting(&mut self, by: SupersededBy, or: InterruptedBy, time: Time) {
+        for at in self.run.current_range() {
+            if matches!(self.stage(at), Stage::Proposed | Stage::Open | Stage::Ready | Stage::Unknown) {
+                self.end_unstarted(at, CallResult::Superseded { by }, or, time);
+            }
+        }
+    }
+
+    pub fn open(
+        &mut self,
+        at: usize,
+        kind: InterruptKind,
+        shown: Shown,
+        deciders: Vec<Principal>,
+        expiry: Option<u64>,
+        time: Time,
+    ) {
+        let id = self.call(at).next_obligation();
+        let expires = expiry.map(|millis| time.plus(millis));
+        let interrupt = Interrupt { id: id.clone(), kind, shown, since: time, expires, deciders };
+        let call = id.call.clone();
+        self.log.push(LogEvent::Opened { call, interrupt: Box::new(interrupt) });
+        self.enter(at, Stage::Open);
+        self.effects.push(Action::Announce(id));
+        self.effects.extend(expires.map(Action::Wake));
+    }
+
+    /// Grants a call with the tool and the arguments that it has now.
+    pub fn grant(&mut self, at: usize, by: GrantedBy, shown: Option<Digest>, time: Time) {
+        let call = self.call(at);
+        if let Some(tool) = &call.tool {
+            self.grant_for(at, tool.fingerprint, call.arguments.digest, by, shown, time);
+        }
+    }
+
+    pub fn grant_for(
+        &mut self,
+        at: usize,
+        tool: Fingerprint,
+        arguments: Digest,
+        by: GrantedBy,
+        shown: Option<Digest>,
+        time: Time,
+    ) {
+        let expires = match by {
+            GrantedBy::Person(_) => self.run.options.grant_expiry.map(|millis| time.plus(millis)),
+            _ => None,
+        };
+        let call = self.call(at).id.clone();
+        self.log.push(LogEvent::Granted { call, tool, arguments, shown, by, expires });
+        self.effects.extend(expires.map(Action::Wake));
+        self.enter(at, Stage::Ready);
+    }
+
+    /// The grant of a call that was ready before this event.
+    pub fn grant_of(&self, at: usize) -> Option<&'a Grant> {
+        self.run.grant_of(at)
+    }
+}
+
+impl Draft<'_> {
+    /// Starts what may start. When every call has ended, the model is asked again, or the run comes to its end.
+    pub fn schedule(&mut self, time: Time) {
+        match self.run.phase() {
+            Phase::Idle => return,
+            // Somebody of another process said it when the run had just come to its end.
+            Phase::Finished | Phase::Stopped(_) => return self.take_queued(time),
+            _ => {}
+        }
+        self.start_calls(time);
+        let calls = self.run.current().len() + self.new_calls;
+        let done = self.count(Stage::Done) as usize + self.new_done;
+        if let Some(end) = self.turn_end.take_if(|_| done == calls) {
+            self.end_turn(end, calls, time);
+        }
+    }
+
+    fn start_calls(&mut self, time: Time) {
+        if self.count(Stage::Ready) == 0 {
+            return;
+        }
+        let options = &self.run.options;
+        // Without room for one, nothing would ever end.
+        let mut room = options.limits.in_flight.max(1).saturating_sub(self.count(Stage::Running));
+        let from = self.first_unpassed();
+        let mut unfinished = false;
+        for at in from..self.run.calls.len() {
+            let stage = self.stage(at);
+            let alone = self.alone == Some(at) || self.run.runs_alone(self.call(at));
+            match stage {
+                Stage::Done => continue,
+                // What comes behind may have to wait for it; that is not known yet.
+                Stage::Proposed => return,
+                Stage::Ready if alone && (unfinished || self.is_unfinished_before(from)) => return,
+                Stage::Ready if self.may_start(at) && !self.is_held(at) => {
+                    if room == 0 {
+                        return;
+                    }
+                    room -= 1;
+                    self.start(at, time);
+                }
+                _ => {}
+            }
+            if alone {
+                return;
+            }
+            unfinished = true;
+        }
+    }
+
+    fn is_unfinished_before(&self, from: usize) -> bool {
+        self.run.calls[self.run.current_range().start..from].iter().any(|call| call.stage() != Stage::Done)
+    }
+
+    /// Returns whether a call has to wait for others that touch the same.
+    pub fn is_held(&self, at: usize) -> bool {
+        let Some(touches) = self.touches(at) else { return false };
+        // Of a call that nobody has looked at, it is not known what it touches.
+        self.run.is_held_by(at, Some(touches), |other| (self.stage(other), self.touches(other)))
+            || self.call(at).attempts == 0
+                && self.run.current_range().any(|other| other < at && self.stage(other) == Stage::Proposed)
+    }
+
+    fn touches(&self, at: usize) -> Option<&Resources> {
+        match &self.touched {
+            Some((call, touches)) if *call == at => touches.as_deref(),
+            _ => self.run.calls[at].touches(),
+        }
+    }
+
+    /// Returns whether a ready call may start as far as the model's turn is concerned.
+    fn may_start(&self, at: usize) -> bool {
+        self.turn_end.is_some() || self.call(at).attempts > 0 || self.fresh == Some(at)
+    }
+
+    /// Starts a ready call that was looked at in this event; another one is looked at again first, because the policies,
+    /// the tool and the time may have changed since.
+    fn start(&mut self, at: usize, time: Time) {
+        let call = self.call(at);
+        if self.fresh != Some(at) {
+            self.effects.push(Action::Inspect(call.id.clone()));
+            return;
+        }
+        self.fresh = None;
+        self.log.push(LogEvent::Started { call: call.id.clone(), at: time });
+        self.effects.push(Action::Execute { call: call.id.clone(), attempt: call.attempts.saturating_add(1) });
+        self.enter(at, Stage::Running);
+    }
+
+    fn end_turn(&mut self, end: TurnEnd, calls: usize, time: Time) {
+        let options = &self.run.options;
+        let steered = || self.run.queue.iter().any(|prompt| prompt.steers);
+        let stopped = match end {
+            TurnEnd::Cut(finish) => Some(StopReason::Cut(finish)),
+            TurnEnd::Failed(error) => Some(StopReason::ModelFailed(error)),
+            TurnEnd::Safe if self.was_denied() && options.on_deny == OnDeny::StopTurn => Some(StopReason::Denied),
+            TurnEnd::Safe if self.is_answered() || calls == 0 && !steered() => None,
+            TurnEnd::Safe | TurnEnd::Again if self.run.stopping => Some(StopReason::Requested),
+            TurnEnd::Safe | TurnEnd::Again => match self.exhausted(calls) {
+                Some(reason) => Some(reason),
+                None => {
+                    self.join();
+                    return self.start_turn(time);
+                }
+            },
+        };
+        let entry = match stopped {
+            None => LogEvent::Finished { at: time },
+            Some(reason) => LogEvent::Stopped { reason, at: time },
+        };
+        match entry {
+            // Prompts that wait are dropped with it.
+            LogEvent::Stopped { reason: StopReason::Requested, .. } => self.log.push(entry),
+            entry => self.conclude(entry, time),
+        }
+    }
+
+    /// Ends the run until somebody says something; who waits to do so is heard at once.
+    pub fn conclude(&mut self, entry: LogEvent, time: Time) {
+        self.log.push(entry);
+        self.take_queued(time);
+    }
+
+    fn take_queued(&mut self, time: Time) {
+        if let Some(prompt) = self.run.queue.first() {
+            self.log.push(LogEvent::Prompted { prompt: prompt.clone(), queued: true });
+            self.start_turn(time);
+        }
+    }
+
+    /// Takes what somebody said to a run that goes on.
+    fn join(&mut self) {
+        let steering = self.run.queue.iter().filter(|prompt| prompt.steers);
+        self.log.extend(steering.map(|prompt| LogEvent::Prompted { prompt: prompt.clone(), queued: true }));
+    }
+
+    /// Returns the reason why the model is not asked again.
+    fn exhausted(&self, calls: usize) -> Option<StopReason> {
+        let limits = &self.run.options.limits;
+        if self.run.bytes > limits.bytes {
+            return Some(StopReason::OverBudget(format!("the conversation has more than {} bytes", limits.bytes)));
+        }
+        if let Some(most) = limits.tokens.filter(|most| self.tokens() >= *most) {
+            return Some(StopReason::OverBudget(format!("the model may use {most} tokens, and has used them")));
+        }
+        // A turn that failed and came to nothing is no step.
+        let failed = |event: &LogEvent| matches!(event, LogEvent::TurnFailed { again: true, .. });
+        let steps = self.run.steps.saturating_sub(u32::from(calls == 0 && self.log.iter().any(failed)));
+        (steps >= limits.steps).then_some(StopReason::StepLimit)
+    }
+
+    /// Tokens used since the run was last prompted or continued.
+    fn tokens(&self) -> u64 {
+        let before = self.run.turns.iter().map(|turn| turn.usage);
+        let now = self.log.iter().filter_map(|event| match event {
+            LogEvent::TurnEnded { usage, .. } | LogEvent::TurnFailed { usage, .. } => Some(*usage),
+            _ => None,
+        });
+        before.chain(now).map(|used| used.input_tokens.saturating_add(used.output_tokens)).sum()
+    }
+
+    /// Ends what has not started, when somebody denied a call and the run is to stop then.
+    pub fn stop_turn(&mut self, time: Time) {
+        self.denied = true;
+        if self.run.options.on_deny == OnDeny::StopTurn {
+            self.end_waiting(SupersededBy::Denial, InterruptedBy::Denial, time);
+        }
+    }
+
+    fn was_denied(&self) -> bool {
+        let denied = |result: Option<&CallResult>| matches!(result, Some(CallResult::Denied { .. }));
+        self.denied || self.run.current().iter().any(|call| denied(call.result()))
+    }
+
+    /// Returns whether the tool that the prompt waits for has given its answer.
+    fn is_answered(&self) -> bool {
+        let Some(until) = &self.run.until else { return false };
+        let before = self.run.current().iter().filter_map(|call| Some((&call.id, call.result()?)));
+        let now = self.log.iter().filter_map(|event| match event {
+            LogEvent::Ended { call, result, .. } => Some((call, &**result)),
+            _ => None,
+        });
+        before
+            .chain(now)
+            .any(|(id, result)| result.is_success() && self.run.call(id).is_some_and(|call| call.name == *until))
+    }
 }

@@ -1,12 +1,123 @@
-//! The model's turn: calls that are complete early, and the end of it.
+//! Prompts and turns: how they begin and end, and how another process takes them over.
 
 use std::sync::Arc;
 
-use super::Draft;
 use crate::message::{AssistantPart, FinishReason, ToolCall, Usage};
-use crate::run::fold::as_u32;
-use crate::run::state::{Activity, TurnEnd};
-use crate::run::{Action, CallId, CallResult, InterruptedBy, LogEvent, Refusal, Stage, Time, TurnPart};
+use crate::run::{
+    Action, CallId, CallResult, CallState, GrantedBy, InterruptId, InterruptKind, InterruptedBy, LogEvent, OnPrompt,
+    Phase, Principal, Prompt, Refusal, Run, Shown, Stage, StopReason, SupersededBy, Time, TurnPart,
+    fold::as_u32,
+    state::{Activity, TurnEnd},
+    step::Draft,
+};
+
+impl Draft<'_> {
+    pub fn prompt(&mut self, prompt: Prompt) -> Result<(), Refusal> {
+        self.is_owner(&prompt.by)?;
+        let at = prompt.at;
+        if self.is_busy() {
+            match self.run.options.on_prompt {
+                _ if prompt.steers => return self.queue(prompt),
+                OnPrompt::Refuse => return Err(Refusal::Busy),
+                OnPrompt::Block => return self.queue(prompt),
+                OnPrompt::Supersede => self.supersede(at),
+            }
+        }
+        if prompt.steers {
+            return Err(Refusal::Idle);
+        }
+        self.log.push(LogEvent::Prompted { prompt, queued: false });
+        self.start_turn(at);
+        Ok(())
+    }
+
+    fn queue(&mut self, prompt: Prompt) -> Result<(), Refusal> {
+        if self.run.queue.len() >= self.run.options.limits.open as usize {
+            return Err(Refusal::OverBudget { limit: "too many prompts wait already".to_owned() });
+        }
+        self.log.push(LogEvent::Queued { prompt });
+        Ok(())
+    }
+
+    pub fn go_on(&mut self, by: &Principal, at: Time) -> Result<(), Refusal> {
+        self.is_owner(by)?;
+        match self.run.activity {
+            // A run that was created with a conversation may answer that.
+            Activity::Idle if self.run.messages.is_empty() => Err(Refusal::NotStopped),
+            Activity::Stopped(_) | Activity::Idle => {
+                self.start_turn(at);
+                Ok(())
+            }
+            _ => Err(Refusal::NotStopped),
+        }
+    }
+
+    pub fn cancel(&mut self, by: &Principal, at: Time) -> Result<(), Refusal> {
+        self.is_owner(by)?;
+        if self.is_busy() {
+            self.clear(at, "it was cancelled");
+            self.log.push(LogEvent::Stopped { reason: StopReason::Cancelled, at });
+        }
+        Ok(())
+    }
+
+    pub fn stop(&mut self, by: Principal, at: Time) -> Result<(), Refusal> {
+        self.is_owner(&by)?;
+        if self.is_busy() && !self.run.stopping {
+            self.log.push(LogEvent::StopRequested { by, at });
+        }
+        Ok(())
+    }
+
+    pub fn halt(&mut self, reason: StopReason, at: Time) {
+        if self.is_busy() {
+            self.clear(at, "the run was stopped");
+            self.conclude(LogEvent::Stopped { reason, at }, at);
+        }
+    }
+
+    pub fn start_turn(&mut self, at: Time) {
+        self.log.push(LogEvent::TurnStarted { at });
+        self.effects.push(Action::CallModel);
+    }
+
+    /// Fails where `by` does not own the run.
+    fn is_owner(&self, by: &Principal) -> Result<(), Refusal> {
+        if self.run.is_owner(by) { Ok(()) } else { Err(Refusal::Forbidden) }
+    }
+
+    fn is_busy(&self) -> bool {
+        matches!(self.run.phase(), Phase::Generating | Phase::Acting | Phase::Suspended)
+    }
+
+    /// Ends everything that goes on: calls that did not start do not, and nobody waits for those that did.
+    fn clear(&mut self, at: Time, why: &str) {
+        self.give_up(at, why);
+        self.end_all(at);
+    }
+
+    /// Ends everything that goes on, because a new prompt comes first.
+    fn supersede(&mut self, at: Time) {
+        self.give_up(at, "a new prompt came first");
+        self.end_waiting(SupersededBy::Prompt, InterruptedBy::Prompt, at);
+        self.end_all(at);
+    }
+
+    /// Lets go of the model and of the calls that run.
+    fn give_up(&mut self, at: Time, why: &str) {
+        if self.turn_end.is_none() {
+            self.effects.push(Action::AbortModel);
+            let (error, usage) = (why.to_owned(), Usage::default());
+            self.log.push(LogEvent::TurnFailed { error, again: false, usage, model: None, at });
+        }
+        self.end_at(&[Stage::Running], &CallResult::Cancelled, at);
+    }
+
+    fn end_all(&mut self, at: Time) {
+        use Stage::{Open, Proposed, Ready, Running, Unknown};
+        self.end_at(&[Proposed, Open, Ready, Running, Unknown], &CallResult::Cancelled, at);
+    }
+}
 
 impl Draft<'_> {
     pub fn offered(&mut self, tools: Vec<String>) -> Result<(), Refusal> {
@@ -169,4 +280,76 @@ fn interruption(finish: &FinishReason) -> Option<InterruptedBy> {
 
 fn is_same(early: &crate::run::Call, call: &ToolCall) -> bool {
     early.provider_id == call.id && early.name == call.name && *early.arguments.text == *call.arguments
+}
+
+impl Draft<'_> {
+    /// Declares what ran as lost. What can be started again without harm is; about the rest a person is asked.
+    pub fn recover(&mut self, time: Time) {
+        let gave_up = self.run.activity == Activity::Generating && !self.run.current().is_empty();
+        if gave_up {
+            let error = "the process that asked the model is gone".to_owned();
+            self.log.push(LogEvent::TurnFailed { error, again: true, usage: Usage::default(), model: None, at: time });
+            self.turn_end = Some(TurnEnd::Again);
+            self.interrupt(InterruptedBy::UnfinishedTurn, time);
+        }
+        for at in self.run.current_range() {
+            let call = self.call(at);
+            let is_lost = match self.stage(at) {
+                Stage::Running => {
+                    self.log.push(LogEvent::Lost { call: call.id.clone() });
+                    self.enter(at, Stage::Unknown);
+                    true
+                }
+                stage => stage == Stage::Unknown,
+            };
+            if !is_lost {
+                continue;
+            }
+            if call.may_start_again() {
+                self.grant(at, GrantedBy::Rerun, None, time);
+            } else {
+                self.open(at, InterruptKind::Reconcile, Shown::of_running(call), Vec::new(), None, time);
+            }
+        }
+        self.schedule(time);
+        for effect in pending(self.run) {
+            let is_stale = match &effect {
+                Action::CallModel => gave_up,
+                Action::Inspect(id) | Action::Announce(InterruptId { call: id, .. }) => {
+                    self.find(id).is_some_and(|at| self.stage(at) == Stage::Done)
+                }
+                _ => false,
+            };
+            if !is_stale && !self.effects.contains(&effect) {
+                self.effects.push(effect);
+            }
+        }
+    }
+}
+
+/// Returns the actions of a driver that has just loaded the run, or lost its own changes to another's.
+///
+/// Calls that run are not in it: whoever started them waits for them, or [`Event::Recover`] declares them lost.
+pub fn pending(run: &Run) -> Vec<Action> {
+    let mut effects = Vec::new();
+    if matches!(run.activity, Activity::Generating) {
+        effects.push(Action::CallModel);
+    }
+    for call in run.current() {
+        match &call.state {
+            CallState::Proposed => effects.push(Action::Inspect(call.id.clone())),
+            CallState::Ready(grant) => {
+                effects.push(Action::Inspect(call.id.clone()));
+                effects.extend(grant.expires.map(Action::Wake));
+            }
+            CallState::Open(open) => {
+                // The tool may be another by now.
+                effects.push(Action::Inspect(call.id.clone()));
+                effects.push(Action::Announce(open.id.clone()));
+                effects.extend(open.expires.map(Action::Wake));
+            }
+            CallState::Running | CallState::Unknown | CallState::Done(_) => {}
+        }
+    }
+    effects
 }
