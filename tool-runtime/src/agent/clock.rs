@@ -1,9 +1,10 @@
-//! The time that runs go by.
+//! The time that runs go by, and the times at which something of them is over.
 
 #[cfg(feature = "test-util")]
 mod fake;
 
 use std::{
+    collections::BTreeSet,
     future::pending,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -12,7 +13,7 @@ use std::{
 use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
-use crate::run::Time;
+use crate::run::{StopReason, Time};
 
 #[cfg(feature = "test-util")]
 pub use fake::Clock;
@@ -55,5 +56,94 @@ impl Source {
         return pending().right_future();
         #[cfg(not(feature = "test-util"))]
         pending()
+    }
+}
+
+/// Time that passes only while something is done.
+#[derive(Debug, Default)]
+struct Countdown {
+    all: Option<Duration>,
+    left: Option<Duration>,
+    end: Option<Instant>,
+}
+
+impl Countdown {
+    fn restart(&mut self, all: Option<Duration>) {
+        *self = Self { all, left: all, end: None };
+    }
+
+    fn resume(&mut self) {
+        if self.end.is_none() {
+            self.end = self.left.map(|left| Instant::now() + left);
+        }
+    }
+
+    fn pause(&mut self) {
+        if let Some(end) = self.end.take() {
+            self.left = Some(end.saturating_duration_since(Instant::now()));
+        }
+    }
+
+    /// Returns why the run stops, where this is over.
+    fn overdue(&self, what: &str) -> Option<StopReason> {
+        self.end.filter(|end| *end <= Instant::now())?;
+        let seconds = self.all.unwrap_or_default().as_secs_f64();
+        Some(StopReason::TimedOut(format!("{what} took more than {seconds} s")))
+    }
+}
+
+/// The clocks of a run.
+#[derive(Debug, Default)]
+pub struct Clocks {
+    run: Countdown,
+    step: Countdown,
+    /// The times of which the run's state machine wants to know that they have come.
+    wakes: BTreeSet<Time>,
+}
+
+impl Clocks {
+    pub fn restart_run(&mut self, all: Option<Duration>) {
+        self.run.restart(all);
+    }
+
+    pub fn restart_step(&mut self, all: Option<Duration>) {
+        self.step.restart(all);
+    }
+
+    /// Returns when the first of them is over. While only a person could go on, they stand still.
+    pub fn end(&mut self, is_suspended: bool) -> Option<Instant> {
+        for clock in [&mut self.run, &mut self.step] {
+            if is_suspended {
+                clock.pause();
+            } else {
+                clock.resume();
+            }
+        }
+        self.run.end.into_iter().chain(self.step.end).min()
+    }
+
+    /// Returns why the run stops, where its time or that of its step is over.
+    pub fn overdue(&mut self) -> Option<StopReason> {
+        let reason = self.run.overdue("the run").or_else(|| self.step.overdue("a step"))?;
+        self.run.restart(None);
+        self.step.restart(None);
+        Some(reason)
+    }
+
+    pub fn wake_at(&mut self, at: Time) {
+        self.wakes.insert(at);
+    }
+
+    pub fn first_wake(&self) -> Option<Time> {
+        self.wakes.first().copied()
+    }
+
+    /// Returns whether a time has come by `now`; it is forgotten.
+    pub fn has_come(&mut self, now: Time) -> bool {
+        if self.first_wake().is_none_or(|at| at > now) {
+            return false;
+        }
+        self.wakes.retain(|at| *at > now);
+        true
     }
 }

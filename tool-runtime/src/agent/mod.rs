@@ -25,20 +25,14 @@
 mod calls;
 mod clock;
 mod drive;
-mod error;
 mod event;
-mod handle;
-mod hooks;
 mod log;
 mod next_step;
 mod observers;
 mod operator;
-mod questions;
-mod reply;
+mod outside;
 mod session;
 mod settings;
-mod so_far;
-mod steering;
 mod stop_when;
 mod stored;
 mod subagent;
@@ -57,18 +51,13 @@ use serde::de::DeserializeOwned;
 pub use calls::{InvalidCall, RepairedCall};
 #[cfg(feature = "test-util")]
 pub use clock::Clock;
-pub use error::AgentError;
-pub use event::{Event, Observer};
-pub use handle::Handle;
-pub use hooks::{HookError, Hooked, Hooks};
+pub use event::{Event, HookError, Hooked, Hooks, Observer, PartialArguments};
 pub use next_step::NextStep;
 pub use operator::{ApprovalRequest, DenyAll, ExternalCall, Operator, QuestionRequest, Suspend};
-pub use reply::Reply;
-pub use session::Session;
+pub use outside::{Handle, Steering};
+pub use session::{Reply, Session};
 use settings::Setup;
 pub use settings::{DEFAULT_LEASE, Timeouts};
-pub use so_far::PartialArguments;
-pub use steering::Steering;
 pub use stop_when::StopWhen;
 pub use stored::Decisions;
 pub use subagent::AgentTool;
@@ -79,7 +68,8 @@ pub use crate::run::Decision;
 use crate::gate::Gate;
 use crate::message::{FinishReason, Message, Part};
 use crate::model::{Delta, Model, ModelError, Request};
-use crate::run::{CallResult, Principal, Run, RunId, Time};
+use crate::run::{CallResult, Principal, Refusal, Run, RunId, Time};
+use crate::store::StoreError;
 use crate::toolset::Toolset;
 
 /// A model with tools. Cheap to clone; a clone can be changed without touching the original.
@@ -329,5 +319,72 @@ impl Ended {
     /// Returns the content for a model.
     pub fn for_model(&self) -> Vec<Part> {
         self.result.for_model(&self.name, self.may_have_run)
+    }
+}
+
+/// A run that could not go on. It stays whole: it holds everything up to the failure, and can go on.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// The model failed.
+    Model(ModelError),
+    /// The run was cancelled.
+    Cancelled,
+    /// The model did not give an answer of the wanted type.
+    NoAnswer {
+        /// The problem.
+        reason: String,
+    },
+    /// The run does not take that prompt or decision.
+    Refused(Refusal),
+    /// The run could not be loaded or kept.
+    Store(StoreError),
+    /// The run refused an entry that followed from its own state. Nothing was done that follows from it. This is a bug in
+    /// this crate: report it with the reason.
+    Inconsistent {
+        /// The entry's number, and what is wrong with it.
+        reason: String,
+    },
+}
+
+impl fmt::Display for AgentError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Model(error) => write!(out, "the model failed: {error}"),
+            Self::Cancelled => out.write_str("the run was cancelled"),
+            Self::NoAnswer { reason } => write!(out, "the model gave no answer of the wanted type: {reason}"),
+            Self::Refused(refusal) => refusal.fmt(out),
+            Self::Store(error) => error.fmt(out),
+            Self::Inconsistent { reason } => write!(out, "the run contradicts itself, which is a bug: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for AgentError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Model(error) => Some(error),
+            Self::Refused(error) => Some(error),
+            Self::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<ModelError> for AgentError {
+    fn from(error: ModelError) -> Self {
+        Self::Model(error)
+    }
+}
+
+impl From<Refusal> for AgentError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<StoreError> for AgentError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
     }
 }

@@ -1,16 +1,19 @@
-//! The program or person that decides about the calls of a run.
+//! The program or person that decides about the calls of a run, and the questions to it.
 
-use std::{fmt, sync::Arc};
+use std::{collections::VecDeque, fmt, future::pending, panic::AssertUnwindSafe, sync::Arc};
 
-use futures_util::future::{BoxFuture, ready};
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, ready},
+};
 use serde_json::Value;
 
-use super::calls::in_time;
-use crate::feedback::Rejection;
-use crate::gate::{Gate, Reading};
-use crate::run::{Decision, Interrupt};
+use crate::agent::{Agent, calls::in_time, log::Log};
+use crate::feedback::{Problem, ProblemKind, Rejection};
+use crate::gate::{self, Gate, Read, Reading};
+use crate::run::{Decision, Interrupt, InterruptId, InterruptKind, Refusal};
 use crate::tool::{Context, Question, ToolSpec};
-use tool_run::run::Shown;
+use tool_run::run::{Event, Shown};
 
 /// Decides about the calls of a run, answers what their tools ask, and executes external calls. [`Agent::operator`] sets it.
 ///
@@ -200,5 +203,181 @@ impl ApprovalRequest {
 impl fmt::Debug for Check {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Check").field("tool", &self.tool).finish_non_exhaustive()
+    }
+}
+
+/// How many decisions that do not fit are accepted for a call. A program that is asked would go on for ever.
+const MOST_TRIES: u32 = 100;
+
+/// The reason of a denial that nobody gave.
+const FAILED: &str = "whoever was asked failed";
+
+/// The questions of a run to its operator.
+pub struct Questions {
+    agent: Agent,
+    gate: Gate,
+    /// The interrupts that the operator was not asked about yet.
+    waiting: VecDeque<InterruptId>,
+    asked: Option<OpenQuestion>,
+}
+
+/// A question that was put to the operator.
+struct OpenQuestion {
+    interrupt: InterruptId,
+    /// The number of times that it was put before.
+    tries: u32,
+    answer: BoxFuture<'static, Answer>,
+}
+
+/// A decision, `None` when the call cannot be executed; and what the tool states about edited arguments.
+type Answer = (Option<Decision>, Option<Read>);
+
+/// The operator's answer to a question.
+pub struct Answered {
+    interrupt: InterruptId,
+    tries: u32,
+    answer: Answer,
+}
+
+impl Questions {
+    /// Those to the operator of `agent`.
+    pub fn new(agent: &Agent, gate: &Gate) -> Self {
+        Self { agent: agent.clone(), gate: gate.clone(), waiting: VecDeque::new(), asked: None }
+    }
+
+    /// Puts an interrupt behind those that the operator is to be asked about, if it may decide about it.
+    pub fn announce(&mut self, interrupt: InterruptId, log: &Log) {
+        let run = log.run();
+        let is_its = run.interrupt(&interrupt).is_some_and(|open| run.may_decide(open, run.owner()));
+        if is_its && self.agent.setup.operator.attends() && !self.is_asked(&interrupt) {
+            self.waiting.push_back(interrupt);
+        }
+    }
+
+    /// Returns whether the operator was asked about it, or will be.
+    fn is_asked(&self, id: &InterruptId) -> bool {
+        self.waiting.contains(id) || self.asked.as_ref().is_some_and(|question| question.interrupt == *id)
+    }
+
+    /// Returns whether the operator is asked about anything.
+    pub fn is_busy(&self) -> bool {
+        self.asked.is_some() || !self.waiting.is_empty()
+    }
+
+    /// Asks about the next thing that is still open.
+    pub fn ask_next(&mut self, log: &Log) {
+        if self.asked.as_ref().is_some_and(|question| log.run().interrupt(&question.interrupt).is_none()) {
+            // Expired, or decided by somebody else.
+            self.asked = None;
+        }
+        while self.asked.is_none() {
+            let Some(interrupt) = self.waiting.pop_front() else { return };
+            self.ask(&interrupt, None, 0, log);
+        }
+    }
+
+    /// Waits for the operator's answer. Dropped, it loses nothing.
+    pub async fn next(&mut self) -> Box<Answered> {
+        let Some(OpenQuestion { interrupt, tries, answer }) = &mut self.asked else { return pending().await };
+        let answered = Answered { interrupt: interrupt.clone(), tries: *tries, answer: answer.await };
+        self.asked = None;
+        Box::new(answered)
+    }
+
+    fn ask(&mut self, id: &InterruptId, feedback: Option<Rejection>, tries: u32, log: &Log) {
+        let run = log.run();
+        let (Some(open), Some(call)) = (run.interrupt(id), run.call(id.call())) else { return };
+        let Some(decision) = self.decision(open, feedback, log) else { return };
+        // An operator that fails decides nothing, and must not take the run with it.
+        let contained = AssertUnwindSafe(decision).catch_unwind();
+        let decision = contained.map(|decided| decided.unwrap_or_else(|_| Some(Decision::deny(FAILED))));
+        let (gate, cx, name, open) = (self.gate.clone(), log.context(id.call()), call.name.clone(), open.clone());
+        let answer = async move {
+            let decision = decision.await;
+            let reading = decision.as_ref().and_then(|decision| gate.read_edit(&name, &open, decision, &cx));
+            let read = match reading {
+                Some(Reading::Asking(asking)) => Some(in_time(gate.tools(), &name, asking).await.read),
+                Some(Reading::Done(call)) => Some(call.read),
+                None => None,
+            };
+            (decision, read)
+        };
+        self.asked = Some(OpenQuestion { interrupt: id.clone(), tries, answer: answer.boxed() });
+    }
+
+    /// Asks the operator to decide; `None` where there is nothing to ask.
+    fn decision(
+        &self,
+        open: &Interrupt,
+        feedback: Option<Rejection>,
+        log: &Log,
+    ) -> Option<BoxFuture<'static, Option<Decision>>> {
+        let call = log.run().call(open.id.call())?;
+        let tool = gate::tool_of(self.gate.tools(), &call.name, open)?;
+        let operator = Arc::clone(&self.agent.setup.operator);
+        let (call_id, spec, arguments) = (call.id.to_string(), Arc::clone(tool.spec()), open.shown.arguments.clone());
+        let written = open.shown.lines.clone();
+        // Of something inside of the call, what is wrong with the last decision came with it.
+        let feedback = feedback.or_else(|| match &open.kind {
+            InterruptKind::Inner { feedback, .. } => feedback.as_deref().cloned(),
+            _ => None,
+        });
+        if let Some(decision) = operator.decide(&call.name, open, feedback.as_ref()) {
+            return Some(Box::pin(decision.map(Some)));
+        }
+        Some(match &open.innermost().kind {
+            InterruptKind::Approval { .. } | InterruptKind::Reconcile => {
+                let reconciles = matches!(open.innermost().kind, InterruptKind::Reconcile);
+                let (gate, tool) = (self.gate.clone(), call.name.clone());
+                let (check, interrupt) = (Check { gate, tool, cx: log.context(&call.id) }, open.clone());
+                let request = ApprovalRequest { call_id, spec, arguments, written, feedback, interrupt, check };
+                Box::pin(async move {
+                    let decision = if reconciles { operator.reconcile(&request) } else { operator.approve(&request) };
+                    Some(decision.await)
+                })
+            }
+            InterruptKind::External => {
+                let request = ExternalCall { call_id, spec, arguments, written, feedback };
+                Box::pin(async move { operator.execute(&request).await.map(|text| respond(&text)) })
+            }
+            InterruptKind::Answer { question } => {
+                let request = QuestionRequest { call_id, spec, question: question.clone(), feedback };
+                Box::pin(async move { Some(operator.answer(&request).await) })
+            }
+            InterruptKind::Inner { .. } => return None,
+        })
+    }
+
+    /// Gives the log the operator's decision. Where it does not fit, the operator is asked again, with the reason.
+    pub fn receive(&mut self, answered: Answered, log: &mut Log) {
+        let Answered { interrupt: id, tries, answer: (decision, read) } = answered;
+        let nobody = "the call is executed outside, and nobody was there to do it";
+        let mut decision = decision.unwrap_or_else(|| Decision::Fail { error: nobody.to_owned() });
+        if tries == MOST_TRIES {
+            decision = Decision::deny(FAILED);
+        }
+        let (cx, by) = (log.context(id.call()), log.run().owner().clone());
+        let ruled = self.gate.rule_read(log.run(), &id, decision, read, &cx);
+        let decided =
+            ruled.and_then(|ruling| log.record(Event::Decide { interrupt: id.clone(), ruling, by, at: log.now() }));
+        let feedback = match decided {
+            // Decided by somebody else, or not open any more.
+            Ok(()) | Err(Refusal::Closed { .. } | Refusal::Conflict { .. } | Refusal::Unknown { .. }) => return,
+            Err(_) if tries == MOST_TRIES => return,
+            Err(Refusal::Invalid { feedback }) => feedback,
+            Err(refusal) => {
+                Rejection::one(Problem::new("", ProblemKind::NotAllowed, format!("a decision that fits: {refusal}")))
+            }
+        };
+        self.ask(&id, Some(feedback), tries + 1, log);
+    }
+}
+
+/// Returns the decision of somebody outside who gave `text` as the output.
+fn respond(text: &str) -> Decision {
+    match serde_json::from_str(text) {
+        Ok(output) => Decision::Respond { output },
+        // The output's type reports what it wants instead.
+        Err(_) => Decision::Respond { output: text.into() },
     }
 }

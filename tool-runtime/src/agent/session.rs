@@ -1,4 +1,4 @@
-//! A conversation with an agent.
+//! A conversation with an agent, and the reply to a prompt.
 
 use std::{pin::pin, sync::Arc};
 
@@ -6,21 +6,21 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{
-    Agent, AgentError, Event as AgentEvent, Handle, Reply,
+use crate::agent::{
+    Agent, AgentError, Event as AgentEvent, Handle,
     drive::Drive,
-    hooks::hooked,
+    event::hooked,
     log::{Commit, Log, conversation},
     observers::tell,
-    steering::{Steered, Steering},
+    outside::{Steered, Steering},
     typed::{FinalAnswer, with_answer},
 };
 use crate::gate::Gate;
-use crate::message::{Message, Part, Repaired, ToolCall};
+use crate::message::{Message, Part, Repaired, ToolCall, Usage};
 use crate::run::{Call, Decision, Interrupt, InterruptId, Phase, Principal, Prompt, Refusal, Run, RunId, StopReason};
 use crate::tool::{Cancellation, Context};
 use tool_run::message::repair;
-use tool_run::run::Event;
+use tool_run::run::{Event, TurnUsage};
 
 /// A conversation with an agent, continued prompt by prompt: a [`Run`], and an agent to drive it.
 #[derive(Debug)]
@@ -374,5 +374,52 @@ struct Lent<'a> {
 impl Drop for Lent<'_> {
     fn drop(&mut self) {
         self.session.agent.setup_mut().context = std::mem::take(&mut self.before);
+    }
+}
+
+/// The reply to a prompt.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Reply {
+    /// The text of the model's last turn.
+    pub text: String,
+    /// How many turns it took.
+    pub steps: usize,
+    /// Tokens used by all of them, and by those that failed.
+    pub usage: Usage,
+    /// The usage of each turn since the run was last prompted or continued, failed ones included, with the model's name.
+    pub turns: Vec<TurnUsage>,
+    /// The phase of the run: [`Phase::Finished`] when the model had no more calls to make, [`Phase::Suspended`] when it waits
+    /// for somebody who is not there ([`Session::interrupts`](super::Session::interrupts)), or why it was stopped.
+    pub phase: Phase,
+}
+
+impl Reply {
+    /// Tokens used by model, in the order in which they were asked first. A model whose name is not known has an empty one.
+    ///
+    /// ```
+    /// # use tool_runtime::{Agent, model::{ScriptedModel, Turn, Usage}};
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let usage = Usage { input_tokens: 7, ..Usage::default() };
+    /// let reply = Agent::new(ScriptedModel::new([Turn::say("Hi.").with_usage(usage)])).run("Hello").await.unwrap();
+    /// assert_eq!(reply.by_model(), [("scripted", usage)]);
+    /// # });
+    /// ```
+    pub fn by_model(&self) -> Vec<(&str, Usage)> {
+        let mut models: Vec<(&str, Usage)> = Vec::new();
+        for turn in &self.turns {
+            let name = turn.model.as_deref().unwrap_or_default();
+            match models.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, used)) => *used += turn.usage,
+                None => models.push((name, turn.usage)),
+            }
+        }
+        models
+    }
+
+    /// Returns the reply of `run`, which is at `phase`.
+    pub(super) fn of(run: &Run, phase: Phase) -> Self {
+        let turns = run.turns().to_vec();
+        Self { text: run.last_text(), steps: run.steps() as usize, usage: run.usage(), turns, phase }
     }
 }

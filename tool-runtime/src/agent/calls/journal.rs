@@ -10,7 +10,7 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Calls, Live, task::Ended};
+use super::{Calls, Ended, Live};
 use crate::agent::{
     AgentError, Event as AgentEvent, Observer, Operator,
     log::Log,

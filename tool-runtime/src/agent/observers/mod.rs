@@ -1,20 +1,26 @@
 //! Everybody who watches a run: its observer, its hooks and its trace.
 
-mod inputs;
+#[cfg_attr(not(feature = "tracing"), path = "untraced.rs")]
 mod trace;
 
 use std::{
     collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
     sync::Arc,
+    task::{Context as Task, Poll, Waker},
+    time::Duration,
 };
 
-use super::{Agent, Event as AgentEvent, Observer};
+use futures_util::{FutureExt as _, future::BoxFuture};
+use tokio::time::timeout;
+
+use crate::agent::{Agent, Event as AgentEvent, Observer};
 use crate::gate::Gate;
+use crate::json::Incremental;
 use crate::run::{CallId, Phase, Run};
-use crate::tool::{CallError, Output};
-use inputs::Hooks;
-pub use inputs::Inputs;
+use crate::tool::{CallError, Context, DynTool, InputHooks, Output};
+use crate::toolset::Toolset;
 use tool_run::run::LogEvent;
 use trace::Trace;
 pub use trace::{carried, chat, spawn, within};
@@ -131,4 +137,159 @@ pub fn tell(observer: &dyn Observer, event: AgentEvent<'_>) {
 /// Runs code of the application; returns `None` where it panics.
 pub fn contained<T>(code: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(code)).ok()
+}
+
+/// How long a hook may take.
+const HOOK_TIME: Duration = Duration::from_secs(10);
+
+/// The hooks of an agent and of its tools around the arguments of calls.
+pub struct Hooks {
+    agent: Option<Arc<dyn InputHooks>>,
+    /// The tools, where any hooks are set. Most agents have none, and look for none with each call.
+    tools: Option<Toolset>,
+}
+
+/// The hooks of one call: those of its tool, and those of the agent.
+struct CallHooks {
+    tool: Arc<dyn DynTool>,
+    agent: Option<Arc<dyn InputHooks>>,
+    cx: Context,
+}
+
+impl CallHooks {
+    fn each(&self) -> impl Iterator<Item = &dyn InputHooks> {
+        self.tool.hooks().into_iter().chain(self.agent.as_deref())
+    }
+
+    async fn available(self, arguments: Arc<str>) {
+        for hooks in self.each() {
+            hooks.available(self.tool.name(), &arguments, &self.cx).await;
+        }
+    }
+}
+
+impl Hooks {
+    pub fn new(agent: &Agent, tools: &Toolset) -> Self {
+        let any = agent.setup.input_hooks.is_some() || tools.iter().any(|tool| tool.hooks().is_some());
+        Self { agent: agent.setup.input_hooks.clone(), tools: any.then(|| tools.clone()) }
+    }
+
+    /// Returns the call that the model begins, if hooks want to know of its arguments.
+    pub fn watch(&self, name: &str, id: &CallId, context: &Context) -> Option<Watched> {
+        let hooks = self.of_call(name, id, context)?;
+        let wants_pieces = hooks.each().any(InputHooks::hears_deltas);
+        Some(Watched { hooks, input: wants_pieces.then(Incremental::new) })
+    }
+
+    /// Reports arguments that were accepted by `entries`, before anything follows from that.
+    pub fn accepted(&self, run: &Run, entries: &[LogEvent], context: &Context) {
+        if self.tools.is_none() {
+            return;
+        }
+        for entry in entries {
+            let (LogEvent::Checked { call, .. } | LogEvent::Edited { call, .. }) = entry else { continue };
+            let Some(call) = run.call(call) else { continue };
+            let Some(hooks) = self.of_call(&call.name, &call.id, context) else { continue };
+            let work = hooks.available(Arc::clone(&call.arguments().text));
+            let mut work = Box::pin(AssertUnwindSafe(work).catch_unwind().map(drop));
+            if at_once(work.as_mut()).is_pending() {
+                // Nothing waits for it: the call may go on meanwhile, and end before.
+                tokio::spawn(timeout(HOOK_TIME, work));
+            }
+        }
+    }
+
+    fn of_call(&self, name: &str, id: &CallId, context: &Context) -> Option<CallHooks> {
+        let tool = self.tools.as_ref()?.get(name)?;
+        if tool.hooks().is_none() && self.agent.is_none() {
+            return None;
+        }
+        let cx = context.clone().for_shared(id.shared());
+        Some(CallHooks { tool: Arc::clone(tool), agent: self.agent.clone(), cx })
+    }
+}
+
+/// A call of the turn whose arguments hooks follow.
+pub struct Watched {
+    hooks: CallHooks,
+    /// The arguments so far, where a hook wants pieces.
+    input: Option<Incremental>,
+}
+
+impl Watched {
+    async fn start(self: Box<Self>) -> Box<Self> {
+        for hooks in self.hooks.each() {
+            hooks.start(self.hooks.tool.name(), &self.hooks.cx).await;
+        }
+        self
+    }
+
+    async fn delta(mut self: Box<Self>, delta: String) -> Box<Self> {
+        if let Some(input) = &mut self.input {
+            // Hooks get the pieces of what is no JSON any more, too: the value is what came before.
+            let _ = input.feed_str(&delta);
+        }
+        if let Some(input) = &self.input {
+            for hooks in self.hooks.each().filter(|hooks| hooks.hears_deltas()) {
+                hooks.delta(self.hooks.tool.name(), input, &delta, &self.hooks.cx).await;
+            }
+        }
+        self
+    }
+}
+
+/// The work of hooks with a call of the turn, which comes back from them.
+type Busy = BoxFuture<'static, Option<Box<Watched>>>;
+
+/// The calls of a turn that hooks follow, by their number. Empty where there are no hooks.
+#[derive(Default)]
+pub struct Inputs {
+    calls: Vec<(usize, Box<Watched>)>,
+    busy: Option<(usize, Busy)>,
+}
+
+impl Inputs {
+    /// Reports a call that begins.
+    pub fn start(&mut self, number: usize, watched: Option<Watched>) {
+        if let Some(watched) = watched {
+            self.go_on(number, Box::new(watched).start());
+        }
+    }
+
+    /// Reports a piece of a call's arguments.
+    pub fn delta(&mut self, number: usize, delta: &str) {
+        let place = self.calls.iter().rposition(|(known, watched)| *known == number && watched.input.is_some());
+        if let Some(place) = place {
+            let (_, watched) = self.calls.swap_remove(place);
+            self.go_on(number, watched.delta(delta.to_owned()));
+        }
+    }
+
+    /// Calls hooks. What they do at once costs no wait.
+    fn go_on(&mut self, number: usize, work: impl Future<Output = Box<Watched>> + Send + 'static) {
+        let mut work = Box::pin(AssertUnwindSafe(work).catch_unwind().map(Result::ok));
+        match at_once(work.as_mut()) {
+            Poll::Ready(watched) => self.calls.extend(watched.map(|watched| (number, watched))),
+            Poll::Pending => self.busy = Some((number, timed(work))),
+        }
+    }
+
+    /// Waits for the hooks that were called. It can be dropped and called again.
+    pub async fn idle(&mut self) {
+        if let Some((number, work)) = &mut self.busy {
+            let (number, watched) = (*number, work.await);
+            self.busy = None;
+            self.calls.extend(watched.map(|watched| (number, watched)));
+        }
+    }
+}
+
+/// `work`, but not for ever.
+fn timed(work: impl Future<Output = Option<Box<Watched>>> + Send + 'static) -> Busy {
+    Box::pin(async move { timeout(HOOK_TIME, work).await.ok().flatten() })
+}
+
+/// Polls once. What does not end is polled again by somebody who can be woken.
+fn at_once<F: Future>(work: Pin<&mut F>) -> Poll<F::Output> {
+    work.poll(&mut Task::from_waker(Waker::noop()))
 }

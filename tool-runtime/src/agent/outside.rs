@@ -1,11 +1,15 @@
-//! Stopping a conversation from elsewhere.
+//! What reaches a run from outside while it is driven: wishes, prompts that steer it, cancellation.
 
 use std::sync::{
     Arc,
     atomic::{AtomicBool, AtomicU8, Ordering},
 };
 
-use tokio::sync::Notify;
+use futures_util::{FutureExt as _, future::BoxFuture};
+use tokio::sync::{Notify, mpsc};
+
+use crate::agent::Agent;
+use crate::message::Part;
 
 /// Stops what a [`Session`](super::Session) has under way, from another task: [`Session::handle`](super::Session::handle)
 /// gives one. Clones stop the same session.
@@ -108,6 +112,122 @@ impl Handle {
                 LOOK => return Wish::Look,
                 STOP => return Wish::Stop,
                 _ => return Wish::Cancel,
+            }
+        }
+    }
+}
+
+/// Says something to a run while it goes on: between two turns of the model, which sees it at the next. Nothing is ended,
+/// and no step, token or time is given back.
+///
+/// It can be cloned and sent to other tasks. What is said while nobody drives the run joins the next prompt; what is said
+/// just when the run comes to its end goes on with it.
+#[derive(Clone, Debug)]
+pub struct Steering {
+    said: mpsc::UnboundedSender<Vec<Part>>,
+}
+
+/// Where what is said arrives.
+#[derive(Debug)]
+pub struct Steered {
+    say: Steering,
+    said: mpsc::UnboundedReceiver<Vec<Part>>,
+}
+
+impl Steering {
+    /// Says something. `false` when the session is gone.
+    pub fn say(&self, text: impl Into<String>) -> bool {
+        self.say_parts(vec![Part::text(text)])
+    }
+
+    /// Says something in text and images. `false` when the session is gone.
+    pub fn say_parts(&self, content: Vec<Part>) -> bool {
+        self.said.send(content).is_ok()
+    }
+}
+
+impl Steered {
+    pub fn new() -> Self {
+        let (say, said) = mpsc::unbounded_channel();
+        Self { say: Steering { said: say }, said }
+    }
+
+    pub fn steering(&self) -> Steering {
+        self.say.clone()
+    }
+
+    /// Waits for the next prompt; forever, if nobody has a sender.
+    pub async fn next(steered: &mut Option<Self>) -> Option<Vec<Part>> {
+        match steered {
+            Some(steered) => steered.said.recv().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Returns what has arrived already.
+    pub fn received(steered: &mut Option<Self>) -> Option<Vec<Part>> {
+        steered.as_mut()?.said.try_recv().ok()
+    }
+
+    /// Returns whether something has arrived.
+    pub fn has_content(&self) -> bool {
+        !self.said.is_empty()
+    }
+}
+
+/// A signal from outside.
+pub enum Signal {
+    /// The agent's context was cancelled.
+    Cancelled,
+    /// A wish of somebody who has a handle of the session.
+    Wished(Wish),
+    /// A prompt to the run while it goes on.
+    Steered(Vec<Part>),
+    /// A test has set the clock.
+    ClockMoved,
+}
+
+/// The senders of such signals.
+#[derive(Debug, Default)]
+pub struct Outside {
+    pub handle: Handle,
+    pub steered: Option<Steered>,
+}
+
+/// The futures that wait for signals, kept from one time to the next: to begin costs more than a piece of text.
+#[derive(Default)]
+pub struct Listeners {
+    cancelled: Option<BoxFuture<'static, ()>>,
+    wished: Option<BoxFuture<'static, Wish>>,
+    moved: Option<BoxFuture<'static, ()>>,
+}
+
+impl Outside {
+    /// Waits for the next signal to a run of `agent`. Dropped, it loses nothing.
+    pub async fn next(&mut self, agent: &Agent, listeners: &mut Listeners) -> Signal {
+        let cancelled = listeners.cancelled.get_or_insert_with(|| {
+            let cancellation = agent.setup.context.cancellation().clone();
+            Box::pin(async move { cancellation.cancelled().await })
+        });
+        let wished = listeners.wished.get_or_insert_with(|| {
+            let handle = self.handle.clone();
+            Box::pin(async move { handle.wished().await })
+        });
+        let moved = listeners.moved.get_or_insert_with(|| agent.setup.clock.moved().boxed());
+        tokio::select! {
+            biased;
+            () = cancelled.as_mut() => {
+                listeners.cancelled = None;
+                Signal::Cancelled
+            }
+            wish = wished.as_mut() => {
+                listeners.wished = None;
+                Signal::Wished(wish)
+            }
+            Some(content) = Steered::next(&mut self.steered) => Signal::Steered(content),
+            () = moved.as_mut() => {
+                listeners.moved = None;
+                Signal::ClockMoved
             }
         }
     }

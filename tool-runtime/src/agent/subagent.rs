@@ -1,25 +1,139 @@
-//! The run of an agent that is a tool: from the task to the answer, with people asked through the outer call.
+//! Agents as tools: a call of one is a run inside of the run that makes it.
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, ready};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
-use super::{AgentTool, store::StepStore};
 use crate::agent::{
-    AgentError, DenyAll, Event as AgentEvent, Observer, Operator, Reply, Session, calls::CallJournal, event::Unwatched,
-    observers::tell, typed::FinalAnswer,
+    Agent, AgentError, DenyAll, Event as AgentEvent, Observer, Operator, Reply, Session,
+    calls::CallJournal,
+    event::Unwatched,
+    observers::tell,
+    typed::{FinalAnswer, schema_of},
 };
 use crate::feedback::Rejection;
 use crate::message::Part;
-use crate::tool::{CallError, Context, Failure, Journal, Output};
-use crate::{
-    run::{CallId, Decision, Interrupt, Phase, Principal, Prompt, Refusal, StopReason},
-    tool::Answer,
+use crate::run::{CallId, Decision, GrantedBy, Interrupt, Phase, Principal, Prompt, Refusal, RunId, StopReason, Time};
+use crate::schema::{Schema, Validator};
+use crate::store::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
+use crate::tool::{
+    Answer, CallError, Context, DynTool, Effect, Failure, Journal, Output, Started, Starting, ToolSpec, Traits,
+    describe_output, read_as,
 };
-use tool_run::run::{Digest, Event};
+use crate::toolset::NameError;
+use tool_run::run::{Digest, Event, LogEvent, NestedUsage, record};
+
+type Ask = dyn Fn(&str) -> Result<String, Rejection> + Send + Sync;
+
+/// An agent as a tool of another: what [`Agent::as_tool`] gives.
+pub struct AgentTool {
+    agent: Agent,
+    spec: Arc<ToolSpec>,
+    /// Makes the agent's prompt from the arguments.
+    ask: Arc<Ask>,
+    /// How a typed answer is given.
+    answering: Option<FinalAnswer>,
+}
+
+/// The arguments of a call of an agent, unless [`AgentTool::input`] sets others.
+#[derive(serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Task {
+    /// What to do, with all that has to be known for it: nothing else of this conversation is passed on.
+    task: String,
+}
+
+impl AgentTool {
+    /// The tool called `name` whose calls are runs of `agent`.
+    pub(super) fn new(agent: &Agent, name: String, description: String) -> Self {
+        let tools = || agent.setup.tools.iter().map(|tool| &tool.spec().traits);
+        let input = Schema::new(serde_json::json!({ "type": "object" }));
+        let mut spec = ToolSpec::new(name, description, input);
+        spec.output = describe_output(|generator| Some(generator.subschema_for::<String>())).map(Arc::new);
+        let only_reads = tools().all(|tool| tool.effect == Effect::ReadOnly);
+        spec.traits.effect = if only_reads { Effect::ReadOnly } else { Effect::Write };
+        spec.traits.untrusted = tools().any(|tool| tool.untrusted || tool.open_world);
+        spec.traits.resumable = true;
+        let tool = Self { agent: agent.clone(), spec: Arc::new(spec), ask: Arc::new(|_| unread()), answering: None };
+        tool.input(|task: Task| task.task)
+    }
+
+    /// Sets what the tool takes, and what the agent is asked then. Its schema is that of an object.
+    pub fn input<I>(mut self, prompt: impl Fn(I) -> String + Send + Sync + 'static) -> Self
+    where
+        I: DeserializeOwned + JsonSchema + 'static,
+    {
+        let schema = Schema::from_schemars(schema_of::<I>());
+        let validator = Validator::compile(schema.neutral()).ok();
+        Arc::make_mut(&mut self.spec).input = Arc::new(schema);
+        self.ask = Arc::new(move |arguments| Ok(prompt(read_as(arguments, validator.as_ref())?)));
+        self
+    }
+
+    /// Sets what the tool gives back. The agent's model gives it as [`Session::send_for`](super::Session::send_for) says; a
+    /// call whose agent does not, after it was reminded, fails.
+    ///
+    /// Fails when the agent has a tool called `final_answer`.
+    pub fn output<O>(mut self) -> Result<Self, NameError>
+    where
+        O: DeserializeOwned + JsonSchema + Send + 'static,
+    {
+        let answering = FinalAnswer::of::<O>();
+        self.agent = self.agent.clone().tools(self.agent.setup.tools.clone().with(answering.clone())?);
+        Arc::make_mut(&mut self.spec).output = Some(Arc::new(Schema::new(schema_of::<O>())));
+        self.answering = Some(answering);
+        Ok(self)
+    }
+
+    /// Changes any of the flags and limits of the tool.
+    pub fn traits(mut self, change: impl FnOnce(&mut Traits)) -> Self {
+        change(&mut Arc::make_mut(&mut self.spec).traits);
+        self
+    }
+}
+
+fn unread() -> Result<String, Rejection> {
+    Err(Rejection::from_message("the agent takes no task"))
+}
+
+impl DynTool for AgentTool {
+    fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
+    }
+
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+        let asked = (self.ask)(arguments).map_err(CallError::from);
+        Starting::read(asked.map(|prompt| {
+            let needs_approval = self.spec.traits.approval != crate::tool::Approval::Never;
+            Started::new(needs_approval, Box::pin(self.work(prompt, cx)))
+        }))
+    }
+
+    fn answer(&self, _: &str) -> Result<Output, CallError> {
+        Err(CallError::NotExecuted)
+    }
+
+    fn inside(&self) -> &[Arc<dyn DynTool>] {
+        self.agent.setup.tools.as_slice()
+    }
+}
+
+impl std::fmt::Debug for AgentTool {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("AgentTool").field("spec", &self.spec).field("agent", &self.agent).finish_non_exhaustive()
+    }
+}
 
 /// How deep agents call one another.
 const MOST_DEEP: u32 = 8;
@@ -261,5 +375,127 @@ fn failed(error: AgentError) -> CallError {
         AgentError::Model(error) => Failure::new("the agent's model failed").source(error).retryable().into(),
         AgentError::Refused(refusal) => Failure::new(refusal.to_string()).into(),
         error => Failure::new("the agent could not go on").source(error).into(),
+    }
+}
+
+/// The name of the steps.
+const STEP: &str = "run";
+
+/// A store of one run, whose records are steps of the call that it goes on in.
+pub struct StepStore {
+    journal: Arc<dyn Journal>,
+    records: Mutex<Vec<Record>>,
+}
+
+impl StepStore {
+    /// The store, with what was kept when the call ran before.
+    pub fn new(journal: Arc<dyn Journal>) -> Self {
+        let mut records = Vec::new();
+        while let Some(step) = journal.recorded(STEP) {
+            let number = |name: &str| step[name].as_u64().unwrap_or_default();
+            let record = Record { rev: number("rev"), count: number("count"), text: step["log"].to_string() };
+            if record.rev == 0 {
+                // Something around the tool has called it again: that is another run.
+                records.clear();
+            }
+            records.push(record);
+        }
+        Self { journal, records: Mutex::new(records) }
+    }
+
+    /// Returns whether there is no run yet.
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Record>> {
+        // Nothing is left half-done in there.
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn rev(&self) -> u64 {
+        self.lock().last().map_or(0, |last| last.rev + last.count)
+    }
+
+    async fn add(&self, append: Append) -> Result<(), StoreError> {
+        let Append { expected, count, text, .. } = append;
+        if expected != self.rev() {
+            return Err(StoreError::Conflict);
+        }
+        let Some(journal) = CallJournal::of(&*self.journal) else {
+            return Err(StoreError::unavailable("the call has no run that could keep it"));
+        };
+        let malformed = |error: serde_json::Error| StoreError::unavailable(error.to_string());
+        let log: Value = serde_json::from_str(&text).map_err(malformed)?;
+        let step = json!({ "rev": expected, "count": count, "log": log });
+        let spent = spent(&record::decode(&text)?);
+        let kept = journal.record_spent(STEP, step, spent).await;
+        kept.map_err(|failure| StoreError::unavailable(failure.for_log()))?;
+        self.lock().push(Record { rev: expected, count, text });
+        Ok(())
+    }
+}
+
+/// Returns the part of a run's limits that these entries used.
+fn spent(events: &[LogEvent]) -> NestedUsage {
+    let mut spent = NestedUsage::default();
+    for event in events {
+        match event {
+            LogEvent::TurnEnded { usage, .. } => spent.usage += *usage,
+            LogEvent::Called { .. } => spent.calls += 1,
+            LogEvent::Granted { by: GrantedBy::Retry, .. } => spent.retries += 1,
+            LogEvent::Stepped { spent: inside, .. } => spent += *inside,
+            _ => {}
+        }
+    }
+    spent
+}
+
+impl Store for StepStore {
+    fn append<'a>(&'a self, _: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(self.add(append))
+    }
+
+    fn load<'a>(&'a self, _: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>> {
+        let records = self.lock().clone();
+        let stored = (!records.is_empty()).then_some(Stored { snapshot: None, records });
+        Box::pin(ready(Ok(stored)))
+    }
+
+    fn read<'a>(&'a self, _: &'a RunId, from: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+        let records = self.lock().iter().filter(|record| record.rev + record.count > from).cloned().collect();
+        Box::pin(ready(Ok(records)))
+    }
+
+    fn snapshot<'a>(&'a self, _: &'a RunId, _: u64, _: String) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(ready(Ok(())))
+    }
+
+    /// Leases the run to any worker: the driver of the outer run drives this one.
+    fn lease<'a>(
+        &'a self,
+        _: &'a RunId,
+        worker: &'a str,
+        now: Time,
+        ttl: Duration,
+    ) -> BoxFuture<'a, Result<Lease, StoreError>> {
+        let until = now.plus(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
+        Box::pin(ready(Ok(Lease { token: 1, worker: worker.to_owned(), until })))
+    }
+
+    fn release<'a>(&'a self, _: &'a RunId, _: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(ready(Ok(())))
+    }
+
+    fn waiting<'a>(&'a self, _: &'a Waiting) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
+        Box::pin(ready(Ok(Vec::new())))
+    }
+
+    fn due(&self, _: Time, _: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
+        Box::pin(ready(Ok(Vec::new())))
+    }
+
+    fn delete<'a>(&'a self, _: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(ready(Ok(false)))
     }
 }

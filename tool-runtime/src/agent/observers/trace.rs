@@ -1,0 +1,559 @@
+//! Spans and events after OpenTelemetry's conventions for generative AI. `untraced.rs` stands in without the feature `tracing`.
+//!
+//! The driver's own future is in the span of the run, a turn's stream in that of the turn, and a call's task in that of the
+//! call, so whatever they do is below them. Where nobody subscribes, each costs a look at a flag.
+//!
+//! Metrics are events of a target of their own. Their names and units are OpenTelemetry's. The prefix `histogram.` is what the
+//! metrics layer of `tracing-opentelemetry` goes by; the other fields are the attributes.
+
+use std::{
+    collections::HashMap,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use futures_util::stream::{BoxStream, Stream, StreamExt};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tracing::{
+    Instrument, Level, Span, event,
+    field::{Empty, display},
+    info, info_span,
+    instrument::{WithDispatch, WithSubscriber},
+};
+
+use crate::agent::{Agent, AgentError, calls::spawn_task};
+use crate::message::{AssistantPart, FinishReason, Message, Part, Usage};
+use crate::model::{Delta, Model, ModelError, ModelErrorKind, Request, Turn};
+use crate::run::{Call, CallId, Phase, Run, StopReason};
+use crate::tool::{CallError, Output, ToolSpec};
+use crate::toolset::ToolList;
+use tool_run::run::LogEvent;
+
+/// The target of all spans and events but the metrics.
+const TARGET: &str = "tool_runtime";
+
+/// The spans of a driver.
+#[derive(Debug)]
+pub struct Trace {
+    run: Span,
+    since: Instant,
+    model: String,
+    used: Usage,
+    /// Set if arguments and outputs are shown.
+    shows_content: bool,
+    running: HashMap<CallId, Running, foldhash::fast::RandomState>,
+}
+
+/// A call that runs: its span is `execute_tool`.
+#[derive(Debug)]
+struct Running {
+    span: Span,
+    since: Instant,
+    tool: String,
+}
+
+impl Trace {
+    pub fn new(agent: &Agent) -> Self {
+        Self {
+            run: Span::none(),
+            since: Instant::now(),
+            model: String::new(),
+            used: Usage::default(),
+            shows_content: agent.setup.trace_content,
+            running: HashMap::default(),
+        }
+    }
+
+    /// The run is driven from here on.
+    pub fn begin(&mut self, agent: &Agent, run: &Run) -> RunSpan {
+        self.run = info_span!(
+            target: TARGET,
+            "invoke_agent",
+            otel.name = Empty,
+            otel.kind = "internal",
+            otel.status_code = Empty,
+            gen_ai.operation.name = "invoke_agent",
+            gen_ai.provider.name = agent.setup.model.provider(),
+            gen_ai.agent.name = agent.setup.name.as_deref(),
+            gen_ai.conversation.id = %run.id(),
+            gen_ai.request.model = agent.setup.model.name(),
+            gen_ai.response.finish_reasons = Empty,
+            gen_ai.usage.input_tokens = Empty,
+            gen_ai.usage.output_tokens = Empty,
+            error.type = Empty,
+            tool.run.phase = Empty,
+        );
+        if self.run.is_disabled() {
+            return Span::none();
+        }
+        match &agent.setup.name {
+            Some(name) => self.run.record("otel.name", display(format_args!("invoke_agent {name}"))),
+            None => self.run.record("otel.name", "invoke_agent"),
+        };
+        self.since = Instant::now();
+        agent.setup.model.name().clone_into(&mut self.model);
+        self.run.clone()
+    }
+
+    /// It is not driven any more.
+    pub fn end(&mut self, run: &Run, done: &Result<Phase, AgentError>) {
+        if self.run.is_disabled() {
+            return;
+        }
+        let error = match done {
+            Err(AgentError::Model(error)) => Some(model_error_type(error)),
+            Err(AgentError::Cancelled) => Some("cancelled"),
+            Err(AgentError::Refused(_)) => Some("refused"),
+            Err(AgentError::Store(_)) => Some("store"),
+            Err(_) => Some("_OTHER"),
+            Ok(_) => None,
+        };
+        if let Some(error) = error {
+            self.run.record("error.type", error);
+            self.run.record("otel.status_code", "ERROR");
+        }
+        self.run.record("tool.run.phase", phase(&run.phase()));
+        self.run.record("gen_ai.usage.input_tokens", self.used.input_tokens);
+        self.run.record("gen_ai.usage.output_tokens", self.used.output_tokens);
+        record_duration("invoke_agent", self.since.elapsed(), &self.model, None, error);
+        self.running.clear();
+        if matches!(done, Ok(Phase::Suspended)) {
+            info!(target: TARGET, { tool.interrupts = run.interrupts().count() }, "waiting for a decision");
+        }
+    }
+
+    /// Something is in the log.
+    pub fn logged(&mut self, run: &Run, event: &LogEvent) {
+        if self.run.is_disabled() {
+            return;
+        }
+        match event {
+            LogEvent::TurnEnded { finish, usage, .. } => {
+                self.used += *usage;
+                self.run.record("gen_ai.response.finish_reasons", write_reasons(finish).as_str());
+            }
+            LogEvent::TurnFailed { usage, .. } => self.used += *usage,
+            LogEvent::Opened { call, interrupt } => self.of(call).in_scope(|| {
+                let (id, name) = (call.as_str(), run.call(call).map_or("", |call| call.name.as_str()));
+                let kind = interrupt.kind.name();
+                info!(target: TARGET, {
+                    gen_ai.tool.name = name,
+                    gen_ai.tool.call.id = id,
+                    tool.interrupt.kind = kind,
+                }, "waiting for somebody: {kind}");
+            }),
+            LogEvent::Decided { interrupt, decision, by, .. } => self.of(interrupt.call()).in_scope(|| {
+                let id = interrupt.call();
+                let name = run.call(id).map_or("", |call| call.name.as_str());
+                let by = self.shows_content.then(|| by.as_str());
+                let decision = decision.verb();
+                info!(target: TARGET, {
+                    gen_ai.tool.name = name,
+                    gen_ai.tool.call.id = id.as_str(),
+                    tool.decision = decision,
+                    tool.decided_by = by,
+                }, "decided: {decision}");
+            }),
+            LogEvent::Ended { call, result, .. } => {
+                let of = run.call(call);
+                if of.is_some_and(|call| call.attempts == 0) && !result.is_success() {
+                    info!(target: TARGET, {
+                        gen_ai.tool.name = of.map(|call| call.name.as_str()),
+                        gen_ai.tool.call.id = call.as_str(),
+                        error.type = result.name(),
+                    }, "did not run: {}", result.name());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Begins the span of a call that is started.
+    pub fn started(&mut self, call: &Call, spec: &ToolSpec) -> CallSpan {
+        if self.run.is_disabled() {
+            return None;
+        }
+        let span = info_span!(
+            target: TARGET,
+            "execute_tool",
+            otel.name = %format_args!("execute_tool {}", spec.name),
+            otel.kind = "internal",
+            otel.status_code = Empty,
+            gen_ai.operation.name = "execute_tool",
+            gen_ai.tool.name = spec.name,
+            gen_ai.tool.call.id = call.id.as_str(),
+            gen_ai.tool.type = "function",
+            gen_ai.tool.description = spec.description,
+            gen_ai.tool.call.arguments = Empty,
+            gen_ai.tool.call.result = Empty,
+            error.type = Empty,
+            tool.retries = call.retries,
+        );
+        if span.is_disabled() {
+            return None;
+        }
+        if self.shows_content {
+            span.record("gen_ai.tool.call.arguments", &*call.arguments().text);
+        }
+        let running = Running { span: span.clone(), since: Instant::now(), tool: spec.name.clone() };
+        self.running.insert(call.id.clone(), running);
+        Some(span)
+    }
+
+    /// Ends the span of a call that came to an end, or whose attempt did.
+    pub fn ended(&mut self, call: &CallId, outcome: &Result<Output, CallError>) {
+        if self.running.is_empty() {
+            return;
+        }
+        let result = outcome.as_ref().ok().filter(|_| self.shows_content);
+        let shown = result.map(|output| {
+            let parts = output.for_model();
+            parts.iter().filter_map(|part| part.as_text()).collect::<Vec<_>>().join("\n")
+        });
+        self.close(call, outcome.as_ref().err().map(error_type), shown.as_deref());
+    }
+
+    /// Ends the span of a call that was given up.
+    pub fn aborted(&mut self, call: &CallId) {
+        self.close(call, Some("cancelled"), None);
+    }
+
+    /// Returns the span of a call that runs, or else of the run.
+    fn of(&self, call: &CallId) -> &Span {
+        self.running.get(call).map_or(&self.run, |running| &running.span)
+    }
+
+    fn close(&mut self, call: &CallId, error: Option<&'static str>, result: Option<&str>) {
+        let Some(running) = self.running.remove(call) else { return };
+        if let Some(error) = error {
+            running.span.record("error.type", error);
+            running.span.record("otel.status_code", "ERROR");
+        }
+        if let Some(result) = result {
+            running.span.record("gen_ai.tool.call.result", result);
+        }
+        running.span.in_scope(|| {
+            record_duration("execute_tool", running.since.elapsed(), "", Some(&running.tool), error);
+        });
+    }
+}
+
+/// The span of a run.
+pub type RunSpan = Span;
+
+/// The span of a call, where somebody reads it.
+pub type CallSpan = Option<Span>;
+
+/// A run's future, in its span.
+pub fn within<F: Future>(span: Span, future: F) -> impl Future<Output = F::Output> {
+    future.instrument(span)
+}
+
+/// Work on a task of its own, which belongs to where it was made.
+pub fn carried<F: Future>(future: F) -> WithDispatch<tracing::instrument::Instrumented<F>> {
+    future.in_current_span().with_current_subscriber()
+}
+
+/// The work of a call on a task of its own, in its span. Without one it takes no more memory than without this feature.
+pub fn spawn(span: CallSpan, work: impl Future<Output = ()> + Send + 'static, blocking: bool) -> JoinHandle<()> {
+    match span {
+        Some(span) => spawn_task(work.instrument(span).with_current_subscriber(), blocking),
+        None => spawn_task(work, blocking),
+    }
+}
+
+fn phase(phase: &Phase) -> &'static str {
+    match phase {
+        Phase::Idle => "idle",
+        Phase::Generating => "generating",
+        Phase::Acting => "acting",
+        Phase::Suspended => "suspended",
+        Phase::Finished => "finished",
+        Phase::Stopped(StopReason::StepLimit) => "stopped: step_limit",
+        Phase::Stopped(StopReason::Cut(_)) => "stopped: cut",
+        Phase::Stopped(StopReason::Denied) => "stopped: denied",
+        Phase::Stopped(StopReason::OverBudget(_)) => "stopped: over_budget",
+        Phase::Stopped(StopReason::Cancelled) => "stopped: cancelled",
+        Phase::Stopped(StopReason::ModelFailed(_)) => "stopped: model_failed",
+        #[allow(unreachable_patterns, reason = "reasons may be added")]
+        Phase::Stopped(_) => "stopped",
+    }
+}
+
+/// Returns the error as a word.
+fn error_type(error: &CallError) -> &'static str {
+    match error {
+        CallError::NotAvailable { .. } => "not_available",
+        CallError::Rejected(_) => "rejected",
+        CallError::PolicyDenied { .. } => "policy_denied",
+        CallError::Denied { .. } => "denied",
+        CallError::OverBudget { .. } => "over_budget",
+        CallError::TimedOut { .. } => "timed_out",
+        CallError::Panicked { .. } => "panicked",
+        CallError::Cancelled => "cancelled",
+        _ => "failed",
+    }
+}
+
+/// The turn that `model` makes of `request`, in its span.
+pub fn chat<'a>(agent: &Agent, model: &'a dyn Model, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
+    let span = info_span!(
+        target: TARGET,
+        "chat",
+        otel.name = %format_args!("chat {}", model.name()),
+        otel.kind = "client",
+        otel.status_code = Empty,
+        gen_ai.operation.name = "chat",
+        gen_ai.provider.name = model.provider(),
+        gen_ai.request.model = model.name(),
+        gen_ai.request.max_tokens = request.settings.max_tokens,
+        gen_ai.request.temperature = request.settings.temperature.map(f64::from),
+        gen_ai.response.finish_reasons = Empty,
+        gen_ai.usage.input_tokens = Empty,
+        gen_ai.usage.cache_read.input_tokens = Empty,
+        gen_ai.usage.output_tokens = Empty,
+        gen_ai.system_instructions = Empty,
+        gen_ai.input.messages = Empty,
+        gen_ai.output.messages = Empty,
+        gen_ai.tool.definitions = Empty,
+        error.type = Empty,
+    );
+    if span.is_disabled() {
+        return model.stream(request);
+    }
+    let shows = agent.setup.trace_content;
+    if shows {
+        if let Some(text) = write_instructions(request.messages) {
+            span.record("gen_ai.system_instructions", text);
+        }
+        span.record("gen_ai.input.messages", write_input(request.messages));
+        span.record("gen_ai.tool.definitions", write_tools(request.tools));
+    }
+    let stream = span.in_scope(|| model.stream(request));
+    let said = shows.then(Turn::default);
+    Chat { stream, span, model, since: Instant::now(), begun: false, over: false, usage: None, said }.boxed()
+}
+
+/// A turn that is watched.
+struct Chat<'a> {
+    stream: BoxStream<'a, Result<Delta, ModelError>>,
+    span: Span,
+    model: &'a dyn Model,
+    since: Instant,
+    begun: bool,
+    over: bool,
+    usage: Option<Usage>,
+    /// The turn of the model so far, where it is to be shown.
+    said: Option<Turn>,
+}
+
+impl Stream for Chat<'_> {
+    type Item = Result<Delta, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let span = self.span.clone();
+        let _entered = span.enter();
+        let next = self.stream.poll_next_unpin(cx);
+        if let Poll::Ready(delta) = &next {
+            self.came(delta.as_ref());
+        }
+        next
+    }
+}
+
+impl Chat<'_> {
+    fn came(&mut self, delta: Option<&Result<Delta, ModelError>>) {
+        if !std::mem::replace(&mut self.begun, true) && matches!(delta, Some(Ok(_))) {
+            record_first(self.since.elapsed(), self.model.name());
+        }
+        match delta {
+            Some(Ok(delta)) => {
+                if let Some(said) = &mut self.said {
+                    said.push(delta.clone());
+                }
+                match delta {
+                    Delta::Usage(usage) => self.usage = Some(*usage),
+                    Delta::Finish(reason) => {
+                        self.span.record("gen_ai.response.finish_reasons", write_reasons(reason).as_str());
+                        self.end(None);
+                    }
+                    _ => {}
+                }
+            }
+            Some(Err(error)) => self.end(Some(model_error_type(error))),
+            None => self.end(Some("cut_off")),
+        }
+    }
+
+    fn end(&mut self, error: Option<&'static str>) {
+        if std::mem::replace(&mut self.over, true) {
+            return;
+        }
+        if let Some(usage) = self.usage {
+            self.span.record("gen_ai.usage.input_tokens", usage.input_tokens);
+            self.span.record("gen_ai.usage.output_tokens", usage.output_tokens);
+            if usage.cached_tokens > 0 {
+                self.span.record("gen_ai.usage.cache_read.input_tokens", usage.cached_tokens);
+            }
+            record_tokens(usage, self.model.name(), self.model.provider());
+        }
+        if let Some(error) = error {
+            self.span.record("error.type", error);
+            self.span.record("otel.status_code", "ERROR");
+        }
+        if let Some(said) = &self.said {
+            self.span.record("gen_ai.output.messages", write_output(said));
+        }
+        record_duration("chat", self.since.elapsed(), self.model.name(), None, error);
+    }
+}
+
+impl Drop for Chat<'_> {
+    fn drop(&mut self) {
+        let span = self.span.clone();
+        // Nobody waits for the rest.
+        span.in_scope(|| self.end(Some("cancelled")));
+    }
+}
+
+/// The target of the metrics.
+const METRICS: &str = "tool_runtime::metrics";
+
+/// How long an operation took: `gen_ai.client.operation.duration`, in seconds.
+fn record_duration(operation: &str, took: Duration, model: &str, tool: Option<&str>, error: Option<&str>) {
+    event!(target: METRICS, Level::INFO, {
+        histogram.gen_ai.client.operation.duration = took.as_secs_f64(),
+        unit = "s",
+        gen_ai.operation.name = operation,
+        gen_ai.request.model = Some(model).filter(|model| !model.is_empty()),
+        gen_ai.tool.name = tool,
+        error.type = error,
+    });
+}
+
+/// How long a model took until its first delta: `gen_ai.client.operation.time_to_first_chunk`, in seconds.
+fn record_first(took: Duration, model: &str) {
+    event!(target: METRICS, Level::INFO, {
+        histogram.gen_ai.client.operation.time_to_first_chunk = took.as_secs_f64(),
+        unit = "s",
+        gen_ai.operation.name = "chat",
+        gen_ai.request.model = model,
+    });
+}
+
+/// How many tokens a turn took: `gen_ai.client.token.usage`, in tokens.
+fn record_tokens(usage: Usage, model: &str, provider: Option<&str>) {
+    for (kind, count) in [("input", usage.input_tokens), ("output", usage.output_tokens)] {
+        event!(target: METRICS, Level::INFO, {
+            histogram.gen_ai.client.token.usage = count,
+            unit = "{token}",
+            gen_ai.token.type = kind,
+            gen_ai.operation.name = "chat",
+            gen_ai.provider.name = provider,
+            gen_ai.request.model = model,
+        });
+    }
+}
+
+/// Returns the error as a word.
+fn model_error_type(error: &ModelError) -> &'static str {
+    match error.kind() {
+        ModelErrorKind::Configuration => "configuration",
+        ModelErrorKind::Unauthorized => "unauthorized",
+        ModelErrorKind::Refused => "refused",
+        ModelErrorKind::RateLimited => "rate_limited",
+        ModelErrorKind::Unavailable => "unavailable",
+        ModelErrorKind::Protocol => "protocol",
+        ModelErrorKind::Script => "script",
+        #[allow(unreachable_patterns, reason = "kinds may be added")]
+        _ => "_OTHER",
+    }
+}
+
+/// Why a turn ended, as a JSON list: `tracing` has no lists.
+fn write_reasons(reason: &FinishReason) -> String {
+    json!([word(reason)]).to_string()
+}
+
+fn word(reason: &FinishReason) -> Value {
+    match reason {
+        FinishReason::Other(reason) => reason.as_str().into(),
+        known => json!(known),
+    }
+}
+
+/// `gen_ai.system_instructions`; `None` where there are none.
+fn write_instructions(messages: &[Message]) -> Option<String> {
+    let text = |message: &Message| match message {
+        Message::System { text } => Some(json!({ "type": "text", "content": text })),
+        _ => None,
+    };
+    let all: Vec<Value> = messages.iter().filter_map(text).collect();
+    (!all.is_empty()).then(|| Value::from(all).to_string())
+}
+
+/// `gen_ai.input.messages`.
+fn write_input(messages: &[Message]) -> String {
+    let shown = |message: &Message| {
+        Some(match message {
+            Message::User { content } => json!({ "role": "user", "parts": parts_of(content) }),
+            Message::Assistant { content } => json!({ "role": "assistant", "parts": turn_parts(content) }),
+            Message::Tool(answer) => {
+                let response = answer.content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n");
+                let part = json!({ "type": "tool_call_response", "id": answer.call_id, "response": response });
+                json!({ "role": "tool", "parts": [part] })
+            }
+            Message::System { .. } => return None,
+        })
+    };
+    Value::from(messages.iter().filter_map(shown).collect::<Vec<_>>()).to_string()
+}
+
+/// `gen_ai.output.messages`.
+fn write_output(turn: &Turn) -> String {
+    let reason = turn.finish.as_ref().map_or_else(|| "error".into(), word);
+    json!([{ "role": "assistant", "parts": turn_parts(&turn.content), "finish_reason": reason }]).to_string()
+}
+
+/// `gen_ai.tool.definitions`.
+fn write_tools(tools: &ToolList) -> String {
+    let tool = |spec: &Arc<ToolSpec>| {
+        json!({
+            "type": "function",
+            "name": spec.name,
+            "description": spec.description,
+            "parameters": spec.input.neutral(),
+        })
+    };
+    Value::from(tools.specs().iter().map(tool).collect::<Vec<_>>()).to_string()
+}
+
+fn parts_of(content: &[Part]) -> Vec<Value> {
+    let part = |part: &Part| match part {
+        Part::Image { media_type, data } => {
+            json!({ "type": "blob", "modality": "image", "mime_type": media_type, "content": data })
+        }
+        Part::Audio { media_type, data } => {
+            json!({ "type": "blob", "modality": "audio", "mime_type": media_type, "content": data })
+        }
+        other => json!({ "type": "text", "content": other.in_words() }),
+    };
+    content.iter().map(part).collect()
+}
+
+fn turn_parts(content: &[AssistantPart]) -> Vec<Value> {
+    let part = |part: &AssistantPart| match part {
+        AssistantPart::Text { text } => json!({ "type": "text", "content": text }),
+        AssistantPart::Reasoning { text, .. } => json!({ "type": "reasoning", "content": text }),
+        AssistantPart::Call(call) => {
+            let arguments: Value =
+                serde_json::from_str(&call.arguments).unwrap_or_else(|_| call.arguments.as_str().into());
+            json!({ "type": "tool_call", "id": call.id, "name": call.name, "arguments": arguments })
+        }
+        AssistantPart::Provider(_) => json!(part),
+    };
+    content.iter().map(part).collect()
+}
