@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::message::{FinishReason, Message, Usage};
@@ -11,8 +11,7 @@ use crate::run::{
     Interrupt, InterruptId, NestedUsage, Principal, Prompt, Run, RunId, RunOptions, Said, StopReason, Time, ToolRef,
     TurnPart, TurnUsage,
     call::Past,
-    fold::as_u32,
-    state::{Activity, STAGES},
+    state::{Activity, Index, STAGES},
 };
 use crate::tool::spec::Digest;
 use crate::tool::{Fingerprint, Resources};
@@ -427,22 +426,26 @@ impl From<Corrupt> for RecordError {
 }
 
 /// More than this, no call has waited for: its limits are far below.
-const MOST_OBLIGATIONS: u32 = 1 << 20;
+const MOST_INTERRUPTS: u32 = 1 << 20;
 
+/// The form in which a run is stored without its log. What follows from the rest is left out, and set by [`Run::thaw`].
 #[derive(Serialize, Deserialize)]
-struct Frozen<M> {
-    run: RunId,
+#[serde(remote = "Run")]
+struct FrozenRun {
+    #[serde(rename = "run")]
+    id: RunId,
     owner: Principal,
     options: RunOptions,
     rev: u64,
-    messages: M,
+    messages: Vec<Message>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     prompts: Vec<Said>,
     bytes: u64,
-    calls: Vec<FrozenCall>,
+    #[serde(serialize_with = "write_calls", deserialize_with = "read_calls")]
+    calls: Vec<Call>,
     /// Ids of calls of the conversation before the run.
-    #[serde(default)]
-    reserved: Vec<CallId>,
+    #[serde(default, rename = "reserved", serialize_with = "write_reserved", deserialize_with = "read_reserved")]
+    index: Index,
     turn: u32,
     steps: u32,
     usage: Usage,
@@ -452,6 +455,12 @@ struct Frozen<M> {
     offered: Option<Vec<String>>,
     activity: Activity,
     first: u32,
+    #[serde(skip)]
+    passed: u32,
+    #[serde(skip)]
+    recent: u32,
+    #[serde(skip)]
+    stages: [u32; STAGES],
     retries: u32,
     #[serde(default)]
     inner_calls: u32,
@@ -466,6 +475,7 @@ struct Frozen<M> {
 }
 
 #[derive(Serialize, Deserialize)]
+#[serde(remote = "Call")]
 struct FrozenCall {
     id: CallId,
     provider_id: String,
@@ -475,191 +485,120 @@ struct FrozenCall {
     tool: Option<Arc<ToolRef>>,
     attempts: u32,
     retries: u32,
-    state: FrozenState,
+    #[serde(with = "FrozenState")]
+    state: CallState,
     arguments: ArgumentRevision,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     touches: Option<Arc<Resources>>,
-    past: Option<Past>,
+    past: Option<Box<Past>>,
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(remote = "CallState", rename_all = "snake_case")]
 enum FrozenState {
     Proposed,
     Open(Box<Interrupt>),
-    Ready { tool: Fingerprint, arguments: Digest, shown: Option<Digest>, by: GrantedBy, expires: Option<Time> },
+    Ready(#[serde(serialize_with = "FrozenGrant::serialize", deserialize_with = "read_grant")] Box<Grant>),
     Running,
     Unknown,
     Done(Arc<CallResult>),
 }
 
+/// A grant within its call. It is stored without the ids of run and call.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Grant")]
+struct FrozenGrant {
+    #[serde(skip, default = "unset")]
+    run: RunId,
+    #[serde(skip, default = "unset")]
+    call: CallId,
+    tool: Fingerprint,
+    arguments: Digest,
+    shown: Option<Digest>,
+    by: GrantedBy,
+    expires: Option<Time>,
+}
+
+#[derive(Serialize)]
+struct RunRef<'a>(#[serde(with = "FrozenRun")] &'a Run);
+
+#[derive(Deserialize)]
+struct OwnedRun(#[serde(with = "FrozenRun")] Run);
+
+#[derive(Serialize)]
+struct CallRef<'a>(#[serde(with = "FrozenCall")] &'a Call);
+
+#[derive(Deserialize)]
+struct OwnedCall(#[serde(with = "FrozenCall")] Call);
+
+fn write_calls<S: Serializer>(calls: &[Call], out: S) -> Result<S::Ok, S::Error> {
+    out.collect_seq(calls.iter().map(CallRef))
+}
+
+fn read_calls<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<Call>, D::Error> {
+    Ok(Vec::deserialize(input)?.into_iter().map(|OwnedCall(call)| call).collect())
+}
+
+fn write_reserved<S: Serializer>(index: &Index, out: S) -> Result<S::Ok, S::Error> {
+    out.collect_seq(index.iter().filter(|(_, at)| **at == u32::MAX).map(|(id, _)| id))
+}
+
+fn read_reserved<'de, D: Deserializer<'de>>(input: D) -> Result<Index, D::Error> {
+    Ok(Vec::deserialize(input)?.into_iter().map(|id: CallId| (id, u32::MAX)).collect())
+}
+
+fn read_grant<'de, D: Deserializer<'de>>(input: D) -> Result<Box<Grant>, D::Error> {
+    FrozenGrant::deserialize(input).map(Box::new)
+}
+
+fn unset<T: From<&'static str>>() -> T {
+    "".into()
+}
+
 impl Run {
-    /// The run as one text: what [`Run::thaw`] makes the run of again, without its log.
+    /// Returns the run as one text, of which [`Run::thaw`] makes it again without its log. So loading does not take longer
+    /// the longer the log is.
     pub fn freeze(&self) -> String {
-        write(&Frozen {
-            run: self.id.clone(),
-            owner: self.owner.clone(),
-            options: self.options,
-            rev: self.rev,
-            messages: &self.messages,
-            prompts: self.prompts.clone(),
-            bytes: self.bytes,
-            calls: self.calls.iter().map(freeze).collect(),
-            reserved: self.index.iter().filter(|(_, at)| **at == u32::MAX).map(|(id, _)| id.clone()).collect(),
-            turn: self.turn,
-            steps: self.steps,
-            usage: self.usage,
-            turns: self.turns.clone(),
-            offered: self.offered.clone(),
-            activity: self.activity.clone(),
-            first: self.first,
-            retries: self.retries,
-            inner_calls: self.inner_calls,
-            until: self.until.clone(),
-            stopping: self.stopping,
-            answer: self.answer.clone(),
-            queue: self.queue.clone(),
-            allowances: self.allowances.clone(),
-            taint: self.taint.clone(),
-        })
+        write(&RunRef(self))
     }
 
     /// The run that [`Run::freeze`] wrote, in this version or an earlier one.
     ///
     /// Fails when it is of a newer version, cut or changed.
     pub fn thaw(text: &str) -> Result<Self, RecordError> {
-        let frozen: Frozen<Vec<Message>> = read(text)?;
-        let rev = frozen.rev;
-        let corrupt =
-            |reason: &str| RecordError::Corrupt(Corrupt { rev, entry: "snapshot", reason: reason.to_owned() });
-        let mut run = Self {
-            id: frozen.run,
-            owner: frozen.owner,
-            options: frozen.options,
-            rev,
-            messages: frozen.messages,
-            prompts: frozen.prompts,
-            bytes: frozen.bytes,
-            calls: Vec::with_capacity(frozen.calls.len()),
-            index: frozen.reserved.into_iter().map(|id| (id, u32::MAX)).collect(),
-            turn: frozen.turn,
-            steps: frozen.steps,
-            usage: frozen.usage,
-            turns: frozen.turns,
-            offered: frozen.offered,
-            activity: frozen.activity,
-            first: frozen.first,
-            passed: frozen.first,
-            recent: frozen.first,
-            stages: [0; STAGES],
-            retries: frozen.retries,
-            inner_calls: frozen.inner_calls,
-            until: frozen.until,
-            stopping: frozen.stopping,
-            answer: frozen.answer,
-            queue: frozen.queue,
-            allowances: frozen.allowances,
-            taint: frozen.taint,
-        };
-        if run.first as usize > frozen.calls.len() {
-            return Err(corrupt("its turn begins behind its calls"));
+        let OwnedRun(mut run) = read(text)?;
+        let rev = run.rev;
+        let corrupt = |reason: &str| Corrupt { rev, entry: "snapshot", reason: reason.to_owned() };
+        let Self { id, calls, index, stages, first, .. } = &mut run;
+        if *first as usize > calls.len() {
+            return Err(corrupt("its turn begins behind its calls").into());
         }
-        for frozen in frozen.calls {
-            let at = as_u32(run.calls.len());
-            let is_current = at >= run.first;
-            let call = thaw(frozen, &run.id);
-            if run.index.insert(call.id.clone(), at).is_some() {
-                return Err(corrupt("two calls have one id"));
+        for (at, call) in (0..).zip(calls) {
+            if index.insert(call.id.clone(), at).is_some() {
+                return Err(corrupt("two calls have one id").into());
             }
-            if let CallState::Ready(grant) = &call.state
-                && (grant.arguments != call.arguments.digest
-                    || call.tool.as_ref().map(|tool| tool.fingerprint) != Some(grant.tool))
-            {
-                return Err(corrupt("a call is granted for another tool or other arguments"));
+            if let CallState::Ready(grant) = &mut call.state {
+                if grant.arguments != call.arguments.digest
+                    || call.tool.as_ref().map(|tool| tool.fingerprint) != Some(grant.tool)
+                {
+                    return Err(corrupt("a call is granted for another tool or other arguments").into());
+                }
+                (grant.run, grant.call) = (id.clone(), call.id.clone());
             }
-            if call.past.as_ref().is_some_and(|past| past.interrupts > MOST_OBLIGATIONS) {
-                return Err(corrupt("a call has waited more often than it can"));
+            if call.past.as_ref().is_some_and(|past| past.interrupts > MOST_INTERRUPTS) {
+                return Err(corrupt("a call has waited more often than it can").into());
             }
-            if is_current {
-                run.stages[call.stage() as usize] += 1;
+            if at >= *first {
+                stages[call.stage() as usize] += 1;
                 if call.arguments.digest != Digest::of(call.arguments.text.as_bytes()) {
-                    return Err(corrupt("the arguments of a call are not those that were checked"));
+                    return Err(corrupt("the arguments of a call are not those that were checked").into());
                 }
             } else if call.result().is_none() {
-                return Err(corrupt("a call of an earlier turn has not ended"));
+                return Err(corrupt("a call of an earlier turn has not ended").into());
             }
-            run.calls.push(call);
         }
+        (run.passed, run.recent) = (run.first, run.first);
         run.pass();
         Ok(run)
-    }
-}
-
-fn freeze(call: &Call) -> FrozenCall {
-    let state = match &call.state {
-        CallState::Proposed => FrozenState::Proposed,
-        CallState::Open(open) => FrozenState::Open(open.clone()),
-        CallState::Ready(grant) => FrozenState::Ready {
-            tool: grant.tool,
-            arguments: grant.arguments,
-            shown: grant.shown,
-            by: grant.by.clone(),
-            expires: grant.expires,
-        },
-        CallState::Running => FrozenState::Running,
-        CallState::Unknown => FrozenState::Unknown,
-        CallState::Done(result) => FrozenState::Done(result.clone()),
-    };
-    let past = call.past.as_deref().map(|past| Past {
-        revisions: past.revisions.clone(),
-        interrupts: past.interrupts,
-        edited: past.edited,
-        handed_out: past.handed_out,
-        decided: past.decided.clone(),
-        answers: past.answers.clone(),
-        steps: past.steps.clone(),
-        begun: past.begun.clone(),
-    });
-    FrozenCall {
-        id: call.id.clone(),
-        provider_id: call.provider_id.clone(),
-        turn: call.turn,
-        index: call.index,
-        name: call.name.clone(),
-        tool: call.tool.clone(),
-        attempts: call.attempts,
-        retries: call.retries,
-        state,
-        arguments: call.arguments.clone(),
-        touches: call.touches.clone(),
-        past,
-    }
-}
-
-fn thaw(frozen: FrozenCall, run: &RunId) -> Call {
-    let state = match frozen.state {
-        FrozenState::Proposed => CallState::Proposed,
-        FrozenState::Open(open) => CallState::Open(open),
-        FrozenState::Ready { tool, arguments, shown, by, expires } => {
-            let (run, call) = (run.clone(), frozen.id.clone());
-            CallState::Ready(Box::new(Grant { run, call, tool, arguments, shown, by, expires }))
-        }
-        FrozenState::Running => CallState::Running,
-        FrozenState::Unknown => CallState::Unknown,
-        FrozenState::Done(result) => CallState::Done(result),
-    };
-    Call {
-        id: frozen.id,
-        provider_id: frozen.provider_id,
-        turn: frozen.turn,
-        index: frozen.index,
-        name: frozen.name,
-        tool: frozen.tool,
-        attempts: frozen.attempts,
-        retries: frozen.retries,
-        state,
-        arguments: frozen.arguments,
-        touches: frozen.touches,
-        past: frozen.past.map(Box::new),
     }
 }

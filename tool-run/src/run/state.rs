@@ -24,7 +24,7 @@ pub struct Run {
     pub(super) prompts: Vec<Said>,
     pub(super) bytes: u64,
     pub(super) calls: Vec<Call>,
-    pub(super) index: HashMap<CallId, u32, foldhash::fast::RandomState>,
+    pub(super) index: Index,
     pub(super) turn: u32,
     pub(super) steps: u32,
     pub(super) usage: Usage,
@@ -53,6 +53,9 @@ pub struct Run {
 }
 
 pub const STAGES: usize = 6;
+
+/// The places of calls by their ids; `u32::MAX` for those of the conversation before the run.
+pub type Index = HashMap<CallId, u32, foldhash::fast::RandomState>;
 
 impl Run {
     /// The id.

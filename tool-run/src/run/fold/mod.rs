@@ -10,7 +10,7 @@ use crate::run::{
     ArgumentRevision, Author, Call, CallId, CallResult, CallState, Corrupt, LogEvent, Principal, Prompt, Run, RunId,
     RunOptions, Said, Stage, StopReason, Time, TurnPart, TurnUsage,
     call::Decided,
-    state::{Activity, STAGES, TurnEnd},
+    state::{Activity, Index, STAGES, TurnEnd},
 };
 
 type Applied = Result<(), String>;
@@ -66,7 +66,7 @@ impl Run {
             prompts: Vec::new(),
             bytes: 0,
             calls: Vec::new(),
-            index: std::collections::HashMap::default(),
+            index: Index::default(),
             turn: 0,
             steps: 0,
             usage: Usage::default(),
