@@ -50,9 +50,9 @@ impl Prune {
     pub fn apply(&self, messages: &[Message]) -> Vec<Message> {
         let mut rounds = Vec::new();
         for (at, message) in messages.iter().enumerate() {
-            // What is said while the model works belongs to its round.
-            let follows = at > 0 && matches!(messages[at - 1], Message::User { .. });
-            if matches!(message, Message::User { .. }) && !follows && !is_steering(messages, at) {
+            // What is said while the model works, behind answers to calls, belongs to its round.
+            let follows = at > 0 && matches!(messages[at - 1], Message::User { .. } | Message::Tool(_));
+            if matches!(message, Message::User { .. }) && !follows {
                 rounds.push(at);
             }
         }
@@ -82,11 +82,6 @@ impl Prune {
         }
         kept
     }
-}
-
-/// Returns whether what the user says at `at` was said between two turns of one round: behind answers to calls.
-fn is_steering(messages: &[Message], at: usize) -> bool {
-    at > 0 && matches!(messages[at - 1], Message::Tool(_))
 }
 
 fn shortened(content: &[Part], bytes: usize) -> Vec<Part> {

@@ -22,12 +22,6 @@ struct Slot {
     answer: Option<ToolMessage>,
 }
 
-enum Kept {
-    Message(Message),
-    /// A turn with calls, whose answers come right behind it.
-    Turn(Vec<AssistantPart>),
-}
-
 /// Makes of `messages` a history that providers accept: each call has one answer, right behind its turn and in the order of
 /// the calls; no two calls have one id; nobody says nothing, and neither the user nor the model twice in a row. A history
 /// that is so already is not changed. What was repaired is told, in the order in which it was found.
@@ -51,7 +45,8 @@ pub fn repair(messages: Vec<Message>) -> (Vec<Message>, Vec<Repaired>) {
 
 #[derive(Default)]
 struct History {
-    kept: Vec<(usize, Kept)>,
+    /// The messages but for answers, each with whether it has calls, whose answers come right behind it.
+    kept: Vec<(usize, Message, bool)>,
     slots: Vec<Slot>,
     ids: HashSet<String>,
     /// The number that the next call gets whose id is taken already, by that id.
@@ -78,13 +73,13 @@ impl History {
                 }
                 if !said.is_empty() {
                     self.behind = None;
-                    self.kept.push((at, Kept::Message(Message::User { content: said })));
+                    self.kept.push((at, Message::User { content: said }, false));
                 }
             }
             Message::Assistant { content } => self.turn(at, content),
             Message::System { .. } => {
                 self.behind = None;
-                self.kept.push((at, Kept::Message(message)));
+                self.kept.push((at, message, false));
             }
         }
     }
@@ -109,8 +104,7 @@ impl History {
         if has_calls {
             (self.turns, self.first) = (self.turns + 1, first);
         }
-        let kept = if has_calls { Kept::Turn(said) } else { Kept::Message(Message::Assistant { content: said }) };
-        self.kept.push((at, kept));
+        self.kept.push((at, Message::Assistant { content: said }, has_calls));
     }
 
     fn call(&mut self, at: usize, call: &mut ToolCall) {
@@ -164,22 +158,13 @@ impl History {
         let mut whole: Vec<Message> = Vec::with_capacity(self.kept.len() + self.slots.len());
         let mut slots = mem::take(&mut self.slots).into_iter().peekable();
         let mut turn = 0;
-        for (at, kept) in mem::take(&mut self.kept) {
-            let content = match kept {
-                Kept::Message(message) => {
-                    if let Some(message) = merged(&mut whole, message) {
-                        whole.push(message);
-                    } else {
-                        self.repaired.push(Repaired::Merged { at });
-                    }
-                    continue;
-                }
-                Kept::Turn(content) => content,
-            };
-            if let Some(message) = merged(&mut whole, Message::Assistant { content }) {
-                whole.push(message);
-            } else {
-                self.repaired.push(Repaired::Merged { at });
+        for (at, message, has_calls) in mem::take(&mut self.kept) {
+            match merged(&mut whole, message) {
+                Some(message) => whole.push(message),
+                None => self.repaired.push(Repaired::Merged { at }),
+            }
+            if !has_calls {
+                continue;
             }
             while let Some(slot) = slots.next_if(|slot| slot.turn == turn) {
                 let Slot { id, name, at, answer, .. } = slot;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::feedback::{self, Rejection};
+use crate::feedback::Rejection;
 use crate::message::Part;
-use crate::run::{Answer, CallId, Decision, Grant, Interrupt, InterruptId, InterruptKind, Principal, Time};
+use crate::run::{Answer, CallId, Decision, Grant, Interrupt, InterruptId, InterruptKind, Principal, Time, is_default};
+use crate::tool::error::{because, not_available};
 use crate::tool::spec::Digest;
 use crate::tool::{CallError, Effect, Fingerprint, Output, Resources, ToolSpec};
 
@@ -73,7 +74,7 @@ pub struct ToolRef {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resumable: bool,
     /// How often a failed call may be tried again.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub retries: u32,
     /// Earlier versions whose waiting calls this one takes over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -266,14 +267,15 @@ impl Call {
         matches!(kind, Some(InterruptKind::Answer { .. } | InterruptKind::Inner { .. }))
     }
 
+    /// Replaces the arguments, and keeps those before.
+    pub(super) fn revise(&mut self, next: ArgumentRevision) {
+        let before = std::mem::replace(&mut self.arguments, next);
+        self.past().revisions.push(before);
+    }
+
     pub(super) fn past(&mut self) -> &mut Past {
         self.past.get_or_insert_default()
     }
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 /// The past of a call. Most calls have none.
@@ -342,7 +344,7 @@ pub struct ArgumentRevision {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Principal>,
     /// The author.
-    #[serde(default, skip_serializing_if = "Author::is_model")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub author: Author,
 }
 
@@ -372,11 +374,6 @@ impl Author {
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
     pub(super) fn is_validators(&self) -> bool {
         *self == Self::Validators
-    }
-
-    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-    fn is_model(&self) -> bool {
-        *self == Self::Model
     }
 }
 
@@ -582,7 +579,7 @@ impl CallResult {
             }
             Self::Rejected { feedback } => vec![told(feedback)],
             Self::Failed { feedback: Some(feedback), .. } => vec![told(feedback)],
-            Self::NotAvailable { suggestion } => vec![Part::text(unknown(name, suggestion.as_deref()))],
+            Self::NotAvailable { suggestion } => vec![Part::text(not_available(name, suggestion.as_deref()))],
             other => vec![Part::text(other.sentence(started))],
         }
     }
@@ -601,12 +598,15 @@ impl CallResult {
 
     fn sentence(&self, started: bool) -> String {
         let effects = if started { "it may have had effects" } else { "it did not run" };
-        let why = |reason: &Option<String>| reason.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
         match self {
             Self::Failed { error, .. } => error.clone(),
-            Self::PolicyDenied { reason } => format!("a policy does not allow the call; {effects}{}", why(reason)),
-            Self::Denied { reason, .. } if !started => format!("the call was denied, and did not run{}", why(reason)),
-            Self::Denied { reason, .. } => format!("the call was denied; {effects}{}", why(reason)),
+            Self::PolicyDenied { reason } => {
+                format!("a policy does not allow the call; {effects}{}", because(reason.as_deref()))
+            }
+            Self::Denied { reason, .. } if !started => {
+                format!("the call was denied, and did not run{}", because(reason.as_deref()))
+            }
+            Self::Denied { reason, .. } => format!("the call was denied; {effects}{}", because(reason.as_deref())),
             Self::Expired => format!("nobody answered in time; {effects}"),
             Self::Superseded { by } => {
                 let what = match by {
@@ -648,12 +648,4 @@ impl CallResult {
 
 fn told(feedback: &Rejection) -> Part {
     Part::Json { json: feedback.to_json_text() }
-}
-
-fn unknown(name: &str, suggestion: Option<&str>) -> String {
-    let name = feedback::name(name);
-    match suggestion {
-        None => format!("there is no tool called {name}"),
-        Some(near) => format!("there is no tool called {name}; did you mean `{near}`?"),
-    }
 }

@@ -9,7 +9,7 @@ use crate::feedback::Rejection;
 use crate::message::{AssistantPart, FinishReason, Part, Usage};
 use crate::run::{
     Author, CallId, CheckedCall, CheckedDecision, Decision, Interrupt, InterruptId, NestedUsage, Principal, Question,
-    StopReason, Time, Verb,
+    StopReason, Time,
 };
 use crate::tool::{CallError, Output};
 
@@ -337,7 +337,7 @@ pub enum Refusal {
         /// The decision.
         decision: &'static str,
         /// The decisions that are possible.
-        possible: &'static [Verb],
+        possible: &'static [&'static str],
     },
     /// The edited arguments, the output or the answer are wrong. The interrupt is still open.
     Invalid {
@@ -380,7 +380,6 @@ impl fmt::Display for Refusal {
             }
             Self::Conflict { decided } => write!(out, "somebody decided before: {}", decided.verb()),
             Self::NotOffered { decision, possible } => {
-                let possible: Vec<&str> = possible.iter().map(|verb| verb.as_str()).collect();
                 write!(out, "cannot {decision} here; possible: {}", possible.join(", "))
             }
             Self::Invalid { feedback } => write!(out, "the decision does not fit: {feedback}"),

@@ -1,6 +1,6 @@
 //! The names of things in a run.
 
-use std::{borrow::Borrow, collections::HashSet, fmt, str::FromStr, sync::Arc, time::Duration};
+use std::{borrow::Borrow, collections::HashSet, fmt, hash::BuildHasher, str::FromStr, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -68,34 +68,10 @@ impl CallId {
     }
 }
 
-/// Ids of calls that are not in their run yet: [`Run::mint`](super::Run::mint) gives none of them again.
-#[derive(Debug, Default)]
-pub struct IssuedIds(HashSet<CallId, foldhash::fast::RandomState>);
-
-impl IssuedIds {
-    /// Adds one.
-    pub fn insert(&mut self, id: CallId) {
-        self.0.insert(id);
-    }
-
-    /// Takes one away, because the run knows it now.
-    pub fn remove(&mut self, id: &CallId) {
-        self.0.remove(id);
-    }
-
-    pub(super) fn contains(&self, id: &str) -> bool {
-        self.0.contains(id)
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
-    }
-}
-
 impl Run {
     /// The id of a call that is not in the run yet, if the provider calls it `provider_id`: that, where it is usable and
     /// new in this run. `others` are the ids of calls of the turn that come before it, and are not in the run either.
-    pub fn mint(&self, provider_id: &str, others: &IssuedIds) -> CallId {
+    pub fn mint<S: BuildHasher>(&self, provider_id: &str, others: &HashSet<CallId, S>) -> CallId {
         let is_taken = |id: &str| self.index.contains_key(id) || others.contains(id);
         let usable = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         let is_usable = (1..=64).contains(&provider_id.len()) && provider_id.chars().all(usable);

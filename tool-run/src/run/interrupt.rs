@@ -97,16 +97,15 @@ impl InterruptKind {
         }
     }
 
-    /// Returns the decisions that it takes, in the order in which a refusal lists them. Something inside of a call takes
-    /// those that are taken there; an approval with an offer also takes one for the rest of the run.
-    pub(super) fn possible(&self) -> &'static [Verb] {
-        use Verb::{Answer, Approve, Deny, Edit, Fail, Respond};
+    /// Returns the verbs of the decisions that it takes, in the order in which a refusal lists them. Something inside of a
+    /// call takes those that are taken there; an approval with an offer also takes one for the rest of the run.
+    pub(super) fn possible(&self) -> &'static [&'static str] {
         match self {
-            Self::Approval { .. } => &[Approve, Edit, Deny, Respond],
-            Self::Answer { question } if question.schema.is_none() => &[Approve, Deny],
-            Self::Answer { .. } => &[Answer, Deny],
-            Self::External => &[Respond, Fail, Deny],
-            Self::Reconcile => &[Approve, Respond, Fail, Deny],
+            Self::Approval { .. } => &["approve", "edit", "deny", "respond"],
+            Self::Answer { question } if question.schema.is_none() => &["approve", "deny"],
+            Self::Answer { .. } => &["answer", "deny"],
+            Self::External => &["respond", "fail", "deny"],
+            Self::Reconcile => &["approve", "respond", "fail", "deny"],
             Self::Inner { interrupt, .. } => interrupt.kind.possible(),
         }
     }
@@ -116,41 +115,7 @@ impl InterruptKind {
         match self {
             Self::Inner { interrupt, .. } => interrupt.kind.takes(decision),
             Self::Approval { offer: Some(_) } if *decision == Decision::ApproveForRun => true,
-            kind => kind.possible().contains(&decision.kind()),
-        }
-    }
-}
-
-/// The verb of a decision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verb {
-    /// See [`Decision::Approve`].
-    Approve,
-    /// See [`Decision::ApproveForRun`].
-    ApproveForRun,
-    /// See [`Decision::Edit`].
-    Edit,
-    /// See [`Decision::Deny`].
-    Deny,
-    /// See [`Decision::Respond`].
-    Respond,
-    /// See [`Decision::Answer`].
-    Answer,
-    /// See [`Decision::Fail`].
-    Fail,
-}
-
-impl Verb {
-    /// Returns the verb as a word or two.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Approve => "approve",
-            Self::ApproveForRun => "approve for this run",
-            Self::Edit => "edit",
-            Self::Deny => "deny",
-            Self::Respond => "respond",
-            Self::Answer => "answer",
-            Self::Fail => "fail",
+            kind => kind.possible().contains(&decision.verb()),
         }
     }
 }
@@ -200,19 +165,14 @@ impl<I, O> Decision<I, O> {
 
     /// Returns the verb of the decision, as a word or two.
     pub fn verb(&self) -> &'static str {
-        self.kind().as_str()
-    }
-
-    /// Returns what is decided, without what it holds.
-    fn kind(&self) -> Verb {
         match self {
-            Self::Approve => Verb::Approve,
-            Self::ApproveForRun => Verb::ApproveForRun,
-            Self::Edit { .. } => Verb::Edit,
-            Self::Deny { .. } => Verb::Deny,
-            Self::Respond { .. } => Verb::Respond,
-            Self::Answer { .. } => Verb::Answer,
-            Self::Fail { .. } => Verb::Fail,
+            Self::Approve => "approve",
+            Self::ApproveForRun => "approve for this run",
+            Self::Edit { .. } => "edit",
+            Self::Deny { .. } => "deny",
+            Self::Respond { .. } => "respond",
+            Self::Answer { .. } => "answer",
+            Self::Fail { .. } => "fail",
         }
     }
 }

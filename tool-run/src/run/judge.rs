@@ -227,12 +227,8 @@ impl CheckedCall {
 
     /// Returns the cause of a refusal, which only the log gets.
     pub fn cause(&self) -> Option<String> {
-        match &self.finding {
-            Finding::Ended(CallResult::Rejected { feedback }) if !feedback.causes().is_empty() => {
-                Some(feedback.causes().join("\n"))
-            }
-            _ => None,
-        }
+        let causes = self.rejection()?.causes();
+        (!causes.is_empty()).then(|| causes.join("\n"))
     }
 }
 

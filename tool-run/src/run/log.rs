@@ -11,6 +11,7 @@ use crate::run::{
     Interrupt, InterruptId, NestedUsage, Principal, Prompt, Run, RunId, RunOptions, Said, StopReason, Time, ToolRef,
     TurnPart, TurnUsage,
     call::Past,
+    is_default,
     state::{Activity, Index, STAGES},
 };
 use crate::tool::spec::Digest;
@@ -101,7 +102,7 @@ pub enum LogEvent {
         /// Set if the model is asked again when the calls have ended.
         again: bool,
         /// Tokens used, as far as they are known.
-        #[serde(default, skip_serializing_if = "is_unused")]
+        #[serde(default, skip_serializing_if = "is_default")]
         usage: Usage,
         /// The model, where it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -239,7 +240,7 @@ pub enum LogEvent {
         /// The result.
         value: Value,
         /// The part of the run's limits that it used.
-        #[serde(default, skip_serializing_if = "NestedUsage::is_nothing")]
+        #[serde(default, skip_serializing_if = "is_default")]
         spent: NestedUsage,
     },
     /// The process that ran a call is gone.
@@ -310,10 +311,6 @@ impl LogEvent {
             Self::Stopped { .. } => "stopped",
         }
     }
-}
-
-fn is_unused(usage: &Usage) -> bool {
-    *usage == Usage::default()
 }
 
 /// An event that an earlier one of the log contradicts, or whose run it is not.

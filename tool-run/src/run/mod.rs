@@ -21,8 +21,8 @@ pub use call::{
     ToolRef,
 };
 pub use event::{Action, Event, Prompt, Refusal, Said, TurnPart};
-pub use id::{CallId, InterruptId, IssuedIds, NoInterrupt, Principal, RunId, Time};
-pub use interrupt::{Allowance, Decision, Interrupt, InterruptKind, Pattern, Shown, Verb};
+pub use id::{CallId, InterruptId, NoInterrupt, Principal, RunId, Time};
+pub use interrupt::{Allowance, Decision, Interrupt, InterruptKind, Pattern, Shown};
 pub use judge::{CheckedCall, CheckedDecision, Grant, GrantedBy};
 pub use log::{Corrupt, LogEvent, RecordError};
 pub use state::{
@@ -32,6 +32,11 @@ pub use step::{pending, step, step_into};
 
 pub use crate::tool::spec::Digest;
 pub use crate::tool::{Answer, Question};
+
+/// Returns whether a field has its default, and is not stored.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
 
 pub mod record {
     //! Log entries as text, with the version that wrote them.

@@ -467,12 +467,6 @@ pub struct NestedUsage {
     pub retries: u32,
 }
 
-impl NestedUsage {
-    pub(super) fn is_nothing(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 impl std::ops::AddAssign for NestedUsage {
     fn add_assign(&mut self, other: Self) {
         self.usage += other.usage;

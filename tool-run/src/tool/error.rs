@@ -248,21 +248,14 @@ impl CallError {
 
     fn told(&self) -> String {
         match self {
-            Self::NotAvailable { name, suggestion: None } => {
-                format!("there is no tool called {}", feedback::name(name))
-            }
-            Self::NotAvailable { name, suggestion: Some(near) } => {
-                format!("there is no tool called {}; did you mean `{near}`?", feedback::name(name))
-            }
+            Self::NotAvailable { name, suggestion } => not_available(name, suggestion.as_deref()),
             Self::Rejected(rejection) => rejection.to_string(),
             Self::Failed(failure) => failure.for_model().to_owned(),
             Self::Panicked { .. } => "the tool failed; it may have had effects".to_owned(),
-            Self::PolicyDenied { reason: None } => "a policy does not allow the call; it did not run".to_owned(),
-            Self::PolicyDenied { reason: Some(reason) } => {
-                format!("a policy does not allow the call; it did not run: {reason}")
+            Self::PolicyDenied { reason } => {
+                format!("a policy does not allow the call; it did not run{}", because(reason.as_deref()))
             }
-            Self::Denied { reason: None } => "the call was denied, and did not run".to_owned(),
-            Self::Denied { reason: Some(reason) } => format!("the call was denied, and did not run: {reason}"),
+            Self::Denied { reason } => format!("the call was denied, and did not run{}", because(reason.as_deref())),
             Self::TimedOut { limit } => {
                 format!("the tool did not answer within {} s; it may have had effects", limit.as_secs_f64())
             }
@@ -270,6 +263,20 @@ impl CallError {
             Self::OverBudget { limit } => format!("the call did not run: {limit}"),
             Self::NotExecuted => "the call is executed outside, and nobody was there to do it".to_owned(),
         }
+    }
+}
+
+/// Returns the reason of a denial as the end of a sentence.
+pub fn because(reason: Option<&str>) -> String {
+    reason.map(|text| format!(": {text}")).unwrap_or_default()
+}
+
+/// Returns the text about a call of `name`, which no tool on offer has.
+pub fn not_available(name: &str, suggestion: Option<&str>) -> String {
+    let name = feedback::name(name);
+    match suggestion {
+        None => format!("there is no tool called {name}"),
+        Some(near) => format!("there is no tool called {name}; did you mean `{near}`?"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Everything that the log names of a tool: its definition, output, failures, questions and resources.
 
-mod error;
+pub(crate) mod error;
 mod output;
 mod question;
 pub(crate) mod spec;

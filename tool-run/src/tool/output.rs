@@ -128,16 +128,12 @@ fn as_text(json: &str) -> Option<String> {
 
 /// Returns whether an output could be taken for the answer to a refused call.
 fn looks_refused(json: &str) -> bool {
-    #[derive(Deserialize)]
-    struct Look {
-        ok: Option<Value>,
-    }
     // `ok` can also be written with escapes, which serde does not do; outputs come from serde.
     if !json.trim_start().starts_with('{') || !json.contains("\"ok\"") {
         return false;
     }
-    let look: Result<Look, _> = serde_json::from_str(json);
-    look.map_or(true, |look| look.ok.is_some_and(|ok| ok != Value::Bool(true)))
+    let value: Result<Value, _> = serde_json::from_str(json);
+    value.map_or(true, |value| !matches!(value.get("ok"), None | Some(Value::Null | Value::Bool(true))))
 }
 
 impl ToolSpec {

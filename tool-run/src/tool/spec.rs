@@ -74,9 +74,15 @@ impl ToolSpec {
             |(name, value): (&String, &Value)| (name.clone(), given.remove(name).unwrap_or_else(|| value.to_string()));
         Ok(all.as_object().into_iter().flatten().map(text).collect())
     }
-}
 
-impl ToolSpec {
+    /// Returns the digest of what counts of this definition for calls that wait.
+    pub fn fingerprint(&self) -> Fingerprint {
+        match self.traits.origin {
+            Some(_) => Fingerprint::with_texts(self),
+            None => Fingerprint(Digest::of(canonical(&definition(self, |schema| without_texts(schema.neutral()))))),
+        }
+    }
+
     /// The question of the declaration ([`Traits::challenge`]) with the arguments of [`ToolSpec::written`] in their
     /// places; `None` without one.
     ///
@@ -209,13 +215,6 @@ impl From<[Option<String>; 4]> for Ui {
 pub struct Fingerprint(Digest);
 
 impl Fingerprint {
-    fn of(spec: &ToolSpec) -> Self {
-        match spec.traits.origin {
-            Some(_) => Self::with_texts(spec),
-            None => Self(Digest::of(canonical(&definition(spec, |schema| without_texts(schema.neutral()))))),
-        }
-    }
-
     /// The digest of a definition with all its texts: what a model goes by, and what records of earlier versions hold.
     pub fn with_texts(spec: &ToolSpec) -> Self {
         let mut definition = definition(spec, |schema| schema.neutral().clone());
@@ -258,13 +257,6 @@ impl Identity {
     /// Returns whether a record with this fingerprint is about the definition.
     pub fn is(self, recorded: Fingerprint) -> bool {
         recorded == self.now || recorded == self.before
-    }
-}
-
-impl ToolSpec {
-    /// Returns the digest of what counts of this definition for calls that wait.
-    pub fn fingerprint(&self) -> Fingerprint {
-        Fingerprint::of(self)
     }
 }
 

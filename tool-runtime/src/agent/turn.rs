@@ -1,6 +1,7 @@
 //! The model's turn: asked for, received piece by piece, and given to the log when it has ended.
 
 use std::{
+    collections::HashSet,
     future::{pending, poll_fn},
     panic::AssertUnwindSafe,
     pin::Pin,
@@ -26,7 +27,7 @@ use crate::run::{CallId, Phase, StopReason};
 use crate::tool::Failure;
 use crate::toolset::{ToolList, Toolset};
 use tool_run::message::repair;
-use tool_run::run::{Event, IssuedIds};
+use tool_run::run::Event;
 
 /// How many calls a turn can have. Few of them run ([`Limits`](crate::run::Limits)), but each is answered.
 const MOST_CALLS: usize = 1 << 16;
@@ -363,7 +364,7 @@ fn after(agent: &Agent, error: &ModelError, at: usize, tries: u32) -> Next {
 /// Records a turn that makes one call, and that no model made.
 fn inject(call: ToolCall, log: &mut Log, observers: &Observers) {
     let (finish, usage) = (FinishReason::ToolCalls, Usage::default());
-    let id = log.run().mint(&call.id, &IssuedIds::default());
+    let id = log.run().mint(&call.id, &HashSet::<CallId>::new());
     observers.tell(AgentEvent::CallAnnounced { id: &id, name: &call.name });
     observers.tell(AgentEvent::StepFinished { reason: &finish, usage });
     let parts = vec![AssistantPart::Call(call)];
@@ -421,7 +422,7 @@ pub struct Asking {
     pub bytes: u64,
     pub calls: Vec<Begun>,
     /// The ids of the calls that are not in the run yet.
-    pub unrecorded: IssuedIds,
+    pub unrecorded: HashSet<CallId, foldhash::fast::RandomState>,
     /// How many calls are in the run.
     pub recorded: usize,
     pub planned: Option<Planned>,
@@ -448,7 +449,7 @@ impl Asking {
             turn: Turn::default(),
             bytes: 0,
             calls: Vec::new(),
-            unrecorded: IssuedIds::default(),
+            unrecorded: HashSet::default(),
             recorded: 0,
             planned: None,
             end: None,

@@ -9,9 +9,8 @@ use crate::message::{AssistantPart, Message};
 use crate::run::call::Decided;
 use crate::run::state::Activity;
 use crate::run::{
-    Allowance, Answer, Answered, ArgumentRevision, Author, CallId, CallResult, CallState, Decision, Grant, GrantedBy,
-    Interrupt, InterruptId, InterruptKind, InterruptedBy, NestedUsage, Principal, Run, Stage, StepResult, Time,
-    ToolRef,
+    Allowance, ArgumentRevision, Author, CallId, CallResult, CallState, Decision, Grant, GrantedBy, Interrupt,
+    InterruptId, InterruptKind, InterruptedBy, NestedUsage, Principal, Run, Stage, StepResult, Time, ToolRef,
 };
 use crate::tool::spec::Digest;
 use crate::tool::{Fingerprint, Resources};
@@ -65,27 +64,10 @@ impl Run {
         if !matches!(decided.decision, Decision::Edit { .. }) || decided.by != by {
             return Err(format!("{by} did not decide to edit {id}"));
         }
-        let next = ArgumentRevision::of_person(arguments, by);
-        let before = std::mem::replace(&mut self.calls[at].arguments, next);
-        self.calls[at].touches = touches;
-        let past = self.calls[at].past();
-        past.revisions.push(before);
-        past.edited = number;
-        Ok(())
-    }
-
-    pub(super) fn normalized(&mut self, id: &CallId, arguments: Arc<str>, by: Author) -> Applied {
-        let at = self.at(id, &[Stage::Proposed])?;
-        let next = ArgumentRevision::new(arguments, by);
-        let before = std::mem::replace(&mut self.calls[at].arguments, next);
-        self.calls[at].past().revisions.push(before);
-        Ok(())
-    }
-
-    pub(super) fn answered(&mut self, id: &CallId, question: Digest, answer: Answer) -> Applied {
-        let at = self.at(id, &[Stage::Open])?;
-        self.was_decided(at)?;
-        self.calls[at].past().answers.push(Answered { question, answer });
+        let call = &mut self.calls[at];
+        call.revise(ArgumentRevision::of_person(arguments, by));
+        call.touches = touches;
+        call.past().edited = number;
         Ok(())
     }
 
@@ -160,12 +142,6 @@ impl Run {
         Ok(())
     }
 
-    pub(super) fn stepping(&mut self, id: &CallId, name: String) -> Applied {
-        let at = self.stepper(id)?;
-        self.calls[at].past().begun.push(name);
-        Ok(())
-    }
-
     pub(super) fn stepped(&mut self, id: &CallId, name: String, value: Value, spent: NestedUsage) -> Applied {
         let at = self.stepper(id)?;
         self.used(spent.usage, None);
@@ -180,7 +156,7 @@ impl Run {
     }
 
     /// The place of a call that takes a step now.
-    fn stepper(&mut self, id: &CallId) -> Result<usize, String> {
+    pub(super) fn stepper(&mut self, id: &CallId) -> Result<usize, String> {
         let at = self.at(id, &[Stage::Running, Stage::Open])?;
         if self.calls[at].stage() == Stage::Open && !self.calls[at].is_asking() {
             return Err(format!("{id} waits, and takes a step"));
@@ -280,8 +256,7 @@ impl Run {
         self.bytes = self.bytes.saturating_add(arguments.len() as u64);
         let call = &mut self.calls[at];
         call.name = name;
-        let before = std::mem::replace(&mut call.arguments, ArgumentRevision::new(arguments, by));
-        call.past().revisions.push(before);
+        call.revise(ArgumentRevision::new(arguments, by));
         Ok(())
     }
 }

@@ -7,8 +7,8 @@ use std::{collections::hash_map::Entry, sync::Arc};
 
 use crate::message::{AssistantPart, FinishReason, Message, Part, ToolCall, ToolMessage, Usage};
 use crate::run::{
-    ArgumentRevision, Author, Call, CallId, CallResult, CallState, Corrupt, LogEvent, Principal, Prompt, Run, RunId,
-    RunOptions, Said, Stage, StopReason, Time, TurnPart, TurnUsage,
+    Answered, ArgumentRevision, Author, Call, CallId, CallResult, CallState, Corrupt, LogEvent, Principal, Prompt, Run,
+    RunId, RunOptions, Said, Stage, StopReason, Time, TurnPart, TurnUsage,
     call::Decided,
     state::{Activity, Index, STAGES, TurnEnd},
 };
@@ -107,53 +107,65 @@ impl Run {
 
     fn change(&mut self, event: &LogEvent) -> Applied {
         match event {
-            LogEvent::Created { .. } => Err("it is created twice".to_owned()),
-            LogEvent::Branched { prompts, taint, .. } => self.branched(prompts.clone(), taint.clone()),
-            LogEvent::Queued { prompt } => {
-                self.queue.push(prompt.clone());
-                Ok(())
+            LogEvent::Created { .. } => return Err("it is created twice".to_owned()),
+            LogEvent::Branched { prompts, taint, .. } => self.branched(prompts.clone(), taint.clone())?,
+            LogEvent::Queued { prompt } => self.queue.push(prompt.clone()),
+            LogEvent::Prompted { prompt, queued } => self.prompted(prompt.clone(), *queued)?,
+            LogEvent::TurnStarted { .. } => self.turn_started()?,
+            LogEvent::Offered { tools } => {
+                if self.activity != Activity::Generating || !self.current().is_empty() {
+                    return Err("what is on offer changes in the middle of a turn".to_owned());
+                }
+                self.offered = Some(tools.clone());
             }
-            LogEvent::Prompted { prompt, queued } => self.prompted(prompt.clone(), *queued),
-            LogEvent::TurnStarted { .. } => self.turn_started(),
-            LogEvent::Offered { tools } => self.narrowed(tools.clone()),
             LogEvent::Called { call, provider_id, name, arguments } => {
-                self.called(call.clone(), provider_id.clone(), name.clone(), arguments.clone())
+                self.called(call.clone(), provider_id.clone(), name.clone(), arguments.clone())?;
             }
             LogEvent::TurnEnded { parts, finish, usage, model, .. } => {
-                self.turn_ended(parts, finish.clone(), *usage, model.clone())
+                self.turn_ended(parts, finish.clone(), *usage, model.clone())?;
             }
             LogEvent::TurnFailed { error, again, usage, model, .. } => {
-                self.turn_failed(error.clone(), *again, *usage, model.clone())
+                self.turn_failed(error.clone(), *again, *usage, model.clone())?;
             }
             LogEvent::Checked { call, tool, arguments, touches } => {
-                self.checked(call, tool, *arguments, touches.as_ref())
+                self.checked(call, tool, *arguments, touches.as_ref())?;
             }
-            LogEvent::Opened { call, interrupt } => self.opened(call, interrupt.clone()),
+            LogEvent::Opened { call, interrupt } => self.opened(call, interrupt.clone())?,
             LogEvent::Decided { interrupt, decision, by, at } => {
-                self.decided(interrupt, decision.clone(), by.clone(), *at)
+                self.decided(interrupt, decision.clone(), by.clone(), *at)?;
             }
-            LogEvent::Normalized { call, arguments, by } => self.normalized(call, arguments.clone(), *by),
+            LogEvent::Normalized { call, arguments, by } => {
+                let at = self.at(call, &[Stage::Proposed])?;
+                self.calls[at].revise(ArgumentRevision::new(arguments.clone(), *by));
+            }
             LogEvent::Repaired { call, name, arguments, by, usage } => {
                 self.repaired(call, name.clone(), arguments.clone(), *by)?;
                 self.used(*usage, None);
-                Ok(())
             }
-            LogEvent::StopRequested { by, .. } => self.stop_requested(by),
+            LogEvent::StopRequested { by, .. } => self.stop_requested(by)?,
             LogEvent::Edited { call, arguments, by, touches } => {
-                self.edited(call, arguments.clone(), by.clone(), touches.clone())
+                self.edited(call, arguments.clone(), by.clone(), touches.clone())?;
             }
-            LogEvent::Answered { call, question, answer } => self.answered(call, *question, answer.clone()),
-            LogEvent::Allowed { allowance } => self.allowed(allowance.clone()),
+            LogEvent::Answered { call, question, answer } => {
+                let at = self.at(call, &[Stage::Open])?;
+                self.was_decided(at)?;
+                self.calls[at].past().answers.push(Answered { question: *question, answer: answer.clone() });
+            }
+            LogEvent::Allowed { allowance } => self.allowed(allowance.clone())?,
             LogEvent::Granted { call, tool, arguments, shown, by, expires } => {
-                self.granted(call, *tool, *arguments, *shown, by, *expires)
+                self.granted(call, *tool, *arguments, *shown, by, *expires)?;
             }
-            LogEvent::Started { call, .. } => self.started(call),
-            LogEvent::Stepping { call, name } => self.stepping(call, name.clone()),
-            LogEvent::Stepped { call, name, value, spent } => self.stepped(call, name.clone(), value.clone(), *spent),
+            LogEvent::Started { call, .. } => self.started(call)?,
+            LogEvent::Stepping { call, name } => {
+                let at = self.stepper(call)?;
+                self.calls[at].past().begun.push(name.clone());
+            }
+            LogEvent::Stepped { call, name, value, spent } => {
+                self.stepped(call, name.clone(), value.clone(), *spent)?;
+            }
             LogEvent::Lost { call } => {
                 let at = self.at(call, &[Stage::Running])?;
                 self.enter(at, CallState::Unknown);
-                Ok(())
             }
             LogEvent::Migrated { call, .. } => {
                 let at = self.at(call, &[Stage::Open, Stage::Ready])?;
@@ -162,12 +174,12 @@ impl Run {
                 }
                 (self.calls[at].tool, self.calls[at].touches) = (None, None);
                 self.enter(at, CallState::Proposed);
-                Ok(())
             }
-            LogEvent::Ended { call, result, at } => self.ended(call, result, *at),
-            LogEvent::Finished { .. } => self.stop(Activity::Finished),
-            LogEvent::Stopped { reason, .. } => self.stop(Activity::Stopped(reason.clone())),
+            LogEvent::Ended { call, result, at } => self.ended(call, result, *at)?,
+            LogEvent::Finished { .. } => self.stop(Activity::Finished)?,
+            LogEvent::Stopped { reason, .. } => self.stop(Activity::Stopped(reason.clone()))?,
         }
+        Ok(())
     }
 
     /// The place of a call of the turn at hand that is at one of `stages`.
@@ -266,9 +278,7 @@ impl Run {
             }
         }
         self.activity = Activity::Prompted;
-        self.first = as_u32(self.calls.len());
-        self.passed = self.first;
-        self.stages = [0; STAGES];
+        self.leave_turn();
         self.prompts.push(Said { id: prompt.id, at: as_u32(self.messages.len()), steers: prompt.steers });
         self.say(Message::User { content: prompt.content });
         Ok(())
@@ -303,24 +313,21 @@ impl Run {
         self.activity = Activity::Generating;
         self.turn = self.turn.saturating_add(1);
         self.steps = self.steps.saturating_add(1);
+        self.leave_turn();
+        Ok(())
+    }
+
+    /// Leaves the calls of the last turn behind.
+    fn leave_turn(&mut self) {
         self.first = as_u32(self.calls.len());
         self.passed = self.first;
         self.stages = [0; STAGES];
-        Ok(())
     }
 
     fn restart(&mut self) {
         self.steps = 0;
         self.stopping = false;
         self.turns.clear();
-    }
-
-    fn narrowed(&mut self, tools: Vec<String>) -> Applied {
-        if self.activity != Activity::Generating || !self.current().is_empty() {
-            return Err("what is on offer changes in the middle of a turn".to_owned());
-        }
-        self.offered = Some(tools);
-        Ok(())
     }
 
     fn called(&mut self, id: CallId, provider_id: String, name: String, arguments: Arc<str>) -> Applied {

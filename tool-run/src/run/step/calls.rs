@@ -57,7 +57,7 @@ impl Draft<'_> {
         }
         let (call, mut arguments) = (self.call(at).id.clone(), self.call(at).arguments.digest);
         if let Some((text, by)) = normalized {
-            if let Some(limit) = self.too_large(&text) {
+            if let Some(limit) = self.run.options.limits.too_large(&text) {
                 return self.end(at, CallResult::OverBudget { limit }, time);
             }
             arguments = Digest::of(text.as_bytes());
@@ -86,7 +86,7 @@ impl Draft<'_> {
 
     /// A policy may have become stricter, the tool another, and the grant too old, since the call was granted.
     fn last_look(&mut self, at: usize, finding: Finding, identity: Option<Identity>, time: Time) {
-        let Some(grant) = self.grant_of(at) else { return };
+        let Some(grant) = self.run.grant_of(at) else { return };
         if grant.expires.is_some_and(|expires| expires <= time) {
             return self.end_unstarted(at, CallResult::Expired, InterruptedBy::NoAnswer, time);
         }
@@ -109,7 +109,9 @@ impl Draft<'_> {
             Permission::Ask if grant.by == GrantedBy::Policy => self.ask(at, view, time),
             // The log ended between its grant and its announcement.
             _ if tool.external && self.is_held(at) => {}
-            _ if tool.external && self.is_full() => self.end(at, self.too_many_open(), time),
+            _ if tool.external && self.is_full() => {
+                self.end(at, CallResult::OverBudget { limit: self.open_limit() }, time);
+            }
             _ if tool.external => match view {
                 Some(view) => self.hand_out(at, view.shown, view.deciders, time),
                 None => self.ask(at, None, time),
@@ -159,7 +161,12 @@ impl Draft<'_> {
         };
         let View { shown, offer, deciders, .. } = *view;
         if self.is_full() {
-            return self.end_unstarted(at, self.too_many_open(), InterruptedBy::NotAllowed, time);
+            return self.end_unstarted(
+                at,
+                CallResult::OverBudget { limit: self.open_limit() },
+                InterruptedBy::NotAllowed,
+                time,
+            );
         }
         let expiry = self.run.options.approval_expiry;
         self.open(at, InterruptKind::Approval { offer }, shown, deciders, expiry, time);
@@ -176,7 +183,7 @@ impl Draft<'_> {
         time: Time,
     ) {
         if tool.external && self.is_full() {
-            return self.end(at, self.too_many_open(), time);
+            return self.end(at, CallResult::OverBudget { limit: self.open_limit() }, time);
         }
         self.grant_for(at, tool.fingerprint, arguments, by, None, time);
         match (tool.external, view) {
@@ -193,13 +200,12 @@ impl Draft<'_> {
         self.open(at, InterruptKind::External, shown, deciders, expiry, time);
     }
 
-    pub fn is_full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.count(Stage::Open) >= self.run.options.limits.open
     }
 
-    pub fn too_many_open(&self) -> CallResult {
-        let limit = format!("at most {} calls wait for somebody at one time", self.run.options.limits.open);
-        CallResult::OverBudget { limit }
+    fn open_limit(&self) -> String {
+        format!("at most {} calls wait for somebody at one time", self.run.options.limits.open)
     }
 
     /// A call that was refused is another now, and looked at again. That happens once, before anybody has judged it.
@@ -216,7 +222,7 @@ impl Draft<'_> {
         };
         let at = self.find(&id).filter(|at| self.turn_end.is_some() && may(at));
         let at = at.ok_or(Refusal::Misplaced { reason: "the call cannot be repaired" })?;
-        if let Some(limit) = self.too_large(&arguments) {
+        if let Some(limit) = self.run.options.limits.too_large(&arguments) {
             return Err(Refusal::OverBudget { limit });
         }
         let name = name.unwrap_or_else(|| self.call(at).name.clone());
@@ -279,8 +285,7 @@ impl Draft<'_> {
         let at = self.running(id, attempt).ok_or(NOT_RUNNING)?;
         self.is_recordable(at)?;
         if self.is_full() {
-            let limit = format!("at most {} calls wait for somebody at one time", self.run.options.limits.open);
-            return Err(Refusal::OverBudget { limit });
+            return Err(Refusal::OverBudget { limit: self.open_limit() });
         }
         Ok(at)
     }
@@ -333,7 +338,7 @@ impl Draft<'_> {
             let call = self.call(at);
             let expires = match call.interrupt() {
                 Some(open) => open.expires,
-                None => self.grant_of(at).and_then(crate::run::Grant::expires),
+                None => self.run.grant_of(at).and_then(crate::run::Grant::expires),
             };
             if expires.is_some_and(|expires| expires <= time) {
                 self.end_unstarted(at, CallResult::Expired, InterruptedBy::NoAnswer, time);

@@ -30,14 +30,13 @@ impl Draft<'_> {
         let open = call.interrupt().filter(|open| open.id == id);
         if let Some(decided) = call.decided(id.number) {
             // Who has decided may ask again; nobody else learns what was decided.
-            return match decided.by == by {
-                true if decided.decision == ruling.decision => Ok(()),
-                true => Err(Refusal::Conflict { decided: Box::new(decided.decision.clone()) }),
-                false if self.run.is_owner(&by) => {
-                    Err(Refusal::Conflict { decided: Box::new(decided.decision.clone()) })
-                }
-                false => Err(Refusal::Forbidden),
-            };
+            if decided.by != by && !self.run.is_owner(&by) {
+                return Err(Refusal::Forbidden);
+            }
+            if decided.by == by && decided.decision == ruling.decision {
+                return Ok(());
+            }
+            return Err(Refusal::Conflict { decided: Box::new(decided.decision.clone()) });
         }
         let Some(open) = open else {
             return Err(if self.run.is_owner(&by) { Refusal::Closed { interrupt: id } } else { Refusal::Forbidden });
@@ -107,7 +106,7 @@ impl Draft<'_> {
                     Some(text) => (Arc::clone(&text), Digest::of(text.as_bytes())),
                     None => (inspection.text, inspection.arguments),
                 };
-                if let Some(limit) = self.too_large(&arguments) {
+                if let Some(limit) = self.run.options.limits.too_large(&arguments) {
                     return Err(Refusal::OverBudget { limit });
                 }
                 let call = self.call(at).id.clone();

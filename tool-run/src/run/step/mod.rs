@@ -4,11 +4,11 @@ mod calls;
 mod decide;
 mod turn;
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use crate::run::{
-    Action, CallId, CallResult, Event, Grant, GrantedBy, Interrupt, InterruptKind, InterruptedBy, IssuedIds, LogEvent,
-    OnDeny, Phase, Principal, Refusal, Run, Shown, Stage, StopReason, SupersededBy, Time,
+    Action, CallId, CallResult, Event, GrantedBy, Interrupt, InterruptKind, InterruptedBy, LogEvent, OnDeny, Phase,
+    Principal, Refusal, Run, Shown, Stage, StopReason, SupersededBy, Time,
     call::Call,
     state::{Activity, STAGES, TurnEnd},
 };
@@ -84,7 +84,7 @@ pub struct Draft<'a> {
     pub new_calls: usize,
     pub new_done: usize,
     /// Their ids.
-    pub minted: IssuedIds,
+    pub minted: HashSet<CallId, foldhash::fast::RandomState>,
     /// Set if a call of this turn was denied by somebody in this event.
     pub denied: bool,
 }
@@ -108,7 +108,7 @@ impl<'a> Draft<'a> {
             touched: None,
             new_calls: 0,
             new_done: 0,
-            minted: IssuedIds::default(),
+            minted: HashSet::default(),
             denied: false,
         }
     }
@@ -231,11 +231,6 @@ impl<'a> Draft<'a> {
         self.log.push(LogEvent::Granted { call, tool, arguments, shown, by, expires });
         self.effects.extend(expires.map(Action::Wake));
         self.enter(at, Stage::Ready);
-    }
-
-    /// The grant of a call that was ready before this event.
-    pub fn grant_of(&self, at: usize) -> Option<&'a Grant> {
-        self.run.grant_of(at)
     }
 }
 

@@ -259,12 +259,7 @@ impl Draft<'_> {
         if self.run.calls_before().saturating_add(index) >= limits.calls {
             return Some(format!("at most {} calls are made in one run", limits.calls));
         }
-        self.too_large(arguments)
-    }
-
-    /// Returns which limit on the arguments of one call these are over.
-    pub fn too_large(&self, arguments: &str) -> Option<String> {
-        self.run.options.limits.too_large(arguments)
+        limits.too_large(arguments)
     }
 }
 
