@@ -60,15 +60,15 @@ impl Source {
 }
 
 /// Time that passes only while something is done.
-#[derive(Debug, Default)]
-struct Countdown {
+#[derive(Default)]
+pub struct Countdown {
     all: Option<Duration>,
     left: Option<Duration>,
     end: Option<Instant>,
 }
 
 impl Countdown {
-    fn restart(&mut self, all: Option<Duration>) {
+    pub fn restart(&mut self, all: Option<Duration>) {
         *self = Self { all, left: all, end: None };
     }
 
@@ -93,23 +93,15 @@ impl Countdown {
 }
 
 /// The clocks of a run.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Clocks {
-    run: Countdown,
-    step: Countdown,
+    pub run: Countdown,
+    pub step: Countdown,
     /// The times of which the run's state machine wants to know that they have come.
     wakes: BTreeSet<Time>,
 }
 
 impl Clocks {
-    pub fn restart_run(&mut self, all: Option<Duration>) {
-        self.run.restart(all);
-    }
-
-    pub fn restart_step(&mut self, all: Option<Duration>) {
-        self.step.restart(all);
-    }
-
     /// Returns when the first of them is over. While only a person could go on, they stand still.
     pub fn end(&mut self, is_suspended: bool) -> Option<Instant> {
         for clock in [&mut self.run, &mut self.step] {

@@ -21,7 +21,7 @@ use crate::agent::{
     log::Log,
     observers::{Observers, within},
     operator::{Answered, Questions},
-    outside::{Listeners, Signal},
+    outside::{Listener, Signal},
     turn::{ModelTurn, TurnEvent},
 };
 use crate::gate::Gate;
@@ -188,9 +188,9 @@ impl Happened {
 #[derive(Default)]
 pub struct Waits {
     /// Raised by all but the model.
-    alert: Alert,
+    alert: Arc<Alert>,
     alarm: Alarm,
-    listeners: Listeners,
+    listener: Option<Listener>,
     /// Set if time was the last that happened.
     was_time: bool,
 }
@@ -233,8 +233,8 @@ impl Waits {
         let mut is_late = false;
         if self.alert.take(task.waker()) || is_sooner {
             self.alarm.until = log.deadline().into_iter().chain(calls.deadline()).chain(model).min();
-            let waker = self.alert.waker();
-            let rare = pin!(rarely(&mut self.alarm, &mut self.listeners, log, calls, questions));
+            let waker = Waker::from(Arc::clone(&self.alert));
+            let rare = pin!(rarely(&mut self.alarm, &mut self.listener, log, calls, questions));
             if let Poll::Ready(happened) = rare.poll(&mut Context::from_waker(&waker)) {
                 // Others were not asked.
                 self.alert.raise();
@@ -261,14 +261,14 @@ impl Waits {
 /// Waits for everything but the model. Dropped, it loses nothing: each source remembers who is to be woken.
 async fn rarely(
     alarm: &mut Alarm,
-    listeners: &mut Listeners,
+    listener: &mut Option<Listener>,
     log: &mut Log,
     calls: &mut Calls,
     questions: &mut Questions,
 ) -> Happened {
     tokio::select! {
         biased;
-        signal = log.next_signal(listeners) => match signal {
+        signal = log.next_signal(listener) => match signal {
             Signal::ClockMoved => Happened::Time,
             signal => Happened::Signal(signal),
         },
@@ -294,40 +294,32 @@ impl Alarm {
 /// The waker of everything that is rare. A loop that was woken without it was woken for the model's next piece, and does not ask
 /// everything else: that would cost more than the piece.
 #[derive(Default)]
-pub struct Alert(Arc<Shared>);
-
-#[derive(Default)]
-struct Shared {
+struct Alert {
     is_raised: AtomicBool,
     /// The driver's own.
     task: AtomicWaker,
 }
 
 impl Alert {
-    /// Returns a waker that raises the alert.
-    pub fn waker(&self) -> Waker {
-        Arc::clone(&self.0).into()
-    }
-
     /// Has everything asked once.
-    pub fn raise(&self) {
-        self.0.is_raised.store(true, Ordering::Release);
+    fn raise(&self) {
+        self.is_raised.store(true, Ordering::Release);
     }
 
     /// Lowers the alert, and returns whether it was raised. If it is raised later, `task` is woken.
-    pub fn take(&self, task: &Waker) -> bool {
-        self.0.task.register(task);
-        self.0.is_raised.swap(false, Ordering::AcqRel)
+    fn take(&self, task: &Waker) -> bool {
+        self.task.register(task);
+        self.is_raised.swap(false, Ordering::AcqRel)
     }
 }
 
-impl Wake for Shared {
+impl Wake for Alert {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.is_raised.store(true, Ordering::Release);
+        self.raise();
         self.task.wake();
     }
 }
@@ -349,10 +341,10 @@ mod tests {
 
     #[test]
     fn who_raises_it_wakes_the_task_and_it_is_taken_once() {
-        let (alert, woken) = (Alert::default(), Arc::new(Woken::default()));
+        let (alert, woken) = (Arc::new(Alert::default()), Arc::new(Woken::default()));
         let task = Waker::from(Arc::clone(&woken));
         assert!(!alert.take(&task));
-        alert.waker().wake();
+        Waker::from(Arc::clone(&alert)).wake();
         assert_eq!(woken.0.load(Ordering::SeqCst), 1);
         assert!(alert.take(&task) && !alert.take(&task));
         // The driver raises it for itself, and is awake.

@@ -343,30 +343,24 @@ impl<R: Into<Hooked>, F: Fn(&Event<'_>) -> R + Send + Sync> Hooks for F {
 /// The work of a hook about one event, beside the run.
 type Pending = BoxFuture<'static, Result<(), HookError>>;
 
-/// The outcome of a call of a hook.
+/// The outcome of a call of a hook: its failure, or the work that it began, if any.
 #[must_use]
-pub struct Hooked(How);
-
-enum How {
-    Done,
-    Failed(HookError),
-    Work(Pending),
-}
+pub struct Hooked(Result<Option<Pending>, HookError>);
 
 impl Hooked {
     /// There is nothing more to do.
     pub fn done() -> Self {
-        Self(How::Done)
+        Self(Ok(None))
     }
 
     /// It failed.
     pub fn failed(error: impl Into<HookError>) -> Self {
-        Self(How::Failed(error.into()))
+        Self(Err(error.into()))
     }
 
     /// There is more to do, beside the run.
     pub fn work(work: impl Future<Output = Result<(), HookError>> + Send + 'static) -> Self {
-        Self(How::Work(work.boxed()))
+        Self(Ok(Some(work.boxed())))
     }
 }
 
@@ -379,9 +373,9 @@ impl From<()> for Hooked {
 impl std::fmt::Debug for Hooked {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(match self.0 {
-            How::Done => "Hooked(done)",
-            How::Failed(_) => "Hooked(failed)",
-            How::Work(_) => "Hooked(work)",
+            Ok(None) => "Hooked(done)",
+            Err(_) => "Hooked(failed)",
+            Ok(Some(_)) => "Hooked(work)",
         })
     }
 }
@@ -444,10 +438,10 @@ impl Observer for Hooking {
     fn event(&self, event: Event<'_>) {
         for (number, (hook, works)) in self.hooks.iter().enumerate() {
             match catch_unwind(AssertUnwindSafe(|| hook.on(&event))) {
-                Ok(Hooked(How::Done)) => {}
-                Ok(Hooked(How::Failed(error))) => report(&*self.observer, number, Ok(Err(error))),
+                Ok(Hooked(Ok(None))) => {}
+                Ok(Hooked(Err(error))) => report(&*self.observer, number, Ok(Err(error))),
                 // Whoever takes it up ends with the last sender.
-                Ok(Hooked(How::Work(work))) => drop(works.send(work)),
+                Ok(Hooked(Ok(Some(work)))) => drop(works.send(work)),
                 Err(panic) => report(&*self.observer, number, Err(panic)),
             }
         }

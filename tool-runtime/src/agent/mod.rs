@@ -71,6 +71,7 @@ use crate::model::{Delta, Model, ModelError, Request};
 use crate::run::{CallResult, Principal, Refusal, Run, RunId, Time};
 use crate::store::StoreError;
 use crate::toolset::Toolset;
+use tool_run::message::repair;
 
 /// A model with tools. Cheap to clone; a clone can be changed without touching the original.
 #[derive(Clone)]
@@ -86,30 +87,35 @@ impl Agent {
 
     /// A conversation, to be continued prompt by prompt.
     pub fn session(&self) -> Session {
-        Session::new(self.clone(), Vec::new())
+        self.session_after(Vec::new())
     }
 
     /// A conversation that goes on from `messages`, such as those of another program. They are made into a history that
     /// providers accept, as [`repair`](tool_run::message::repair) does: see [`Session::repaired`].
     pub fn session_after(&self, messages: Vec<Message>) -> Session {
-        Session::new(self.clone(), messages)
+        self.session_named(uuid::Uuid::new_v4().to_string(), messages)
     }
 
     /// A conversation under an id that the application chose, such as that of a chat. With a store nobody else may have a
     /// run of that id: [`Agent::open`] continues it.
     pub fn session_named(&self, id: impl Into<RunId>, messages: Vec<Message>) -> Session {
-        Session::named(self.clone(), id.into(), messages)
+        let (messages, repaired) = repair(messages);
+        let (run, created) = Run::new(id.into(), self.principal(), self.setup.options, messages, self.now());
+        let mut session = Session::new(self, run, vec![created]);
+        session.repaired = repaired;
+        session
     }
 
     /// A conversation that goes on from `run` as it was before its prompt number `prompt`, from 0
     /// ([`Run::prompts`]): how a message is edited, or answered anew. `run` stays as it is.
     pub fn branch(&self, id: impl Into<RunId>, run: &Run, prompt: usize) -> Session {
-        Session::branch(self.clone(), id.into(), run, prompt)
+        let (run, entries) = run.branch(id.into(), self.setup.options, prompt, self.now());
+        Session::new(self, run, entries)
     }
 
     /// A conversation that goes on from a run that comes from elsewhere, such as a sealed one.
     pub fn session_of(&self, run: Run) -> Session {
-        Session::of(self.clone(), run)
+        Session::new(self, run, Vec::new())
     }
 
     /// Answers one prompt with a `T`, in a conversation of its own; see [`Session::send_for`].

@@ -1,11 +1,11 @@
 //! What reaches a run from outside while it is driven: wishes, prompts that steer it, cancellation.
 
 use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU8, Ordering},
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
 };
 
-use futures_util::{FutureExt as _, future::BoxFuture};
+use futures_util::future::BoxFuture;
 use tokio::sync::{Notify, mpsc};
 
 use crate::agent::Agent;
@@ -43,42 +43,38 @@ pub struct Handle {
 
 #[derive(Debug, Default)]
 struct Shared {
-    wish: AtomicU8,
+    wish: Mutex<Option<Wish>>,
     has_left: AtomicBool,
     told: Notify,
 }
 
-/// The wish of somebody who has a handle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The wish of somebody who has a handle. Each includes those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wish {
     Look,
     Stop,
     Cancel,
 }
 
-const LOOK: u8 = 1;
-const STOP: u8 = 2;
-const CANCEL: u8 = 3;
-
 impl Handle {
     /// Drops what is under way: the model's turn is thrown away, calls that run are told and not waited for, calls that wait do
     /// not run, and prompts that wait are dropped. The session's future ends with
     /// [`AgentError::Cancelled`](super::AgentError::Cancelled); the conversation can go on.
     pub fn cancel(&self) {
-        self.wish(CANCEL);
+        self.wish(Wish::Cancel);
     }
 
     /// Lets the step that is under way come to its end, calls and all, and then stops in place of asking the model again:
     /// the session's future ends with [`StopReason::Requested`](crate::run::StopReason::Requested). Calls that wait for somebody are
     /// waited for. [`Session::resume`](super::Session::resume) goes on.
     pub fn stop(&self) {
-        self.wish(STOP);
+        self.wish(Wish::Stop);
     }
 
     /// Lets what is under way look into its store at once, and not within the next second: somebody has decided about
     /// something there, or said something.
     pub fn look(&self) {
-        self.wish(LOOK);
+        self.wish(Wish::Look);
     }
 
     /// Reports that nobody follows the session any more. What is under way is dropped as by [`Handle::cancel`], but not before
@@ -98,20 +94,24 @@ impl Handle {
         self.shared.has_left.load(Ordering::SeqCst)
     }
 
-    fn wish(&self, wish: u8) {
+    fn wish(&self, wish: Wish) {
+        let mut last = self.last_wish();
         // Whoever wants it cancelled does not want less because somebody else does.
-        self.shared.wish.fetch_max(wish, Ordering::SeqCst);
+        *last = (*last).max(Some(wish));
         self.shared.told.notify_one();
     }
 
+    fn last_wish(&self) -> MutexGuard<'_, Option<Wish>> {
+        self.shared.wish.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Waits until somebody wishes something.
-    pub(super) async fn wished(&self) -> Wish {
+    async fn wished(&self) -> Wish {
         loop {
-            match self.shared.wish.swap(0, Ordering::SeqCst) {
-                0 => self.shared.told.notified().await,
-                LOOK => return Wish::Look,
-                STOP => return Wish::Stop,
-                _ => return Wish::Cancel,
+            let last = self.last_wish().take();
+            match last {
+                Some(wish) => return wish,
+                None => self.shared.told.notified().await,
             }
         }
     }
@@ -194,41 +194,31 @@ pub struct Outside {
     pub steered: Option<Steered>,
 }
 
-/// The futures that wait for signals, kept from one time to the next: to begin costs more than a piece of text.
-#[derive(Default)]
-pub struct Listeners {
-    cancelled: Option<BoxFuture<'static, ()>>,
-    wished: Option<BoxFuture<'static, Wish>>,
-    moved: Option<BoxFuture<'static, ()>>,
-}
+/// Waits for a signal. It is kept from one time to the next: to begin costs more than a piece of text.
+pub type Listener = BoxFuture<'static, Signal>;
 
 impl Outside {
     /// Waits for the next signal to a run of `agent`. Dropped, it loses nothing.
-    pub async fn next(&mut self, agent: &Agent, listeners: &mut Listeners) -> Signal {
-        let cancelled = listeners.cancelled.get_or_insert_with(|| {
-            let cancellation = agent.setup.context.cancellation().clone();
-            Box::pin(async move { cancellation.cancelled().await })
+    pub async fn next(&mut self, agent: &Agent, listener: &mut Option<Listener>) -> Signal {
+        let listening = listener.get_or_insert_with(|| {
+            let (cancellation, handle) = (agent.setup.context.cancellation().clone(), self.handle.clone());
+            let moved = agent.setup.clock.moved();
+            Box::pin(async move {
+                tokio::select! {
+                    biased;
+                    () = cancellation.cancelled() => Signal::Cancelled,
+                    wish = handle.wished() => Signal::Wished(wish),
+                    () = moved => Signal::ClockMoved,
+                }
+            })
         });
-        let wished = listeners.wished.get_or_insert_with(|| {
-            let handle = self.handle.clone();
-            Box::pin(async move { handle.wished().await })
-        });
-        let moved = listeners.moved.get_or_insert_with(|| agent.setup.clock.moved().boxed());
         tokio::select! {
             biased;
-            () = cancelled.as_mut() => {
-                listeners.cancelled = None;
-                Signal::Cancelled
-            }
-            wish = wished.as_mut() => {
-                listeners.wished = None;
-                Signal::Wished(wish)
+            signal = listening.as_mut() => {
+                *listener = None;
+                signal
             }
             Some(content) = Steered::next(&mut self.steered) => Signal::Steered(content),
-            () = moved.as_mut() => {
-                listeners.moved = None;
-                Signal::ClockMoved
-            }
         }
     }
 }

@@ -1,6 +1,9 @@
 //! A conversation with an agent, and the reply to a prompt.
 
-use std::{pin::pin, sync::Arc};
+use std::{
+    pin::pin,
+    sync::{Arc, Mutex},
+};
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -10,7 +13,7 @@ use crate::agent::{
     Agent, AgentError, Event as AgentEvent, Handle,
     drive::Drive,
     event::hooked,
-    log::{Commit, Log, conversation},
+    log::{Log, conversation},
     observers::tell,
     outside::{Steered, Steering},
     typed::{FinalAnswer, with_answer},
@@ -19,43 +22,22 @@ use crate::gate::Gate;
 use crate::message::{Message, Part, Repaired, ToolCall, Usage};
 use crate::run::{Call, Decision, Interrupt, InterruptId, Phase, Principal, Prompt, Refusal, Run, RunId, StopReason};
 use crate::tool::{Cancellation, Context};
-use tool_run::message::repair;
-use tool_run::run::{Event, TurnUsage};
+use tool_run::run::{Event, LogEvent, TurnUsage};
 
 /// A conversation with an agent, continued prompt by prompt: a [`Run`], and an agent to drive it.
 #[derive(Debug)]
 pub struct Session {
     pub(super) agent: Agent,
     pub(super) log: Log,
-    repaired: Vec<Repaired>,
+    pub(super) repaired: Vec<Repaired>,
     /// The conversation as those who check decisions get it, until the run is driven.
     talk: Option<Arc<Vec<Message>>>,
 }
 
 impl Session {
-    pub(super) fn new(agent: Agent, messages: Vec<Message>) -> Self {
-        Self::named(agent, RunId::from(uuid::Uuid::new_v4().to_string()), messages)
-    }
-
-    pub(super) fn named(agent: Agent, id: RunId, messages: Vec<Message>) -> Self {
-        let (messages, repaired) = repair(messages);
-        let (run, created) = Run::new(id, agent.principal(), agent.setup.options, messages, agent.now());
-        Self { log: Log::new(&agent, run, vec![created]), agent, repaired, talk: None }
-    }
-
-    /// The run of an agent that is a tool, for `owner`.
-    pub(super) fn called(agent: Agent, id: RunId, owner: Principal) -> Self {
-        let (run, created) = Run::new(id, owner, agent.setup.options, Vec::new(), agent.now());
-        Self { log: Log::new(&agent, run, vec![created]), agent, repaired: Vec::new(), talk: None }
-    }
-
-    pub(super) fn branch(agent: Agent, id: RunId, run: &Run, prompt: usize) -> Self {
-        let (run, entries) = run.branch(id, agent.setup.options, prompt, agent.now());
-        Self { log: Log::new(&agent, run, entries), agent, repaired: Vec::new(), talk: None }
-    }
-
-    pub(super) fn of(agent: Agent, run: Run) -> Self {
-        Self { log: Log::new(&agent, run, Vec::new()), agent, repaired: Vec::new(), talk: None }
+    /// A session of `run`, whose first `entries` are not stored yet.
+    pub(super) fn new(agent: &Agent, run: Run, entries: Vec<LogEvent>) -> Self {
+        Self { log: Log::new(agent, run, entries), agent: agent.clone(), repaired: Vec::new(), talk: None }
     }
 
     /// Returns the repairs of the history that the conversation goes on from.
@@ -80,13 +62,13 @@ impl Session {
 
     /// Returns a handle that stops this session from elsewhere.
     pub fn handle(&self) -> Handle {
-        self.log.handle().clone()
+        self.log.outside.handle.clone()
     }
 
     /// Sets what must succeed before the session does the next thing that cannot be undone: before a call starts or the model
     /// is asked. It is awaited once. When it fails, so does the future that drives the session, and nothing was done.
     pub fn commit_with(&mut self, commit: impl Future<Output = Result<(), AgentError>> + Send + 'static) {
-        self.log.commit_with(Commit::new(commit));
+        self.log.commit = Some(Mutex::new(Box::pin(commit)));
     }
 
     /// Returns the open interrupts, in the model's order.
@@ -198,12 +180,12 @@ impl Session {
     /// # });
     /// ```
     pub fn steering(&mut self) -> Steering {
-        self.log.steered().get_or_insert_with(Steered::new).steering()
+        self.log.outside.steered.get_or_insert_with(Steered::new).steering()
     }
 
     /// Returns whether a prompt came ([`Session::steering`]) when the run had come to its end. [`Session::resume`] takes it up.
     pub fn has_late_word(&self) -> bool {
-        self.log.has_late_prompt()
+        self.log.outside.steered.as_ref().is_some_and(Steered::has_content) && self.run().phase() == Phase::Finished
     }
 
     /// Runs the calls that may run, and stops where the model would be asked: what was approved happens before the next

@@ -22,7 +22,7 @@ impl Agent {
     ///
     /// Fails when the agent has no store, there is no such run in it, or a newer version wrote it.
     pub async fn open(&self, id: &RunId) -> Result<Session, AgentError> {
-        Ok(Session::of(self.clone(), self.load(id).await?))
+        Ok(self.session_of(self.load(id).await?))
     }
 
     /// Decides about something that waits in the run `id`, on behalf of `by`, who was authenticated by the application.

@@ -20,7 +20,9 @@ use crate::agent::{
 };
 use crate::feedback::Rejection;
 use crate::message::Part;
-use crate::run::{CallId, Decision, GrantedBy, Interrupt, Phase, Principal, Prompt, Refusal, RunId, StopReason, Time};
+use crate::run::{
+    CallId, Decision, GrantedBy, Interrupt, Phase, Principal, Prompt, Refusal, Run, RunId, StopReason, Time,
+};
 use crate::schema::{Schema, Validator};
 use crate::store::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
 use crate::tool::{
@@ -273,7 +275,8 @@ impl AgentTool {
         let through = Arc::new(Through(Arc::clone(outside)));
         let agent = agent.store(store).observer(Arc::clone(&through)).operator(through);
         if is_new {
-            return Ok((Session::called(agent, id, owner), true));
+            let (run, created) = Run::new(id, owner, agent.setup.options, Vec::new(), agent.now());
+            return Ok((Session::new(&agent, run, vec![created]), true));
         }
         Ok((agent.open(&id).await?, false))
     }

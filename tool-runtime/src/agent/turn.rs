@@ -39,17 +39,6 @@ pub const DEFAULT_WAIT: Duration = Duration::from_millis(250);
 /// Longer than this nobody waits for a model, whatever it asks for.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
-/// The next action after a failure of a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
-    /// It is asked again after this time.
-    Again(Duration),
-    /// The model behind it is asked.
-    Over,
-    /// The run stops.
-    Stop,
-}
-
 /// The model's turn, and what is known of those before it.
 pub struct ModelTurn {
     agent: Agent,
@@ -330,16 +319,22 @@ impl ModelTurn {
 
     /// Returns whether the turn that failed is asked for again, and decides of which model.
     fn retries(&mut self, error: &ModelError) -> bool {
-        let attempts = &mut self.attempts;
+        let (setup, attempts) = (&self.agent.setup, &mut self.attempts);
         attempts.failures += 1;
         attempts.tries += 1;
         attempts.wait = Duration::ZERO;
-        match after(&self.agent, error, attempts.model, attempts.tries) {
-            Next::Again(wait) => attempts.wait = wait,
-            Next::Over => (attempts.model, attempts.tries) = (attempts.model + 1, 0),
-            Next::Stop => return false,
+        let may_pass = error.is_transient() || error.kind() == ModelErrorKind::Protocol;
+        let doubled = || DEFAULT_WAIT * 2u32.saturating_pow(attempts.tries.saturating_sub(1).min(10));
+        let wait = error.wait().unwrap_or_else(doubled);
+        if may_pass && attempts.tries <= setup.again && wait <= LONGEST_WAIT {
+            attempts.wait = wait;
+            return true;
         }
-        true
+        let has_next = attempts.model < setup.fallbacks.len() && error.kind() != ModelErrorKind::Script;
+        if has_next {
+            (attempts.model, attempts.tries) = (attempts.model + 1, 0);
+        }
+        has_next
     }
 
     fn fail(&mut self, error: ModelError, again: bool, log: &mut Log) {
@@ -348,17 +343,6 @@ impl ModelTurn {
         self.failure = Some(error);
         log.record_late(Event::TurnFailed { error: message, again, usage: turn.usage, model, at: log.now() });
     }
-}
-
-/// Returns what is done when the model number `at` failed for the `tries`th time in a row.
-fn after(agent: &Agent, error: &ModelError, at: usize, tries: u32) -> Next {
-    let may_pass = error.is_transient() || error.kind() == ModelErrorKind::Protocol;
-    let wait = error.wait().unwrap_or(DEFAULT_WAIT * 2u32.saturating_pow(tries.saturating_sub(1).min(10)));
-    if may_pass && tries <= agent.setup.again && wait <= LONGEST_WAIT {
-        return Next::Again(wait);
-    }
-    let has_next = at < agent.setup.fallbacks.len();
-    if has_next && error.kind() != ModelErrorKind::Script { Next::Over } else { Next::Stop }
 }
 
 /// Records a turn that makes one call, and that no model made.
@@ -576,21 +560,16 @@ impl Ask {
         }
     }
 
-    /// Returns the model that is asked: the agent's own, or one of its fallbacks.
-    fn model_of<'a>(&self, agent: &'a Agent) -> &'a Arc<dyn Model> {
-        let fallback = self.model.checked_sub(1).and_then(|at| agent.setup.fallbacks.get(at));
-        fallback.unwrap_or(&agent.setup.model)
-    }
-
     fn plan(&self, prepared: Option<NextStep>) -> Plan {
-        let agent = &self.agent;
-        let setup = &agent.setup;
+        let setup = &self.agent.setup;
+        // The agent's own model, or one of its fallbacks.
+        let fallback = self.model.checked_sub(1).and_then(|at| setup.fallbacks.get(at));
         let mut plan = Plan {
-            model: Arc::clone(self.model_of(agent)),
+            model: Arc::clone(fallback.unwrap_or(&setup.model)),
             messages: Arc::clone(&self.messages),
             list: self.list.clone(),
-            choice: agent.setup.tool_choice.clone(),
-            settings: agent.setup.settings.clone(),
+            choice: setup.tool_choice.clone(),
+            settings: setup.settings.clone(),
         };
         let Some(step) = prepared else {
             if let Some(prune) = &setup.prune {
@@ -615,8 +594,7 @@ impl Ask {
         let pruned = || setup.prune.map_or_else(|| self.messages.to_vec(), |prune| prune.apply(&self.messages));
         let mut messages = own.unwrap_or_else(pruned);
         if let Some(text) = step.instructions {
-            let has_own =
-                agent.setup.instructions.is_some() && matches!(messages.first(), Some(Message::System { .. }));
+            let has_own = setup.instructions.is_some() && matches!(messages.first(), Some(Message::System { .. }));
             messages.splice(0..usize::from(has_own), [Message::system(text)]);
         }
         plan.messages = Arc::new(messages);

@@ -15,10 +15,10 @@ use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
 use crate::agent::{
-    Agent, AgentError, Event as AgentEvent, Handle,
+    Agent, AgentError, Event as AgentEvent,
     clock::Clocks,
     observers::Observers,
-    outside::{Listeners, Outside, Signal, Steered, Wish},
+    outside::{Listener, Outside, Signal, Steered, Wish},
 };
 use crate::message::{AssistantPart, Message};
 use crate::run::{CallId, Phase, Principal, Prompt, Refusal, Run, StopReason, Time};
@@ -31,7 +31,6 @@ use tool_run::run::{Action, Event, LogEvent, Stage, pending, step, step_into};
 const SOME: usize = 16;
 
 /// A run, its log, and what the log says is to be done.
-#[derive(Debug)]
 pub struct Log {
     agent: Agent,
     run: Run,
@@ -40,13 +39,20 @@ pub struct Log {
     storage: Storage,
     clocks: Clocks,
     conversation: Conversation,
-    outside: Outside,
-    commit: Option<Commit>,
+    pub outside: Outside,
+    /// The condition of the first thing that cannot be undone. It is in a mutex so that it can be shared.
+    pub commit: Option<Mutex<BoxFuture<'static, Result<(), AgentError>>>>,
     news: News,
 }
 
+impl fmt::Debug for Log {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Log").field("run", &self.run).field("tail", &self.tail.entries).finish_non_exhaustive()
+    }
+}
+
 /// The entries that are in the run, and not in the store.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Tail {
     entries: Vec<LogEvent>,
     /// The places in `entries` where those begin that followed from one event.
@@ -56,7 +62,7 @@ struct Tail {
 }
 
 /// Actions to take, and calls to check.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Queue {
     checks: VecDeque<CallId>,
     actions: VecDeque<Action>,
@@ -70,7 +76,7 @@ struct Queue {
 }
 
 /// Changes of which the parts of the loop have to know.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct News {
     /// Set when others have added to the log.
     by_others: bool,
@@ -114,24 +120,6 @@ impl Log {
     /// Puts the run in place as somebody else has stored it.
     pub fn replace(&mut self, run: Run) {
         self.run = run;
-    }
-
-    pub fn handle(&self) -> &Handle {
-        &self.outside.handle
-    }
-
-    pub fn steered(&mut self) -> &mut Option<Steered> {
-        &mut self.outside.steered
-    }
-
-    /// Returns whether the run was prompted after it had come to its end, by whoever steers it.
-    pub fn has_late_prompt(&self) -> bool {
-        self.outside.steered.as_ref().is_some_and(Steered::has_content) && self.run.phase() == Phase::Finished
-    }
-
-    /// Sets the condition of the first thing that cannot be undone.
-    pub fn commit_with(&mut self, commit: Commit) {
-        self.commit = Some(commit);
     }
 
     /// Returns the time on the agent's clock.
@@ -337,7 +325,7 @@ impl Log {
             _ => false,
         };
         match self.commit.take_if(|_| self.queue.actions.iter().any(acts)) {
-            Some(commit) => commit.met().await,
+            Some(commit) => commit.into_inner().unwrap_or_else(PoisonError::into_inner).await,
             None => Ok(()),
         }
     }
@@ -497,8 +485,8 @@ impl Log {
     }
 
     /// Waits for a signal from outside. Dropped, it loses nothing.
-    pub async fn next_signal(&mut self, listeners: &mut Listeners) -> Signal {
-        self.outside.next(&self.agent, listeners).await
+    pub async fn next_signal(&mut self, listener: &mut Option<Listener>) -> Signal {
+        self.outside.next(&self.agent, listener).await
     }
 
     /// Does what a signal from outside asks for.
@@ -552,11 +540,11 @@ impl Log {
     }
 
     fn restart_run_clock(&mut self) {
-        self.clocks.restart_run(self.run.options().limits.time.map(std::time::Duration::from_millis));
+        self.clocks.run.restart(self.run.options().limits.time.map(std::time::Duration::from_millis));
     }
 
     pub fn restart_step_clock(&mut self) {
-        self.clocks.restart_step(self.agent.setup.timeouts.step);
+        self.clocks.step.restart(self.agent.setup.timeouts.step);
     }
 
     /// Lets the calls of the turn share the conversation as the model sees it.
@@ -580,31 +568,11 @@ impl Log {
     }
 }
 
-/// The condition of the first thing that cannot be undone.
-pub struct Commit(Mutex<BoxFuture<'static, Result<(), AgentError>>>);
-
-impl Commit {
-    pub fn new(commit: impl Future<Output = Result<(), AgentError>> + Send + 'static) -> Self {
-        Self(Mutex::new(Box::pin(commit)))
-    }
-
-    /// Waits until it is met.
-    async fn met(self) -> Result<(), AgentError> {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner).await
-    }
-}
-
-impl fmt::Debug for Commit {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Commit")
-    }
-}
-
 /// The conversation with the instructions, and the context that the calls of a turn share.
 ///
 /// It grows in place from step to step, so that a step costs what it adds, however long the run; it is copied only if
 /// somebody still holds an earlier state of it, such as a tool that goes on by itself.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Conversation {
     messages: Arc<Vec<Message>>,
     /// The number of the run's messages that are in it.

@@ -1,6 +1,6 @@
 //! The store of a run, and the right to drive the run, which one worker has at a time.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
@@ -34,12 +34,6 @@ pub struct Storage {
     read: Option<Instant>,
     /// The number of entries, and of their bytes, since the last snapshot, and its length.
     since: (u64, usize, usize),
-}
-
-impl fmt::Debug for Storage {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Storage").field("lease", &self.lease).finish_non_exhaustive()
-    }
 }
 
 impl Storage {
