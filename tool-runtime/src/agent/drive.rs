@@ -141,10 +141,11 @@ async fn receive(
     questions: &mut Questions,
     observers: &mut Observers,
 ) -> Result<(), AgentError> {
-    waits.refresh();
+    // What has changed may be waited for in another way.
+    waits.alert.raise();
     loop {
         let happened = waits.next(log, turn, calls, questions).await;
-        let is_piece = happened.is_piece();
+        let is_piece = matches!(happened, Happened::Turn(Some(TurnEvent::Delta(Ok(_)))));
         match happened {
             Happened::Signal(signal) => log.receive(signal, observers).await?,
             Happened::Call(event) => calls.receive(event, log, observers).await?,
@@ -177,13 +178,6 @@ pub enum Happened {
     Turn(Option<TurnEvent>),
 }
 
-impl Happened {
-    /// Returns whether it is a piece of the model's turn.
-    pub fn is_piece(&self) -> bool {
-        matches!(self, Self::Turn(Some(TurnEvent::Delta(Ok(_)))))
-    }
-}
-
 /// The means of waiting, kept from one time to the next: to begin costs more than a piece of text.
 #[derive(Default)]
 pub struct Waits {
@@ -204,11 +198,6 @@ struct Alarm {
 }
 
 impl Waits {
-    /// Has everything asked once: what has changed may be waited for in another way.
-    pub fn refresh(&self) {
-        self.alert.raise();
-    }
-
     /// Waits until something happens. All but the model is asked only when the alert is raised.
     pub async fn next(
         &mut self,
@@ -217,44 +206,36 @@ impl Waits {
         calls: &mut Calls,
         questions: &mut Questions,
     ) -> Happened {
-        poll_fn(|task| self.poll_next(task, log, turn, calls, questions)).await
-    }
-
-    fn poll_next(
-        &mut self,
-        task: &mut Context<'_>,
-        log: &mut Log,
-        turn: &mut ModelTurn,
-        calls: &mut Calls,
-        questions: &mut Questions,
-    ) -> Poll<Happened> {
-        let model = turn.deadline();
-        let is_sooner = model.is_some_and(|model| self.alarm.until.is_none_or(|until| model < until));
-        let mut is_late = false;
-        if self.alert.take(task.waker()) || is_sooner {
-            self.alarm.until = log.deadline().into_iter().chain(calls.deadline()).chain(model).min();
-            let waker = Waker::from(Arc::clone(&self.alert));
-            let rare = pin!(rarely(&mut self.alarm, &mut self.listener, log, calls, questions));
-            if let Poll::Ready(happened) = rare.poll(&mut Context::from_waker(&waker)) {
-                // Others were not asked.
-                self.alert.raise();
-                let is_time = matches!(happened, Happened::Time);
-                // Time comes first, so that a model that never pauses cannot keep a lease from being prolonged; but not twice
-                // in a row, so that a lease that is over at once cannot keep the model from being received.
-                is_late = is_time && std::mem::replace(&mut self.was_time, is_time);
-                if !is_late {
-                    return Poll::Ready(happened);
+        poll_fn(|task| {
+            let model = turn.deadline();
+            let is_sooner = model.is_some_and(|model| self.alarm.until.is_none_or(|until| model < until));
+            let mut is_late = false;
+            if self.alert.take(task.waker()) || is_sooner {
+                self.alarm.until = log.deadline().into_iter().chain(calls.deadline()).chain(model).min();
+                let waker = Waker::from(Arc::clone(&self.alert));
+                let rare = pin!(rarely(&mut self.alarm, &mut self.listener, log, calls, questions));
+                if let Poll::Ready(happened) = rare.poll(&mut Context::from_waker(&waker)) {
+                    // Others were not asked.
+                    self.alert.raise();
+                    let is_time = matches!(happened, Happened::Time);
+                    // Time comes first, so that a model that never pauses cannot keep a lease from being prolonged; but not twice
+                    // in a row, so that a lease that is over at once cannot keep the model from being received.
+                    is_late = is_time && std::mem::replace(&mut self.was_time, is_time);
+                    if !is_late {
+                        return Poll::Ready(happened);
+                    }
                 }
             }
-        }
-        match pin!(turn.next()).poll(task) {
-            Poll::Ready(event) => {
-                self.was_time = false;
-                Poll::Ready(Happened::Turn(event))
+            match pin!(turn.next()).poll(task) {
+                Poll::Ready(event) => {
+                    self.was_time = false;
+                    Poll::Ready(Happened::Turn(event))
+                }
+                Poll::Pending if is_late => Poll::Ready(Happened::Time),
+                Poll::Pending => Poll::Pending,
             }
-            Poll::Pending if is_late => Poll::Ready(Happened::Time),
-            Poll::Pending => Poll::Pending,
-        }
+        })
+        .await
     }
 }
 

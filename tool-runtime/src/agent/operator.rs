@@ -218,25 +218,19 @@ pub struct Questions {
     gate: Gate,
     /// The interrupts that the operator was not asked about yet.
     waiting: VecDeque<InterruptId>,
-    asked: Option<OpenQuestion>,
+    /// The interrupt that the operator is asked about, and its answer.
+    asked: Option<(InterruptId, BoxFuture<'static, Box<Answered>>)>,
 }
-
-/// A question that was put to the operator.
-struct OpenQuestion {
-    interrupt: InterruptId,
-    /// The number of times that it was put before.
-    tries: u32,
-    answer: BoxFuture<'static, Answer>,
-}
-
-/// A decision, `None` when the call cannot be executed; and what the tool states about edited arguments.
-type Answer = (Option<Decision>, Option<Read>);
 
 /// The operator's answer to a question.
 pub struct Answered {
     interrupt: InterruptId,
+    /// The number of times that the question was put before.
     tries: u32,
-    answer: Answer,
+    /// The decision; `None` when the call cannot be executed.
+    decision: Option<Decision>,
+    /// What the tool states about edited arguments.
+    read: Option<Read>,
 }
 
 impl Questions {
@@ -256,7 +250,7 @@ impl Questions {
 
     /// Returns whether the operator was asked about it, or will be.
     fn is_asked(&self, id: &InterruptId) -> bool {
-        self.waiting.contains(id) || self.asked.as_ref().is_some_and(|question| question.interrupt == *id)
+        self.waiting.contains(id) || self.asked.as_ref().is_some_and(|(asked, _)| asked == id)
     }
 
     /// Returns whether the operator is asked about anything.
@@ -266,7 +260,7 @@ impl Questions {
 
     /// Asks about the next thing that is still open.
     pub fn ask_next(&mut self, log: &Log) {
-        if self.asked.as_ref().is_some_and(|question| log.run().interrupt(&question.interrupt).is_none()) {
+        if self.asked.as_ref().is_some_and(|(asked, _)| log.run().interrupt(asked).is_none()) {
             // Expired, or decided by somebody else.
             self.asked = None;
         }
@@ -278,10 +272,10 @@ impl Questions {
 
     /// Waits for the operator's answer. Dropped, it loses nothing.
     pub async fn next(&mut self) -> Box<Answered> {
-        let Some(OpenQuestion { interrupt, tries, answer }) = &mut self.asked else { return pending().await };
-        let answered = Answered { interrupt: interrupt.clone(), tries: *tries, answer: answer.await };
+        let Some((_, answer)) = &mut self.asked else { return pending().await };
+        let answered = answer.await;
         self.asked = None;
-        Box::new(answered)
+        answered
     }
 
     fn ask(&mut self, id: &InterruptId, feedback: Option<Rejection>, tries: u32, log: &Log) {
@@ -292,6 +286,7 @@ impl Questions {
         let contained = AssertUnwindSafe(decision).catch_unwind();
         let decision = contained.map(|decided| decided.unwrap_or_else(|_| Some(Decision::deny(FAILED))));
         let (gate, cx, name, open) = (self.gate.clone(), log.context(id.call()), call.name.clone(), open.clone());
+        let interrupt = id.clone();
         let answer = async move {
             let decision = decision.await;
             let reading = decision.as_ref().and_then(|decision| gate.read_edit(&name, &open, decision, &cx));
@@ -300,9 +295,9 @@ impl Questions {
                 Some(Reading::Done(call)) => Some(call.read),
                 None => None,
             };
-            (decision, read)
+            Box::new(Answered { interrupt, tries, decision, read })
         };
-        self.asked = Some(OpenQuestion { interrupt: id.clone(), tries, answer: answer.boxed() });
+        self.asked = Some((id.clone(), answer.boxed()));
     }
 
     /// Asks the operator to decide; `None` where there is nothing to ask.
@@ -350,7 +345,7 @@ impl Questions {
 
     /// Gives the log the operator's decision. Where it does not fit, the operator is asked again, with the reason.
     pub fn receive(&mut self, answered: Answered, log: &mut Log) {
-        let Answered { interrupt: id, tries, answer: (decision, read) } = answered;
+        let Answered { interrupt: id, tries, decision, read } = answered;
         let nobody = "the call is executed outside, and nobody was there to do it";
         let mut decision = decision.unwrap_or_else(|| Decision::Fail { error: nobody.to_owned() });
         if tries == MOST_TRIES {

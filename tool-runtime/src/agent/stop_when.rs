@@ -1,11 +1,8 @@
 //! When the loop stops although the model would go on.
 
-use std::{
-    fmt,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-};
+use std::{fmt, sync::Arc};
 
+use super::observers::contained;
 use crate::message::{AssistantPart, Message};
 use crate::model::Usage;
 use crate::run::{Call, CallResult, Run};
@@ -150,8 +147,8 @@ impl StopWhen {
 
     /// The name of what holds of `run`, if it does. A condition that panics holds: nobody knows what it would have stopped.
     pub fn holds(&self, run: &Run) -> Option<String> {
-        let held = catch_unwind(AssertUnwindSafe(|| (self.test)(run, &self.name)));
-        held.unwrap_or_else(|_| Some(format!("the condition `{}` panicked", self.name)))
+        let held = contained(|| (self.test)(run, &self.name));
+        held.unwrap_or_else(|| Some(format!("the condition `{}` panicked", self.name)))
     }
 }
 

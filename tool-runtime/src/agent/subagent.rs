@@ -144,7 +144,8 @@ const MOST_DEEP: u32 = 8;
 #[derive(Clone, Copy)]
 struct Depth(u32);
 
-/// The call that an inner run is of, as far as it is asked and told something.
+/// The call that an inner run is of. It is the observer and the operator of that run, by those of the outer one. An operator
+/// that attends is asked at once; what else has to be decided waits until the run can do nothing else.
 struct Outside {
     journal: Arc<dyn Journal>,
     /// How often was asked about what, since the call was started.
@@ -184,26 +185,22 @@ impl Outside {
     }
 }
 
-/// The observer and the operator of an inner run: those of the outer one. An operator that attends is asked at once; what else
-/// has to be decided waits until the run can do nothing else.
-struct Through(Arc<Outside>);
-
-impl Observer for Through {
+impl Observer for Outside {
     fn event(&self, event: AgentEvent<'_>) {
-        if let Some(journal) = self.0.journal() {
-            tell(journal.observer(), AgentEvent::Inner { call: journal.call(), event: &event });
+        if let Some(journal) = self.journal() {
+            tell(&*journal.ties.observer, AgentEvent::Inner { call: &journal.call, event: &event });
         }
     }
 
     fn room<'a>(&'a self, _: &'a CallId) -> Option<BoxFuture<'a, ()>> {
-        let journal = self.0.journal()?;
-        journal.observer().room(journal.call())
+        let journal = self.journal()?;
+        journal.ties.observer.room(&journal.call)
     }
 }
 
-impl Operator for Through {
+impl Operator for Outside {
     fn attends(&self) -> bool {
-        self.0.journal().is_some_and(|journal| journal.operator().attends())
+        self.journal().is_some_and(|journal| journal.ties.operator.attends())
     }
 
     fn decide(
@@ -212,7 +209,7 @@ impl Operator for Through {
         open: &Interrupt,
         feedback: Option<&Rejection>,
     ) -> Option<BoxFuture<'static, Decision>> {
-        let decided = self.0.ask(tool, open.clone(), feedback.cloned());
+        let decided = self.ask(tool, open.clone(), feedback.cloned());
         Some(Box::pin(async move {
             match decided.await {
                 // Whoever may decide in there is the owner, as outside.
@@ -272,8 +269,7 @@ impl AgentTool {
         });
         let store = StepStore::new(Arc::clone(&outside.journal));
         let (id, is_new) = (cx.call_id().into(), store.is_empty());
-        let through = Arc::new(Through(Arc::clone(outside)));
-        let agent = agent.store(store).observer(Arc::clone(&through)).operator(through);
+        let agent = agent.store(store).observer(Arc::clone(outside)).operator(Arc::clone(outside));
         if is_new {
             let (run, created) = Run::new(id, owner, agent.setup.options, Vec::new(), agent.now());
             return Ok((Session::new(&agent, run, vec![created]), true));

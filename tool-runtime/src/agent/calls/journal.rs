@@ -10,7 +10,7 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Calls, Ended, Live};
+use super::{Calls, Ended};
 use crate::agent::{
     AgentError, Event as AgentEvent, Observer, Operator,
     log::Log,
@@ -73,11 +73,11 @@ pub type Reply<T> = oneshot::Sender<Result<T, Failure>>;
 
 /// The journal of a call, which its task and its driver share. Before the call begins, it keeps and reports nothing.
 pub struct CallJournal {
-    call: CallId,
+    pub call: CallId,
     /// Which start of the call it is; another when it goes on after an answer.
     attempt: AtomicU32,
     asked: AtomicU32,
-    ties: Arc<Ties>,
+    pub ties: Arc<Ties>,
     begun: OnceLock<Begun>,
     /// The steps that were taken since it began, and how often. Made at the first.
     taken: OnceLock<Box<TakenSteps>>,
@@ -130,18 +130,6 @@ impl CallJournal {
             taken: OnceLock::new(),
             closed: Mutex::new(false),
         }
-    }
-
-    pub fn call(&self) -> &CallId {
-        &self.call
-    }
-
-    pub fn observer(&self) -> &dyn Observer {
-        &*self.ties.observer
-    }
-
-    pub fn operator(&self) -> &dyn Operator {
-        &*self.ties.operator
     }
 
     /// Begins the call.
@@ -347,7 +335,7 @@ impl Calls {
     /// Holds back what a call asks while it waits for an answer to another question: it is asked next. A step can be kept
     /// meanwhile.
     fn hold(&mut self, asked: Asked, log: &Log) -> Option<Asked> {
-        let waits = self.live.get(&asked.call).is_some_and(Live::waits);
+        let waits = self.live.get(&asked.call).is_some_and(|live| live.reply.is_some());
         let is_open = || log.run().call(&asked.call).is_some_and(|call| call.stage() == Stage::Open);
         if !waits || matches!(asked.wish, Wish::Begin { .. } | Wish::Keep { .. }) && is_open() {
             return Some(asked);
@@ -366,6 +354,8 @@ impl Calls {
 
     /// Returns the start of a call that one of its task's was: a task goes through several when it asks.
     fn attempt(&self, call: &CallId, attempt: u32) -> u32 {
-        self.live.get(call).filter(|live| live.is_of(attempt)).map_or(attempt, Live::attempt)
+        let Some(live) = self.live.get(call) else { return attempt };
+        let now = live.journal.attempt();
+        if (live.first..=now).contains(&attempt) { now } else { attempt }
     }
 }

@@ -176,7 +176,7 @@ impl Calls {
         let stop = Cancellation::new();
         let cx = log.shared_context().of_call(call.id.shared(), stop.clone(), Arc::clone(&journal) as _);
         let mut cx = log.tainted(cx);
-        if let Some(end) = limit.as_ref().and_then(|limit| limit.end()) {
+        if let Some(end) = limit.as_ref().and_then(|limit| limit.end) {
             cx = cx.with_deadline(end.into_std());
         }
         (Start { journal, stop, limit }, cx)
@@ -223,7 +223,7 @@ impl Calls {
         let (start, task) = match ready {
             Some(ReadyCall { prepared, start, .. }) => {
                 start.journal.begin(attempt, begun);
-                let work = run_task(prepared, Arc::clone(&start.journal));
+                let work = ending(prepared.run(), Arc::clone(&start.journal));
                 (start, super::observers::spawn(span, work, blocking))
             }
             None => {
@@ -237,7 +237,7 @@ impl Calls {
             }
         };
         let Start { journal, stop, limit } = start;
-        self.live.insert(id, Live::new(journal, attempt, stop, task, limit));
+        self.live.insert(id, Live { journal, first: attempt, stop, task, limit, reply: None });
     }
 
     /// Gives up a call.
@@ -270,8 +270,9 @@ impl Calls {
         let over: Vec<CallId> = self.live.iter().filter(|(_, live)| is_over(live)).map(|(id, _)| id.clone()).collect();
         for call in over {
             let Some(live) = self.live.remove(&call) else { continue };
-            let outcome = Err(CallError::TimedOut { limit: live.limit() });
-            record_end(call, live.attempt(), outcome, log.now(), log, observers);
+            let limit = live.limit.as_ref().map(|limit| limit.all).unwrap_or_default();
+            let outcome = Err(CallError::TimedOut { limit });
+            record_end(call, live.journal.attempt(), outcome, log.now(), log, observers);
         }
     }
 
@@ -287,10 +288,10 @@ impl Calls {
     fn end(&mut self, ended: Ended, at: Time, log: &mut Log, observers: &mut Observers) {
         let Ended { journal, outcome } = ended;
         // A task that was given up may end after all; the call's next start has another journal.
-        if !self.live.get(journal.call()).is_some_and(|live| live.has(&journal)) {
+        if !self.live.get(&journal.call).is_some_and(|live| Arc::ptr_eq(&live.journal, &journal)) {
             return;
         }
-        if let Some((call, _live)) = self.live.remove_entry(journal.call()) {
+        if let Some((call, _live)) = self.live.remove_entry(&journal.call) {
             record_end(call, journal.attempt(), outcome, at, log, observers);
         }
     }
@@ -353,27 +354,9 @@ impl TimeLimit {
         let end = since.checked_add(all)?;
         Some(Box::new(Self { all, end: Some(end), left: all }))
     }
-
-    pub fn end(&self) -> Option<Instant> {
-        self.end
-    }
 }
 
 impl Live {
-    pub fn new(
-        journal: Arc<CallJournal>,
-        first: u32,
-        stop: Cancellation,
-        task: JoinHandle<()>,
-        limit: Option<Box<TimeLimit>>,
-    ) -> Self {
-        Self { journal, first, stop, task, limit, reply: None }
-    }
-
-    pub fn has(&self, journal: &Arc<CallJournal>) -> bool {
-        Arc::ptr_eq(&self.journal, journal)
-    }
-
     /// Lets the tool wait for an answer; its time stands still.
     pub fn pause(&mut self, reply: Reply<Answer>) {
         self.reply = Some(reply);
@@ -381,11 +364,6 @@ impl Live {
             let end = limit.end.take();
             limit.left = end.map(|end| end.saturating_duration_since(Instant::now())).unwrap_or_default();
         }
-    }
-
-    /// Returns whether the tool waits for an answer.
-    pub fn waits(&self) -> bool {
-        self.reply.is_some()
     }
 
     /// Gives the tool the answer that it waits for. Returns whether it does wait.
@@ -399,24 +377,9 @@ impl Live {
         true
     }
 
-    /// Returns whether the task has gone through this start of the call.
-    pub fn is_of(&self, attempt: u32) -> bool {
-        (self.first..=self.attempt()).contains(&attempt)
-    }
-
-    /// Returns which start of the call it is.
-    pub fn attempt(&self) -> u32 {
-        self.journal.attempt()
-    }
-
     /// Returns when its time is over.
     pub fn deadline(&self) -> Option<Instant> {
         self.limit.as_ref()?.end
-    }
-
-    /// Returns all of its time.
-    pub fn limit(&self) -> Duration {
-        self.limit.as_ref().map(|limit| limit.all).unwrap_or_default()
     }
 }
 
@@ -441,11 +404,6 @@ pub fn spawn_task<T: Send + 'static>(work: impl Future<Output = T> + Send + 'sta
 /// Returns how long a call waits that failed before: not followed by the next attempt at once.
 pub fn retry_wait(retries: u32) -> Duration {
     if retries == 0 { Duration::ZERO } else { Duration::from_millis(50) * 2u32.saturating_pow(retries.min(10) - 1) }
-}
-
-/// The task of a call that was read.
-fn run_task(prepared: Prepared, journal: Arc<CallJournal>) -> impl Future<Output = ()> + Send {
-    ending(prepared.run(), journal)
 }
 
 /// The task of a call that was read and accepted before, maybe in another process, or that failed before.

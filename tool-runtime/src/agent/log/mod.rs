@@ -307,7 +307,7 @@ impl Log {
         }
         let Tail { entries, .. } = std::mem::take(&mut self.tail);
         self.report(&entries, observers);
-        observers.hooks.accepted(&self.run, &entries, self.conversation.shared());
+        observers.hooks.accepted(&self.run, &entries, &self.conversation.context);
         // Many actions at once are rare; their places are not kept.
         self.queue.actions.shrink_to(SOME);
         self.queue.checks.shrink_to(SOME);
@@ -554,17 +554,18 @@ impl Log {
 
     /// Returns the context that the calls of the turn share.
     pub fn shared_context(&self) -> &Context {
-        self.conversation.shared()
+        &self.conversation.context
     }
 
     /// Returns the context of a call.
     pub fn context(&self, call: &CallId) -> Context {
-        self.conversation.of_call(&self.run, call)
+        self.tainted(self.conversation.context.clone().for_shared(call.shared()))
     }
 
-    /// Returns `cx` with the taint of the run.
+    /// Returns `cx` with the taint of the run: more calls of the turn may have ended since it was made.
     pub fn tainted(&self, cx: Context) -> Context {
-        tainted(cx, &self.run)
+        let taint = self.run.taint();
+        if cx.taint().len() == taint.len() { cx } else { cx.with_taint(taint) }
     }
 }
 
@@ -612,22 +613,6 @@ impl Conversation {
         self.messages = Arc::default();
         self.known = 0;
     }
-
-    /// Returns the context that the calls of the turn share.
-    pub fn shared(&self) -> &Context {
-        &self.context
-    }
-
-    /// Returns the context of a call.
-    pub fn of_call(&self, run: &Run, call: &CallId) -> Context {
-        tainted(self.context.clone().for_shared(call.shared()), run)
-    }
-}
-
-/// Returns `cx` with the taint of `run`: more calls of the turn may have ended since it was made.
-pub fn tainted(cx: Context, run: &Run) -> Context {
-    let taint = run.taint();
-    if cx.taint().len() == taint.len() { cx } else { cx.with_taint(taint) }
 }
 
 /// Returns the conversation of `run` with the instructions, up to the turn whose calls are dealt with.

@@ -92,17 +92,19 @@ impl Observers {
                     run.call_behind(&mut last, call).map(AgentEvent::CallAccepted)
                 }
                 LogEvent::Started { call, .. } => run.call_behind(&mut last, call).map(AgentEvent::CallStarted),
-                LogEvent::Ended { call, result, .. } => run.call_behind(&mut last, call).map(|call| {
-                    let detail = self.details.get(&call.id).map(String::as_str);
-                    AgentEvent::CallFinished { call, result, detail }
-                }),
+                LogEvent::Ended { call, result, .. } => {
+                    let detail = self.details.remove(call);
+                    if let Some(call) = run.call_behind(&mut last, call) {
+                        self.tell(AgentEvent::CallFinished { call, result, detail: detail.as_deref() });
+                    }
+                    None
+                }
                 _ => None,
             };
             if let Some(told) = told {
                 self.tell(told);
             }
         }
-        self.forget_details(entries);
     }
 
     /// Reports that a step ended, before what ended it.
@@ -115,16 +117,6 @@ impl Observers {
         }
         if begins {
             self.step = Some(run.steps() as usize);
-        }
-    }
-
-    fn forget_details(&mut self, entries: &[LogEvent]) {
-        for entry in entries {
-            if let LogEvent::Ended { call, .. } = entry
-                && !self.details.is_empty()
-            {
-                self.details.remove(call);
-            }
         }
     }
 }
@@ -270,7 +262,10 @@ impl Inputs {
         let mut work = Box::pin(AssertUnwindSafe(work).catch_unwind().map(Result::ok));
         match at_once(work.as_mut()) {
             Poll::Ready(watched) => self.calls.extend(watched.map(|watched| (number, watched))),
-            Poll::Pending => self.busy = Some((number, timed(work))),
+            Poll::Pending => {
+                let work = async move { timeout(HOOK_TIME, work).await.ok().flatten() };
+                self.busy = Some((number, work.boxed()));
+            }
         }
     }
 
@@ -282,11 +277,6 @@ impl Inputs {
             self.calls.extend(watched.map(|watched| (number, watched)));
         }
     }
-}
-
-/// `work`, but not for ever.
-fn timed(work: impl Future<Output = Option<Box<Watched>>> + Send + 'static) -> Busy {
-    Box::pin(async move { timeout(HOOK_TIME, work).await.ok().flatten() })
 }
 
 /// Polls once. What does not end is polled again by somebody who can be woken.
