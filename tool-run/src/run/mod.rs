@@ -24,7 +24,9 @@ pub use event::{Action, Event, Prompt, Refusal, Said, TurnPart};
 pub use id::{CallId, InterruptId, NoInterrupt, Principal, RunId, Time};
 pub use interrupt::{Allowance, Decision, Interrupt, InterruptKind, Pattern, Shown};
 pub use judge::{CheckedCall, CheckedDecision, Grant, GrantedBy};
-pub use log::{Corrupt, LogEvent, RecordError};
+pub use log::{Corrupt, LogEvent};
+#[doc(no_inline)]
+pub use record::RecordError;
 pub use state::{
     Execution, Limits, NestedUsage, OnDeny, OnPrompt, OnTaint, Phase, Run, RunOptions, StopReason, TurnUsage,
 };

@@ -91,7 +91,7 @@ impl Agent {
     }
 
     /// A conversation that goes on from `messages`, such as those of another program. They are made into a history that
-    /// providers accept, as [`repair`](tool_run::message::repair) does: see [`Session::repaired`].
+    /// providers accept, as [`repair`] does: see [`Session::repaired`].
     pub fn session_after(&self, messages: Vec<Message>) -> Session {
         self.session_named(uuid::Uuid::new_v4().to_string(), messages)
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::message::Usage;
 use crate::run::{
     Action, Allowance, Author, CallId, CallResult, GrantedBy, InterruptKind, InterruptedBy, LogEvent, NestedUsage,
-    Principal, Question, Refusal, Shown, Stage, SupersededBy, Time, ToolRef,
+    Principal, Question, Refusal, Shown, Stage, SupersededBy, ToolRef,
     judge::{Accepted, CheckedCall, Finding, View},
     step::Draft,
 };
@@ -15,7 +15,7 @@ use crate::tool::spec::Digest;
 use crate::tool::{CallError, Identity, Output, Permission};
 
 impl Draft<'_> {
-    pub fn inspected(&mut self, id: &CallId, inspection: CheckedCall, time: Time) {
+    pub fn inspected(&mut self, id: &CallId, inspection: CheckedCall) {
         let Some(at) = self.find(id) else { return };
         if inspection.call != *id || inspection.arguments != self.call(at).arguments.digest {
             // Another call was looked at, or the arguments were replaced since.
@@ -24,16 +24,16 @@ impl Draft<'_> {
         let CheckedCall { normalized, author, tool, finding, .. } = inspection;
         let normalized = normalized.map(|text| (text, author));
         match self.stage(at) {
-            Stage::Proposed => self.first_look(at, finding, tool, normalized, time),
+            Stage::Proposed => self.first_look(at, finding, tool, normalized),
             Stage::Ready if normalized.is_some() => {
                 let result = CallResult::Superseded { by: SupersededBy::ArgumentsChanged };
-                self.end_unstarted(at, result, InterruptedBy::NotAllowed, time);
+                self.end_unstarted(at, result, InterruptedBy::NotAllowed);
             }
-            Stage::Ready => self.last_look(at, finding, tool, time),
-            Stage::Open => self.look_between(at, finding, tool, time),
+            Stage::Ready => self.last_look(at, finding, tool),
+            Stage::Open => self.look_between(at, finding, tool),
             Stage::Running | Stage::Unknown | Stage::Done => return,
         }
-        self.schedule(time);
+        self.schedule();
     }
 
     /// The arguments are complete: accepted or not, allowed or not.
@@ -43,11 +43,10 @@ impl Draft<'_> {
         finding: Finding,
         identity: Option<Identity>,
         normalized: Option<(Arc<str>, Author)>,
-        time: Time,
     ) {
         let Accepted { tool, permission, touches, view } = match finding {
             Finding::Accepted(accepted) => accepted,
-            Finding::Ended(result) => return self.end_unstarted(at, result, InterruptedBy::NotAllowed, time),
+            Finding::Ended(result) => return self.end_unstarted(at, result, InterruptedBy::NotAllowed),
         };
         if self.turn_end.is_none()
             && !(tool.may_be_early() && self.run.tighten(&tool, permission.clone()) == Permission::Allow)
@@ -58,7 +57,7 @@ impl Draft<'_> {
         let (call, mut arguments) = (self.call(at).id.clone(), self.call(at).arguments.digest);
         if let Some((text, by)) = normalized {
             if let Some(limit) = self.run.options.limits.too_large(&text) {
-                return self.end(at, CallResult::OverBudget { limit }, time);
+                return self.end(at, CallResult::OverBudget { limit });
             }
             arguments = Digest::of(text.as_bytes());
             self.log.push(LogEvent::Normalized { call: call.clone(), arguments: text, by });
@@ -67,8 +66,8 @@ impl Draft<'_> {
         self.touched = Some((at, touches));
         self.alone = tool.sequential.then_some(at);
         match self.run.tighten(&tool, permission) {
-            Permission::Deny { reason } => self.end(at, CallResult::PolicyDenied { reason }, time),
-            Permission::Allow => self.allow(at, &tool, arguments, GrantedBy::Policy, view, time),
+            Permission::Deny { reason } => self.end(at, CallResult::PolicyDenied { reason }),
+            Permission::Allow => self.allow(at, &tool, arguments, GrantedBy::Policy, view),
             Permission::Ask => {
                 let covers = |allowance: &&Allowance| {
                     identity.is_some_and(|tool| tool.is(allowance.tool))
@@ -76,71 +75,71 @@ impl Draft<'_> {
                 };
                 match self.run.allowances.iter().find(covers) {
                     Some(allowance) => {
-                        self.allow(at, &tool, arguments, GrantedBy::Allowance(allowance.by.clone()), view, time);
+                        self.allow(at, &tool, arguments, GrantedBy::Allowance(allowance.by.clone()), view);
                     }
-                    None => self.ask(at, view, time),
+                    None => self.ask(at, view),
                 }
             }
         }
     }
 
     /// A policy may have become stricter, the tool another, and the grant too old, since the call was granted.
-    fn last_look(&mut self, at: usize, finding: Finding, identity: Option<Identity>, time: Time) {
+    fn last_look(&mut self, at: usize, finding: Finding, identity: Option<Identity>) {
         let Some(grant) = self.run.grant_of(at) else { return };
-        if grant.expires.is_some_and(|expires| expires <= time) {
-            return self.end_unstarted(at, CallResult::Expired, InterruptedBy::NoAnswer, time);
+        if grant.expires.is_some_and(|expires| expires <= self.now) {
+            return self.end_unstarted(at, CallResult::Expired, InterruptedBy::NoAnswer);
         }
         let Accepted { tool, permission, view, .. } = match finding {
             Finding::Accepted(accepted) => accepted,
-            Finding::Ended(result) => return self.end_unstarted(at, result, InterruptedBy::NotAllowed, time),
+            Finding::Ended(result) => return self.end_unstarted(at, result, InterruptedBy::NotAllowed),
         };
         if !identity.is_some_and(|tool| tool.is(grant.tool)) {
-            return self.replaced(at, &tool, time);
+            return self.replaced(at, &tool);
         }
         if self.call(at).arguments.digest != grant.arguments {
             let result = CallResult::Superseded { by: SupersededBy::ArgumentsChanged };
-            return self.end_unstarted(at, result, InterruptedBy::NotAllowed, time);
+            return self.end_unstarted(at, result, InterruptedBy::NotAllowed);
         }
         match self.run.tighten(&tool, permission) {
             Permission::Deny { reason } => {
-                self.end_unstarted(at, CallResult::PolicyDenied { reason }, InterruptedBy::NotAllowed, time);
+                self.end_unstarted(at, CallResult::PolicyDenied { reason }, InterruptedBy::NotAllowed);
             }
             // A policy alone had allowed it, and would ask now. What a person decided stands.
-            Permission::Ask if grant.by == GrantedBy::Policy => self.ask(at, view, time),
+            Permission::Ask if grant.by == GrantedBy::Policy => self.ask(at, view),
             // The log ended between its grant and its announcement.
             _ if tool.external && self.is_held(at) => {}
             _ if tool.external && self.is_full() => {
-                self.end(at, CallResult::OverBudget { limit: self.open_limit() }, time);
+                self.end(at, CallResult::OverBudget { limit: self.open_limit() });
             }
             _ if tool.external => match view {
-                Some(view) => self.hand_out(at, view.shown, view.deciders, time),
-                None => self.ask(at, None, time),
+                Some(view) => self.hand_out(at, view.shown, view.deciders),
+                None => self.ask(at, None),
             },
             _ => self.fresh = Some(at),
         }
     }
 
     /// A call that waits is looked at when its run is loaded: its tool may be another now.
-    fn look_between(&mut self, at: usize, finding: Finding, identity: Option<Identity>, time: Time) {
+    fn look_between(&mut self, at: usize, finding: Finding, identity: Option<Identity>) {
         let before = self.call(at).tool.as_ref().map(|tool| tool.fingerprint);
         let is_same = identity.zip(before).is_some_and(|(tool, before)| tool.is(before));
         match finding {
             // Where a validator thinks otherwise now, it is asked again before the call starts.
             Finding::Ended(CallResult::Rejected { .. }) | Finding::Accepted(_) if is_same => {}
-            Finding::Accepted(accepted) => self.replaced(at, &accepted.tool, time),
+            Finding::Accepted(accepted) => self.replaced(at, &accepted.tool),
             // What a policy says now, or what went wrong at this look, undoes nothing: the call is looked at again before
             // it starts.
             Finding::Ended(result)
                 if !matches!(result, CallResult::Rejected { .. } | CallResult::NotAvailable { .. }) => {}
             Finding::Ended(_) => {
                 let result = CallResult::Superseded { by: SupersededBy::ToolChanged };
-                self.end_unstarted(at, result, InterruptedBy::ToolChanged, time);
+                self.end_unstarted(at, result, InterruptedBy::ToolChanged);
             }
         }
     }
 
     /// The tool was changed while the call waited.
-    fn replaced(&mut self, at: usize, now: &ToolRef, time: Time) {
+    fn replaced(&mut self, at: usize, now: &ToolRef) {
         let call = self.call(at);
         let from = call.tool.as_ref().and_then(|tool| tool.version.clone());
         let migrates = call.attempts == 0 && from.as_ref().is_some_and(|from| now.migrate_from.contains(from));
@@ -150,14 +149,14 @@ impl Draft<'_> {
             self.effects.push(Action::Inspect(call.id.clone()));
         } else {
             let result = CallResult::Superseded { by: SupersededBy::ToolChanged };
-            self.end_unstarted(at, result, InterruptedBy::ToolChanged, time);
+            self.end_unstarted(at, result, InterruptedBy::ToolChanged);
         }
     }
 
-    fn ask(&mut self, at: usize, view: Option<Box<View>>, time: Time) {
+    fn ask(&mut self, at: usize, view: Option<Box<View>>) {
         let Some(view) = view else {
             let reason = Some("nobody can be asked about a call that cannot be shown".to_owned());
-            return self.end_unstarted(at, CallResult::PolicyDenied { reason }, InterruptedBy::NotAllowed, time);
+            return self.end_unstarted(at, CallResult::PolicyDenied { reason }, InterruptedBy::NotAllowed);
         };
         let View { shown, offer, deciders, .. } = *view;
         if self.is_full() {
@@ -165,39 +164,30 @@ impl Draft<'_> {
                 at,
                 CallResult::OverBudget { limit: self.open_limit() },
                 InterruptedBy::NotAllowed,
-                time,
             );
         }
         let expiry = self.run.options.approval_expiry;
-        self.open(at, InterruptKind::Approval { offer }, shown, deciders, expiry, time);
+        self.open(at, InterruptKind::Approval { offer }, shown, deciders, expiry);
     }
 
     /// Lets a call start, here or outside, about which nobody has to be asked (any more).
-    fn allow(
-        &mut self,
-        at: usize,
-        tool: &Arc<ToolRef>,
-        arguments: Digest,
-        by: GrantedBy,
-        view: Option<Box<View>>,
-        time: Time,
-    ) {
+    fn allow(&mut self, at: usize, tool: &Arc<ToolRef>, arguments: Digest, by: GrantedBy, view: Option<Box<View>>) {
         if tool.external && self.is_full() {
-            return self.end(at, CallResult::OverBudget { limit: self.open_limit() }, time);
+            return self.end(at, CallResult::OverBudget { limit: self.open_limit() });
         }
-        self.grant_for(at, tool.fingerprint, arguments, by, None, time);
+        self.grant_for(at, tool.fingerprint, arguments, by, None);
         match (tool.external, view) {
             (true, _) if self.is_held(at) => {}
-            (true, Some(view)) => self.hand_out(at, view.shown, view.deciders, time),
-            (true, None) => self.ask(at, None, time),
+            (true, Some(view)) => self.hand_out(at, view.shown, view.deciders),
+            (true, None) => self.ask(at, None),
             (false, _) => self.fresh = Some(at),
         }
     }
 
     /// Announces a granted call to whoever executes it outside.
-    pub fn hand_out(&mut self, at: usize, shown: Shown, deciders: Vec<Principal>, time: Time) {
+    pub fn hand_out(&mut self, at: usize, shown: Shown, deciders: Vec<Principal>) {
         let expiry = self.run.options.external_expiry;
-        self.open(at, InterruptKind::External, shown, deciders, expiry, time);
+        self.open(at, InterruptKind::External, shown, deciders, expiry);
     }
 
     fn is_full(&self) -> bool {
@@ -235,14 +225,14 @@ impl Draft<'_> {
 const NOT_RUNNING: Refusal = Refusal::Misplaced { reason: "the call does not run" };
 
 impl Draft<'_> {
-    pub fn ended(&mut self, id: &CallId, attempt: u32, outcome: Result<Output, CallError>, time: Time) {
+    pub fn ended(&mut self, id: &CallId, attempt: u32, outcome: Result<Output, CallError>) {
         let Some(at) = self.running(id, attempt) else { return };
         if outcome.as_ref().is_err_and(|error| self.may_retry(at, error)) {
-            self.grant(at, GrantedBy::Retry, None, time);
+            self.grant(at, GrantedBy::Retry, None);
         } else {
-            self.end(at, CallResult::of(outcome), time);
+            self.end(at, CallResult::of(outcome));
         }
-        self.schedule(time);
+        self.schedule();
     }
 
     /// Returns whether a failed call is tried again: where a second start does no harm, or the tool itself says so.
@@ -257,16 +247,16 @@ impl Draft<'_> {
         is_safe && call.retries < tool.retries && self.run.retries < self.run.options.limits.retries
     }
 
-    pub fn asked(&mut self, id: &CallId, attempt: u32, question: Question, time: Time) -> Result<(), Refusal> {
+    pub fn asked(&mut self, id: &CallId, attempt: u32, question: Question) -> Result<(), Refusal> {
         let at = self.may_ask(id, attempt)?;
         let expiry = self.run.options.approval_expiry;
         let shown = Shown::of_running(self.call(at));
-        self.open(at, InterruptKind::Answer { question }, shown, Vec::new(), expiry, time);
-        self.schedule(time);
+        self.open(at, InterruptKind::Answer { question }, shown, Vec::new(), expiry);
+        self.schedule();
         Ok(())
     }
 
-    pub fn asked_inside(&mut self, id: &CallId, attempt: u32, kind: InterruptKind, time: Time) -> Result<(), Refusal> {
+    pub fn asked_inside(&mut self, id: &CallId, attempt: u32, kind: InterruptKind) -> Result<(), Refusal> {
         let at = self.may_ask(id, attempt)?;
         let InterruptKind::Inner { interrupt, .. } = &kind else { return Err(NOT_RUNNING) };
         let options = &self.run.options;
@@ -275,8 +265,8 @@ impl Draft<'_> {
             _ => options.approval_expiry,
         };
         let (shown, deciders) = (interrupt.shown.clone(), interrupt.deciders.clone());
-        self.open(at, kind, shown, deciders, expiry, time);
-        self.schedule(time);
+        self.open(at, kind, shown, deciders, expiry);
+        self.schedule();
         Ok(())
     }
 
@@ -333,17 +323,17 @@ impl Draft<'_> {
     }
 
     /// Ends what waited too long.
-    pub fn tick(&mut self, time: Time) {
+    pub fn tick(&mut self) {
         for at in self.run.current_range() {
             let call = self.call(at);
             let expires = match call.interrupt() {
                 Some(open) => open.expires,
                 None => self.run.grant_of(at).and_then(crate::run::Grant::expires),
             };
-            if expires.is_some_and(|expires| expires <= time) {
-                self.end_unstarted(at, CallResult::Expired, InterruptedBy::NoAnswer, time);
+            if expires.is_some_and(|expires| expires <= self.now) {
+                self.end_unstarted(at, CallResult::Expired, InterruptedBy::NoAnswer);
             }
         }
-        self.schedule(time);
+        self.schedule();
     }
 }

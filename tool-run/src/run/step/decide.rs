@@ -6,19 +6,13 @@ use super::Draft;
 use crate::run::judge::{Accepted, Finding};
 use crate::run::{
     Allowance, Answer, CallResult, CheckedDecision, Decision, GrantedBy, Interrupt, InterruptId, InterruptKind,
-    InterruptedBy, LogEvent, Pattern, Principal, Refusal, Stage, Time,
+    InterruptedBy, LogEvent, Pattern, Principal, Refusal, Stage,
 };
 use crate::tool::Permission;
 use crate::tool::spec::Digest;
 
 impl Draft<'_> {
-    pub fn decide(
-        &mut self,
-        id: InterruptId,
-        ruling: CheckedDecision,
-        by: Principal,
-        time: Time,
-    ) -> Result<(), Refusal> {
+    pub fn decide(&mut self, id: InterruptId, ruling: CheckedDecision, by: Principal) -> Result<(), Refusal> {
         if ruling.interrupt != id {
             return Err(Refusal::Misplaced { reason: "the decision was checked for another interrupt" });
         }
@@ -44,7 +38,7 @@ impl Draft<'_> {
         if !self.run.may_decide(open, &by) {
             return Err(Refusal::Forbidden);
         }
-        if open.expires.is_some_and(|expires| expires <= time) {
+        if open.expires.is_some_and(|expires| expires <= self.now) {
             return Err(Refusal::Closed { interrupt: id });
         }
         let Some(at) = self.find(&id.call) else { return Err(Refusal::Closed { interrupt: id }) };
@@ -52,13 +46,13 @@ impl Draft<'_> {
             return Err(not_offered(&ruling.decision, open));
         }
         match &open.kind {
-            InterruptKind::Approval { offer } => self.decide_approval(at, open, offer.as_ref(), ruling, by, time)?,
+            InterruptKind::Approval { offer } => self.decide_approval(at, open, offer.as_ref(), ruling, by)?,
             InterruptKind::Answer { .. } | InterruptKind::Inner { .. } => {
-                self.decide_question(at, open, ruling.decision, by, time);
+                self.decide_question(at, open, ruling.decision, by);
             }
-            InterruptKind::External | InterruptKind::Reconcile => self.decide_outcome(at, open, ruling, by, time)?,
+            InterruptKind::External | InterruptKind::Reconcile => self.decide_outcome(at, open, ruling, by)?,
         }
-        self.schedule(time);
+        self.schedule();
         Ok(())
     }
 
@@ -69,21 +63,20 @@ impl Draft<'_> {
         offer: Option<&Pattern>,
         ruling: CheckedDecision,
         by: Principal,
-        time: Time,
     ) -> Result<(), Refusal> {
         let decision = ruling.decision.clone();
         let Some(tool) = &self.call(at).tool else { return Err(Refusal::ToolChanged) };
         let mut handed_out = open.shown.clone();
         match (ruling.decision, ruling.inspection, ruling.output) {
             (Decision::Approve, ..) => {
-                self.decided(open, decision, by.clone(), time);
-                self.permit(at, open, by, time);
+                self.decided(open, decision, by.clone());
+                self.permit(at, open, by);
             }
             (Decision::ApproveForRun, ..) => {
-                self.decided(open, decision, by.clone(), time);
+                self.decided(open, decision, by.clone());
                 let allow = |pattern| Allowance { tool: tool.fingerprint, pattern, by: by.clone() };
                 self.log.extend(offer.cloned().map(allow).map(|allowance| LogEvent::Allowed { allowance }));
-                self.permit(at, open, by, time);
+                self.permit(at, open, by);
             }
             (Decision::Edit { .. }, Some(inspection), _) => {
                 let Accepted { permission, touches, view, .. } = match inspection.finding {
@@ -110,33 +103,33 @@ impl Draft<'_> {
                     return Err(Refusal::OverBudget { limit });
                 }
                 let call = self.call(at).id.clone();
-                self.decided(open, decision, by.clone(), time);
+                self.decided(open, decision, by.clone());
                 self.log.push(LogEvent::Edited { call, arguments, by: by.clone(), touches: touches.clone() });
                 self.touched = Some((at, touches));
                 let seen = view.as_ref().map(|view| view.shown.digest());
                 handed_out = view.map_or(handed_out, |view| view.shown);
-                self.grant_for(at, granted, digest, GrantedBy::Person(by), seen, time);
+                self.grant_for(at, granted, digest, GrantedBy::Person(by), seen);
             }
             (Decision::Deny { reason }, ..) => {
-                self.decided(open, decision, by.clone(), time);
-                self.end_unstarted(at, CallResult::Denied { reason, by }, InterruptedBy::Denial, time);
-                self.stop_turn(time);
+                self.decided(open, decision, by.clone());
+                self.end_unstarted(at, CallResult::Denied { reason, by }, InterruptedBy::Denial);
+                self.stop_turn();
             }
             (Decision::Respond { .. }, _, Some(output)) => {
-                self.decided(open, decision, by.clone(), time);
-                self.end_unstarted(at, CallResult::Responded { output, by }, InterruptedBy::NotAllowed, time);
+                self.decided(open, decision, by.clone());
+                self.end_unstarted(at, CallResult::Responded { output, by }, InterruptedBy::NotAllowed);
             }
             _ => return Err(not_offered(&decision, open)),
         }
         if tool.external && self.stage(at) == Stage::Ready && !self.is_held(at) {
             // Approved is not executed: only now is the call announced to whoever executes it.
-            self.hand_out(at, handed_out, open.deciders.clone(), time);
+            self.hand_out(at, handed_out, open.deciders.clone());
         }
         Ok(())
     }
 
     /// The call goes on with the answer to its question. A decision about something inside of it goes to its own run.
-    fn decide_question(&mut self, at: usize, open: &Interrupt, decision: Decision, by: Principal, time: Time) {
+    fn decide_question(&mut self, at: usize, open: &Interrupt, decision: Decision, by: Principal) {
         let (question, answer) = match (&open.kind, &decision) {
             (InterruptKind::Inner { interrupt, .. }, _) => {
                 (interrupt.digest(), Answer::Given(serde_json::json!([decision, by])))
@@ -151,9 +144,9 @@ impl Draft<'_> {
             _ => return,
         };
         let call = self.call(at).id.clone();
-        self.decided(open, decision, by.clone(), time);
+        self.decided(open, decision, by.clone());
         self.log.push(LogEvent::Answered { call, question, answer });
-        self.permit(at, open, by, time);
+        self.permit(at, open, by);
     }
 
     /// Ends a call that was executed outside, or lost with its process, as somebody reports it.
@@ -163,15 +156,14 @@ impl Draft<'_> {
         open: &Interrupt,
         ruling: CheckedDecision,
         by: Principal,
-        time: Time,
     ) -> Result<(), Refusal> {
         let decision = ruling.decision;
         let is_lost = open.kind == InterruptKind::Reconcile;
         let is_denial = matches!(decision, Decision::Deny { .. });
         let result = match (&decision, ruling.output) {
             (Decision::Approve, _) => {
-                self.decided(open, decision, by.clone(), time);
-                self.permit(at, open, by, time);
+                self.decided(open, decision, by.clone());
+                self.permit(at, open, by);
                 return Ok(());
             }
             (Decision::Respond { .. }, Some(output)) => CallResult::Succeeded { output },
@@ -180,21 +172,21 @@ impl Draft<'_> {
             (Decision::Deny { reason }, _) => CallResult::Denied { reason: reason.clone(), by: by.clone() },
             (other, _) => return Err(not_offered(other, open)),
         };
-        self.decided(open, decision, by, time);
-        self.end(at, result, time);
+        self.decided(open, decision, by);
+        self.end(at, result);
         if is_denial && !is_lost {
-            self.stop_turn(time);
+            self.stop_turn();
         }
         Ok(())
     }
 
     /// Grants a call because somebody has decided so.
-    fn permit(&mut self, at: usize, open: &Interrupt, by: Principal, time: Time) {
-        self.grant(at, GrantedBy::Person(by), Some(open.shown.digest()), time);
+    fn permit(&mut self, at: usize, open: &Interrupt, by: Principal) {
+        self.grant(at, GrantedBy::Person(by), Some(open.shown.digest()));
     }
 
-    fn decided(&mut self, open: &Interrupt, decision: Decision, by: Principal, at: Time) {
-        self.log.push(LogEvent::Decided { interrupt: open.id.clone(), decision, by, at });
+    fn decided(&mut self, open: &Interrupt, decision: Decision, by: Principal) {
+        self.log.push(LogEvent::Decided { interrupt: open.id.clone(), decision, by, at: self.now });
     }
 }
 

@@ -32,38 +32,65 @@ pub fn step_into(
     event: Event,
     lists: (Vec<LogEvent>, Vec<Action>),
 ) -> Result<(Vec<LogEvent>, Vec<Action>), Refusal> {
-    let mut draft = Draft::new(run, lists);
+    let mut draft = Draft::new(run, lists, time_of(&event));
     match event {
         Event::Prompt(prompt) => draft.prompt(prompt)?,
-        Event::Continue { by, at } => draft.go_on(&by, at)?,
+        Event::Continue { by, .. } => draft.go_on(&by)?,
         Event::Offered { tools } => draft.offered(tools)?,
         Event::Called { index, provider_id, name, arguments } => draft.called(index, provider_id, name, arguments)?,
-        Event::TurnEnded { parts, finish, usage, model, at } => {
-            draft.turn_ended(parts, finish, usage, model, at)?;
+        Event::TurnEnded { parts, finish, usage, model, .. } => {
+            draft.turn_ended(parts, finish, usage, model)?;
         }
-        Event::TurnFailed { error, again, usage, model, at } => draft.turn_failed(error, again, usage, model, at)?,
-        Event::Inspected { call, inspection, at } => draft.inspected(&call, inspection, at),
-        Event::Decide { interrupt, ruling, by, at } => draft.decide(interrupt, ruling, by, at)?,
-        Event::Ended { call, attempt, outcome, at } => draft.ended(&call, attempt, outcome, at),
-        Event::Asked { call, attempt, question, at } => draft.asked(&call, attempt, question, at)?,
-        Event::AskedInside { call, attempt, tool, interrupt, feedback, at } => {
-            draft.asked_inside(&call, attempt, InterruptKind::Inner { tool, interrupt, feedback }, at)?;
+        Event::TurnFailed { error, again, usage, model, .. } => draft.turn_failed(error, again, usage, model)?,
+        Event::Inspected { call, inspection, .. } => draft.inspected(&call, inspection),
+        Event::Decide { interrupt, ruling, by, .. } => draft.decide(interrupt, ruling, by)?,
+        Event::Ended { call, attempt, outcome, .. } => draft.ended(&call, attempt, outcome),
+        Event::Asked { call, attempt, question, .. } => draft.asked(&call, attempt, question)?,
+        Event::AskedInside { call, attempt, tool, interrupt, feedback, .. } => {
+            draft.asked_inside(&call, attempt, InterruptKind::Inner { tool, interrupt, feedback })?;
         }
         Event::Stepping { call, attempt, name } => draft.stepping(call, attempt, name)?,
         Event::Stepped { call, attempt, name, value, spent } => draft.stepped(call, attempt, name, value, spent)?,
-        Event::Tick { at } => draft.tick(at),
-        Event::Recover { at } => draft.recover(at),
+        Event::Tick { .. } => draft.tick(),
+        Event::Recover { .. } => draft.recover(),
         Event::Repaired { call, name, arguments, by, usage } => draft.repaired(call, name, arguments, by, usage)?,
-        Event::StopRequested { by, at } => draft.stop(by, at)?,
-        Event::Cancel { by, at } => draft.cancel(&by, at)?,
-        Event::Stop { reason, at } => draft.halt(reason, at),
+        Event::StopRequested { by, .. } => draft.stop(by)?,
+        Event::Cancel { by, .. } => draft.cancel(&by)?,
+        Event::Stop { reason, .. } => draft.halt(reason),
     }
     Ok((draft.log, draft.effects))
+}
+
+/// Returns when `event` happened. From one that has no time, nothing follows that has one.
+fn time_of(event: &Event) -> Time {
+    match event {
+        Event::Prompt(prompt) => prompt.at,
+        Event::Continue { at, .. }
+        | Event::TurnEnded { at, .. }
+        | Event::TurnFailed { at, .. }
+        | Event::Inspected { at, .. }
+        | Event::Decide { at, .. }
+        | Event::Ended { at, .. }
+        | Event::Asked { at, .. }
+        | Event::AskedInside { at, .. }
+        | Event::Tick { at }
+        | Event::Recover { at }
+        | Event::StopRequested { at, .. }
+        | Event::Stop { at, .. }
+        | Event::Cancel { at, .. } => *at,
+        Event::Offered { .. }
+        | Event::Called { .. }
+        | Event::Stepping { .. }
+        | Event::Stepped { .. }
+        | Event::Repaired { .. } => Time::default(),
+    }
 }
 
 /// A run with the events that are about to be logged, and what follows from them.
 pub struct Draft<'a> {
     pub run: &'a Run,
+    /// When the event happened.
+    pub now: Time,
     pub log: Vec<LogEvent>,
     pub effects: Vec<Action>,
     /// The call whose stage was changed last, apart: most events change no other.
@@ -90,13 +117,14 @@ pub struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    pub fn new(run: &'a Run, (log, effects): (Vec<LogEvent>, Vec<Action>)) -> Self {
+    pub fn new(run: &'a Run, (log, effects): (Vec<LogEvent>, Vec<Action>), now: Time) -> Self {
         let turn_end = match &run.activity {
             Activity::Acting(end) => Some(end.clone()),
             _ => None,
         };
         Self {
             run,
+            now,
             log,
             effects,
             latest: None,
@@ -151,38 +179,38 @@ impl<'a> Draft<'a> {
         self.find(id).filter(|at| self.stage(*at) == Stage::Running && self.call(*at).attempts == attempt)
     }
 
-    pub fn end(&mut self, at: usize, result: CallResult, time: Time) {
+    pub fn end(&mut self, at: usize, result: CallResult) {
         let call = self.call(at).id.clone();
-        self.log.push(LogEvent::Ended { call, result: Arc::new(result), at: time });
+        self.log.push(LogEvent::Ended { call, result: Arc::new(result), at: self.now });
         self.enter(at, Stage::Done);
     }
 
     /// Ends the calls of the turn that are at `stages` with `result`, and aborts those that were started.
-    pub fn end_at(&mut self, stages: &[Stage], result: &CallResult, time: Time) {
+    pub fn end_at(&mut self, stages: &[Stage], result: &CallResult) {
         for at in self.run.current_range() {
             if stages.contains(&self.stage(at)) {
                 if self.call(at).attempts > 0 {
                     self.effects.push(Action::Abort(self.call(at).id.clone()));
                 }
-                self.end(at, result.clone(), time);
+                self.end(at, result.clone());
             }
         }
     }
 
     /// Ends a call that does not run: with `result`, or, if it was started before, with `or`.
-    pub fn end_unstarted(&mut self, at: usize, result: CallResult, or: InterruptedBy, time: Time) {
+    pub fn end_unstarted(&mut self, at: usize, result: CallResult, or: InterruptedBy) {
         let was_started = self.call(at).attempts > 0;
         if was_started {
             self.effects.push(Action::Abort(self.call(at).id.clone()));
         }
-        self.end(at, if was_started { CallResult::Interrupted { by: or } } else { result }, time);
+        self.end(at, if was_started { CallResult::Interrupted { by: or } } else { result });
     }
 
     /// Ends every call that has not ended and does not run.
-    pub fn end_waiting(&mut self, by: SupersededBy, or: InterruptedBy, time: Time) {
+    pub fn end_waiting(&mut self, by: SupersededBy, or: InterruptedBy) {
         for at in self.run.current_range() {
             if matches!(self.stage(at), Stage::Proposed | Stage::Open | Stage::Ready | Stage::Unknown) {
-                self.end_unstarted(at, CallResult::Superseded { by }, or, time);
+                self.end_unstarted(at, CallResult::Superseded { by }, or);
             }
         }
     }
@@ -194,11 +222,10 @@ impl<'a> Draft<'a> {
         shown: Shown,
         deciders: Vec<Principal>,
         expiry: Option<u64>,
-        time: Time,
     ) {
         let id = self.call(at).next_obligation();
-        let expires = expiry.map(|millis| time.plus(millis));
-        let interrupt = Interrupt { id: id.clone(), kind, shown, since: time, expires, deciders };
+        let expires = expiry.map(|millis| self.now.plus(millis));
+        let interrupt = Interrupt { id: id.clone(), kind, shown, since: self.now, expires, deciders };
         let call = id.call.clone();
         self.log.push(LogEvent::Opened { call, interrupt: Box::new(interrupt) });
         self.enter(at, Stage::Open);
@@ -207,24 +234,16 @@ impl<'a> Draft<'a> {
     }
 
     /// Grants a call with the tool and the arguments that it has now.
-    pub fn grant(&mut self, at: usize, by: GrantedBy, shown: Option<Digest>, time: Time) {
+    pub fn grant(&mut self, at: usize, by: GrantedBy, shown: Option<Digest>) {
         let call = self.call(at);
         if let Some(tool) = &call.tool {
-            self.grant_for(at, tool.fingerprint, call.arguments.digest, by, shown, time);
+            self.grant_for(at, tool.fingerprint, call.arguments.digest, by, shown);
         }
     }
 
-    pub fn grant_for(
-        &mut self,
-        at: usize,
-        tool: Fingerprint,
-        arguments: Digest,
-        by: GrantedBy,
-        shown: Option<Digest>,
-        time: Time,
-    ) {
+    pub fn grant_for(&mut self, at: usize, tool: Fingerprint, arguments: Digest, by: GrantedBy, shown: Option<Digest>) {
         let expires = match by {
-            GrantedBy::Person(_) => self.run.options.grant_expiry.map(|millis| time.plus(millis)),
+            GrantedBy::Person(_) => self.run.options.grant_expiry.map(|millis| self.now.plus(millis)),
             _ => None,
         };
         let call = self.call(at).id.clone();
@@ -232,26 +251,24 @@ impl<'a> Draft<'a> {
         self.effects.extend(expires.map(Action::Wake));
         self.enter(at, Stage::Ready);
     }
-}
 
-impl Draft<'_> {
     /// Starts what may start. When every call has ended, the model is asked again, or the run comes to its end.
-    pub fn schedule(&mut self, time: Time) {
+    pub fn schedule(&mut self) {
         match self.run.phase() {
             Phase::Idle => return,
             // Somebody of another process said it when the run had just come to its end.
-            Phase::Finished | Phase::Stopped(_) => return self.take_queued(time),
+            Phase::Finished | Phase::Stopped(_) => return self.take_queued(),
             _ => {}
         }
-        self.start_calls(time);
+        self.start_calls();
         let calls = self.run.current().len() + self.new_calls;
         let done = self.count(Stage::Done) as usize + self.new_done;
         if let Some(end) = self.turn_end.take_if(|_| done == calls) {
-            self.end_turn(end, calls, time);
+            self.end_turn(end, calls);
         }
     }
 
-    fn start_calls(&mut self, time: Time) {
+    fn start_calls(&mut self) {
         if self.count(Stage::Ready) == 0 {
             return;
         }
@@ -273,7 +290,7 @@ impl Draft<'_> {
                         return;
                     }
                     room -= 1;
-                    self.start(at, time);
+                    self.start(at);
                 }
                 _ => {}
             }
@@ -311,19 +328,19 @@ impl Draft<'_> {
 
     /// Starts a ready call that was looked at in this event; another one is looked at again first, because the policies,
     /// the tool and the time may have changed since.
-    fn start(&mut self, at: usize, time: Time) {
+    fn start(&mut self, at: usize) {
         let call = self.call(at);
         if self.fresh != Some(at) {
             self.effects.push(Action::Inspect(call.id.clone()));
             return;
         }
         self.fresh = None;
-        self.log.push(LogEvent::Started { call: call.id.clone(), at: time });
+        self.log.push(LogEvent::Started { call: call.id.clone(), at: self.now });
         self.effects.push(Action::Execute { call: call.id.clone(), attempt: call.attempts.saturating_add(1) });
         self.enter(at, Stage::Running);
     }
 
-    fn end_turn(&mut self, end: TurnEnd, calls: usize, time: Time) {
+    fn end_turn(&mut self, end: TurnEnd, calls: usize) {
         let options = &self.run.options;
         let steered = || self.run.queue.iter().any(|prompt| prompt.steers);
         let stopped = match end {
@@ -335,39 +352,33 @@ impl Draft<'_> {
             TurnEnd::Safe | TurnEnd::Again => match self.exhausted(calls) {
                 Some(reason) => Some(reason),
                 None => {
-                    self.join();
-                    return self.start_turn(time);
+                    // What somebody said meanwhile joins the run.
+                    let steering = self.run.queue.iter().filter(|prompt| prompt.steers);
+                    self.log.extend(steering.map(|prompt| LogEvent::Prompted { prompt: prompt.clone(), queued: true }));
+                    return self.start_turn();
                 }
             },
         };
-        let entry = match stopped {
-            None => LogEvent::Finished { at: time },
-            Some(reason) => LogEvent::Stopped { reason, at: time },
-        };
-        match entry {
+        let at = self.now;
+        match stopped {
+            None => self.conclude(LogEvent::Finished { at }),
             // Prompts that wait are dropped with it.
-            LogEvent::Stopped { reason: StopReason::Requested, .. } => self.log.push(entry),
-            entry => self.conclude(entry, time),
+            Some(reason @ StopReason::Requested) => self.log.push(LogEvent::Stopped { reason, at }),
+            Some(reason) => self.conclude(LogEvent::Stopped { reason, at }),
         }
     }
 
     /// Ends the run until somebody says something; who waits to do so is heard at once.
-    pub fn conclude(&mut self, entry: LogEvent, time: Time) {
+    pub fn conclude(&mut self, entry: LogEvent) {
         self.log.push(entry);
-        self.take_queued(time);
+        self.take_queued();
     }
 
-    fn take_queued(&mut self, time: Time) {
+    fn take_queued(&mut self) {
         if let Some(prompt) = self.run.queue.first() {
             self.log.push(LogEvent::Prompted { prompt: prompt.clone(), queued: true });
-            self.start_turn(time);
+            self.start_turn();
         }
-    }
-
-    /// Takes what somebody said to a run that goes on.
-    fn join(&mut self) {
-        let steering = self.run.queue.iter().filter(|prompt| prompt.steers);
-        self.log.extend(steering.map(|prompt| LogEvent::Prompted { prompt: prompt.clone(), queued: true }));
     }
 
     /// Returns the reason why the model is not asked again.
@@ -396,10 +407,10 @@ impl Draft<'_> {
     }
 
     /// Ends what has not started, when somebody denied a call and the run is to stop then.
-    pub fn stop_turn(&mut self, time: Time) {
+    pub fn stop_turn(&mut self) {
         self.denied = true;
         if self.run.options.on_deny == OnDeny::StopTurn {
-            self.end_waiting(SupersededBy::Denial, InterruptedBy::Denial, time);
+            self.end_waiting(SupersededBy::Denial, InterruptedBy::Denial);
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::message::{AssistantPart, FinishReason, ToolCall, Usage};
 use crate::run::{
     Action, CallId, CallResult, CallState, GrantedBy, InterruptId, InterruptKind, InterruptedBy, LogEvent, OnPrompt,
-    Phase, Principal, Prompt, Refusal, Run, Shown, Stage, StopReason, SupersededBy, Time, TurnPart,
+    Phase, Principal, Prompt, Refusal, Run, Shown, Stage, StopReason, SupersededBy, TurnPart,
     fold::as_u32,
     state::{Activity, TurnEnd},
     step::Draft,
@@ -14,20 +14,19 @@ use crate::run::{
 impl Draft<'_> {
     pub fn prompt(&mut self, prompt: Prompt) -> Result<(), Refusal> {
         self.is_owner(&prompt.by)?;
-        let at = prompt.at;
         if self.is_busy() {
             match self.run.options.on_prompt {
                 _ if prompt.steers => return self.queue(prompt),
                 OnPrompt::Refuse => return Err(Refusal::Busy),
                 OnPrompt::Block => return self.queue(prompt),
-                OnPrompt::Supersede => self.supersede(at),
+                OnPrompt::Supersede => self.supersede(),
             }
         }
         if prompt.steers {
             return Err(Refusal::Idle);
         }
         self.log.push(LogEvent::Prompted { prompt, queued: false });
-        self.start_turn(at);
+        self.start_turn();
         Ok(())
     }
 
@@ -39,45 +38,45 @@ impl Draft<'_> {
         Ok(())
     }
 
-    pub fn go_on(&mut self, by: &Principal, at: Time) -> Result<(), Refusal> {
+    pub fn go_on(&mut self, by: &Principal) -> Result<(), Refusal> {
         self.is_owner(by)?;
         match self.run.activity {
             // A run that was created with a conversation may answer that.
             Activity::Idle if self.run.messages.is_empty() => Err(Refusal::NotStopped),
             Activity::Stopped(_) | Activity::Idle => {
-                self.start_turn(at);
+                self.start_turn();
                 Ok(())
             }
             _ => Err(Refusal::NotStopped),
         }
     }
 
-    pub fn cancel(&mut self, by: &Principal, at: Time) -> Result<(), Refusal> {
+    pub fn cancel(&mut self, by: &Principal) -> Result<(), Refusal> {
         self.is_owner(by)?;
         if self.is_busy() {
-            self.clear(at, "it was cancelled");
-            self.log.push(LogEvent::Stopped { reason: StopReason::Cancelled, at });
+            self.clear("it was cancelled");
+            self.log.push(LogEvent::Stopped { reason: StopReason::Cancelled, at: self.now });
         }
         Ok(())
     }
 
-    pub fn stop(&mut self, by: Principal, at: Time) -> Result<(), Refusal> {
+    pub fn stop(&mut self, by: Principal) -> Result<(), Refusal> {
         self.is_owner(&by)?;
         if self.is_busy() && !self.run.stopping {
-            self.log.push(LogEvent::StopRequested { by, at });
+            self.log.push(LogEvent::StopRequested { by, at: self.now });
         }
         Ok(())
     }
 
-    pub fn halt(&mut self, reason: StopReason, at: Time) {
+    pub fn halt(&mut self, reason: StopReason) {
         if self.is_busy() {
-            self.clear(at, "the run was stopped");
-            self.conclude(LogEvent::Stopped { reason, at }, at);
+            self.clear("the run was stopped");
+            self.conclude(LogEvent::Stopped { reason, at: self.now });
         }
     }
 
-    pub fn start_turn(&mut self, at: Time) {
-        self.log.push(LogEvent::TurnStarted { at });
+    pub fn start_turn(&mut self) {
+        self.log.push(LogEvent::TurnStarted { at: self.now });
         self.effects.push(Action::CallModel);
     }
 
@@ -91,35 +90,38 @@ impl Draft<'_> {
     }
 
     /// Ends everything that goes on: calls that did not start do not, and nobody waits for those that did.
-    fn clear(&mut self, at: Time, why: &str) {
-        self.give_up(at, why);
-        self.end_all(at);
+    fn clear(&mut self, why: &str) {
+        self.give_up(why);
+        self.end_all();
     }
 
     /// Ends everything that goes on, because a new prompt comes first.
-    fn supersede(&mut self, at: Time) {
-        self.give_up(at, "a new prompt came first");
-        self.end_waiting(SupersededBy::Prompt, InterruptedBy::Prompt, at);
-        self.end_all(at);
+    fn supersede(&mut self) {
+        self.give_up("a new prompt came first");
+        self.end_waiting(SupersededBy::Prompt, InterruptedBy::Prompt);
+        self.end_all();
     }
 
     /// Lets go of the model and of the calls that run.
-    fn give_up(&mut self, at: Time, why: &str) {
+    fn give_up(&mut self, why: &str) {
         if self.turn_end.is_none() {
             self.effects.push(Action::AbortModel);
-            let (error, usage) = (why.to_owned(), Usage::default());
-            self.log.push(LogEvent::TurnFailed { error, again: false, usage, model: None, at });
+            self.log_failure(why, false);
         }
-        self.end_at(&[Stage::Running], &CallResult::Cancelled, at);
+        self.end_at(&[Stage::Running], &CallResult::Cancelled);
     }
 
-    fn end_all(&mut self, at: Time) {
+    /// Logs that a turn came to nothing whose model said nothing of its usage.
+    fn log_failure(&mut self, error: &str, again: bool) {
+        let (error, usage, at) = (error.to_owned(), Usage::default(), self.now);
+        self.log.push(LogEvent::TurnFailed { error, again, usage, model: None, at });
+    }
+
+    fn end_all(&mut self) {
         use Stage::{Open, Proposed, Ready, Running, Unknown};
-        self.end_at(&[Proposed, Open, Ready, Running, Unknown], &CallResult::Cancelled, at);
+        self.end_at(&[Proposed, Open, Ready, Running, Unknown], &CallResult::Cancelled);
     }
-}
 
-impl Draft<'_> {
     pub fn offered(&mut self, tools: Vec<String>) -> Result<(), Refusal> {
         self.is_asked()?;
         if !self.run.current().is_empty() {
@@ -150,7 +152,6 @@ impl Draft<'_> {
         finish: FinishReason,
         usage: Usage,
         model: Option<Arc<str>>,
-        at: Time,
     ) -> Result<(), Refusal> {
         self.is_asked()?;
         let cut = interruption(&finish);
@@ -184,18 +185,19 @@ impl Draft<'_> {
             return Err(Refusal::Misplaced { reason: "a call that was told early is missing" });
         }
         self.turn_end = Some(TurnEnd::of(finish.clone()));
-        self.log.push(LogEvent::TurnEnded { parts: logged, finish, usage, model, at });
+        self.log.push(LogEvent::TurnEnded { parts: logged, finish, usage, model, at: self.now });
         self.new_calls = ended.len() + kept.len();
         self.new_done = ended.len();
-        let end = |(call, result)| LogEvent::Ended { call, result: Arc::new(result), at };
+        let now = self.now;
+        let end = |(call, result)| LogEvent::Ended { call, result: Arc::new(result), at: now };
         self.log.extend(ended.into_iter().map(end));
         if let Some(by) = cut {
-            self.interrupt(by, at);
+            self.interrupt(by);
         }
         let early = self.run.current_range().filter(|at| self.stage(*at) == Stage::Proposed);
         let early: Vec<CallId> = early.map(|at| self.call(at).id.clone()).collect();
         self.effects.extend(early.into_iter().chain(kept).map(Action::Inspect));
-        self.schedule(at);
+        self.schedule();
         Ok(())
     }
 
@@ -205,15 +207,14 @@ impl Draft<'_> {
         again: bool,
         usage: Usage,
         model: Option<Arc<str>>,
-        at: Time,
     ) -> Result<(), Refusal> {
         self.is_asked()?;
         // Calls and turns are tried again out of one purse.
         let again = again && self.run.retries < self.run.options.limits.retries;
-        self.log.push(LogEvent::TurnFailed { error: error.clone(), again, usage, model, at });
+        self.log.push(LogEvent::TurnFailed { error: error.clone(), again, usage, model, at: self.now });
         self.turn_end = Some(if again { TurnEnd::Again } else { TurnEnd::Failed(error) });
-        self.interrupt(InterruptedBy::UnfinishedTurn, at);
-        self.schedule(at);
+        self.interrupt(InterruptedBy::UnfinishedTurn);
+        self.schedule();
         Ok(())
     }
 
@@ -226,8 +227,8 @@ impl Draft<'_> {
     }
 
     /// Ends the calls that have not started.
-    pub fn interrupt(&mut self, by: InterruptedBy, time: Time) {
-        self.end_at(&[Stage::Proposed, Stage::Ready, Stage::Open], &CallResult::Interrupted { by }, time);
+    pub fn interrupt(&mut self, by: InterruptedBy) {
+        self.end_at(&[Stage::Proposed, Stage::Ready, Stage::Open], &CallResult::Interrupted { by });
     }
 
     fn log_call(&mut self, called: ToolCall) -> CallId {
@@ -261,6 +262,48 @@ impl Draft<'_> {
         }
         limits.too_large(arguments)
     }
+
+    /// Declares what ran as lost. What can be started again without harm is; about the rest a person is asked.
+    pub fn recover(&mut self) {
+        let gave_up = self.run.activity == Activity::Generating && !self.run.current().is_empty();
+        if gave_up {
+            self.log_failure("the process that asked the model is gone", true);
+            self.turn_end = Some(TurnEnd::Again);
+            self.interrupt(InterruptedBy::UnfinishedTurn);
+        }
+        for at in self.run.current_range() {
+            let call = self.call(at);
+            let is_lost = match self.stage(at) {
+                Stage::Running => {
+                    self.log.push(LogEvent::Lost { call: call.id.clone() });
+                    self.enter(at, Stage::Unknown);
+                    true
+                }
+                stage => stage == Stage::Unknown,
+            };
+            if !is_lost {
+                continue;
+            }
+            if call.may_start_again() {
+                self.grant(at, GrantedBy::Rerun, None);
+            } else {
+                self.open(at, InterruptKind::Reconcile, Shown::of_running(call), Vec::new(), None);
+            }
+        }
+        self.schedule();
+        for effect in pending(self.run) {
+            let is_stale = match &effect {
+                Action::CallModel => gave_up,
+                Action::Inspect(id) | Action::Announce(InterruptId { call: id, .. }) => {
+                    self.find(id).is_some_and(|at| self.stage(at) == Stage::Done)
+                }
+                _ => false,
+            };
+            if !is_stale && !self.effects.contains(&effect) {
+                self.effects.push(effect);
+            }
+        }
+    }
 }
 
 /// Returns how calls of a turn end that came to this end; `None` where they may run.
@@ -277,54 +320,9 @@ fn is_same(early: &crate::run::Call, call: &ToolCall) -> bool {
     early.provider_id == call.id && early.name == call.name && *early.arguments.text == *call.arguments
 }
 
-impl Draft<'_> {
-    /// Declares what ran as lost. What can be started again without harm is; about the rest a person is asked.
-    pub fn recover(&mut self, time: Time) {
-        let gave_up = self.run.activity == Activity::Generating && !self.run.current().is_empty();
-        if gave_up {
-            let error = "the process that asked the model is gone".to_owned();
-            self.log.push(LogEvent::TurnFailed { error, again: true, usage: Usage::default(), model: None, at: time });
-            self.turn_end = Some(TurnEnd::Again);
-            self.interrupt(InterruptedBy::UnfinishedTurn, time);
-        }
-        for at in self.run.current_range() {
-            let call = self.call(at);
-            let is_lost = match self.stage(at) {
-                Stage::Running => {
-                    self.log.push(LogEvent::Lost { call: call.id.clone() });
-                    self.enter(at, Stage::Unknown);
-                    true
-                }
-                stage => stage == Stage::Unknown,
-            };
-            if !is_lost {
-                continue;
-            }
-            if call.may_start_again() {
-                self.grant(at, GrantedBy::Rerun, None, time);
-            } else {
-                self.open(at, InterruptKind::Reconcile, Shown::of_running(call), Vec::new(), None, time);
-            }
-        }
-        self.schedule(time);
-        for effect in pending(self.run) {
-            let is_stale = match &effect {
-                Action::CallModel => gave_up,
-                Action::Inspect(id) | Action::Announce(InterruptId { call: id, .. }) => {
-                    self.find(id).is_some_and(|at| self.stage(at) == Stage::Done)
-                }
-                _ => false,
-            };
-            if !is_stale && !self.effects.contains(&effect) {
-                self.effects.push(effect);
-            }
-        }
-    }
-}
-
 /// Returns the actions of a driver that has just loaded the run, or lost its own changes to another's.
 ///
-/// Calls that run are not in it: whoever started them waits for them, or [`Event::Recover`] declares them lost.
+/// Calls that run are not in it: whoever started them waits for them, or [`Event::Recover`](crate::run::Event::Recover) declares them lost.
 pub fn pending(run: &Run) -> Vec<Action> {
     let mut effects = Vec::new();
     if matches!(run.activity, Activity::Generating) {
