@@ -1,10 +1,5 @@
 //! Notifications and requests of a server.
 
-#![expect(
-    deprecated,
-    reason = "logs, roots and sampling are; clients and servers of revisions up to 2025-11-25 have them"
-)]
-
 use std::{
     collections::HashMap,
     fmt,

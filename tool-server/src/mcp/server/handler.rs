@@ -1,10 +1,5 @@
 //! The methods of the protocol, for one connection.
 
-#![expect(
-    deprecated,
-    reason = "logs, roots and sampling are; clients and servers of revisions up to 2025-11-25 have them"
-)]
-
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::{

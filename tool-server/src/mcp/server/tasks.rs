@@ -16,8 +16,8 @@ use tool_runtime::{Agent, Cancellation, ToolSpec, Toolset, run::Principal};
 
 use super::{
     Shared,
+    call::{Exchange, Wanted},
     caller::Caller,
-    exchange::{Exchange, Wanted},
     list::Offer,
     operator::{Asking, CallOperator},
 };
@@ -131,7 +131,7 @@ async fn work(
         return Err(ErrorData::internal_error("the tool is not listed", None).into());
     };
     let asking = if asks { Asking::ByTask(task.clone()) } else { Asking::Never };
-    let operator = Arc::new(CallOperator::new(asking, None));
+    let operator = Arc::new(CallOperator::new(asking, None).0);
     let has_schema = listed.tool(true).output_schema.is_some();
     let (agent, represent) = (&agent, &|cx| cx);
     let exchange = Exchange { shared, agent, represent, operator, listed, has_schema, caller: None, gone: None };
