@@ -52,10 +52,9 @@ const LAYERS: [(&str, &[&[&str]]); 7] = [
         "tool-server",
         &[
             &["protocol", "typescript"],
-            &["once"],
             &["host"],
             &["guard"],
-            &["ag_ui", "listener", "ui"],
+            &["ag_ui", "ui"],
             &["mcp"],
             &["server"],
             &["lib"],

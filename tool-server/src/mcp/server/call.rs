@@ -35,8 +35,8 @@ use super::{
     tasks::{self, TaskSupport},
 };
 use crate::{
+    host::{Once, now},
     mcp::LogLevel,
-    once::{Once, now},
 };
 
 pub fn call(
