@@ -11,8 +11,7 @@ use tool_runtime::run::{Call, CallResult, Decision, Interrupt, InterruptId, Inte
 use tool_runtime::toolset::Toolset;
 use tool_schema::feedback;
 
-use super::input::{ResumeEntry, ResumeStatus, RunInput};
-use super::message::{Content, Message};
+use super::input::{Content, Message, ResumeEntry, ResumeStatus, RunInput};
 use crate::protocol::approval_id;
 
 /// The part of a client's request that a server accepts: the server's log is the truth, and the request a claim.
