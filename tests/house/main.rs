@@ -46,7 +46,7 @@ const LAYERS: [(&str, &[&[&str]]); 7] = [
         ],
     ),
     // A model is made from the environment, whose names stand with it.
-    ("tool-models", &[&["calls", "decode", "fault"], &["http"], &["anthropic", "env", "openai"], &["lib"]]),
+    ("tool-models", &[&["calls", "fault"], &["http"], &["anthropic", "env", "openai"], &["lib"]]),
     ("tool-stores", &[&["columns"], &["sealed"], &["postgres", "sqlite"], &["lib"]]),
     (
         "tool-server",

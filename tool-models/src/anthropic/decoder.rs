@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::{
+    Decode,
     calls::Calls,
-    decode::Decode,
     fault::{self, protocol},
 };
 use tool_runtime::{

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{
+    Decode,
     calls::Calls,
-    decode::Decode,
     fault::{self, protocol, shortened},
 };
 use tool_runtime::{
