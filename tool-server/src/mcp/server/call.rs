@@ -1,15 +1,7 @@
 //! One `tools/call`: a run that begins, or goes on with the client's responses; its progress, and its end.
 
-use std::{
-    borrow::Cow,
-    collections::BTreeMap,
-    convert::Infallible,
-    future::{pending, ready},
-    pin::pin,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, convert::Infallible, future::pending, pin::pin, sync::Arc};
 
-use futures_util::future::BoxFuture;
 use rmcp::{
     ErrorData,
     model::{
@@ -21,7 +13,7 @@ use rmcp::{
 use serde_json::Value;
 use tokio::sync::mpsc::Receiver;
 use tool_runtime::{
-    Agent, AgentError, Cancellation, Contents, Context, Part, Rejection,
+    Agent, AgentError, Cancellation, Contents, Part, Rejection,
     agent::{Called, Session},
     run::{CallResult, Decision, Interrupt, InterruptId, Refusal, Run},
 };
@@ -30,7 +22,7 @@ use tool_stores::sealed::SealError;
 use super::{
     Shared,
     caller::Caller,
-    list::{Listed, Offer},
+    list::Listed,
     operator::{Asking, CallOperator, Form, NO_FORM, output, wrong},
     tasks::{self, TaskSupport},
 };
@@ -39,61 +31,38 @@ use crate::{
     mcp::LogLevel,
 };
 
-pub fn call(
+/// Makes a call while its client waits for the result, or begins it as a task.
+pub async fn call(
     shared: &Arc<Shared>,
     request: CallToolRequestParams,
     caller: Arc<Caller>,
     level: LogLevel,
-) -> BoxFuture<'_, Result<CallToolResponse, ErrorData>> {
-    let offer = shared.offer();
-    let Some(at) = offer.find(&request.name) else {
-        let error = ErrorData::invalid_params(format!("there is no tool called `{}`", request.name), None);
-        return Box::pin(ready(Err(error)));
+) -> Result<CallToolResponse, ErrorData> {
+    let (offer, caller) = (shared.offer(), &caller);
+    let Some(listed) = offer.get(&request.name) else {
+        return Err(ErrorData::invalid_params(format!("there is no tool called `{}`", request.name), None));
     };
     let support = shared.tasks.support(offer.agent.toolset(), &request.name);
     if support != TaskSupport::Never {
         match (support, caller.capabilities().supports_tasks()) {
-            (_, true) => return Box::pin(ready(tasks::begin(shared, offer, request, &caller, level))),
+            (_, true) => return tasks::begin(shared, offer, request, caller, level),
             (TaskSupport::Required, false) => {
                 let required = ClientCapabilities::builder().enable_tasks().build();
-                return Box::pin(ready(Err(ErrorData::missing_required_client_capability(required))));
+                return Err(ErrorData::missing_required_client_capability(required));
             }
             (TaskSupport::Never | TaskSupport::Possible, false) => {}
         }
     }
-    // The request is large, and not held while it is worked on.
-    Box::pin(here(shared, offer, at, Wanted::of(request), caller, level))
-}
-
-/// The call while its client waits for the result.
-async fn here(
-    shared: &Shared,
-    offer: Arc<Offer>,
-    at: usize,
-    wanted: Wanted,
-    caller: Arc<Caller>,
-    level: LogLevel,
-) -> Result<CallToolResponse, ErrorData> {
-    let (agent, listed, caller) = (&offer.agent, offer.listed(at), &caller);
-    let has_schema = listed.tool(caller.is_modern()).output_schema.is_some();
     let (operator, mut reports) = CallOperator::new(Asking::Here(Arc::clone(caller)), caller.progress_token());
     let operator = Arc::new(operator);
     let gone = Cancellation::new();
-    let is_unfinished = matches!(wanted, Wanted::Unfinished { .. });
+    let is_unfinished = request.request_state.is_some();
     // An unfinished call comes with what somebody has decided, and that must not end between the decision and the work.
     let cancellation = if is_unfinished { Cancellation::new() } else { gone.clone() };
-    let represent = |cx| caller.represent(cx, &cancellation, level);
-    let exchange = Exchange {
-        shared,
-        agent,
-        represent: &represent,
-        operator: Arc::clone(&operator),
-        listed,
-        has_schema,
-        caller: Some(caller),
-        gone: is_unfinished.then_some(&gone),
-    };
-    let mut work = pin!(exchange.run(wanted));
+    let agent = offer.agent.clone().with_context(|cx| caller.represent(cx, &cancellation, level));
+    let gone_from = is_unfinished.then_some(&gone);
+    let exchange = Exchange::new(shared, agent, &operator, listed, Some(caller), gone_from);
+    let mut work = pin!(exchange.run(request));
     let mut is_cancelled = false;
     // A client that does not read must not hold the tool up.
     let mut sending = None;
@@ -152,59 +121,42 @@ async fn next(reports: &mut Option<Receiver<ProgressNotificationParam>>) -> Prog
 
 /// A call, between two messages of the client.
 pub struct Exchange<'a> {
-    pub shared: &'a Shared,
-    /// The agent that the server has for all callers.
-    pub agent: &'a Agent,
-    /// On whose behalf it acts now: what becomes of its context.
-    pub represent: &'a (dyn Fn(Context) -> Context + Send + Sync),
-    pub operator: Arc<CallOperator>,
-    pub listed: &'a Listed,
-    /// True if the client knows an output schema.
-    pub has_schema: bool,
+    shared: &'a Shared,
+    /// The agent, as it acts on behalf of the client.
+    agent: Agent,
+    listed: &'a Listed,
     /// The client that waits for the result, and may accept one that asks for input.
-    pub caller: Option<&'a Caller>,
+    caller: Option<&'a Caller>,
     /// Ends when nobody waits for an unfinished call any more: what was approved runs all the same.
-    pub gone: Option<&'a Cancellation>,
-}
-
-/// The content of a request: little for a new call, as most are.
-pub enum Wanted {
-    New {
-        name: Cow<'static, str>,
-        arguments: String,
-    },
-    /// With the state that the client was given, and what it brings.
-    Unfinished {
-        state: String,
-        request: Box<CallToolRequestParams>,
-    },
-}
-
-impl Wanted {
-    pub fn of(mut request: CallToolRequestParams) -> Self {
-        match request.request_state.take() {
-            Some(state) => Self::Unfinished { state, request: Box::new(request) },
-            None => {
-                let arguments = serde_json::to_string(&request.arguments.unwrap_or_default()).unwrap_or_default();
-                Self::New { name: request.name, arguments }
-            }
-        }
-    }
+    gone: Option<&'a Cancellation>,
 }
 
 /// The problems of the client's responses, by the interrupt.
 type Wrong = BTreeMap<InterruptId, Rejection>;
 
 impl Exchange<'_> {
+    pub fn new<'a>(
+        shared: &'a Shared,
+        agent: Agent,
+        operator: &Arc<CallOperator>,
+        listed: &'a Listed,
+        caller: Option<&'a Caller>,
+        gone: Option<&'a Cancellation>,
+    ) -> Exchange<'a> {
+        let agent = agent.observer(Arc::clone(operator)).operator(Arc::clone(operator));
+        Exchange { shared, agent, listed, caller, gone }
+    }
+
     /// Makes the call, or continues it.
-    pub async fn run(&self, wanted: Wanted) -> Result<CallToolResponse, ErrorData> {
+    pub async fn run(&self, mut request: CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
         // Boxed: what a run needs while it is driven is large, and lies in the future of every call otherwise.
-        match wanted {
-            Wanted::New { name, arguments } => match self.agent().call(name, arguments).await.map_err(failed)? {
-                Called::Ended(ended) => Ok(call_result(ended.for_model(), &ended.result, self.has_schema).into()),
-                Called::Waits(session) => Box::pin(self.settled(*session, Wrong::new(), None)).await,
-            },
-            Wanted::Unfinished { state, request } => Box::pin(self.go_on(&state, *request)).await,
+        if let Some(state) = request.request_state.take() {
+            return Box::pin(self.go_on(&state, request)).await;
+        }
+        let arguments = serde_json::to_string(&request.arguments.unwrap_or_default()).unwrap_or_default();
+        match self.agent.call(request.name, arguments).await.map_err(failed)? {
+            Called::Ended(ended) => Ok(self.result(ended.for_model(), &ended.result).into()),
+            Called::Waits(session) => Box::pin(self.settled(*session, Wrong::new(), None)).await,
         }
     }
 
@@ -238,15 +190,6 @@ impl Exchange<'_> {
         }
     }
 
-    /// Returns the agent, for this caller.
-    fn agent(&self) -> Agent {
-        self.agent
-            .clone()
-            .observer(Arc::clone(&self.operator))
-            .operator(Arc::clone(&self.operator))
-            .with_context(self.represent)
-    }
-
     /// Waits until the call has ended, or asks for something that somebody at the client can say.
     async fn settled(
         &self,
@@ -263,14 +206,14 @@ impl Exchange<'_> {
                     once.spend().await.map_err(closed)?;
                 }
                 let parts = result.for_model(&call.name, call.may_have_run());
-                return Ok(call_result(parts, result, self.has_schema).into());
+                return Ok(self.result(parts, result).into());
             }
             let (forms, impossible) = self.forms(&session, &wrong);
             if impossible.is_empty() {
                 return self.suspended(&session, forms, once);
             }
             for id in impossible {
-                session.decide(&id, Decision::deny(NO_FORM), self.agent().principal()).await.map_err(failed)?;
+                session.decide(&id, Decision::deny(NO_FORM), self.agent.principal()).await.map_err(failed)?;
             }
             wrong.clear();
             self.drive(&mut session).await?;
@@ -279,7 +222,7 @@ impl Exchange<'_> {
 
     /// Opens the run that the client holds. It is a claim until it is unsealed; then it is the server's own.
     async fn open(&self, state: &str, name: &str, arguments: &JsonObject) -> Result<Unfinished, ErrorData> {
-        let agent = self.agent();
+        let agent = &self.agent;
         let (run, opening) = self.shared.sealer.peek(state, &agent.principal(), now()).map_err(closed)?;
         if !is_of(&run, name, arguments) {
             return Err(unusable("it is of another call"));
@@ -299,7 +242,7 @@ impl Exchange<'_> {
         once: &Once,
         mut responses: BTreeMap<String, Value>,
     ) -> Result<Wrong, ErrorData> {
-        let principal = self.agent().principal();
+        let principal = self.agent.principal();
         let still_open = session.interrupts().filter(|open| asked.contains(&open.id));
         let forms: Vec<(InterruptId, Form)> =
             still_open.filter_map(|open| Some((open.id.clone(), self.form(open, None)?))).collect();
@@ -357,7 +300,7 @@ impl Exchange<'_> {
             let place = if self.agent.is_stored() { "; it goes on when they decide" } else { ", and did not run" };
             return Ok(refused(format!("the call waits for somebody who is not at this client{place}")).into());
         }
-        let (run, principal) = (session.run(), self.agent().principal());
+        let (run, principal) = (session.run(), self.agent.principal());
         let state = match once {
             Some(once) => once.seal(run, &principal),
             None => self.shared.sealer.seal(run, &principal, now()),
@@ -366,6 +309,32 @@ impl Exchange<'_> {
         let request = |form: Form| (form.key, InputRequest::Elicitation(ElicitRequest::new(form.params)));
         let requests = forms.into_iter().map(request).collect();
         Ok(InputRequiredResult::new(Some(requests), Some(state)).into())
+    }
+
+    /// Returns the result of a call that has ended, with the `parts` that a model of ours would read. Where the client knows an
+    /// output schema, structured content must fit it.
+    fn result(&self, parts: Vec<Part>, result: &CallResult) -> CallToolResult {
+        let is_modern = self.caller.is_none_or(Caller::is_modern);
+        let has_schema = self.listed.tool(is_modern).output_schema.is_some();
+        let content: Vec<ContentBlock> = parts.into_iter().map(block).collect();
+        if !result.is_success() {
+            let mut ended = CallToolResult::error(content);
+            match feedback(result) {
+                Some(feedback) if has_schema => {
+                    let mut meta = MetaObject::new();
+                    meta.insert(FEEDBACK.to_owned(), feedback);
+                    ended.meta = Some(meta);
+                }
+                feedback => ended.structured_content = feedback,
+            }
+            return ended;
+        }
+        let mut ended = CallToolResult::success(content);
+        if has_schema {
+            let json = result.output().and_then(|output| output.as_json());
+            ended.structured_content = json.and_then(|json| serde_json::from_str(json).ok());
+        }
+        ended
     }
 }
 
@@ -409,30 +378,6 @@ fn failed(error: AgentError) -> ErrorData {
 
 /// The place of feedback for clients that know an output schema, which it does not fit.
 const FEEDBACK: &str = "tool-runtime/feedback";
-
-/// Returns the result of a call that has ended, with the `parts` that a model of ours would read. Where the client knows an
-/// output schema (`has_schema`), structured content must fit it.
-fn call_result(parts: Vec<Part>, result: &CallResult, has_schema: bool) -> CallToolResult {
-    let content: Vec<ContentBlock> = parts.into_iter().map(block).collect();
-    if !result.is_success() {
-        let mut ended = CallToolResult::error(content);
-        match feedback(result) {
-            Some(feedback) if has_schema => {
-                let mut meta = MetaObject::new();
-                meta.insert(FEEDBACK.to_owned(), feedback);
-                ended.meta = Some(meta);
-            }
-            feedback => ended.structured_content = feedback,
-        }
-        return ended;
-    }
-    let mut ended = CallToolResult::success(content);
-    if has_schema {
-        let json = result.output().and_then(|output| output.as_json());
-        ended.structured_content = json.and_then(|json| serde_json::from_str(json).ok());
-    }
-    ended
-}
 
 /// Returns the problems of the arguments, in the words of tool2agent.
 fn feedback(result: &CallResult) -> Option<Value> {

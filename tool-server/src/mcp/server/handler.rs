@@ -80,7 +80,7 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send + '_ {
-        call::call(&self.shared, request, Caller::new(context), self.level())
+        Box::pin(call::call(&self.shared, request, Caller::new(context), self.level()))
     }
 
     async fn set_level(&self, request: SetLevelRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {

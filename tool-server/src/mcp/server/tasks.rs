@@ -16,7 +16,7 @@ use tool_runtime::{Agent, Cancellation, ToolSpec, Toolset, run::Principal};
 
 use super::{
     Shared,
-    call::{Exchange, Wanted},
+    call::Exchange,
     caller::Caller,
     list::Offer,
     operator::{Asking, CallOperator},
@@ -132,10 +132,8 @@ async fn work(
     };
     let asking = if asks { Asking::ByTask(task.clone()) } else { Asking::Never };
     let operator = Arc::new(CallOperator::new(asking, None).0);
-    let has_schema = listed.tool(true).output_schema.is_some();
-    let (agent, represent) = (&agent, &|cx| cx);
-    let exchange = Exchange { shared, agent, represent, operator, listed, has_schema, caller: None, gone: None };
-    let mut work = pin!(exchange.run(Wanted::of(request)));
+    let exchange = Exchange::new(shared, agent, &operator, listed, None, None);
+    let mut work = pin!(exchange.run(request));
     let done = tokio::select! {
         done = &mut work => done,
         () = task.cancelled() => {

@@ -601,9 +601,12 @@ impl<'a, 'p> Fields<'a, 'p> {
     ///
     /// Fails when it is nested too deep, or is no `T`.
     fn any<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, Malformed> {
-        let Some(value) = self.raw(name) else { return Ok(None) };
-        let read = serde_json::from_str(value.get());
-        read.map(Some).map_err(|error| Malformed::new(self.at(name), format!("JSON that can be read ({error})")))
+        self.raw(name).map(|value| self.parse(name, value)).transpose()
+    }
+
+    fn parse<T: DeserializeOwned>(&self, name: &str, value: &RawValue) -> Result<T, Malformed> {
+        let unread = |error| Malformed::new(self.at(name), format!("JSON that can be read ({error})"));
+        serde_json::from_str(value.get()).map_err(unread)
     }
 
     fn text(&mut self, name: &str) -> Result<String, Malformed> {
@@ -619,9 +622,7 @@ impl<'a, 'p> Fields<'a, 'p> {
     }
 
     fn object(&mut self, name: &str) -> Result<Option<Map<String, Value>>, Malformed> {
-        let Some(value) = self.raw_object(name)? else { return Ok(None) };
-        let read = serde_json::from_str(value.get());
-        read.map(Some).map_err(|error| Malformed::new(self.at(name), format!("JSON that can be read ({error})")))
+        self.raw_object(name)?.map(|value| self.parse(name, value)).transpose()
     }
 
     /// The JSON text of a member that is an object, however deep it is nested.
