@@ -10,7 +10,7 @@ mod seal;
 
 use std::{
     fmt,
-    sync::{Arc, atomic::AtomicUsize},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicUsize},
 };
 
 use axum::{
@@ -36,6 +36,11 @@ pub(crate) use replay::{ReplayBuffer, ReplayLimits};
 pub(crate) use seal::Seals;
 #[cfg(feature = "mcp")]
 pub(crate) use seal::{Once, now};
+
+/// Locks `mutex`. A panic elsewhere leaves no state behind that could not be used.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The state that every request needs.
 pub(crate) struct Shared {

@@ -3,7 +3,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
     time::{SystemTime, UNIX_EPOCH},
@@ -18,7 +18,7 @@ use tool_runtime::{
 };
 use tool_stores::sealed::{Keyring, NonceStore, Opening, Replay, SealError, Sealer};
 
-use super::{ApiError, Chat};
+use super::{ApiError, Chat, lock};
 
 /// The sealers of runs. A run in which something waits can be used once: nobody may approve the same call twice. A run at
 /// rest can be continued as often as somebody wants another answer.
@@ -205,7 +205,7 @@ impl Once {
         gate: Option<OwnedMutexGuard<()>>,
     ) -> oneshot::Receiver<Result<(), SealError>> {
         let (report, reported) = oneshot::channel();
-        *self.waiting() = Some(Waiting { report, _gate: gate });
+        *lock(&self.waiting) = Some(Waiting { report, _gate: gate });
         let once = Arc::clone(self);
         session.commit_with(async move {
             let spent = once.spend().await;
@@ -220,7 +220,7 @@ impl Once {
     /// Settles the opening when the run has come to rest. If nothing was done that cannot be undone, the opening is spent only
     /// where decisions were made and none lets a call run: an approved call that did not start can be approved again.
     pub(crate) async fn rest(&self, run: &Run) {
-        if self.waiting().is_none() {
+        if lock(&self.waiting).is_none() {
             return;
         }
         let is_over = run.rev() != self.rev && !self.lets_run.load(Ordering::SeqCst);
@@ -237,13 +237,9 @@ impl Once {
     }
 
     fn report(&self, spent: Result<(), SealError>) {
-        if let Some(waiting) = self.waiting().take() {
+        if let Some(waiting) = lock(&self.waiting).take() {
             // The request may be gone.
             let _ = waiting.report.send(spent);
         }
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, Option<Waiting>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,6 @@
 //! The methods of the protocol, for one connection.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -22,7 +22,7 @@ use super::{
     Shared, call,
     caller::{Caller, is_modern, principal},
 };
-use crate::mcp::LogLevel;
+use crate::{host::lock, mcp::LogLevel};
 
 /// The handler of a connection.
 #[derive(Clone)]
@@ -38,7 +38,7 @@ impl Handler {
     }
 
     fn level(&self) -> LogLevel {
-        *self.level.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.level)
     }
 
     /// Returns the principal on whose behalf a request is made.
@@ -84,7 +84,7 @@ impl ServerHandler for Handler {
     }
 
     async fn set_level(&self, request: SetLevelRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
-        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = LogLevel::of(request.level);
+        *lock(&self.level) = LogLevel::of(request.level);
         Ok(())
     }
 

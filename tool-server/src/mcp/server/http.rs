@@ -5,7 +5,7 @@ use std::{
     collections::{HashMap, VecDeque},
     convert::Infallible,
     fmt, io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, Weak},
     task::{Context, Poll, Waker},
     time::Duration,
 };
@@ -39,7 +39,7 @@ use tower::service_fn;
 use super::{McpServer, caller::Authenticated};
 use crate::{
     guard::{AllowedOrigin, Guard, json},
-    host::Authenticate,
+    host::{Authenticate, lock},
 };
 
 /// A server over streamable HTTP, at `/mcp`. It answers to the names of loopback until [`hosts`](Self::hosts) sets others.
@@ -183,10 +183,6 @@ impl Owners {
         let challenge = challenge.unwrap_or(HeaderValue::from_static("Bearer"));
         Self { authenticate, challenge, sessions: Arc::default() }
     }
-
-    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Principal>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 async fn check(State(owners): State<Owners>, request: Request, next: Next) -> Response {
@@ -204,7 +200,7 @@ async fn check(State(owners): State<Owners>, request: Request, next: Next) -> Re
     let mut request = Request::from_parts(parts, body);
     let session = session_of(request.headers());
     if let Some(session) = &session
-        && owners.sessions().get(session) != Some(&principal)
+        && lock(&owners.sessions).get(session) != Some(&principal)
     {
         // As if it were not there: whether it is, is nobody else's business.
         return StatusCode::NOT_FOUND.into_response();
@@ -212,7 +208,7 @@ async fn check(State(owners): State<Owners>, request: Request, next: Next) -> Re
     request.extensions_mut().insert(Authenticated(principal.clone()));
     let ends = request.method() == Method::DELETE;
     let response = next.run(request).await;
-    let mut sessions = owners.sessions();
+    let mut sessions = lock(&owners.sessions);
     match session {
         Some(session) if ends || response.status() == StatusCode::NOT_FOUND => drop(sessions.remove(&session)),
         Some(_) => {}
@@ -315,10 +311,6 @@ impl Stream {
 fn is_result(message: &ServerSseMessage) -> bool {
     let message = message.message.as_deref();
     matches!(message, Some(ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_)))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// rmcp's sessions, in which each request knows its stream.

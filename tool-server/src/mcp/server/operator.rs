@@ -1,7 +1,7 @@
 //! The client of a call as its operator: forms that ask for decisions, the decisions of filled forms, and progress.
 
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc, Mutex,
     atomic::{AtomicBool, AtomicU32, Ordering},
 };
 
@@ -25,6 +25,7 @@ use tool_runtime::{
 };
 
 use super::caller::Caller;
+use crate::host::lock;
 
 /// How much progress may wait to be sent; more is left out, for a client that does not read must not slow a tool down.
 const MOST_WAITING: usize = 64;
@@ -165,7 +166,7 @@ impl Reports {
     }
 
     fn report(&self, progress: &Progress) {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&self.last);
         let Ok(place) = self.sender.try_reserve() else { return };
         // It has to grow with every message, whatever the tool says.
         let done = match (*last, progress.total) {
