@@ -172,7 +172,9 @@ pub mod testing {
 
     pub fn turn_of(deltas: Vec<Delta>) -> Turn {
         let mut turn = Turn::default();
-        deltas.into_iter().for_each(|delta| turn.push(delta));
+        for delta in deltas {
+            turn.push(delta);
+        }
         turn
     }
 
