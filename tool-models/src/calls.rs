@@ -149,38 +149,3 @@ pub fn arguments(text: &str) -> Cow<'_, str> {
         Cow::Owned(json!({ "INVALID_JSON": text }).to_string())
     }
 }
-
-/// Helpers for tests of decoders.
-#[cfg(test)]
-pub mod testing {
-    use tool_runtime::model::{Delta, ModelError, Turn};
-
-    use crate::Decode;
-
-    /// Decodes an answer of these events.
-    pub fn decode(
-        mut decoder: impl Decode,
-        events: impl IntoIterator<Item = impl AsRef<str>>,
-    ) -> Result<Vec<Delta>, ModelError> {
-        let mut deltas = Vec::new();
-        for event in events {
-            deltas.extend(decoder.event(event.as_ref())?);
-        }
-        deltas.extend(decoder.end()?);
-        Ok(deltas)
-    }
-
-    pub fn turn_of(deltas: Vec<Delta>) -> Turn {
-        let mut turn = Turn::default();
-        for delta in deltas {
-            turn.push(delta);
-        }
-        turn
-    }
-
-    /// Returns the id, the name and the arguments of each call.
-    #[cfg(feature = "openai")]
-    pub fn calls(turn: &Turn) -> Vec<(&str, &str, &str)> {
-        turn.calls().map(|call| (call.id.as_str(), call.name.as_str(), call.arguments.as_str())).collect()
-    }
-}

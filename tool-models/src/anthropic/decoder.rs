@@ -4,9 +4,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    Decode,
     calls::Calls,
     fault::{self, protocol},
+    http::reading::Decode,
 };
 use tool_runtime::{
     message::{Message, ProviderPart, ProviderPartKind},

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::calls::testing::{decode, turn_of};
+use crate::http::reading::testing::{decode, turn_of};
 use tool_runtime::{
     message::{AssistantPart, Message, Part, ProviderPart, ProviderPartKind, ToolCall, ToolMessage},
     model::{FinishReason, ModelErrorKind, Settings, ToolChoice, Turn, Usage},

@@ -284,6 +284,41 @@ fn garbled() -> ModelError {
     ModelError::new(ModelErrorKind::Protocol, "the answer is not text in UTF-8")
 }
 
+/// Helpers for tests of decoders.
+#[cfg(test)]
+pub mod testing {
+    use tool_runtime::model::{Delta, ModelError, Turn};
+
+    use super::Decode;
+
+    /// Decodes an answer of these events.
+    pub fn decode(
+        mut decoder: impl Decode,
+        events: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Result<Vec<Delta>, ModelError> {
+        let mut deltas = Vec::new();
+        for event in events {
+            deltas.extend(decoder.event(event.as_ref())?);
+        }
+        deltas.extend(decoder.end()?);
+        Ok(deltas)
+    }
+
+    pub fn turn_of(deltas: Vec<Delta>) -> Turn {
+        let mut turn = Turn::default();
+        for delta in deltas {
+            turn.push(delta);
+        }
+        turn
+    }
+
+    /// Returns the id, the name and the arguments of each call.
+    #[cfg(feature = "openai")]
+    pub fn calls(turn: &Turn) -> Vec<(&str, &str, &str)> {
+        turn.calls().map(|call| (call.id.as_str(), call.name.as_str(), call.arguments.as_str())).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{
-    Decode,
     calls::Calls,
     fault::{self, protocol, shortened},
+    http::reading::Decode,
 };
 use tool_runtime::{
     message::{Message, ProviderPart, ProviderPartKind},

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{Decoder, OpenAi, provider_of, request, text_calls::TextCalls};
-use crate::Decode;
-use crate::{
-    calls::testing::{calls, decode, turn_of},
-    http::Http,
+use crate::http::{
+    Http,
+    reading::{
+        Decode,
+        testing::{calls, decode, turn_of},
+    },
 };
 use tool_runtime::{
     message::{
