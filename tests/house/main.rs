@@ -46,20 +46,11 @@ const LAYERS: [(&str, &[&[&str]]); 7] = [
         ],
     ),
     // A model is made from the environment, whose names stand with it.
-    ("tool-models", &[&["calls", "decode", "fault"], &["http"], &["anthropic", "env", "openai"], &["lib"]]),
+    ("tool-models", &[&["calls", "fault"], &["http"], &["anthropic", "env", "openai"], &["lib"]]),
     ("tool-stores", &[&["columns"], &["sealed"], &["postgres", "sqlite"], &["lib"]]),
     (
         "tool-server",
-        &[
-            &["protocol", "typescript"],
-            &["once"],
-            &["host"],
-            &["guard"],
-            &["ag_ui", "listener", "ui"],
-            &["mcp"],
-            &["server"],
-            &["lib"],
-        ],
+        &[&["protocol", "typescript"], &["host"], &["guard"], &["ag_ui", "ui"], &["mcp"], &["server"], &["lib"]],
     ),
     ("tool-terminal", &[&["negotiating"], &["terminal"], &["lib"]]),
 ];

@@ -5,7 +5,6 @@
 pub mod anthropic;
 #[cfg(any(feature = "anthropic", feature = "openai"))]
 mod calls;
-mod decode;
 mod env;
 mod fault;
 pub mod http;
@@ -14,7 +13,7 @@ pub mod openai;
 
 #[cfg(feature = "anthropic")]
 pub use anthropic::Anthropic;
-pub use decode::Decode;
 pub use env::from_env;
+pub use http::reading::Decode;
 #[cfg(feature = "openai")]
 pub use openai::OpenAi;

@@ -12,7 +12,7 @@ use axum::{
 use tool_runtime::{
     Agent, ToolSpec, Toolset,
     agent::Session,
-    run::{InterruptId, InterruptKind, Principal, Refusal, Run},
+    run::{InterruptKind, Principal, Refusal, Run},
 };
 
 use crate::{
@@ -272,8 +272,10 @@ async fn decide(chat: &mut Chat, session: &mut Session, plan: &mut Plan, tools: 
             Decided::AsFailure(refusal) => (Some(refusal), false),
             Decided::Refused(refusal) => {
                 // In the other two cases another request was faster, so nothing waits any more.
+                let open = session.run().interrupt(&id);
+                let waits_for_result = open.is_some_and(|open| matches!(open.kind, InterruptKind::External));
                 let is_open = !matches!(refusal, Refusal::Closed { .. } | Refusal::Conflict { .. });
-                (Some(refusal), is_open && !waits_for_result(session.run(), &id))
+                (Some(refusal), is_open && !waits_for_result)
             }
         };
         plan.warnings.extend(refusal.map(|refusal| format!("{id}: {refusal}")));
@@ -285,11 +287,6 @@ async fn decide(chat: &mut Chat, session: &mut Session, plan: &mut Plan, tools: 
     }
     set_tools(chat, session, tools.all.clone());
     Ok(())
-}
-
-/// Returns `true` if the interrupt `id` waits for the result of a call that the client executes.
-fn waits_for_result(run: &Run, id: &InterruptId) -> bool {
-    run.interrupt(id).is_some_and(|open| matches!(open.kind, InterruptKind::External))
 }
 
 /// Returns the client's context as instructions for the model.

@@ -26,10 +26,8 @@
 mod ag_ui;
 mod guard;
 mod host;
-mod listener;
 #[cfg(feature = "mcp")]
 pub mod mcp;
-mod once;
 pub mod protocol;
 mod server;
 mod typescript;

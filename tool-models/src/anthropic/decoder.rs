@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 use crate::{
     calls::Calls,
-    decode::Decode,
     fault::{self, protocol},
+    http::reading::Decode,
 };
 use tool_runtime::{
     message::{Message, ProviderPart, ProviderPartKind},

@@ -83,7 +83,7 @@ enum Block<'a> {
     ToolUse {
         id: Cow<'a, str>,
         name: &'a str,
-        input: Input<'a>,
+        input: Cow<'a, RawValue>,
     },
     ToolResult {
         tool_use_id: Cow<'a, str>,
@@ -99,13 +99,6 @@ struct Source<'a> {
     r#type: &'static str,
     media_type: &'a str,
     data: &'a str,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Input<'a> {
-    Borrowed(&'a RawValue),
-    Owned(Box<RawValue>),
 }
 
 /// The body of `request` as `model` sends it.
@@ -216,11 +209,11 @@ fn said(part: &AssistantPart) -> Option<Item<'_>> {
     block.map(Item::Block)
 }
 
-fn input(text: &str) -> Input<'_> {
+fn input(text: &str) -> Cow<'_, RawValue> {
     let json = "an object was checked to be JSON";
     match arguments(text) {
-        Cow::Borrowed(text) => Input::Borrowed(serde_json::from_str(text).expect(json)),
-        Cow::Owned(text) => Input::Owned(RawValue::from_string(text).expect(json)),
+        Cow::Borrowed(text) => Cow::Borrowed(serde_json::from_str(text).expect(json)),
+        Cow::Owned(text) => Cow::Owned(RawValue::from_string(text).expect(json)),
     }
 }
 

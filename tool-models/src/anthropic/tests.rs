@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::decode::Decode;
+use crate::http::reading::testing::{decode, turn_of};
 use tool_runtime::{
     message::{AssistantPart, Message, Part, ProviderPart, ProviderPartKind, ToolCall, ToolMessage},
     model::{FinishReason, ModelErrorKind, Settings, ToolChoice, Turn, Usage},
@@ -15,21 +15,11 @@ use tool_runtime::{
 };
 
 fn decoded(events: &[Value]) -> Result<Vec<Delta>, ModelError> {
-    let mut decoder = Decoder::new(&[], &ToolList::default());
-    let mut deltas = Vec::new();
-    for event in events {
-        deltas.extend(decoder.event(&event.to_string())?);
-    }
-    deltas.extend(decoder.end()?);
-    Ok(deltas)
+    decode(Decoder::new(&[], &ToolList::default()), events.iter().map(Value::to_string))
 }
 
 fn turn(events: &[Value]) -> Turn {
-    let mut turn = Turn::default();
-    for delta in decoded(events).unwrap() {
-        turn.push(delta);
-    }
-    turn
+    turn_of(decoded(events).unwrap())
 }
 
 fn start(index: u64, block: &Value) -> Value {

@@ -1,4 +1,4 @@
-//! Reading an answer: bytes to events to deltas.
+//! Reading an answer: from bytes, cut anywhere, to server-sent events to deltas.
 
 use std::{collections::VecDeque, error, time::Duration};
 
@@ -12,12 +12,26 @@ use tokio::{
     time::{Instant, timeout, timeout_at},
 };
 
-use super::{
-    Http,
-    sse::{Events, garbled, too_long},
-};
-use crate::{decode::Decode, fault};
+use super::Http;
+use crate::fault;
 use tool_runtime::model::{Delta, ModelError, ModelErrorKind};
+
+/// A decoder of one provider's stream: pure, so that recorded streams can be replayed without a network.
+///
+/// The deltas do not depend on how the bytes of the stream were cut into chunks.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no decoder of a provider's stream",
+    label = "`Decode` is not implemented",
+    note = "implement `Decode` for it: it turns the events of one answer into deltas"
+)]
+pub trait Decode: Send {
+    /// Takes the data of the next event of the stream. After an error the decoder is not used any more.
+    fn event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError>;
+
+    /// Takes the end of the stream: gives what is still to be said, [`Delta::Finish`] last, unless it was given
+    /// already. Fails if the stream was cut off before the model had finished.
+    fn end(&mut self) -> Result<Vec<Delta>, ModelError>;
+}
 
 /// How long the end of a body is waited for once its last event is read: only a body read to its end leaves a
 /// connection that the next request can use.
@@ -185,4 +199,187 @@ fn broken(error: reqwest::Error) -> ModelError {
 
 fn silent(wait: Duration) -> ModelError {
     ModelError::new(ModelErrorKind::Unavailable, format!("the provider sent nothing for {wait:?}"))
+}
+
+/// Splits an event stream, looking at each byte once. Only the data of an event is kept: providers repeat its name
+/// there.
+///
+/// The crate `sse-stream` is no substitute: it has no limit for the size of an event, and refuses lines that the
+/// standard ignores.
+#[derive(Debug)]
+struct Events {
+    line: Vec<u8>,
+    data: Vec<u8>,
+    has_data: bool,
+    begun: bool,
+    /// The last byte was a CR, so that a LF belongs to it.
+    after_cr: bool,
+    most: usize,
+}
+
+impl Events {
+    /// Events of at most `most` bytes each.
+    fn new(most: usize) -> Self {
+        Self { line: Vec::new(), data: Vec::new(), has_data: false, begun: false, after_cr: false, most }
+    }
+
+    /// Takes the next bytes, and gives the events that end in them.
+    fn push(&mut self, bytes: &[u8]) -> Vec<Result<String, ModelError>> {
+        let mut out = Vec::new();
+        let mut rest = bytes;
+        if self.after_cr && !rest.is_empty() {
+            self.after_cr = false;
+            rest = rest.strip_prefix(b"\n").unwrap_or(rest);
+        }
+        while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+            self.line.extend_from_slice(&rest[..end]);
+            out.extend(self.end_line());
+            let ended_by = rest[end];
+            rest = &rest[end + 1..];
+            if ended_by == b'\r' {
+                self.after_cr = rest.is_empty();
+                rest = rest.strip_prefix(b"\n").unwrap_or(rest);
+            }
+        }
+        self.line.extend_from_slice(rest);
+        if self.line.len() + self.data.len() > self.most {
+            out.push(Err(too_long(self.most)));
+        }
+        out
+    }
+
+    fn end_line(&mut self) -> Option<Result<String, ModelError>> {
+        let mut line = self.line.as_slice();
+        if !std::mem::replace(&mut self.begun, true) {
+            line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
+        }
+        if line.is_empty() {
+            self.line.clear();
+            let data = std::mem::take(&mut self.data);
+            return std::mem::take(&mut self.has_data)
+                .then(|| String::from_utf8(data).map_err(|error| garbled().with_source(error)));
+        }
+        let value = line.strip_prefix(b"data").and_then(|rest| match rest {
+            [] => Some(rest),
+            [b':', value @ ..] => Some(value.strip_prefix(b" ").unwrap_or(value)),
+            _ => None,
+        });
+        if let Some(value) = value {
+            if std::mem::replace(&mut self.has_data, true) {
+                self.data.push(b'\n');
+            }
+            self.data.extend_from_slice(value);
+        }
+        self.line.clear();
+        (self.data.len() > self.most).then(|| Err(too_long(self.most)))
+    }
+}
+
+fn too_long(most: usize) -> ModelError {
+    let message = format!("the provider sent an event of more than {most} bytes (`Http::max_event` sets the limit)");
+    ModelError::new(ModelErrorKind::Protocol, message)
+}
+
+fn garbled() -> ModelError {
+    ModelError::new(ModelErrorKind::Protocol, "the answer is not text in UTF-8")
+}
+
+/// Helpers for tests of decoders.
+#[cfg(test)]
+pub mod testing {
+    use tool_runtime::model::{Delta, ModelError, Turn};
+
+    use super::Decode;
+
+    /// Decodes an answer of these events.
+    pub fn decode(
+        mut decoder: impl Decode,
+        events: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Result<Vec<Delta>, ModelError> {
+        let mut deltas = Vec::new();
+        for event in events {
+            deltas.extend(decoder.event(event.as_ref())?);
+        }
+        deltas.extend(decoder.end()?);
+        Ok(deltas)
+    }
+
+    pub fn turn_of(deltas: Vec<Delta>) -> Turn {
+        let mut turn = Turn::default();
+        for delta in deltas {
+            turn.push(delta);
+        }
+        turn
+    }
+
+    /// Returns the id, the name and the arguments of each call.
+    #[cfg(feature = "openai")]
+    pub fn calls(turn: &Turn) -> Vec<(&str, &str, &str)> {
+        turn.calls().map(|call| (call.id.as_str(), call.name.as_str(), call.arguments.as_str())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn split<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
+        let mut events = Events::new(usize::MAX);
+        chunks.into_iter().flat_map(|chunk| events.push(chunk)).map(|event| event.unwrap_or("?".into())).collect()
+    }
+
+    #[test]
+    fn as_the_standard_says() {
+        let cases: [(&str, &[&str]); 14] = [
+            ("data: a\n\ndata: b\n\n", &["a", "b"]),
+            ("data: a\r\n\r\ndata: b\r\r", &["a", "b"]),
+            ("data: a\ndata:b\ndata\n\n", &["a\nb\n"]),
+            ("data:  a\n\n", &[" a"]),
+            ("\u{feff}data: a\n\n", &["a"]),
+            ("data: a\n\n\u{feff}data: b\n\n", &["a"]),
+            (": comment\n\nevent: x\nid: 1\nretry: 5\ndata: a\n\n", &["a"]),
+            ("datum: a\n\nDATA: b\n\n", &[]),
+            ("event: x\n\n", &[]),
+            ("data\n\n", &[""]),
+            ("data: a\n\n\n\n", &["a"]),
+            ("data: a\n", &[]),
+            ("data: a", &[]),
+            ("", &[]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(split([text.as_bytes()]), expected, "{text:?}");
+            assert_eq!(split(text.as_bytes().chunks(1)), expected, "{text:?}, byte by byte");
+        }
+    }
+
+    #[test]
+    fn long_and_garbled_events_are_errors() {
+        let kinds = |text: &[u8]| -> Vec<_> {
+            let events = Events::new(10).push(text);
+            events.into_iter().map(|event| event.map_err(|error| error.to_string())).collect()
+        };
+        assert!(kinds(b"data: 01234567890")[0].is_err());
+        assert!(kinds(b"data: 012345\ndata: 67890\n")[0].is_err());
+        assert_eq!(kinds(b"data: 0123\n\ndata: 4567\n\n").len(), 2);
+        assert_eq!(kinds(b"data: \xff\n\n"), [Err("the answer is not text in UTF-8".to_owned())]);
+    }
+
+    proptest! {
+        #[test]
+        fn cut_anywhere(bytes in "([a:\r\n \u{feff}ü]|data|data: |\n\n){0,40}", sizes in proptest::collection::vec(1_usize..9, 1..20)) {
+            let mut chunks = Vec::new();
+            let mut rest = bytes.as_bytes();
+            for size in sizes.iter().cycle() {
+                if rest.is_empty() {
+                    break;
+                }
+                let (chunk, more) = rest.split_at((*size).min(rest.len()));
+                chunks.push(chunk);
+                rest = more;
+            }
+            prop_assert_eq!(split(chunks), split([bytes.as_bytes()]));
+        }
+    }
 }

@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 
 use crate::{
     calls::Calls,
-    decode::Decode,
     fault::{self, protocol, shortened},
+    http::reading::Decode,
 };
 use tool_runtime::{
     message::{Message, ProviderPart, ProviderPartKind},
@@ -319,21 +319,17 @@ struct Tokens {
     #[serde(rename = "total_tokens")]
     total: Option<u64>,
     #[serde(rename = "prompt_tokens_details")]
-    prompt_details: Option<PromptDetails>,
+    prompt_details: Option<Details>,
     #[serde(rename = "completion_tokens_details")]
-    completion_details: Option<CompletionDetails>,
+    completion_details: Option<Details>,
     /// DeepSeek.
     #[serde(rename = "prompt_cache_hit_tokens")]
     cache_hit: Option<u64>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-struct PromptDetails {
+#[derive(Debug, Deserialize)]
+struct Details {
     cached_tokens: Option<u64>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct CompletionDetails {
     reasoning_tokens: Option<u64>,
 }
 

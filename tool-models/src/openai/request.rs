@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use serde_json::{Map, Value, value::RawValue};
+use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{OpenAi, TokenLimit};
 use crate::calls::arguments;
@@ -20,7 +20,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<Choice<'a>>,
+    tool_choice: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,26 +31,9 @@ struct Body<'a> {
     temperature: Option<f32>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    stream_options: Option<StreamOptions>,
+    stream_options: Option<Value>,
     #[serde(flatten)]
     extra: &'a Map<String, Value>,
-}
-
-#[derive(Serialize)]
-struct StreamOptions {
-    include_usage: bool,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Choice<'a> {
-    Word(&'static str),
-    Tool { r#type: &'static str, function: Named<'a> },
-}
-
-#[derive(Serialize)]
-struct Named<'a> {
-    name: &'a str,
 }
 
 #[derive(Serialize)]
@@ -86,12 +69,7 @@ enum Content<'a> {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Piece<'a> {
     Text { text: Cow<'a, str> },
-    ImageUrl { image_url: Image },
-}
-
-#[derive(Serialize)]
-struct Image {
-    url: String,
+    ImageUrl { image_url: Value },
 }
 
 #[derive(Serialize)]
@@ -128,18 +106,18 @@ pub fn body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
         max_completion_tokens,
         temperature: settings.temperature,
         stream: true,
-        stream_options: model.usage.then_some(StreamOptions { include_usage: true }),
+        stream_options: model.usage.then(|| json!({ "include_usage": true })),
         extra: &model.extra,
     };
     serde_json::to_vec(&body).expect("strings, numbers and JSON are JSON")
 }
 
-fn choice(choice: &ToolChoice) -> Option<Choice<'_>> {
+fn choice(choice: &ToolChoice) -> Option<Value> {
     match choice {
         ToolChoice::Auto => None,
-        ToolChoice::Required => Some(Choice::Word("required")),
-        ToolChoice::None => Some(Choice::Word("none")),
-        ToolChoice::Tool(name) => Some(Choice::Tool { r#type: "function", function: Named { name } }),
+        ToolChoice::Required => Some("required".into()),
+        ToolChoice::None => Some("none".into()),
+        ToolChoice::Tool(name) => Some(json!({ "type": "function", "function": { "name": name } })),
     }
 }
 
@@ -188,7 +166,7 @@ fn piece(part: &Part) -> Piece<'_> {
     match part {
         Part::Text { text } | Part::Json { json: text } => Piece::Text { text: Cow::Borrowed(text) },
         Part::Image { media_type, data } => {
-            Piece::ImageUrl { image_url: Image { url: format!("data:{media_type};base64,{data}") } }
+            Piece::ImageUrl { image_url: json!({ "url": format!("data:{media_type};base64,{data}") }) }
         }
         // Models that hear are few, and the others refuse the whole request.
         Part::Audio { .. } | Part::Resource { .. } => Piece::Text { text: part.in_words() },

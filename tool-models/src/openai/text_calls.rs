@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Decoder;
-use crate::{calls::Calls, decode::Decode};
+use crate::{calls::Calls, http::reading::Decode};
 use tool_runtime::{
     message::Message,
     model::{Delta, FinishReason, ModelError},

@@ -3,34 +3,44 @@
 //! A protocol reads a request, enters the [`Chat`], and opens or creates its session. It decides what the request claims about
 //! open interrupts, and gives the session and an [`Encoder`](crate::protocol::Encoder) to [`Chat::answer`].
 
-mod answer;
 mod chat;
-mod error;
-mod principal;
 mod registry;
 mod replay;
 mod seal;
 
-use std::sync::{Arc, atomic::AtomicUsize};
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicUsize},
+};
+
+use axum::{
+    Json,
+    body::Bytes,
+    extract::{FromRequest, FromRequestParts, Request},
+    http::{StatusCode, header, request::Parts},
+    response::{IntoResponse, Response},
+};
+use futures_util::future::{BoxFuture, ready};
+use serde_json::json;
+use tool_runtime::{
+    Agent, AgentError,
+    run::{Principal, Refusal},
+    store::StoreError,
+};
 
 use crate::protocol::ui_stream::Settings;
-use axum::{
-    body::Bytes,
-    extract::{FromRequest, Request},
-    http::StatusCode,
-    response::Response,
-};
-use tool_runtime::{Agent, run::Principal};
-
-pub(crate) use answer::{OnLeave, Start, detach, stream};
-pub(crate) use chat::{Chat, Decided, cancel_open, name};
-pub use error::ApiError;
-pub(crate) use principal::Caller;
-pub use principal::{Authenticate, BearerToken, Everybody};
+pub(crate) use chat::{Chat, Decided, OnLeave, Start, cancel_open, detach, name, stream};
 pub use registry::ShutdownHandle;
 pub(crate) use registry::{Protocol, Registry};
 pub(crate) use replay::{ReplayBuffer, ReplayLimits};
 pub(crate) use seal::Seals;
+#[cfg(feature = "mcp")]
+pub(crate) use seal::{Once, now};
+
+/// Locks `mutex`. A panic elsewhere leaves no state behind that could not be used.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The state that every request needs.
 pub(crate) struct Shared {
@@ -91,3 +101,174 @@ impl FromRequest<Arc<Shared>> for WholeBody {
         })
     }
 }
+
+/// The application's authentication: finds the principal on whose behalf a request is made. It is called for every request.
+///
+/// Chats, approvals and sealed runs belong to the principal: no other one finds them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say who makes a request",
+    label = "`Authenticate` is not implemented",
+    note = "`BearerToken` asks a function about a token; implement `Authenticate` for anything else"
+)]
+pub trait Authenticate: Send + Sync + 'static {
+    /// Returns the principal. The caller receives the error.
+    fn authenticate<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Principal, ApiError>>;
+}
+
+impl<T: Authenticate + ?Sized> Authenticate for Arc<T> {
+    fn authenticate<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Principal, ApiError>> {
+        (**self).authenticate(request)
+    }
+}
+
+/// Authentication in which all callers are this one principal: for programs on one's own machine, and for tests.
+#[derive(Clone, Debug)]
+pub struct Everybody(pub Principal);
+
+impl Authenticate for Everybody {
+    fn authenticate<'a>(&'a self, _: &'a Parts) -> BoxFuture<'a, Result<Principal, ApiError>> {
+        Box::pin(ready(Ok(self.0.clone())))
+    }
+}
+
+/// Authentication by bearer token: a function finds the token's principal.
+///
+/// ```
+/// use tool_server::{BearerToken, ApiError};
+///
+/// let auth = BearerToken::new(|token| (token == "s3cret").then(|| "anna".into()));
+/// # let _ = auth;
+/// ```
+pub struct BearerToken<F>(F);
+
+impl<F: Fn(&str) -> Option<Principal> + Send + Sync + 'static> BearerToken<F> {
+    /// Returns authentication in which `find` finds the principal of a token. It should compare in constant time, or look up a
+    /// digest.
+    pub fn new(find: F) -> Self {
+        Self(find)
+    }
+}
+
+impl<F> fmt::Debug for BearerToken<F> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("BearerToken")
+    }
+}
+
+impl<F: Fn(&str) -> Option<Principal> + Send + Sync + 'static> Authenticate for BearerToken<F> {
+    fn authenticate<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Principal, ApiError>> {
+        let header = request.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let token =
+            header.and_then(|value| value.split_once(' ')).filter(|(kind, _)| kind.eq_ignore_ascii_case("bearer"));
+        let found = match token {
+            None => Err(ApiError::unauthenticated("send `Authorization: Bearer <token>`")),
+            Some((_, token)) => {
+                (self.0)(token.trim()).ok_or_else(|| ApiError::unauthenticated("this token is not known"))
+            }
+        };
+        Box::pin(ready(found))
+    }
+}
+
+/// The principal on whose behalf a request is made.
+pub(crate) struct Caller(pub(crate) Principal);
+
+impl FromRequestParts<Arc<Shared>> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, shared: &Arc<Shared>) -> Result<Self, ApiError> {
+        shared.authenticate.authenticate(parts).await.map(Self)
+    }
+}
+
+/// An error response: a status, a code for programs, and for people what was wrong and what to do.
+///
+/// It reveals nothing of the server's inside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ApiError {
+    /// The HTTP status.
+    pub status: StatusCode,
+    /// The code for programs.
+    pub code: &'static str,
+    /// The problem, and what to do about it.
+    pub message: String,
+}
+
+impl ApiError {
+    /// Returns an error of this status.
+    pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into() }
+    }
+
+    /// Returns the error of a request that cannot be understood.
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad_request", message)
+    }
+
+    /// Returns the error of a request that does not fit the chat as the server knows it.
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, "conflict", message)
+    }
+
+    /// Returns the error of a request that has more than `limit` bytes.
+    pub(crate) fn too_large(limit: usize) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", format!("a request has at most {limit} bytes"))
+    }
+
+    /// Returns the error of a request without a known principal.
+    pub fn unauthenticated(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "unauthenticated", message)
+    }
+
+    /// Returns the error of a request at which the server failed. It does not say how.
+    pub fn internal() -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; try again later")
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        (self.status, Json(json!({ "error": { "code": self.code, "message": self.message } }))).into_response()
+    }
+}
+
+impl From<AgentError> for ApiError {
+    fn from(error: AgentError) -> Self {
+        match error {
+            AgentError::Refused(refusal) => refusal.into(),
+            AgentError::Store(StoreError::Leased { .. } | StoreError::Fenced | StoreError::Conflict) => {
+                Self::conflict("this chat is busy elsewhere; try again when its answer has ended")
+            }
+            AgentError::Store(StoreError::NotFound) => Self::new(StatusCode::NOT_FOUND, "not_found", "no such chat"),
+            AgentError::Store(StoreError::Unavailable { .. }) => Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "unavailable",
+                "the chat cannot be loaded now; try again later",
+            ),
+            _ => Self::internal(),
+        }
+    }
+}
+
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        let status = match refusal {
+            Refusal::Forbidden => StatusCode::FORBIDDEN,
+            Refusal::Invalid { .. } | Refusal::NotOffered { .. } | Refusal::OverBudget { .. } => {
+                StatusCode::UNPROCESSABLE_ENTITY
+            }
+            _ => StatusCode::CONFLICT,
+        };
+        let code = if status == StatusCode::FORBIDDEN { "forbidden" } else { "refused" };
+        Self::new(status, code, refusal.to_string())
+    }
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ApiError {}

@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
     time::Duration,
@@ -20,7 +20,7 @@ use tool_runtime::{
     agent::{Handle as DriverHandle, Session, Steering},
 };
 
-use super::{ApiError, replay::ReplayBuffer};
+use super::{ApiError, lock, replay::ReplayBuffer};
 
 /// The chats that a request is about, or whose answers are under way, by the names of their runs.
 #[derive(Default)]
@@ -87,7 +87,7 @@ impl Registry {
     ///
     /// Fails when the server is being shut down.
     pub(crate) fn chat(self: &Arc<Self>, name: &str) -> Result<ChatGuard, ApiError> {
-        let mut chats = self.chats();
+        let mut chats = lock(&self.chats);
         if self.is_closed.load(Ordering::SeqCst) {
             let message = "the server is being shut down; try again in a moment";
             return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message));
@@ -98,16 +98,12 @@ impl Registry {
 
     /// Returns the answer of a chat that is under way.
     pub(crate) fn active(&self, name: &str) -> Option<Arc<ActiveResponse>> {
-        self.chats().get(name)?.active()
+        lock(&self.chats).get(name)?.active()
     }
 
     /// Returns all answers that are under way.
     fn all_active(&self) -> Vec<Arc<ActiveResponse>> {
-        self.chats().values().filter_map(|chat| chat.active()).collect()
-    }
-
-    fn chats(&self) -> MutexGuard<'_, HashMap<String, Arc<ChatEntry>>> {
-        self.chats.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.chats).values().filter_map(|chat| chat.active()).collect()
     }
 }
 
@@ -129,7 +125,7 @@ impl std::ops::Deref for ChatGuard {
 impl Drop for ChatGuard {
     fn drop(&mut self) {
         self.entry = Arc::default();
-        let mut chats = self.registry.chats();
+        let mut chats = lock(&self.registry.chats);
         if chats.get(&self.name).is_some_and(|chat| Arc::strong_count(chat) == 1 && chat.active().is_none()) {
             chats.remove(&self.name);
         }
@@ -143,21 +139,17 @@ impl ChatEntry {
     }
 
     pub(crate) fn active(&self) -> Option<Arc<ActiveResponse>> {
-        self.lock_active().clone()
+        lock(&self.active).clone()
     }
 
     pub(crate) fn set_active(&self, active: Arc<ActiveResponse>) {
-        *self.lock_active() = Some(active);
+        *lock(&self.active) = Some(active);
     }
 
     /// Marks `ended` as over, and forgets it unless another answer has taken its place.
     pub(crate) fn clear_active(&self, ended: &Arc<ActiveResponse>) {
-        self.lock_active().take_if(|active| Arc::ptr_eq(active, ended));
+        lock(&self.active).take_if(|active| Arc::ptr_eq(active, ended));
         ended.over.send_replace(true);
-    }
-
-    fn lock_active(&self) -> MutexGuard<'_, Option<Arc<ActiveResponse>>> {
-        self.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,12 +4,13 @@ use std::{
     collections::VecDeque,
     io,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
+use super::lock;
 use crate::protocol::{Encoder, End};
 use bytes::{Bytes, BytesMut};
 use futures_core::Stream;
@@ -233,7 +234,7 @@ impl ReplayBuffer {
 
     fn state(&self) -> MutexGuard<'_, State> {
         // A panic of an encoder leaves at worst half a frame.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

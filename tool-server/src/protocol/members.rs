@@ -1,10 +1,10 @@
-//! Objects of a request, read member by member.
+//! Bodies of requests: objects that are read member by member, also where a client has cut a text in the middle of a character.
 //!
 //! `serde_json` reads at most 127 levels. A body that was read as one value would be refused for one part of its history that is
 //! nested deeper, and so would all requests after it: clients send their history each time. Here a value is text until somebody
 //! needs it.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -77,8 +77,46 @@ pub fn value<T: DeserializeOwned>(value: &RawValue) -> Option<T> {
     serde_json::from_str(value.get()).ok()
 }
 
+/// How many bytes `\uXXXX` has.
+const ESCAPE: usize = 6;
+
+/// Returns `body` with the replacement character for each half of a surrogate pair that stands alone: JavaScript writes such halves when
+/// a text was cut inside of a character, and whoever refused them would refuse the conversation for good.
+pub fn whole(body: &[u8]) -> Cow<'_, [u8]> {
+    let mut whole: Option<Vec<u8>> = None;
+    let mut at = 0;
+    while let Some(found) = body.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'\\')) {
+        at += found;
+        match (half(body, at), half(body, at + ESCAPE)) {
+            (Some(true), Some(false)) => at += 2 * ESCAPE,
+            (Some(_), _) => {
+                // Of the same length, so that places stay what they are.
+                let whole = whole.get_or_insert_with(|| body.to_vec());
+                whole[at..at + ESCAPE].copy_from_slice(b"\\ufffd");
+                at += ESCAPE;
+            }
+            // Whatever is escaped is no escape itself.
+            (None, _) => at += 2,
+        }
+    }
+    whole.map_or(Cow::Borrowed(body), Cow::Owned)
+}
+
+/// Returns `true` if the escape at `at` is the first half of a pair, or the second; `None` if it is neither.
+fn half(body: &[u8], at: usize) -> Option<bool> {
+    match body.get(at..at + ESCAPE)? {
+        [b'\\', b'u', b'd' | b'D', kind, rest @ ..] if rest.iter().all(u8::is_ascii_hexdigit) => match kind {
+            b'8' | b'9' | b'a' | b'A' | b'b' | b'B' => Some(true),
+            b'c' | b'C' | b'd' | b'D' | b'e' | b'E' | b'f' | b'F' => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::Value;
 
     use super::*;
@@ -107,5 +145,31 @@ mod tests {
         assert_eq!(value(members.raw("a").unwrap()), Some(2));
         assert_eq!(members.text("b").as_deref(), Some("c"));
         assert_eq!(members.names().collect::<Vec<_>>(), ["a", "b"]);
+    }
+
+    fn read(body: &str) -> String {
+        serde_json::from_slice(&whole(body.as_bytes())).unwrap()
+    }
+
+    #[test]
+    fn halves_that_stand_alone_are_replaced_and_pairs_are_not() {
+        assert_eq!(read(r#""a\ud83d""#), "a\u{fffd}");
+        assert_eq!(read(r#""\uDE00\ud83d\ude00\ud83d\ud83d\uDE00\udbff""#), "\u{fffd}😀\u{fffd}😀\u{fffd}");
+        assert_eq!(read(r#""\\ud83d \\\ud83d \u00e9 \n""#), "\\ud83d \\\u{fffd} é \n");
+        assert!(matches!(whole(br#"{"a":"\ud83d\ude00 \\ud83d"}"#), Cow::Borrowed(_)));
+        // The reader of the body reports an end that comes too early.
+        assert_eq!(whole(br#""\ud8"#).as_ref(), br#""\ud8"#);
+    }
+
+    proptest! {
+        #[test]
+        fn what_can_be_read_is_read_as_it_is(value: String, cut in 0usize..64) {
+            let escaped: String = value.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+            prop_assert_eq!(read(&format!("\"{escaped}\"")), value.clone());
+            // And what was cut between two units is read, too.
+            let units: Vec<u16> = value.encode_utf16().skip(cut % (value.encode_utf16().count() + 1)).collect();
+            let cut: String = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
+            prop_assert_eq!(read(&format!("\"{cut}\"")), String::from_utf16_lossy(&units));
+        }
     }
 }

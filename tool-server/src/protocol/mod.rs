@@ -6,7 +6,6 @@ pub mod ag_ui;
 mod held;
 mod members;
 pub mod ui_stream;
-mod whole;
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;

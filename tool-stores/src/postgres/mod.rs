@@ -1,9 +1,6 @@
 //! Runs in PostgreSQL.
 
-#[cfg(feature = "sealed")]
-mod nonces;
 mod pool;
-mod schema;
 mod sql;
 
 use std::{fmt, sync::Arc, time::Duration};
@@ -13,6 +10,8 @@ use futures_util::future::BoxFuture;
 use tokio_postgres::{Row, types::ToSql};
 
 use crate::columns::{signed, size, time, unsigned, waiting_item};
+#[cfg(feature = "sealed")]
+use crate::sealed::{NonceStore, kept_since, unique};
 use pool::Broken;
 use sql::{named, stored};
 use tool_runtime::run::{RunId, Time};
@@ -92,10 +91,10 @@ impl PostgresOptions {
         }
         let pool = pool::pool(url, self.connections)?;
         let mut db = pool::connection(&pool).await?;
-        schema::migrate(&mut db, &self.schema).await?;
+        sql::migrate(&mut db, &self.schema).await?;
         let schema = format!("\"{}\"", self.schema);
         #[cfg(feature = "sealed")]
-        let id = nonces::identity(&db, &schema).await?;
+        let id: String = db.query_one(&sql::IDENTITY.replace('@', &schema), &[]).await.map_err(Broken::from)?.get(0);
         drop(db);
         Ok(PostgresStore {
             pool,
@@ -285,6 +284,23 @@ impl Store for PostgresStore {
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
         // Once: the second time, there would be none.
         Box::pin(async move { Ok(!self.ask_once(sql::DELETE, &[&stored(run.as_str())]).await?.is_empty()) })
+    }
+}
+
+/// Remembers which sealed runs were opened, in the same schema.
+#[cfg(feature = "sealed")]
+impl NonceStore for PostgresStore {
+    fn id(&self) -> Option<&str> {
+        Some(&self.id)
+    }
+
+    fn spend<'a>(&'a self, nonce: &'a str, expires: Time, now: Time) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move {
+            // Where the connection is lost before the answer comes, the second statement finds what the first has done.
+            let claim = unique();
+            let (expires, over) = (signed(expires.0), signed(kept_since(now).0));
+            Ok(!self.ask(sql::SPEND, &[&nonce, &expires, &claim, &over]).await?.is_empty())
+        })
     }
 }
 

@@ -1,11 +1,8 @@
 //! Runs in a file of SQLite.
 
-#[cfg(feature = "sealed")]
-mod nonces;
-mod read;
 mod schema;
+mod sql;
 mod worker;
-mod write;
 
 use std::{
     path::{Path, PathBuf},
@@ -14,6 +11,8 @@ use std::{
 
 use futures_util::future::BoxFuture;
 
+#[cfg(feature = "sealed")]
+use crate::sealed::NonceStore;
 use schema::Place;
 use tool_runtime::run::{RunId, Time};
 use tool_runtime::store::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
@@ -117,7 +116,7 @@ impl SqliteOptions {
         let (to_write, to_read) = (open()?, open()?);
         Ok(SqliteStore {
             #[cfg(feature = "sealed")]
-            id: nonces::id(&to_read)?,
+            id: id(&to_read)?,
             writer: Worker::start("runs-write", to_write, self.busy)?,
             reader: Some(Worker::start("runs-read", to_read, self.busy)?),
             durability: self.durability,
@@ -139,7 +138,7 @@ impl SqliteStore {
         let db = schema::open(Place::Memory, &options)?;
         Ok(Self {
             #[cfg(feature = "sealed")]
-            id: nonces::id(&db)?,
+            id: id(&db)?,
             writer: Worker::start("runs", db, options.busy)?,
             reader: None,
             durability: options.durability,
@@ -155,27 +154,27 @@ impl Store for SqliteStore {
     fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let is_short = append.text.len() <= SHORT && self.durability == Durability::Process;
-            if is_short && let Some(done) = self.writer.at_once(|db| write::append(db, run, &append)) {
+            if is_short && let Some(done) = self.writer.at_once(|db| sql::append(db, run, &append)) {
                 return done;
             }
             let run = run.clone();
-            self.writer.ask(move |db| write::append(db, &run, &append)).await
+            self.writer.ask(move |db| sql::append(db, &run, &append)).await
         })
     }
 
     fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>> {
         let run = run.clone();
-        self.reader().ask(move |db| read::load(db, &run))
+        self.reader().ask(move |db| sql::load(db, &run))
     }
 
     fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
         let run = run.clone();
-        self.reader().ask(move |db| read::read(db, &run, rev))
+        self.reader().ask(move |db| sql::read(db, &run, rev))
     }
 
     fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
         let run = run.clone();
-        self.writer.ask(move |db| write::snapshot(db, &run, rev, &text))
+        self.writer.ask(move |db| sql::snapshot(db, &run, rev, &text))
     }
 
     fn lease<'a>(
@@ -186,27 +185,52 @@ impl Store for SqliteStore {
         ttl: Duration,
     ) -> BoxFuture<'a, Result<Lease, StoreError>> {
         let (run, worker) = (run.clone(), worker.to_owned());
-        self.writer.ask(move |db| write::lease(db, &run, worker, now, ttl))
+        self.writer.ask(move |db| sql::lease(db, &run, worker, now, ttl))
     }
 
     fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
         let (run, token) = (run.clone(), lease.token);
-        self.writer.ask(move |db| write::release(db, &run, token))
+        self.writer.ask(move |db| sql::release(db, &run, token))
     }
 
     fn waiting<'a>(&'a self, filter: &'a Waiting) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
         let filter = filter.clone();
-        self.reader().ask(move |db| read::waiting(db, &filter))
+        self.reader().ask(move |db| sql::waiting(db, &filter))
     }
 
     fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
-        self.reader().ask(move |db| read::due(db, now, limit))
+        self.reader().ask(move |db| sql::due(db, now, limit))
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
         let run = run.clone();
-        self.writer.ask(move |db| write::delete(db, &run))
+        self.writer.ask(move |db| sql::delete(db, &run))
     }
+}
+
+/// Remembers which sealed runs were opened, in the same file. A nonce is on the disk before the run is opened, whatever
+/// the store's [`Durability`]: one that is lost with the power could be spent again.
+#[cfg(feature = "sealed")]
+impl NonceStore for SqliteStore {
+    fn id(&self) -> Option<&str> {
+        Some(&self.id)
+    }
+
+    fn spend<'a>(&'a self, nonce: &'a str, expires: Time, now: Time) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let (nonce, durability) = (nonce.to_owned(), self.durability);
+        self.writer.ask(move |db| {
+            db.pragma_update(None, "synchronous", Durability::Machine.synchronous())?;
+            let spent = sql::spend(db, &nonce, expires, now);
+            db.pragma_update(None, "synchronous", durability.synchronous())?;
+            spent
+        })
+    }
+}
+
+/// Reads the identity of the file.
+#[cfg(feature = "sealed")]
+fn id(db: &rusqlite::Connection) -> Result<String, StoreError> {
+    db.query_row("SELECT id FROM identity", [], |row| row.get(0)).map_err(StoreError::unavailable)
 }
 
 /// The reason why something with the file did not work.

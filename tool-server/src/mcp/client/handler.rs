@@ -1,15 +1,10 @@
 //! Notifications and requests of a server.
 
-#![expect(
-    deprecated,
-    reason = "logs, roots and sampling are; clients and servers of revisions up to 2025-11-25 have them"
-)]
-
 use std::{
     collections::HashMap,
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -31,7 +26,7 @@ use tool_runtime::{
 };
 
 use super::{RemoteServer, call::question};
-use crate::mcp::LogLevel;
+use crate::{host::lock, mcp::LogLevel};
 
 /// Our end of a connection.
 #[derive(Clone)]
@@ -70,12 +65,12 @@ impl Inbox {
 
     /// Notes that a call began.
     pub fn begin(&self, token: ProgressToken, cx: Context) {
-        self.running().insert(token, cx);
+        lock(&self.running).insert(token, cx);
     }
 
     /// Handles the end of a call.
     pub fn end(&self, token: &ProgressToken) {
-        self.running().remove(token);
+        lock(&self.running).remove(token);
     }
 
     /// Marks the list of tools as changed.
@@ -96,13 +91,9 @@ impl Inbox {
         }
     }
 
-    fn running(&self) -> MutexGuard<'_, HashMap<ProgressToken, Context>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the only call, which a request without a call is about.
     fn only(&self) -> Option<Context> {
-        let running = self.running();
+        let running = lock(&self.running);
         let mut calls = running.values();
         calls.next().filter(|_| running.len() == 1).cloned()
     }
@@ -123,7 +114,7 @@ impl ClientHandler for Local {
     }
 
     async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
-        let cx = self.0.running().get(&params.progress_token).cloned();
+        let cx = lock(&self.0.running).get(&params.progress_token).cloned();
         if let Some(cx) = cx {
             cx.progress(params.progress, params.total, escape(params.message.as_deref().unwrap_or_default()));
         }

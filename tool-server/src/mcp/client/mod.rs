@@ -7,23 +7,20 @@ mod call;
 mod connection;
 mod definition;
 mod handler;
-mod pins;
 mod remote;
-mod result;
-mod transport;
 
 use std::{collections::BTreeSet, fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use http::{HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
+pub use connection::Streams;
+pub use definition::{Change, Pins};
 pub use handler::RemoteLog;
-pub use pins::{Change, Pins};
 pub use remote::{Refused, RemoteTools};
-pub use transport::Streams;
 
 use crate::mcp::LogLevel;
+use connection::Transport;
 use handler::LogReceiver;
-use transport::Transport;
 
 /// An MCP server to connect to, and how far it is trusted.
 ///
@@ -67,12 +64,15 @@ impl RemoteServer {
     /// It inherits the environment's `PATH`, `HOME` and the like, and nothing else: keys that are meant for this program are
     /// not for that one. `name` is what its tools are prefixed with, and the origin that people see.
     pub fn command(name: impl Into<String>, program: impl Into<PathBuf>) -> Self {
-        Self::new(name, Transport::command(program.into()))
+        Self::new(
+            name,
+            Transport::Command { program: program.into(), args: Vec::new(), env: Vec::new(), directory: None },
+        )
     }
 
     /// A server at an address, over streamable HTTP.
     pub fn http(name: impl Into<String>, address: impl Into<String>) -> Self {
-        Self::new(name, Transport::http(address.into()))
+        Self::new(name, Transport::Http { address: address.into(), headers: HeaderMap::new() })
     }
 
     /// A server behind any pair of streams; `connect` makes a new pair whenever the connection has to be made anew.
@@ -82,19 +82,25 @@ impl RemoteServer {
 
     /// Adds arguments of the program.
     pub fn args(mut self, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.transport.args(args.into_iter().map(Into::into));
+        if let Transport::Command { args: all, .. } = &mut self.transport {
+            all.extend(args.into_iter().map(Into::into));
+        }
         self
     }
 
     /// Adds a variable to the program's environment.
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.transport.env(name.into(), value.into());
+        if let Transport::Command { env, .. } = &mut self.transport {
+            env.push((name.into(), value.into()));
+        }
         self
     }
 
     /// Sets the program's directory.
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.transport.directory(directory.into());
+        if let Transport::Command { directory: place, .. } = &mut self.transport {
+            *place = Some(directory.into());
+        }
         self
     }
 
@@ -104,7 +110,9 @@ impl RemoteServer {
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, http::Error> {
         let (name, mut value) = (HeaderName::try_from(name)?, HeaderValue::try_from(value)?);
         value.set_sensitive(true);
-        self.transport.header(name, value);
+        if let Transport::Http { headers, .. } = &mut self.transport {
+            headers.insert(name, value);
+        }
         Ok(self)
     }
 

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use rmcp::{Peer, RoleClient};
@@ -17,6 +17,8 @@ use super::{
     definition::Definition,
     handler::{Inbox, Local},
 };
+
+use crate::host::lock;
 
 /// The tools of a server. Cheap to clone; the connection lasts as long as a clone or one of the tools does.
 #[derive(Clone)]
@@ -64,7 +66,7 @@ impl RemoteTools {
     /// A tool stops as soon as the server defines it otherwise: its calls fail, and say so. When the change was
     /// [accepted](Self::accept), another toolset has the new tool.
     pub fn toolset(&self) -> Toolset {
-        let definitions = self.shared.known().accepted();
+        let definitions = lock(&self.shared.known).accepted();
         let tools = definitions.iter().filter_map(|definition| Some(Arc::new(self.tool(definition)?) as _));
         // Names are unique already: see `Known::take`.
         Toolset::of(tools.collect()).unwrap_or_default()
@@ -81,23 +83,23 @@ impl RemoteTools {
 
     /// Returns the tools that are left out, and why.
     pub fn refused(&self) -> Vec<Refused> {
-        self.shared.known().refused.clone()
+        lock(&self.shared.known).refused.clone()
     }
 
     /// Returns the accepted definitions, to be kept for the next start.
     pub fn pins(&self) -> Pins {
-        self.shared.known().pins.clone().unwrap_or_default()
+        lock(&self.shared.known).pins.clone().unwrap_or_default()
     }
 
     /// Returns the differences between the offered and the accepted definitions.
     pub fn changes(&self) -> Vec<Change> {
-        let known = self.shared.known();
+        let known = lock(&self.shared.known);
         known.pins.as_ref().map(|pins| pins.changes(&known.offered)).unwrap_or_default()
     }
 
     /// Accepts a change, on behalf of somebody who has looked at it.
     pub fn accept(&self, change: &Change) {
-        let mut known = self.shared.known();
+        let mut known = lock(&self.shared.known);
         if let Some(pins) = &mut known.pins {
             pins.accept(change);
         }
@@ -137,7 +139,7 @@ impl Shared {
         };
         let listed = list(&peer, &self.server).await;
         match listed {
-            Ok(tools) => self.known().take(tools, &self.server),
+            Ok(tools) => lock(&self.known).take(tools, &self.server),
             Err(error) => {
                 // Tools that are not known are not called.
                 connection.close().await;
@@ -149,12 +151,8 @@ impl Shared {
 
     /// Returns `true` if the tool is still what was accepted.
     pub fn is_unchanged(&self, remote: &str, digest: Digest) -> bool {
-        let known = self.known();
+        let known = lock(&self.known);
         known.offered.iter().any(|definition| definition.remote == remote && definition.digest == digest)
-    }
-
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -192,7 +190,7 @@ impl Known {
 
 impl fmt::Debug for RemoteTools {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = self.shared.known();
+        let known = lock(&self.shared.known);
         let names: Vec<&str> = known.offered.iter().map(|definition| definition.name.as_str()).collect();
         out.debug_struct("RemoteTools").field("server", &self.shared.server.name).field("tools", &names).finish()
     }

@@ -1,162 +1,104 @@
-//! One `tools/call`: questions to the client, progress, and the end.
+//! One `tools/call`: a run that begins, or goes on with the client's responses; its progress, and its end.
 
-use std::{
-    future::{pending, poll_fn, ready},
-    pin::{Pin, pin},
-    sync::Arc,
-    task::Poll,
-};
+use std::{collections::BTreeMap, convert::Infallible, future::pending, pin::pin, sync::Arc};
 
-use futures_util::future::BoxFuture;
 use rmcp::{
     ErrorData,
-    model::{CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ProgressNotificationParam},
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ContentBlock, ElicitRequest,
+        ElicitResult, InputRequest, InputRequiredResult, JsonObject, MetaObject, ProgressNotificationParam,
+        ResourceContents,
+    },
 };
-use tool_runtime::Cancellation;
+use serde_json::Value;
+use tokio::sync::mpsc::Receiver;
+use tool_runtime::{
+    Agent, AgentError, Cancellation, Contents, Part, Rejection,
+    agent::{Called, Session},
+    run::{CallResult, Decision, Interrupt, InterruptId, Refusal, Run},
+};
+use tool_stores::sealed::SealError;
 
 use super::{
     Shared,
     caller::Caller,
-    exchange::{Exchange, Wanted},
-    list::Offer,
-    operator::{Asking, CallOperator, Reports},
+    list::Listed,
+    operator::{Asking, CallOperator, Form, NO_FORM, output, wrong},
     tasks::{self, TaskSupport},
 };
-use crate::mcp::LogLevel;
+use crate::{
+    host::{Once, now},
+    mcp::LogLevel,
+};
 
-pub fn call(
+/// Makes a call while its client waits for the result, or begins it as a task.
+pub async fn call(
     shared: &Arc<Shared>,
     request: CallToolRequestParams,
     caller: Arc<Caller>,
     level: LogLevel,
-) -> BoxFuture<'_, Result<CallToolResponse, ErrorData>> {
-    let offer = shared.offer();
-    let Some(at) = offer.find(&request.name) else {
-        let error = ErrorData::invalid_params(format!("there is no tool called `{}`", request.name), None);
-        return Box::pin(ready(Err(error)));
+) -> Result<CallToolResponse, ErrorData> {
+    let (offer, caller) = (shared.offer(), &caller);
+    let Some(listed) = offer.get(&request.name) else {
+        return Err(ErrorData::invalid_params(format!("there is no tool called `{}`", request.name), None));
     };
     let support = shared.tasks.support(offer.agent.toolset(), &request.name);
     if support != TaskSupport::Never {
         match (support, caller.capabilities().supports_tasks()) {
-            (_, true) => return Box::pin(ready(tasks::begin(shared, offer, request, &caller, level))),
+            (_, true) => return tasks::begin(shared, offer, request, caller, level),
             (TaskSupport::Required, false) => {
                 let required = ClientCapabilities::builder().enable_tasks().build();
-                return Box::pin(ready(Err(ErrorData::missing_required_client_capability(required))));
+                return Err(ErrorData::missing_required_client_capability(required));
             }
             (TaskSupport::Never | TaskSupport::Possible, false) => {}
         }
     }
-    // The request is large, and not held while it is worked on.
-    Box::pin(here(shared, offer, at, Wanted::of(request), caller, level))
-}
-
-/// The call while its client waits for the result.
-async fn here(
-    shared: &Shared,
-    offer: Arc<Offer>,
-    at: usize,
-    wanted: Wanted,
-    caller: Arc<Caller>,
-    level: LogLevel,
-) -> Result<CallToolResponse, ErrorData> {
-    let (agent, listed, caller) = (&offer.agent, offer.listed(at), &caller);
-    let has_schema = listed.tool(caller.is_modern()).output_schema.is_some();
-    let operator = Arc::new(CallOperator::new(Asking::Here(Arc::clone(caller)), caller.progress_token()));
+    let (operator, mut reports) = CallOperator::new(Asking::Here(Arc::clone(caller)), caller.progress_token());
+    let operator = Arc::new(operator);
     let gone = Cancellation::new();
-    let is_unfinished = matches!(wanted, Wanted::Unfinished { .. });
+    let is_unfinished = request.request_state.is_some();
     // An unfinished call comes with what somebody has decided, and that must not end between the decision and the work.
     let cancellation = if is_unfinished { Cancellation::new() } else { gone.clone() };
-    let represent = |cx| caller.represent(cx, &cancellation, level);
-    let exchange = Exchange {
-        shared,
-        agent,
-        represent: &represent,
-        operator: Arc::clone(&operator),
-        listed,
-        has_schema,
-        caller: Some(caller),
-        gone: is_unfinished.then_some(&gone),
-    };
-    let mut work = pin!(exchange.run(wanted));
-    if caller.gone().is_cancelled() {
-        gone.cancel();
-    }
-    // Many tools do not wait for anything, and most clients want no progress: then nobody has to listen, and nothing is to be sent.
-    // The rest is boxed, so that the future of such a call need not be as large.
-    let first = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await;
-    let rest = match first {
-        Poll::Ready(done) if operator.progress().is_none() => return ended(done, caller, &operator),
-        first => Box::pin(waited(first, work, caller, &operator, &gone)),
-    };
-    ended(rest.await, caller, &operator)
-}
-
-/// Waits for `work`, whose first poll gave `first`. Meanwhile it sends progress to the client, and cancels the work when the
-/// client has gone.
-async fn waited<T>(
-    first: Poll<T>,
-    mut work: Pin<&mut impl Future<Output = T>>,
-    caller: &Caller,
-    operator: &CallOperator,
-    cancellation: &Cancellation,
-) -> T {
-    // The client may have gone while the work was polled: then the work is cancelled now.
+    let agent = offer.agent.clone().with_context(|cx| caller.represent(cx, &cancellation, level));
+    let gone_from = is_unfinished.then_some(&gone);
+    let exchange = Exchange::new(shared, agent, &operator, listed, Some(caller), gone_from);
+    let mut work = pin!(exchange.run(request));
     let mut is_cancelled = false;
     // A client that does not read must not hold the tool up.
     let mut sending = None;
-    let mut done = first;
     let done = loop {
-        if let Poll::Ready(done) = done {
-            break done;
-        }
         tokio::select! {
             biased;
             () = caller.gone().cancelled(), if !is_cancelled => {
                 // The run is cancelled, not dropped: its log then has the end of the call.
                 is_cancelled = true;
-                cancellation.cancel();
+                gone.cancel();
             }
-            report = next(operator), if sending.is_none() => sending = Some(Box::pin(caller.peer().notify_progress(report))),
+            report = next(&mut reports), if sending.is_none() => sending = Some(Box::pin(caller.peer().notify_progress(report))),
             () = sent(&mut sending) => sending = None,
-            ended = &mut work => done = Poll::Ready(ended),
+            done = &mut work => break done,
         }
     };
     // Progress comes before the result.
     if let Some(sending) = sending {
         let _ = sending.await;
     }
-    while let Some(report) = operator.progress().and_then(Reports::take) {
+    while let Some(report) = reports.as_mut().and_then(|reports| reports.try_recv().ok()) {
         let _ = caller.peer().notify_progress(report).await;
     }
-    done
-}
-
-/// Returns the response to a call that is over.
-fn ended(
-    done: Result<CallToolResponse, ErrorData>,
-    caller: &Caller,
-    operator: &CallOperator,
-) -> Result<CallToolResponse, ErrorData> {
     match done {
         // The revision has an error for that, by which a client knows what it lacks. Before, the model reads it in words.
-        Ok(CallToolResponse::Complete(result)) if caller.is_modern() && fails(&result) && operator.asked_in_vain() => {
+        Ok(CallToolResponse::Complete(result))
+            if caller.is_modern() && result.is_error == Some(true) && operator.asked_in_vain() =>
+        {
             let required = ClientCapabilities::builder().enable_elicitation().build();
             let mut error = ErrorData::missing_required_client_capability(required);
-            error.message = text_of(&result).into();
+            let texts = result.content.iter().filter_map(|block| Some(block.as_text()?.text.as_str()));
+            error.message = texts.collect::<Vec<_>>().join("\n").into();
             Err(error)
         }
         done => done,
     }
-}
-
-fn fails(result: &CallToolResult) -> bool {
-    result.is_error == Some(true)
-}
-
-/// Returns the text that a model would read of a call.
-fn text_of(result: &CallToolResult) -> String {
-    let texts = result.content.iter().filter_map(|block| Some(block.as_text()?.text.as_str()));
-    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// Ends when what is being sent has been; never, where nothing is.
@@ -167,10 +109,300 @@ async fn sent<T>(sending: &mut Option<impl Future<Output = T> + Unpin>) {
     }
 }
 
-/// The next progress of a call; never, where nobody wants any.
-async fn next(operator: &CallOperator) -> ProgressNotificationParam {
-    match operator.progress() {
-        Some(progress) => progress.next().await,
-        None => pending().await,
+/// Returns the next progress of a call; never, where the client wants none.
+async fn next(reports: &mut Option<Receiver<ProgressNotificationParam>>) -> ProgressNotificationParam {
+    if let Some(reports) = reports
+        && let Some(report) = reports.recv().await
+    {
+        return report;
+    }
+    pending().await
+}
+
+/// A call, between two messages of the client.
+pub struct Exchange<'a> {
+    shared: &'a Shared,
+    /// The agent, as it acts on behalf of the client.
+    agent: Agent,
+    listed: &'a Listed,
+    /// The client that waits for the result, and may accept one that asks for input.
+    caller: Option<&'a Caller>,
+    /// Ends when nobody waits for an unfinished call any more: what was approved runs all the same.
+    gone: Option<&'a Cancellation>,
+}
+
+/// The problems of the client's responses, by the interrupt.
+type Wrong = BTreeMap<InterruptId, Rejection>;
+
+impl Exchange<'_> {
+    pub fn new<'a>(
+        shared: &'a Shared,
+        agent: Agent,
+        operator: &Arc<CallOperator>,
+        listed: &'a Listed,
+        caller: Option<&'a Caller>,
+        gone: Option<&'a Cancellation>,
+    ) -> Exchange<'a> {
+        let agent = agent.observer(Arc::clone(operator)).operator(Arc::clone(operator));
+        Exchange { shared, agent, listed, caller, gone }
+    }
+
+    /// Makes the call, or continues it.
+    pub async fn run(&self, mut request: CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
+        // Boxed: what a run needs while it is driven is large, and lies in the future of every call otherwise.
+        if let Some(state) = request.request_state.take() {
+            return Box::pin(self.go_on(&state, request)).await;
+        }
+        let arguments = serde_json::to_string(&request.arguments.unwrap_or_default()).unwrap_or_default();
+        match self.agent.call(request.name, arguments).await.map_err(failed)? {
+            Called::Ended(ended) => Ok(self.result(ended.for_model(), &ended.result).into()),
+            Called::Waits(session) => Box::pin(self.settled(*session, Wrong::new(), None)).await,
+        }
+    }
+
+    async fn go_on(&self, state: &str, request: CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
+        let CallToolRequestParams { name, arguments, input_responses, .. } = request;
+        let Unfinished { mut session, asked, once } = self.open(state, &name, &arguments.unwrap_or_default()).await?;
+        let wrong = self.decide(&mut session, &asked, &once, input_responses.unwrap_or_default()).await?;
+        let spent = once.commit_with(&mut session, None);
+        let done = self.drive(&mut session).await;
+        once.rest(session.run()).await;
+        spent.await.map_err(|_| failed(AgentError::Cancelled))?.map_err(closed)?;
+        done?;
+        self.settled(session, wrong, Some(&once)).await
+    }
+
+    /// Goes on with the run. A client that has gone ends it only when what was approved has ended.
+    async fn drive(&self, session: &mut Session) -> Result<(), ErrorData> {
+        let handle = session.handle();
+        let left = async {
+            match self.gone {
+                Some(gone) => gone.cancelled().await,
+                None => pending().await,
+            }
+            handle.leave();
+            pending::<Infallible>().await
+        };
+        tokio::select! {
+            biased;
+            never = left => match never {},
+            done = session.resume() => done.map(drop).map_err(failed),
+        }
+    }
+
+    /// Waits until the call has ended, or asks for something that somebody at the client can say.
+    async fn settled(
+        &self,
+        mut session: Session,
+        mut wrong: Wrong,
+        once: Option<&Once>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        loop {
+            let Some(call) = session.run().calls().first() else {
+                return Err(ErrorData::internal_error("the call was not made", None));
+            };
+            if let Some(result) = call.result() {
+                if let Some(once) = once {
+                    once.spend().await.map_err(closed)?;
+                }
+                let parts = result.for_model(&call.name, call.may_have_run());
+                return Ok(self.result(parts, result).into());
+            }
+            let (forms, impossible) = self.forms(&session, &wrong);
+            if impossible.is_empty() {
+                return self.suspended(&session, forms, once);
+            }
+            for id in impossible {
+                session.decide(&id, Decision::deny(NO_FORM), self.agent.principal()).await.map_err(failed)?;
+            }
+            wrong.clear();
+            self.drive(&mut session).await?;
+        }
+    }
+
+    /// Opens the run that the client holds. It is a claim until it is unsealed; then it is the server's own.
+    async fn open(&self, state: &str, name: &str, arguments: &JsonObject) -> Result<Unfinished, ErrorData> {
+        let agent = &self.agent;
+        let (run, opening) = self.shared.sealer.peek(state, &agent.principal(), now()).map_err(closed)?;
+        if !is_of(&run, name, arguments) {
+            return Err(unusable("it is of another call"));
+        }
+        let once = Once::new(&self.shared.sealer, opening, &run);
+        let asked = run.interrupts().map(|open| open.id.clone()).collect();
+        let session =
+            if agent.is_stored() { agent.open(run.id()).await.map_err(failed)? } else { agent.session_of(run) };
+        Ok(Unfinished { session, asked, once })
+    }
+
+    /// Decides what the client brings decisions about. What does not fit stays open, and is asked again.
+    async fn decide(
+        &self,
+        session: &mut Session,
+        asked: &[InterruptId],
+        once: &Once,
+        mut responses: BTreeMap<String, Value>,
+    ) -> Result<Wrong, ErrorData> {
+        let principal = self.agent.principal();
+        let still_open = session.interrupts().filter(|open| asked.contains(&open.id));
+        let forms: Vec<(InterruptId, Form)> =
+            still_open.filter_map(|open| Some((open.id.clone(), self.form(open, None)?))).collect();
+        let mut unfit = Wrong::new();
+        for (id, Form { wants, key, .. }) in forms {
+            let Some(response) = responses.remove(&key) else { continue };
+            let result: ElicitResult = serde_json::from_value(response).map_err(|error| {
+                ErrorData::invalid_params(format!("the response to `{key}` is no ElicitResult: {error}"), None)
+            })?;
+            let decision = match wants.decision(result) {
+                Ok(decision) => decision,
+                Err(reason) => {
+                    unfit.insert(id, wrong(reason));
+                    continue;
+                }
+            };
+            match session.decide(&id, decision.clone(), principal.clone()).await {
+                Ok(()) => once.note(&decision),
+                Err(AgentError::Refused(Refusal::Invalid { feedback })) => drop(unfit.insert(id, feedback)),
+                Err(AgentError::Refused(refusal)) => {
+                    return Err(ErrorData::invalid_params(format!("the response to `{key}`: {refusal}"), None));
+                }
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Ok(unfit)
+    }
+
+    /// Returns the forms for the owner, and the interrupts that no form can carry.
+    fn forms(&self, session: &Session, wrong: &Wrong) -> (Vec<Form>, Vec<InterruptId>) {
+        let run = session.run();
+        let (mut forms, mut impossible) = (Vec::new(), Vec::new());
+        for open in run.interrupts().filter(|open| run.may_decide(open, run.owner())) {
+            match self.form(open, wrong.get(&open.id)) {
+                Some(form) => forms.push(form),
+                None => impossible.push(open.id.clone()),
+            }
+        }
+        (forms, impossible)
+    }
+
+    fn form(&self, open: &Interrupt, feedback: Option<&Rejection>) -> Option<Form> {
+        let tool = self.agent.toolset().get(&self.listed.tool(true).name)?;
+        Form::of(&open.kind, &open.shown, output(tool.spec()).as_ref(), feedback)
+    }
+
+    fn suspended(
+        &self,
+        session: &Session,
+        forms: Vec<Form>,
+        once: Option<&Once>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if forms.is_empty() || !self.caller.is_some_and(Caller::asks_by_result) {
+            // It waits for somebody else.
+            let place = if self.agent.is_stored() { "; it goes on when they decide" } else { ", and did not run" };
+            return Ok(refused(format!("the call waits for somebody who is not at this client{place}")).into());
+        }
+        let (run, principal) = (session.run(), self.agent.principal());
+        let state = match once {
+            Some(once) => once.seal(run, &principal),
+            None => self.shared.sealer.seal(run, &principal, now()),
+        };
+        let state = state.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+        let request = |form: Form| (form.key, InputRequest::Elicitation(ElicitRequest::new(form.params)));
+        let requests = forms.into_iter().map(request).collect();
+        Ok(InputRequiredResult::new(Some(requests), Some(state)).into())
+    }
+
+    /// Returns the result of a call that has ended, with the `parts` that a model of ours would read. Where the client knows an
+    /// output schema, structured content must fit it.
+    fn result(&self, parts: Vec<Part>, result: &CallResult) -> CallToolResult {
+        let is_modern = self.caller.is_none_or(Caller::is_modern);
+        let has_schema = self.listed.tool(is_modern).output_schema.is_some();
+        let content: Vec<ContentBlock> = parts.into_iter().map(block).collect();
+        if !result.is_success() {
+            let mut ended = CallToolResult::error(content);
+            match feedback(result) {
+                Some(feedback) if has_schema => {
+                    let mut meta = MetaObject::new();
+                    meta.insert(FEEDBACK.to_owned(), feedback);
+                    ended.meta = Some(meta);
+                }
+                feedback => ended.structured_content = feedback,
+            }
+            return ended;
+        }
+        let mut ended = CallToolResult::success(content);
+        if has_schema {
+            let json = result.output().and_then(|output| output.as_json());
+            ended.structured_content = json.and_then(|json| serde_json::from_str(json).ok());
+        }
+        ended
+    }
+}
+
+/// A call that goes on.
+struct Unfinished {
+    session: Session,
+    /// The interrupts that the client was asked about; in a store they may be decided by now.
+    asked: Vec<InterruptId>,
+    once: Arc<Once>,
+}
+
+/// A state that is not opened. What is wrong with the nonce store is not the client's business.
+fn closed(error: SealError) -> ErrorData {
+    match error {
+        SealError::Store(error) => failed(error.into()),
+        error => unusable(error),
+    }
+}
+
+/// Returns the error of a state that cannot be used.
+fn unusable(reason: impl std::fmt::Display) -> ErrorData {
+    ErrorData::invalid_params(format!("the requestState cannot be used: {reason}"), None)
+}
+
+/// Returns `true` if it is a run of this call: what was approved for one must not be had for another.
+fn is_of(run: &Run, name: &str, arguments: &JsonObject) -> bool {
+    let Some(call) = run.calls().first() else { return false };
+    let given = call.revisions().first().unwrap_or(call.arguments());
+    let same = serde_json::from_str::<JsonObject>(&given.text).is_ok_and(|given| given == *arguments);
+    call.name == name && same
+}
+
+/// A run that could not go on. The client learns that it is ours to repair, and no more.
+fn failed(error: AgentError) -> ErrorData {
+    match error {
+        AgentError::Cancelled => ErrorData::internal_error("the call was cancelled", None),
+        AgentError::Refused(refusal) => ErrorData::invalid_request(refusal.to_string(), None),
+        _ => ErrorData::internal_error("the server could not run the call", None),
+    }
+}
+
+/// The place of feedback for clients that know an output schema, which it does not fit.
+const FEEDBACK: &str = "tool-runtime/feedback";
+
+/// Returns the problems of the arguments, in the words of tool2agent.
+fn feedback(result: &CallResult) -> Option<Value> {
+    let feedback = match result {
+        CallResult::Rejected { feedback } => feedback,
+        CallResult::Failed { feedback: Some(feedback), .. } => feedback,
+        _ => return None,
+    };
+    serde_json::from_str(&Rejection::to_json_text(feedback)).ok()
+}
+
+/// Returns the result of a call that was not made, or cannot be finished.
+fn refused(text: impl Into<String>) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(text)])
+}
+
+fn block(part: Part) -> ContentBlock {
+    match part {
+        Part::Text { text } => ContentBlock::text(text),
+        Part::Json { json } => ContentBlock::text(json),
+        Part::Image { media_type, data } => ContentBlock::image(data, media_type),
+        Part::Audio { media_type, data } => ContentBlock::audio(data, media_type),
+        Part::Resource { uri, media_type: mime_type, contents } => ContentBlock::resource(match contents {
+            Contents::Text(text) => ResourceContents::TextResourceContents { uri, mime_type, text, meta: None },
+            Contents::Base64(blob) => ResourceContents::BlobResourceContents { uri, mime_type, blob, meta: None },
+        }),
     }
 }

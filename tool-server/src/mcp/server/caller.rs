@@ -1,10 +1,5 @@
 //! The client of a request, and its face for tools.
 
-#![expect(
-    deprecated,
-    reason = "logs, roots and sampling are; clients and servers of revisions up to 2025-11-25 have them"
-)]
-
 use std::{fmt, sync::Arc, time::Duration};
 
 use rmcp::{

@@ -1,11 +1,6 @@
 //! The methods of the protocol, for one connection.
 
-#![expect(
-    deprecated,
-    reason = "logs, roots and sampling are; clients and servers of revisions up to 2025-11-25 have them"
-)]
-
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -27,7 +22,7 @@ use super::{
     Shared, call,
     caller::{Caller, is_modern, principal},
 };
-use crate::mcp::LogLevel;
+use crate::{host::lock, mcp::LogLevel};
 
 /// The handler of a connection.
 #[derive(Clone)]
@@ -43,7 +38,7 @@ impl Handler {
     }
 
     fn level(&self) -> LogLevel {
-        *self.level.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.level)
     }
 
     /// Returns the principal on whose behalf a request is made.
@@ -85,11 +80,11 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send + '_ {
-        call::call(&self.shared, request, Caller::new(context), self.level())
+        Box::pin(call::call(&self.shared, request, Caller::new(context), self.level()))
     }
 
     async fn set_level(&self, request: SetLevelRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
-        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = LogLevel::of(request.level);
+        *lock(&self.level) = LogLevel::of(request.level);
         Ok(())
     }
 

@@ -1,12 +1,13 @@
-//! Streamable HTTP: who may connect, from where, and on whose behalf.
-
-mod sessions;
+//! Streamable HTTP: who may connect, from where, and on whose behalf; and sessions in which a call can let go of the stream
+//! that its client waits on.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     convert::Infallible,
     fmt, io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, Weak},
+    task::{Context, Poll, Waker},
+    time::Duration,
 };
 
 use axum::{
@@ -15,20 +16,31 @@ use axum::{
     middleware::{self, Next},
     response::{IntoResponse, Response},
 };
+use futures_core::Stream as Messages;
+use futures_util::{future::Either, stream::poll_fn};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header::WWW_AUTHENTICATE};
-use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio::net::{TcpListener, ToSocketAddrs};
+use rmcp::{
+    model::{ClientJsonRpcMessage, GetExtensions, ServerJsonRpcMessage},
+    transport::streamable_http_server::{
+        StreamableHttpServerConfig, StreamableHttpService,
+        session::{
+            ServerSseMessage, SessionId, SessionManager,
+            local::{LocalSessionManager, LocalSessionManagerError},
+        },
+    },
+};
+use tokio::{
+    net::{TcpListener, ToSocketAddrs},
+    sync::mpsc::{Receiver, UnboundedReceiver, unbounded_channel},
+};
 use tool_runtime::run::Principal;
 use tower::service_fn;
 
 use super::{McpServer, caller::Authenticated};
 use crate::{
     guard::{AllowedOrigin, Guard, json},
-    host::Authenticate,
+    host::{Authenticate, lock},
 };
-use sessions::Sessions;
-
-pub use sessions::Stream;
 
 /// A server over streamable HTTP, at `/mcp`. It answers to the names of loopback until [`hosts`](Self::hosts) sets others.
 ///
@@ -171,10 +183,6 @@ impl Owners {
         let challenge = challenge.unwrap_or(HeaderValue::from_static("Bearer"));
         Self { authenticate, challenge, sessions: Arc::default() }
     }
-
-    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Principal>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 async fn check(State(owners): State<Owners>, request: Request, next: Next) -> Response {
@@ -192,7 +200,7 @@ async fn check(State(owners): State<Owners>, request: Request, next: Next) -> Re
     let mut request = Request::from_parts(parts, body);
     let session = session_of(request.headers());
     if let Some(session) = &session
-        && owners.sessions().get(session) != Some(&principal)
+        && lock(&owners.sessions).get(session) != Some(&principal)
     {
         // As if it were not there: whether it is, is nobody else's business.
         return StatusCode::NOT_FOUND.into_response();
@@ -200,7 +208,7 @@ async fn check(State(owners): State<Owners>, request: Request, next: Next) -> Re
     request.extensions_mut().insert(Authenticated(principal.clone()));
     let ends = request.method() == Method::DELETE;
     let response = next.run(request).await;
-    let mut sessions = owners.sessions();
+    let mut sessions = lock(&owners.sessions);
     match session {
         Some(session) if ends || response.status() == StatusCode::NOT_FOUND => drop(sessions.remove(&session)),
         Some(_) => {}
@@ -221,4 +229,173 @@ async fn check(State(owners): State<Owners>, request: Request, next: Next) -> Re
 
 fn session_of(headers: &HeaderMap) -> Option<String> {
     Some(headers.get(SESSION)?.to_str().ok()?.to_owned())
+}
+
+/// How many messages are kept for a client that was let go. Of more, all but the result are left out.
+const MOST_KEPT: usize = 256;
+
+/// How long a result is kept for a client that does not come back.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The messages that are kept for released clients, by session and number of the stream.
+type Kept = Mutex<HashMap<(SessionId, u64), UnboundedReceiver<ServerSseMessage>>>;
+
+/// The stream that the client of a request waits on.
+#[derive(Clone)]
+pub struct Stream(Arc<Waited>);
+
+struct Waited {
+    key: (SessionId, u64),
+    kept: Weak<Kept>,
+    line: Mutex<Line>,
+}
+
+/// The messages to a client, as long as it waits.
+struct Line {
+    messages: Option<Receiver<ServerSseMessage>>,
+    /// The messages before its release: later the client names the last of them.
+    last: VecDeque<ServerSseMessage>,
+    /// When it is to come back, if that was not sent yet.
+    pause: Option<Duration>,
+    waker: Option<Waker>,
+}
+
+impl Stream {
+    /// Ends the stream, and asks the client to come back after `pause`. Later messages wait for it. rmcp can do that too, and
+    /// forgets results that come while the client is away.
+    pub fn close(&self, pause: Duration) -> bool {
+        let Some(kept) = self.0.kept.upgrade() else { return false };
+        let mut line = lock(&self.0.line);
+        let Some(mut messages) = line.messages.take() else { return false };
+        line.last.extend(std::iter::from_fn(|| messages.try_recv().ok()));
+        line.pause = Some(pause);
+        if let Some(waker) = line.waker.take() {
+            waker.wake();
+        }
+        drop(line);
+        let (send, receive) = unbounded_channel();
+        lock(&kept).insert(self.0.key.clone(), receive);
+        drop(kept);
+        let waited = Arc::clone(&self.0);
+        tokio::spawn(async move {
+            let mut count = 0;
+            while let Some(message) = messages.recv().await {
+                count += 1;
+                // The client came back, took the receiver, and has gone for good.
+                if (count < MOST_KEPT || is_result(&message)) && send.send(message).is_err() {
+                    return;
+                }
+            }
+            drop(send);
+            tokio::time::sleep(PATIENCE).await;
+            if let Some(kept) = waited.kept.upgrade() {
+                lock(&kept).remove(&waited.key);
+            }
+        });
+        true
+    }
+
+    fn poll(&self, task: &mut Context<'_>) -> Poll<Option<ServerSseMessage>> {
+        let mut line = lock(&self.0.line);
+        if let Some(messages) = &mut line.messages {
+            let polled = messages.poll_recv(task);
+            if polled.is_pending() {
+                line.waker = Some(task.waker().clone());
+            }
+            return polled;
+        }
+        Poll::Ready(line.last.pop_front().or_else(|| line.pause.take().map(ServerSseMessage::retry)))
+    }
+}
+
+fn is_result(message: &ServerSseMessage) -> bool {
+    let message = message.message.as_deref();
+    matches!(message, Some(ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_)))
+}
+
+/// rmcp's sessions, in which each request knows its stream.
+#[derive(Default)]
+pub struct Sessions {
+    sessions: LocalSessionManager,
+    kept: Arc<Kept>,
+}
+
+type Failed = LocalSessionManagerError;
+
+impl SessionManager for Sessions {
+    type Error = Failed;
+    type Transport = <LocalSessionManager as SessionManager>::Transport;
+
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Failed> {
+        self.sessions.create_session().await
+    }
+
+    async fn initialize_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<ServerJsonRpcMessage, Failed> {
+        self.sessions.initialize_session(id, message).await
+    }
+
+    async fn has_session(&self, id: &SessionId) -> Result<bool, Failed> {
+        self.sessions.has_session(id).await
+    }
+
+    async fn close_session(&self, id: &SessionId) -> Result<(), Failed> {
+        lock(&self.kept).retain(|(session, _), _| session != id);
+        self.sessions.close_session(id).await
+    }
+
+    async fn create_stream(
+        &self,
+        id: &SessionId,
+        mut message: ClientJsonRpcMessage,
+    ) -> Result<impl Messages<Item = ServerSseMessage> + Send + Sync + 'static, Failed> {
+        let session = self.sessions.sessions.read().await.get(id).cloned();
+        let session = session.ok_or_else(|| LocalSessionManagerError::SessionNotFound(id.clone()))?;
+        let receiver = session.establish_request_wise_channel().await?;
+        let number = receiver.http_request_id;
+        let stream = Stream(Arc::new(Waited {
+            key: (id.clone(), number.unwrap_or_default()),
+            kept: Arc::downgrade(&self.kept),
+            line: Mutex::new(Line { messages: Some(receiver.inner), last: VecDeque::new(), pause: None, waker: None }),
+        }));
+        if let (Some(_), ClientJsonRpcMessage::Request(request)) = (number, &mut message) {
+            request.request.extensions_mut().insert(stream.clone());
+        }
+        session.push_message(message, number).await?;
+        Ok(poll_fn(move |task| stream.poll(task)))
+    }
+
+    async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Failed> {
+        self.sessions.accept_message(id, message).await
+    }
+
+    async fn create_standalone_stream(
+        &self,
+        id: &SessionId,
+    ) -> Result<impl Messages<Item = ServerSseMessage> + Send + Sync + 'static, Failed> {
+        self.sessions.create_standalone_stream(id).await
+    }
+
+    async fn resume(
+        &self,
+        id: &SessionId,
+        last_event_id: String,
+    ) -> Result<impl Messages<Item = ServerSseMessage> + Send + Sync + 'static, Failed> {
+        // An event is called `number/stream`.
+        let number = last_event_id.split_once('/').and_then(|(_, stream)| stream.parse().ok());
+        let kept = number.and_then(|number: u64| lock(&self.kept).remove(&(id.clone(), number)));
+        match kept {
+            Some(mut kept) => Ok(Either::Left(poll_fn(move |task| kept.poll_recv(task)))),
+            None => Ok(Either::Right(self.sessions.resume(id, last_event_id).await?)),
+        }
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_tuple("Stream").field(&self.0.key).finish()
+    }
 }

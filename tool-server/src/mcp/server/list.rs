@@ -40,18 +40,9 @@ impl Offer {
         Self { agent, tools, index }
     }
 
+    /// Returns the tool `name`.
     pub fn get(&self, name: &str) -> Option<&Listed> {
-        self.find(name).map(|at| self.listed(at))
-    }
-
-    /// Returns the place of the tool `name`.
-    pub fn find(&self, name: &str) -> Option<usize> {
-        self.index.get(name).copied()
-    }
-
-    /// Returns the tool at a place that [`find`](Self::find) returned.
-    pub fn listed(&self, at: usize) -> &Listed {
-        &self.tools[at]
+        Some(&self.tools[*self.index.get(name)?])
     }
 
     /// Returns a page of the list. A cursor is the name of the tool before the page, so it is valid while that tool is

@@ -2,14 +2,10 @@
 
 mod call;
 mod caller;
-mod connection;
-mod exchange;
-mod form;
 mod handler;
 mod http;
 mod list;
 mod operator;
-mod plain;
 mod tasks;
 
 use std::{fmt, sync::Arc};
@@ -24,7 +20,6 @@ pub use caller::McpClient;
 pub use http::McpHttp;
 pub use tasks::TaskSupport;
 
-use connection::Connection;
 use handler::Handler;
 use list::Offer;
 use tasks::Tasks;
@@ -134,7 +129,7 @@ impl McpServer {
         write: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<(), ServeError> {
         let failed = |error: &dyn fmt::Display| ServeError(error.to_string());
-        let running = self.handler().serve(Connection::new(read, write)).await.map_err(|error| failed(&error))?;
+        let running = self.handler().serve((read, write)).await.map_err(|error| failed(&error))?;
         running.waiting().await.map_err(|error| failed(&error))?;
         Ok(())
     }

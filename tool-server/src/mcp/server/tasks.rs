@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     fmt,
     pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use rmcp::{
@@ -16,12 +16,12 @@ use tool_runtime::{Agent, Cancellation, ToolSpec, Toolset, run::Principal};
 
 use super::{
     Shared,
+    call::Exchange,
     caller::Caller,
-    exchange::{Exchange, Wanted},
     list::Offer,
     operator::{Asking, CallOperator},
 };
-use crate::mcp::LogLevel;
+use crate::{host::lock, mcp::LogLevel};
 
 /// How many tasks may run at a time.
 const MOST_RUNNING: usize = 1024;
@@ -80,14 +80,10 @@ impl Tasks {
 
     /// Fails when the task is not theirs. A guessed id reveals nothing.
     fn check(&self, id: &str, by: &Principal) -> Result<(), ErrorData> {
-        if self.owners().get(id) == Some(by) {
+        if lock(&self.owners).get(id) == Some(by) {
             return Ok(());
         }
         Err(ErrorData::invalid_params("there is no such task", None))
-    }
-
-    fn owners(&self) -> MutexGuard<'_, HashMap<String, Principal>> {
-        self.owners.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -111,7 +107,7 @@ pub fn begin(
     let task = tasks.manager.spawn(TaskOptions::new(), |task| {
         Box::pin(async move { work(&server, &offer, agent, request, cancellation, task, asks).await })
     });
-    let mut owners = tasks.owners();
+    let mut owners = lock(&tasks.owners);
     owners.retain(|id, _| tasks.manager.get_task(id).is_ok());
     owners.insert(task.task_id.clone(), owner);
     drop(owners);
@@ -131,11 +127,9 @@ async fn work(
         return Err(ErrorData::internal_error("the tool is not listed", None).into());
     };
     let asking = if asks { Asking::ByTask(task.clone()) } else { Asking::Never };
-    let operator = Arc::new(CallOperator::new(asking, None));
-    let has_schema = listed.tool(true).output_schema.is_some();
-    let (agent, represent) = (&agent, &|cx| cx);
-    let exchange = Exchange { shared, agent, represent, operator, listed, has_schema, caller: None, gone: None };
-    let mut work = pin!(exchange.run(Wanted::of(request)));
+    let operator = Arc::new(CallOperator::new(asking, None).0);
+    let exchange = Exchange::new(shared, agent, &operator, listed, None, None);
+    let mut work = pin!(exchange.run(request));
     let done = tokio::select! {
         done = &mut work => done,
         () = task.cancelled() => {

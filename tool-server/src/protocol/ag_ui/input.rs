@@ -1,16 +1,15 @@
-//! The request of a client: `RunAgentInput`.
+//! The request of a client: `RunAgentInput`, with the messages of its conversation.
 
 use std::fmt;
 
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
+use tool_runtime::message::Part;
 use tool_schema::feedback;
 
 use super::Level;
 use super::event::Object;
-use super::message::{Content, ContentPart, Message, MessageCall, Source};
-use crate::protocol::members::{self, Members};
-use crate::protocol::whole::whole;
+use crate::protocol::members::{self, Members, whole};
 
 /// How many remarks about one input are kept.
 const MOST_WARNINGS: usize = 16;
@@ -47,6 +46,223 @@ pub struct RunInput {
     pub sealed_before: Vec<String>,
     /// Remarks about parts of the request that were left out.
     pub warnings: Vec<String>,
+}
+
+/// A message of a conversation.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Message {
+    /// Instructions of whoever wrote the program.
+    Developer {
+        /// The message's id.
+        id: String,
+        /// The text.
+        content: String,
+    },
+    /// Instructions of whoever runs it.
+    System {
+        /// The message's id.
+        id: String,
+        /// The text.
+        content: String,
+    },
+    /// A message of the model, with its calls.
+    Assistant {
+        /// The message's id.
+        id: String,
+        /// The text.
+        content: Option<String>,
+        /// The calls.
+        tool_calls: Vec<MessageCall>,
+    },
+    /// A message of the person.
+    User {
+        /// The message's id.
+        id: String,
+        /// Text and other things.
+        content: Content,
+    },
+    /// The answer to a call.
+    Tool {
+        /// The message's id.
+        id: String,
+        /// The call.
+        tool_call_id: String,
+        /// The answer.
+        content: Content,
+        /// The error, if the call failed.
+        error: Option<String>,
+    },
+    /// Something that was displayed; clients do not send it.
+    Activity {
+        /// The message's id.
+        id: String,
+        /// The kind of activity.
+        activity_type: String,
+        /// The content that is shown.
+        content: Object,
+    },
+    /// Thoughts of the model.
+    Reasoning {
+        /// The message's id.
+        id: String,
+        /// The text.
+        content: String,
+    },
+}
+
+/// A call that an assistant's message asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MessageCall {
+    /// The call's id.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The text of the arguments.
+    pub arguments: String,
+}
+
+/// The content of a message: a text, or several parts. Parts are for clients of 1.0 only.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Content {
+    /// A text.
+    Text(String),
+    /// Several things, in order.
+    Parts(Vec<ContentPart>),
+}
+
+/// One of several things that a message holds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum ContentPart {
+    /// A text.
+    Text {
+        /// The text.
+        text: String,
+        /// Anything else.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        metadata: Option<Value>,
+    },
+    /// An image.
+    Image {
+        /// Where its bytes are.
+        source: Source,
+    },
+    /// A sound.
+    Audio {
+        /// Where its bytes are.
+        source: Source,
+    },
+    /// A film.
+    Video {
+        /// Where its bytes are.
+        source: Source,
+    },
+    /// A document.
+    Document {
+        /// Where its bytes are.
+        source: Source,
+    },
+}
+
+/// Where the bytes of something are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "lowercase", rename_all_fields = "camelCase")]
+#[non_exhaustive]
+pub enum Source {
+    /// Here.
+    Data {
+        /// The bytes in base64.
+        value: String,
+        /// The media type.
+        mime_type: String,
+    },
+    /// At an address. Nothing here fetches it.
+    Url {
+        /// The address.
+        value: String,
+        /// The media type.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        mime_type: Option<String>,
+    },
+    /// At the model's provider.
+    File {
+        /// The provider's name for it.
+        value: String,
+        /// The provider.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        provider: Option<String>,
+        /// The media type.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        mime_type: Option<String>,
+    },
+}
+
+impl Content {
+    /// The text, without anything else.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Parts(parts) => {
+                let text = |part: &ContentPart| match part {
+                    ContentPart::Text { text, .. } => Some(text.clone()),
+                    _ => None,
+                };
+                parts.iter().filter_map(text).collect()
+            }
+        }
+    }
+
+    /// Returns the parts that a model can read: text, and images whose bytes are here; and how many parts were left out.
+    pub(super) fn for_model(&self) -> (Vec<Part>, usize) {
+        let Self::Parts(given) = self else { return (vec![Part::text(self.text())], 0) };
+        let part = |part: &ContentPart| match part {
+            ContentPart::Text { text, .. } => Some(Part::text(text)),
+            ContentPart::Image { source: Source::Data { value, mime_type } } => {
+                Some(Part::Image { media_type: mime_type.clone(), data: value.clone() })
+            }
+            _ => None,
+        };
+        let parts: Vec<Part> = given.iter().filter_map(part).collect();
+        let left_out = given.len() - parts.len();
+        (parts, left_out)
+    }
+
+    /// Returns a model's parts as content for a client, which accepts more than a text if `with_parts`.
+    pub(super) fn of(parts: &[Part], with_parts: bool) -> Self {
+        let is_text = parts.iter().all(|part| part.as_text().is_some());
+        if is_text || !with_parts {
+            return Self::Text(parts.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n"));
+        }
+        let part = |part: &Part| match part {
+            Part::Image { media_type, data } => {
+                ContentPart::Image { source: Source::Data { value: data.clone(), mime_type: media_type.clone() } }
+            }
+            Part::Audio { media_type, data } => {
+                ContentPart::Audio { source: Source::Data { value: data.clone(), mime_type: media_type.clone() } }
+            }
+            other => ContentPart::Text { text: other.in_words().into_owned(), metadata: None },
+        };
+        Self::Parts(parts.iter().map(part).collect())
+    }
+}
+
+impl Message {
+    /// The message's id.
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Developer { id, .. }
+            | Self::System { id, .. }
+            | Self::Assistant { id, .. }
+            | Self::User { id, .. }
+            | Self::Tool { id, .. }
+            | Self::Activity { id, .. }
+            | Self::Reasoning { id, .. } => id,
+        }
+    }
 }
 
 /// A tool that the application executes.
@@ -385,9 +601,12 @@ impl<'a, 'p> Fields<'a, 'p> {
     ///
     /// Fails when it is nested too deep, or is no `T`.
     fn any<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, Malformed> {
-        let Some(value) = self.raw(name) else { return Ok(None) };
-        let read = serde_json::from_str(value.get());
-        read.map(Some).map_err(|error| Malformed::new(self.at(name), format!("JSON that can be read ({error})")))
+        self.raw(name).map(|value| self.parse(name, value)).transpose()
+    }
+
+    fn parse<T: DeserializeOwned>(&self, name: &str, value: &RawValue) -> Result<T, Malformed> {
+        let unread = |error| Malformed::new(self.at(name), format!("JSON that can be read ({error})"));
+        serde_json::from_str(value.get()).map_err(unread)
     }
 
     fn text(&mut self, name: &str) -> Result<String, Malformed> {
@@ -403,9 +622,7 @@ impl<'a, 'p> Fields<'a, 'p> {
     }
 
     fn object(&mut self, name: &str) -> Result<Option<Map<String, Value>>, Malformed> {
-        let Some(value) = self.raw_object(name)? else { return Ok(None) };
-        let read = serde_json::from_str(value.get());
-        read.map(Some).map_err(|error| Malformed::new(self.at(name), format!("JSON that can be read ({error})")))
+        self.raw_object(name)?.map(|value| self.parse(name, value)).transpose()
     }
 
     /// The JSON text of a member that is an object, however deep it is nested.

@@ -6,17 +6,16 @@
 mod event;
 mod frontend;
 mod input;
-mod message;
-mod outcome;
 mod plan;
 mod stream;
 mod tools;
 
-pub use event::{EncryptedFor, Envelope, Event, Object, ReasoningRole, TextRole, ToolRole};
+pub use event::Object;
 pub use frontend::{Frontend, StateError};
-pub use input::{ClientTool, ContextEntry, Malformed, ResumeEntry, ResumeStatus, RunInput};
-pub use message::{Content, ContentPart, Message, MessageCall, Source};
-pub use outcome::{Interrupt, Outcome, SubagentOutcome, TokenUsage};
+pub use input::{
+    ClientTool, Content, ContentPart, ContextEntry, Malformed, Message, MessageCall, ResumeEntry, ResumeStatus,
+    RunInput, Source,
+};
 pub use plan::{Base, NewPrompt, Plan};
 pub use stream::{Visibility, Writer};
 pub use tools::{Check, ClientToolError, ClientTools};
@@ -48,7 +47,7 @@ impl Level {
     }
 
     /// Returns `true` if the client accepts a run that ends like this.
-    fn takes(self, outcome: &Outcome) -> bool {
-        self >= Self::V1 || matches!(outcome, Outcome::Interrupt { .. })
+    fn takes(self, outcome: &event::Outcome) -> bool {
+        self >= Self::V1 || matches!(outcome, event::Outcome::Interrupt { .. })
     }
 }

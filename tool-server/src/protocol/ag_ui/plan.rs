@@ -9,10 +9,9 @@ use serde_json::Value;
 use tool_runtime::message::{AssistantPart, Message as Known, Part, ToolCall, ToolMessage};
 use tool_runtime::run::{Call, CallResult, Decision, Interrupt, InterruptId, InterruptKind, Phase, Run, StopReason};
 use tool_runtime::toolset::Toolset;
-use tool_schema::feedback;
+use tool_schema::feedback::name;
 
-use super::input::{ResumeEntry, ResumeStatus, RunInput};
-use super::message::{Content, Message};
+use super::input::{Content, Message, ResumeEntry, ResumeStatus, RunInput};
 use crate::protocol::approval_id;
 
 /// The part of a client's request that a server accepts: the server's log is the truth, and the request a claim.
@@ -92,7 +91,9 @@ impl Plan {
     fn begin(input: &RunInput) -> Self {
         let mut messages = repaired(&input.messages);
         let prompt = match messages.pop_if(|message| matches!(message, Known::User { .. })) {
-            Some(Known::User { content }) => Some(NewPrompt { id: last_id(input), content }),
+            Some(Known::User { content }) => {
+                Some(NewPrompt { id: said_last(input).pop().and_then(|last| last.id), content })
+            }
             _ => None,
         };
         if !messages.is_empty() {
@@ -283,10 +284,6 @@ fn unknown(id: &str) -> String {
     format!("nothing here waits for an answer to {}", name(id))
 }
 
-fn name(id: &str) -> String {
-    feedback::name(id)
-}
-
 /// Returns the decision of an answer.
 ///
 /// Fails with what was expected; only an outspoken yes is one.
@@ -374,11 +371,6 @@ fn said(run: &Run) -> HashSet<&str> {
     contents.flatten().filter_map(Part::as_text).collect()
 }
 
-/// Returns the client's id of the last message.
-fn last_id(input: &RunInput) -> Option<String> {
-    said_last(input).pop()?.id
-}
-
 /// Returns the person's messages at the end of the client's conversation.
 fn said_last(input: &RunInput) -> Vec<NewPrompt> {
     let mut said = Vec::new();
@@ -428,10 +420,7 @@ fn failed(error: &str, text: &str) -> String {
 fn stray(id: &str, content: &Content, error: Option<&str>) -> String {
     let text = content.text();
     let text = error.map_or_else(|| text.clone(), |error| failed(error, &text));
-    format!(
-        "Result of the call {}, which nothing waits for, as the client sent it: {text}",
-        tool_schema::feedback::name(id)
-    )
+    format!("Result of the call {}, which nothing waits for, as the client sent it: {text}", name(id))
 }
 
 /// Returns the conversation as a model can read it: each call has one result, right behind it. Results that came after the

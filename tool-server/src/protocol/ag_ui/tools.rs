@@ -1,6 +1,6 @@
 //! The tools of a client, as tools of one run: executed there, declared by a stranger.
 
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{collections::HashSet, fmt, sync::Arc};
 
 use serde_json::{Value, json};
 
@@ -39,8 +39,7 @@ pub struct ClientTools {
 
 #[derive(Default)]
 struct Inner {
-    tools: HashMap<String, Arc<Guest>>,
-    order: Vec<Arc<Guest>>,
+    tools: Vec<Arc<Guest>>,
     check: Check,
     warnings: Vec<String>,
 }
@@ -68,6 +67,7 @@ impl ClientTools {
             return Err(ClientToolError::TooMuch(format!("at most {MOST_TOOLS} tools can be brought")));
         }
         let mut inner = Inner { check, ..Inner::default() };
+        let mut names = HashSet::new();
         let mut bytes = 0;
         for tool in declared {
             if tool.name.is_empty() || tool.name.len() > MOST_NAME {
@@ -79,14 +79,13 @@ impl ClientTools {
                 return Err(ClientToolError::TooMuch(format!("tools have at most {MOST_BYTES} bytes together")));
             }
             let name = feedback::name(&tool.name);
-            if inner.tools.contains_key(&tool.name) {
+            if !names.insert(tool.name.as_str()) {
                 inner.warnings.push(format!("the tool {name} was declared twice; the first is used"));
                 continue;
             }
             let guest = Arc::new(Guest::new(tool, check));
             inner.warnings.extend(guest.tool.warnings().iter().map(|warning| format!("the tool {name}: {warning}")));
-            inner.tools.insert(tool.name.clone(), Arc::clone(&guest));
-            inner.order.push(guest);
+            inner.tools.push(guest);
         }
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -111,27 +110,27 @@ impl ClientTools {
 
     /// Removes the tools that have the name of one of `own`, and returns their names.
     pub fn without(self, own: &Toolset) -> (Self, Vec<String>) {
-        let (shadowing, order): (Vec<_>, Vec<_>) =
-            self.inner.order.iter().cloned().partition(|guest| own.get(guest.name()).is_some());
-        if shadowing.is_empty() {
-            return (self, Vec::new());
-        }
+        let (shadowing, tools): (Vec<_>, Vec<_>) =
+            self.inner.tools.iter().cloned().partition(|guest| own.get(guest.name()).is_some());
         let names = shadowing.iter().map(|guest| guest.name().to_owned()).collect();
-        let tools = order.iter().map(|guest| (guest.name().to_owned(), Arc::clone(guest))).collect();
         let (check, warnings) = (self.inner.check, self.inner.warnings.clone());
-        (Self { inner: Arc::new(Inner { tools, order, check, warnings }) }, names)
+        (Self { inner: Arc::new(Inner { tools, check, warnings }) }, names)
     }
 
     /// The tools of the application with those of the client behind them. A tool of the application stays what it is: of two
     /// with one name, the client's is not there ([`ClientTools::without`]).
     pub fn join(&self, own: &Toolset) -> Toolset {
-        let guests: Vec<_> = self.inner.order.iter().map(|guest| Arc::clone(guest) as Arc<dyn DynTool>).collect();
+        let guests: Vec<_> = self.inner.tools.iter().map(|guest| Arc::clone(guest) as Arc<dyn DynTool>).collect();
         own.with_guests(&guests)
     }
 
     /// Returns `true` if calls of the tool `name` are written while they arrive, and not only when they are accepted.
     pub(super) fn streams(&self, name: &str) -> bool {
-        self.inner.check != Check::Gate && self.inner.tools.contains_key(name)
+        self.inner.check != Check::Gate && self.find(name).is_some()
+    }
+
+    fn find(&self, name: &str) -> Option<&Arc<Guest>> {
+        self.inner.tools.iter().find(|guest| guest.name() == name)
     }
 
     /// Returns the problems of arguments that are not refused.
@@ -139,7 +138,7 @@ impl ClientTools {
         if self.inner.check != Check::Report {
             return None;
         }
-        let problems = match self.inner.tools.get(name)?.tool.check(arguments) {
+        let problems = match self.find(name)?.tool.check(arguments) {
             Ok((_, problems)) => problems,
             Err(rejection) => rejection.problems().to_vec(),
         };
@@ -203,6 +202,6 @@ impl std::error::Error for ClientToolError {}
 
 impl fmt::Debug for ClientTools {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_list().entries(self.inner.order.iter().map(|guest| guest.name())).finish()
+        out.debug_list().entries(self.inner.tools.iter().map(|guest| guest.name())).finish()
     }
 }

@@ -228,15 +228,7 @@ impl UiStream {
         let descriptor = (level >= Level::V7).then(|| {
             json!({ "effect": shown.effect, "lines": shown.lines, "taintedBy": shown.tainted_by, "expires": open.expires })
         });
-        let request = Chunk::ToolApprovalRequest {
-            approval_id: &id,
-            tool_call_id: &self.calls[at].id,
-            approval_descriptor: descriptor.as_ref().map(Json::Value),
-            input_schema_input: None,
-            reason,
-            is_automatic: None,
-            signature: None,
-        };
+        let request = request_chunk(&id, &self.calls[at].id, descriptor.as_ref(), reason, None);
         self.frame(&request, out);
     }
 
@@ -325,15 +317,7 @@ impl UiStream {
         if !self.calls[at].request(&id) {
             return false;
         }
-        let request = Chunk::ToolApprovalRequest {
-            approval_id: &id,
-            tool_call_id: &self.calls[at].id,
-            approval_descriptor: None,
-            input_schema_input: None,
-            reason: None,
-            is_automatic: Some(true),
-            signature: None,
-        };
+        let request = request_chunk(&id, &self.calls[at].id, None, None, Some(true));
         self.frame(&request, out);
         self.respond(&id, false, reason, out);
         self.calls[at].finish();
@@ -455,6 +439,26 @@ fn write_output(output: &Output, write: impl FnOnce(Json<'_>)) {
             let parts = serde_json::to_value(output.for_model()).unwrap_or_default();
             write(Json::Value(&parts));
         }
+    }
+}
+
+fn request_chunk<'a>(
+    approval_id: &'a str,
+    tool_call_id: &'a str,
+    descriptor: Option<&'a Value>,
+    reason: Option<&'a str>,
+    is_automatic: Option<bool>,
+) -> Chunk<'a> {
+    let approval_descriptor = descriptor.map(Json::Value);
+    let (input_schema_input, signature) = (None, None);
+    Chunk::ToolApprovalRequest {
+        approval_id,
+        tool_call_id,
+        approval_descriptor,
+        input_schema_input,
+        reason,
+        is_automatic,
+        signature,
     }
 }
 

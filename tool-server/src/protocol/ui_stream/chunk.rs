@@ -5,7 +5,7 @@ use serde_json::Value;
 use tool_schema::json::is_deeper;
 
 use super::Level;
-use crate::protocol::whole::whole;
+use crate::protocol::members::whole;
 
 /// The table of all chunks: a variant, its type on the wire, the level since which there is one, and its fields.
 macro_rules! chunks {
@@ -34,14 +34,6 @@ macro_rules! chunks {
         }
 
         impl Chunk<'_> {
-            /// The type of the chunk on the wire; of data `data`.
-            pub fn kind(&self) -> &'static str {
-                match self {
-                    $( Self::$name { .. } => $kind, )*
-                    Self::Data { .. } => "data",
-                }
-            }
-
             /// Since which level there are such chunks: a client of an earlier one gives the whole answer up.
             pub fn since(&self) -> Level {
                 match self {
@@ -469,8 +461,7 @@ fn write_json(value: &(impl Serialize + ?Sized), out: &mut Vec<u8>) {
 const DEEP: u32 = 100;
 
 /// Returns `true` if clients give up the whole answer for this JSON, because it could change the prototype of an object, or
-/// could not send it
-/// back. Inputs, outputs and data are then written as a text.
+/// could not send it back. Inputs, outputs and data are then written as a text.
 fn is_forbidden(json: &str) -> bool {
     // Names can be written with escapes.
     let is_suspect = ["__proto__", "constructor", "\\u00"].iter().any(|part| json.contains(part));

@@ -9,8 +9,7 @@ use tool_runtime::run::{Call, Decision, Interrupt, InterruptId, InterruptKind, R
 use tool_schema::json::is_echo;
 
 use super::{SEALED, approval_id};
-use crate::protocol::members::{self, Members};
-use crate::protocol::whole::whole;
+use crate::protocol::members::{self, Members, whole};
 
 /// The claims of one request.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,9 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Visibility, Writer, pieces};
-use crate::protocol::ag_ui::event::{Event, Object};
-use crate::protocol::ag_ui::message::Content;
-use crate::protocol::ag_ui::outcome::object;
+use crate::protocol::ag_ui::Content;
+use crate::protocol::ag_ui::event::{Event, Object, object};
 use crate::protocol::held::Held;
 use tool_runtime::message::{Part, ProviderPart, ProviderPartKind};
 use tool_runtime::run::{Call, CallId, CallResult, Interrupt, InterruptKind, Prompt};
@@ -204,12 +203,11 @@ impl Writer {
             (line.stage, line.activity) = (LineStage::Answered, None);
         }
         let message_id = self.mint();
-        Event::ToolCallResult { message_id: &message_id, tool_call_id: id.as_str(), content, role: None }.write(out);
+        Event::ToolCallResult { message_id: &message_id, tool_call_id: id.as_str(), content }.write(out);
     }
 
     /// Returns `true` if calls of a tool that the client executes are written only when it is to execute them. An approval may
-    /// be asked
-    /// about a tool that is declared here, whatever its declaration says: sets of tools can be put under policies.
+    /// be asked about a tool that is declared here, whatever its declaration says: sets of tools can be put under policies.
     pub(super) fn is_held(&self, name: &str) -> bool {
         self.holds || !self.client_tools.streams(name)
     }
@@ -239,12 +237,8 @@ impl Writer {
     pub(super) fn begin_call(&mut self, at: usize, out: &mut Vec<u8>) {
         let parent = self.parent();
         let line = &mut self.lines[at];
-        Event::ToolCallStart {
-            tool_call_id: line.id.as_str(),
-            tool_call_name: &line.name,
-            parent_message_id: Some(&parent),
-        }
-        .write(out);
+        Event::ToolCallStart { tool_call_id: line.id.as_str(), tool_call_name: &line.name, parent_message_id: &parent }
+            .write(out);
         line.stage = LineStage::Open(Held::at_least(SOME_BYTES));
     }
 
@@ -257,7 +251,7 @@ impl Writer {
         let content = content(progress);
         let id = format!("progress_{}", progress.call_id);
         let begun = out.len();
-        Event::ActivitySnapshot { message_id: &id, activity_type: TYPE, content: &content, replace: None }.write(out);
+        Event::ActivitySnapshot { message_id: &id, activity_type: TYPE, content: &content }.write(out);
         let Some(line) = line else { return };
         let length = out.len() - begun;
         if length < SMALL {

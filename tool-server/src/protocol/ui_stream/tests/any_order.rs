@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     super::{Errors, Level, Settings, UiStream},
-    legal, run_of, tools,
+    assert_legal, chunks, run_of, tools,
 };
 use crate::protocol::{Encoder, End};
 use tool_run::run::Shown;
@@ -195,8 +195,8 @@ proptest! {
         stream.end(End::new((ending == 2).then_some(&run), failure.as_ref()), &mut out);
         stream.event(Event::Text("too late"), now, &mut out);
         stream.end(End::new(None, None), &mut out);
-        let chunks = legal::chunks(&out);
-        legal::assert_legal(&chunks, &[], if level == Level::V6 { 6 } else { 7 });
+        let chunks = chunks(&out);
+        assert_legal(&chunks, &[], if level == Level::V6 { 6 } else { 7 });
         let text = String::from_utf8(out).unwrap();
         prop_assert!(!text.contains("hush") && !text.contains("\"toolCallId\":\"c\""), "a hidden tool is seen: {text}");
         prop_assert!(!text.contains("s3cret"), "a failure is told: {text}");
@@ -222,7 +222,7 @@ proptest! {
         }
         stream.event(Event::CallAccepted(call), now, &mut out);
         stream.end(End::new(None, None), &mut out);
-        let chunks = legal::chunks(&out);
+        let chunks = chunks(&out);
         let all: String = texts.iter().map(|(text, _)| text.as_str()).collect();
         let of = |key: &str| chunks.iter().filter_map(|chunk| chunk[key].as_str()).collect::<String>();
         prop_assert_eq!(of("inputTextDelta"), all.clone());

@@ -1,13 +1,14 @@
-//! The mapping without a driver: chunks for events in any order, and claims of requests of any shape.
+//! The mapping without a driver: chunks for events in any order, and claims of requests of any shape. The check of streams is
+//! written from the protocol, not from the mapping.
 
 mod any_order;
-mod between;
 mod golden;
-mod legal;
-mod pace;
 mod requests;
 
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use serde_json::Value;
 
@@ -38,7 +39,7 @@ impl Sent {
 
     fn end(mut self, end: End<'_>) -> Vec<Value> {
         self.stream.end(end, &mut self.out);
-        legal::chunks(&self.out)
+        chunks(&self.out)
     }
 }
 
@@ -76,4 +77,127 @@ fn tools() -> Toolset {
     all.and_then(|all| all.with(RuntimeTool::new("client", "Elsewhere.").external().unwrap()))
         .and_then(|all| all.with(hidden))
         .unwrap()
+}
+
+/// Where a client is with a call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum At {
+    Streaming,
+    Available,
+    Requested,
+    Responded,
+    Done,
+}
+
+/// The chunks of a whole stream, without the mark of its end.
+fn chunks(out: &[u8]) -> Vec<Value> {
+    let text = std::str::from_utf8(out).expect("UTF-8");
+    let frames = text.strip_suffix("data: [DONE]\n\n").expect("the end is marked");
+    let frames = frames.split_terminator("\n\n");
+    frames.map(|frame| serde_json::from_str(frame.strip_prefix("data: ").expect("a frame")).expect("JSON")).collect()
+}
+
+fn text<'a>(chunk: &'a Value, key: &str) -> &'a str {
+    chunk[key].as_str().unwrap_or_else(|| panic!("{key} is missing in {chunk}"))
+}
+
+/// Panics unless clients read it. `known` are calls of earlier answers, and whether they were asked about.
+fn assert_legal(all: &[Value], known: &[(&str, bool)], level: u8) {
+    let at = |asked: bool| if asked { At::Requested } else { At::Available };
+    let mut calls: BTreeMap<String, At> = known.iter().map(|(id, asked)| ((*id).to_owned(), at(*asked))).collect();
+    let mut asked: BTreeMap<String, String> = BTreeMap::new();
+    let mut was_asked: BTreeSet<String> =
+        known.iter().filter(|(_, asked)| *asked).map(|(id, _)| (*id).to_owned()).collect();
+    let mut announced = BTreeSet::new();
+    let (mut in_step, mut open) = (false, BTreeSet::new());
+    let mut of_step: Vec<String> = Vec::new();
+    assert_eq!(all[0]["type"], "start");
+    assert!(matches!(text(all.last().unwrap(), "type"), "finish" | "abort" | "error"));
+    for chunk in all {
+        for (key, value) in chunk.as_object().unwrap() {
+            assert!(
+                !value.is_null() || matches!(key.as_str(), "input" | "output" | "data"),
+                "{key} is null in {chunk}"
+            );
+        }
+        let kind = text(chunk, "type");
+        let v7 = ["reset-step", "tool-approval-response", "reasoning-file", "custom", "steering-message"];
+        assert!(level >= 7 || !v7.contains(&kind), "{kind} at level {level}");
+        match kind {
+            "start-step" => {
+                assert!(!std::mem::replace(&mut in_step, true), "a step in a step");
+                of_step.clear();
+            }
+            // The client's chunks of the step are gone, and with them all that may follow on them.
+            "reset-step" => {
+                assert!(in_step, "no step to void");
+                open.clear();
+                for id in of_step.drain(..) {
+                    calls.remove(&id);
+                    announced.remove(&id);
+                    was_asked.remove(&id);
+                    asked.retain(|_, call| *call != id);
+                }
+            }
+            "steering-message" => assert!(!in_step && chunk["parts"].is_array(), "{chunk}"),
+            "finish-step" => {
+                assert!(std::mem::replace(&mut in_step, false), "no step is open");
+                assert!(open.is_empty(), "{open:?} at the end of a step");
+            }
+            "text-start" | "reasoning-start" => assert!(open.insert(text(chunk, "id").to_owned()), "{chunk}"),
+            "text-delta" | "reasoning-delta" => assert!(open.contains(text(chunk, "id")), "{chunk}"),
+            "text-end" | "reasoning-end" => assert!(open.remove(text(chunk, "id")), "{chunk}"),
+            "tool-approval-response" => {
+                let call = asked.remove(text(chunk, "approvalId")).expect("nobody was asked");
+                assert_eq!(calls.insert(call, At::Responded), Some(At::Requested));
+            }
+            _ if chunk.get("toolCallId").is_some() && !kind.starts_with("data-") => {
+                let id = text(chunk, "toolCallId");
+                // Clients of version 6 are not told what others decided, so what follows a decision comes as a surprise.
+                let is_surprise = level < 7 && calls.get(id) == Some(&At::Requested) && follows_decision(kind, chunk);
+                let before = if is_surprise { Some(At::Responded) } else { calls.get(id).copied() };
+                if before.is_none() {
+                    of_step.push(id.to_owned());
+                }
+                // Calls that the provider executes, and calls inside of another, are written when they are complete.
+                let is_whole = chunk["providerExecuted"] == true || id.contains(".1-");
+                let after = match (kind, before) {
+                    ("tool-input-available", None) if is_whole => {
+                        announced.insert(id.to_owned());
+                        At::Available
+                    }
+                    ("tool-input-start", None) | ("tool-input-delta", Some(At::Streaming)) => At::Streaming,
+                    ("tool-input-available", Some(At::Streaming | At::Responded | At::Available | At::Requested)) => {
+                        assert!(announced.insert(id.to_owned()), "{id} is announced twice");
+                        At::Available
+                    }
+                    ("tool-input-error", Some(At::Streaming)) => At::Done,
+                    ("tool-approval-request", Some(At::Streaming | At::Available | At::Responded)) => {
+                        asked.insert(text(chunk, "approvalId").to_owned(), id.to_owned());
+                        was_asked.insert(id.to_owned());
+                        At::Requested
+                    }
+                    ("tool-output-available", Some(At::Available | At::Responded)) if chunk["preliminary"] == true => {
+                        At::Available
+                    }
+                    ("tool-output-available", Some(before)) if before != At::Done && chunk["preliminary"] != true => {
+                        At::Done
+                    }
+                    ("tool-output-error", Some(before)) if before != At::Done => At::Done,
+                    ("tool-output-denied", Some(before)) if before != At::Done => {
+                        assert!(was_asked.contains(id), "{id} was denied, and nobody asked");
+                        At::Done
+                    }
+                    _ => panic!("{chunk} when the call is {before:?}"),
+                };
+                calls.insert(id.to_owned(), after);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Returns `true` if a chunk is not legal before a decision.
+fn follows_decision(kind: &str, chunk: &Value) -> bool {
+    kind == "tool-approval-request" || kind == "tool-output-available" && chunk["preliminary"] == true
 }

@@ -1,47 +1,27 @@
-//! Changes of the file. Each is one transaction.
+//! Reads of the file, and changes. Each change is one transaction.
 
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
-use super::{Append, Broken, Lease, StoreError};
-use crate::columns::{signed, time, unsigned};
+use super::{Append, Broken, Lease, Record, StoreError, Stored, Waiting, WaitingItem};
+use crate::columns::{signed, size, time, unsigned, waiting_item};
 use tool_runtime::{
-    run::{Interrupt, RunId, Time},
+    run::{Interrupt, Principal, RunId, Time},
     store::Head,
 };
 
 /// Bits of a record's place that count its revision.
-pub const REV_BITS: u32 = 32;
+const REV_BITS: u32 = 32;
 const MOST: i64 = (1 << REV_BITS) - 1;
 
-pub fn place(run: i64, rev: u64) -> i64 {
+fn place(run: i64, rev: u64) -> i64 {
     (run << REV_BITS) | signed(rev).min(MOST)
 }
 
-/// A transaction that may write, rolled back unless it is committed. `rusqlite`'s own prepares its statements anew.
-pub struct Change<'a>(&'a Connection);
-
-impl<'a> Change<'a> {
-    pub fn begin(db: &'a Connection) -> Result<Self, Broken> {
-        // At once, so that nothing read in it can be out of date when it writes.
-        db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        Ok(Self(db))
-    }
-
-    pub fn commit(self) -> Result<(), Broken> {
-        self.0.prepare_cached("COMMIT")?.execute([])?;
-        Ok(())
-    }
-}
-
-impl Drop for Change<'_> {
-    fn drop(&mut self) {
-        if !self.0.is_autocommit() {
-            // If even this fails, the next transaction does, and says why.
-            let _ = self.0.execute_batch("ROLLBACK");
-        }
-    }
+/// Begins a transaction that may write, at once, so that nothing read in it can be out of date when it writes.
+fn change(db: &Connection) -> rusqlite::Result<Transaction<'_>> {
+    Transaction::new_unchecked(db, TransactionBehavior::Immediate)
 }
 
 pub fn append(db: &Connection, run: &RunId, append: &Append) -> Result<(), Broken> {
@@ -50,7 +30,7 @@ pub fn append(db: &Connection, run: &RunId, append: &Append) -> Result<(), Broke
     if head.opened.is_empty() && head.closed.is_empty() && add(db, run, append, due)? {
         return Ok(());
     }
-    let change = Change::begin(db)?;
+    let change = change(db)?;
     let known = db
         .prepare_cached("SELECT key, token, due FROM runs WHERE id = ?1")?
         .query_row([run.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
@@ -88,7 +68,7 @@ pub fn append(db: &Connection, run: &RunId, append: &Append) -> Result<(), Broke
     for interrupt in &head.opened {
         open(db, key, head, interrupt)?;
     }
-    change.commit()
+    Ok(change.commit()?)
 }
 
 /// An append that changes nothing but `records`, in one statement, which is its own transaction. Whether it is one, and
@@ -159,7 +139,7 @@ pub fn snapshot(db: &Connection, run: &RunId, rev: u64, text: &str) -> Result<()
 }
 
 pub fn lease(db: &Connection, run: &RunId, worker: String, now: Time, ttl: Duration) -> Result<Lease, Broken> {
-    let change = Change::begin(db)?;
+    let change = change(db)?;
     let until = now.after(ttl);
     let (key, token, holder, held): (i64, i64, Option<String>, Option<i64>) = db
         .prepare_cached("SELECT key, token, worker, until FROM runs WHERE id = ?1")?
@@ -186,7 +166,7 @@ pub fn release(db: &Connection, run: &RunId, token: u64) -> Result<(), Broken> {
 }
 
 pub fn delete(db: &Connection, run: &RunId) -> Result<bool, Broken> {
-    let change = Change::begin(db)?;
+    let change = change(db)?;
     let key: Option<i64> = db
         .prepare_cached("DELETE FROM runs WHERE id = ?1 RETURNING key")?
         .query_row([run.as_str()], |row| row.get(0))
@@ -199,4 +179,83 @@ pub fn delete(db: &Connection, run: &RunId) -> Result<bool, Broken> {
     db.prepare_cached("DELETE FROM snapshots WHERE run = ?1")?.execute([key])?;
     change.commit()?;
     Ok(true)
+}
+
+/// Notes `nonce`, and returns `true` if it was new.
+#[cfg(feature = "sealed")]
+pub fn spend(db: &Connection, nonce: &str, expires: Time, now: Time) -> Result<bool, Broken> {
+    let change = change(db)?;
+    db.prepare_cached("DELETE FROM nonces WHERE expires <= ?1")?.execute([signed(crate::sealed::kept_since(now).0)])?;
+    let row = params![nonce, signed(expires.0)];
+    let is_new = db.prepare_cached("INSERT OR IGNORE INTO nonces (nonce, expires) VALUES (?1, ?2)")?.execute(row)? > 0;
+    change.commit()?;
+    Ok(is_new)
+}
+
+pub fn load(db: &mut Connection, run: &RunId) -> Result<Option<Stored>, Broken> {
+    // One transaction: another process may put a snapshot in the middle of it.
+    let view = db.transaction()?;
+    let Some(key) = key(&view, run)? else { return Ok(None) };
+    let snapshot: Option<(i64, String)> = view
+        .prepare_cached("SELECT rev, text FROM snapshots WHERE run = ?1")?
+        .query_row([key], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let (rev, snapshot) = snapshot.map_or((0, None), |(rev, text)| (unsigned(rev), Some(text)));
+    let records = records(&view, key, rev)?;
+    Ok(Some(Stored::new(snapshot, records)))
+}
+
+pub fn read(db: &mut Connection, run: &RunId, rev: u64) -> Result<Vec<Record>, Broken> {
+    let view = db.transaction()?;
+    let key = key(&view, run)?.ok_or(StoreError::NotFound)?;
+    records(&view, key, rev)
+}
+
+fn key(db: &Connection, run: &RunId) -> Result<Option<i64>, Broken> {
+    let mut find = db.prepare_cached("SELECT key FROM runs WHERE id = ?1")?;
+    Ok(find.query_row([run.as_str()], |row| row.get(0)).optional()?)
+}
+
+/// The entries after the first `rev`, beginning with the append that has the first of them.
+fn records(db: &Connection, key: i64, rev: u64) -> Result<Vec<Record>, Broken> {
+    let sql = "SELECT at, count, text FROM records WHERE at BETWEEN \
+               coalesce((SELECT max(at) FROM records WHERE at BETWEEN ?1 AND ?2), ?1) AND ?3 ORDER BY at";
+    let record = |row: &Row<'_>| {
+        let at: i64 = row.get(0)?;
+        let rev = unsigned(at & MOST);
+        Ok(Record::new(rev, unsigned(row.get(1)?), row.get(2)?))
+    };
+    let mut find = db.prepare_cached(sql)?;
+    let found = find.query_map([place(key, 0), place(key, rev), place(key, u64::MAX)], record)?;
+    let is_new = |record: &Result<Record, _>| !record.as_ref().is_ok_and(|record| record.rev + record.count <= rev);
+    Ok(found.filter(is_new).collect::<Result<_, _>>()?)
+}
+
+pub fn waiting(db: &mut Connection, filter: &Waiting) -> Result<Vec<WaitingItem>, Broken> {
+    let by_principal = "SELECT runs.id, runs.owner, open.body FROM deciders \
+                        JOIN open ON open.seq = deciders.open JOIN runs ON runs.key = open.run \
+                        WHERE deciders.principal = ?1 AND (?2 IS NULL OR runs.id = ?2) \
+                        ORDER BY deciders.since, runs.id, open.seq LIMIT ?3 OFFSET ?4";
+    let all = "SELECT runs.id, runs.owner, open.body FROM open JOIN runs ON runs.key = open.run \
+               WHERE ?1 IS NULL AND (?2 IS NULL OR runs.id = ?2) \
+               ORDER BY open.since, runs.id, open.seq LIMIT ?3 OFFSET ?4";
+    let principal = filter.principal.as_ref().map(Principal::as_str);
+    let run = filter.run.as_ref().map(RunId::as_str);
+    let mut find = db.prepare_cached(if principal.is_some() { by_principal } else { all })?;
+    let mut rows = find.query(params![principal, run, size(filter.most()), size(filter.offset)])?;
+    let mut items = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (run, owner, body) = (row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?);
+        items.push(waiting_item(run, owner, &body)?);
+    }
+    Ok(items)
+}
+
+pub fn due(db: &mut Connection, now: Time, limit: usize) -> Result<Vec<RunId>, Broken> {
+    let sql = "SELECT id FROM runs WHERE due <= ?1 AND (until IS NULL OR until <= ?1) \
+               AND (SELECT records.due FROM records WHERE at BETWEEN key << 32 AND (key << 32) + 4294967295 \
+               ORDER BY at DESC LIMIT 1) <= ?1 ORDER BY taken, id LIMIT ?2";
+    let mut find = db.prepare_cached(sql)?;
+    let found = find.query_map([signed(now.0), size(limit)], |row| Ok(RunId::from(row.get::<_, String>(0)?)))?;
+    Ok(found.collect::<Result<_, _>>()?)
 }

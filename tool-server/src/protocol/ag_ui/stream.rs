@@ -1,22 +1,22 @@
 //! A run's events as a stream of AG-UI.
 
 mod call;
-mod interrupt;
 
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
+use chrono::{DateTime, SecondsFormat};
+use serde_json::{Value, json};
+use tool_run::run::Shown;
+
 use self::call::Line;
-use self::interrupt::interrupt;
-use super::event::{EncryptedFor, Envelope, Event, Object, ReasoningRole, TextRole};
-use super::input::RunInput;
-use super::message::Content;
-use super::outcome::{Outcome, TokenUsage, object};
-use super::{ClientTools, Frontend, Level, Message, VERSION};
-use crate::protocol::{Encoder, End};
+use super::event::{self, Event, Object, Outcome, TokenUsage, object};
+use super::{ClientTools, Content, Frontend, Level, Message, RunInput, VERSION};
+use crate::protocol::{Encoder, End, approval_id};
 use tool_runtime::agent::{AgentError, Event as RunEvent};
+use tool_runtime::gate;
 use tool_runtime::message::{FinishReason, Usage};
-use tool_runtime::run::{CallId, Interrupt, InterruptKind, Phase, Principal, Run, StopReason};
-use tool_runtime::tool::ToolSpec;
+use tool_runtime::run::{CallId, Interrupt, InterruptKind, Phase, Principal, Run, StopReason, Time};
+use tool_runtime::tool::{Effect, ToolSpec};
 use tool_runtime::toolset::Toolset;
 
 /// The part of a tool's calls that a client sees.
@@ -191,18 +191,6 @@ impl Writer {
         self
     }
 
-    /// Writes an event of the application's own.
-    pub fn write(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
-        if self.goes_on(out) {
-            event.write(out);
-        }
-    }
-
-    /// Returns `true` if the stream has come to its end.
-    pub fn is_finished(&self) -> bool {
-        self.stage == Stage::Finished
-    }
-
     /// Begins the stream if it has not begun, and writes changes that waited. Returns `true` if it goes on.
     fn goes_on(&mut self, out: &mut Vec<u8>) -> bool {
         if self.stage == Stage::New {
@@ -239,7 +227,7 @@ impl Writer {
         if !self.open.is_open {
             // A message that was closed, or has calls, is not opened again.
             let id = self.mint();
-            Event::TextMessageStart { message_id: &id, role: Some(TextRole::Assistant), name: None }.write(out);
+            Event::TextMessageStart { message_id: &id, role: "assistant" }.write(out);
             self.open.message = Some(id);
             self.open.is_open = true;
         }
@@ -257,7 +245,7 @@ impl Writer {
         if self.open.thoughts.is_none() {
             let (span, message) = (self.mint(), self.mint());
             Event::ReasoningStart { message_id: &span }.write(out);
-            Event::ReasoningMessageStart { message_id: &message, role: ReasoningRole::Reasoning }.write(out);
+            Event::ReasoningMessageStart { message_id: &message, role: "reasoning" }.write(out);
             self.open.thoughts = Some((span, message));
         }
         let Some((_, message_id)) = &self.open.thoughts else { return };
@@ -357,12 +345,12 @@ impl Writer {
         }
         let keeper = self.keeper.take().unwrap_or_else(|| {
             let id = self.mint();
-            Event::TextMessageStart { message_id: &id, role: Some(TextRole::Assistant), name: None }.write(out);
+            Event::TextMessageStart { message_id: &id, role: "assistant" }.write(out);
             Event::TextMessageEnd { message_id: &id }.write(out);
             id
         });
         let keeps = |entity_id: &str, encrypted_value: &str, out: &mut Vec<u8>| {
-            Event::ReasoningEncryptedValue { subtype: EncryptedFor::Message, entity_id, encrypted_value }.write(out);
+            Event::ReasoningEncryptedValue { subtype: "message", entity_id, encrypted_value }.write(out);
         };
         let latest = self.sealed_by.take().filter(|id| sealed.is_empty() && *id != keeper);
         for id in std::mem::take(&mut self.sealed_before).into_iter().chain(latest) {
@@ -373,7 +361,7 @@ impl Writer {
 
     fn error(&mut self, message: &str, code: &str, out: &mut Vec<u8>) {
         let usage = self.used();
-        Event::RunError { message, code: Some(code), usage: usage.as_deref() }.write(out);
+        Event::RunError { message, code, usage: usage.as_deref() }.write(out);
         self.stage = Stage::Finished;
     }
 
@@ -453,27 +441,21 @@ impl Encoder for Writer {
     }
 
     fn begin_for(&self, request: &str, out: &mut Vec<u8>) {
-        let event = Event::RunStarted {
-            thread_id: &self.thread_id,
-            run_id: request,
-            protocol_version: Some(VERSION),
-            parent_run_id: None,
-            input: None,
-        };
         let metadata = (!self.warnings.is_empty()).then(|| object([("warnings", self.warnings.clone().into())]));
-        event.write_with(&Envelope { metadata: metadata.as_ref(), ..Envelope::default() }, out);
+        let (thread_id, protocol_version) = (self.thread_id.as_str(), VERSION);
+        Event::RunStarted { thread_id, run_id: request, protocol_version, metadata: metadata.as_ref() }.write(out);
     }
 
     fn end_for(&self, request: Option<&str>, out: &mut Vec<u8>) {
         let Some(finish) = &self.finish else { return };
-        let event = Event::RunFinished {
+        Event::RunFinished {
             thread_id: &self.thread_id,
             run_id: request.unwrap_or(&self.run_id),
-            result: None,
             outcome: finish.outcome.as_ref(),
             usage: finish.usage.as_deref(),
-        };
-        event.write_with(&Envelope { metadata: finish.metadata.as_ref(), ..Envelope::default() }, out);
+            metadata: finish.metadata.as_ref(),
+        }
+        .write(out);
     }
 
     fn end(&mut self, end: End<'_>, out: &mut Vec<u8>) {
@@ -512,10 +494,138 @@ impl fmt::Debug for Writer {
     }
 }
 
+/// Returns the interrupt that stands for `open`, for the client of `by`.
+fn interrupt(writer: &Writer, run: &Run, open: &Interrupt, by: &Principal) -> event::Interrupt {
+    let id = approval_id(run.id(), open);
+    let expires_at = open.expires.and_then(iso);
+    if !run.may_decide(open, by) {
+        let message = Some("somebody else has to decide".to_owned());
+        return event::Interrupt {
+            id,
+            reason: "tool:elsewhere".to_owned(),
+            message,
+            expires_at,
+            ..event::Interrupt::default()
+        };
+    }
+    let name = run.call(open.id.call()).map_or("", |call| call.name.as_str());
+    let tool_call_id = writer.knows_calls_of(name).then(|| open.id.call().to_string());
+    let of_call = if tool_call_id.is_some() { "tool_call" } else { "confirmation" };
+    let is_inside = matches!(open.kind, InterruptKind::Inner { .. });
+    let (reason, message, schema) = match &open.innermost().kind {
+        InterruptKind::Answer { question } => match &question.schema {
+            Some(Value::Object(schema)) => ("input_required", question.text.clone(), schema.clone()),
+            Some(_) => ("input_required", question.text.clone(), Object::new()),
+            None => ("confirmation", question.text.clone(), approval(None)),
+        },
+        InterruptKind::Reconcile => {
+            let message =
+                format!("`{}` was started, and nobody knows what came of it. Start it again?", open.shown.tool);
+            (of_call, message, approval(None))
+        }
+        // A call inside of a call is no call of this conversation: what the client makes of it is an answer.
+        InterruptKind::External => ("input_required", handed_out(&open.shown), writer.output_of(open, name)),
+        // Whose arguments they are, this client does not know.
+        _ if is_inside => (of_call, message(&open.shown), approval(None)),
+        _ => (of_call, message(&open.shown), approval(Some(writer.arguments_of(name)))),
+    };
+    event::Interrupt {
+        id,
+        reason: reason.to_owned(),
+        message: Some(message),
+        tool_call_id,
+        response_schema: Some(schema),
+        expires_at,
+        metadata: Some(metadata(&open.shown)),
+    }
+}
+
+impl Writer {
+    /// Returns `true` if the client knows a call of the tool `name` when a person has to decide about it.
+    fn knows_calls_of(&self, name: &str) -> bool {
+        let Some(spec) = self.tools.get(name).map(|tool| tool.spec()) else { return true };
+        (self.visible)(spec) != Visibility::Hidden && !(spec.traits.external && self.is_held(name))
+    }
+
+    /// The schema of the output of the tool that `open` is about, where it is known.
+    fn output_of(&self, open: &Interrupt, name: &str) -> Object {
+        let spec = gate::tool_of(&self.tools, name, open).map(|tool| tool.spec());
+        let schema = spec.and_then(|spec| spec.output.as_ref()?.neutral().as_object());
+        schema.cloned().unwrap_or_default()
+    }
+
+    /// The schema of the arguments of the tool `name`, where it can stand inside another.
+    fn arguments_of(&self, name: &str) -> Value {
+        let schema = self.tools.get(name).map(|tool| tool.spec().input.neutral());
+        // References are to the root.
+        schema.filter(|schema| !refers(schema)).cloned().unwrap_or_else(|| json!({ "type": "object" }))
+    }
+}
+
+/// Returns the message about a call that the client is to execute.
+fn handed_out(shown: &Shown) -> String {
+    let title = shown.title.as_deref().unwrap_or(&shown.tool);
+    format!("Execute `{title}` with the arguments in `metadata`, and answer with its output.")
+}
+
+/// Returns the question about a call: the tool's own, or one with all arguments.
+fn message(shown: &Shown) -> String {
+    if let Some(challenge) = &shown.challenge {
+        return challenge.clone();
+    }
+    let title = shown.title.as_deref().unwrap_or(&shown.tool);
+    let lines: Vec<_> = shown.lines.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    if lines.is_empty() { format!("Allow `{title}`?") } else { format!("Allow `{title}` with {}?", lines.join(", ")) }
+}
+
+/// The schema of an answer that allows or denies, and may replace the arguments.
+fn approval(arguments: Option<Value>) -> Object {
+    let mut properties = object([
+        ("approved", json!({ "type": "boolean" })),
+        ("reason", json!({ "type": "string", "description": "Why not." })),
+    ]);
+    if let Some(Value::Object(mut arguments)) = arguments {
+        arguments.insert("description".to_owned(), "In place of all of the call's arguments.".into());
+        properties.insert("editedArgs".to_owned(), Value::Object(arguments));
+    }
+    object([("type", "object".into()), ("properties", Value::Object(properties)), ("required", json!(["approved"]))])
+}
+
+/// Returns the metadata by which a client can show a call that it does not know.
+fn metadata(shown: &Shown) -> Object {
+    let effect = match shown.effect {
+        Effect::ReadOnly => "read_only",
+        Effect::Write => "write",
+        Effect::Destructive => "destructive",
+    };
+    let mut metadata = object([
+        ("tool", shown.tool.as_str().into()),
+        ("arguments", shown.arguments.clone()),
+        ("effect", effect.into()),
+    ]);
+    if !shown.tainted_by.is_empty() {
+        metadata.insert("taintedBy".to_owned(), json!(shown.tainted_by));
+    }
+    metadata
+}
+
+fn refers(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => members.keys().any(|key| key.starts_with('$')) || members.values().any(refers),
+        Value::Array(items) => items.iter().any(refers),
+        _ => false,
+    }
+}
+
+/// Returns a time as ISO 8601, in UTC; `None` behind the last that can be written.
+fn iso(time: Time) -> Option<String> {
+    let time = DateTime::from_timestamp_millis(i64::try_from(time.0).ok()?)?;
+    Some(time.to_rfc3339_opts(SecondsFormat::Millis, true))
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-    use tool_runtime::run::{RunOptions, Time};
+    use tool_runtime::run::RunOptions;
 
     use super::*;
 
@@ -538,5 +648,12 @@ mod tests {
         assert_eq!(frame(&mut |out| writer.end_for(None, out)).unwrap(), own);
         own["runId"] = json!("d\"");
         assert_eq!(frame(&mut |out| writer.end_for(Some("d\""), out)).unwrap(), own);
+    }
+
+    #[test]
+    fn times_are_iso_8601() {
+        assert_eq!(iso(Time(0)).as_deref(), Some("1970-01-01T00:00:00.000Z"));
+        assert_eq!(iso(Time(951_782_400_001)).as_deref(), Some("2000-02-29T00:00:00.001Z"));
+        assert_eq!(iso(Time(1_795_343_999_999)).as_deref(), Some("2026-11-22T10:39:59.999Z"));
     }
 }

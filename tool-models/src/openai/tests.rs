@@ -1,0 +1,592 @@
+//! Decoding and encoding, without a network. The streams of servers are their first chunks of the two kinds of answer, a text
+//! and calls, cut down to what distinguishes them.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{Decoder, OpenAi, provider_of, request, text_calls::TextCalls};
+use crate::http::{
+    Http,
+    reading::{
+        Decode,
+        testing::{calls, decode, turn_of},
+    },
+};
+use tool_runtime::{
+    message::{
+        AssistantPart, Contents, FinishReason, Message, Part, ProviderPart, ProviderPartKind, ToolCall, ToolMessage,
+    },
+    model::{Delta, ModelError, ModelErrorKind, Request, Settings, ToolChoice, Turn, Usage},
+    schema::Schema,
+    tool::ToolSpec,
+    toolset::{ListFormat, ToolList},
+};
+
+fn tool(name: &str, strict: bool, parameters: Value) -> Arc<ToolSpec> {
+    let mut spec = ToolSpec::new(name, format!("does {name}"), Schema::new(parameters));
+    spec.traits.strict = strict;
+    Arc::new(spec)
+}
+
+#[test]
+fn providers_by_their_hosts() {
+    assert_eq!(provider_of("https://api.openai.com/v1"), Some("openai"));
+    assert_eq!(provider_of("https://mine.openai.azure.com:443/openai/v1"), Some("azure.ai.openai"));
+    assert_eq!(provider_of("https://generativelanguage.googleapis.com/v1beta/openai"), Some("gcp.gemini"));
+    assert_eq!(provider_of("http://127.0.0.1:8080/v1"), None);
+    assert_eq!(provider_of("https://notapi.openai.com.evil.example/v1"), None);
+}
+
+fn decoded(events: &[&str]) -> Result<Vec<Delta>, ModelError> {
+    decode(Decoder::new(&[], &ToolList::default()), events)
+}
+
+fn turn(events: &[&str]) -> Turn {
+    turn_of(decoded(events).unwrap())
+}
+
+/// Decodes the answer of a server that marks its end.
+fn answered(events: &[Value]) -> Result<Turn, ModelError> {
+    let events = events.iter().map(Value::to_string).chain([DONE.to_owned()]);
+    decode(Decoder::new(&[], &ToolList::default()), events).map(turn_of)
+}
+
+const DONE: &str = "[DONE]";
+const END: &str = r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#;
+
+/// A chunk whose delta holds the call pieces `calls`.
+fn pieces(calls: &Value) -> String {
+    json!({"choices": [{"index": 0, "delta": {"tool_calls": calls}}]}).to_string()
+}
+
+#[test]
+fn text_usage_and_finish() {
+    let deltas = decoded(&[
+        r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":""}}],"usage":null}"#,
+        r#"{"choices":[{"index":0,"delta":{"content":"grün"},"finish_reason":null}]}"#,
+        r#"{"choices":[{"index":1,"delta":{"content":"another answer"}}]}"#,
+        r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
+        r#"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":4,"total_tokens":13,
+            "prompt_tokens_details":{"cached_tokens":8},"completion_tokens_details":{"reasoning_tokens":3}}}"#,
+        DONE,
+        "after the end",
+    ]);
+    let usage = Usage { input_tokens: 9, output_tokens: 4, cached_tokens: 8, reasoning_tokens: 3 };
+    assert_eq!(deltas.unwrap(), [Delta::Text("grün".into()), Delta::Usage(usage), Delta::Finish(FinishReason::Stop)]);
+}
+
+#[test]
+fn calls_in_pieces_interleaved() {
+    let events = [
+        pieces(&json!([{"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": ""}}])),
+        pieces(&json!([{"index": 1, "id": "b", "type": "function", "function": {"name": "g", "arguments": "{\"y\""}}])),
+        pieces(&json!([{"index": 0, "function": {"arguments": "{\"x\":"}}])),
+        pieces(&json!([{"index": 1, "function": {"arguments": ":2}"}}, {"index": 0, "function": {"arguments": "1}"}}])),
+        END.to_owned(),
+        DONE.to_owned(),
+    ];
+    let events: Vec<&str> = events.iter().map(String::as_str).collect();
+    assert_eq!(calls(&turn(&events)), [("a", "f", "{\"x\":1}"), ("b", "g", "{\"y\":2}")]);
+}
+
+#[test]
+fn a_whole_call_ends_when_the_next_begins() {
+    let first = pieces(&json!([{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}]));
+    let second = pieces(&json!([{"index": 1, "id": "b", "function": {"name": "f", "arguments": "{"}}]));
+    let mut decoder = Decoder::new(&[], &ToolList::default());
+    decoder.event(&first).unwrap();
+    assert_eq!(decoder.event(&second).unwrap()[0], Delta::CallEnd { index: 0 });
+    let more = pieces(&json!([{"index": 0, "function": {"arguments": "{\"again\":1}"}}]));
+    assert_eq!(decoder.event(&more).unwrap_err().kind(), ModelErrorKind::Protocol, "it may run already");
+}
+
+#[test]
+fn shapes_that_servers_give_to_calls() {
+    let whole = |id: Value, index: Value, name: &str, arguments: Value| json!({"id": id, "index": index, "function": {"name": name, "arguments": arguments}});
+    let null = Value::Null;
+    let cases = [
+        ("no index, no id", vec![whole(null.clone(), null.clone(), "f", json!("{}"))], vec![("call_0_0", "f", "{}")]),
+        (
+            "no index, ids",
+            vec![whole(json!("a"), null.clone(), "f", json!("{}")), whole(json!("b"), null.clone(), "f", json!("{}"))],
+            vec![("a", "f", "{}"), ("b", "f", "{}")],
+        ),
+        (
+            "no index, the rest named by nothing",
+            vec![whole(json!("a"), null.clone(), "f", json!("{\"x")), json!({"function": {"arguments": "\":1}"}})],
+            vec![("a", "f", "{\"x\":1}")],
+        ),
+        (
+            "no index, one id for two whole calls",
+            vec![whole(json!("a"), null.clone(), "f", json!("{}")), whole(json!("a"), null.clone(), "f", json!("{}"))],
+            vec![("a", "f", "{}"), ("a_2", "f", "{}")],
+        ),
+        (
+            "one index for two whole calls (Gemini)",
+            vec![whole(json!("a"), json!(0), "f", json!("{}")), whole(json!("b"), json!(0), "f", json!("{}"))],
+            vec![("a", "f", "{}"), ("b", "f", "{}")],
+        ),
+        (
+            "id and name repeated",
+            vec![whole(json!("a"), json!(0), "f", json!("{\"x\"")), whole(json!("a"), json!(0), "f", json!(":1}"))],
+            vec![("a", "f", "{\"x\":1}")],
+        ),
+        (
+            "id changed within a call",
+            vec![whole(json!("a"), json!(0), "f", json!("{\"x\"")), whole(json!("b"), json!(0), "f", json!(":1}"))],
+            vec![("a", "f", "{\"x\":1}")],
+        ),
+        (
+            "empty id and name in the rest (Alibaba, Mistral)",
+            vec![whole(json!("a"), json!(0), "f", json!("")), whole(json!(""), json!(0), "", json!("{}"))],
+            vec![("a", "f", "{}")],
+        ),
+        (
+            "arguments as an object",
+            vec![whole(json!("a"), json!(0), "f", json!({"x": [1, 2.50]}))],
+            vec![("a", "f", r#"{"x":[1,2.5]}"#)],
+        ),
+        ("no arguments", vec![whole(json!("a"), json!(0), "f", null.clone())], vec![("a", "f", "")]),
+    ];
+    for (what, sent, expected) in cases {
+        let apart: Vec<String> = sent.iter().map(|piece| pieces(&json!([piece]))).collect();
+        let events: Vec<&str> = apart.iter().map(String::as_str).chain([END, DONE]).collect();
+        assert_eq!(calls(&turn(&events)), expected, "{what}");
+        let together = pieces(&Value::Array(sent));
+        assert_eq!(calls(&turn(&[&together, END, DONE])), expected, "{what}, in one chunk");
+    }
+}
+
+#[test]
+fn ids_of_earlier_turns_are_not_given_again() {
+    let asked = AssistantPart::Call(ToolCall { id: "a".into(), name: "f".into(), arguments: "{}".into() });
+    let messages = [Message::Assistant { content: vec![asked] }];
+    let event = pieces(&json!([{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}]));
+    let deltas = decode(Decoder::new(&messages, &ToolList::default()), [&event, END]).unwrap();
+    assert_eq!(deltas[0], Delta::CallStart { index: 0, id: "a_2".into(), name: "f".into() });
+}
+
+#[test]
+fn the_old_function_call_and_whole_messages() {
+    let old = [
+        r#"{"choices":[{"delta":{"function_call":{"name":"f","arguments":"{\"x\":"}}}]}"#,
+        r#"{"choices":[{"delta":{"function_call":{"arguments":"1}"}},"finish_reason":"function_call"}]}"#,
+    ];
+    assert_eq!(calls(&turn(&old)), [("call_0_0", "f", "{\"x\":1}")]);
+    assert_eq!(turn(&old).finish, Some(FinishReason::ToolCalls));
+    let unstreamed = turn(&[r#"{"object":"chat.completion","choices":[{"message":{"content":"hi","tool_calls":[
+        {"id":"a","function":{"name":"f","arguments":"{}"}},{"id":"b","function":{"name":"f","arguments":"{}"}}]},
+        "finish_reason":"stop"}]}"#]);
+    assert_eq!((unstreamed.text().as_str(), unstreamed.calls().count()), ("hi", 2));
+    assert_eq!(unstreamed.finish, Some(FinishReason::Stop));
+}
+
+#[test]
+fn reasoning_and_contents_in_parts() {
+    let events = [
+        r#"{"choices":[{"delta":{"reasoning_content":"a"}}]}"#,
+        r#"{"choices":[{"delta":{"reasoning":"b"}}]}"#,
+        r#"{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"c"}]}]}}]}"#,
+        r#"{"choices":[{"delta":{"content":[{"type":"text","text":"d"},{"type":"reference","reference_ids":[1]}]}}]}"#,
+        r#"{"choices":[{"delta":{"refusal":"e"},"finish_reason":"stop"}]}"#,
+    ];
+    let content = turn(&events).content;
+    let reasoning = AssistantPart::Reasoning { text: "abc".into(), signature: None };
+    assert_eq!(content, [reasoning, AssistantPart::Text { text: "de".into() }]);
+}
+
+#[test]
+fn what_tools_of_the_provider_found() {
+    let cited = r#"{"type":"url_citation","url_citation":{"url":"https://example.org","title":""}}"#;
+    let events = [
+        r#"{"choices":[{"delta":{"content":"It is "}}]}"#,
+        &format!(r#"{{"choices":[{{"delta":{{"content":"","annotations":[{cited},7]}}}}]}}"#),
+        r#"{"choices":[{"delta":{"content":"so.","annotations":null},"finish_reason":"stop"}]}"#,
+    ];
+    let found = ProviderPart::new("openai", "", "url_citation", ProviderPartKind::Result, cited);
+    assert_eq!(turn(&events).content[1], AssistantPart::Provider(found));
+    assert_eq!(turn(&events).text(), "It is so.");
+}
+
+#[test]
+fn reasons_to_finish() {
+    let of = |reason: &str| {
+        turn(&[&json!({"choices": [{"delta": {}, "finish_reason": reason}]}).to_string()]).finish.unwrap()
+    };
+    assert_eq!(of("stop"), FinishReason::Stop);
+    assert_eq!(of("function_call"), FinishReason::ToolCalls);
+    assert_eq!(of("length"), FinishReason::Length);
+    assert_eq!(of("content_filter"), FinishReason::ContentFilter);
+    assert_eq!(of("insufficient_system_resource"), FinishReason::Other("insufficient_system_resource".into()));
+}
+
+#[test]
+fn a_turn_without_a_reason_does_not_run_calls() {
+    let event = pieces(&json!([{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}]));
+    let deltas = decoded(&[&event, DONE]).unwrap();
+    assert_eq!(deltas.last(), Some(&Delta::Finish(FinishReason::Other("not given".into()))));
+    assert!(!deltas.iter().any(|delta| matches!(delta, Delta::CallEnd { .. })));
+    assert_eq!(turn(&[r#"{"choices":[{"delta":{"content":"x"}}]}"#, DONE]).finish, Some(FinishReason::Stop));
+    let error = decoded(&[&event]).unwrap_err();
+    assert_eq!(error.to_string(), "the provider's answer ended before the model had finished");
+    assert!(error.is_transient());
+}
+
+#[test]
+fn a_cut_call_is_not_ended() {
+    let event = pieces(&json!([{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{\"x\":"}}]));
+    let deltas = decoded(&[&event, r#"{"choices":[{"delta":{},"finish_reason":"length"}]}"#, DONE]).unwrap();
+    assert!(!deltas.iter().any(|delta| matches!(delta, Delta::CallEnd { .. })), "{deltas:?}");
+}
+
+#[test]
+fn errors_in_the_stream() {
+    let cases = [
+        (r#"{"error":{"message":"slow down","code":"rate_limit_exceeded"}}"#, ModelErrorKind::RateLimited),
+        (
+            r#"{"error":{"message":"boom","code":502},"choices":[{"delta":{},"finish_reason":"error"}]}"#,
+            ModelErrorKind::Unavailable,
+        ),
+        (r#"{"object":"error","message":"too long","code":400}"#, ModelErrorKind::Refused),
+        (r#"{"choices": 3}"#, ModelErrorKind::Protocol),
+        ("<html>", ModelErrorKind::Protocol),
+        (
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}}]}"#,
+            ModelErrorKind::Protocol,
+        ),
+    ];
+    for (event, kind) in cases {
+        assert_eq!(decoded(&[event]).unwrap_err().kind(), kind, "{event}");
+    }
+    assert!(decoded(&["{}", "", END]).is_ok(), "what says nothing is skipped");
+}
+
+#[test]
+fn calls_of_strict_tools_with_optional_parameters_are_held_back() {
+    let all = json!({"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]});
+    let some = json!({"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}}, "required": ["x"]});
+    let tools =
+        ToolList::new(vec![tool("all", true, all), tool("some", true, some.clone()), tool("loose", false, some)]);
+    for (name, held) in [("all", false), ("some", true), ("loose", false)] {
+        let start = pieces(&json!([{"index": 0, "id": "a", "function": {"name": name, "arguments": "{\"x\":"}}]));
+        let rest = pieces(&json!([{"index": 0, "function": {"arguments": "1,\"y\":null}"}}]));
+        let deltas = decode(Decoder::new(&[], &tools), [&start, &rest, END, DONE]).unwrap();
+        let texts = deltas.iter().filter_map(|delta| match delta {
+            Delta::CallArguments { text, .. } => Some(text.as_str()),
+            _ => None,
+        });
+        let expected: &[&str] = if held { &["{\"x\":1}"] } else { &["{\"x\":", "1,\"y\":null}"] };
+        assert_eq!(texts.collect::<Vec<_>>(), expected, "{name}");
+    }
+}
+
+fn sent(model: &OpenAi, request: Request<'_>) -> Value {
+    serde_json::from_slice(&request::body(model, &request)).unwrap()
+}
+
+#[test]
+fn a_conversation_as_a_request() {
+    let image = Part::Image { media_type: "image/png".into(), data: "AAAA".into() };
+    let sound = Part::Audio { media_type: "audio/wav".into(), data: "AAAA".into() };
+    let file = |uri: &str, contents| Part::Resource { uri: uri.into(), media_type: None, contents };
+    let bytes = Contents::Base64("AAAA".into());
+    let answer = |id: &str, content: Vec<Part>, is_error| {
+        Message::Tool(ToolMessage { call_id: id.into(), tool: "f".into(), content, is_error })
+    };
+    let asked = |id: &str, arguments: &str| {
+        AssistantPart::Call(ToolCall { id: id.into(), name: "f".into(), arguments: arguments.into() })
+    };
+    let thought = AssistantPart::Reasoning { text: "hm".into(), signature: None };
+    let messages = [
+        Message::system("be brief"),
+        Message::User { content: vec![Part::text("what is this?"), image.clone()] },
+        Message::Assistant { content: vec![thought, asked("a", "{\"x\":1}"), asked("b", ""), asked("c", "{oops")] },
+        answer("a", vec![image], false),
+        answer("b", vec![Part::text("no disk")], true),
+        answer("c", vec![Part::Json { json: "{\"ok\":false}".into() }], true),
+        answer("d", vec![sound, file("file:///a", Contents::Text("A".into())), file("file:///b", bytes)], false),
+        Message::user("go on"),
+    ];
+    let tools = ToolList::new(vec![tool("f", false, json!({"type": "object"}))]);
+    let settings = Settings { max_tokens: Some(7), temperature: Some(0.5), parallel_calls: Some(false) };
+    let choice = ToolChoice::Tool("f".into());
+    let request = Request::new(&messages, &tools).with_settings(&settings).with_choice(&choice);
+    let model = OpenAi::new("m").base_url("http://localhost/v1").extra("seed", 1).extra("model", "no");
+    let call = |id: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": arguments}});
+    let url = "data:image/png;base64,AAAA";
+    let picture = json!({"type": "image_url", "image_url": {"url": url}});
+    assert_eq!(
+        sent(&model, request),
+        json!({
+            "model": "m",
+            "messages": [
+                {"role": "system", "content": "be brief"},
+                {"role": "user", "content": [{"type": "text", "text": "what is this?"}, picture]},
+                {"role": "assistant", "content": null, "tool_calls":
+                    [call("a", "{\"x\":1}"), call("b", "{}"), call("c", "{\"INVALID_JSON\":\"{oops\"}")]},
+                {"role": "tool", "tool_call_id": "a", "content": "(an image, shown below)"},
+                {"role": "tool", "tool_call_id": "b", "content": "error: no disk"},
+                {"role": "tool", "tool_call_id": "c", "content": "{\"ok\":false}"},
+                {"role": "tool", "tool_call_id": "d",
+                    "content": "(sound, audio/wav)\nA\n(file:///b, which is no text)"},
+                {"role": "user", "content": [{"type": "text", "text": "The image that `f` gave for call a:"}, picture]},
+                {"role": "user", "content": "go on"},
+            ],
+            "tools": serde_json::from_str::<Value>(tools.json(ListFormat::OpenAi).get()).unwrap(),
+            "tool_choice": {"type": "function", "function": {"name": "f"}},
+            "parallel_tool_calls": false,
+            "max_tokens": 7,
+            "temperature": 0.5,
+            "stream": true,
+            "stream_options": {"include_usage": true},
+            "seed": 1,
+        })
+    );
+}
+
+#[test]
+fn what_is_not_asked_for_is_not_sent() {
+    let messages = [
+        Message::user("hi"),
+        Message::Assistant { content: vec![AssistantPart::Reasoning { text: "hm".into(), signature: None }] },
+    ];
+    let (tools, choice) = (ToolList::default(), ToolChoice::Required);
+    let settings = Settings { max_tokens: Some(7), parallel_calls: Some(true), ..Settings::default() };
+    let request = Request::new(&messages, &tools).with_settings(&settings).with_choice(&choice);
+    assert_eq!(
+        sent(&OpenAi::new("m").usage(false).send_reasoning(true), request),
+        json!({
+            "model": "m",
+            "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "", "reasoning_content": "hm"}],
+            "max_completion_tokens": 7,
+            "stream": true,
+        })
+    );
+}
+
+#[test]
+fn a_turn_is_as_long_as_its_settings_say_or_else_the_model() {
+    let (messages, tools, settings) =
+        ([], ToolList::default(), Settings { max_tokens: Some(7), ..Settings::default() });
+    let model = OpenAi::new("m").base_url("http://localhost/v1").max_tokens(512);
+    let request = Request::new(&messages, &tools);
+    assert_eq!(sent(&model, request)["max_tokens"], 512);
+    assert_eq!(sent(&model, request.with_settings(&settings))["max_tokens"], 7);
+}
+
+#[test]
+fn the_key_is_not_shown() {
+    let model = OpenAi::new("m").api_key("sk-secret").http(Http::new().header("x-key", "sk-other"));
+    let shown = format!("{model:?}");
+    assert!(!shown.contains("sk-"), "{shown}");
+}
+
+fn delta(delta: &Value, reason: &Value) -> Value {
+    json!({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
+}
+
+#[test]
+fn ollama() {
+    // Up to 0.6 every call had the index 0, and the reason was "stop".
+    let call = |id: &str, index: u32, city: &str| {
+        json!({"id": id, "index": index, "type": "function",
+        "function": {"name": "weather", "arguments": json!({"city": city}).to_string()}})
+    };
+    let turn = answered(&[
+        delta(&json!({"role": "assistant", "content": "", "tool_calls": [call("call_a1", 0, "Oslo")]}), &Value::Null),
+        delta(&json!({"role": "assistant", "content": "", "tool_calls": [call("call_b2", 0, "Rome")]}), &Value::Null),
+        delta(&json!({"role": "assistant", "content": ""}), &json!("stop")),
+        json!({"model": "qwen3", "choices": [], "usage": {"prompt_tokens": 170, "completion_tokens": 41, "total_tokens": 211}}),
+    ])
+    .unwrap();
+    let expected = [("call_a1", "weather", "{\"city\":\"Oslo\"}"), ("call_b2", "weather", "{\"city\":\"Rome\"}")];
+    assert_eq!(calls(&turn), expected);
+    assert_eq!(turn.finish, Some(FinishReason::Stop));
+    assert_eq!(turn.usage, Usage { input_tokens: 170, output_tokens: 41, ..Usage::default() });
+
+    let turn = answered(&[
+        delta(&json!({"role": "assistant", "content": "", "reasoning": "Two "}), &Value::Null),
+        delta(&json!({"role": "assistant", "content": "", "reasoning": "cities."}), &Value::Null),
+        delta(
+            &json!({"role": "assistant", "content": "", "tool_calls": [call("a", 0, "Oslo"), call("b", 1, "Rome")]}),
+            &json!("tool_calls"),
+        ),
+    ])
+    .unwrap();
+    assert_eq!(calls(&turn).len(), 2);
+    assert_eq!(turn.content[0], AssistantPart::Reasoning { text: "Two cities.".into(), signature: None });
+
+    let gone = answered(&[json!({"error": {"message": "model runner has unexpectedly stopped", "type": "api_error"}})]);
+    assert_eq!(gone.unwrap_err().to_string(), "the provider broke off: model runner has unexpectedly stopped");
+}
+
+#[test]
+fn llama_cpp() {
+    let turn = answered(&[
+        delta(&json!({"role": "assistant", "content": null}), &Value::Null),
+        delta(
+            &json!({"tool_calls": [{"index": 0, "id": "QzV1", "type": "function", "function": {"name": "weather", "arguments": "{"}}]}),
+            &Value::Null,
+        ),
+        delta(&json!({"tool_calls": [{"index": 0, "function": {"arguments": "\"city\":"}}]}), &Value::Null),
+        delta(&json!({"tool_calls": [{"index": 0, "function": {"arguments": "\"Oslo\"}"}}]}), &Value::Null),
+        delta(&json!({}), &json!("tool_calls")),
+        json!({"choices": [], "usage": {"completion_tokens": 9, "prompt_tokens": 30, "total_tokens": 39},
+               "timings": {"prompt_n": 30, "predicted_per_second": 12.5}}),
+    ])
+    .unwrap();
+    assert_eq!(calls(&turn), [("QzV1", "weather", "{\"city\":\"Oslo\"}")]);
+    assert_eq!((turn.finish, turn.usage.output_tokens), (Some(FinishReason::ToolCalls), 9));
+
+    let full = json!({"error": {"code": 400, "message": "request (9000 tokens) exceeds the available context size",
+        "type": "exceed_context_size_error", "n_prompt_tokens": 9000, "n_ctx": 4096}});
+    let error = answered(&[full]).unwrap_err();
+    assert_eq!(error.kind(), ModelErrorKind::Refused);
+    assert!(error.to_string().contains("exceeds the available context size"), "{error}");
+}
+
+#[test]
+fn vllm() {
+    let usage = Value::Null;
+    let chunk = |inner: &Value, reason: &Value| {
+        json!({"id": "chatcmpl-7", "object": "chat.completion.chunk", "model": "m", "usage": usage,
+        "choices": [{"index": 0, "delta": inner, "logprobs": null, "finish_reason": reason, "stop_reason": null, "token_ids": null}]})
+    };
+    let turn = answered(&[
+        chunk(&json!({"role": "assistant", "content": "", "reasoning_content": null, "tool_calls": null}), &Value::Null),
+        chunk(&json!({"reasoning_content": "Hm."}), &Value::Null),
+        chunk(&json!({"tool_calls": [{"id": "chatcmpl-tool-1", "type": "function", "index": 0, "function": {"name": "weather"}}]}), &Value::Null),
+        chunk(&json!({"tool_calls": [{"index": 0, "function": {"arguments": "{\"city\": "}}]}), &Value::Null),
+        chunk(&json!({"tool_calls": [{"index": 0, "function": {"arguments": "\"Oslo\"}"}}]}), &Value::Null),
+        chunk(&json!({"content": "", "tool_calls": []}), &json!("tool_calls")),
+    ])
+    .unwrap();
+    assert_eq!(calls(&turn), [("chatcmpl-tool-1", "weather", "{\"city\": \"Oslo\"}")]);
+
+    // Where the choice names the tool, the call comes without a type, and the reason is "stop".
+    let turn = answered(&[
+        chunk(&json!({"role": "assistant", "content": ""}), &Value::Null),
+        chunk(&json!({"tool_calls": [{"index": 0, "id": "t", "function": {"name": "weather", "arguments": "{\"city\":\"Oslo\"}"}}]}), &Value::Null),
+        chunk(&json!({"content": ""}), &json!("stop")),
+    ])
+    .unwrap();
+    assert_eq!((calls(&turn).len(), turn.finish), (1, Some(FinishReason::Stop)));
+
+    let said = "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set";
+    let error = answered(&[json!({"object": "error", "message": said, "type": "BadRequestError", "code": 400})]);
+    assert!(error.unwrap_err().to_string().contains("--enable-auto-tool-choice"), "it says what to do");
+}
+
+#[test]
+fn a_call_that_is_said_again_at_the_end_is_one_call() {
+    let first = json!({"index": 0, "id": "a", "function": {"name": "weather", "arguments": "{\"city\":"}});
+    let rest = json!({"index": 0, "function": {"arguments": "\"Oslo\"}"}});
+    let whole = json!({"index": 0, "id": "a", "function": {"name": "weather", "arguments": "{\"city\":\"Oslo\"}"}});
+    let unnamed = json!({"index": 0, "function": {"arguments": "{\"city\":\"Oslo\"}"}});
+    for again in [whole, unnamed] {
+        let events = [&first, &rest, &again].map(|piece| delta(&json!({"tool_calls": [piece]}), &Value::Null));
+        let end = delta(&json!({}), &json!("tool_calls"));
+        let turn = answered(&[events.as_slice(), &[end]].concat()).unwrap();
+        assert_eq!(calls(&turn), [("a", "weather", "{\"city\":\"Oslo\"}")], "{again}");
+    }
+    // What only looks like it goes on.
+    let nested = [
+        json!({"index": 0, "id": "a", "function": {"name": "f", "arguments": "{\"a\":"}}),
+        json!({"index": 0, "function": {"arguments": "{\"a\":"}}),
+        json!({"index": 0, "function": {"arguments": "1}}"}}),
+    ];
+    let events = nested.map(|piece| delta(&json!({"tool_calls": [piece]}), &Value::Null));
+    let end = delta(&json!({}), &json!("tool_calls"));
+    assert_eq!(calls(&answered(&[events.as_slice(), &[end]].concat()).unwrap())[0].2, "{\"a\":{\"a\":1}}");
+}
+
+#[test]
+fn gemini() {
+    let call = |city: &str, more: Value| {
+        let mut call = json!({"id": "", "index": 0, "type": "function",
+            "function": {"name": "weather", "arguments": json!({"city": city}).to_string()}});
+        if let (Some(call), Value::Object(more)) = (call.as_object_mut(), more) {
+            call.extend(more);
+        }
+        call
+    };
+    let seal = json!({"extra_content": {"google": {"thought_signature": "c2VhbA=="}}});
+    // One number and no ids for all calls, each whole.
+    let turn = answered(&[
+        delta(&json!({"role": "assistant", "tool_calls": [call("Oslo", seal)]}), &Value::Null),
+        delta(&json!({"role": "assistant", "tool_calls": [call("Rome", Value::Null)]}), &json!("tool_calls")),
+    ])
+    .unwrap();
+    assert_eq!(
+        calls(&turn).iter().map(|call| call.2).collect::<Vec<_>>(),
+        ["{\"city\":\"Oslo\"}", "{\"city\":\"Rome\"}"]
+    );
+    let ids: Vec<&str> = turn.calls().map(|call| call.id.as_str()).collect();
+    assert!(ids[0] != ids[1] && ids.iter().all(|id| !id.is_empty()), "{ids:?}");
+
+    // The seal goes back with its call, to Gemini alone.
+    let messages = [Message::user("hi"), Message::Assistant { content: turn.content }];
+    let tools = ToolList::new(vec![tool("weather", false, json!({"type": "object"}))]);
+    let sent = |url: &str| {
+        let body = request::body(&OpenAi::new("m").base_url(url), &Request::new(&messages, &tools));
+        serde_json::from_slice::<Value>(&body).unwrap()["messages"][1]["tool_calls"].clone()
+    };
+    let back = sent("https://generativelanguage.googleapis.com/v1beta/openai");
+    assert_eq!(back[0]["extra_content"], json!({"google": {"thought_signature": "c2VhbA=="}}));
+    assert_eq!(back[1].get("extra_content"), None);
+    assert_eq!(sent("http://127.0.0.1:8080/v1")[0].get("extra_content"), None);
+}
+
+/// Decodes a text that comes in `pieces`.
+fn read(pieces: &[&str], reason: &str, on: bool) -> (Vec<Delta>, Turn) {
+    let tools = ToolList::new(vec![tool("weather", false, json!({"type": "object"}))]);
+    let piece = |piece: &&str| json!({"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": null}]});
+    let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]});
+    let events = pieces.iter().map(piece).chain([end]).map(|event| event.to_string()).chain([DONE.to_owned()]);
+    let deltas = decode(TextCalls::new(&[], &tools, on), events).unwrap();
+    let turn = turn_of(deltas.clone());
+    (deltas, turn)
+}
+
+#[test]
+fn the_json_of_a_call_is_a_call() {
+    let call = r#"{"name": "weather", "arguments": {"city": "Oslo"}}"#;
+    let llama = r#"{"name":"weather","parameters":{"city": "Oslo"}}"#;
+    let all = [
+        call.to_owned(),
+        llama.to_owned(),
+        format!("```json\n{call}\n```"),
+        format!("\n<tool_call>\n{call}\n</tool_call>\n"),
+    ];
+    for text in all {
+        let pieces: Vec<String> = text.chars().map(String::from).collect();
+        let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+        let (_, turn) = read(&pieces, "stop", true);
+        assert_eq!(calls(&turn), [("call_0_0", "weather", r#"{"city": "Oslo"}"#)], "{text}");
+        assert_eq!((turn.finish.clone(), turn.text()), (Some(FinishReason::ToolCalls), String::new()), "{text}");
+        assert_eq!(read(&pieces, "stop", false).1.text(), text, "only where it is switched on");
+        assert_eq!(read(&pieces, "length", true).1.text(), text, "and the turn is whole");
+    }
+}
+
+#[test]
+fn everything_else_is_text() {
+    for text in [
+        "It is warm.",
+        "{\"city\": \"Oslo\"}",
+        "{\"name\": \"delete\", \"arguments\": {}}",
+        "{\"name\": \"weather\", \"arguments\": \"Oslo\"}",
+        "{\"name\": \"weather\", \"arguments\": {}, \"because\": 1}",
+        "{\"name\": \"weather\", \"arguments\": {}} is how you call it",
+        "```json\n{}\n```",
+        "{",
+        "",
+    ] {
+        let (_, turn) = read(&[text], "stop", true);
+        assert_eq!((turn.text().as_str(), turn.calls().count()), (text, 0));
+        assert_eq!(turn.finish, Some(FinishReason::Stop));
+    }
+    let (deltas, _) = read(&["It ", "is"], "stop", true);
+    assert_eq!(deltas[0], Delta::Text("It ".into()), "nothing is held back that cannot be a call");
+}
