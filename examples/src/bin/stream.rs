@@ -44,7 +44,7 @@ impl Observer for Screen {
         match event {
             Event::CallStarted(call) => println!("{} {}", call.name, call.arguments().text),
             Event::CallProgress(Progress { preliminary: Some(output), .. }) => {
-                println!("  {}", output.as_str().unwrap_or_default())
+                println!("  {}", output.as_str().unwrap_or_default());
             }
             Event::Text(text) => println!("{text}"),
             _ => {}
