@@ -13,7 +13,7 @@ use std::{
 };
 
 use rusqlite::Connection;
-use tool_run::run::{Event, LogEvent, record, step};
+use tool_run::run::{LogEvent, StepEvent, record, step};
 use tool_runtime::{
     Message,
     message::{AssistantPart, FinishReason, Part, Usage},
@@ -144,13 +144,13 @@ impl<'a> Kept<'a> {
 
     fn prompt(&mut self) {
         let content = vec![Part::text("And then?")];
-        self.send(Event::Prompt(Prompt::new(content, Principal::anonymous(), Time(2))));
+        self.send(StepEvent::Prompt(Prompt::new(content, Principal::anonymous(), Time(2))));
     }
 
     fn answer(&mut self) -> Duration {
         let text = "\"It said:\n\t\\o/ – and then 'no'.\"\r\n".repeat(31);
         let parts = vec![AssistantPart::Text { text }];
-        self.send(Event::TurnEnded {
+        self.send(StepEvent::TurnEnded {
             parts,
             finish: FinishReason::Stop,
             usage: Usage::default(),
@@ -160,7 +160,7 @@ impl<'a> Kept<'a> {
     }
 
     /// How long it took to keep what followed from the event.
-    fn send(&mut self, event: Event) -> Duration {
+    fn send(&mut self, event: StepEvent) -> Duration {
         let (events, _) = step(&self.run, event).expect("it is in order");
         let rev = self.run.rev();
         self.last = record::encode(&events);

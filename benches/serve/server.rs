@@ -17,7 +17,7 @@ use tool_runtime::{
     model::{Asked, Delta, FunctionModel, ModelError},
     tool, toolset,
 };
-use tool_server::protocol::ui_stream::{Chunk, Finish, Json, Level, Settings};
+use tool_server::protocol::ui_stream::{Chunk, Finish, Json, Level, StreamSettings};
 use tool_server::{Chunks, Server, answer_with, serve};
 
 use super::{PIECE, load::Pace, peer};
@@ -43,7 +43,7 @@ pub(crate) fn run() -> ExitCode {
 
 fn router() -> Router {
     // The same chunks as there: one for each piece.
-    let each = |mut settings: Settings| {
+    let each = |mut settings: StreamSettings| {
         settings.coalesce = false;
         settings
     };

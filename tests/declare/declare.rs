@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tool_runtime::{
-    Call, CallError, Calls, Context, Effect, Execute, ExecuteWith, Failure, Part, Provide, Shown, Text, Tool, Toolset,
-    message::ToolCall, schema::Dialect, tool, tools, toolset,
+    CallError, Calls, Context, Effect, Execute, ExecuteWith, Failure, Part, Provide, Shown, Text, Tool, Toolset,
+    TypedCall, message::ToolCall, schema::Dialect, tool, tools, toolset,
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -160,8 +160,8 @@ fn with_key(
 
 #[derive(Calls)]
 enum AppCall {
-    Weather(Call<get_weather>),
-    Confirm(Call<Confirm>),
+    Weather(TypedCall<get_weather>),
+    Confirm(TypedCall<Confirm>),
 }
 
 fn tools() -> Toolset {

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use tool_run::run::RecordError;
-use tool_run::run::{Action, Event, LogEvent, record, step};
+use tool_run::run::{Action, LogEvent, StepEvent, record, step};
 use tool_runtime::{
     Context, Output,
     gate::Gate,
@@ -61,7 +61,7 @@ impl Process {
         self.store.release(self.run.id(), &lease).await.unwrap();
     }
 
-    async fn send(&mut self, event: Event) -> Vec<Action> {
+    async fn send(&mut self, event: StepEvent) -> Vec<Action> {
         let (events, effects) = step(&self.run, event).unwrap();
         let rev = self.run.rev();
         for event in &events {
@@ -87,16 +87,16 @@ impl Process {
                     } else {
                         (AssistantPart::Text { text: "It is paid.".into() }, FinishReason::Stop)
                     };
-                    Event::TurnEnded { parts: vec![part], finish, usage: Usage::default(), model: None, at }
+                    StepEvent::TurnEnded { parts: vec![part], finish, usage: Usage::default(), model: None, at }
                 }
                 Action::Inspect(call) => {
                     let found = self.run.call(&call).unwrap();
                     let inspection = self.gate.inspect(&self.run, found, &Context::new(call.as_str())).await;
-                    Event::Inspected { call, inspection, at }
+                    StepEvent::Inspected { call, inspection, at }
                 }
                 Action::Execute { call, attempt } => {
                     let output = Output::json(&"paid: ü\u{0}漢字").unwrap();
-                    Event::Ended { call, attempt, outcome: Ok(output), at }
+                    StepEvent::Ended { call, attempt, outcome: Ok(output), at }
                 }
                 Action::Announce(_) | Action::Wake(_) => continue,
                 other => panic!("{other:?}"),
@@ -114,7 +114,7 @@ async fn through(stores: &Stores, name: &RunId) {
     let mut first = Process::create(Arc::clone(&stores.one), name).await;
     first.lease("first").await;
     let prompt = Prompt::new(vec![Part::text("Pay \u{0} it.")], "ann".into(), Time(1000));
-    let effects = first.send(Event::Prompt(prompt)).await;
+    let effects = first.send(StepEvent::Prompt(prompt)).await;
     first.go(effects).await;
     assert_eq!(first.run.phase(), Phase::Suspended);
     stores.one.snapshot(name, first.run.rev(), first.run.freeze()).await.unwrap();
@@ -132,7 +132,7 @@ async fn through(stores: &Stores, name: &RunId) {
     let interrupt = items[0].interrupt.id.clone();
     let cx = Context::new("call_1");
     let ruling = second.gate.rule(&second.run, &interrupt, Decision::Approve, &cx).await.unwrap();
-    let effects = second.send(Event::Decide { interrupt, ruling, by: "ann".into(), at: Time(2000) }).await;
+    let effects = second.send(StepEvent::Decide { interrupt, ruling, by: "ann".into(), at: Time(2000) }).await;
     assert!(is_due(2000).await, "nobody drives it yet");
     second.lease("second").await;
     assert!(!is_due(2000).await);

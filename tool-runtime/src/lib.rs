@@ -63,7 +63,7 @@ pub use tool::{
 };
 #[cfg(feature = "derive")]
 pub use tool_derive::{Calls, DynamicInput, Provide, ToolOutput, tool, tools};
-pub use toolset::{Call, Calls, Toolset};
+pub use toolset::{Calls, Toolset, TypedCall};
 
 #[doc = include_str!("docs/toolset.md")]
 #[cfg(feature = "derive")]

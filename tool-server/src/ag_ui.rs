@@ -18,7 +18,7 @@ use tool_runtime::{
 use crate::{
     host::{ApiError, Caller, Chat, Decided, OnLeave, Protocol, Shared, Start, WholeBody, aside, cancel_open, detach},
     protocol::ag_ui::{
-        Base, Check, ClientToolError, ClientTools, Frontend, Message, Plan, RunInput, Visibility, Writer,
+        Base, Check, ClientToolError, ClientTools, Frontend, InputMessage, Plan, RunInput, Visibility, Writer,
     },
 };
 
@@ -161,7 +161,7 @@ async fn answer(
     let input = frontend.input();
     let (agent, asking, check) = (chat.agent().clone(), frontend.clone(), options.check);
     let tools = aside(bytes, move || Tools::new(&agent, asking.input(), check)).await??;
-    let answers = !input.resume.is_empty() || matches!(input.messages.last(), Some(Message::Tool { .. }));
+    let answers = !input.resume.is_empty() || matches!(input.messages.last(), Some(InputMessage::Tool { .. }));
     if answers && let Some(joined) = join(&mut chat, &frontend, &tools, bytes).await? {
         return Ok(joined);
     }

@@ -29,7 +29,7 @@ use tower_http::cors::CorsLayer;
 use crate::ag_ui::{self, AgUi};
 use crate::guard::{self, AllowedOrigin, Guard, InvalidOrigin};
 use crate::host::{Authenticate, Caller, Everybody, Registry, ReplayLimits, Seals, Shared, ShutdownHandle, UiSettings};
-use crate::protocol::ui_stream::Settings;
+use crate::protocol::ui_stream::StreamSettings;
 
 /// The default of [`Server::body_limit`]: how many bytes a request may have.
 pub const DEFAULT_BODY_LIMIT: usize = 4 * 1024 * 1024;
@@ -113,7 +113,7 @@ impl Server {
     /// });
     /// # let _ = server;
     /// ```
-    pub fn ui(mut self, change: impl Fn(Settings) -> Settings + Send + Sync + 'static) -> Self {
+    pub fn ui(mut self, change: impl Fn(StreamSettings) -> StreamSettings + Send + Sync + 'static) -> Self {
         self.ui = Arc::new(change);
         self
     }

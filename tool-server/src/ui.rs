@@ -23,8 +23,8 @@ use crate::{
     protocol::{
         Encoder, End,
         ui_stream::{
-            ChatMessage, ChatRequest, Chunk, DONE, DataParts, HEADER, Level, Matched, Settings, Trigger, UiStream,
-            frame, match_claims,
+            ChatMessage, ChatRequest, Chunk, DONE, DataParts, HEADER, Level, Matched, StreamSettings, Trigger,
+            UiStream, frame, match_claims,
         },
     },
 };
@@ -52,7 +52,7 @@ async fn chat_of<const LEVEL: u8>(
     let read = aside(body.len(), move || ChatRequest::read(&body)).await?;
     let request = read.map_err(|error| ApiError::bad_request(error.to_string()))?;
     let level = if LEVEL == 6 { Level::V6 } else { Level::V7 };
-    let settings = (shared.ui)(Settings::new(shared.agent.toolset().clone()).level(level));
+    let settings = (shared.ui)(StreamSettings::new(shared.agent.toolset().clone()).level(level));
     // Boxed: a request that is refused before does not need its space.
     Box::pin(answer(&shared, principal, request, settings)).await
 }
@@ -105,7 +105,7 @@ async fn answer(
     shared: &Arc<Shared>,
     principal: Principal,
     request: ChatRequest,
-    settings: Settings,
+    settings: StreamSettings,
 ) -> Result<Response, ApiError> {
     if let Some(last) = request.messages.last() {
         check_readable(last)?;
@@ -139,7 +139,7 @@ async fn answer_prompt(
     mut chat: Chat,
     request: &ChatRequest,
     prompt: &ChatMessage,
-    settings: Settings,
+    settings: StreamSettings,
     data: DataParts,
 ) -> Result<Response, ApiError> {
     let (mut settle, mut content) = (false, prompt.content.clone());
@@ -173,7 +173,7 @@ async fn answer_prompt(
 async fn continue_answer(
     mut chat: Chat,
     request: &ChatRequest,
-    settings: Settings,
+    settings: StreamSettings,
     data: DataParts,
 ) -> Result<Response, ApiError> {
     let active = chat.joinable();

@@ -3,7 +3,7 @@
 
 use ::std::{convert::Infallible, fmt, option::Option, result::Result, string::String};
 use ::tool_runtime::{
-    Call, Calls, Context, DynamicInput, Execute, Failure, Provide, Toolset, Validation, tool, tools, toolset,
+    Calls, Context, DynamicInput, Execute, Failure, Provide, Toolset, TypedCall, Validation, tool, tools, toolset,
 };
 
 /// A shop.
@@ -125,8 +125,8 @@ impl fmt::Display for Shop {
 /// Calls.
 #[derive(Calls)]
 enum AppCall {
-    Name(Call<name>),
-    Add(Call<Add>),
+    Name(TypedCall<name>),
+    Add(TypedCall<Add>),
 }
 
 /// What is called.

@@ -1,6 +1,6 @@
 //! Items with names that are keywords.
 
-use tool_runtime::{Call, Calls, Context, Execute, Toolset, tool, tools, toolset};
+use tool_runtime::{Calls, Context, Execute, Toolset, TypedCall, tool, tools, toolset};
 
 /// A keyword as a name.
 #[tool]
@@ -56,9 +56,9 @@ impl Shop {
 #[derive(Calls)]
 enum AppCall {
     /// A call.
-    Match(Call<r#match>),
+    Match(TypedCall<r#match>),
     /// Another.
-    Type(Call<r#type>),
+    Type(TypedCall<r#type>),
 }
 
 impl std::fmt::Debug for AppCall {

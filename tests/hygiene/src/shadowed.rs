@@ -9,7 +9,8 @@
 )]
 
 use tool_runtime::{
-    Call, Calls, Context, DynamicInput, Execute, ExecuteWith, Failure, Provide, Text, Validation, tool, tools, toolset,
+    Calls, Context, DynamicInput, Execute, ExecuteWith, Failure, Provide, Text, TypedCall, Validation, tool, tools,
+    toolset,
 };
 
 macro_rules! nothing {
@@ -181,8 +182,8 @@ pub struct State {
 
 #[derive(Calls)]
 enum AppCall {
-    Give(Call<give>),
-    Take(Call<Either>),
+    Give(TypedCall<give>),
+    Take(TypedCall<Either>),
 }
 
 /// All of them.

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use tool_runtime::{
-    Call, Calls, Content, Context, Execute, Failure, Image, Shown, Text, Tool, ToolOutput, Toolset, tool,
+    Calls, Content, Context, Execute, Failure, Image, Shown, Text, Tool, ToolOutput, Toolset, TypedCall, tool,
     tool::Resources, tools, toolset,
 };
 
@@ -166,8 +166,8 @@ impl Shop {
 /// Calls.
 #[derive(Calls)]
 enum AppCall {
-    Book(Call<book_a_seat>),
-    Ping(Call<Ping>),
+    Book(TypedCall<book_a_seat>),
+    Ping(TypedCall<Ping>),
 }
 
 /// The names.

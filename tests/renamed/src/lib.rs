@@ -5,7 +5,7 @@
 use std::convert::Infallible;
 
 use kit::{
-    Call, Calls, Context, DynamicInput, Execute, Provide, ToolOutput, Toolset, Validation, tool, tools, toolset,
+    Calls, Context, DynamicInput, Execute, Provide, ToolOutput, Toolset, TypedCall, Validation, tool, tools, toolset,
 };
 
 /// A shop.
@@ -88,7 +88,7 @@ impl Shop {
 #[calls(crate = kit)]
 enum AppCall {
     /// See [`look`].
-    Look(Call<look>),
+    Look(TypedCall<look>),
 }
 
 /// All tools.

@@ -15,7 +15,7 @@ use std::{
 };
 
 use futures_util::FutureExt;
-use tool_run::run::{Event, pending, record, step};
+use tool_run::run::{StepEvent, pending, record, step};
 use tool_runtime::run::{Principal, Run, Time};
 use tool_stores::sealed::{Key, Keyring, Replay, Sealer};
 
@@ -67,7 +67,8 @@ fn use_run(run: &Run) {
     assert_eq!(thawed.phase(), run.phase());
     let _ = (pending(run), run.interrupts().count(), run.wake(), run.last_text());
     let at = Time(u64::MAX);
-    for event in [Event::Recover { at }, Event::Tick { at }, Event::Cancel { by: run.owner().clone(), at }] {
+    for event in [StepEvent::Recover { at }, StepEvent::Tick { at }, StepEvent::Cancel { by: run.owner().clone(), at }]
+    {
         if let Ok((log, _)) = step(run, event) {
             let mut next = Run::thaw(&frozen).unwrap();
             for entry in log {

@@ -1,4 +1,4 @@
-use tool_runtime::{Call, Calls, Context, Execute, Failure, Tool, message::ToolCall, tool, tools, toolset};
+use tool_runtime::{TypedCall, Calls, Context, Execute, Failure, Tool, message::ToolCall, tool, tools, toolset};
 
 /// Get the weather.
 #[tool(colour = "red")]
@@ -36,8 +36,8 @@ impl Shop {
 
 #[derive(Calls)]
 enum AppCall {
-    Weather(Call<get_weather>),
-    Add(Call<Add>),
+    Weather(TypedCall<get_weather>),
+    Add(TypedCall<Add>),
 }
 
 fn main() {

@@ -1,4 +1,4 @@
-use tool_runtime::{Call, Calls, tool};
+use tool_runtime::{TypedCall, Calls, tool};
 
 /// Look.
 #[tool(allow(undescribed))]
@@ -8,8 +8,8 @@ fn look(query: String) -> String {
 
 #[derive(Calls)]
 enum AppCall {
-    Look(Call<look>),
-    Again(Call<look>),
+    Look(TypedCall<look>),
+    Again(TypedCall<look>),
 }
 
 fn main() {}

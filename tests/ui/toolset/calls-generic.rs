@@ -1,8 +1,8 @@
-use tool_runtime::{Call, Calls, Tool};
+use tool_runtime::{TypedCall, Calls, Tool};
 
 #[derive(Calls)]
 enum AppCall<T: Tool> {
-    Any(Call<T>),
+    Any(TypedCall<T>),
 }
 
 fn main() {}

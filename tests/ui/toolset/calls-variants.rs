@@ -1,4 +1,4 @@
-use tool_runtime::{Call, Calls, tool};
+use tool_runtime::{TypedCall, Calls, tool};
 
 /// Look.
 #[tool(allow(undescribed))]
@@ -8,10 +8,10 @@ fn look(query: String) -> String {
 
 #[derive(Calls)]
 enum AppCall {
-    Look(Call<look>),
+    Look(TypedCall<look>),
     Nothing,
-    Both(Call<look>, Call<look>),
-    Named { call: Call<look> },
+    Both(TypedCall<look>, TypedCall<look>),
+    Named { call: TypedCall<look> },
 }
 
 fn main() {}

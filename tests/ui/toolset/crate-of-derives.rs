@@ -1,4 +1,4 @@
-use tool_runtime::{Call, Calls, Provide, tool};
+use tool_runtime::{TypedCall, Calls, Provide, tool};
 
 /// Look.
 #[tool(allow(undescribed))]
@@ -15,7 +15,7 @@ struct App {
 #[derive(Calls)]
 #[calls]
 enum AppCall {
-    Look(Call<look>),
+    Look(TypedCall<look>),
 }
 
 fn main() {}

@@ -121,7 +121,7 @@ pub const PROVIDE: &str = "`Provide` can be derived for a struct: it provides ea
 pub const PROVIDED: &str =
     "tools ask for state by its type, and an earlier field has this one: wrap one of them in a type of its own";
 pub const CRATE: &str = "expected `crate = path` in parentheses";
-pub const CALLS: &str = "`Calls` can be derived for an enum whose variants each hold one `Call<tool>`";
+pub const CALLS: &str = "`Calls` can be derived for an enum whose variants each hold one `TypedCall<tool>`";
 pub const CALLS_GENERIC: &str = "a `Calls` enum lists known tools, so it cannot be generic: write out the types";
 pub const TOO_MANY: &str = "a tool has at most 64 parameters: put some of them together in a struct";
 pub const TOO_MANY_CASES: &str = "the parameters of a method can depend on at most 4 predicates of `cfg`, because it is written once for each combination: put some of them together in a struct";

@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use crate::feedback::Rejection;
 use crate::message::Part;
-use crate::run::{Answer, CallId, Decision, Grant, Interrupt, InterruptId, InterruptKind, Principal, Time, is_default};
+use crate::run::{
+    CallId, Decision, Grant, Interrupt, InterruptId, InterruptKind, Principal, QuestionAnswer, Time, is_default,
+};
 use crate::tool::error::{because, not_available};
 use crate::tool::spec::Digest;
 use crate::tool::{CallError, Effect, Fingerprint, Output, Resources, ToolSpec};
@@ -319,7 +321,7 @@ pub struct Answered {
     /// The digest of the question.
     pub question: Digest,
     /// The answer.
-    pub answer: Answer,
+    pub answer: QuestionAnswer,
 }
 
 /// A step of a tool that is not taken twice: its name and its result.

@@ -16,7 +16,7 @@ use crate::tool::{CallError, Output};
 /// Something that happened to a run, as its driver saw it.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Event {
+pub enum StepEvent {
     /// A prompt.
     Prompt(Prompt),
     /// A run that stopped, or was created with a conversation, is to go on without a new prompt: the model is asked.
@@ -202,7 +202,7 @@ pub enum Action {
     CallModel,
     /// Stop asking the model.
     AbortModel,
-    /// Look at a call and answer with [`Event::Inspected`]. Asking twice does no harm.
+    /// Look at a call and answer with [`StepEvent::Inspected`]. Asking twice does no harm.
     Inspect(CallId),
     /// Start the work of a call, or let it go on where it waited for an answer.
     Execute {
@@ -215,7 +215,7 @@ pub enum Action {
     Abort(CallId),
     /// Tell those who may decide that there is something to decide.
     Announce(InterruptId),
-    /// Send [`Event::Tick`] at this time.
+    /// Send [`StepEvent::Tick`] at this time.
     Wake(Time),
 }
 

@@ -185,7 +185,7 @@ fn fits(kind: &InterruptKind, value: &Value) -> Result<(), Refusal> {
     if problems.is_empty() { Ok(()) } else { Err(Refusal::Invalid { feedback: Rejection::new(problems) }) }
 }
 
-/// A call that was checked, for [`Event::Inspected`](super::Event::Inspected).
+/// A call that was checked, for [`StepEvent::Inspected`](super::StepEvent::Inspected).
 ///
 /// It is evidence: it cannot be made but where calls are judged, and it is about one call with one text of arguments.
 #[derive(Debug)]
@@ -263,7 +263,7 @@ pub struct View {
     pub deciders: Vec<Principal>,
 }
 
-/// A decision, with the evidence that it fits: for [`Event::Decide`](super::Event::Decide). It cannot be made but where
+/// A decision, with the evidence that it fits: for [`StepEvent::Decide`](super::StepEvent::Decide). It cannot be made but where
 /// decisions are judged.
 #[derive(Debug)]
 pub struct CheckedDecision {

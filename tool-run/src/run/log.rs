@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use crate::message::{FinishReason, Message, Usage};
 use crate::run::{
-    Allowance, Answer, ArgumentRevision, Author, Call, CallId, CallResult, CallState, Decision, Grant, GrantedBy,
-    Interrupt, InterruptId, NestedUsage, Principal, Prompt, Run, RunId, RunOptions, Said, StopReason, Time, ToolRef,
-    TurnPart, TurnUsage,
+    Allowance, ArgumentRevision, Author, Call, CallId, CallResult, CallState, Decision, Grant, GrantedBy, Interrupt,
+    InterruptId, NestedUsage, Principal, Prompt, QuestionAnswer, Run, RunId, RunOptions, Said, StopReason, Time,
+    ToolRef, TurnPart, TurnUsage,
     call::Past,
     is_default,
     state::{Activity, Index, STAGES},
@@ -193,7 +193,7 @@ pub enum LogEvent {
         /// The digest of the question.
         question: Digest,
         /// The answer.
-        answer: Answer,
+        answer: QuestionAnswer,
     },
     /// Calls of one kind are allowed for the rest of the run.
     Allowed {

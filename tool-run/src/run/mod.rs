@@ -1,6 +1,6 @@
 //! A run as data: a pure state machine, whose log is all there is to it.
 //!
-//! [`step`] says what follows from an [`Event`]: what goes into the log, and what is to be done. A driver appends to the
+//! [`step`] says what follows from an [`StepEvent`]: what goes into the log, and what is to be done. A driver appends to the
 //! log first, and only then does it. [`Run::fold`] makes the run of its log again, in this process or in another.
 //! Nothing here knows a clock, chance or a thread: times arrive with the events, and ids are counted.
 //!
@@ -20,7 +20,7 @@ pub use call::{
     Answered, ArgumentRevision, Author, Call, CallResult, CallState, InterruptedBy, Stage, StepResult, SupersededBy,
     ToolRef,
 };
-pub use event::{Action, Event, Prompt, Refusal, Said, TurnPart};
+pub use event::{Action, Prompt, Refusal, Said, StepEvent, TurnPart};
 pub use id::{CallId, InterruptId, NoInterrupt, Principal, RunId, Time};
 pub use interrupt::{Allowance, Decision, Interrupt, InterruptKind, Pattern, Shown};
 pub use judge::{CheckedCall, CheckedDecision, Grant, GrantedBy};
@@ -33,7 +33,7 @@ pub use state::{
 pub use step::{pending, step, step_into};
 
 pub use crate::tool::spec::Digest;
-pub use crate::tool::{Answer, Question};
+pub use crate::tool::{Question, QuestionAnswer};
 
 /// Returns whether a field has its default, and is not stored.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

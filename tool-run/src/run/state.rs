@@ -496,7 +496,7 @@ pub struct Limits {
     /// together; `None` for any number. Looked at between turns, so the last turn may be over it.
     pub tokens: Option<u64>,
     /// Milliseconds that the run may work after one prompt, or after somebody lets it go on; `None` for any time. The time
-    /// in which it waits for somebody is not counted. Whoever drives the run keeps it ([`Event::Stop`](super::Event::Stop)),
+    /// in which it waits for somebody is not counted. Whoever drives the run keeps it ([`StepEvent::Stop`](super::StepEvent::Stop)),
     /// and begins anew in another process.
     pub time: Option<u64>,
     /// Bytes of the arguments of one call.

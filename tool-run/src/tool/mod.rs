@@ -7,5 +7,5 @@ pub(crate) mod spec;
 
 pub use error::{CallError, Failure, ToolError};
 pub use output::Output;
-pub use question::{Answer, Question};
+pub use question::{Question, QuestionAnswer};
 pub use spec::{Approval, Effect, Fingerprint, Identity, Permission, Resources, ToolSpec, Traits, Ui};

@@ -20,7 +20,7 @@ pub struct Question {
 /// The answer to a tool's question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub enum QuestionAnswer {
     /// This.
     Given(Value),
     /// Yes.

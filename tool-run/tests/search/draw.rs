@@ -9,8 +9,8 @@ use super::play::{next_obligation, owner};
 use super::world::{self, Known};
 use tool_run::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
 use tool_run::run::{
-    Author, Call, CheckedCall, CheckedDecision, Decision, Event, Execution, InterruptId, NestedUsage, OnDeny, OnPrompt,
-    OnTaint, Phase, Principal, Prompt, Question, Run, RunOptions, Stage, StopReason, Time,
+    Author, Call, CheckedCall, CheckedDecision, Decision, Execution, InterruptId, NestedUsage, OnDeny, OnPrompt,
+    OnTaint, Phase, Principal, Prompt, Question, Run, RunOptions, Stage, StepEvent, StopReason, Time,
 };
 use tool_run::tool::{CallError, Failure, Resources};
 
@@ -98,7 +98,7 @@ fn parts(seed: Seed, run: &Run) -> Vec<AssistantPart> {
 }
 
 /// An event that more or less fits the run.
-pub(super) fn event(run: &Run, seed: Seed, at: Time) -> Event {
+pub(super) fn event(run: &Run, seed: Seed, at: Time) -> StepEvent {
     let calls = run.calls();
     let near = calls.len().saturating_sub(8);
     let open: Vec<_> = run.current().iter().filter(|call| call.result().is_none()).collect();
@@ -119,10 +119,10 @@ pub(super) fn event(run: &Run, seed: Seed, at: Time) -> Event {
     match kind % 24 {
         0 => {
             let prompt = Prompt::new(vec![Part::text("go")], by, at);
-            Event::Prompt(if seed.2.is_multiple_of(3) { prompt.steering() } else { prompt })
+            StepEvent::Prompt(if seed.2.is_multiple_of(3) { prompt.steering() } else { prompt })
         }
-        1 => Event::Continue { by, at },
-        2 => Event::Called {
+        1 => StepEvent::Continue { by, at },
+        2 => StepEvent::Called {
             index: u32::from(seed.1 % 4),
             provider_id: "early".to_owned(),
             name: format!("t{}", seed.2 % 8),
@@ -136,7 +136,7 @@ pub(super) fn event(run: &Run, seed: Seed, at: Time) -> Event {
                 3 => FinishReason::Paused,
                 _ => FinishReason::ToolCalls,
             };
-            Event::TurnEnded {
+            StepEvent::TurnEnded {
                 parts: parts(seed, run),
                 finish,
                 usage: Usage { input_tokens: 1, ..Usage::default() },
@@ -146,24 +146,24 @@ pub(super) fn event(run: &Run, seed: Seed, at: Time) -> Event {
         }
         5 if seed.2.is_multiple_of(4) => {
             let (error, again) = ("gone".to_owned(), seed.2.is_multiple_of(8));
-            Event::TurnFailed { error, again, usage: Usage::default(), model: None, at }
+            StepEvent::TurnFailed { error, again, usage: Usage::default(), model: None, at }
         }
-        6 if seed.2.is_multiple_of(2) => Event::Recover { at },
-        7 if seed.2.is_multiple_of(8) => Event::Cancel { by, at },
-        7 if seed.2 % 8 == 1 => Event::Stop { reason: StopReason::Condition("enough".to_owned()), at },
-        7 => Event::Offered { tools: (0..seed.2 % 8).map(|number| format!("t{number}")).collect() },
-        8 if seed.2.is_multiple_of(2) => Event::Tick { at },
-        8 if seed.2 % 4 == 1 => Event::StopRequested { by, at },
-        8 => Event::Repaired {
+        6 if seed.2.is_multiple_of(2) => StepEvent::Recover { at },
+        7 if seed.2.is_multiple_of(8) => StepEvent::Cancel { by, at },
+        7 if seed.2 % 8 == 1 => StepEvent::Stop { reason: StopReason::Condition("enough".to_owned()), at },
+        7 => StepEvent::Offered { tools: (0..seed.2 % 8).map(|number| format!("t{number}")).collect() },
+        8 if seed.2.is_multiple_of(2) => StepEvent::Tick { at },
+        8 if seed.2 % 4 == 1 => StepEvent::StopRequested { by, at },
+        8 => StepEvent::Repaired {
             call: id,
             name: Some(format!("t{}", seed.3 % 8)),
             arguments: "{\"v\":2}".to_owned(),
             by: Author::Repair,
             usage: Usage::default(),
         },
-        9 => Event::Asked { call: id, attempt, question: Question::approval("may I?"), at },
-        10 if seed.2 % 4 == 1 => Event::Stepping { call: id, attempt, name: "step".to_owned() },
-        10 => Event::Stepped {
+        9 => StepEvent::Asked { call: id, attempt, question: Question::approval("may I?"), at },
+        10 if seed.2 % 4 == 1 => StepEvent::Stepping { call: id, attempt, name: "step".to_owned() },
+        10 => StepEvent::Stepped {
             call: id,
             attempt,
             name: "step".to_owned(),
@@ -177,17 +177,17 @@ pub(super) fn event(run: &Run, seed: Seed, at: Time) -> Event {
                 2 => Err(CallError::Panicked { message: "ouch".to_owned() }),
                 _ => Ok(world::output()),
             };
-            Event::Ended { call: id, attempt, outcome, at }
+            StepEvent::Ended { call: id, attempt, outcome, at }
         }
         15..=18 => {
             let open = call.map_or(1, next_obligation);
             let number = open.saturating_sub(1 + u32::from(seed.3 % 8 == 2));
             let interrupt: InterruptId = format!("{id}.{number}").parse().expect("an id");
-            Event::Decide { ruling: ruling(run, &interrupt, seed), interrupt, by, at }
+            StepEvent::Decide { ruling: ruling(run, &interrupt, seed), interrupt, by, at }
         }
         _ => match call {
-            Some(call) => Event::Inspected { inspection: inspection(run, call, seed), call: id, at },
-            None => Event::Tick { at },
+            Some(call) => StepEvent::Inspected { inspection: inspection(run, call, seed), call: id, at },
+            None => StepEvent::Tick { at },
         },
     }
 }

@@ -6,7 +6,7 @@ use super::play::copy;
 use super::play::{self, owner};
 use super::touching::Touching;
 use super::world::{Choice, Gate, Kind, NAMES, Says, World};
-use tool_run::run::{Action, CallState, Event, Execution, Phase, Run, RunOptions, Stage, Time, step};
+use tool_run::run::{Action, CallState, Execution, Phase, Run, RunOptions, Stage, StepEvent, Time, step};
 
 struct Stand {
     run: Run,
@@ -27,7 +27,7 @@ impl Stand {
         stand
     }
 
-    fn after(gate: Gate, idempotent: bool, events: &[fn(&Stand) -> Event]) -> Self {
+    fn after(gate: Gate, idempotent: bool, events: &[fn(&Stand) -> StepEvent]) -> Self {
         let mut stand = Self::new(gate, idempotent);
         for event in events {
             let event = event(&stand);
@@ -36,7 +36,7 @@ impl Stand {
         stand
     }
 
-    fn send(&mut self, event: Event) -> Vec<String> {
+    fn send(&mut self, event: StepEvent) -> Vec<String> {
         let (events, effects) = step(&self.run, event).expect("it fits");
         for event in events {
             self.run.apply(&event).expect("it fits");
@@ -49,7 +49,7 @@ impl Stand {
         self.send(event)
     }
 
-    fn decide(&self, choice: Choice) -> Event {
+    fn decide(&self, choice: Choice) -> StepEvent {
         let number = play::next_obligation(&self.run.calls()[0]) - 1;
         play::decide(&self.run, &self.world, 0, number, choice, owner(), Time(1))
     }
@@ -67,59 +67,59 @@ fn short(effect: &Action) -> String {
     }
 }
 
-fn allow(stand: &Stand) -> Event {
+fn allow(stand: &Stand) -> StepEvent {
     play::look(&stand.run, &stand.world, 0, Says::Allow, false)
 }
 
-fn ask(stand: &Stand) -> Event {
+fn ask(stand: &Stand) -> StepEvent {
     play::look(&stand.run, &stand.world, 0, Says::Ask, false)
 }
 
-fn deny(stand: &Stand) -> Event {
+fn deny(stand: &Stand) -> StepEvent {
     play::look(&stand.run, &stand.world, 0, Says::Deny, false)
 }
 
-fn changed(stand: &Stand) -> Event {
+fn changed(stand: &Stand) -> StepEvent {
     play::look(&stand.run, &stand.world, 0, Says::Ask, true)
 }
 
-fn approve(stand: &Stand) -> Event {
+fn approve(stand: &Stand) -> StepEvent {
     stand.decide(Choice::Approve)
 }
 
-fn edit(stand: &Stand) -> Event {
+fn edit(stand: &Stand) -> StepEvent {
     stand.decide(Choice::Edit)
 }
 
-fn refuse(stand: &Stand) -> Event {
+fn refuse(stand: &Stand) -> StepEvent {
     stand.decide(Choice::Deny)
 }
 
-fn respond(stand: &Stand) -> Event {
+fn respond(stand: &Stand) -> StepEvent {
     stand.decide(Choice::Respond)
 }
 
-fn fail(stand: &Stand) -> Event {
+fn fail(stand: &Stand) -> StepEvent {
     stand.decide(Choice::Fail)
 }
 
-fn ended(stand: &Stand) -> Event {
+fn ended(stand: &Stand) -> StepEvent {
     play::end(&stand.run, 0, stand.run.calls()[0].attempts, true, Time(1))
 }
 
-fn recover(_: &Stand) -> Event {
-    Event::Recover { at: Time(1) }
+fn recover(_: &Stand) -> StepEvent {
+    StepEvent::Recover { at: Time(1) }
 }
 
-fn late(_: &Stand) -> Event {
-    Event::Tick { at: Time(10) }
+fn late(_: &Stand) -> StepEvent {
+    StepEvent::Tick { at: Time(10) }
 }
 
-fn cancel(_: &Stand) -> Event {
-    Event::Cancel { by: owner(), at: Time(1) }
+fn cancel(_: &Stand) -> StepEvent {
+    StepEvent::Cancel { by: owner(), at: Time(1) }
 }
 
-type Step = fn(&Stand) -> Event;
+type Step = fn(&Stand) -> StepEvent;
 
 #[test]
 fn every_transition_asks_for_what_it_needs() {
@@ -227,10 +227,10 @@ fn a_call_of_a_tool_that_was_not_on_offer_goes_nowhere() {
     use tool_run::run::{CallResult, LogEvent, StopReason};
     for finish in [FinishReason::ToolCalls, FinishReason::Length] {
         let mut stand = Stand::new(Gate::Auto, false);
-        stand.send(Event::Stop { reason: StopReason::StepLimit, at: Time(1) });
-        stand.send(Event::Continue { by: owner(), at: Time(1) });
-        stand.send(Event::Offered { tools: vec![NAMES[1].to_owned()] });
-        let early = Event::Called {
+        stand.send(StepEvent::Stop { reason: StopReason::StepLimit, at: Time(1) });
+        stand.send(StepEvent::Continue { by: owner(), at: Time(1) });
+        stand.send(StepEvent::Offered { tools: vec![NAMES[1].to_owned()] });
+        let early = StepEvent::Called {
             index: 0,
             provider_id: "early".to_owned(),
             name: NAMES[0].to_owned(),
@@ -242,7 +242,7 @@ fn a_call_of_a_tool_that_was_not_on_offer_goes_nowhere() {
         };
         let parts = vec![call(NAMES[0]), call(NAMES[1])];
         let is_cut = finish == FinishReason::Length;
-        let ended = Event::TurnEnded { parts, finish, usage: Usage::default(), model: None, at: Time(1) };
+        let ended = StepEvent::TurnEnded { parts, finish, usage: Usage::default(), model: None, at: Time(1) };
         let (log, _) = step(&stand.run, ended).expect("it fits");
         let mut forged = copy(&stand.run);
         for event in log {
@@ -269,7 +269,7 @@ fn what_steers_a_run_joins_it() {
     let mut stand = Stand::after(Gate::Auto, false, &[allow]);
     let steps = stand.run.steps();
     for text in ["one", "two"] {
-        stand.send(Event::Prompt(Prompt::new(vec![Part::text(text)], owner(), Time(1)).steering()));
+        stand.send(StepEvent::Prompt(Prompt::new(vec![Part::text(text)], owner(), Time(1)).steering()));
     }
     assert_eq!((stand.run.queue().len(), stand.run.calls()[0].stage()), (2, Stage::Running), "nothing is ended");
     stand.send(ended(&stand));

@@ -3,8 +3,8 @@
 use super::world::{self, ARGUMENTS, Choice, Move, NAMES, Says, World};
 use tool_run::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
 use tool_run::run::{
-    Call, CallState, Event, Grant, InterruptId, InterruptKind, LogEvent, OnPrompt, Phase, Principal, Prompt, Run,
-    RunOptions, Stage, StopReason, Time, step,
+    Call, CallState, Grant, InterruptId, InterruptKind, LogEvent, OnPrompt, Phase, Principal, Prompt, Run, RunOptions,
+    Stage, StepEvent, StopReason, Time, step,
 };
 use tool_run::tool::{CallError, Failure};
 
@@ -46,8 +46,13 @@ pub(super) fn opening(options: RunOptions) -> Vec<LogEvent> {
         })
     };
     let parts = NAMES.iter().map(call).collect();
-    let ended =
-        Event::TurnEnded { parts, finish: FinishReason::ToolCalls, usage: Usage::default(), model: None, at: Time(0) };
+    let ended = StepEvent::TurnEnded {
+        parts,
+        finish: FinishReason::ToolCalls,
+        usage: Usage::default(),
+        model: None,
+        at: Time(0),
+    };
     for event in [prompt(Time(0)), ended] {
         let run = Run::fold(log.clone()).expect("a log");
         log.extend(step(&run, event).expect("an event that fits").0);
@@ -55,8 +60,8 @@ pub(super) fn opening(options: RunOptions) -> Vec<LogEvent> {
     log
 }
 
-fn prompt(at: Time) -> Event {
-    Event::Prompt(Prompt::new(vec![Part::text("go")], owner(), at))
+fn prompt(at: Time) -> StepEvent {
+    StepEvent::Prompt(Prompt::new(vec![Part::text("go")], owner(), at))
 }
 
 pub(super) fn is_busy(run: &Run) -> bool {
@@ -126,7 +131,7 @@ pub(super) fn moves(run: &Run, world: &World) -> Vec<Move> {
 }
 
 /// A move as the event that a driver sends.
-pub(super) fn event(run: &Run, world: &World, happens: Move) -> Event {
+pub(super) fn event(run: &Run, world: &World, happens: Move) -> StepEvent {
     let at = world.time();
     match happens {
         Move::Look(which, says, changed) => look(run, world, which, says, changed),
@@ -138,34 +143,34 @@ pub(super) fn event(run: &Run, world: &World, happens: Move) -> Event {
             let attempt = world.calls[which].live.expect("it runs");
             end(run, which, attempt, ok, at)
         }
-        Move::Tick => Event::Tick { at: run.wake().expect("something ends") },
-        Move::Recover => Event::Recover { at },
+        Move::Tick => StepEvent::Tick { at: run.wake().expect("something ends") },
+        Move::Recover => StepEvent::Recover { at },
         Move::Prompt => prompt(at),
-        Move::Steer => Event::Prompt(Prompt::new(vec![Part::text("and")], owner(), at).steering()),
-        Move::Cancel => Event::Cancel { by: owner(), at },
-        Move::Stop => Event::Stop { reason: StopReason::TimedOut("it took too long".to_owned()), at },
+        Move::Steer => StepEvent::Prompt(Prompt::new(vec![Part::text("and")], owner(), at).steering()),
+        Move::Cancel => StepEvent::Cancel { by: owner(), at },
+        Move::Stop => StepEvent::Stop { reason: StopReason::TimedOut("it took too long".to_owned()), at },
         Move::Fail => {
             let error = "it broke off".to_owned();
-            Event::TurnFailed { error, again: true, usage: Usage::default(), model: None, at }
+            StepEvent::TurnFailed { error, again: true, usage: Usage::default(), model: None, at }
         }
         Move::Model => {
             let parts = vec![AssistantPart::Text { text: "done".to_owned() }];
-            Event::TurnEnded { parts, finish: FinishReason::Stop, usage: Usage::default(), model: None, at }
+            StepEvent::TurnEnded { parts, finish: FinishReason::Stop, usage: Usage::default(), model: None, at }
         }
     }
 }
 
-pub(super) fn look(run: &Run, world: &World, which: usize, says: Says, changed: bool) -> Event {
+pub(super) fn look(run: &Run, world: &World, which: usize, says: Says, changed: bool) -> StepEvent {
     let call = &run.calls()[which];
     let tool = world::tool(which, world.calls[which].kind, changed);
     let text = &call.arguments().text;
     let inspection = world::accepted(run, call, tool, text, says, world.touching.of(which, text));
-    Event::Inspected { call: call.id.clone(), inspection, at: world.time() }
+    StepEvent::Inspected { call: call.id.clone(), inspection, at: world.time() }
 }
 
-pub(super) fn end(run: &Run, which: usize, attempt: u32, ok: bool, at: Time) -> Event {
+pub(super) fn end(run: &Run, which: usize, attempt: u32, ok: bool, at: Time) -> StepEvent {
     let outcome = if ok { Ok(world::output()) } else { Err(CallError::Failed(Failure::new("it broke"))) };
-    Event::Ended { call: run.calls()[which].id.clone(), attempt, outcome, at }
+    StepEvent::Ended { call: run.calls()[which].id.clone(), attempt, outcome, at }
 }
 
 pub(super) fn decide(
@@ -176,14 +181,14 @@ pub(super) fn decide(
     choice: Choice,
     by: Principal,
     at: Time,
-) -> Event {
+) -> StepEvent {
     let call = &run.calls()[which];
     let seen = &world.calls[which];
     let interrupt = interrupt_id(call, number);
     let touches = world.touching.of(which, &world::edited().to_string());
     let tool = world::tool(which, seen.kind, seen.changed);
     let ruling = world::ruling(run, &interrupt, world::decision(choice), tool, Says::Ask, touches);
-    Event::Decide { interrupt, ruling, by, at }
+    StepEvent::Decide { interrupt, ruling, by, at }
 }
 
 /// The id of what `call` waits or waited for as the `number`th.
@@ -204,7 +209,7 @@ pub(super) fn grant_of(call: &Call) -> Option<&Grant> {
 }
 
 /// An edit whose arguments are wrong, not allowed, or for another tool.
-pub(super) fn wrong_edits(run: &Run, world: &World, which: usize, number: u32) -> Vec<Event> {
+pub(super) fn wrong_edits(run: &Run, world: &World, which: usize, number: u32) -> Vec<StepEvent> {
     let seen = &world.calls[which];
     let interrupt = interrupt_id(&run.calls()[which], number);
     let tool = |changed| world::tool(which, seen.kind, changed);
@@ -214,6 +219,6 @@ pub(super) fn wrong_edits(run: &Run, world: &World, which: usize, number: u32) -
         edit(seen.changed, Says::Deny),
         edit(!seen.changed, Says::Ask),
     ];
-    let event = |ruling| Event::Decide { interrupt: interrupt.clone(), ruling, by: owner(), at: world.time() };
+    let event = |ruling| StepEvent::Decide { interrupt: interrupt.clone(), ruling, by: owner(), at: world.time() };
     rulings.into_iter().map(event).collect()
 }

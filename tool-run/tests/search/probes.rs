@@ -6,7 +6,7 @@ use super::play::copy;
 use super::play::{self, owner};
 use super::world::{self, CHOICES, Choice, Says, World};
 use tool_run::run::{
-    Event, InterruptKind, LogEvent, Phase, Principal, Refusal, Run, Stage, Time, pending, record, step,
+    InterruptKind, LogEvent, Phase, Principal, Refusal, Run, Stage, StepEvent, Time, pending, record, step,
 };
 
 type Held = Result<(), Broken>;
@@ -28,14 +28,14 @@ pub(super) fn probe(at: usize, run: &Run, world: &World) -> Held {
         }
         // The other call's inspection, and one of other arguments.
         let mut other = play::look(run, world, 1 - which, Says::Allow, false);
-        if let Event::Inspected { call: id, .. } = &mut other {
+        if let StepEvent::Inspected { call: id, .. } = &mut other {
             *id = call.id.clone();
         }
         silent("I1", run, other)?;
         let text: std::sync::Arc<str> = r#"{"v":7}"#.into();
         let tool = world::tool(which, seen.kind, seen.changed);
         let inspection = world::accepted(run, call, tool, &text, Says::Allow, None);
-        silent("I1", run, Event::Inspected { call: call.id.clone(), inspection, at: world.time() })?;
+        silent("I1", run, StepEvent::Inspected { call: call.id.clone(), inspection, at: world.time() })?;
     }
     Ok(())
 }
@@ -90,14 +90,14 @@ fn decisions(run: &Run, world: &World, which: usize, choices: &[Choice]) -> Held
 }
 
 /// An event that comes too late leads to nothing.
-fn silent(invariant: &'static str, run: &Run, event: Event) -> Held {
+fn silent(invariant: &'static str, run: &Run, event: StepEvent) -> Held {
     match step(run, event) {
         Ok((events, effects)) if events.is_empty() && effects.is_empty() => Ok(()),
         other => Err(Broken::new(invariant, format_args!("what comes too late leads to {other:?}"))),
     }
 }
 
-fn refused(invariant: &'static str, run: &Run, event: Event, is_right: &dyn Fn(&Refusal) -> bool) -> Held {
+fn refused(invariant: &'static str, run: &Run, event: StepEvent, is_right: &dyn Fn(&Refusal) -> bool) -> Held {
     match step(run, event) {
         Err(refusal) if is_right(&refusal) => Ok(()),
         other => Err(Broken::new(invariant, format_args!("what must be refused leads to {other:?}"))),
@@ -143,7 +143,7 @@ pub(super) fn torn(frozen: &str, events: &[LogEvent]) -> Held {
         prefix.apply(event).map_err(|error| Broken::new("I10", error))?;
         drop(pending(&prefix));
         let mut ended = copy(&prefix);
-        for event in [Event::Recover { at: Time(0) }, Event::Cancel { by: owner(), at: Time(0) }] {
+        for event in [StepEvent::Recover { at: Time(0) }, StepEvent::Cancel { by: owner(), at: Time(0) }] {
             let (events, _) = step(&ended, event).map_err(|error| Broken::new("I10", error))?;
             for event in events {
                 ended.apply(&event).map_err(|error| Broken::new("I10", error))?;

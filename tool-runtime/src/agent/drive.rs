@@ -16,7 +16,7 @@ use futures_util::task::AtomicWaker;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::agent::{
-    Agent, AgentError, Event as AgentEvent, Observer,
+    Agent, AgentError, Event, Observer,
     calls::{CallEvent, Calls},
     log::Log,
     observers::{Observers, within},
@@ -27,7 +27,7 @@ use crate::agent::{
 use crate::gate::Gate;
 use crate::message::ToolCall;
 use crate::run::Phase;
-use tool_run::run::{Action, Event};
+use tool_run::run::{Action, StepEvent};
 
 /// The way in which a run is driven.
 pub struct Drive {
@@ -46,7 +46,7 @@ impl Drive {
         agent: &Agent,
         gate: &Gate,
         log: &mut Log,
-        event: Option<Event>,
+        event: Option<StepEvent>,
     ) -> Result<Phase, AgentError> {
         let mut observers = Observers::new(agent, gate, Arc::clone(&self.observer));
         let span = observers.trace.begin(agent, log.run());
@@ -63,7 +63,7 @@ impl Drive {
         agent: &Agent,
         gate: &Gate,
         log: &mut Log,
-        event: Option<Event>,
+        event: Option<StepEvent>,
         observers: &mut Observers,
     ) -> Result<Phase, AgentError> {
         log.begin(agent, self.leaves_model, observers).await?;
@@ -78,7 +78,7 @@ impl Drive {
         let released = log.end().await;
         let phase = done?;
         released?;
-        observers.tell(AgentEvent::RunPaused(&phase));
+        observers.tell(Event::RunPaused(&phase));
         turn.outcome(phase)
     }
 }

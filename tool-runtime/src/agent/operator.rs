@@ -13,7 +13,7 @@ use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::gate::{self, Gate, Read, Reading};
 use crate::run::{Decision, Interrupt, InterruptId, InterruptKind, Refusal};
 use crate::tool::{Context, Question, ToolSpec};
-use tool_run::run::{Event, Shown};
+use tool_run::run::{Shown, StepEvent};
 
 /// Decides about the calls of a run, answers what their tools ask, and executes external calls. [`Agent::operator`] sets it.
 ///
@@ -354,7 +354,7 @@ impl Questions {
         let (cx, by) = (log.context(id.call()), log.run().owner().clone());
         let ruled = self.gate.rule_read(log.run(), &id, decision, read, &cx);
         let decided =
-            ruled.and_then(|ruling| log.record(Event::Decide { interrupt: id.clone(), ruling, by, at: log.now() }));
+            ruled.and_then(|ruling| log.record(StepEvent::Decide { interrupt: id.clone(), ruling, by, at: log.now() }));
         let feedback = match decided {
             // Decided by somebody else, or not open any more.
             Ok(()) | Err(Refusal::Closed { .. } | Refusal::Conflict { .. } | Refusal::Unknown { .. }) => return,

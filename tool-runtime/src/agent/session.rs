@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::agent::{
-    Agent, AgentError, Event as AgentEvent, Handle,
+    Agent, AgentError, Event, Handle,
     drive::Drive,
     event::hooked,
     log::{Log, conversation},
@@ -22,7 +22,7 @@ use crate::gate::Gate;
 use crate::message::{Message, Part, Repaired, ToolCall, Usage};
 use crate::run::{Call, Decision, Interrupt, InterruptId, Phase, Principal, Prompt, Refusal, Run, RunId, StopReason};
 use crate::tool::{Cancellation, Context};
-use tool_run::run::{Event, LogEvent, TurnUsage};
+use tool_run::run::{LogEvent, StepEvent, TurnUsage};
 
 /// A conversation with an agent, continued prompt by prompt: a [`Run`], and an agent to drive it.
 #[derive(Debug)]
@@ -106,7 +106,7 @@ impl Session {
         let mut prompt = Prompt::new(content, self.agent.principal(), self.agent.now());
         prompt.id = id;
         let gate = self.agent.gate();
-        self.drive(gate, Some(Event::Prompt(prompt))).await
+        self.drive(gate, Some(StepEvent::Prompt(prompt))).await
     }
 
     /// Says something and waits for the answer, until `stop` is ready: then what runs is cancelled, as by the cancellation of
@@ -161,7 +161,7 @@ impl Session {
         let content = vec![Part::text(format!("Call `{}`.", call.name))];
         let prompt = Prompt::new(content, self.agent().principal(), self.agent().now()).until(call.name.clone());
         let gate = self.agent().gate();
-        self.drive_with(gate, Some(Event::Prompt(prompt)), Some(call)).await?;
+        self.drive_with(gate, Some(StepEvent::Prompt(prompt)), Some(call)).await?;
         // Somebody else's entries may have come first; then the prompt was refused, and so was this.
         self.run().calls().get(at).ok_or_else(|| Refusal::Busy.into())
     }
@@ -214,7 +214,7 @@ impl Session {
     /// Calls off what goes on or waits. The run can be prompted again.
     pub async fn cancel(&mut self) -> Result<(), AgentError> {
         let by = self.agent.principal();
-        match self.drive(self.agent.gate(), Some(Event::Cancel { by, at: self.agent.now() })).await {
+        match self.drive(self.agent.gate(), Some(StepEvent::Cancel { by, at: self.agent.now() })).await {
             Ok(_) | Err(AgentError::Cancelled) => Ok(()),
             Err(error) => Err(error),
         }
@@ -238,7 +238,7 @@ impl Session {
         }
         let talk = Arc::clone(self.talk.get_or_insert_with(|| conversation(&self.agent, self.log.run())));
         let ruling = self.agent.rule(self.log.run(), talk, interrupt, decision, &by).await?;
-        Ok(self.log.record(Event::Decide { interrupt: interrupt.clone(), ruling, by, at: self.agent.now() })?)
+        Ok(self.log.record(StepEvent::Decide { interrupt: interrupt.clone(), ruling, by, at: self.agent.now() })?)
     }
 
     /// Says something and waits for an answer of type `T`.
@@ -267,7 +267,7 @@ impl Session {
 
     async fn drive_for<T: DeserializeOwned + JsonSchema + Send + 'static>(
         &mut self,
-        event: Option<Event>,
+        event: Option<StepEvent>,
     ) -> Result<T, AgentError> {
         let wanted = FinalAnswer::of::<T>();
         let no_answer = |reason: String| AgentError::NoAnswer { reason };
@@ -293,14 +293,14 @@ impl Session {
         })
     }
 
-    fn ask_for<T: DeserializeOwned + JsonSchema>(&self, prompt: String) -> Event {
+    fn ask_for<T: DeserializeOwned + JsonSchema>(&self, prompt: String) -> StepEvent {
         let prompt = Prompt::new(vec![Part::text(prompt)], self.agent.principal(), self.agent.now());
         let schema = FinalAnswer::of::<T>().schema().clone();
-        Event::Prompt(prompt.until(FinalAnswer::NAME).answered_as(schema))
+        StepEvent::Prompt(prompt.until(FinalAnswer::NAME).answered_as(schema))
     }
 
     /// How a run that was stopped goes on.
-    fn go_on(&self) -> Option<Event> {
+    fn go_on(&self) -> Option<StepEvent> {
         let is_left = match self.log.run().phase() {
             Phase::Stopped(
                 StopReason::ModelFailed(_)
@@ -315,10 +315,10 @@ impl Session {
             Phase::Idle => !self.messages().is_empty(),
             _ => false,
         };
-        is_left.then(|| Event::Continue { by: self.agent.principal(), at: self.agent.now() })
+        is_left.then(|| StepEvent::Continue { by: self.agent.principal(), at: self.agent.now() })
     }
 
-    pub(super) async fn drive(&mut self, gate: Gate, event: Option<Event>) -> Result<Reply, AgentError> {
+    pub(super) async fn drive(&mut self, gate: Gate, event: Option<StepEvent>) -> Result<Reply, AgentError> {
         self.drive_with(gate, event, None).await
     }
 
@@ -326,16 +326,16 @@ impl Session {
     async fn drive_with(
         &mut self,
         gate: Gate,
-        event: Option<Event>,
+        event: Option<StepEvent>,
         injected: Option<ToolCall>,
     ) -> Result<Reply, AgentError> {
         self.talk = None;
         let (observer, begun) = hooked(&self.agent);
-        tell(&*observer, AgentEvent::RunStarted(self.log.run()));
+        tell(&*observer, Event::RunStarted(self.log.run()));
         let drive = Drive { observer: Arc::clone(&observer), injected, leaves_model: false };
         let driven = drive.run(&self.agent, &gate, &mut self.log, event).await;
         if let Err(error) = &driven {
-            tell(&*observer, AgentEvent::RunFailed(error));
+            tell(&*observer, Event::RunFailed(error));
         }
         drop(observer);
         begun.done().await;

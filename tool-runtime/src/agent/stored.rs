@@ -7,7 +7,7 @@ use crate::message::{Message, Part};
 use crate::run::{Decision, InterruptId, Principal, Prompt, Refusal, Run, RunId};
 use crate::store::{Append, Store, StoreError, Waiting, WaitingItem};
 use tool_run::run::CheckedDecision;
-use tool_run::run::{Event, step};
+use tool_run::run::{StepEvent, step};
 
 /// How often a change is tried again when others change the same run at the same time.
 const TRIES: usize = 256;
@@ -66,7 +66,7 @@ impl Agent {
         for _ in 0..TRIES {
             let Decisions { run, messages } = decisions;
             let ruling = self.rule(run, Arc::clone(messages), interrupt, decision.clone(), &by).await?;
-            let event = Event::Decide { interrupt: interrupt.clone(), ruling, by: by.clone(), at: self.now() };
+            let event = StepEvent::Decide { interrupt: interrupt.clone(), ruling, by: by.clone(), at: self.now() };
             if self.add(run, event).await? {
                 return Ok(());
             }
@@ -82,7 +82,7 @@ impl Agent {
     /// Fails when there is no such run, or `by` is not its owner.
     pub async fn cancel(&self, id: &RunId, by: impl Into<Principal>) -> Result<Run, AgentError> {
         let by = by.into();
-        self.change(id, || Event::Cancel { by: by.clone(), at: self.now() }).await
+        self.change(id, || StepEvent::Cancel { by: by.clone(), at: self.now() }).await
     }
 
     /// Lets the run `id` stop when its step has ended, as with [`Handle::stop`](super::Handle::stop).
@@ -90,7 +90,7 @@ impl Agent {
     /// Fails when there is no such run, or `by` is not its owner.
     pub async fn stop(&self, id: &RunId, by: impl Into<Principal>) -> Result<Run, AgentError> {
         let by = by.into();
-        self.change(id, || Event::StopRequested { by: by.clone(), at: self.now() }).await
+        self.change(id, || StepEvent::StopRequested { by: by.clone(), at: self.now() }).await
     }
 
     /// Says something to the run `id`, which goes on in any process, on behalf of `by`, who was authenticated by the
@@ -111,11 +111,11 @@ impl Agent {
     ) -> Result<Run, AgentError> {
         let mut prompt = Prompt::new(content, by.into(), self.now()).steering();
         prompt.id = name;
-        self.change(id, || Event::Prompt(prompt.clone())).await
+        self.change(id, || StepEvent::Prompt(prompt.clone())).await
     }
 
     /// Adds what follows from `event` to the run `id`, whoever drives it.
-    pub(super) async fn change(&self, id: &RunId, event: impl Fn() -> Event) -> Result<Run, AgentError> {
+    pub(super) async fn change(&self, id: &RunId, event: impl Fn() -> StepEvent) -> Result<Run, AgentError> {
         for _ in 0..TRIES {
             let mut run = self.load(id).await?;
             if self.add(&mut run, event()).await? {
@@ -127,7 +127,7 @@ impl Agent {
 
     /// Adds what follows from `event` to `run` and its log. Returns false, and leaves a run that the store does not have,
     /// when somebody else was faster.
-    pub(super) async fn add(&self, run: &mut Run, event: Event) -> Result<bool, AgentError> {
+    pub(super) async fn add(&self, run: &mut Run, event: StepEvent) -> Result<bool, AgentError> {
         let (log, _) = step(run, event)?;
         if log.is_empty() {
             return Ok(true);

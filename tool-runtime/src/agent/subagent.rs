@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::agent::{
-    Agent, AgentError, DenyAll, Event as AgentEvent, Observer, Operator, Reply, Session,
+    Agent, AgentError, DenyAll, Event, Observer, Operator, Reply, Session,
     calls::CallJournal,
     event::Unwatched,
     observers::tell,
@@ -26,11 +26,11 @@ use crate::run::{
 use crate::schema::{Schema, Validator};
 use crate::store::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
 use crate::tool::{
-    Answer, CallError, Context, DynTool, Effect, Failure, Journal, Output, Started, Starting, ToolSpec, Traits,
+    CallError, Context, DynTool, Effect, Failure, Journal, Output, QuestionAnswer, Started, Starting, ToolSpec, Traits,
     describe_output, read_as,
 };
 use crate::toolset::NameError;
-use tool_run::run::{Digest, Event, LogEvent, NestedUsage, record};
+use tool_run::run::{Digest, LogEvent, NestedUsage, StepEvent, record};
 
 type Ask = dyn Fn(&str) -> Result<String, Rejection> + Send + Sync;
 
@@ -178,7 +178,7 @@ impl Outside {
         let asked = self.journal().map(|journal| journal.ask_inside(tool, open, tries, feedback));
         Box::pin(async move {
             match asked.ok_or_else(|| Failure::new("nobody can be asked"))?.await? {
-                Answer::Given(decided) => Ok(serde_json::from_value(decided)?),
+                QuestionAnswer::Given(decided) => Ok(serde_json::from_value(decided)?),
                 _ => Err(Failure::hidden("an answer is no decision")),
             }
         })
@@ -186,9 +186,9 @@ impl Outside {
 }
 
 impl Observer for Outside {
-    fn event(&self, event: AgentEvent<'_>) {
+    fn event(&self, event: Event<'_>) {
         if let Some(journal) = self.journal() {
-            tell(&*journal.ties.observer, AgentEvent::Inner { call: &journal.call, event: &event });
+            tell(&*journal.ties.observer, Event::Inner { call: &journal.call, event: &event });
         }
     }
 
@@ -291,18 +291,18 @@ fn within(context: Context, depth: u32, outer: &Context) -> Context {
 }
 
 impl Talk<'_> {
-    fn prompt(&self, text: String) -> Event {
+    fn prompt(&self, text: String) -> StepEvent {
         let by = self.session.run().owner().clone();
         let mut prompt = Prompt::new(vec![Part::text(text)], by, self.session.agent().now());
         prompt.taint.clone_from(&self.taint);
         if self.tool.answering.is_some() {
             prompt = prompt.until(FinalAnswer::NAME);
         }
-        Event::Prompt(prompt)
+        StepEvent::Prompt(prompt)
     }
 
     /// Lets the inner run go on until it has an answer.
-    async fn go(&mut self, first: Option<Event>) -> Result<Output, CallError> {
+    async fn go(&mut self, first: Option<StepEvent>) -> Result<Output, CallError> {
         let mut event = first.or_else(|| self.next());
         let mut reminded = false;
         loop {
@@ -324,10 +324,12 @@ impl Talk<'_> {
     }
 
     /// Returns the event that lets a run go on that was left where it is.
-    fn next(&self) -> Option<Event> {
+    fn next(&self) -> Option<StepEvent> {
         let by = self.session.run().owner().clone();
         match self.session.run().phase() {
-            Phase::Stopped(StopReason::ModelFailed(_)) => Some(Event::Continue { by, at: self.session.agent().now() }),
+            Phase::Stopped(StopReason::ModelFailed(_)) => {
+                Some(StepEvent::Continue { by, at: self.session.agent().now() })
+            }
             _ => None,
         }
     }

@@ -15,7 +15,7 @@ use serde::de::IgnoredAny;
 use tokio::{task::coop, time::Instant};
 
 use crate::agent::{
-    Agent, AgentError, Event as AgentEvent, NextStep, PartialArguments,
+    Agent, AgentError, Event, NextStep, PartialArguments,
     event::View,
     log::Log,
     observers::{self, Inputs, Observers},
@@ -27,7 +27,7 @@ use crate::run::{CallId, Phase, StopReason};
 use crate::tool::Failure;
 use crate::toolset::{ToolList, Toolset};
 use tool_run::message::repair;
-use tool_run::run::Event;
+use tool_run::run::StepEvent;
 
 /// How many calls a turn can have. Few of them run ([`Limits`](crate::run::Limits)), but each is answered.
 const MOST_CALLS: usize = 1 << 16;
@@ -87,7 +87,7 @@ impl ModelTurn {
         }
         self.failure = None;
         // Not when the turn's start was logged: whoever decided last may have done that, elsewhere.
-        observers.tell(AgentEvent::StepStarted { step: log.run().steps() as usize });
+        observers.tell(Event::StepStarted { step: log.run().steps() as usize });
         if self.attempts.failures == 0 {
             log.restart_step_clock();
         }
@@ -179,12 +179,12 @@ impl ModelTurn {
     /// The model is asked now.
     fn planned(&mut self, planned: Planned, log: &mut Log, observers: &Observers) {
         let failures = self.attempts.failures;
-        observers.tell(AgentEvent::ModelAsked { model: &planned.model, failures });
+        observers.tell(Event::ModelAsked { model: &planned.model, failures });
         let names = || self.gate.tools().names().map(str::to_owned).collect();
         // A process that is gone may have offered fewer.
         let is_narrow = self.gate.tools().names().any(|name| !log.run().offers(name));
         if let Some(tools) = planned.offered.clone().or_else(|| is_narrow.then(names)) {
-            log.record_late(Event::Offered { tools });
+            log.record_late(StepEvent::Offered { tools });
         }
         let (timeouts, now) = (self.agent.setup.timeouts, Instant::now());
         if let Some(asking) = &mut self.asking {
@@ -232,9 +232,9 @@ impl ModelTurn {
             Delta::Finish(reason) => return self.finish(reason, log, observers),
             delta => {
                 match &delta {
-                    Delta::Text(text) => observers.tell(AgentEvent::Text(text)),
-                    Delta::Reasoning(text) => observers.tell(AgentEvent::Reasoning(text)),
-                    Delta::Provider(part) => observers.tell(AgentEvent::Provided(part)),
+                    Delta::Text(text) => observers.tell(Event::Text(text)),
+                    Delta::Reasoning(text) => observers.tell(Event::Reasoning(text)),
+                    Delta::Provider(part) => observers.tell(Event::Provided(part)),
                     _ => {}
                 }
                 asking.turn.push(delta);
@@ -247,7 +247,7 @@ impl ModelTurn {
     fn begin_call(&mut self, delta: Delta, log: &Log, observers: &Observers) {
         let (Delta::CallStart { id, name, .. }, Some(asking)) = (&delta, &mut self.asking) else { return };
         let id = log.run().mint(id, &asking.unrecorded);
-        observers.tell(AgentEvent::CallAnnounced { id: &id, name });
+        observers.tell(Event::CallAnnounced { id: &id, name });
         asking.inputs.start(asking.calls.len(), observers.hooks.watch(name, &id, log.shared_context()));
         asking.unrecorded.insert(id.clone());
         asking.calls.push(Begun { id, is_complete: false, view: View::default() });
@@ -265,7 +265,7 @@ impl ModelTurn {
         turn.push(Delta::CallArguments { index, text });
         let arguments = turn.call_at(index).map_or("", |call| &call.arguments);
         let (text, so_far) = (&arguments[length..], PartialArguments::new(arguments, &call.view));
-        observers.tell(AgentEvent::CallArguments { id: &call.id, text, so_far });
+        observers.tell(Event::CallArguments { id: &call.id, text, so_far });
         inputs.delta(number, text);
     }
 
@@ -284,7 +284,12 @@ impl ModelTurn {
             let call = call.clone();
             let index = u32::try_from(number).unwrap_or(u32::MAX);
             let before = log.run().current().len();
-            log.record_late(Event::Called { index, provider_id: call.id, name: call.name, arguments: call.arguments });
+            log.record_late(StepEvent::Called {
+                index,
+                provider_id: call.id,
+                name: call.name,
+                arguments: call.arguments,
+            });
             if log.run().current().len() == before {
                 return;
             }
@@ -296,7 +301,7 @@ impl ModelTurn {
     fn finish(&mut self, finish: FinishReason, log: &mut Log, observers: &Observers) {
         let Some(Asking { turn, planned, .. }) = self.asking.take() else { return };
         self.attempts = Attempts { model: self.attempts.model, ..Attempts::default() };
-        observers.tell(AgentEvent::StepFinished { reason: &finish, usage: turn.usage });
+        observers.tell(Event::StepFinished { reason: &finish, usage: turn.usage });
         let model = planned.map(|planned| {
             let obeys = match &planned.choice {
                 ToolChoice::Required => turn.calls().next().is_some(),
@@ -304,12 +309,12 @@ impl ModelTurn {
                 _ => true,
             };
             if !obeys && finish.is_safe() {
-                observers.tell(AgentEvent::ChoiceIgnored(&planned.choice));
+                observers.tell(Event::ChoiceIgnored(&planned.choice));
             }
             planned.model
         });
         let Turn { content: parts, usage, .. } = turn;
-        log.record_late(Event::TurnEnded { parts, finish, usage, model, at: log.now() });
+        log.record_late(StepEvent::TurnEnded { parts, finish, usage, model, at: log.now() });
     }
 
     fn fail_or_retry(&mut self, error: ModelError, log: &mut Log) {
@@ -341,7 +346,7 @@ impl ModelTurn {
         let Some(Asking { turn, planned, .. }) = self.asking.take() else { return };
         let (message, model) = (error.to_string(), planned.map(|planned| planned.model));
         self.failure = Some(error);
-        log.record_late(Event::TurnFailed { error: message, again, usage: turn.usage, model, at: log.now() });
+        log.record_late(StepEvent::TurnFailed { error: message, again, usage: turn.usage, model, at: log.now() });
     }
 }
 
@@ -349,10 +354,10 @@ impl ModelTurn {
 fn inject(call: ToolCall, log: &mut Log, observers: &Observers) {
     let (finish, usage) = (FinishReason::ToolCalls, Usage::default());
     let id = log.run().mint(&call.id, &HashSet::<CallId>::new());
-    observers.tell(AgentEvent::CallAnnounced { id: &id, name: &call.name });
-    observers.tell(AgentEvent::StepFinished { reason: &finish, usage });
+    observers.tell(Event::CallAnnounced { id: &id, name: &call.name });
+    observers.tell(Event::StepFinished { reason: &finish, usage });
     let parts = vec![AssistantPart::Call(call)];
-    log.record_late(Event::TurnEnded { parts, finish, usage, model: None, at: log.now() });
+    log.record_late(StepEvent::TurnEnded { parts, finish, usage, model: None, at: log.now() });
 }
 
 /// Returns whether a piece repeats all that came before, which was whole: some providers end so.

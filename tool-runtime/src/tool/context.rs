@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use super::{Failure, Output, Question, Tool};
 use crate::message::Message;
-use tool_run::tool::Answer;
+use tool_run::tool::QuestionAnswer;
 
 /// What a tool may know about the call it works on. Cheap to clone.
 ///
@@ -405,7 +405,7 @@ pub trait Journal: Send + Sync {
     }
 
     /// Asks somebody, and waits. A question that was answered when the call ran before is not asked again.
-    fn ask(&self, question: Question) -> BoxFuture<'static, Result<Answer, Failure>>;
+    fn ask(&self, question: Question) -> BoxFuture<'static, Result<QuestionAnswer, Failure>>;
 
     /// The number of the next step called `name`, and its result if it was taken when the call ran before.
     fn recorded(&self, name: &str) -> Option<Value>;
@@ -430,9 +430,9 @@ impl Context {
     pub async fn ask<T: DeserializeOwned + JsonSchema>(&self, question: impl Into<String>) -> Result<T, Failure> {
         let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
         match self.put(Question::ask(question, schema.into())).await? {
-            Answer::Given(value) => Ok(serde_json::from_value(value)?),
-            Answer::Approved => Err(Failure::new("the question was not answered")),
-            Answer::Denied(reason) => Err(declined("the person did not answer", reason)),
+            QuestionAnswer::Given(value) => Ok(serde_json::from_value(value)?),
+            QuestionAnswer::Approved => Err(Failure::new("the question was not answered")),
+            QuestionAnswer::Denied(reason) => Err(declined("the person did not answer", reason)),
         }
     }
 
@@ -441,9 +441,9 @@ impl Context {
     /// Fails when the person refuses, or nobody can be asked.
     pub async fn request_approval(&self, question: impl Into<String>) -> Result<(), Failure> {
         match self.put(Question::approval(question)).await? {
-            Answer::Approved => Ok(()),
-            Answer::Given(_) => Err(Failure::new("the permission was not given")),
-            Answer::Denied(reason) => Err(declined("the person did not allow it", reason)),
+            QuestionAnswer::Approved => Ok(()),
+            QuestionAnswer::Given(_) => Err(Failure::new("the permission was not given")),
+            QuestionAnswer::Denied(reason) => Err(declined("the person did not allow it", reason)),
         }
     }
 
@@ -487,7 +487,7 @@ impl Context {
     /// only known at run time.
     ///
     /// Fails when nobody can be asked, or too much is asked.
-    pub async fn put(&self, question: Question) -> Result<Answer, Failure> {
+    pub async fn put(&self, question: Question) -> Result<QuestionAnswer, Failure> {
         match self.journal() {
             Some(journal) => journal.ask(question).await,
             None => Err(Failure::new("nobody can be asked")),

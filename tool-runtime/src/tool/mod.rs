@@ -25,9 +25,9 @@ pub use hooks::{HookFuture, InputHooks, Partial};
 pub use input::{ToolAnswer, ToolInput, ToolSecret};
 pub use output::{Content, Image, Shown, Text, ToolOutput};
 pub use rule::{Measured, Ranged, Textual};
-pub use tool_run::tool::{Answer, Question, Resources, ToolError, Traits, Ui};
 #[doc(no_inline)]
 pub use tool_run::tool::{Approval, CallError, Effect, Failure, Output, ToolSpec};
+pub use tool_run::tool::{Question, QuestionAnswer, Resources, ToolError, Traits, Ui};
 pub use work::{Owned, State};
 
 pub(crate) use binding::{Binding, Bound, Start};

@@ -9,14 +9,14 @@ use crate::tool::{CallError, Context, Output, Tool};
 use tool_schema::feedback::suggest;
 
 /// A call of the tool `T`, with its typed input.
-pub struct Call<T: Tool> {
+pub struct TypedCall<T: Tool> {
     /// The id of the call.
     pub id: String,
     /// The typed arguments.
     pub input: T::Input,
 }
 
-impl<T: Tool> Call<T> {
+impl<T: Tool> TypedCall<T> {
     /// The output of this call, typed.
     ///
     /// Fails when the tool gave content only, or its output is of another type.
@@ -28,9 +28,9 @@ impl<T: Tool> Call<T> {
     }
 }
 
-impl<T: Tool<Input: fmt::Debug>> fmt::Debug for Call<T> {
+impl<T: Tool<Input: fmt::Debug>> fmt::Debug for TypedCall<T> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Call").field("tool", &T::NAME).field("id", &self.id).field("input", &self.input).finish()
+        out.debug_struct("TypedCall").field("tool", &T::NAME).field("id", &self.id).field("input", &self.input).finish()
     }
 }
 
@@ -38,7 +38,7 @@ impl<T: Tool<Input: fmt::Debug>> fmt::Debug for Call<T> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no enum of a toolset's calls",
     label = "does not derive `Calls`",
-    note = "add `#[derive(tool_runtime::Calls)]` to an enum whose variants each hold one `Call<tool>`"
+    note = "add `#[derive(tool_runtime::Calls)]` to an enum whose variants each hold one `TypedCall<tool>`"
 )]
 pub trait Calls: Sized {
     /// The names of the tools, in the order of the variants.
@@ -53,10 +53,10 @@ pub trait Calls: Sized {
     fn parts(&self) -> (&str, &'static str);
 }
 
-/// What `#[derive(Calls)]` needs of the content of a variant: a [`Call`].
+/// What `#[derive(Calls)]` needs of the content of a variant: a [`TypedCall`].
 #[diagnostic::on_unimplemented(
-    message = "a variant of `Calls` holds a `Call<tool>`, and `{Self}` is none",
-    label = "write `Call<the_tool>`"
+    message = "a variant of `Calls` holds a `TypedCall<tool>`, and `{Self}` is none",
+    label = "write `TypedCall<the_tool>`"
 )]
 pub trait CallOf: Sized {
     #[doc(hidden)]
@@ -68,7 +68,7 @@ pub trait CallOf: Sized {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Tool> CallOf for Call<T> {
+impl<T: Tool> CallOf for TypedCall<T> {
     const NAME: &'static str = T::NAME;
 
     fn read(call: &ToolCall) -> Result<Self, CallError> {
@@ -81,7 +81,7 @@ impl<T: Tool> CallOf for Call<T> {
     }
 }
 
-/// The evidence that a variant holds a [`Call`], and what can be done with it.
+/// The evidence that a variant holds a [`TypedCall`], and what can be done with it.
 #[derive(Debug)]
 pub struct Held<T> {
     /// The tool's name.

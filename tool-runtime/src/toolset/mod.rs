@@ -20,7 +20,7 @@ use std::{
 use serde_json::{Map, Value};
 
 use crate::tool::{Binding, Bound, CallError, Context, DynTool, InputHooks, Output, Starting, State, ToolSpec};
-pub use calls::{Call, Calls};
+pub use calls::{Calls, TypedCall};
 #[cfg(feature = "collect")]
 pub use collect::{CollectError, States};
 pub use dynamic::{DynamicError, DynamicField, DynamicTool, DynamicToolBuilder, Known};

@@ -28,7 +28,7 @@ use tool_runtime::{
     store::StoreError,
 };
 
-use crate::protocol::ui_stream::Settings;
+use crate::protocol::ui_stream::StreamSettings;
 pub(crate) use chat::{Chat, Decided, OnLeave, Start, cancel_open, detach, name, stream};
 pub use registry::ShutdownHandle;
 pub(crate) use registry::{Protocol, Registry};
@@ -71,7 +71,7 @@ pub(crate) async fn aside<T: Send + 'static>(
 }
 
 /// A change of the AI SDK's streams by the application.
-pub(crate) type UiSettings = Arc<dyn Fn(Settings) -> Settings + Send + Sync>;
+pub(crate) type UiSettings = Arc<dyn Fn(StreamSettings) -> StreamSettings + Send + Sync>;
 
 impl Shared {
     /// Returns the answer of a chat that is under way, from its beginning; `None` when there is none, or its beginning is

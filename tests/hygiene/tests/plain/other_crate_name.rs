@@ -9,7 +9,7 @@ mod framework {
 }
 
 use framework::agents::runtime::{
-    self, Call, Calls, Context, Execute, Failure, Provide, message::ToolCall, tool, tools,
+    self, Calls, Context, Execute, Failure, Provide, TypedCall, message::ToolCall, tool, tools,
 };
 
 struct Shop;
@@ -54,8 +54,8 @@ impl Shop {
 #[derive(Calls)]
 #[calls(crate = runtime)]
 enum AppCall {
-    Look(Call<look>),
-    Add(Call<Add>),
+    Look(TypedCall<look>),
+    Add(TypedCall<Add>),
 }
 
 #[test]

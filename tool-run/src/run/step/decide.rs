@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::Draft;
 use crate::run::judge::{Accepted, Finding};
 use crate::run::{
-    Allowance, Answer, CallResult, CheckedDecision, Decision, GrantedBy, Interrupt, InterruptId, InterruptKind,
-    InterruptedBy, LogEvent, Pattern, Principal, Refusal, Stage,
+    Allowance, CallResult, CheckedDecision, Decision, GrantedBy, Interrupt, InterruptId, InterruptKind, InterruptedBy,
+    LogEvent, Pattern, Principal, QuestionAnswer, Refusal, Stage,
 };
 use crate::tool::Permission;
 use crate::tool::spec::Digest;
@@ -132,15 +132,15 @@ impl Draft<'_> {
     fn decide_question(&mut self, at: usize, open: &Interrupt, decision: Decision, by: Principal) {
         let (question, answer) = match (&open.kind, &decision) {
             (InterruptKind::Inner { interrupt, .. }, _) => {
-                (interrupt.digest(), Answer::Given(serde_json::json!([decision, by])))
+                (interrupt.digest(), QuestionAnswer::Given(serde_json::json!([decision, by])))
             }
             (InterruptKind::Answer { question }, Decision::Answer { value }) => {
-                (question.digest(), Answer::Given(value.clone()))
+                (question.digest(), QuestionAnswer::Given(value.clone()))
             }
             (InterruptKind::Answer { question }, Decision::Deny { reason }) => {
-                (question.digest(), Answer::Denied(reason.clone()))
+                (question.digest(), QuestionAnswer::Denied(reason.clone()))
             }
-            (InterruptKind::Answer { question }, _) => (question.digest(), Answer::Approved),
+            (InterruptKind::Answer { question }, _) => (question.digest(), QuestionAnswer::Approved),
             _ => return,
         };
         let call = self.call(at).id.clone();

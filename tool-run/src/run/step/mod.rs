@@ -7,8 +7,8 @@ mod turn;
 use std::{collections::HashSet, sync::Arc};
 
 use crate::run::{
-    Action, CallId, CallResult, Event, GrantedBy, Interrupt, InterruptKind, InterruptedBy, LogEvent, OnDeny, Phase,
-    Principal, Refusal, Run, Shown, Stage, StopReason, SupersededBy, Time,
+    Action, CallId, CallResult, GrantedBy, Interrupt, InterruptKind, InterruptedBy, LogEvent, OnDeny, Phase, Principal,
+    Refusal, Run, Shown, Stage, StepEvent, StopReason, SupersededBy, Time,
     call::Call,
     state::{Activity, STAGES, TurnEnd},
 };
@@ -22,67 +22,69 @@ pub use turn::pending;
 /// end of a call that was cancelled, lead to nothing.
 ///
 /// Fails when the event is refused. Then nothing happened.
-pub fn step(run: &Run, event: Event) -> Result<(Vec<LogEvent>, Vec<Action>), Refusal> {
+pub fn step(run: &Run, event: StepEvent) -> Result<(Vec<LogEvent>, Vec<Action>), Refusal> {
     step_into(run, event, (Vec::new(), Vec::new()))
 }
 
 /// Takes a step as [`step`] does, into lists that are there already, and empty: a driver makes no new ones for each.
 pub fn step_into(
     run: &Run,
-    event: Event,
+    event: StepEvent,
     lists: (Vec<LogEvent>, Vec<Action>),
 ) -> Result<(Vec<LogEvent>, Vec<Action>), Refusal> {
     let mut draft = Draft::new(run, lists, time_of(&event));
     match event {
-        Event::Prompt(prompt) => draft.prompt(prompt)?,
-        Event::Continue { by, .. } => draft.go_on(&by)?,
-        Event::Offered { tools } => draft.offered(tools)?,
-        Event::Called { index, provider_id, name, arguments } => draft.called(index, provider_id, name, arguments)?,
-        Event::TurnEnded { parts, finish, usage, model, .. } => {
+        StepEvent::Prompt(prompt) => draft.prompt(prompt)?,
+        StepEvent::Continue { by, .. } => draft.go_on(&by)?,
+        StepEvent::Offered { tools } => draft.offered(tools)?,
+        StepEvent::Called { index, provider_id, name, arguments } => {
+            draft.called(index, provider_id, name, arguments)?
+        }
+        StepEvent::TurnEnded { parts, finish, usage, model, .. } => {
             draft.turn_ended(parts, finish, usage, model)?;
         }
-        Event::TurnFailed { error, again, usage, model, .. } => draft.turn_failed(error, again, usage, model)?,
-        Event::Inspected { call, inspection, .. } => draft.inspected(&call, inspection),
-        Event::Decide { interrupt, ruling, by, .. } => draft.decide(interrupt, ruling, by)?,
-        Event::Ended { call, attempt, outcome, .. } => draft.ended(&call, attempt, outcome),
-        Event::Asked { call, attempt, question, .. } => draft.asked(&call, attempt, question)?,
-        Event::AskedInside { call, attempt, tool, interrupt, feedback, .. } => {
+        StepEvent::TurnFailed { error, again, usage, model, .. } => draft.turn_failed(error, again, usage, model)?,
+        StepEvent::Inspected { call, inspection, .. } => draft.inspected(&call, inspection),
+        StepEvent::Decide { interrupt, ruling, by, .. } => draft.decide(interrupt, ruling, by)?,
+        StepEvent::Ended { call, attempt, outcome, .. } => draft.ended(&call, attempt, outcome),
+        StepEvent::Asked { call, attempt, question, .. } => draft.asked(&call, attempt, question)?,
+        StepEvent::AskedInside { call, attempt, tool, interrupt, feedback, .. } => {
             draft.asked_inside(&call, attempt, InterruptKind::Inner { tool, interrupt, feedback })?;
         }
-        Event::Stepping { call, attempt, name } => draft.stepping(call, attempt, name)?,
-        Event::Stepped { call, attempt, name, value, spent } => draft.stepped(call, attempt, name, value, spent)?,
-        Event::Tick { .. } => draft.tick(),
-        Event::Recover { .. } => draft.recover(),
-        Event::Repaired { call, name, arguments, by, usage } => draft.repaired(call, name, arguments, by, usage)?,
-        Event::StopRequested { by, .. } => draft.stop(by)?,
-        Event::Cancel { by, .. } => draft.cancel(&by)?,
-        Event::Stop { reason, .. } => draft.halt(reason),
+        StepEvent::Stepping { call, attempt, name } => draft.stepping(call, attempt, name)?,
+        StepEvent::Stepped { call, attempt, name, value, spent } => draft.stepped(call, attempt, name, value, spent)?,
+        StepEvent::Tick { .. } => draft.tick(),
+        StepEvent::Recover { .. } => draft.recover(),
+        StepEvent::Repaired { call, name, arguments, by, usage } => draft.repaired(call, name, arguments, by, usage)?,
+        StepEvent::StopRequested { by, .. } => draft.stop(by)?,
+        StepEvent::Cancel { by, .. } => draft.cancel(&by)?,
+        StepEvent::Stop { reason, .. } => draft.halt(reason),
     }
     Ok((draft.log, draft.effects))
 }
 
 /// Returns when `event` happened. From one that has no time, nothing follows that has one.
-fn time_of(event: &Event) -> Time {
+fn time_of(event: &StepEvent) -> Time {
     match event {
-        Event::Prompt(prompt) => prompt.at,
-        Event::Continue { at, .. }
-        | Event::TurnEnded { at, .. }
-        | Event::TurnFailed { at, .. }
-        | Event::Inspected { at, .. }
-        | Event::Decide { at, .. }
-        | Event::Ended { at, .. }
-        | Event::Asked { at, .. }
-        | Event::AskedInside { at, .. }
-        | Event::Tick { at }
-        | Event::Recover { at }
-        | Event::StopRequested { at, .. }
-        | Event::Stop { at, .. }
-        | Event::Cancel { at, .. } => *at,
-        Event::Offered { .. }
-        | Event::Called { .. }
-        | Event::Stepping { .. }
-        | Event::Stepped { .. }
-        | Event::Repaired { .. } => Time::default(),
+        StepEvent::Prompt(prompt) => prompt.at,
+        StepEvent::Continue { at, .. }
+        | StepEvent::TurnEnded { at, .. }
+        | StepEvent::TurnFailed { at, .. }
+        | StepEvent::Inspected { at, .. }
+        | StepEvent::Decide { at, .. }
+        | StepEvent::Ended { at, .. }
+        | StepEvent::Asked { at, .. }
+        | StepEvent::AskedInside { at, .. }
+        | StepEvent::Tick { at }
+        | StepEvent::Recover { at }
+        | StepEvent::StopRequested { at, .. }
+        | StepEvent::Stop { at, .. }
+        | StepEvent::Cancel { at, .. } => *at,
+        StepEvent::Offered { .. }
+        | StepEvent::Called { .. }
+        | StepEvent::Stepping { .. }
+        | StepEvent::Stepped { .. }
+        | StepEvent::Repaired { .. } => Time::default(),
     }
 }
 

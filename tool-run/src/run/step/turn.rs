@@ -322,7 +322,7 @@ fn is_same(early: &crate::run::Call, call: &ToolCall) -> bool {
 
 /// Returns the actions of a driver that has just loaded the run, or lost its own changes to another's.
 ///
-/// Calls that run are not in it: whoever started them waits for them, or [`Event::Recover`](crate::run::Event::Recover) declares them lost.
+/// Calls that run are not in it: whoever started them waits for them, or [`StepEvent::Recover`](crate::run::StepEvent::Recover) declares them lost.
 pub fn pending(run: &Run) -> Vec<Action> {
     let mut effects = Vec::new();
     if matches!(run.activity, Activity::Generating) {

@@ -12,14 +12,14 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{Calls, Ended};
 use crate::agent::{
-    AgentError, Event as AgentEvent, Observer, Operator,
+    AgentError, Event, Observer, Operator,
     log::Log,
     observers::{Observers, contained, tell},
 };
 use crate::feedback::Rejection;
 use crate::run::{Call, CallId, Interrupt, Principal, Run};
 use crate::tool::{CallError, DynTool, Failure, Journal, Output, Progress};
-use tool_run::run::{Answer, Answered, Event, NestedUsage, Question, Stage, StepResult};
+use tool_run::run::{Answered, NestedUsage, Question, QuestionAnswer, Stage, StepEvent, StepResult};
 
 /// Something that a running tool wants of its run.
 pub struct Asked {
@@ -31,9 +31,9 @@ pub struct Asked {
 
 enum Wish {
     /// An answer to a question.
-    Answer { question: Question, reply: Reply<Answer> },
+    Answer { question: Question, reply: Reply<QuestionAnswer> },
     /// A decision about something inside of the call.
-    Decide { tool: String, interrupt: Box<Interrupt>, feedback: Option<Box<Rejection>>, reply: Reply<Answer> },
+    Decide { tool: String, interrupt: Box<Interrupt>, feedback: Option<Box<Rejection>>, reply: Reply<QuestionAnswer> },
     /// A step that begins is kept.
     Begin { name: String, reply: Reply<()> },
     /// The result of a step is kept.
@@ -200,7 +200,7 @@ impl CallJournal {
         open: Interrupt,
         tries: usize,
         feedback: Option<Rejection>,
-    ) -> BoxFuture<'static, Result<Answer, Failure>> {
+    ) -> BoxFuture<'static, Result<QuestionAnswer, Failure>> {
         let digest = open.digest();
         if let Some(known) = self.answers().iter().filter(|known| known.question == digest).nth(tries) {
             return Box::pin(std::future::ready(Ok(known.answer.clone())));
@@ -226,7 +226,7 @@ impl Journal for CallJournal {
         // Held while it is reported, so that nothing is reported of a call behind its end.
         let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
         if !*closed && self.begun.get().is_some() {
-            tell(&*self.ties.observer, AgentEvent::CallProgress(&progress));
+            tell(&*self.ties.observer, Event::CallProgress(&progress));
         }
     }
 
@@ -243,7 +243,7 @@ impl Journal for CallJournal {
         self.before()?.given.as_deref()
     }
 
-    fn ask(&self, question: Question) -> BoxFuture<'static, Result<Answer, Failure>> {
+    fn ask(&self, question: Question) -> BoxFuture<'static, Result<QuestionAnswer, Failure>> {
         if self.begun.get().is_none() {
             return Box::pin(std::future::ready(Err(Failure::new("nobody can be asked"))));
         }
@@ -300,18 +300,20 @@ impl Calls {
         let attempt = self.attempt(&call, attempt);
         let (event, reply) = match wish {
             Wish::Answer { question, reply } => {
-                let event = Event::Asked { call: call.clone(), attempt, question, at: log.now() };
+                let event = StepEvent::Asked { call: call.clone(), attempt, question, at: log.now() };
                 self.open(&call, event, reply, log);
                 return Ok(());
             }
             Wish::Decide { tool, interrupt, feedback, reply } => {
                 let (id, at) = (call.clone(), log.now());
-                let event = Event::AskedInside { call: id, attempt, tool, interrupt, feedback, at };
+                let event = StepEvent::AskedInside { call: id, attempt, tool, interrupt, feedback, at };
                 self.open(&call, event, reply, log);
                 return Ok(());
             }
-            Wish::Begin { name, reply } => (Event::Stepping { call, attempt, name }, reply),
-            Wish::Keep { name, value, spent, reply } => (Event::Stepped { call, attempt, name, value, spent }, reply),
+            Wish::Begin { name, reply } => (StepEvent::Stepping { call, attempt, name }, reply),
+            Wish::Keep { name, value, spent, reply } => {
+                (StepEvent::Stepped { call, attempt, name, value, spent }, reply)
+            }
         };
         let recorded = log.record(event);
         // The tool goes on when the step is safe, not before.
@@ -321,7 +323,7 @@ impl Calls {
     }
 
     /// Lets a call wait for an answer, unless the run refuses the question.
-    fn open(&mut self, call: &CallId, event: Event, reply: Reply<Answer>, log: &mut Log) {
+    fn open(&mut self, call: &CallId, event: StepEvent, reply: Reply<QuestionAnswer>, log: &mut Log) {
         match log.record(event) {
             Ok(()) => {
                 if let Some(live) = self.live.get_mut(call) {

@@ -15,13 +15,13 @@ use tokio::{
 use crate::agent::{Agent, AgentError, Observer, log::Log, observers::Observers};
 use crate::gate::{Asking, Gate, ReadCall, Reading};
 use crate::run::{Call, CallId, Time};
-use crate::tool::{Answer, CallError, Cancellation, Context, Output};
+use crate::tool::{CallError, Cancellation, Context, Output, QuestionAnswer};
 use crate::toolset::{Prepared, Toolset, panicked};
 pub use journal::CallJournal;
 use journal::{Asked, Begun, Reply, Ties, outer_of};
 pub use repair::{InvalidCall, Repair, RepairedCall};
 use repair::{Repaired, Repairs};
-use tool_run::run::{Event, Stage};
+use tool_run::run::{Stage, StepEvent};
 
 /// How long validators may take where the tool sets no limit.
 const CHECK_TIME: Duration = Duration::from_mins(1);
@@ -192,7 +192,7 @@ impl Calls {
             observers.add_detail(&id, cause);
         }
         let Some(inspection) = self.repairs.begin(&self.agent, &self.gate, &id, inspection, log) else { return };
-        log.record_late(Event::Inspected { call: id.clone(), inspection, at });
+        log.record_late(StepEvent::Inspected { call: id.clone(), inspection, at });
         // A call that does not start at once is read again when it does, because much may have happened by then. So is one
         // whose arguments are not what the model wrote: its tool answers with what has become of them.
         if let Some(prepared) = prepared
@@ -313,7 +313,7 @@ fn record_end(
     observers: &mut Observers,
 ) {
     observers.task_ended(&call, &outcome);
-    log.record_late(Event::Ended { call, attempt, outcome, at });
+    log.record_late(StepEvent::Ended { call, attempt, outcome, at });
 }
 
 /// Returns what comes of `asking`, or that the time of the tool `name` was over before.
@@ -337,7 +337,7 @@ pub struct Live {
     task: JoinHandle<()>,
     limit: Option<Box<TimeLimit>>,
     /// The way of the answer that it waits for.
-    reply: Option<Reply<Answer>>,
+    reply: Option<Reply<QuestionAnswer>>,
 }
 
 /// The time that a call has.
@@ -358,7 +358,7 @@ impl TimeLimit {
 
 impl Live {
     /// Lets the tool wait for an answer; its time stands still.
-    pub fn pause(&mut self, reply: Reply<Answer>) {
+    pub fn pause(&mut self, reply: Reply<QuestionAnswer>) {
         self.reply = Some(reply);
         if let Some(limit) = &mut self.limit {
             let end = limit.end.take();
@@ -367,7 +367,7 @@ impl Live {
     }
 
     /// Gives the tool the answer that it waits for. Returns whether it does wait.
-    pub fn answer(&mut self, attempt: u32, answer: Answer) -> bool {
+    pub fn answer(&mut self, attempt: u32, answer: QuestionAnswer) -> bool {
         let Some(reply) = self.reply.take() else { return false };
         self.journal.resume(attempt);
         if let Some(limit) = &mut self.limit {

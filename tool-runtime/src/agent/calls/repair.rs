@@ -13,7 +13,7 @@ use crate::model::{Delta, Request, ToolChoice, Turn, Usage};
 use crate::run::{Call, CallId, Phase};
 use crate::tool::ToolSpec;
 use crate::toolset::Toolset;
-use tool_run::run::{Author, CheckedCall, Event, Stage};
+use tool_run::run::{Author, CheckedCall, Stage, StepEvent};
 
 /// How long a repair may take.
 const REPAIR_TIME: Duration = Duration::from_mins(1);
@@ -133,12 +133,12 @@ impl Repairs {
         let Repaired { call, inspection, replacement, by } = repaired;
         self.calls.retain(|known| *known != call);
         if let Some((RepairedCall { name, arguments }, usage)) = replacement {
-            let event = Event::Repaired { call: call.clone(), name, arguments, by, usage };
+            let event = StepEvent::Repaired { call: call.clone(), name, arguments, by, usage };
             if log.record(event).is_ok() {
                 return;
             }
         }
-        log.record_late(Event::Inspected { call, inspection, at: log.now() });
+        log.record_late(StepEvent::Inspected { call, inspection, at: log.now() });
     }
 }
 

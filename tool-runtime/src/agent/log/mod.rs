@@ -15,7 +15,7 @@ use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
 use crate::agent::{
-    Agent, AgentError, Event as AgentEvent,
+    Agent, AgentError, Event,
     clock::Clocks,
     observers::Observers,
     outside::{Listener, Outside, Signal, Steered, Wish},
@@ -25,7 +25,7 @@ use crate::run::{CallId, Phase, Principal, Prompt, Refusal, Run, StopReason, Tim
 use crate::store::StoreError;
 use crate::tool::Context;
 use storage::Storage;
-use tool_run::run::{Action, Event, LogEvent, Stage, pending, step, step_into};
+use tool_run::run::{Action, LogEvent, Stage, StepEvent, pending, step, step_into};
 
 /// The number of places for entries and actions that are kept for later.
 const SOME: usize = 16;
@@ -156,7 +156,7 @@ impl Log {
     /// Gives the run's state machine what happened since it was driven last, and `event`.
     ///
     /// Fails where `event` is refused. Then nothing is done.
-    pub async fn resume(&mut self, event: Option<Event>, observers: &mut Observers) -> Result<(), AgentError> {
+    pub async fn resume(&mut self, event: Option<StepEvent>, observers: &mut Observers) -> Result<(), AgentError> {
         self.restart_run_clock();
         if self.storage.is_somewhere() && !self.tail.entries.is_empty() {
             // It did not get into the store, or nobody knows whether it did: nothing that follows from it was done.
@@ -169,9 +169,9 @@ impl Log {
             self.extend_conversation();
         }
         // Whatever ran when the run was left is lost; nothing of it is under way here.
-        self.record(Event::Recover { at: self.now() })?;
+        self.record(StepEvent::Recover { at: self.now() })?;
         // What was over before does not wait for a timer: nobody may be there to keep the run waiting for it.
-        self.record(Event::Tick { at: self.now() })?;
+        self.record(StepEvent::Tick { at: self.now() })?;
         let Some(event) = event else { return Ok(()) };
         if let Err(refusal) = self.record(event) {
             self.queue.checks.clear();
@@ -189,7 +189,7 @@ impl Log {
     /// Gives an event to the run's state machine. What follows is in the run, and waits to be stored and done.
     ///
     /// Fails, and changes nothing, where the run refuses the event.
-    pub fn record(&mut self, event: Event) -> Result<(), Refusal> {
+    pub fn record(&mut self, event: StepEvent) -> Result<(), Refusal> {
         let (mut entries, mut effects) = step_into(&self.run, event, std::mem::take(&mut self.queue.lists))?;
         self.tail.begins.push(self.tail.entries.len());
         if let Some(next_turn) = self.next_turn(&entries) {
@@ -212,7 +212,7 @@ impl Log {
     }
 
     /// Gives an event to the run's state machine that may come too late: then it means nothing any more.
-    pub fn record_late(&mut self, event: Event) {
+    pub fn record_late(&mut self, event: StepEvent) {
         let _ = self.record(event);
     }
 
@@ -258,7 +258,7 @@ impl Log {
             return None;
         }
         let name = self.agent.setup.stop.as_ref()?.holds(&self.run)?;
-        let stop = Event::Stop { reason: StopReason::Condition(name), at: self.now() };
+        let stop = StepEvent::Stop { reason: StopReason::Condition(name), at: self.now() };
         step(&self.run, stop).ok().filter(|(entries, _)| !entries.is_empty())
     }
 
@@ -412,7 +412,7 @@ impl Log {
     fn take_up(&mut self) {
         self.news.by_others = true;
         // What followed from neither theirs nor mine alone follows now: the last call of a turn ended twice over, for one.
-        self.record_late(Event::Tick { at: self.now() });
+        self.record_late(StepEvent::Tick { at: self.now() });
         for action in pending(&self.run) {
             if !self.queue.actions.contains(&action) {
                 self.queue.add(action);
@@ -459,7 +459,7 @@ impl Log {
         }
         let Some(content) = Steered::received(&mut self.outside.steered) else { return Ok(false) };
         let prompt = Prompt::new(content, self.run.owner().clone(), self.now());
-        Ok(self.record(Event::Prompt(prompt)).is_ok())
+        Ok(self.record(StepEvent::Prompt(prompt)).is_ok())
     }
 
     /// Calls the run off when nobody follows it and nothing is left that somebody has decided about. Returns whether anything
@@ -472,7 +472,7 @@ impl Log {
         if self.refresh(observers).await? {
             return Ok(true);
         }
-        self.record(Event::Cancel { by: self.owner(), at: self.now() })?;
+        self.record(StepEvent::Cancel { by: self.owner(), at: self.now() })?;
         // By itself: where somebody decides at this moment, `rebase` forgets it, and the run is looked at anew.
         self.store(observers, true).await?;
         Ok(true)
@@ -494,11 +494,11 @@ impl Log {
         let (by, at) = (self.owner(), self.now());
         match signal {
             Signal::Wished(Wish::Look) => drop(self.refresh(observers).await?),
-            Signal::Wished(Wish::Stop) => self.record_late(Event::StopRequested { by, at }),
-            Signal::Cancelled | Signal::Wished(Wish::Cancel) => self.record(Event::Cancel { by, at })?,
+            Signal::Wished(Wish::Stop) => self.record_late(StepEvent::StopRequested { by, at }),
+            Signal::Cancelled | Signal::Wished(Wish::Cancel) => self.record(StepEvent::Cancel { by, at })?,
             Signal::Steered(content) => {
-                if let Err(refusal) = self.record(Event::Prompt(Prompt::new(content, by, at).steering())) {
-                    observers.tell(AgentEvent::PromptRefused(&refusal));
+                if let Err(refusal) = self.record(StepEvent::Prompt(Prompt::new(content, by, at).steering())) {
+                    observers.tell(Event::PromptRefused(&refusal));
                 }
             }
             Signal::ClockMoved => self.tick(),
@@ -524,7 +524,7 @@ impl Log {
         self.storage.clock_moved();
         let now = self.now();
         if self.clocks.has_come(now) {
-            self.record_late(Event::Tick { at: now });
+            self.record_late(StepEvent::Tick { at: now });
         }
     }
 
@@ -532,7 +532,7 @@ impl Log {
     pub async fn stay(&mut self, observers: &mut Observers) -> Result<(), AgentError> {
         let now = self.now();
         if let Some(reason) = self.clocks.overdue() {
-            self.record_late(Event::Stop { reason, at: now });
+            self.record_late(StepEvent::Stop { reason, at: now });
         }
         self.storage.prolong(self.run.id(), now).await?;
         self.refresh(observers).await?;

@@ -15,7 +15,7 @@ use std::{
 use futures_util::{FutureExt as _, future::BoxFuture};
 use tokio::time::timeout;
 
-use crate::agent::{Agent, Event as AgentEvent, Observer};
+use crate::agent::{Agent, Event, Observer};
 use crate::gate::Gate;
 use crate::json::Incremental;
 use crate::run::{CallId, Phase, Run};
@@ -49,7 +49,7 @@ impl Observers {
     }
 
     /// Reports an event.
-    pub fn tell(&self, event: AgentEvent<'_>) {
+    pub fn tell(&self, event: Event<'_>) {
         tell(&*self.observer, event);
     }
 
@@ -79,23 +79,23 @@ impl Observers {
             self.publish_step(run, entry);
             self.trace.logged(run, entry);
             let told = match entry {
-                LogEvent::Queued { prompt } => Some(AgentEvent::PromptQueued(prompt)),
-                LogEvent::Prompted { prompt, .. } => Some(AgentEvent::Prompted(prompt)),
-                LogEvent::TurnFailed { error, again, .. } => Some(AgentEvent::StepFailed { error, again: *again }),
+                LogEvent::Queued { prompt } => Some(Event::PromptQueued(prompt)),
+                LogEvent::Prompted { prompt, .. } => Some(Event::Prompted(prompt)),
+                LogEvent::TurnFailed { error, again, .. } => Some(Event::StepFailed { error, again: *again }),
                 LogEvent::Opened { call, interrupt } => {
-                    run.call(call).map(|call| AgentEvent::CallOpened { call, interrupt })
+                    run.call(call).map(|call| Event::CallOpened { call, interrupt })
                 }
                 LogEvent::Decided { interrupt, decision, by, .. } => {
-                    run.call(interrupt.call()).map(|call| AgentEvent::CallDecided { call, interrupt, decision, by })
+                    run.call(interrupt.call()).map(|call| Event::CallDecided { call, interrupt, decision, by })
                 }
                 LogEvent::Checked { call, .. } | LogEvent::Edited { call, .. } => {
-                    run.call_behind(&mut last, call).map(AgentEvent::CallAccepted)
+                    run.call_behind(&mut last, call).map(Event::CallAccepted)
                 }
-                LogEvent::Started { call, .. } => run.call_behind(&mut last, call).map(AgentEvent::CallStarted),
+                LogEvent::Started { call, .. } => run.call_behind(&mut last, call).map(Event::CallStarted),
                 LogEvent::Ended { call, result, .. } => {
                     let detail = self.details.remove(call);
                     if let Some(call) = run.call_behind(&mut last, call) {
-                        self.tell(AgentEvent::CallFinished { call, result, detail: detail.as_deref() });
+                        self.tell(Event::CallFinished { call, result, detail: detail.as_deref() });
                     }
                     None
                 }
@@ -113,7 +113,7 @@ impl Observers {
         if (begins || matches!(entry, LogEvent::Finished { .. } | LogEvent::Stopped { .. }))
             && let Some(step) = self.step.take()
         {
-            self.tell(AgentEvent::StepEnded { step });
+            self.tell(Event::StepEnded { step });
         }
         if begins {
             self.step = Some(run.steps() as usize);
@@ -122,7 +122,7 @@ impl Observers {
 }
 
 /// Reports an event to an observer. A panic in it is its own: the run goes on.
-pub fn tell(observer: &dyn Observer, event: AgentEvent<'_>) {
+pub fn tell(observer: &dyn Observer, event: Event<'_>) {
     contained(|| observer.event(event));
 }
 

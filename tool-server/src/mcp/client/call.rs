@@ -17,7 +17,7 @@ use tool_runtime::{
     CallError, Contents, Context, Failure, Output, Part,
     feedback::{escape, one_line},
     schema::Validator,
-    tool::{Answer, Question},
+    tool::{Question, QuestionAnswer},
 };
 
 use super::{Limits, definition::arguments as object, handler::Inbox, remote::Shared};
@@ -152,7 +152,7 @@ pub async fn question(server: &str, cx: &Context, params: ElicitRequestParams) -
     let Ok(schema) = serde_json::to_value(requested_schema) else { return declined };
     let text = format!("The MCP server `{}` asks: {}", one_line(server), escape(&message));
     match cx.put(Question::ask(text, schema)).await {
-        Ok(Answer::Given(value)) => ElicitResult::new(ElicitationAction::Accept).with_content(value),
+        Ok(QuestionAnswer::Given(value)) => ElicitResult::new(ElicitationAction::Accept).with_content(value),
         Ok(_) | Err(_) => declined,
     }
 }

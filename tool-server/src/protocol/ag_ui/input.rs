@@ -29,7 +29,7 @@ pub struct RunInput {
     /// The state that the run starts from; an empty object by default.
     pub state: Value,
     /// The conversation so far.
-    pub messages: Vec<Message>,
+    pub messages: Vec<InputMessage>,
     /// The tools that the application executes.
     pub tools: Vec<ClientTool>,
     /// The application's context for the model.
@@ -51,7 +51,7 @@ pub struct RunInput {
 /// A message of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Message {
+pub enum InputMessage {
     /// Instructions of whoever wrote the program.
     Developer {
         /// The message's id.
@@ -250,7 +250,7 @@ impl Content {
     }
 }
 
-impl Message {
+impl InputMessage {
     /// The message's id.
     pub fn id(&self) -> &str {
         match self {
@@ -419,26 +419,26 @@ fn read_message(value: &RawValue, path: &str, input: &mut RunInput) -> Result<()
     }
     let warnings = &mut input.warnings;
     input.messages.push(match role.as_str() {
-        "developer" => Message::Developer { id: id?, content: fields.text("content")? },
-        "system" => Message::System { id: id?, content: fields.text("content")? },
-        "assistant" => Message::Assistant {
+        "developer" => InputMessage::Developer { id: id?, content: fields.text("content")? },
+        "system" => InputMessage::System { id: id?, content: fields.text("content")? },
+        "assistant" => InputMessage::Assistant {
             id: id?,
             content: assistant(&mut fields)?,
             tool_calls: fields.items("toolCalls", call)?,
         },
-        "user" => Message::User { id: id?, content: content(&mut fields, path, warnings)? },
-        "tool" => Message::Tool {
+        "user" => InputMessage::User { id: id?, content: content(&mut fields, path, warnings)? },
+        "tool" => InputMessage::Tool {
             id: id?,
             tool_call_id: fields.text("toolCallId")?,
             content: content(&mut fields, path, warnings)?,
             error: fields.maybe_text("error")?,
         },
-        "activity" => Message::Activity {
+        "activity" => InputMessage::Activity {
             id: id?,
             activity_type: fields.text("activityType")?,
             content: fields.raw_object("content")?.and_then(members::value).unwrap_or_default(),
         },
-        "reasoning" => Message::Reasoning { id: id?, content: fields.text("content")? },
+        "reasoning" => InputMessage::Reasoning { id: id?, content: fields.text("content")? },
         other => {
             warnings.push(format!("{path} was left out: the role {} is not known", feedback::name(other)));
             return Ok(());

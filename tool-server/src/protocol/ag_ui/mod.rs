@@ -13,7 +13,7 @@ mod tools;
 pub use event::Object;
 pub use frontend::{Frontend, StateError};
 pub use input::{
-    ClientTool, Content, ContentPart, ContextEntry, Malformed, Message, MessageCall, ResumeEntry, ResumeStatus,
+    ClientTool, Content, ContentPart, ContextEntry, InputMessage, Malformed, MessageCall, ResumeEntry, ResumeStatus,
     RunInput, Source,
 };
 pub use plan::{Base, NewPrompt, Plan};

@@ -11,7 +11,7 @@ use tool_runtime::run::{Call, CallResult, Decision, Interrupt, InterruptId, Inte
 use tool_runtime::toolset::Toolset;
 use tool_schema::feedback::name;
 
-use super::input::{Content, Message, ResumeEntry, ResumeStatus, RunInput};
+use super::input::{Content, InputMessage, ResumeEntry, ResumeStatus, RunInput};
 use crate::protocol::approval_id;
 
 /// The part of a client's request that a server accepts: the server's log is the truth, and the request a claim.
@@ -197,10 +197,10 @@ impl Plan {
         let mut strays = Vec::new();
         let mut seen = HashSet::new();
         let answered = LazyCell::new(|| answered(run));
-        let is_said = |message: &Message| matches!(message, Message::User { .. });
+        let is_said = |message: &InputMessage| matches!(message, InputMessage::User { .. });
         let last_said = input.messages.iter().rposition(is_said);
         for (at, message) in input.messages.iter().enumerate() {
-            let Message::Tool { tool_call_id, content, error, .. } = message else { continue };
+            let InputMessage::Tool { tool_call_id, content, error, .. } = message else { continue };
             if !seen.insert(tool_call_id.as_str()) {
                 continue;
             }
@@ -376,11 +376,11 @@ fn said_last(input: &RunInput) -> Vec<NewPrompt> {
     let mut said = Vec::new();
     for message in input.messages.iter().rev() {
         match message {
-            Message::User { id, content } => {
+            InputMessage::User { id, content } => {
                 let (content, _) = content.for_model();
                 said.push(NewPrompt { id: Some(id.clone()).filter(|id| !id.is_empty()), content });
             }
-            Message::Assistant { .. } | Message::Tool { .. } => break,
+            InputMessage::Assistant { .. } | InputMessage::Tool { .. } => break,
             _ => {}
         }
     }
@@ -392,7 +392,7 @@ fn said_last(input: &RunInput) -> Vec<NewPrompt> {
 fn known_before(places: &HashMap<&str, usize>, input: &RunInput, new: &[NewPrompt]) -> Option<usize> {
     let new: HashSet<_> = new.iter().filter_map(|said| said.id.as_deref()).collect();
     input.messages.iter().rev().find_map(|message| match message {
-        Message::User { id, .. } if !new.contains(id.as_str()) => places.get(id.as_str()).copied(),
+        InputMessage::User { id, .. } if !new.contains(id.as_str()) => places.get(id.as_str()).copied(),
         _ => None,
     })
 }
@@ -425,7 +425,7 @@ fn stray(id: &str, content: &Content, error: Option<&str>) -> String {
 
 /// Returns the conversation as a model can read it: each call has one result, right behind it. Results that came after the
 /// person's next message, or that are of no call, are notes where they stood; second results are left out.
-fn repaired(messages: &[Message]) -> Vec<Known> {
+fn repaired(messages: &[InputMessage]) -> Vec<Known> {
     let mut repaired = Repaired::default();
     for message in messages {
         repaired.add(message);
@@ -448,13 +448,13 @@ struct Slot {
 }
 
 impl Repaired {
-    fn add(&mut self, message: &Message) {
+    fn add(&mut self, message: &InputMessage) {
         match message {
-            Message::Developer { content, .. } | Message::System { content, .. } => {
+            InputMessage::Developer { content, .. } | InputMessage::System { content, .. } => {
                 self.say(vec![Part::text(format!("Instructions, as the client sent them: {content}"))]);
             }
-            Message::User { content, .. } => self.say(content.for_model().0),
-            Message::Assistant { content, tool_calls, .. } => {
+            InputMessage::User { content, .. } => self.say(content.for_model().0),
+            InputMessage::Assistant { content, tool_calls, .. } => {
                 let text = content.iter().filter(|text| !text.is_empty()).cloned();
                 let mut parts: Vec<_> = text.map(|text| AssistantPart::Text { text }).collect();
                 let (mut new, mut ids) = (Vec::new(), HashSet::new());
@@ -484,8 +484,10 @@ impl Repaired {
                     }));
                 }
             }
-            Message::Tool { tool_call_id, content, error, .. } => self.result(tool_call_id, content, error.as_deref()),
-            Message::Activity { .. } | Message::Reasoning { .. } => {}
+            InputMessage::Tool { tool_call_id, content, error, .. } => {
+                self.result(tool_call_id, content, error.as_deref())
+            }
+            InputMessage::Activity { .. } | InputMessage::Reasoning { .. } => {}
         }
     }
 

@@ -10,7 +10,7 @@ use tool_run::run::Shown;
 
 use self::call::Line;
 use super::event::{self, Event, Object, Outcome, TokenUsage, object};
-use super::{ClientTools, Content, Frontend, Level, Message, RunInput, VERSION};
+use super::{ClientTools, Content, Frontend, InputMessage, Level, RunInput, VERSION};
 use crate::protocol::{Encoder, End, approval_id};
 use tool_runtime::agent::{AgentError, Event as RunEvent};
 use tool_runtime::gate;
@@ -129,7 +129,7 @@ impl Writer {
             level: input.level(),
             // Clients do not let activities keep anything.
             keeper: (input.messages.iter().rev())
-                .find(|message| !matches!(message, Message::Activity { .. }))
+                .find(|message| !matches!(message, InputMessage::Activity { .. }))
                 .map(|message| message.id().to_owned()),
             sealed_by: input.sealed_by.clone(),
             sealed_before: input.sealed_before.clone(),

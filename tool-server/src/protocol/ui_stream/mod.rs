@@ -58,7 +58,7 @@ pub enum Errors {
 /// The settings of a stream.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Settings {
+pub struct StreamSettings {
     /// Which chunks and fields the client knows.
     pub level: Level,
     /// The tools. One whose `meta` has `"hidden": true` is hidden from clients: nothing of its calls is sent.
@@ -77,7 +77,7 @@ pub struct Settings {
     pub coalesce: bool,
 }
 
-impl Settings {
+impl StreamSettings {
     /// Settings for clients of the AI SDK 7, with `tools`: errors of tools in full, of models masked.
     pub fn new(tools: Toolset) -> Self {
         Self {

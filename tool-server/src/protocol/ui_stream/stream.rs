@@ -8,7 +8,7 @@ use tool_runtime::message::{AssistantPart, FinishReason, Message, Part, ToolCall
 use tool_runtime::run::{CallId, InterruptKind, Phase, Run, RunId, StopReason};
 use tool_runtime::tool::Context;
 
-use super::{Chunk, DONE, Errors, Finish, Json, Level, Settings, calls::Call, frame, sealed_metadata};
+use super::{Chunk, DONE, Errors, Finish, Json, Level, StreamSettings, calls::Call, frame, sealed_metadata};
 use crate::protocol::held::Held;
 use crate::protocol::{Encoder, End, Outbox};
 
@@ -20,9 +20,9 @@ use crate::protocol::{Encoder, End, Outbox};
 /// ```
 /// use std::time::Duration;
 /// use tool_runtime::{Toolset, agent::Event};
-/// use tool_server::protocol::{End, Encoder, ui_stream::{Settings, UiStream}};
+/// use tool_server::protocol::{End, Encoder, ui_stream::{StreamSettings, UiStream}};
 ///
-/// let mut stream = UiStream::new("msg-1", &"run-1".into(), Settings::new(Toolset::new()));
+/// let mut stream = UiStream::new("msg-1", &"run-1".into(), StreamSettings::new(Toolset::new()));
 /// let mut out = Vec::new();
 /// stream.begin(&mut out);
 /// stream.event(Event::StepStarted { step: 1 }, Duration::ZERO, &mut out);
@@ -35,7 +35,7 @@ use crate::protocol::{Encoder, End, Outbox};
 /// ```
 #[derive(Debug)]
 pub struct UiStream {
-    pub(super) settings: Settings,
+    pub(super) settings: StreamSettings,
     message_id: String,
     /// The run that approval ids are bound to.
     pub(super) run: RunId,
@@ -74,7 +74,7 @@ pub enum Step {
 
 impl UiStream {
     /// Returns an answer of `run` that is a new message.
-    pub fn new(message_id: impl Into<String>, run: &RunId, settings: Settings) -> Self {
+    pub fn new(message_id: impl Into<String>, run: &RunId, settings: StreamSettings) -> Self {
         Self {
             settings,
             message_id: message_id.into(),
@@ -92,7 +92,7 @@ impl UiStream {
     }
 
     /// Returns an answer that continues the message whose calls wait in `run`. The id is the client's.
-    pub fn continuing(message_id: impl Into<String>, run: &Run, settings: Settings) -> Self {
+    pub fn continuing(message_id: impl Into<String>, run: &Run, settings: StreamSettings) -> Self {
         let mut stream = Self::new(message_id, run.id(), settings);
         let open = run.current().iter().filter(|call| call.result().is_none());
         for call in open.filter(|call| !stream.settings.is_hidden(&call.name)) {
@@ -310,7 +310,7 @@ impl UiStream {
 
     /// The beginning of an answer that goes on with a message: the answer's first chunk, and all that the message has from
     /// the answers before, which [`Encoder::begin`] leaves out.
-    pub fn recap(message_id: &str, run: &Run, settings: Settings, out: &mut Vec<u8>) {
+    pub fn recap(message_id: &str, run: &Run, settings: StreamSettings, out: &mut Vec<u8>) {
         let mut stream = Self::new(message_id, run.id(), settings);
         stream.begin(out);
         let prompts = run.prompts();

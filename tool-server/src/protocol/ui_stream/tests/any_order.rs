@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{
-    super::{Errors, Level, Settings, UiStream},
+    super::{Errors, Level, StreamSettings, UiStream},
     assert_legal, chunks, run_of, tools,
 };
 use crate::protocol::{Encoder, End};
@@ -178,7 +178,7 @@ proptest! {
         ending in 0..4u8,
     ) {
         let run = run_of(&CALLS);
-        let mut settings = Settings::new(tools()).level(level);
+        let mut settings = StreamSettings::new(tools()).level(level);
         settings.tool_errors = if told { Errors::Full } else { Errors::Masked };
         let mut stream = UiStream::new("m", run.id(), settings);
         let (mut out, mut now) = (Vec::new(), Duration::ZERO);
@@ -206,7 +206,7 @@ proptest! {
     #[test]
     fn nothing_said_is_lost(texts in prop::collection::vec(("[a-z\"\\\\\u{1F600}]{1,60}", 0..40u64), 1..80)) {
         let run = run_of(&[("a", "work", "{}")]);
-        let mut stream = UiStream::new("m", run.id(), Settings::new(tools()));
+        let mut stream = UiStream::new("m", run.id(), StreamSettings::new(tools()));
         let (mut out, mut now) = (Vec::new(), Duration::ZERO);
         stream.begin(&mut out);
         let call = &run.calls()[0];

@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    super::{Chunk, DataParts, Errors, Json, Level, Settings, frame},
+    super::{Chunk, DataParts, Errors, Json, Level, StreamSettings, frame},
     Sent, run_of, tools,
 };
 use crate::protocol::{Encoder, End};
@@ -30,7 +30,7 @@ fn turn_ends() -> Event<'static> {
 fn text_and_a_call() {
     let run = run_of(&[("a", "work", "{\"x\": 1}")]);
     let call = &run.calls()[0];
-    let mut sent = Sent::new(Settings::new(tools()));
+    let mut sent = Sent::new(StreamSettings::new(tools()));
     sent.event(Event::StepStarted { step: 1 });
     sent.event(Event::Reasoning("hm"));
     sent.event(Event::Text("Wait."));
@@ -72,7 +72,7 @@ fn text_and_a_call() {
 fn a_failure_of_the_model_is_masked_and_ends_what_was_open() {
     let run = run_of(&[("a", "work", "{}")]);
     let call = &run.calls()[0];
-    let mut sent = Sent::new(Settings::new(tools()));
+    let mut sent = Sent::new(StreamSettings::new(tools()));
     sent.event(Event::StepStarted { step: 1 });
     sent.event(Event::CallAnnounced { id: &call.id, name: &call.name });
     sent.event(Event::CallArguments { id: &call.id, text: "{\"x", so_far: PartialArguments::EMPTY });
@@ -90,7 +90,7 @@ fn a_denial_by_a_policy_at_both_levels() {
     let kinds = |level, tool| {
         let run = run_of(&[("a", tool, "{}")]);
         let call = &run.calls()[0];
-        let mut sent = Sent::new(Settings::new(tools()).level(level));
+        let mut sent = Sent::new(StreamSettings::new(tools()).level(level));
         sent.event(Event::StepStarted { step: 1 });
         sent.event(Event::CallAnnounced { id: &call.id, name: &call.name });
         sent.event(Event::CallFinished { call, result: &denied, detail: None });
@@ -138,7 +138,7 @@ fn tools_put_data_into_the_message() {
         count.fetch_add(1, Ordering::SeqCst);
     });
     let cx = Context::new("a").with(data.clone());
-    let mut sent = Sent::new(Settings::new(tools()));
+    let mut sent = Sent::new(StreamSettings::new(tools()));
     sent.stream = sent.stream.data(data);
     sent.event(Event::StepStarted { step: 1 });
     sent.event(Event::Text("Look:"));
@@ -161,7 +161,7 @@ fn a_refusal_is_data_for_a_form_too() {
     let error = |is_accepted: bool, tool_errors, result: &CallResult| {
         let run = run_of(&[("a", "work", "{}")]);
         let call = &run.calls()[0];
-        let mut sent = Sent::new(Settings { tool_errors, ..Settings::new(tools()) });
+        let mut sent = Sent::new(StreamSettings { tool_errors, ..StreamSettings::new(tools()) });
         sent.event(Event::StepStarted { step: 1 });
         sent.event(Event::CallAnnounced { id: &call.id, name: &call.name });
         if is_accepted {
@@ -182,7 +182,7 @@ fn a_refusal_is_data_for_a_form_too() {
 
 fn failed(level: Level, is_accepted: bool) -> Vec<Value> {
     let run = run_of(&[("a", "work", "{}"), ("b", "work", "{}")]);
-    let mut sent = Sent::new(Settings::new(tools()).level(level));
+    let mut sent = Sent::new(StreamSettings::new(tools()).level(level));
     sent.event(Event::StepStarted { step: 1 });
     sent.event(Event::Text("I th"));
     for call in run.calls() {
@@ -241,7 +241,7 @@ fn what_is_said_meanwhile_is_in_the_message() {
     let first = said.clone();
     said.steers = true;
     let steered = |level| {
-        let mut sent = Sent::new(Settings::new(tools()).level(level));
+        let mut sent = Sent::new(StreamSettings::new(tools()).level(level));
         sent.event(Event::Prompted(&first));
         sent.event(Event::StepStarted { step: 1 });
         sent.event(Event::Text("Paris"));
@@ -261,7 +261,7 @@ fn what_is_said_meanwhile_is_in_the_message() {
 #[test]
 fn what_the_provider_executes_is_marked_as_its_own() {
     let part = |id: &str, kind, block: Value| ProviderPart::new("anthropic", id, "web_search", kind, block.to_string());
-    let mut sent = Sent::new(Settings::new(tools()));
+    let mut sent = Sent::new(StreamSettings::new(tools()));
     sent.event(Event::StepStarted { step: 1 });
     let call = json!({ "type": "server_tool_use", "id": "s1", "input": { "query": "rust" } });
     sent.event(Event::Provided(&part("s1", ProviderPartKind::Call, call)));
@@ -295,7 +295,7 @@ fn what_the_provider_executes_is_marked_as_its_own() {
 fn behind_a_call(more: &[Event<'_>]) -> Vec<String> {
     let run = run_of(&[("a", "work", "{}")]);
     let call = &run.calls()[0];
-    let mut sent = Sent::new(Settings::new(tools()));
+    let mut sent = Sent::new(StreamSettings::new(tools()));
     sent.event(Event::StepStarted { step: 1 });
     sent.event(Event::CallAnnounced { id: &call.id, name: &call.name });
     sent.event(Event::CallFinished { call, result: &CallResult::PolicyDenied { reason: None }, detail: None });

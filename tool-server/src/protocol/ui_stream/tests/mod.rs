@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{Settings, UiStream};
+use super::{StreamSettings, UiStream};
 use crate::protocol::{Encoder, End};
 use tool_run::run::{LogEvent, TurnPart};
 use tool_runtime::agent::Event;
@@ -27,7 +27,7 @@ struct Sent {
 }
 
 impl Sent {
-    fn new(settings: Settings) -> Self {
+    fn new(settings: StreamSettings) -> Self {
         let mut sent = Self { stream: UiStream::new("m", &"run".into(), settings), out: Vec::new() };
         sent.stream.begin(&mut sent.out);
         sent
