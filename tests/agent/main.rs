@@ -23,5 +23,4 @@ mod secrets;
 mod streams;
 mod terminal;
 mod testing;
-mod traces;
 mod typed;

@@ -1,4 +1,7 @@
-//! What a run looks like to those who trace it.
+//! Traces of runs.
+//!
+//! A process of their own: where other tests run without a subscriber at the same time, `tracing` can remember for good that nobody
+//! wants a span.
 
 use futures_util::stream::{self, StreamExt};
 use serde_json::json;
@@ -65,7 +68,7 @@ fn used(input: u64, output: u64) -> Usage {
     Usage { input_tokens: input, output_tokens: output, ..Usage::default() }
 }
 
-/// What is traced of a run.
+/// Returns the trace of a run.
 async fn traced(agent: Agent) -> Spans {
     let spans = Spans::new();
     let _guard = set_default(spans.clone());
@@ -230,7 +233,7 @@ async fn an_agent_in_a_tool_is_below_the_tool() {
 async fn a_cancelled_turn_says_so() {
     let stop = Cancellation::new();
     let stopping = stop.clone();
-    // Cancelled by the model, after its first delta: then the turn has begun however slow the machine is.
+    // The model cancels after its first delta: then the turn has begun, however slow the machine is.
     let model = FunctionModel::streaming(move |_| {
         let stopping = stopping.clone();
         let silent = stream::once(async move {
