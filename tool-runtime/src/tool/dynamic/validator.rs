@@ -1,15 +1,10 @@
 //! Validators and checks of users, which are typed: what they are, what they return, and how the engine asks them.
 
-use std::{
-    borrow::Borrow,
-    io::{self, Write},
-    marker::PhantomData,
-};
+use std::{borrow::Borrow, marker::PhantomData};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use serde::Serialize;
 use serde_json::Value;
-use smallvec::SmallVec;
 
 use super::{Asking, Judged, Settled, board::Kept, engine::UNCHECKED};
 use crate::feedback::{Choices, Reasons, Rejection, Report};
@@ -56,11 +51,8 @@ where
     pub fn ask(self, given: Option<Kept>, known: C) -> Said<T, R> {
         let mut place = given.and_then(|given| given.downcast::<Option<T>>().ok());
         let value = place.as_deref_mut().and_then(Option::take);
-        // Written down, so that a change can be told.
-        let text = value.as_ref().and_then(|value| {
-            let mut text = Written::new();
-            serde_json::to_writer(&mut text, value).is_ok().then_some(text)
-        });
+        // Written now, because a validator may return the value changed.
+        let text = value.as_ref().and_then(|value| serde_json::to_string(value).ok());
         Said { answer: (self.validator)(value, known), before: Before { place, text } }
     }
 }
@@ -78,11 +70,8 @@ pub struct Said<T, R> {
 pub struct Before<T> {
     /// Where it stood.
     place: Option<Box<Option<T>>>,
-    text: Option<Written>,
+    text: Option<String>,
 }
-
-/// JSON text; of most values so little that it needs no heap.
-type Written = SmallVec<[u8; 48]>;
 
 impl<T: Judged, R: IntoValidation<T>> Said<T, R> {
     /// What came of the parameter.
@@ -127,52 +116,19 @@ fn settle<T: Judged>(said: Result<Validation<T>, Failure>, before: Before<T>) ->
     let Some(value) = value else {
         return Settled::refused(report.unwrap_or_else(|| Report::refused(UNCHECKED).into()));
     };
-    let changed = match changed(&value, before.text.as_deref()) {
-        Ok(changed) => changed,
+    let text = match serde_json::to_string(&value) {
+        Ok(text) => text,
         Err(error) => return failed(&error.into()),
     };
     let mut place = before.place.unwrap_or_default();
     *place = Some(value);
     let mut settled = Settled::accepted(place);
     settled.report = report;
-    if let Some(changed) = changed {
-        settled.report.get_or_insert_with(|| Report::accepted().into()).normalized =
-            serde_json::from_str(&changed).ok();
-        settled.change(Some(changed.into()));
+    if before.text.as_ref() != Some(&text) {
+        settled.report.get_or_insert_with(|| Report::accepted().into()).normalized = serde_json::from_str(&text).ok();
+        settled.change(Some(text.into()));
     }
     settled
-}
-
-/// The value as JSON, where it is not written as `before`.
-fn changed<T: Serialize>(value: &T, before: Option<&[u8]>) -> Result<Option<String>, serde_json::Error> {
-    if let Some(before) = before {
-        let mut same = Same(before);
-        if serde_json::to_writer(&mut same, value).is_ok() && same.0.is_empty() {
-            return Ok(None);
-        }
-    }
-    serde_json::to_string(value).map(Some)
-}
-
-/// Takes what was written before, again, and nothing else.
-struct Same<'a>(&'a [u8]);
-
-impl Write for Same<'_> {
-    #[inline]
-    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        self.write_all(text)?;
-        Ok(text.len())
-    }
-
-    #[inline]
-    fn write_all(&mut self, text: &[u8]) -> io::Result<()> {
-        self.0 = self.0.strip_prefix(text).ok_or(io::ErrorKind::InvalidData)?;
-        Ok(())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// A validator that failed refuses the value, and tells no more than it was made for.
