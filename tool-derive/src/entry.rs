@@ -1,4 +1,4 @@
-//! The macros as functions over `proc_macro2`, each a walk through the stages: syntax, resolve, check, expand.
+//! The macros as functions over `proc_macro2`. Each runs through the stages: syntax, resolve, check, expand.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -19,11 +19,11 @@ use crate::syntax::{
 };
 use crate::{check, expand};
 
-/// `toolset!(state; tool, …)`.
+/// Expands `toolset!(state; tool, …)`.
 pub fn toolset_list(tokens: TokenStream) -> TokenStream {
     match syn::parse2::<List>(tokens) {
         Ok(list) => expand::toolset_block(&list),
-        // A block, because an expression is one macro call, and each error is one.
+        // A block, because each error is a macro call, and an expression can hold only one.
         Err(error) => {
             let errors = error.into_compile_error();
             quote!({ #errors })
@@ -31,7 +31,7 @@ pub fn toolset_list(tokens: TokenStream) -> TokenStream {
     }
 }
 
-/// `#[derive(ToolOutput)]`.
+/// Expands `#[derive(ToolOutput)]`.
 pub fn output(item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     match syn::parse2::<DeriveInput>(item) {
@@ -41,17 +41,17 @@ pub fn output(item: TokenStream) -> TokenStream {
     errors.finish()
 }
 
-/// `#[derive(Provide)]`.
+/// Expands `#[derive(Provide)]`.
 pub fn provide(item: TokenStream) -> TokenStream {
     derive(item, "provide", |item, krate, errors| data::provide(item, errors).map(|item| expand::provide(&item, krate)))
 }
 
-/// `#[derive(Calls)]`.
+/// Expands `#[derive(Calls)]`.
 pub fn calls(item: TokenStream) -> TokenStream {
     derive(item, "calls", |item, krate, errors| data::calls(item, errors).map(|item| expand::calls(&item, krate)))
 }
 
-/// A derive whose own attribute can say where the runtime is: `#[own(crate = path)]`.
+/// Expands a derive whose own attribute can name the path of the runtime: `#[own(crate = path)]`.
 fn derive(
     item: TokenStream,
     own: &str,
@@ -74,7 +74,7 @@ fn derive(
     out
 }
 
-/// `#[derive(DynamicInput)]`.
+/// Expands `#[derive(DynamicInput)]`.
 pub fn dynamic_input(item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let item = match syn::parse2::<DeriveInput>(item) {
@@ -98,7 +98,7 @@ pub fn dynamic_input(item: TokenStream) -> TokenStream {
     out
 }
 
-/// Checks, and either expands or stands in and complains; each item by itself.
+/// Checks a tool. Returns its expansion, or the errors with a stand-in, each item by itself.
 fn finish(tool: &ToolDef, mut errors: Errors, stub: bool) -> Vec<TokenStream> {
     check::check(tool, &mut errors);
     match errors.into_result() {
@@ -113,12 +113,12 @@ fn finish(tool: &ToolDef, mut errors: Errors, stub: bool) -> Vec<TokenStream> {
     }
 }
 
-/// Returns the types that users name beside the tool: what its validators know.
+/// Returns the types that users name beside the tool: the contexts of its validators.
 fn context_structs(tool: &ToolDef) -> Vec<TokenStream> {
     expand::tool_contexts(tool).iter().map(expand::Context::struct_item).collect()
 }
 
-/// The first word of an item, after its attributes and visibility: enough to point at.
+/// Returns the first word of an item, after its attributes and visibility: enough to point at.
 fn head(item: &TokenStream) -> TokenStream {
     let word = |input: ParseStream<'_>| {
         input.call(Attribute::parse_outer)?;
@@ -130,7 +130,7 @@ fn head(item: &TokenStream) -> TokenStream {
     word.parse2(item.clone()).unwrap_or_else(|_| item.clone())
 }
 
-/// `#[tool(args)] item`.
+/// Expands `#[tool(args)] item`.
 pub fn tool(args: &TokenStream, item: TokenStream) -> TokenStream {
     if let Ok(function) = syn::parse2::<ToolFn>(item.clone()) {
         return by_case(args, function, |args, function| self::function(args, &item, function));
@@ -154,14 +154,14 @@ pub fn tool(args: &TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// The item as a tool; where its parameters depend on the build, once for either case, as a tool that is expanded there only.
+/// Expands an item. If its parameters depend on the build, it is written once for either case, as a tool under that condition.
 fn by_case<I: Parts + ToTokens>(
     args: &TokenStream,
     item: I,
     expand: impl FnOnce(TokenStream, I) -> TokenStream,
 ) -> TokenStream {
     let Some((predicate, items)) = item.split() else { return expand(args.clone(), item) };
-    // The one that is expanded reports what is wrong with the options.
+    // The case that is compiled reports the errors in the options.
     let mut errors = Errors::default();
     let krate = Options::of_tool(args.clone(), &mut errors).krate;
     errors.discard();
@@ -227,9 +227,9 @@ fn structure(args: TokenStream, mut structure: ItemStruct) -> TokenStream {
     finish_data(structure.generics.params.is_empty(), &tool, &structure.to_token_stream(), errors)
 }
 
-/// A struct or an enum, and all that hangs on it. What a generic one stands for is not known, so nothing can `stub` it.
+/// Expands a struct or an enum as a tool. Only a type without generic parameters can have a `stub`.
 fn finish_data(stub: bool, tool: &ToolDef, item: &TokenStream, errors: Errors) -> TokenStream {
-    // Whoever executes an external call reads the fields; here nobody has to.
+    // The client that executes an external call reads the fields; no code here has to.
     let external = tool.options.external.is_some().then(|| quote!(#[allow(dead_code)]));
     let mut out = quote!(#external #item);
     if stub {
@@ -239,10 +239,11 @@ fn finish_data(stub: bool, tool: &ToolDef, item: &TokenStream, errors: Errors) -
     out
 }
 
-/// Makes the function plain Rust: without our attributes, and the doc comments that cannot be there, on its parameters.
+/// Turns the function into plain Rust: without our attributes, and without doc comments on its parameters, where they are
+/// invalid.
 pub fn plain(mut function: ToolFn) -> TokenStream {
     for input in &mut function.sig.inputs {
-        // A size that is not known has been reported.
+        // The unsized type has been reported.
         if let syn::FnArg::Typed(param) = input
             && is_unsized(&param.ty)
         {
@@ -257,7 +258,7 @@ pub fn plain(mut function: ToolFn) -> TokenStream {
     }
     function.give_lifetime();
     function.give_body();
-    // A tool owns its decoded arguments. The attribute stands first, so that what the user says of the same lint prevails.
+    // A tool owns its decoded arguments. The attribute stands first, so that the user's own attribute about a lint prevails.
     quote! {
         #[cfg_attr(clippy, allow(
             clippy::needless_pass_by_value,
@@ -270,10 +271,10 @@ pub fn plain(mut function: ToolFn) -> TokenStream {
     }
 }
 
-/// The most often that a method is written, once for each combination of the predicates of `cfg` on its parameters.
+/// The most copies of a method: one for each combination of the predicates of `cfg` on its parameters.
 const MOST_CASES: usize = 16;
 
-/// `#[tools] impl Type { … }`.
+/// Expands `#[tools] impl Type { … }`.
 pub fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let Options { krate, allow, .. } = Options::of_impl(args, &mut errors);
@@ -334,7 +335,7 @@ pub fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream {
     quote!(#block #tools #method #errors)
 }
 
-/// A method that is marked `#[tool]`, and the mark.
+/// Returns a method that is marked `#[tool]`, with the mark.
 fn method(item: &ImplItem) -> Option<(Attribute, ToolFn)> {
     let tokens = match item {
         ImplItem::Fn(method) => method.to_token_stream(),
@@ -348,7 +349,7 @@ fn method(item: &ImplItem) -> Option<(Attribute, ToolFn)> {
     Some((function.attrs.remove(place), function))
 }
 
-/// Returns the item; a tool whose parameters depend on the build, once for each combination of what they depend on.
+/// Returns the item. If its parameters depend on the build, it is returned once for each combination of their conditions.
 fn split_by_case(item: &ImplItem, errors: &mut Errors) -> Vec<ImplItem> {
     let mut open = vec![item.clone()];
     let mut done = Vec::new();
@@ -370,7 +371,7 @@ fn split_by_case(item: &ImplItem, errors: &mut Errors) -> Vec<ImplItem> {
     done
 }
 
-/// An item that is marked `#[tool]` and no method.
+/// Refuses `#[tool]` on an item that is not a method.
 fn refuse_other(item: &mut ImplItem, errors: &mut Errors) {
     let attrs = match item {
         ImplItem::Const(item) => &mut item.attrs,

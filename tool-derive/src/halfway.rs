@@ -1,6 +1,7 @@
-//! Half-written declarations: whatever is wrong with them, an editor finds the item, its body and its type in what is emitted.
+//! Tests of half-written declarations: whatever is wrong with them, the expansion has the item, its body and its type, so that an
+//! editor finds them.
 //!
-//! The cases are those that `scripts/rust-analyzer` puts to the real one.
+//! `scripts/rust-analyzer` gives the same cases to the real editor.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
@@ -8,14 +9,14 @@ use crate::{entry, show};
 
 const CASES: &str = include_str!("../../tests/editor/cases.rs");
 
-/// An item with one of our attributes, as the compiler gives it to the macro.
+/// An item with one of our attributes, as the compiler passes it to the macro.
 struct Declared {
     is_impl: bool,
     args: TokenStream,
     item: TokenStream,
 }
 
-/// Those of `code`. An item ends with a block or a semicolon.
+/// Returns the declared items of `code`. An item ends with a block or a semicolon.
 fn declared(code: &str) -> Vec<Declared> {
     let tokens: TokenStream = code.replace("$0", "").parse().expect("brackets match");
     let mut found = Vec::new();
@@ -53,7 +54,7 @@ fn ours(mut item: Vec<TokenTree>) -> Option<Declared> {
     Some(Declared { is_impl, args, item: item.into_iter().collect() })
 }
 
-/// The blocks that somebody writes code in: a function's body, the bodies of an impl's methods.
+/// Returns the blocks of code: a function's body, or the bodies of an impl's methods.
 fn bodies(declared: &Declared) -> Vec<Group> {
     let blocks = |tokens: TokenStream| {
         tokens.into_iter().filter_map(|token| match token {
@@ -85,7 +86,7 @@ fn nothing_is_lost() {
                 has(&format!("struct {name}"));
             } else {
                 has(&format!("fn {name}"));
-                // What `toolset!` and hooks name. Without a signature nobody knows its fields.
+                // `toolset!` and hooks refer to these. Without a signature, the fields are unknown.
                 if can_be_read {
                     has(&format!("struct {name}"));
                     has("Tool for");

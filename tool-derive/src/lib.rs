@@ -32,7 +32,7 @@ pub fn tools(args: TokenStream, item: TokenStream) -> TokenStream {
     show("#[tools]", show::name(&item), entry::toolset_impl(args.into(), item)).into()
 }
 
-/// Puts tools together. `tool_runtime::toolset!` is the front of it, and says which crate it was found in.
+/// Combines tools into a set. `tool_runtime::toolset!` calls it with the path of its own crate.
 #[proc_macro]
 pub fn toolset(tokens: TokenStream) -> TokenStream {
     entry::toolset_list(tokens.into()).into()

@@ -1,4 +1,4 @@
-//! What the user meant: resolved declarations, with the places where they were written.
+//! The model of the user's declarations: resolved, and with the places where they were written.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -21,17 +21,17 @@ pub struct ToolDef {
     pub start: Start,
 }
 
-/// The names of a declaration, and its visibility.
+/// The names and the visibility of a declaration.
 pub struct Head {
-    /// The type that everything hangs on: a tool's marker, a nested input, the name before a variant's contexts.
+    /// The type on which everything is implemented: a tool's marker, a nested input, or the prefix of a variant's contexts.
     pub ident: Ident,
     pub vis: Visibility,
-    /// The name that the model calls; of a variant and a nested input, the one that people read.
+    /// The name by which the model calls the tool. For a variant and a nested input, the name for people.
     pub name: String,
     pub description: Option<Doc>,
     /// The path of the runtime, if one is given.
     pub krate: Option<Path>,
-    /// True if the types of the declaration can be used.
+    /// Set if the types of the declaration can be used.
     pub is_sound: bool,
 }
 
@@ -41,23 +41,23 @@ pub enum Input {
     Enum(Union),
 }
 
-/// Parameters that make one value together.
+/// Parameters that form one value.
 pub struct Params {
-    /// The path that stands before the fields in braces.
+    /// The path before the fields in braces.
     pub path: TokenStream,
-    /// The tag in front of the fields, for a variant.
+    /// The tag before the fields, for a variant.
     pub tag: Option<Tag>,
     pub fields: Vec<Param>,
 }
 
-/// The entry that says which variant is meant.
+/// The entry that selects the variant.
 pub struct Tag {
     pub name: String,
-    /// The value that stands for this variant.
+    /// The value for this variant.
     pub value: String,
 }
 
-/// The variants of an enum, told apart by a tag.
+/// The variants of an enum, which a tag distinguishes.
 pub struct Union {
     /// The name of the tag.
     pub tag: Spanned<String>,
@@ -72,17 +72,17 @@ pub struct Variant {
     pub state: Option<Type>,
 }
 
-/// A struct whose fields are judged where it is nested in a tool's arguments.
+/// A struct whose fields are judged when it is nested in a tool's arguments.
 pub struct NestedInput {
     pub head: Head,
     pub params: Params,
     /// The state that its validators take.
     pub state: Option<Type>,
-    /// The advice that is not wanted.
+    /// The advice that is turned off.
     pub allow: Vec<Advice>,
 }
 
-/// A parameter that the model gives, or the application if it is secret.
+/// A parameter that the model provides, or the application if it is secret.
 pub struct Param {
     pub ident: Ident,
     pub ty: Type,
@@ -98,7 +98,7 @@ pub enum Body {
     Function(Box<Function>),
     /// The struct's `Execute`, or `ExecuteWith` a state.
     Struct { state: Option<Type> },
-    /// A client outside, whose answer has the type `output`; validators may take a state.
+    /// A client outside the program, whose answer has the type `output`; validators may take a state.
     External { state: Option<Type>, output: Box<Type> },
 }
 
@@ -106,16 +106,16 @@ pub enum Body {
 pub struct Function {
     /// The path that calls it.
     pub path: TokenStream,
-    /// The type that it is a method of.
+    /// The type of which it is a method.
     pub owner: Option<Type>,
     /// The place of its name.
     pub span: Span,
     pub is_async: bool,
-    /// True if it gives several values, one after the other.
+    /// Set if it returns several values, one after the other.
     pub is_stream: bool,
     /// Its arguments, after `self`.
     pub args: Vec<Argument>,
-    /// The type of what it returns; of a stream, of each of its items.
+    /// The type of its return value; for a stream, of each item.
     pub returns: Type,
     pub returns_span: Span,
 }
@@ -139,24 +139,24 @@ pub struct StateArg {
     pub by_ref: bool,
 }
 
-/// The way in which a call is started.
+/// The way in which a call starts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Start {
     /// At once, without state.
     Free,
-    /// At once, with what it takes from the state.
+    /// At once, with its part of the state.
     Bound,
-    /// When its validators, or its check, have accepted the arguments.
+    /// After its validators, or its check, have accepted the arguments.
     Asking,
 }
 
-/// Parameters together with all that their validators can know.
+/// Parameters together with everything that their validators can know.
 #[derive(Clone, Copy)]
 pub struct Judged<'m> {
     pub head: &'m Head,
     pub tag: Option<&'m Tag>,
     pub fields: &'m [Param],
-    /// The state of the type that the tool is a method of, or of a struct.
+    /// The state of a method, which is its type, or that of a struct.
     pub owner: Option<&'m Type>,
     /// The arguments of the tool's function.
     pub args: &'m [Argument],
@@ -164,9 +164,9 @@ pub struct Judged<'m> {
 
 /// A method of an impl that is a tool.
 pub struct MethodTool {
-    /// The type that stands for it: `ShopSearchItems` for `Shop::search_items`.
+    /// The type of the tool: `ShopSearchItems` for `Shop::search_items`.
     pub marker: Ident,
-    /// The `cfg` attributes that decide whether it is there.
+    /// The `cfg` attributes that decide whether it exists.
     pub cfg: Vec<Attribute>,
 }
 
@@ -180,12 +180,12 @@ pub struct ProvideDef {
 /// An enum of a toolset's calls.
 pub struct CallsDef {
     pub ident: Ident,
-    /// The name of each variant, and the type that it holds; none if that is wrong.
+    /// The name of each variant, and the type that it holds; `None` if that is wrong.
     pub variants: Vec<(Ident, Option<Type>)>,
 }
 
 impl Param {
-    /// Returns whether its own fields are judged.
+    /// Returns whether the parameter's own fields are judged.
     pub fn is_nested(&self) -> bool {
         self.attrs.dynamic.as_ref().is_some_and(|dynamic| dynamic.options.nested.is_some())
     }
@@ -198,26 +198,26 @@ impl Param {
         self.attrs.dynamic.is_some()
     }
 
-    /// Returns where its name is written.
+    /// Returns the place of its name.
     pub fn name_span(&self) -> Span {
         self.attrs.arg.rename.as_ref().map_or_else(|| self.ident.span(), syn::LitStr::span)
     }
 }
 
 impl Params {
-    /// The types of the parameters whose own fields are judged, in order.
+    /// Returns the types of the parameters whose own fields are judged, in order.
     pub fn nested(&self) -> impl Iterator<Item = &Type> {
         self.fields.iter().filter(|param| param.is_nested()).map(|param| &param.ty)
     }
 
-    /// The parameters with their places; a tag has the first.
+    /// Returns the parameters with their indexes; a tag has the first index.
     pub fn placed(&self) -> impl Iterator<Item = (usize, &Param)> {
         (usize::from(self.tag.is_some())..).zip(&self.fields)
     }
 }
 
 impl ToolDef {
-    /// The parameters; none of an enum, whose variants have them.
+    /// Returns the parameters; none for an enum, whose variants have them.
     pub fn fields(&self) -> &[Param] {
         match &self.input {
             Input::Params(params) => &params.fields,
@@ -225,7 +225,7 @@ impl ToolDef {
         }
     }
 
-    /// The variants of an enum.
+    /// Returns the variants of an enum.
     pub fn variants(&self) -> &[Variant] {
         match &self.input {
             Input::Params(_) => &[],
@@ -233,17 +233,17 @@ impl ToolDef {
         }
     }
 
-    /// The parameters, of whichever variant.
+    /// Returns the parameters, of any variant.
     pub fn all_fields(&self) -> impl Iterator<Item = &Param> {
         self.fields().iter().chain(self.variants().iter().flat_map(|variant| &variant.params.fields))
     }
 
-    /// The types of all parameters whose own fields are judged, in order.
+    /// Returns the types of all parameters whose own fields are judged, in order.
     pub fn nested(&self) -> impl Iterator<Item = &Type> {
         self.all_fields().filter(|param| param.is_nested()).map(|param| &param.ty)
     }
 
-    /// The types that the state must provide, each once.
+    /// Returns the types that the state must provide, each once.
     pub fn states(&self) -> Vec<&Type> {
         let mut states: Vec<&Type> = Vec::new();
         for ty in self.body.state_types() {
@@ -254,12 +254,12 @@ impl ToolDef {
         states
     }
 
-    /// Returns who approves a call: nobody, if the option is not given.
+    /// Returns the rule for approval; by default, no call needs approval.
     pub fn approval(&self) -> &Approval {
         self.options.approval.as_ref().map_or(&Approval::Never, |approval| &approval.value)
     }
 
-    /// The predicate that decides whether a call needs approval.
+    /// Returns the predicate that decides whether a call needs approval.
     pub fn predicate(&self) -> Option<&Expr> {
         match self.approval() {
             Approval::When(predicate) => Some(predicate),
@@ -267,14 +267,14 @@ impl ToolDef {
         }
     }
 
-    /// The parameters, and what their validators and the check of the whole call can know.
+    /// Returns the parameters, with what their validators and the check of the whole call can know.
     pub fn judged(&self) -> Judged<'_> {
         Judged { head: &self.head, tag: None, fields: self.fields(), owner: self.body.owner(), args: self.body.args() }
     }
 }
 
 impl Body {
-    /// The state of the type that the tool is a method of, or of a struct.
+    /// Returns the state of a method, which is its type, or that of a struct.
     pub fn owner(&self) -> Option<&Type> {
         match self {
             Self::Function(function) => function.owner.as_ref(),
@@ -282,7 +282,7 @@ impl Body {
         }
     }
 
-    /// The arguments of a function.
+    /// Returns the arguments of a function.
     pub fn args(&self) -> &[Argument] {
         match self {
             Self::Function(function) => &function.args,
@@ -290,14 +290,14 @@ impl Body {
         }
     }
 
-    /// The types that it takes from the state, in order.
+    /// Returns the types that it takes from the state, in order.
     pub fn state_types(&self) -> impl Iterator<Item = &Type> {
         self.owner().into_iter().chain(states(self.args()).map(|state| &state.ty))
     }
 }
 
 impl Variant {
-    /// The fields, and what their validators can know.
+    /// Returns the fields, with what their validators can know.
     pub fn judged(&self) -> Judged<'_> {
         let Self { head, params, state } = self;
         Judged { head, tag: params.tag.as_ref(), fields: &params.fields, owner: state.as_ref(), args: &[] }
@@ -305,7 +305,7 @@ impl Variant {
 }
 
 impl NestedInput {
-    /// The fields, and what their validators can know.
+    /// Returns the fields, with what their validators can know.
     pub fn judged(&self) -> Judged<'_> {
         let Self { head, params, state, .. } = self;
         Judged { head, tag: None, fields: &params.fields, owner: state.as_ref(), args: &[] }
@@ -313,35 +313,36 @@ impl NestedInput {
 }
 
 impl<'m> Judged<'m> {
-    /// The parameters with their places; a tag has the first.
+    /// Returns the parameters with their indexes; a tag has the first index.
     pub fn placed(self) -> impl Iterator<Item = (usize, &'m Param)> {
         (usize::from(self.tag.is_some())..).zip(self.fields)
     }
 
-    /// The dynamic parameters that have a validator of their own, in order.
+    /// Returns the dynamic parameters that have a validator of their own, in order.
     pub fn validated(self) -> impl Iterator<Item = (&'m Param, &'m Dynamic)> {
         let judged = self.fields.iter().filter(|param| !param.is_nested());
         judged.filter_map(|param| Some((param, param.attrs.dynamic.as_ref()?)))
     }
 
-    /// The arguments of the function that are states.
+    /// Returns the arguments of the function that are states.
     pub fn states(self) -> impl Iterator<Item = &'m StateArg> {
         states(self.args)
     }
 
-    /// The type of what the validator of the parameter `ident` knows: `BookFlightArrival` for `arrival` of `book_flight`.
+    /// Returns the type of the context for the validator of the parameter `ident`: `BookFlightArrival` for `arrival` of
+    /// `book_flight`.
     pub fn context(self, ident: &Ident) -> Ident {
         let (tool, own) = (pascal(&self.head.ident.unraw().to_string()), pascal(&ident.unraw().to_string()));
         format_ident!("{tool}{own}", span = ident.span())
     }
 
-    /// The type of what the check of the whole call knows.
+    /// Returns the type of the context for the check of the whole call.
     pub fn check_context(self) -> Ident {
         self.context(&Ident::new("check", self.head.ident.span()))
     }
 }
 
-/// The arguments that are states.
+/// Returns the arguments that are states.
 fn states(args: &[Argument]) -> impl Iterator<Item = &StateArg> {
     args.iter().filter_map(|arg| match arg {
         Argument::State(state) => Some(state),
@@ -353,13 +354,14 @@ fn is_same_type(a: &Type, b: &Type) -> bool {
     quote!(#a).to_string() == quote!(#b).to_string()
 }
 
-/// The parameters, and for each those that it waits for, as places among the parameters.
+/// The dependency graph of parameters: each parameter with the indexes of those that it waits for.
 pub struct Graph<'t> {
     params: &'t [Param],
     before: Vec<Vec<(usize, &'t Ident)>>,
 }
 
-/// Parameters that wait for each other: the place where one names the next, and the path from the first back to itself.
+/// A cycle of parameters that wait for each other: the place where one names the next, and the path from the first back to
+/// itself.
 pub struct Cycle<'t> {
     pub at: &'t Ident,
     pub path: Vec<&'t Ident>,
@@ -371,7 +373,7 @@ pub fn same(a: &Ident, b: &Ident) -> bool {
 }
 
 impl<'t> Graph<'t> {
-    /// Returns the graph of what is known to be a dynamic parameter; what is not has been reported.
+    /// Returns the graph over names of dynamic parameters; other names have been reported.
     pub fn of(params: &'t [Param]) -> Self {
         let place = |own: &Param, name: &Ident| {
             params.iter().position(|param| same(&param.ident, name) && !same(&own.ident, name) && param.is_dynamic())
@@ -386,8 +388,8 @@ impl<'t> Graph<'t> {
         Self { params, before }
     }
 
-    /// The dynamic parameters in the order in which they are asked: each after those it waits for, and of those that wait
-    /// for none any more, the one first whose name in the arguments is the least.
+    /// Returns the dynamic parameters in the order in which they are asked: each after those that it waits for. If several may
+    /// come next, the least by the name in the arguments does.
     pub fn order(&self) -> Vec<usize> {
         let mut left: Vec<usize> = (0..self.params.len()).filter(|&param| self.params[param].is_dynamic()).collect();
         left.sort_by(|a, b| self.params[*a].name.cmp(&self.params[*b].name));
@@ -406,7 +408,7 @@ impl<'t> Graph<'t> {
         found
     }
 
-    /// Goes along what the parameter `arg`, at the end of `path`, waits for.
+    /// Visits the parameters that `arg`, at the end of `path`, waits for.
     fn visit(&self, arg: usize, path: &mut Vec<usize>, done: &mut [bool], found: &mut Vec<Cycle<'t>>) {
         if done[arg] {
             return;

@@ -1,4 +1,4 @@
-//! Expansions for people: what a macro wrote is printed, formatted, where the environment variable `TOOL_EXPAND` asks for it.
+//! Expansions for people: a macro prints its formatted expansion if the environment variable `TOOL_EXPAND` asks for it.
 
 use std::{
     io::Write as _,
@@ -8,14 +8,14 @@ use std::{
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
 
-/// Names the items whose expansions are printed, with commas between them; `*` names all.
+/// The environment variable with the names of the items whose expansions are printed, separated by commas; `*` means all.
 const VARIABLE: &str = "TOOL_EXPAND";
 
-/// Prints what `macro_name` made of `item` if the variable asks for it, and returns it.
+/// Returns the expansion of `item` by `macro_name`, and prints it if the variable asks for it.
 pub fn show(macro_name: &str, item: Option<String>, expansion: TokenStream) -> TokenStream {
     let (Ok(wanted), Some(item)) = (std::env::var(VARIABLE), item) else { return expansion };
     if is_named(&item, &wanted) {
-        // One write, so that what other compilers say at the same time is not in the middle of it.
+        // One write, so that messages of other compilers do not come in between.
         eprint!("// {macro_name} on {item}\n\n{}\n", pretty(&expansion));
     }
     expansion
@@ -26,7 +26,7 @@ fn is_named(item: &str, wanted: &str) -> bool {
     wanted.split(',').map(str::trim).any(|name| name == "*" || name == item)
 }
 
-/// The name of an item: the word after `fn`, `struct`, `enum` or `impl`.
+/// Returns the name of an item: the word after `fn`, `struct`, `enum` or `impl`.
 pub fn name(item: &TokenStream) -> Option<String> {
     let mut words = item.clone().into_iter().filter_map(|token| match token {
         TokenTree::Ident(word) => Some(word.to_string()),
@@ -36,20 +36,21 @@ pub fn name(item: &TokenStream) -> Option<String> {
     words.next()
 }
 
-/// Returns a statement that makes Cargo build again when the variable changes: Cargo learns which variables the compiler has read.
+/// Returns a statement that makes Cargo rebuild when the variable changes: Cargo learns which variables the compiler has read.
 ///
-/// Reading costs a quarter of a million instructions, so toolsets have this statement, and tools do not.
+/// A read costs a quarter of a million instructions, so toolsets have this statement, and tools do not.
 pub fn watch_stmt() -> TokenStream {
     quote!(_ = ::core::option_env!(#VARIABLE);)
 }
 
-/// The code as rustfmt writes it, in the style of the directory that the compiler runs in; as it is, where there is no rustfmt.
+/// Returns the code as rustfmt formats it, in the style of the compiler's working directory. Without rustfmt, the code is
+/// unchanged.
 pub fn pretty(code: &TokenStream) -> String {
     let code = code.to_string();
     formatted(&code).map_or(code, |code| spaced(&code))
 }
 
-/// `code` with doc comments as people write them, and an empty line behind each item.
+/// Returns `code` with doc comments in their usual form, and an empty line after each item.
 fn spaced(code: &str) -> String {
     let mut out = String::with_capacity(code.len());
     for line in code.lines() {

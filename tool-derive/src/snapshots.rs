@@ -1,5 +1,5 @@
-//! What the macros write, as files beside what was written: `tests/expansions`. `BLESS=1 cargo test -p tool-derive snapshots` writes them
-//! anew.
+//! Snapshots of expansions, as files beside their inputs in `tests/expansions`. `BLESS=1 cargo test -p tool-derive snapshots`
+//! rewrites them.
 
 use std::{fs, path::Path};
 
@@ -47,7 +47,7 @@ fn expansion(source: &str) -> String {
     let file = syn::parse_file(source).expect("an input is Rust");
     let items = file.items.into_iter().map(expanded);
     let text = show::pretty(&items.collect());
-    // Whoever builds the whole workspace has the feature `collect`, too.
+    // A build of the whole workspace has the feature `collect`, too.
     text.lines().filter(|line| !line.trim_start().starts_with("__rt::collect!")).flat_map(|line| [line, "\n"]).collect()
 }
 

@@ -1,7 +1,7 @@
-//! The gate between the model and the tools: every call and every decision is looked at here before a run accepts it.
+//! The gate between the model and the tools: it checks every call and every decision before a run accepts it.
 //!
-//! [`Gate`] lets the tools read arguments, asks the policies, and gives the answers to the one judge, which makes the
-//! evidence that [`step`](tool_run::run::step) wants.
+//! [`Gate`] lets the tools read arguments, and asks the policies. It passes the answers to the judge in `tool_run`, which makes
+//! the evidence that [`step`](tool_run::run::step) requires.
 
 use std::{
     collections::HashMap,
@@ -30,13 +30,14 @@ use tool_run::judge::{Judge, KnownTool, Taken};
 use tool_run::run::{ArgumentRevision, Author, CheckedCall, CheckedDecision, Stage, ToolRef};
 use tool_schema::json::text;
 
-/// The reference that a run keeps of a tool, and the identity by which records of any age know the tool.
+/// The reference that a run keeps of a tool, and the identity by which records of any age refer to the tool.
 type Ref = (Arc<ToolRef>, Identity);
 type Offer = dyn Fn(&ToolSpec, &Value) -> Option<Pattern> + Send + Sync;
 type Deciders = dyn Fn(&ToolSpec, &Value) -> Vec<Principal> + Send + Sync;
 
-/// Looks at calls and decisions: with the tools' own decoders, validators and predicates, and with the policies of the
-/// application. What it finds is the evidence that the run's state machine goes by.
+/// Checks calls and decisions with the tools' own decoders, validators and predicates, and with the policies of the application.
+///
+/// Its results are the evidence on which the run's state machine relies.
 #[derive(Clone)]
 pub struct Gate {
     tools: Toolset,
@@ -48,43 +49,44 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A gate without policies of its own.
+    /// Creates a gate without policies of its own.
     pub fn new(tools: Toolset) -> Self {
         let refs = tools.iter().map(|_| OnceLock::new()).collect();
         Self { tools, policies: Vec::new(), offer: None, deciders: None, refine: Arc::default(), refs }
     }
 
-    /// Adds a policy. Policies can only tighten.
+    /// Adds a policy. A policy can only tighten.
     pub fn policy(mut self, policy: Arc<dyn Policy>) -> Self {
         self.policies.push(policy);
         self
     }
 
-    /// Returns whether it has policies of its own.
+    /// Returns whether the gate has policies of its own.
     pub fn has_policies(&self) -> bool {
         !self.policies.is_empty()
     }
 
-    /// Sets which calls may be allowed for the rest of a run, and which are like one another.
+    /// Sets the function that decides whether a call may be allowed for the rest of the run. The pattern that it returns says
+    /// which later calls count as the same.
     pub fn offer(mut self, offer: Arc<Offer>) -> Self {
         self.offer = Some(offer);
         self
     }
 
-    /// Sets who may decide about a call in place of the run's owner, where anybody is named.
+    /// Sets the function that names who may decide about a call. If it names nobody, the run's owner decides.
     pub fn deciders(mut self, deciders: Arc<Deciders>) -> Self {
         self.deciders = Some(deciders);
         self
     }
 
-    /// Refines arguments of the tool `name` that it has accepted.
+    /// Sets a function that refines arguments that the tool `name` has accepted.
     #[cfg(feature = "agent")]
     pub(crate) fn refine(mut self, name: String, refine: Arc<Refine>) -> Self {
         Arc::make_mut(&mut self.refine).insert(name, refine);
         self
     }
 
-    /// Sets the policies, the offer and the deciders of `other` for these tools.
+    /// Replaces the policies, the offer, the deciders and the refinements with those of `other`.
     pub fn rules_of(mut self, other: &Self) -> Self {
         self.policies = other.policies.clone();
         self.offer = other.offer.clone();
@@ -93,12 +95,12 @@ impl Gate {
         self
     }
 
-    /// The tools.
+    /// Returns the tools.
     pub fn tools(&self) -> &Toolset {
         &self.tools
     }
 
-    /// Returns the reference of a run to the tool `name`.
+    /// Returns a run's reference to the tool `name`.
     pub fn tool(&self, name: &str) -> Option<&Arc<ToolRef>> {
         Some(self.known(name)?.reference)
     }
@@ -111,7 +113,8 @@ impl Gate {
         Some(KnownTool { reference, identity: *identity, spec })
     }
 
-    /// Looks at a call of `run`: are its arguments accepted, and may it run? Waits for the validators of a tool that has some.
+    /// Checks whether a call of `run` has acceptable arguments, and whether it may run. Waits for the tool's validators, if it
+    /// has any.
     pub async fn inspect(&self, run: &Run, call: &Call, cx: &Context) -> CheckedCall {
         let read = self.read(call, cx).done().await.read;
         self.judge(run, call, read, cx)
@@ -129,15 +132,15 @@ impl Gate {
         Reading::refined(&self.tools, &call.name, text, cx, refine)
     }
 
-    /// Looks at a call whose arguments were read.
+    /// Judges a call whose arguments the tool has read.
     pub(crate) fn judge(&self, run: &Run, call: &Call, read: Read, cx: &Context) -> CheckedCall {
         judge::judge_call(&Bench { gate: self, cx }, run, call, read)
     }
 
-    /// Checks a decision about an interrupt of `run`, as far as the tool can tell: edited arguments, an output, an answer.
-    /// Waits for the validators of a tool that has some.
+    /// Checks a decision about an interrupt of `run`, as far as the tool can judge it: edited arguments, an output, an answer.
+    /// Waits for the tool's validators, if it has any.
     ///
-    /// Fails when they are wrong, with feedback for the person. Whether the decision may be taken at all, the run says.
+    /// Fails when one of them is wrong, with feedback for the person. The run itself checks whether the decision is admissible.
     pub async fn rule(
         &self,
         run: &Run,
@@ -153,7 +156,7 @@ impl Gate {
         self.rule_read(run, interrupt, decision, read, cx)
     }
 
-    /// Lets the tool of a call read the arguments that a decision gives it, if it gives any.
+    /// Lets the tool of a call read the arguments of a decision, if the decision is an edit.
     pub(crate) fn read_edit(&self, name: &str, open: &Interrupt, decision: &Decision, cx: &Context) -> Option<Reading> {
         let Decision::Edit { arguments } = decision else { return None };
         let arguments = arguments.to_string().into();
@@ -165,7 +168,7 @@ impl Gate {
         Some(Reading::begin(&self.tools, name, &arguments, cx))
     }
 
-    /// Checks a decision; `read` is what the tool says of edited arguments.
+    /// Checks a decision. `read` is the tool's answer to edited arguments.
     pub(crate) fn rule_read(
         &self,
         run: &Run,
@@ -217,7 +220,7 @@ impl fmt::Debug for Gate {
     }
 }
 
-/// Returns the tool that the interrupt of a call of the tool `name` is about: that tool, or one inside of it.
+/// Returns the tool that an interrupt concerns: the tool `name`, or one that runs inside it.
 pub fn tool_of<'a>(tools: &'a Toolset, name: &str, open: &Interrupt) -> Option<&'a Arc<dyn DynTool>> {
     let (mut tool, mut open) = (tools.get(name)?, open);
     while let InterruptKind::Inner { tool: name, interrupt, .. } = &open.kind {
@@ -227,7 +230,7 @@ pub fn tool_of<'a>(tools: &'a Toolset, name: &str, open: &Interrupt) -> Option<&
     Some(tool)
 }
 
-/// Reads an output that a person or a client gave to a call of the tool `name` that waits for `open`.
+/// Reads an output that a person or a client provided for a call of the tool `name`, whose interrupt is `open`.
 fn read_output(tools: &Toolset, name: &str, open: &Interrupt, given: &Value) -> Result<Output, Refusal> {
     if !matches!(open.kind, InterruptKind::Inner { .. }) {
         return output_of(tools, name, given);
@@ -258,17 +261,17 @@ fn check_output(tool: &Arc<dyn DynTool>, given: &Value) -> Result<(), Rejection>
     if problems.is_empty() { Ok(()) } else { Err(Rejection::new(problems)) }
 }
 
-/// Changes arguments that a tool has accepted: their text, and the arguments themselves.
+/// A function that changes arguments that a tool has accepted. It gets their text, and the arguments to change.
 pub(crate) type Refine = dyn Fn(&str, &mut Map<String, Value>, &Context) + Send + Sync;
 
-/// Arguments as their tool has read them, and the call itself where the text that was read is what would run.
+/// Arguments as their tool has read them. The call itself is there if the text that was read is the text that would run.
 pub(crate) struct ReadCall {
     pub(crate) read: Read,
     #[cfg_attr(not(feature = "agent"), allow(dead_code, reason = "only the loop runs calls"))]
     pub(crate) prepared: Option<Prepared>,
 }
 
-/// The tool's answer to arguments, and the call itself.
+/// The tool's answer to arguments, and the prepared call itself.
 type Outcome = (Result<Taken, CallError>, Option<Prepared>);
 
 impl ReadCall {
@@ -286,7 +289,7 @@ fn outcome(read: Result<Accepted, CallError>, prepared: Prepared) -> Outcome {
     (Ok(Taken { needs_approval, normalized, touches, author: Author::Validators }), prepared)
 }
 
-/// Returns the tool's answer to refined arguments, as if it had made them of those before.
+/// Returns the tool's answer to refined arguments, in the form of a change to the earlier arguments.
 fn refined(read: Read) -> Outcome {
     let refined = read.outcome.map(|taken| {
         let normalized = Some(taken.normalized.clone().unwrap_or(read.text));
@@ -295,7 +298,8 @@ fn refined(read: Read) -> Outcome {
     (refined, None)
 }
 
-/// The refined text of arguments that were accepted; what came of them before, where nothing was changed.
+/// Returns the refined text of accepted arguments. If nothing changes, the error holds the earlier result; if `refine` panics, a
+/// failure.
 fn again(taken: Taken, text: &Arc<str>, refine: &Refine, cx: &Context) -> Result<Arc<str>, Result<Taken, CallError>> {
     let text = taken.normalized.as_deref().unwrap_or(text);
     let text = if text::is_blank(text) { "{}" } else { text };
@@ -307,7 +311,7 @@ fn again(taken: Taken, text: &Arc<str>, refine: &Refine, cx: &Context) -> Result
     if after == before {
         return Err(Ok(taken));
     }
-    // What was left as it was keeps its digits.
+    // A value that did not change keeps its digits.
     let mut written: HashMap<String, String> = text::entries(text).into_iter().collect();
     let text_of = |(name, value): (&String, &Value)| {
         let kept = written.remove(name).filter(|_| before.get(name) == Some(value));
@@ -322,14 +326,14 @@ pub(crate) enum Reading {
     Asking(Asking),
 }
 
-/// Arguments whose tool asks its validators.
+/// Arguments whose tool is asking its validators.
 pub(crate) struct Asking {
     text: Arc<str>,
     work: BoxFuture<'static, Outcome>,
 }
 
 impl Asking {
-    /// Waits for the validators, but not longer than `limit`: with `late`, which is ready when the time is over.
+    /// Waits for the validators, but not longer than `limit`. The future `late` completes when that time is over.
     #[cfg_attr(not(feature = "agent"), allow(dead_code, reason = "only the driver has a clock"))]
     pub(crate) async fn within(self, limit: Duration, late: impl Future<Output = ()>) -> ReadCall {
         let Self { text, work } = self;
@@ -362,7 +366,7 @@ impl Reading {
         }
     }
 
-    /// Lets the tool `name` read `text`, and reads again what `refine` makes of arguments that it accepts.
+    /// Lets the tool `name` read `text`. If the tool accepts it, lets the tool read again what `refine` makes of it.
     fn refined(tools: &Toolset, name: &str, text: &Arc<str>, cx: &Context, refine: Option<&Arc<Refine>>) -> Self {
         let first = Self::begin(tools, name, text, cx);
         let Some(refine) = refine else { return first };

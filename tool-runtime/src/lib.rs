@@ -15,16 +15,16 @@ pub mod test;
 pub mod tool;
 pub mod toolset;
 
-/// What is wrong with the arguments of a call, in words that a model, a person or a form can act on.
+/// The problems in the arguments of a call, in words that a model, a person or a form can act on.
 ///
-/// The answers that carry these words, and the functions that write them, are in [`tool_schema::feedback`].
+/// The other types, and the functions that write the texts, are in [`tool_schema::feedback`].
 pub mod feedback {
     #[doc(no_inline)]
     pub use tool_schema::feedback::Rejection;
     pub use tool_schema::feedback::{Choices, PROTOCOL, Problem, ProblemKind, Reasons, Report, escape, one_line};
 }
 
-/// JSON text as it arrives, piece by piece.
+/// JSON text that arrives piece by piece.
 ///
 /// The rest, such as an exact comparison of texts, is in [`tool_schema::json`].
 pub mod json {
@@ -42,9 +42,9 @@ pub mod message {
     pub use tool_run::message::{Contents, Message, Part};
 }
 
-/// JSON Schemas of inputs and outputs, and the form of each that a provider accepts.
+/// JSON Schemas of inputs and outputs, and their forms for each provider.
 ///
-/// The rest, such as places in a schema and losses of a form, is in [`tool_schema::schema`].
+/// The rest, such as places in a schema and the losses of a dialect, is in [`tool_schema::schema`].
 pub mod schema {
     pub use tool_schema::schema::{Dialect, Lowered, Schema, Severity, Validator};
 }
@@ -88,7 +88,7 @@ macro_rules! lint_test {
     };
 }
 
-/// Its content, with the feature `collect`.
+/// Expands to its content, because the feature `collect` is on.
 #[cfg(feature = "collect")]
 #[doc(hidden)]
 #[macro_export]
@@ -96,7 +96,7 @@ macro_rules! collect {
     ($($tokens:tt)*) => { $($tokens)* };
 }
 
-/// Nothing, without the feature `collect`.
+/// Expands to nothing, because the feature `collect` is off.
 #[cfg(not(feature = "collect"))]
 #[doc(hidden)]
 #[macro_export]
@@ -154,7 +154,7 @@ pub mod __private {
         collect::{Collect, Collected, need},
     };
 
-    // These stand in the signatures of the above.
+    // These types appear in the signatures of the items above.
     pub use crate::tool::dynamic::{Asks, Board, CheckSaid, Checks, Keepable, Raw, Said, Settled};
     pub use crate::tool::expansion::{Asked, Idle, Unasked, Unchecked, Unsaid, Unusual};
 }

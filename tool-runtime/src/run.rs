@@ -1,7 +1,7 @@
-//! A run as data, from [`tool_run`]: a pure state machine, whose log is all there is to it.
+//! A run as data, from [`tool_run`]: a pure state machine, whose whole state follows from its log.
 //!
-//! [`Agent`](crate::Agent) drives it. Here is what an application reads, decides and sets. Who writes another driver finds
-//! the state machine, its log and its records in [`tool_run::run`].
+//! [`Agent`](crate::Agent) drives it. This module has the types that an application reads, decides and sets. To write another
+//! driver, use the state machine, its log and its records in [`tool_run::run`].
 
 #[doc(no_inline)]
 pub use tool_run::run::Decision;

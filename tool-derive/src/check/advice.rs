@@ -1,4 +1,4 @@
-//! What is not wrong and could be better.
+//! Advice: declarations that are valid and could be better.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens as _;
@@ -11,7 +11,7 @@ use crate::syntax::attribute::Doc;
 /// The most characters of a description that every provider accepts.
 const MOST_CHARACTERS: usize = 1024;
 
-/// Returns what could be better about a tool, and where; without what is allowed.
+/// Returns advice about a tool, with places; without the kinds that are allowed.
 pub fn of_tool(tool: &ToolDef) -> Vec<(Span, Advice)> {
     let mut found = Vec::new();
     if is_long(tool.head.description.as_ref()) {
@@ -28,7 +28,7 @@ pub fn of_tool(tool: &ToolDef) -> Vec<(Span, Advice)> {
     found
 }
 
-/// Returns what could be better about a nested input.
+/// Returns advice about a nested input.
 pub fn of_input(input: &NestedInput) -> Vec<(Span, Advice)> {
     let mut found = Vec::new();
     if is_long(input.head.description.as_ref()) {
@@ -39,7 +39,7 @@ pub fn of_input(input: &NestedInput) -> Vec<(Span, Advice)> {
     found
 }
 
-/// A model reads nothing about a secret.
+/// Returns advice about a parameter. There is none about a secret, because no model sees it.
 fn parameter(param: &Param) -> Option<(Span, Advice)> {
     if param.is_secret() {
         None
@@ -54,13 +54,13 @@ fn is_long(doc: Option<&Doc>) -> bool {
     matches!(doc, Some(Doc::Text(text)) if text.chars().count() > MOST_CHARACTERS)
 }
 
-/// The argument that a predicate does not look at.
+/// Returns the argument that a predicate ignores.
 fn ignored(predicate: &ExprClosure) -> Option<Span> {
     let pat = predicate.inputs.first()?;
     let pat = if let Pat::Type(typed) = pat { &*typed.pat } else { pat };
     match pat {
         Pat::Wild(wild) => Some(wild.span()),
-        // Of one that is not marked so, the compiler says that it is not used.
+        // The compiler reports an unused argument without the underscore.
         Pat::Ident(pat)
             if pat.ident.to_string().starts_with('_') && !mentions(predicate.body.to_token_stream(), &pat.ident) =>
         {
@@ -74,7 +74,7 @@ fn mentions(tokens: TokenStream, name: &proc_macro2::Ident) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Ident(word) => word == *name,
         TokenTree::Group(group) => mentions(group.stream(), name),
-        // An argument may be named inside the text of a `format!`.
+        // The text of a `format!` may name an argument.
         TokenTree::Literal(literal) => literal.to_string().contains(&format!("{{{name}")),
         TokenTree::Punct(_) => false,
     })

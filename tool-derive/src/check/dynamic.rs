@@ -1,4 +1,4 @@
-//! What dynamic parameters say of each other must be possible.
+//! Checks that the dependencies between dynamic parameters are possible.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::diag::{Errors, text};
 use crate::model::{Graph, Judged, Param, same};
 use crate::syntax::params::{Dynamic, Validator, last};
 
-/// Runs every rule on parameters that are one value together.
+/// Runs every rule on parameters that form one value.
 pub fn check(params: &[Param], errors: &mut Errors) {
     for param in params {
         let Some(dynamic) = &param.attrs.dynamic else { continue };
@@ -25,7 +25,7 @@ pub fn check(params: &[Param], errors: &mut Errors) {
     }
 }
 
-/// A nested parameter says nothing that its fields have to say.
+/// Checks that a nested parameter has no options that belong to its fields.
 fn nested(param: &Param, dynamic: &Dynamic, errors: &mut Errors) {
     let Some(span) = dynamic.options.nested else { return };
     if let Type::Path(path) = &param.ty
@@ -46,7 +46,7 @@ fn nested(param: &Param, dynamic: &Dynamic, errors: &mut Errors) {
     }
 }
 
-/// A name is that of another parameter that can be waited for or seen, and is given once.
+/// Checks that each name is that of another parameter which it can wait for or see, and is given once.
 fn names(params: &[Param], own: &Param, dynamic: &Dynamic, errors: &mut Errors) {
     let mut seen: Vec<&Ident> = Vec::new();
     let waits = dynamic.before().map(|name| (name, true));
@@ -75,7 +75,7 @@ fn names(params: &[Param], own: &Param, dynamic: &Dynamic, errors: &mut Errors) 
     }
 }
 
-/// The types of what validators know have different names; `check` is the check of the whole call.
+/// Checks that the context types of validators have different names; `check` is the check of the whole call.
 pub fn contexts<'m>(
     all: impl Iterator<Item = Judged<'m>>,
     check: Option<(Judged<'m>, &'m Validator)>,

@@ -1,9 +1,9 @@
-//! Whether a text is JSON, as RFC 8259 has it.
+//! Checks whether a text is JSON, as RFC 8259 defines it.
 
-/// The most levels of values in each other.
+/// The most levels of nested values.
 const DEEPEST: usize = 128;
 
-/// The keys of the object that `text` is, as they are written; `None` if it is none.
+/// Returns the keys of the object in `text`, as they are written; `None` if it is not an object.
 pub fn keys(text: &str) -> Option<Vec<&str>> {
     let mut rest = Rest { text, left: text.as_bytes(), keys: Vec::new() };
     rest.space();
@@ -38,7 +38,7 @@ impl Rest<'_> {
         Some(*first)
     }
 
-    /// A value and the space around it.
+    /// Reads a value and the space around it.
     fn value(&mut self, depth: usize) -> Option<()> {
         self.space();
         match self.left.first()? {

@@ -1,4 +1,4 @@
-//! What a parameter's limits say must be possible, and its default and examples must keep to it.
+//! Checks that a parameter's limits are possible, and that its default and examples keep to them.
 
 use syn::{Expr, GenericArgument, Lit, PathArguments, Type};
 
@@ -18,14 +18,14 @@ pub fn check(param: &Param, errors: &mut Errors) {
     inside(param, errors);
 }
 
-/// A secret has no schema, so no option describes it there.
+/// Checks a secret: it has no schema, so no option may describe its value.
 fn secret(param: &Param, errors: &mut Errors) {
     if let Some(span) = param.attrs.arg.secret.filter(|_| param.attrs.says_something()) {
         errors.at(span, text::SECRET_WITH);
     }
 }
 
-/// Some value must fit.
+/// Checks that some value can fit.
 fn possible(param: &Param, errors: &mut Errors) {
     for range in [&param.attrs.arg.range, &param.attrs.arg.length].into_iter().flatten() {
         if range.is_empty() {
@@ -41,7 +41,7 @@ fn possible(param: &Param, errors: &mut Errors) {
     }
 }
 
-/// A pattern is a regular expression of the engine that will run it.
+/// Checks that a pattern is a regular expression of the engine that will run it.
 fn pattern(param: &Param, errors: &mut Errors) {
     if let Some(pattern) = &param.attrs.arg.pattern
         && let Err(error) = regex_syntax::parse(&pattern.value())
@@ -73,7 +73,7 @@ const FORMATS: &[&str] = &[
     "regex",
 ];
 
-/// A format is one that is known, since one that is not would never be checked.
+/// Checks that a format is known: an unknown one would never be checked.
 fn format(param: &Param, errors: &mut Errors) {
     if let Some(format) = &param.attrs.arg.format
         && !FORMATS.contains(&format.value().as_str())
@@ -82,7 +82,7 @@ fn format(param: &Param, errors: &mut Errors) {
     }
 }
 
-/// A default or example that is a literal keeps to the range and length.
+/// Checks that a literal default or example keeps to the range and length.
 fn inside(param: &Param, errors: &mut Errors) {
     if let Some(Default::Value(value)) = &param.attrs.arg.default
         && is_outside(param, value)
@@ -100,7 +100,7 @@ fn inside(param: &Param, errors: &mut Errors) {
     }
 }
 
-/// The type, where it is one of the language's own and `value` is a literal of another kind.
+/// Returns the type, if it is a built-in one and `value` is a literal of another kind.
 fn unlike(ty: &Type, value: &Expr) -> Option<String> {
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last()?;
@@ -135,7 +135,7 @@ fn is_outside(param: &Param, value: &Expr) -> bool {
     }
 }
 
-/// The text in `"…"`, `"…".into()`, `"…".to_owned()`, `String::from("…")` and the like.
+/// Returns the text in `"…"`, `"…".into()`, `"…".to_owned()`, `String::from("…")` and the like.
 fn text_of(value: &Expr) -> Option<String> {
     match value {
         Expr::MethodCall(call) if call.args.is_empty() => text_of(&call.receiver),

@@ -1,4 +1,4 @@
-//! The rules that a tool must keep, and an output, one function each.
+//! The rules for tools and outputs, one function each.
 
 pub mod advice;
 mod dynamic;
@@ -22,10 +22,10 @@ use crate::syntax::{
 };
 use names::find_name;
 
-/// The most parameters that a tool can have, with the tag of a variant.
+/// The most parameters of a tool, including the tag of a variant.
 const MOST_PARAMETERS: usize = 64;
 
-/// Runs every rule on a tool; each adds what it finds.
+/// Runs every rule on a tool. Each adds its errors.
 pub fn check(tool: &ToolDef, errors: &mut Errors) {
     name(tool, errors);
     description(tool, errors);
@@ -59,7 +59,7 @@ pub fn check(tool: &ToolDef, errors: &mut Errors) {
     }
 }
 
-/// Variants have different tags, and each is like a tool of its own.
+/// Checks that variants have different tags, and checks each like a tool of its own.
 fn variants(union: &Union, errors: &mut Errors) {
     let tag = &union.tag;
     for param in union.variants.iter().flat_map(|variant| &variant.params.fields) {
@@ -83,7 +83,7 @@ fn variants(union: &Union, errors: &mut Errors) {
     }
 }
 
-/// Runs every rule on a struct that is nested.
+/// Runs every rule on a nested struct.
 pub fn input(input: &NestedInput, errors: &mut Errors) {
     parameters(&input.params, errors);
     dynamic::check(&input.params.fields, errors);
@@ -96,7 +96,7 @@ pub fn input(input: &NestedInput, errors: &mut Errors) {
     }
 }
 
-/// A name is what every provider accepts: `[A-Za-z0-9_-]{1,64}`.
+/// Checks that every provider accepts the name: `[A-Za-z0-9_-]{1,64}`.
 fn name(tool: &ToolDef, errors: &mut Errors) {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let Head { name, ident, .. } = &tool.head;
@@ -106,7 +106,7 @@ fn name(tool: &ToolDef, errors: &mut Errors) {
     }
 }
 
-/// A model cannot choose a tool that does not say what it does.
+/// Checks that a tool has a description: without one, a model cannot choose it.
 fn description(tool: &ToolDef, errors: &mut Errors) {
     if tool.head.description.is_none() {
         match &tool.options.description {
@@ -116,14 +116,14 @@ fn description(tool: &ToolDef, errors: &mut Errors) {
     }
 }
 
-/// Example arguments are what a model could send: an object whose keys are parameters.
+/// Checks that example arguments are possible arguments: an object whose keys are parameters.
 fn examples(tool: &ToolDef, errors: &mut Errors) {
     let shown = tool.fields().iter().filter(|param| !param.is_secret());
     let known: Vec<&str> = shown.map(|param| param.name.as_str()).collect();
     for example in &tool.options.examples {
         let value = example.value();
         match json::keys(&value) {
-            // What is known depends on the variant; a key with escapes is left to `lint`.
+            // The known keys depend on the variant; a key with escapes is left to `lint`.
             Some(keys) if matches!(tool.input, Input::Params(_)) => {
                 let strange = keys.into_iter().filter(|key| !known.contains(key) && !key.contains('\\'));
                 strange.for_each(|key| errors.at(example.span(), text::example_key(key, &known)));
@@ -134,7 +134,7 @@ fn examples(tool: &ToolDef, errors: &mut Errors) {
     }
 }
 
-/// Parameters have different names that every provider accepts, `[A-Za-z0-9_.-]{1,64}`, and are not too many.
+/// Checks that parameters have different names that every provider accepts, `[A-Za-z0-9_.-]{1,64}`, and are not too many.
 fn parameters(params: &Params, errors: &mut Errors) {
     let mut names = HashSet::new();
     for param in &params.fields {
@@ -149,7 +149,7 @@ fn parameters(params: &Params, errors: &mut Errors) {
     }
 }
 
-/// A default is computed before there are any arguments.
+/// Checks that no default uses a parameter: it is computed before there are any arguments.
 fn defaults(tool: &ToolDef, errors: &mut Errors) {
     for param in tool.fields() {
         let Some(Default::Value(value)) = &param.attrs.arg.default else { continue };
@@ -166,7 +166,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 64 && name.chars().all(fits)
 }
 
-/// A call that may run twice, early or without a person is harmless, or says so.
+/// Checks that a call that may run twice, early or without a person is harmless, or declared so.
 fn effect(tool: &ToolDef, errors: &mut Errors) {
     let options = &tool.options;
     let effect = options.effect.as_ref();
@@ -197,7 +197,7 @@ fn effect(tool: &ToolDef, errors: &mut Errors) {
     }
 }
 
-/// An external tool is a struct that says what comes back; only it does.
+/// Checks that an external tool is a struct with an `output`, and that no other tool has one.
 fn external(tool: &ToolDef, errors: &mut Errors) {
     let options = &tool.options;
     match (options.external, &options.output) {
@@ -219,13 +219,13 @@ fn external(tool: &ToolDef, errors: &mut Errors) {
             }
         }
     }
-    // Its validators run here.
+    // The validators of an external tool run here.
     if let (Some(_), Some(state), false) = (options.external, &options.state, tool.start == Start::Asking) {
         errors.at(state.span, text::EXTERNAL_STATE);
     }
 }
 
-/// A tool takes over from earlier versions, not from its own.
+/// Checks that a tool does not replace its own version, but earlier ones.
 fn versions(tool: &ToolDef, errors: &mut Errors) {
     let Some(version) = &tool.options.version else { return };
     for own in tool.options.migrate_from.iter().filter(|from| from.value() == version.value()) {
@@ -233,7 +233,7 @@ fn versions(tool: &ToolDef, errors: &mut Errors) {
     }
 }
 
-/// A challenge names parameters that a person may see.
+/// Checks that a challenge names parameters that a person may see.
 fn challenge(tool: &ToolDef, errors: &mut Errors) {
     let Some(challenge) = &tool.options.challenge else { return };
     let text = challenge.value();
@@ -252,14 +252,14 @@ fn challenge(tool: &ToolDef, errors: &mut Errors) {
     }
 }
 
-/// A tool that runs alone waits for all others anyway.
+/// Checks that a tool that runs alone has no `touches`: it waits for all others anyway.
 fn touches(tool: &ToolDef, errors: &mut Errors) {
     if let (Some(touches), Some(_)) = (&tool.options.touches, tool.options.sequential) {
         errors.at(touches.span, text::TOUCHES_ALONE);
     }
 }
 
-/// Options stand where they mean something.
+/// Checks that options are on items where they have an effect.
 fn placement(tool: &ToolDef, errors: &mut Errors) {
     if let Body::Function(function) = &tool.body {
         if let Some(state) = &tool.options.state {
@@ -271,7 +271,7 @@ fn placement(tool: &ToolDef, errors: &mut Errors) {
     }
 }
 
-/// With `strict`, no parameter has a type that takes any keys, or anything at all.
+/// Checks that with `strict`, no parameter has a type that allows any keys, or any value.
 pub fn strict(tool: &ToolDef, errors: &mut Errors) {
     if tool.options.strict.is_none() {
         return;
@@ -283,7 +283,7 @@ pub fn strict(tool: &ToolDef, errors: &mut Errors) {
     }
 }
 
-/// Returns the first part of `ty` that a strict dialect cannot describe, and why.
+/// Returns the first part of `ty` that a strict dialect cannot describe, with the reason.
 fn inexpressible(ty: &Type) -> Option<(&Type, &'static str)> {
     match ty {
         Type::Array(array) => inexpressible(&array.elem),
@@ -319,7 +319,7 @@ fn of_type(argument: &GenericArgument) -> Option<&Type> {
 /// The keys of an answer.
 const RESERVED: [&str; 6] = ["ok", "value", "feedback", "instructions", "problems", "validationResults"];
 
-/// Refuses each field that is written under a key of the answer. Only the fields of a struct are.
+/// Refuses each field whose key is also a key of the answer. Only structs are checked.
 pub fn collisions(item: &DeriveInput, errors: &mut Errors) {
     let Data::Struct(data) = &item.data else { return };
     let Fields::Named(fields) = &data.fields else { return };
@@ -338,7 +338,7 @@ pub fn collisions(item: &DeriveInput, errors: &mut Errors) {
     }
 }
 
-/// The field's key.
+/// Returns the field's key.
 fn written_name(field: &Field, rule: Option<Rule>) -> String {
     if let Some(name) = serde::text(&field.attrs, "rename", Way::Serialize) {
         return LitStr::value(&name);

@@ -1,11 +1,11 @@
-//! Where an expression uses a name that it does not bind itself.
+//! A search for names that an expression uses and does not bind itself.
 
 use proc_macro2::{Ident, Span};
 use syn::{Block, Expr, Stmt, Token, parse::Parser as _, punctuated::Punctuated};
 
 /// Returns where `expr` uses the value `name`.
 ///
-/// A closure, `match` or `let` binds names of its own: the compiler looks at these.
+/// Skips closures, `match` and `let`, which may bind the name themselves: the compiler reports mistakes in these.
 pub fn find_name(expr: &Expr, name: &Ident) -> Option<Span> {
     let find = |expr: &Expr| find_name(expr, name);
     match expr {
@@ -46,7 +46,7 @@ pub fn find_name(expr: &Expr, name: &Ident) -> Option<Span> {
     }
 }
 
-/// Looks into a block of expressions: what declares something may bind the name.
+/// Searches a block of expressions. Skips a block with declarations, which may bind the name.
 fn find_in_block(block: &Block, name: &Ident) -> Option<Span> {
     let exprs: Option<Vec<&Expr>> =
         block.stmts.iter().map(|stmt| if let Stmt::Expr(expr, _) = stmt { Some(expr) } else { None }).collect();

@@ -5,9 +5,9 @@ pub mod text;
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 
-/// The errors found so far. Every stage adds to it; nothing stops at the first.
+/// The errors found so far. Every stage adds to it; none stops at the first.
 ///
-/// Dropping errors that nobody finished is a mistake in a macro, and panics.
+/// Dropping errors that were not reported is a mistake in a macro, and panics.
 #[derive(Default)]
 pub struct Errors {
     found: Option<syn::Error>,
@@ -25,7 +25,7 @@ impl Errors {
         self.push(syn::Error::new_spanned(tokens.into_token_stream(), message.as_ref()));
     }
 
-    /// Adds an error of syn's.
+    /// Adds an error of syn.
     pub fn push(&mut self, error: syn::Error) {
         self.count += 1;
         match &mut self.found {
@@ -34,24 +34,24 @@ impl Errors {
         }
     }
 
-    /// Runs `stage`, and returns its value and whether it added no error.
+    /// Runs `stage`. Returns its value, and whether it added no error.
     pub fn watch<T>(&mut self, stage: impl FnOnce(&mut Self) -> T) -> (T, bool) {
         let before = self.count;
         let value = stage(self);
         (value, self.count == before)
     }
 
-    /// Returns all of them as one error of syn's.
+    /// Returns all errors as one error of syn.
     pub fn into_result(mut self) -> syn::Result<()> {
         self.found.take().map_or(Ok(()), Err)
     }
 
-    /// Returns all of them as `compile_error!`s.
+    /// Returns all errors as `compile_error!`s.
     pub fn finish(self) -> TokenStream {
         self.into_result().map_or_else(syn::Error::into_compile_error, |()| TokenStream::new())
     }
 
-    /// Drops them: another expansion reports the same.
+    /// Drops the errors, because another expansion reports the same ones.
     pub fn discard(mut self) {
         self.found = None;
     }
@@ -63,7 +63,7 @@ impl Drop for Errors {
     }
 }
 
-/// The known word that is at most a third of its length away from `word`.
+/// Returns the known word that is at most a third of its length away from `word`.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let near = |candidate: &&'a str| {
         let edits = edits(word.as_bytes(), candidate.as_bytes());
@@ -72,7 +72,7 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     known.iter().filter_map(near).min_by_key(|(edits, _)| *edits).map(|(_, candidate)| candidate)
 }
 
-/// Returns how many letters must be added, left out, changed or swapped with their neighbour.
+/// Returns the number of letters to add, remove, change or swap with a neighbour.
 fn edits(a: &[u8], b: &[u8]) -> usize {
     let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
     for (i, x) in a.iter().enumerate() {

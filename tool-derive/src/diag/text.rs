@@ -1,4 +1,4 @@
-//! Every sentence that a user of the macros can read. Lower case, no full stop, code in backticks, and what to do.
+//! Every message that a user of the macros can see. Lower case, no full stop, code in backticks, and advice.
 
 use super::nearest;
 
@@ -131,29 +131,29 @@ pub const TOO_MANY_CASES: &str = "the parameters of a method can depend on at mo
 pub enum Advice {
     /// A parameter without a description.
     Undescribed,
-    /// A description longer than providers take.
+    /// A description longer than some providers accept.
     LongDescription,
-    /// An approval predicate that does not look at the arguments.
+    /// An approval predicate that ignores the arguments.
     IgnoredArguments,
 }
 
 impl Advice {
-    /// All of it, by the names that `allow(…)` knows.
+    /// Every kind of advice, with its name in `allow(…)`.
     pub const ALL: [(&'static str, Self); 3] = [
         ("undescribed", Self::Undescribed),
         ("long_description", Self::LongDescription),
         ("ignored_arguments", Self::IgnoredArguments),
     ];
 
-    /// Its names.
+    /// The names.
     pub const NAMES: &'static [&'static str] = &[Self::ALL[0].0, Self::ALL[1].0, Self::ALL[2].0];
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, advice)| *advice == self).map_or("", |(name, _)| name)
     }
 
-    /// Returns the sentence.
+    /// Returns the message.
     pub fn text(self) -> &'static str {
         match self {
             Self::Undescribed => {
@@ -192,7 +192,7 @@ fn wrong_length(of: &str, name: &str) -> Option<String> {
         .then(|| format!("the name has {count} characters, and providers accept at most 64: shorten it"))
 }
 
-/// `of` is empty, or says whose option it is: "arg".
+/// Returns the message for an unknown option. `of` is empty, or the attribute that the option belongs to, such as "arg".
 pub fn unknown(key: &str, of: &str, known: &[&str]) -> String {
     let instead = match of {
         "" if known.len() > 1 => of_tool(key),
@@ -378,7 +378,7 @@ fn list(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns what is written in place of the option `key` of `#[tool]`.
+/// Returns the replacement for the option `key` of `#[tool]`.
 pub fn of_tool(key: &str) -> Option<&'static str> {
     Some(match key {
         "read_only" | "readonly" | "read_only_hint" | "readonly_hint" => "write `effect = read_only`",
@@ -409,7 +409,7 @@ pub fn of_tool(key: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns what is written in place of the option `key` of `#[arg]`.
+/// Returns the replacement for the option `key` of `#[arg]`.
 pub fn of_arg(key: &str) -> Option<&'static str> {
     Some(match key {
         "description" | "desc" | "doc" | "docs" | "about" | "help" | "title" => "write a doc comment on the parameter",
@@ -432,7 +432,7 @@ pub fn of_arg(key: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns what is written in place of the option `key` of `#[dynamic]`.
+/// Returns the replacement for the option `key` of `#[dynamic]`.
 pub fn of_dynamic(key: &str) -> Option<&'static str> {
     Some(match key {
         "validator" | "with" | "check" | "via" | "function" => "write `validate = path`",
@@ -442,7 +442,7 @@ pub fn of_dynamic(key: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns what is written in place of the option `key` of `#[tools]`.
+/// Returns the replacement for the option `key` of `#[tools]`.
 pub fn of_impl(key: &str) -> Option<&'static str> {
     Some(match key {
         "prefix" | "namespace" => "call `prefix` on the toolset that it makes",

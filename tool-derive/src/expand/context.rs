@@ -1,4 +1,4 @@
-//! What a validator knows: a struct for each, beside the tool, because users name it.
+//! The contexts of validators: a struct for each, beside the tool, because users name it.
 
 use std::collections::HashSet;
 
@@ -13,30 +13,30 @@ use crate::syntax::{
     types::{borrowed, unnamed},
 };
 
-/// The knowledge of one validator, or of the check of the whole call.
+/// The context of one validator, or of the check of the whole call.
 pub struct Context<'m> {
     pub name: Ident,
-    /// Whose it is, in words.
+    /// The description of its owner.
     of: String,
     judged: Judged<'m>,
     known: Vec<Known<'m>>,
 }
 
-/// One thing that is known.
+/// One known value.
 struct Known<'m> {
     ident: &'m Ident,
     source: Source<'m>,
 }
 
-/// The source of something that is known.
+/// The source of a known value.
 enum Source<'m> {
-    /// The accepted value of the parameter at this place, or a static one's.
+    /// The value of the parameter at this index, which is accepted or static.
     Value(usize, &'m Param),
-    /// The accepted value of one that may not be there.
+    /// The accepted value of a parameter, if there is one.
     Maybe(usize, &'m Param),
-    /// The value that was given.
+    /// The value as it was given.
     Raw(&'m Param),
-    /// A state, by its place among those that the tool takes.
+    /// A state, by its index among those that the tool takes.
     State(usize, &'m Type),
 }
 
@@ -63,7 +63,7 @@ fn distinct<'m>(all: impl Iterator<Item = Context<'m>>) -> Vec<Context<'m>> {
 }
 
 impl<'m> Context<'m> {
-    /// Returns what the validator of the parameter `own` knows.
+    /// Creates the context for the validator of the parameter `own`.
     pub fn of_param(judged: Judged<'m>, own: &Param, dynamic: &'m Dynamic) -> Self {
         let (name, of) = (judged.context(&own.ident), format!("the validator of `{}`", own.name));
         let mut context = Self { name, of, judged, known: Vec::new() };
@@ -77,13 +77,13 @@ impl<'m> Context<'m> {
         context
     }
 
-    /// Returns what the check of the whole call knows.
+    /// Creates the context for the check of the whole call.
     pub fn of_check(judged: Judged<'m>) -> Self {
         let (name, of) = (judged.check_context(), "the check".to_owned());
         Self { name, of, judged, known: known_states(judged).collect() }
     }
 
-    /// Adds the parameter `name`, unless it is known; a name of no parameter has been reported.
+    /// Adds the parameter `name`, unless it is known; an unknown name has been reported.
     fn add(&mut self, name: &Ident, source: fn(usize, &'m Param) -> Source<'m>) {
         let named = self.judged.placed().find(|(_, param)| same(&param.ident, name));
         if let Some((place, param)) = named.filter(|(_, param)| is_usable(&param.ty))
@@ -163,7 +163,7 @@ impl<'m> Context<'m> {
         quote!(#name { #(#fields,)* #call: #known.call, #owner })
     }
 
-    /// Returns the type that the tool is declared on, unless it borrows, which has been reported.
+    /// Returns the type on which the tool is declared, unless it borrows, which has been reported.
     fn owner(&self) -> Option<&'m Type> {
         self.judged.owner.filter(|ty| borrowed(ty, true).is_none())
     }
@@ -193,7 +193,7 @@ impl Known<'_> {
     }
 }
 
-/// Returns the states that a function takes, each under its own name.
+/// Returns the states of a function, each under its own name.
 fn known_states(judged: Judged<'_>) -> impl Iterator<Item = Known<'_>> {
     let first = usize::from(judged.owner.is_some());
     let owned = judged.states().enumerate().filter(|(_, state)| borrowed(&state.ty, true).is_none());
@@ -202,12 +202,12 @@ fn known_states(judged: Judged<'_>) -> impl Iterator<Item = Known<'_>> {
     })
 }
 
-/// Returns whether a type can stand in a struct: one that cannot has been reported.
+/// Returns whether a type can be in a struct; others have been reported.
 fn is_usable(ty: &Type) -> bool {
     borrowed(ty, false).is_none() && unnamed(ty).is_none()
 }
 
-/// Returns a name for a private field, that no parameter has.
+/// Returns a name for a private field that no parameter has.
 fn private_field(judged: Judged<'_>, name: &str) -> Ident {
     let mut ident = format_ident!("__{name}");
     let is_used = |ident: &Ident| {

@@ -1,4 +1,4 @@
-//! `impl Validators`: what a tool with dynamic parameters asks before its calls are accepted.
+//! The expansion to `impl Validators`: the questions of a tool with dynamic parameters before a call is accepted.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -16,7 +16,7 @@ use super::{
 use crate::model::{Body, Graph, Input, Judged, Param, ToolDef, same};
 use crate::syntax::params::{Dynamic, last};
 
-/// Returns the impl that asks: `Validators`, or `Variants` of an enum.
+/// Returns the impl that asks validators: `Validators`, or `Variants` for an enum.
 pub fn asking_impl(tool: &ToolDef) -> TokenStream {
     if let Input::Enum(union) = &tool.input {
         return variants_impl(tool, union);
@@ -42,7 +42,7 @@ pub fn asking_impl(tool: &ToolDef) -> TokenStream {
     }
 }
 
-/// Returns the types of what a tool takes of the state, for itself and then for its nested parameters, or its variants.
+/// Returns the types of a tool's part of the state: its own, followed by those of its nested parameters or variants.
 pub fn given_types(tool: &ToolDef) -> Vec<TokenStream> {
     let own = tool.body.state_types().map(|ty| quote!(&'a #ty));
     match &tool.input {
@@ -57,7 +57,7 @@ pub fn given_types(tool: &ToolDef) -> Vec<TokenStream> {
     }
 }
 
-/// Returns `KEEPS`, `NODES` and `ask`, which knows `states`; `lent` is the place in these of what a nested parameter takes.
+/// Returns `KEEPS`, `NODES` and `ask`. Validators know `states`; `lent` returns the place in it of a nested parameter's part.
 pub fn asking_items(judged: Judged<'_>, states: &TokenStream, lent: impl Fn(usize) -> TokenStream) -> TokenStream {
     let tag = judged.tag.map(|_| quote!(__rt::Tag::KEEP));
     let keeps = tag.into_iter().chain(judged.fields.iter().map(keep));
@@ -100,7 +100,7 @@ pub fn asking_items(judged: Judged<'_>, states: &TokenStream, lent: impl Fn(usiz
     }
 }
 
-/// Returns the evidence that validators can look at a parameter.
+/// Returns the evidence that validators can see a parameter.
 fn keep(param: &Param) -> TokenStream {
     let ty = &param.ty;
     if param.is_nested() {
@@ -112,7 +112,7 @@ fn keep(param: &Param) -> TokenStream {
     quote_spanned!(ty.span()=> #kind::KIND.#method())
 }
 
-/// Returns the node of the parameter at `field`, among `all` with their places.
+/// Returns the node of the parameter at `field`, among `all` with their indexes.
 fn node(all: &[(usize, &Param)], field: usize, dynamic: &Dynamic) -> TokenStream {
     let places = |names: &[Ident]| {
         let place = |name: &Ident| all.iter().find(|(_, param)| same(&param.ident, name)).map(|(place, _)| *place);
@@ -122,7 +122,7 @@ fn node(all: &[(usize, &Param)], field: usize, dynamic: &Dynamic) -> TokenStream
     quote!(__rt::Node { field: #field, requires: &[#(#requires),*], after: &[#(#after),*] })
 }
 
-/// Returns the call of a parameter's validator. What is wrong with it is an error at its name.
+/// Returns the call of a parameter's validator. An error in the validator is reported at its name.
 fn validator_expr(judged: Judged<'_>, param: &Param, dynamic: &Dynamic) -> Option<TokenStream> {
     let path = dynamic.options.validate.as_ref()?;
     let context = Context::of_param(judged, param, dynamic);

@@ -15,8 +15,8 @@ use crate::syntax::{
 
 /// Returns the parameters as data: the items that they need, and a reference to all of them.
 ///
-/// Where something is evaluated that can fail, each parameter has a static of its own, because the compiler says of each
-/// static only the first thing that failed; but it takes long over each.
+/// A parameter with an evaluation that can fail has a static of its own, because the compiler reports only the first failure of a
+/// static. The others share one, because each static takes long.
 pub fn fields(params: &Params) -> (TokenStream, TokenStream) {
     let mut statics = TokenStream::new();
     let mut fields: Vec<_> = params.tag.iter().map(tag_field).collect();
@@ -35,13 +35,13 @@ pub fn fields(params: &Params) -> (TokenStream, TokenStream) {
     if statics.is_empty() {
         return (quote!(#fallback), quote!(&[#(#fields),*]));
     }
-    // A static of its own, because a constant must not look at what failed.
+    // A static of its own, because a constant must not refer to one that failed.
     let count = fields.len();
     statics.extend(quote!(static __FIELDS: [__rt::Field; #count] = [#(#fields),*];));
     (quote!(#fallback #statics), quote!(&__FIELDS))
 }
 
-/// Returns whether nothing about the parameter is evaluated that can fail.
+/// Returns whether no evaluation about the parameter can fail.
 fn is_plain(param: &Param) -> bool {
     let arg = &param.attrs.arg;
     arg.default.is_none()
@@ -51,12 +51,12 @@ fn is_plain(param: &Param) -> bool {
         && arg.format.is_none()
 }
 
-/// Returns the data of the tag in front of a variant's fields.
+/// Returns the data of the tag before a variant's fields.
 fn tag_field(Tag { name, value }: &Tag) -> TokenStream {
     quote!(__rt::Tag::field(#name, |_| __rt::Tag::schema(#value)))
 }
 
-/// Returns the data of a parameter, with these checks of its value.
+/// Returns the data of a parameter, with `checks` of its value.
 fn field(param: &Param, checks: &[TokenStream]) -> TokenStream {
     let Param { ty, name, doc, attrs, .. } = param;
     let doc = doc.as_ref().map_or_else(|| quote!(""), ToTokens::to_token_stream);
@@ -81,7 +81,7 @@ fn field(param: &Param, checks: &[TokenStream]) -> TokenStream {
     quote!(#constructor #escaped #examples #default #limits #dynamic)
 }
 
-/// Returns `.default(…)`: the value that stands in, and its JSON.
+/// Returns `.default(…)`: the default value, and its JSON.
 fn default_setter(ty: &Type, default: &Default) -> TokenStream {
     let (expr, literal) = match default {
         Default::Trait(span) => (quote_spanned!(*span=> ::core::default::Default::default()), None),
@@ -99,7 +99,7 @@ fn default_setter(ty: &Type, default: &Default) -> TokenStream {
     quote!(.default(&__rt::Given::<#ty>(|| #expr), #json))
 }
 
-/// Returns the statics that the checks of a parameter refer to, and the checks.
+/// Returns the statics of a parameter's checks, and the checks.
 fn checks(place: usize, param: &Param) -> (TokenStream, Vec<TokenStream>) {
     let mut statics = TokenStream::new();
     let mut checks = Vec::new();
@@ -138,7 +138,7 @@ fn checks(place: usize, param: &Param) -> (TokenStream, Vec<TokenStream>) {
     (statics, checks)
 }
 
-/// Returns `Values` and `input`, which makes a `Self`, or what `wrapped` makes of that.
+/// Returns `Values` and `input`, which returns a `Self`, or what `wrapped` makes of it.
 pub fn input_fn(params: &Params, wrapped: impl FnOnce(TokenStream) -> TokenStream) -> TokenStream {
     let tag = params.tag.iter().map(|_| quote!(__rt::Tag));
     let types: Vec<_> = tag.chain(params.fields.iter().map(|param| param.ty.to_token_stream())).collect();
@@ -154,7 +154,7 @@ pub fn input_fn(params: &Params, wrapped: impl FnOnce(TokenStream) -> TokenStrea
     }
 }
 
-/// Returns a pattern for the values of the parameters, and the input made of them.
+/// Returns a pattern for the values of the parameters, and the input built from them.
 pub fn field_pattern(params: &Params) -> (TokenStream, TokenStream) {
     let path = &params.path;
     let mut slots: Vec<_> = params.tag.iter().map(|_| quote!(_)).collect();
@@ -167,14 +167,14 @@ pub fn field_pattern(params: &Params) -> (TokenStream, TokenStream) {
     (values(&slots, |first, rest| quote!(__rt::Many(#first, #rest))), quote!(#path { #(#fields),* }))
 }
 
-/// Returns a tuple; of more than eight, a tuple and the rest.
+/// Returns a tuple; for more than eight values, a tuple and the rest.
 fn values(each: &[TokenStream], many: fn(TokenStream, TokenStream) -> TokenStream) -> TokenStream {
     let (first, rest) = each.split_at(each.len().min(8));
     let first = quote!((#(#first,)*));
     if rest.is_empty() { first } else { many(first, values(rest, many)) }
 }
 
-/// The JSON text of a literal.
+/// Returns the JSON text of a literal expression.
 pub fn json(expr: &syn::Expr) -> Option<String> {
     match Number::of(expr) {
         Some(Number::Int(int)) => return Some(int.to_string()),
@@ -184,7 +184,7 @@ pub fn json(expr: &syn::Expr) -> Option<String> {
     lit_json(literal(expr)?)
 }
 
-/// The JSON text of a literal.
+/// Returns the JSON text of a literal.
 pub fn lit_json(lit: &Lit) -> Option<String> {
     match lit {
         Lit::Str(text) => Some(quoted(&text.value())),
@@ -215,14 +215,14 @@ fn quoted(text: &str) -> String {
 const PLAIN: [&str; 14] =
     ["bool", "String", "i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize", "f32", "f64"];
 
-/// Returns whether the type is written like one of them.
+/// Returns whether the type is written like one whose code is in the runtime.
 pub fn is_usual(ty: &Type) -> bool {
     is_of(ty, "Option", |ty| is_usual_word(ty) || is_of(ty, "Vec", is_usual_word))
         || is_of(ty, "Vec", is_usual_word)
         || is_usual_word(ty)
 }
 
-/// Imports what makes the code of a type that is only written alike, where a parameter has such a type.
+/// Returns the import of the fallback for types that are only written like a known one, if a parameter has such a type.
 pub fn usual_fallback(params: &Params) -> Option<TokenStream> {
     let any = params.fields.iter().any(|param| is_usual(&param.ty));
     any.then(|| {
@@ -238,7 +238,7 @@ fn is_usual_word(ty: &Type) -> bool {
         .is_some_and(|segment| segment.arguments.is_none() && PLAIN.iter().any(|name| segment.ident == name))
 }
 
-/// Returns whether the type is `name<T>` with a `T` that `inside` says yes to.
+/// Returns whether the type is `name<T>` with a `T` for which `inside` returns true.
 fn is_of(ty: &Type, name: &str, inside: impl Fn(&Type) -> bool) -> bool {
     let Some(segment) = only_segment(ty).filter(|segment| segment.ident == name) else { return false };
     let PathArguments::AngleBracketed(given) = &segment.arguments else { return false };

@@ -1,5 +1,5 @@
-//! `impl DynamicInput`: a struct whose fields are judged where it is nested, and the hidden struct of a variant; and the tool whose
-//! input is an enum of variants.
+//! The expansion to `impl DynamicInput`, for a struct that is nested and for the hidden struct of a variant; and of the tool
+//! whose input is an enum of variants.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::model::{Judged, NestedInput, Params, ToolDef, Union, Variant};
 
-/// Returns what `#[derive(DynamicInput)]` makes of a struct.
+/// Returns the expansion of `#[derive(DynamicInput)]` on a struct.
 pub fn nested_input(input: &NestedInput) -> TokenStream {
     let ident = &input.head.ident;
     let body = body(input.judged(), ident, &input.params, &input_fn(&input.params, |value| value));
@@ -74,7 +74,7 @@ fn body(judged: Judged<'_>, ident: &Ident, params: &Params, values: &TokenStream
     }
 }
 
-/// Returns what stands in for a struct with mistakes, so that nothing else breaks because of them.
+/// Returns a stand-in for a struct with mistakes, so that nothing else breaks because of them.
 pub fn nested_input_stub(input: &NestedInput) -> TokenStream {
     let ident = &input.head.ident;
     let implementation = quote! {
@@ -114,7 +114,7 @@ pub fn nested_input_stub(input: &NestedInput) -> TokenStream {
     hidden_block(input, &implementation)
 }
 
-/// Returns the type of what it takes of the application's state: its own state, and then what each nested field takes.
+/// Returns the type of its part of the application's state: its own state, followed by the part of each nested field.
 fn wants(judged: Judged<'_>, params: &Params) -> TokenStream {
     let nested: Vec<_> = params.nested().collect();
     let nested = nested.into_iter().rev().fold(quote!(()), |rest, ty| {
@@ -126,7 +126,7 @@ fn wants(judged: Judged<'_>, params: &Params) -> TokenStream {
     quote!((#own, #nested))
 }
 
-/// Returns all that hangs on the struct.
+/// Returns all implementations for the struct.
 fn hidden_block(input: &NestedInput, implementation: &TokenStream) -> TokenStream {
     let runtime = runtime(input.head.krate.as_ref());
     let contexts = input_contexts(input);
@@ -146,7 +146,7 @@ pub fn variant_idents(union: &Union) -> impl Iterator<Item = Ident> {
     (0..union.variants.len()).map(|index| format_ident!("__V{index}"))
 }
 
-/// Returns the structs.
+/// Returns the hidden structs with their implementations.
 pub fn variant_structs(tool: &ToolDef, union: &Union) -> TokenStream {
     let (vis, marker) = (&tool.head.vis, &tool.head.ident);
     let each = union.variants.iter().zip(variant_idents(union)).map(|(variant, ident)| {

@@ -1,5 +1,5 @@
-//! What a declaration becomes. Everything but the tool's type lives in `const _`, and each demand on a user's type is
-//! made once, in a constant spanned at that type.
+//! The expansions. Everything but the tool's type is in `const _`. Each requirement on a user's type is written once, in a
+//! constant with the span of that type.
 
 mod context;
 mod dynamic;
@@ -28,15 +28,15 @@ fn runtime(krate: Option<&Path>) -> TokenStream {
     }
 }
 
-/// Returns an identifier that users can neither see nor shadow: a constant of theirs would stand where a pattern binds it, so it begins
-/// with a line as no constant does.
+/// Returns an identifier that users can neither see nor shadow. It begins with an underscore, as no constant does: a user's
+/// constant would match in a pattern instead of the binding.
 fn hidden(name: &str) -> Ident {
     let line = if name.starts_with('_') { "" } else { "_" };
     Ident::new(&format!("{line}{name}"), Span::mixed_site())
 }
 
-/// Returns the type that stands for a function's tool, and for its input: its fields are the parameters. A braced struct has no
-/// value of its name, so the function keeps it.
+/// Returns the type of a function's tool, which is also its input: its fields are the parameters. A braced struct has no value of
+/// its name, so the function keeps the name.
 ///
 /// It derives nothing: each derive is an impl and a function for the compiler to check.
 pub fn marker_struct(tool: &ToolDef) -> TokenStream {
@@ -61,7 +61,7 @@ pub fn marker_struct(tool: &ToolDef) -> TokenStream {
     }
 }
 
-/// Returns all that hangs on the tool's type.
+/// Returns all implementations for the tool's type.
 pub fn tool_block(tool: &ToolDef) -> TokenStream {
     let runtime = runtime(tool.head.krate.as_ref());
     let (marker, name) = (&tool.head.ident, &tool.head.name);
@@ -119,7 +119,7 @@ pub fn tool_block(tool: &ToolDef) -> TokenStream {
     }
 }
 
-/// Returns what stands in for the tool when it has errors, so that nothing else in the crate breaks because of it.
+/// Returns a stand-in for a tool with errors, so that nothing else in the crate breaks because of them.
 pub fn tool_stub(tool: &ToolDef) -> TokenStream {
     let runtime = runtime(tool.head.krate.as_ref());
     let (marker, name) = (&tool.head.ident, &tool.head.name);
@@ -161,14 +161,14 @@ pub fn tool_stub(tool: &ToolDef) -> TokenStream {
     }
 }
 
-/// Returns a type as one whose fields are judged. That it is not is an error at the type, in the same words wherever it is asked,
-/// so it is one error.
+/// Returns a type as one whose fields are judged. If it is not, the error is at the type, and is worded the same everywhere, so
+/// that it is one error.
 fn as_input(ty: &Type) -> TokenStream {
     quote_spanned!(ty.span()=> <#ty as __rt::DynamicInput>)
 }
 
-/// Returns that nested parameters are inputs, as bounds of an impl or a function: what is inside then asks for nothing more. That
-/// they hold for any lifetime, which none of them has, keeps the compiler from asking at once.
+/// Returns bounds that nested parameters are inputs, so that the code inside requires nothing more. The unused lifetime `'__n`
+/// keeps the compiler from checking them at once.
 fn nested_bounds<'m>(nested: impl Iterator<Item = &'m Type>) -> Vec<TokenStream> {
     let bounds = nested.map(|ty| quote_spanned!(ty.span()=> #ty: __rt::DynamicInput));
     bounds.map(|bound| quote!(for<'__n> #bound)).collect()
@@ -181,7 +181,7 @@ fn evidence(ty: &Type, kind: &str) -> TokenStream {
     quote_spanned!(span=> __rt::#kind::<#ty>)
 }
 
-/// Returns a constant that names what is deprecated, at the place that each advice is about; nothing where there is none.
+/// Returns a constant that uses a deprecated name at the place of each advice; `None` if there is no advice.
 ///
 /// No model reads about the tools of tests, so a build for tests has no advice.
 pub fn advice(found: &[(Span, Advice)]) -> Option<TokenStream> {
@@ -191,7 +191,7 @@ pub fn advice(found: &[(Span, Advice)]) -> Option<TokenStream> {
         let (name, text) = (Ident::new(name, Span::call_site()), advice.text());
         quote!(#[deprecated(note = #text)] const #name: () = ();)
     });
-    // A span of our own would make it a warning about this macro, which is not shown.
+    // With a span of our own, the warning would be about this macro, and the compiler hides such warnings.
     let used = found.iter().map(|(span, advice)| Ident::new(advice.name(), *span));
     (count > 0).then(|| {
         quote! {

@@ -11,7 +11,7 @@ use crate::syntax::{
     params::{Validator, last},
 };
 
-/// Returns `.options(&Options { effect: …, ..Options::NEW })`, if anything is given.
+/// Returns `.options(&Options { effect: …, ..Options::NEW })`, if any option is given.
 pub fn options_setter(tool: &ToolDef) -> Option<TokenStream> {
     let options = &tool.options;
     let flag = |given: Option<Span>| given.map(|_| quote!(true));
@@ -40,7 +40,7 @@ pub fn options_setter(tool: &ToolDef) -> Option<TokenStream> {
     (!set.is_empty()).then(|| quote!(.options(&__rt::Options { #(#set,)* ..__rt::Options::NEW })))
 }
 
-/// Returns `name: value` for each value that is there.
+/// Returns `name: value` for each value that is present.
 fn setters<const N: usize>(all: [(&str, Option<TokenStream>); N]) -> Vec<TokenStream> {
     let setter = |(name, value)| {
         let (name, value) = (Ident::new(name, Span::call_site()), value?);
@@ -87,7 +87,7 @@ fn meta_const(meta: &[(String, Lit)]) -> Option<TokenStream> {
     (!meta.is_empty()).then(|| quote!(&[#(#entries),*]))
 }
 
-/// Returns the static that holds them, and `.hooks(…)`; nothing where there are none.
+/// Returns the static that holds the hooks, and `.hooks(…)`; `None` if there are none.
 pub fn hooks(tool: &ToolDef) -> Option<(TokenStream, TokenStream)> {
     let (marker, options) = (&tool.head.ident, &tool.options);
     let all = [
@@ -116,7 +116,7 @@ pub fn hooks(tool: &ToolDef) -> Option<(TokenStream, TokenStream)> {
     Some((hooks, quote!(.hooks(&__HOOKS))))
 }
 
-/// Returns the hook that calls a function. What is wrong with the function is an error at its name.
+/// Returns the hook that calls a function. An error in the function is reported at its name.
 fn hook(path: &Validator, args: &[&str]) -> TokenStream {
     let args: Vec<_> = args.iter().map(|arg| hidden(arg)).collect();
     let span = last(&path.path);

@@ -1,4 +1,4 @@
-//! How a call is started, and where its state comes from.
+//! The start of a call, and the source of its state.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::model::{Body, Function, Input, Params, Start, ToolDef, Variant};
 
-/// Returns what starts a call: `impl Stateless`, or `impl WithState` for every state that provides what the tool takes.
+/// Returns the implementation that starts a call: `Stateless`, or `WithState` for every state that provides what the tool takes.
 pub fn start_impl(tool: &ToolDef) -> TokenStream {
     let prepared = match (tool.start, &tool.body, &tool.input) {
         (Start::Free, _, Input::Params(params)) => return free_impl(tool, params),
@@ -25,7 +25,7 @@ pub fn start_impl(tool: &ToolDef) -> TokenStream {
     quote!(#prepared #bind)
 }
 
-/// Returns `impl Stateless`, for a tool that takes no state and asks nobody.
+/// Returns `impl Stateless`, for a tool without state and validators.
 fn free_impl(tool: &ToolDef, params: &Params) -> TokenStream {
     let marker = &tool.head.ident;
     let [input, cx] = ["_input", "_cx"].map(hidden);
@@ -46,7 +46,7 @@ fn free_impl(tool: &ToolDef, params: &Params) -> TokenStream {
     }
 }
 
-/// Returns `fn __work` of a function that takes something from the state, whose first parameters are what it takes.
+/// Returns `fn __work` of a function with state. Its first parameters are the parts of the state.
 fn work_fn(tool: &ToolDef, function: &Function) -> TokenStream {
     let marker = &tool.head.ident;
     let [cx, input] = ["_cx", "_input"].map(hidden);
@@ -80,9 +80,9 @@ fn bind_impl(tool: &ToolDef) -> TokenStream {
 /// The source of a function's state.
 #[derive(Clone, Copy)]
 enum Access {
-    /// From an application's state, as the compiler checks.
+    /// An application's state, checked by the compiler.
     Provided,
-    /// From the states of collected tools, as `Toolset::collect` checks.
+    /// The states of collected tools, checked by `Toolset::collect`.
     Collected,
 }
 
@@ -99,7 +99,7 @@ impl Access {
         }
     }
 
-    /// Returns what the state must provide.
+    /// Returns the bounds on the state.
     fn bounds(self, tool: &ToolDef) -> TokenStream {
         let inputs = nested_bounds(tool.nested());
         match self {
@@ -131,7 +131,7 @@ impl Access {
         }
     }
 
-    /// Returns what a nested parameter takes.
+    /// Returns a nested parameter's part of the state.
     fn lent_expr(self, ty: &Type) -> TokenStream {
         let (state, wants) = (hidden("state"), wants(ty));
         match self {
@@ -141,7 +141,7 @@ impl Access {
     }
 }
 
-/// Returns what hands the tool to the linker; compiled only where tools are collected.
+/// Returns the item that registers the tool with the linker; compiled only with the feature `collect`.
 pub fn collect_item(tool: &ToolDef) -> TokenStream {
     if !cfg!(feature = "collect") {
         return TokenStream::new();
@@ -190,8 +190,8 @@ pub fn collect_item(tool: &ToolDef) -> TokenStream {
     }
 }
 
-/// Returns what a collected tool has for its nested parameters. That one of these is no input is an error elsewhere: an inherent
-/// constant is found before a trait's.
+/// Returns the items of a collected tool for its nested parameters. An error about a type that is not an input is reported
+/// elsewhere: the compiler finds an inherent constant before a trait's.
 fn lent_items(tool: &ToolDef, start: &TokenStream) -> TokenStream {
     let (all, bounds) = (hidden("_all"), Access::Collected.bounds(tool));
     let wanted = tool.nested().map(wants);
@@ -217,7 +217,7 @@ fn lent_items(tool: &ToolDef, start: &TokenStream) -> TokenStream {
     }
 }
 
-/// Returns the function that starts a call of a tool that takes state or asks validators.
+/// Returns the function that starts a call of a tool with state or validators.
 fn start_fn(tool: &ToolDef, access: Access) -> TokenStream {
     let (name, state_type) = match access {
         Access::Provided => (quote!(__start<'a, __S>), quote!(__S)),
@@ -263,7 +263,7 @@ fn start_fn(tool: &ToolDef, access: Access) -> TokenStream {
     }
 }
 
-/// Returns the call that asks the validators, with what they and the work take from the state.
+/// Returns the call that asks the validators, with the state for them and for the work.
 fn settle_expr(tool: &ToolDef, access: Access) -> TokenStream {
     let [text, cx] = ["text", "_cx"].map(hidden);
     let (marker, types) = (&tool.head.ident, given_types(tool));
@@ -280,7 +280,7 @@ fn settle_expr(tool: &ToolDef, access: Access) -> TokenStream {
     }
 }
 
-/// Returns what a variant takes from the state, as `Wanted` puts it.
+/// Returns a variant's part of the state, in the form of `Wanted`.
 fn variant_expr(variant: &Variant, access: Access) -> TokenStream {
     let own = variant.state.as_ref().map_or_else(|| quote!(()), |ty| access.state_expr(ty));
     let nested: Vec<_> = variant.params.nested().map(|ty| access.lent_expr(ty)).collect();
@@ -299,7 +299,7 @@ fn work_expr(tool: &ToolDef, access: Access) -> TokenStream {
     }
 }
 
-/// Returns the boxed work of a struct, with the state that it takes.
+/// Returns the boxed work of a struct, with its state.
 pub fn execute_expr(tool: &ToolDef, state: Option<TokenStream>) -> TokenStream {
     if matches!(tool.body, Body::External { .. }) {
         return quote!({ __rt::outside() });
@@ -309,7 +309,7 @@ pub fn execute_expr(tool: &ToolDef, state: Option<TokenStream>) -> TokenStream {
     quote!({ __OUTPUT.start(#input, #state, #cx) })
 }
 
-/// Returns the type of what a nested parameter takes of the state.
+/// Returns the type of a nested parameter's part of the state.
 fn wants(ty: &Type) -> TokenStream {
     let input = as_input(ty);
     quote_spanned!(ty.span()=> #input::Wants)

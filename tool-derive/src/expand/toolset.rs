@@ -1,5 +1,5 @@
-//! Sets of tools, their state and their calls: `toolset!(state; a, b)`, `#[tools] impl Type`, `#[derive(Provide)]` and
-//! `#[derive(Calls)]`.
+//! The expansions for sets of tools, their state and their calls: `toolset!(state; a, b)`, `#[tools] impl Type`,
+//! `#[derive(Provide)]` and `#[derive(Calls)]`.
 
 use std::collections::HashSet;
 
@@ -15,13 +15,13 @@ use crate::syntax::{list::List, params::last};
 /// Returns the set of the listed tools.
 pub fn toolset_block(List { krate, state, tools }: &List) -> TokenStream {
     let runtime = runtime(Some(krate));
-    // Each path is written once, in an alias, so that one which leads nowhere is one error.
+    // Each path is written once, in an alias, so that a wrong path is one error.
     let members: Vec<Ident> =
         tools.iter().enumerate().map(|(index, tool)| format_ident!("__T{index}", span = last(tool))).collect();
     let aliases = members.iter().zip(tools).map(|(member, tool)| quote!(type #member = #tool;));
     let names = members.iter().map(|member| quote_spanned!(member.span()=> __rt::Name::<#member>::NAME));
-    // The compiler takes long over each constant, but says of each only the first thing that failed: one for some tools
-    // together, but one for each that is called like an earlier one here.
+    // The compiler takes long for each constant, but reports only the first failure in each. So several tools share a constant,
+    // except those whose last path segment is a repeated one.
     let called = |index: usize| tools[index].segments.last().map(|last| &last.ident);
     let mut seen = HashSet::new();
     let (fresh, again): (Vec<_>, Vec<_>) = (0..members.len()).partition(|&index| seen.insert(called(index)));
@@ -64,7 +64,7 @@ pub fn toolset_block(List { krate, state, tools }: &List) -> TokenStream {
     }}
 }
 
-/// Returns the method that gives the set of an impl's tools.
+/// Returns the method that returns the set of an impl's tools.
 pub fn toolset_method(item: &ItemImpl, krate: Option<&Path>, members: &[MethodTool]) -> TokenStream {
     let runtime = runtime(krate);
     let (owner, (generics, _, bounds)) = (&item.self_ty, item.generics.split_for_impl());
@@ -79,7 +79,7 @@ pub fn toolset_method(item: &ItemImpl, krate: Option<&Path>, members: &[MethodTo
     });
     let parts =
         members.iter().map(|MethodTool { marker, cfg }| quote!(#(#cfg)* <#marker as __rt::WithState<#owner>>::BINDING));
-    // A generic impl has been refused; its method is there so that nothing else misses it.
+    // A generic impl has been refused; it gets the method anyway, so that uses of it are not errors.
     let body = if item.generics.params.is_empty() {
         let bind = quote_spanned!(owner.span()=> __rt::Toolset::bind);
         quote!(#bind(::std::sync::Arc::new(self), &[#(#parts),*]))
@@ -102,7 +102,7 @@ pub fn toolset_method(item: &ItemImpl, krate: Option<&Path>, members: &[MethodTo
     }
 }
 
-/// Returns `impl Provide<Field>` for each field of a struct; the runtime is in `krate`.
+/// Returns `impl Provide<Field>` for each field of a struct; `krate` is the path of the runtime.
 pub fn provide(item: &ProvideDef, krate: Option<&syn::Path>) -> TokenStream {
     let (runtime, ident) = (runtime(krate), &item.ident);
     let (generics, args, bounds) = item.generics.split_for_impl();
@@ -119,7 +119,7 @@ pub fn provide(item: &ProvideDef, krate: Option<&syn::Path>) -> TokenStream {
     impls.collect()
 }
 
-/// Returns what an enum of a toolset's calls can do: read a call by its name, and be read with an output.
+/// Returns the implementations for an enum of a toolset's calls: a call is read by its name, and taken apart.
 pub fn calls(item: &CallsDef, krate: Option<&syn::Path>) -> TokenStream {
     let (runtime, ident) = (runtime(krate), &item.ident);
     let (mut evidence, mut reads, mut parts) = (TokenStream::new(), TokenStream::new(), TokenStream::new());

@@ -1,4 +1,4 @@
-//! The work of a call: from decoded parameters to what the function returns.
+//! The work of a call: from decoded parameters to the return value of the function.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -8,8 +8,8 @@ use super::{evidence, hidden};
 use crate::model::{Argument, Body, Function, Param, StateArg, ToolDef};
 use crate::syntax::{options::Approval, params::last};
 
-/// Returns the evidence that the work can be done and its output given back: the static that does a struct's work, and what is
-/// known of the output.
+/// Returns the evidence that the work can be done and its output returned: the static that does a struct's work, and the value
+/// that describes the output.
 pub fn output_evidence(tool: &ToolDef) -> (Option<TokenStream>, TokenStream) {
     let marker = &tool.head.ident;
     match &tool.body {
@@ -51,7 +51,7 @@ fn output_static(ty: &TokenStream, value: &TokenStream) -> (Option<TokenStream>,
     (Some(quote!(static __OUTPUT: #ty = #value;)), quote!(__OUTPUT.returned()))
 }
 
-/// Returns the type of the value that the tool gives back. Here, and only here, a struct is asked for `Execute`.
+/// Returns the type of the tool's output. Here, and only here, a struct is required to implement `Execute`.
 pub fn output_type(tool: &ToolDef) -> TokenStream {
     let marker = &tool.head.ident;
     match &tool.body {
@@ -64,7 +64,7 @@ pub fn output_type(tool: &ToolDef) -> TokenStream {
     }
 }
 
-/// `T` of a type whose last segment is `Result<T, …>`; a `Result` behind another name stays whole.
+/// Returns `T` of a type whose last segment is `Result<T, …>`; a `Result` behind an alias stays whole.
 fn value_of(returns: &Type) -> &Type {
     if let Type::Path(path) = returns
         && let Some(last) = path.path.segments.last()
@@ -77,21 +77,20 @@ fn value_of(returns: &Type) -> &Type {
     returns
 }
 
-/// Returns the static that decides whether a call needs approval, if a closure does; a function that is named, is called by its
-/// name.
+/// Returns the static that decides whether a call needs approval, if it is a closure. A named function is called by its name.
 pub fn when_static(tool: &ToolDef) -> Option<TokenStream> {
     let marker = &tool.head.ident;
     let predicate = tool.predicate().filter(|predicate| !matches!(predicate, Expr::Path(_)))?;
     Some(quote!(static __WHEN: fn(&#marker) -> ::core::primitive::bool = #predicate;))
 }
 
-/// Returns the static that says what a call touches, if the tool does.
+/// Returns the static that computes what a call touches, if the tool has one.
 pub fn touches_static(tool: &ToolDef) -> Option<TokenStream> {
     let (marker, touches) = (&tool.head.ident, &tool.options.touches.as_ref()?.value);
     Some(quote!(static __TOUCHES: fn(&#marker) -> __rt::Resources = #touches;))
 }
 
-/// Returns the call with its input, ready to run.
+/// Returns the prepared call with its input.
 pub fn started_expr(tool: &ToolDef, work: &TokenStream) -> TokenStream {
     let (input, needs_approval) = (hidden("_input"), approval_expr(tool));
     if tool.options.touches.is_none() {
@@ -101,13 +100,13 @@ pub fn started_expr(tool: &ToolDef, work: &TokenStream) -> TokenStream {
     quote!(__rt::Started { touches: #touches, ..__rt::Started::new(#needs_approval, #work) })
 }
 
-/// Returns whether the call needs approval.
+/// Returns the expression that decides whether the call needs approval.
 fn approval_expr(tool: &ToolDef) -> TokenStream {
     let input = hidden("_input");
     match tool.approval() {
         Approval::Never => quote!(false),
         Approval::Always => quote!(true),
-        // What is wrong with the function is an error at its name.
+        // An error in the function is reported at its name.
         Approval::When(Expr::Path(path)) => {
             let (marker, span) = (&tool.head.ident, last(&path.path));
             let asked = quote_spanned!(span=> __rt::When::<#marker>::of(#path).asks(&#input));
@@ -121,17 +120,17 @@ fn approval_expr(tool: &ToolDef) -> TokenStream {
     }
 }
 
-/// Returns whether anything but the work gets the input.
+/// Returns whether anything but the work uses the input.
 pub fn is_looked_at(tool: &ToolDef) -> bool {
     tool.options.touches.is_some() || tool.predicate().is_some()
 }
 
-/// The form in which a call has its parameters.
+/// The form of the parameters in a call.
 #[derive(Clone, Copy)]
 pub enum Given {
     /// The input.
     Input,
-    /// Each by itself, which the compiler checks in less time.
+    /// Each parameter by itself, which compiles faster.
     Slots,
 }
 
@@ -157,7 +156,7 @@ pub fn call_expr(tool: &ToolDef, function: &Function, given: Given) -> TokenStre
     }}
 }
 
-/// Returns what the function is called with, in order.
+/// Returns the arguments of the function, in order.
 fn arguments(tool: &ToolDef, function: &Function, given: Given) -> Vec<TokenStream> {
     let mut states = (0..).map(|index| hidden(&format!("state{index}")));
     let mut slots = (0..).map(|index| hidden(&format!("slot{index}")));

@@ -1,4 +1,4 @@
-//! From a struct or an enum to a tool, a nested input, or what `Provide` and `Calls` are derived for.
+//! From a struct or an enum to a tool, a nested input, or the item of a `Provide` or `Calls`.
 
 use quote::{ToTokens as _, format_ident, quote};
 use syn::{
@@ -15,7 +15,7 @@ use crate::syntax::{
     serde::{self, Rule, Way},
 };
 
-/// The name of the tag where none is given.
+/// The default name of the tag.
 const TAG: &str = "kind";
 
 /// Returns a struct as a tool.
@@ -46,7 +46,7 @@ pub fn enumeration(item: &ItemEnum, options: Options, errors: &mut Errors) -> To
     tool(head, options, Input::Enum(union), body)
 }
 
-/// Returns a struct as a nested input; `None` if it can be none.
+/// Returns a struct as a nested input; `None` if it cannot be one.
 pub fn nested_input(item: &DeriveInput, errors: &mut Errors) -> Option<NestedInput> {
     let options = Options::of_input(&item.attrs, errors);
     let Data::Struct(data) = &item.data else {
@@ -64,7 +64,7 @@ pub fn nested_input(item: &DeriveInput, errors: &mut Errors) -> Option<NestedInp
     Some(NestedInput { head, params, state: state.map(|state| state.value), allow })
 }
 
-/// Refuses parameters of the type itself, and returns whether it has any.
+/// Refuses generic parameters of the type itself. Returns whether it has any.
 fn refuse_generics(generics: &Generics, wrong: &str, errors: &mut Errors) -> bool {
     let is_generic = !generics.params.is_empty();
     if is_generic {
@@ -73,7 +73,7 @@ fn refuse_generics(generics: &Generics, wrong: &str, errors: &mut Errors) -> boo
     is_generic
 }
 
-/// Decides who does the work of a struct.
+/// Decides whether a struct or a client does the work.
 fn body(options: &Options) -> Body {
     let state = options.state.as_ref().map(|state| state.value.clone());
     match (options.external, &options.output) {
@@ -99,7 +99,7 @@ fn union(item: &ItemEnum, options: &Options, errors: &mut Errors) -> Union {
     Union { tag, variants }
 }
 
-/// Returns the value of the tag that stands for a variant.
+/// Returns the value of the tag for a variant.
 fn tag_value(given: &syn::Variant, rule: Rule, errors: &mut Errors) -> String {
     let attrs = param_attrs(&given.attrs, errors);
     if attrs.says_something() || attrs.arg.secret.is_some() || attrs.dynamic.is_some() {
@@ -152,7 +152,7 @@ fn fields(given: &Fields, is_generic: bool, tuple: &str, errors: &mut Errors) ->
     fields
 }
 
-/// Gives fields the names that `#[serde(rename_all = "…")]` on their struct says, except those that say their own.
+/// Gives fields the names from `#[serde(rename_all = "…")]` on their struct, except fields with a name of their own.
 fn rename_all(attrs: &[Attribute], fields: &mut [Param]) {
     let rule = serde::text(attrs, "rename_all", Way::Deserialize).and_then(|rule| Rule::of(&rule.value()));
     let Some(rule) = rule else { return };
@@ -161,10 +161,10 @@ fn rename_all(attrs: &[Attribute], fields: &mut [Param]) {
     }
 }
 
-/// Reads the attributes of serde and schemars on a field, whose derives may be there for other reasons.
+/// Reads the attributes of serde and schemars on a field, whose derives may serve other purposes.
 ///
-/// A tool reads its fields itself. It takes over their names, and refuses what it does not heed, unless an attribute of ours says
-/// the same.
+/// A tool reads its fields itself. It uses the names in these attributes, and refuses attributes that it does not follow, unless
+/// one of our attributes covers them.
 fn read_derives(field: &Field, attrs: &mut ParamAttrs, errors: &mut Errors) {
     if attrs.arg.rename.is_none() {
         attrs.arg.rename = serde::text(&field.attrs, "rename", Way::Deserialize);
@@ -194,7 +194,7 @@ fn read_derives(field: &Field, attrs: &mut ParamAttrs, errors: &mut Errors) {
     }
 }
 
-/// Returns a struct that provides its fields; `None` if the item can be none.
+/// Returns a struct that provides its fields; `None` if the item cannot be one.
 pub fn provide(item: DeriveInput, errors: &mut Errors) -> Option<ProvideDef> {
     let Data::Struct(data) = &item.data else {
         errors.over(&item.ident, text::PROVIDE);
@@ -216,7 +216,7 @@ pub fn provide(item: DeriveInput, errors: &mut Errors) -> Option<ProvideDef> {
     Some(ProvideDef { ident: item.ident, generics: item.generics, fields })
 }
 
-/// Returns an enum of calls; `None` if the item can be none.
+/// Returns an enum of calls; `None` if the item cannot be one.
 pub fn calls(item: DeriveInput, errors: &mut Errors) -> Option<CallsDef> {
     let variants = match &item.data {
         Data::Enum(data) if !data.variants.is_empty() => &data.variants,

@@ -18,7 +18,7 @@ use crate::syntax::{
     types::{Returns, borrowed, is_future, returns, unnamed},
 };
 
-/// Returns a function as a tool whose marker is `marker`; `owner` is the type that it is a method of.
+/// Returns a function as a tool with the marker `marker`; `owner` is the type of which it is a method.
 pub fn function(item: &ToolFn, marker: Ident, owner: Option<&Type>, options: Options, errors: &mut Errors) -> ToolDef {
     let ((function, fields), is_sound) = errors.watch(|errors| signature(item, owner, errors));
     let path = quote!(#marker);
@@ -40,7 +40,7 @@ pub fn method(owner: &Type, function: &ToolFn) -> MethodTool {
     MethodTool { marker, cfg }
 }
 
-/// Returns how the function is called, and the parameters that the model gives.
+/// Returns the call of the function, and the parameters that the model provides.
 fn signature(item: &ToolFn, owner: Option<&Type>, errors: &mut Errors) -> (Function, Vec<Param>) {
     let sig = &item.sig;
     generics(&sig.generics, errors);
@@ -76,14 +76,14 @@ fn signature(item: &ToolFn, owner: Option<&Type>, errors: &mut Errors) -> (Funct
     (Function { path, owner, span, is_async, is_stream, args, returns, returns_span }, fields)
 }
 
-/// A function may have lifetimes, for its state; where they reach further, that is reported there.
+/// Checks the generics: a function may have lifetimes, for its state. Lifetimes that reach further are reported there.
 fn generics(generics: &Generics, errors: &mut Errors) {
     for param in generics.params.iter().filter(|param| !matches!(param, GenericParam::Lifetime(_))) {
         errors.over(param, text::GENERIC);
     }
 }
 
-/// A method takes `&self`.
+/// Checks that a method takes `&self`.
 fn receiver(receiver: &Receiver, errors: &mut Errors) {
     match &receiver.kind {
         ReceiverKind::Reference(_, _, None) => {}
@@ -118,7 +118,7 @@ fn output(sig: &Signature, errors: &mut Errors) -> (Type, bool) {
     (value.clone(), is_stream)
 }
 
-/// Returns what the function is called with here; a parameter that the model gives is added to `fields`.
+/// Returns the argument for a parameter of the function. Adds a parameter that the model provides to `fields`.
 fn argument(given: &PatType, fields: &mut Vec<Param>, errors: &mut Errors) -> Option<Argument> {
     let (attrs, is_sound) = errors.watch(|errors| {
         for attr in &given.attrs {
@@ -155,11 +155,11 @@ fn argument(given: &PatType, fields: &mut Vec<Param>, errors: &mut Errors) -> Op
     Some(Argument::State(StateArg { ident, ty, by_ref }))
 }
 
-/// Returns a parameter that the model gives; `None` if it can be none.
+/// Returns a parameter that the model provides; `None` if it cannot be one.
 fn field(given: &PatType, attrs: ParamAttrs, is_sound: bool, errors: &mut Errors) -> Option<Param> {
     let unowned = find_unowned(&given.ty);
     if !is_sound {
-        // What its attributes were meant to say of its type is not known.
+        // Its attributes are wrong, so their intended effect on its type is unknown.
         return match (&*given.pat, unowned) {
             (Pat::Ident(pat), None) => Some(param(&pat.ident, &given.ty, &given.attrs, attrs)),
             _ => None,

@@ -1,4 +1,4 @@
-//! From what was written to what was meant: every validation about the shape of a declaration.
+//! From what was written to what was meant, with every check of a declaration's shape.
 
 pub mod data;
 pub mod function;
@@ -16,7 +16,7 @@ use crate::syntax::{
     types::{borrowed, is_context, is_unsized, unnamed},
 };
 
-/// Puts a tool together, and decides how its calls are started.
+/// Assembles a tool, and decides how its calls start.
 fn tool(head: Head, options: Options, input: Input, body: Body) -> ToolDef {
     let is_asking = match &input {
         Input::Params(params) => params.fields.iter().any(Param::is_dynamic),
@@ -42,7 +42,7 @@ fn head(ident: &Ident, vis: &Visibility, attrs: &[Attribute], options: &Options,
     Head { ident: ident.clone(), vis: vis.clone(), name, description, krate: options.krate.clone(), is_sound }
 }
 
-/// Reads the attributes of a parameter, and refuses those that do not go together.
+/// Reads the attributes of a parameter, and refuses combinations that are invalid.
 fn param_attrs(attrs: &[Attribute], errors: &mut Errors) -> ParamAttrs {
     let attrs = ParamAttrs::parse(attrs, errors);
     let Some(dynamic) = &attrs.dynamic else { return attrs };
@@ -60,7 +60,7 @@ fn param(ident: &Ident, ty: &Type, docs: &[Attribute], attrs: ParamAttrs) -> Par
     Param { ident: ident.clone(), ty: ty.clone(), name, doc: Doc::of(docs), attrs }
 }
 
-/// Returns what keeps `ty` from being the type of a parameter that the model gives: where, and why.
+/// Returns the reason why `ty` cannot be the type of a parameter that the model provides, with its place.
 fn find_unowned(ty: &Type) -> Option<(TokenStream, &'static str)> {
     if let Some(found) = unnamed(ty) {
         Some((found, text::IMPL_TRAIT))

@@ -1,4 +1,4 @@
-//! Which attributes are ours, those that stand where they mean nothing, and doc comments as descriptions.
+//! Attributes: those of ours, those at places where they have no meaning, and doc comments as descriptions.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -6,13 +6,13 @@ use syn::{Attribute, Expr, ExprLit, Ident, Lit, Meta, spanned::Spanned as _};
 
 use crate::diag::{Errors, nearest, text};
 
-/// The attributes of parameters, which are taken off the item.
+/// Our attributes on parameters, which the macro removes from the item.
 const OURS: &[&str] = &["arg", "state", "context", "dynamic"];
 
 /// The attributes that the compiler knows on a parameter.
 const KNOWN: &[&str] = &["allow", "cfg", "cfg_attr", "deny", "doc", "expect", "forbid", "warn"];
 
-/// Attributes of others that say something of a field, and nothing of a parameter.
+/// Attributes of other crates that mean something on a field, and nothing on a parameter.
 const OTHERS: &[&str] = &["serde", "schemars", "validate", "garde"];
 
 /// Returns whether `attr` is ours.
@@ -20,7 +20,7 @@ pub fn is_ours(attr: &Attribute) -> bool {
     OURS.iter().any(|name| attr.path().is_ident(name))
 }
 
-/// Returns what is wrong with an attribute of a function's parameter that is not ours.
+/// Returns the error for an attribute of a function's parameter that is not ours, if it is a mistake.
 pub fn refusal(attr: &Attribute) -> Option<String> {
     let word = attr.path().get_ident().map(Ident::to_string)?;
     if KNOWN.contains(&&*word) || is_ours(attr) {
@@ -43,7 +43,7 @@ pub fn is_taken(attr: &Attribute) -> bool {
     is_ours(attr) || refusal(attr).is_some()
 }
 
-/// Takes off an item what says something of a parameter, or that it is a tool once more.
+/// Removes attributes that belong on a parameter, or that make the item a tool twice, and reports them.
 pub fn misplaced(attrs: &mut Vec<Attribute>, errors: &mut Errors) {
     attrs.retain(|attr| {
         if is_tool(attr) {
@@ -58,13 +58,13 @@ pub fn misplaced(attrs: &mut Vec<Attribute>, errors: &mut Errors) {
     });
 }
 
-/// Returns whether `attr` is `#[tool]`, by its usual names.
+/// Returns whether `attr` is `#[tool]`, by its usual paths.
 fn is_tool(attr: &Attribute) -> bool {
     let words: Vec<String> = attr.path().segments.iter().map(|segment| segment.ident.to_string()).collect();
     words == ["tool"] || words == ["tool_runtime", "tool"]
 }
 
-/// A description: a text, or tokens that make one at compile time (`include_str!`).
+/// A description: a text, or tokens that produce one at compile time (`include_str!`).
 #[derive(Clone)]
 pub enum Doc {
     Text(String),
@@ -72,7 +72,7 @@ pub enum Doc {
 }
 
 impl Doc {
-    /// The doc comments among `attrs`, with the one space that follows `///` taken off each line.
+    /// Returns the doc comments among `attrs`, without the space that follows `///` in each line.
     pub fn of(attrs: &[Attribute]) -> Option<Self> {
         let values: Vec<&Expr> = attrs
             .iter()
@@ -96,7 +96,7 @@ impl Doc {
         }
     }
 
-    /// The value of `description = …`.
+    /// Returns the value of `description = …`.
     pub fn given(value: &Expr) -> Option<Self> {
         match value {
             Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
@@ -116,7 +116,7 @@ impl ToTokens for Doc {
     }
 }
 
-/// Joins the lines of a paragraph: where they break is the editor's business. Lists, tables, quotes, code and blank lines
+/// Joins the lines of each paragraph, because their breaks depend on the editor only. Lists, tables, quotes, code and blank lines
 /// stay as they are.
 fn reflow(text: &str) -> String {
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! The grammar that all our attributes share: `key, key = value, key(…)`. It goes on after a mistake.
+//! The grammar that all our attributes share: `key, key = value, key(…)`. Parsing continues after a mistake.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::{
@@ -11,21 +11,21 @@ use syn::{
 
 use crate::diag::{Errors, text};
 
-/// Reads the value of one option into `T`.
+/// The function that reads the value of one option into `T`.
 pub type Read<T> = fn(&mut T, &Ident, ParseStream<'_>, &mut Errors) -> syn::Result<()>;
 
 /// The options of an attribute.
 pub struct Keys<T: 'static> {
-    /// The attribute that they belong to, as in "unknown option `x` of `arg`"; empty for `#[tool]`.
+    /// The attribute to which they belong, as in "unknown option `x` of `arg`"; empty for `#[tool]`.
     pub of: &'static str,
     pub known: &'static [(&'static str, Read<T>)],
     /// The key that may be given more than once.
     pub many: &'static str,
 }
 
-/// Declares the options of an attribute, a line for each: its key, and the field that its value is read into.
+/// Declares the options of an attribute, a line for each: its key, and the field into which its value is read.
 ///
-/// Beside the struct of the fields stands the table of the keys.
+/// It expands to the struct of the fields and the table of the keys.
 macro_rules! options {
     (
         $(#[$meta:meta])*
@@ -49,7 +49,7 @@ macro_rules! options {
 }
 pub(crate) use options;
 
-/// A field that the value of an option is put into.
+/// A field into which the value of an option is put.
 pub trait Slot<T> {
     fn put(&mut self, value: T);
 }
@@ -72,7 +72,7 @@ impl<T> Slot<Self> for Vec<T> {
     }
 }
 
-/// Reads entries whose keys are known, each given once, into `target`.
+/// Reads entries with known keys, each given once, into `target`.
 pub fn read<T>(tokens: TokenStream, keys: &Keys<T>, target: &mut T, errors: &mut Errors) {
     let only: Vec<&str> = keys.known.iter().map(|(word, _)| *word).collect();
     read_only(tokens, keys, &only, target, errors);
@@ -129,7 +129,7 @@ pub fn each(
     }
 }
 
-/// Moves to the next comma.
+/// Skips to the next comma.
 pub fn skip(input: ParseStream<'_>) -> syn::Result<()> {
     while !input.is_empty() && !input.peek(Token![,]) {
         input.parse::<TokenTree>()?;
@@ -148,7 +148,7 @@ pub fn value_or<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str, wr
         Some(_) if !input.is_empty() && !input.peek(Token![,]) => {}
         _ => return Err(syn::Error::new(key.span(), text::needs_value(&key.unraw().to_string(), example))),
     }
-    // On the side: of what is left in brackets after a mistake, syn would complain once more.
+    // In a fork: otherwise syn would also report what is left in brackets after a mistake.
     let ahead = input.fork();
     let value = ahead.parse().map_err(|error| {
         // An error at the end of the input has no place of its own.
@@ -159,7 +159,7 @@ pub fn value_or<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str, wr
     Ok(value)
 }
 
-/// The value, or what stands in for it after a mistake, so that the option does not look as if it were missing.
+/// Returns the value, or a stand-in after a mistake, so that the option does not also count as missing.
 pub fn or_stand_in<T>(
     value: syn::Result<T>,
     stand_in: impl FnOnce() -> T,
@@ -173,7 +173,7 @@ pub fn or_stand_in<T>(
     })
 }
 
-/// Reads nothing: the option is a flag.
+/// Reads an option without a value: a flag.
 pub fn flag(key: &Ident, input: ParseStream<'_>) -> syn::Result<Span> {
     if input.peek(Token![=]) || input.peek(Paren) || input.peek(Bracket) {
         return Err(syn::Error::new(key.span(), text::takes_no_value(&key.unraw().to_string())));

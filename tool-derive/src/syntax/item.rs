@@ -1,7 +1,7 @@
-//! Items: a function whose body nobody needs to read, and parameters that are not in every build.
+//! Items: a function with an unparsed body, and parameters that are not in every build.
 //!
-//! A macro does not learn which predicates of `cfg` hold. So the item is written twice, with the parameters of either case, and each
-//! is a tool where its predicate holds.
+//! A macro cannot know which predicates of `cfg` hold. So it writes the item twice, with the parameters of either case, and each
+//! copy is a tool where its predicate holds.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -14,7 +14,7 @@ use syn::{
 
 use super::types::{borrowed, unnamed};
 
-/// A function: everything but its body is parsed, so that a mistake in the body is the compiler's to report.
+/// A function. Everything but its body is parsed, so that the compiler reports mistakes in the body.
 #[derive(Clone)]
 pub struct ToolFn {
     pub attrs: Vec<Attribute>,
@@ -35,13 +35,13 @@ impl Parse for ToolFn {
 }
 
 impl ToolFn {
-    /// Returns whether there is a body at all.
+    /// Returns whether the function has a body.
     pub fn has_body(&self) -> bool {
         let first = self.body.clone().into_iter().next();
         !matches!(first, Some(TokenTree::Punct(punct)) if punct.as_char() == ';')
     }
 
-    /// Gives the function a body if it has none, so that the compiler does not miss it a second time.
+    /// Gives the function a body if it has none, so that the compiler does not report the missing body again.
     pub fn give_body(&mut self) {
         if !self.has_body() {
             self.attrs.push(syn::parse_quote!(#[allow(unused_variables)]));
@@ -49,12 +49,12 @@ impl ToolFn {
         }
     }
 
-    /// Makes a whole function of one whose output borrows from no parameter, which has been told: the compiler would miss the
-    /// lifetime, and then what the body borrows.
+    /// Makes a function valid whose output borrows from no parameter, which has been reported. Otherwise the compiler would
+    /// report the missing lifetime, and then what the body borrows.
     pub fn give_lifetime(&mut self) {
         let is_lent = self.sig.receiver().is_some() || borrowed(&self.sig.inputs, false).is_some();
         let ReturnType::Type(_, output) = &mut self.sig.output else { return };
-        // What an `impl Trait` is, the body alone says.
+        // Only the body determines the type of an `impl Trait`.
         if is_lent || borrowed(&*output, true).is_none() || unnamed(&*output).is_some() {
             return;
         }
@@ -62,13 +62,13 @@ impl ToolFn {
         **output = Type::Verbatim(with_statics(output.to_token_stream()));
     }
 
-    /// The method as code outside the impl of `owner` sees it.
+    /// Returns the method as code outside the impl of `owner` sees it.
     pub fn outside(&self, owner: &Type) -> Self {
         let sig = without_self(self.sig.to_token_stream(), owner);
         Self { sig: syn::parse2(sig).unwrap_or_else(|_| self.sig.clone()), ..self.clone() }
     }
 
-    /// Returns whether its signature, in the tokens that it was written in, names `Self`.
+    /// Returns whether the signature of `item`, in its tokens, names `Self`.
     pub fn mentions_self(item: &TokenStream) -> bool {
         let is_body =
             |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
@@ -76,7 +76,7 @@ impl ToolFn {
     }
 }
 
-/// `tokens` with `'static` where a reference has no lifetime.
+/// Returns `tokens` with `'static` at each reference without a lifetime.
 fn with_statics(tokens: TokenStream) -> TokenStream {
     let mut tokens = tokens.into_iter().peekable();
     let mut out = TokenStream::new();
@@ -102,7 +102,7 @@ fn mentions_self(tokens: TokenStream) -> bool {
     })
 }
 
-/// `tokens` with `owner` in place of `Self`, for code outside its impl.
+/// Returns `tokens` with `owner` in place of `Self`, for code outside its impl.
 pub fn without_self(tokens: TokenStream, owner: &Type) -> TokenStream {
     let mut out = TokenStream::new();
     let mut tokens = tokens.into_iter().peekable();
@@ -137,10 +137,11 @@ impl ToTokens for ToolFn {
 
 /// An item whose parts can depend on the build.
 pub trait Parts: Clone {
-    /// Looks at the attributes of each part that a tool has for a parameter, and leaves out those for which `keep` says `false`.
+    /// Calls `keep` with the attributes of each part that is a parameter of the tool. Removes the parts for which it returns
+    /// `false`.
     fn retain(&mut self, keep: &mut dyn FnMut(&mut Vec<Attribute>) -> bool);
 
-    /// The item without what depends on the first predicate that is found in it, where that holds and where it does not.
+    /// Returns the first predicate in the item, with the item for the case that it holds and for the case that it does not.
     fn split(&self) -> Option<(TokenStream, [Self; 2])> {
         let mut first = None;
         self.clone().retain(&mut |attrs| {
@@ -204,7 +205,7 @@ fn predicate(attr: &Attribute) -> Option<TokenStream> {
     }
 }
 
-/// The predicate of `#[cfg_attr(…, …)]`, and the attributes.
+/// Returns the predicate of `#[cfg_attr(…, …)]`, and the attributes.
 fn parsed(attr: &Attribute) -> Option<(TokenStream, Vec<Attribute>)> {
     let Meta::List(list) = &attr.meta else { return None };
     if !attr.path().is_ident("cfg_attr") {
@@ -217,7 +218,7 @@ fn parsed(attr: &Attribute) -> Option<(TokenStream, Vec<Attribute>)> {
     Some((predicate, attributes))
 }
 
-/// Puts what `first` says in place of the attributes that ask it; whether the part is there at all.
+/// Resolves the attributes with the predicate `first`. Returns whether the part exists at all.
 fn settled(attrs: &mut Vec<Attribute>, first: &TokenStream, holds: bool) -> bool {
     let asks = |other: &TokenStream| other.to_string() == first.to_string();
     let mut is_there = true;
@@ -235,7 +236,7 @@ fn settled(attrs: &mut Vec<Attribute>, first: &TokenStream, holds: bool) -> bool
     is_there
 }
 
-/// `#[cfg(…)]` for the case that `predicate` holds, and for the case that it does not.
+/// Returns `#[cfg(…)]` for the case that `predicate` holds, and for the case that it does not.
 pub fn cases(predicate: &TokenStream) -> [TokenStream; 2] {
     [quote!(#[cfg(#predicate)]), quote!(#[cfg(not(#predicate))])]
 }

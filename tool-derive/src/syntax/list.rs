@@ -1,4 +1,4 @@
-//! `toolset!(state; a, b)`: what it lists.
+//! The input of `toolset!(state; a, b)`.
 
 use syn::{
     Expr, Ident, Path, Token, bracketed,
@@ -9,7 +9,7 @@ use syn::{
 use super::{grammar::skip, serde::pascal};
 use crate::diag::{Errors, text};
 
-/// The input of `toolset!`, after the crate that the macro was found in: `[$crate] state; tool, …`.
+/// The input of `toolset!`, after the crate in which the macro was found: `[$crate] state; tool, …`.
 pub struct List {
     pub krate: Path,
     pub state: Option<Expr>,
@@ -50,7 +50,7 @@ impl Parse for List {
     }
 }
 
-/// One tool; what stands in its place says what was meant.
+/// Reads one tool. The error for anything else says what was probably meant.
 fn member(input: ParseStream<'_>) -> syn::Result<Path> {
     let ends = |input: ParseStream<'_>| input.is_empty() || input.peek(Token![,]);
     let fork = input.fork();
@@ -73,7 +73,7 @@ fn member(input: ParseStream<'_>) -> syn::Result<Path> {
     }
 }
 
-/// Returns the name of a method's tool, where `path` is written like that of one: `ShopLook` for `Shop::look`.
+/// Returns the name of a method's tool, if `path` is the path of a method: `ShopLook` for `Shop::look`.
 fn as_method(path: &Path) -> Option<String> {
     let mut words = path.segments.iter().rev().map(|segment| segment.ident.unraw().to_string());
     let (method, owner) = (words.next()?, words.next()?);

@@ -1,4 +1,4 @@
-//! Reads what the user wrote, without judging it.
+//! The parsers: they read what the user wrote, without judging it.
 
 pub mod attribute;
 pub mod grammar;

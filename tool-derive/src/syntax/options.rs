@@ -1,4 +1,4 @@
-//! `#[tool(…)]`: what it says, and the values of its options that are more than a text or a flag.
+//! The options of `#[tool(…)]`, and the values of those that are more than a text or a flag.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::{
@@ -68,26 +68,26 @@ options! {
     "meta" => meta: Vec<(String, Lit)> = meta;
     "crate" => krate: Option<Path> = |key, input, _| value(key, input, "crate = my_crate::tool_runtime");
     "allow" =>
-        /// The advice that is not wanted.
+        /// The advice that is turned off.
         allow: Vec<Advice> = allow;
 }
 
 /// Every option of `#[tool]`.
 const TOOL: Keys<Options> = Keys { of: "", known: OPTIONS, many: "" };
 
-/// The options of `#[tools]`, which hold for each of its tools.
+/// The options of `#[tools]`, which apply to each of its tools.
 const TOOLS: (Keys<Options>, &[&str]) = (Keys { of: "tools", ..TOOL }, &["crate", "allow"]);
 
 /// Every option of `#[dynamic_input]`.
 const INPUT: (Keys<Options>, &[&str]) = (Keys { of: "dynamic_input", ..TOOL }, &["state", "crate", "allow"]);
 
-/// Reads `= value`, and where its key is.
+/// Reads `= value`, with the place of its key.
 fn spanned<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<Spanned<T>> {
     Ok(Spanned { value: value(key, input, example)?, span: key.span() })
 }
 
 impl Options {
-    /// Reads the options of `#[tool]`; what is wrong goes to `errors`, and the rest is read all the same.
+    /// Reads the options of `#[tool]`. Mistakes go to `errors`, and the rest is read all the same.
     pub fn of_tool(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::default();
         let tokens = options.text_alone(tokens, errors);
@@ -117,7 +117,8 @@ impl Options {
         options
     }
 
-    /// A description without its key: it is one all the same, so that it is not missed too. Gives the rest.
+    /// Accepts a description without its key, so that it does not also count as missing, and reports it. Returns the other
+    /// tokens.
     fn text_alone(&mut self, tokens: TokenStream, errors: &mut Errors) -> TokenStream {
         let mut rest = tokens.clone().into_iter();
         let Some(TokenTree::Literal(first)) = rest.next() else { return tokens };
@@ -129,21 +130,21 @@ impl Options {
     }
 }
 
-/// Reads `crate = path`, where that is the only option.
+/// Reads `crate = path` as the only option.
 pub fn krate(tokens: TokenStream, errors: &mut Errors) -> Option<Path> {
     let mut options = Options::default();
     read_only(tokens, &TOOL, &["crate"], &mut options, errors);
     options.krate
 }
 
-/// A value, and where it was written.
+/// A value with the place where it was written.
 #[derive(Clone)]
 pub struct Spanned<T> {
     pub value: T,
     pub span: Span,
 }
 
-/// The rule for who approves a call.
+/// The rule for the approval of a call.
 pub enum Approval {
     Never,
     Always,
@@ -159,7 +160,7 @@ pub enum Effect {
 }
 
 options! {
-    /// The texts that a person sees of a tool.
+    /// The texts that a person sees about a tool.
     Ui, UI_OPTIONS:
     "icon" => icon: Option<LitStr> = |key, input, _| value(key, input, "icon = \"…\"");
     "running" => running: Option<LitStr> = |key, input, _| value(key, input, "running = \"…\"");
@@ -170,7 +171,7 @@ options! {
 /// Every option of `ui`.
 const UI: Keys<Ui> = Keys { of: "ui", known: UI_OPTIONS, many: "" };
 
-/// `= never`, `= always` or `= when(predicate)`.
+/// Reads `= never`, `= always` or `= when(predicate)`.
 pub fn approval(key: &Ident, input: ParseStream<'_>) -> syn::Result<Approval> {
     let word = word(key, input, "approval = always", text::APPROVAL)?;
     match word.to_string().as_str() {
@@ -190,7 +191,7 @@ pub fn approval(key: &Ident, input: ParseStream<'_>) -> syn::Result<Approval> {
     }
 }
 
-/// `= read_only`, `= write` or `= destructive`.
+/// Reads `= read_only`, `= write` or `= destructive`.
 pub fn effect(key: &Ident, input: ParseStream<'_>) -> syn::Result<Effect> {
     let word = word(key, input, "effect = read_only", text::EFFECT)?;
     match word.to_string().as_str() {
@@ -218,13 +219,13 @@ impl syn::parse::Parse for Word {
     }
 }
 
-/// `= "30s"`, in milliseconds.
+/// Reads `= "30s"` in milliseconds.
 pub fn duration(key: &Ident, input: ParseStream<'_>) -> syn::Result<u64> {
     let time: LitStr = value_or(key, input, "timeout = \"30s\"", text::DURATION)?;
     millis(&time.value()).ok_or_else(|| syn::Error::new(time.span(), text::DURATION))
 }
 
-/// `"500ms"`, `"30s"`, `"5m"`, `"1h"` in milliseconds; `None` for anything else, zero included.
+/// Converts `"500ms"`, `"30s"`, `"5m"`, `"1h"` to milliseconds; `None` for anything else, and for zero.
 fn millis(time: &str) -> Option<u64> {
     let digits = time.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let number: u64 = digits.trim_end().parse().ok()?;
@@ -238,14 +239,14 @@ fn millis(time: &str) -> Option<u64> {
     number.checked_mul(unit).filter(|millis| *millis > 0)
 }
 
-/// `= 2`.
+/// Reads `= 2`.
 pub fn count(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<Spanned<u32>> {
     let count: LitInt = value(key, input, example)?;
     let value = count.base10_parse().map_err(|_| syn::Error::new(count.span(), text::expected(example)))?;
     Ok(Spanned { value, span: key.span() })
 }
 
-/// `= ["1", "2"]`.
+/// Reads `= ["1", "2"]`.
 pub fn strings(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<Vec<LitStr>> {
     let list: Expr = value(key, input, example)?;
     let wrong = || syn::Error::new_spanned(&list, text::expected(example));
@@ -260,7 +261,7 @@ pub fn strings(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Resul
         .collect()
 }
 
-/// `(icon = "cloud", …)`.
+/// Reads `(icon = "cloud", …)`.
 pub fn ui(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<Ui> {
     let content = inside(key, input, "ui(icon = \"cloud\", running = \"Looking up the weather\")")?;
     let mut ui = Ui::default();
@@ -268,7 +269,7 @@ pub fn ui(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Resu
     Ok(ui)
 }
 
-/// `(undescribed, …)`.
+/// Reads `(undescribed, …)`.
 pub fn allow(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<Vec<Advice>> {
     let content = inside(key, input, "allow(undescribed)")?;
     let mut allowed = Vec::new();
@@ -283,7 +284,7 @@ pub fn allow(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::R
     Ok(allowed)
 }
 
-/// `(team = "search", …)`.
+/// Reads `(team = "search", …)`.
 pub fn meta(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<Vec<(String, Lit)>> {
     let content = inside(key, input, "meta(team = \"search\")")?;
     let mut meta: Vec<(String, Lit)> = Vec::new();
@@ -299,7 +300,7 @@ pub fn meta(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Re
     Ok(meta)
 }
 
-/// Returns the literal that `value` is.
+/// Returns the literal in `value`, if it is one.
 pub fn literal(value: &Expr) -> Option<&Lit> {
     match value {
         Expr::Lit(ExprLit { lit, .. }) => Some(lit),

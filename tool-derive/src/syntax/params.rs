@@ -25,7 +25,7 @@ pub enum Role {
     Context,
 }
 
-/// The value of a parameter that is not given.
+/// The default of a missing parameter.
 pub enum Default {
     /// `Default::default()`.
     Trait(Span),
@@ -58,7 +58,7 @@ pub struct ParamAttrs {
 }
 
 impl ParamAttrs {
-    /// Reads the attributes that are ours.
+    /// Reads our attributes.
     pub fn parse(attrs: &[Attribute], errors: &mut Errors) -> Self {
         let mut params = Self::default();
         for attr in attrs {
@@ -88,7 +88,7 @@ impl ParamAttrs {
         if self.role.as_ref().is_some_and(|earlier| earlier.value != role || role != Role::Arg) {
             errors.over(attr, text::ONE_ROLE);
         }
-        // An `#[arg]` beside another role says nothing more about the parameter.
+        // An `#[arg]` beside another role adds nothing about the parameter.
         if self.role.as_ref().is_none_or(|earlier| earlier.value == Role::Arg) {
             self.role = Some(Spanned { value: role, span: attr.path().span() });
         }
@@ -100,7 +100,7 @@ impl ParamAttrs {
         }
     }
 
-    /// Returns whether an option says something about a value that the model gives.
+    /// Returns whether an option describes a value that the model provides.
     pub fn says_something(&self) -> bool {
         self.arg.default.is_some()
             || self.arg.range.is_some()
@@ -133,16 +133,16 @@ options! {
     DynamicOptions, DYNAMIC_OPTIONS:
     "validate" => validate: Option<Validator> = |key, input, _| validator(key, input, "validate = departure", text::VALIDATOR);
     "nested" =>
-        /// The place of the flag that its own fields are judged.
+        /// The place of the flag that makes the parameter's own fields judged.
         nested: Option<Span> = |key, input, _| flag(key, input);
     "requires" =>
-        /// The parameters that must be accepted before.
+        /// The parameters that must be accepted before this one.
         requires: Vec<Ident> = |key, input, _| names(key, input);
     "after" =>
-        /// The parameters that are judged before.
+        /// The parameters that are judged before this one.
         after: Vec<Ident> = |key, input, _| names(key, input);
     "hints" =>
-        /// The parameters of which the validator sees what was given.
+        /// The parameters whose given values the validator sees.
         hints: Vec<Ident> = |key, input, _| names(key, input);
 }
 
@@ -152,13 +152,13 @@ const DYNAMIC: Keys<DynamicOptions> = Keys { of: "dynamic", known: DYNAMIC_OPTIO
 /// The attribute `#[dynamic(…)]` of a parameter.
 pub struct Dynamic {
     pub span: Span,
-    /// True if all of it could be read.
+    /// Set if all of it could be read.
     pub is_whole: bool,
     pub options: DynamicOptions,
 }
 
 impl Dynamic {
-    /// Reads an attribute `dynamic`.
+    /// Reads a `dynamic` attribute.
     pub fn parse(attr: &Attribute, errors: &mut Errors) -> Self {
         let (options, is_whole) = errors.watch(|errors| {
             let mut options = DynamicOptions::default();
@@ -172,13 +172,13 @@ impl Dynamic {
         Self { span: attr.path().span(), is_whole, options }
     }
 
-    /// The parameters that are judged before this one.
+    /// Returns the parameters that are judged before this one.
     pub fn before(&self) -> impl Iterator<Item = &Ident> {
         self.options.requires.iter().chain(&self.options.after)
     }
 }
 
-/// The path of a function of the user's.
+/// The path of a user's function.
 pub type Validator = ExprPath;
 
 /// Reads `= path`; `wrong` is the error for anything else.
@@ -189,7 +189,7 @@ pub fn validator(key: &Ident, input: ParseStream<'_>, example: &str, wrong: &str
     }
 }
 
-/// Returns the place of a path's last word: what is wrong with a function is an error at its own name.
+/// Returns the place of a path's last word: an error in a function is reported at its own name.
 pub fn last(path: &Path) -> Span {
     path.segments.last().map_or_else(|| path.span(), |last| last.ident.span())
 }
@@ -210,7 +210,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// The number that `expr` is written as.
+    /// Returns the number that `expr` is, if it is a literal.
     pub fn of(expr: &Expr) -> Option<Self> {
         match expr {
             Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) => int.base10_parse().ok().map(Self::Int),
@@ -249,12 +249,12 @@ pub struct Range {
     pub min: Option<Number>,
     pub max: Option<Number>,
     pub exclusive: bool,
-    /// As it was written.
+    /// The range as it was written.
     pub expr: Expr,
 }
 
 impl Range {
-    /// The range that `expr` is; `wrong` is the error for anything else.
+    /// Reads the range in `expr`; `wrong` is the error for anything else.
     fn of(expr: &Expr, wrong: &str) -> syn::Result<Self> {
         let Expr::Range(ExprRange { start, limits, end, .. }) = expr else {
             return Err(syn::Error::new_spanned(expr, wrong));
@@ -271,7 +271,7 @@ impl Range {
         Ok(Self { min, max, exclusive, expr: expr.clone() })
     }
 
-    /// Returns whether no number is in it.
+    /// Returns whether the range contains no number.
     pub fn is_empty(&self) -> bool {
         match (self.min, self.max) {
             (Some(min), Some(max)) => {
@@ -282,7 +282,7 @@ impl Range {
         }
     }
 
-    /// Returns whether `number` is in it.
+    /// Returns whether the range contains `number`.
     pub fn contains(&self, number: f64) -> bool {
         self.min.is_none_or(|min| min.as_f64() <= number)
             && self.max.is_none_or(|max| if self.exclusive { number < max.as_f64() } else { number <= max.as_f64() })

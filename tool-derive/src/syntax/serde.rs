@@ -1,16 +1,16 @@
-//! `#[serde(…)]`, as far as a name on the wire depends on it, and its rules for names. Serde reports what cannot be read.
+//! The parts of `#[serde(…)]` that determine names on the wire, and serde's rules for names. Serde reports what cannot be read.
 
 use proc_macro2::{Span, TokenTree};
 use syn::{Attribute, LitStr, Meta, Path, Token, parse::ParseBuffer, token::Paren};
 
-/// Which way a name is for, where the two differ: `rename(serialize = "…", deserialize = "…")`.
+/// The direction of a name, if the two differ: `rename(serialize = "…", deserialize = "…")`.
 #[derive(Clone, Copy)]
 pub enum Way {
     Serialize,
     Deserialize,
 }
 
-/// The text of `#[serde(key = "…")]`.
+/// Returns the text of `#[serde(key = "…")]`.
 pub fn text(attrs: &[Attribute], key: &str, way: Way) -> Option<LitStr> {
     let way = match way {
         Way::Serialize => "serialize",
@@ -25,7 +25,7 @@ pub fn text(attrs: &[Attribute], key: &str, way: Way) -> Option<LitStr> {
     found
 }
 
-/// The words that attributes called `name` begin their entries with, and where.
+/// Returns the words with which the entries of attributes called `name` begin, with their places.
 pub fn words(attrs: &[Attribute], name: &str) -> Vec<(String, Span)> {
     let mut words = Vec::new();
     for attr in attrs.iter().filter(|attr| attr.path().is_ident(name)) {
@@ -89,7 +89,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// The rule that serde knows as `name`.
+    /// Returns the rule that serde calls `name`.
     pub fn of(name: &str) -> Option<Self> {
         Some(match name {
             "lowercase" => Self::Lower,
@@ -104,7 +104,7 @@ impl Rule {
         })
     }
 
-    /// The name of a variant, which is written `LikeThis`.
+    /// Applies the rule to the name of a variant, which is written `LikeThis`.
     pub fn apply(self, variant: &str) -> String {
         match self {
             Self::Pascal => variant.to_owned(),
@@ -124,7 +124,7 @@ impl Rule {
         }
     }
 
-    /// The name of a field, which is written `like_this`.
+    /// Applies the rule to the name of a field, which is written `like_this`.
     pub fn apply_to_field(self, field: &str) -> String {
         match self {
             Self::Lower | Self::Snake => field.to_owned(),
@@ -140,13 +140,13 @@ impl Rule {
     }
 }
 
-/// `a_name` as the name of a type: `AName`.
+/// Returns `a_name` in the form of a type's name: `AName`.
 pub fn pascal(name: &str) -> String {
     let capital = |word: &str| with_first(word, |first| first.to_uppercase().collect::<String>());
     name.split('_').map(capital).collect()
 }
 
-/// Returns `word` with what `change` makes of its first letter.
+/// Returns `word` with its first letter changed by `change`.
 fn with_first<T: ToString>(word: &str, change: impl FnOnce(char) -> T) -> String {
     let mut chars = word.chars();
     let first = chars.next().map(|first| change(first).to_string()).unwrap_or_default();

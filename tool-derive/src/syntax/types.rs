@@ -1,10 +1,10 @@
-//! What a type shows: what in it is borrowed or not written out, found in its tokens, so also deep inside it; and streams.
+//! Properties of types: references and unnamed types, found in the tokens, so also deep inside; and streams.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{AngleBracketedGenericArguments, GenericArgument, Path, PathArguments, Type, TypeParamBound};
 
-/// The first reference in `ty`, or lifetime that is not `'static`. With `statics`, `&'static T` is no reference.
+/// Returns the first reference in `ty`, or a lifetime that is not `'static`. With `statics`, `&'static T` does not count.
 pub fn borrowed(ty: impl ToTokens, statics: bool) -> Option<TokenStream> {
     let mut tokens = ty.into_token_stream().into_iter();
     while let Some(token) = tokens.next() {
@@ -17,7 +17,7 @@ pub fn borrowed(ty: impl ToTokens, statics: bool) -> Option<TokenStream> {
                 Some(name) if name.to_string() != "static" => return Some([token, name].into_iter().collect()),
                 _ => {}
             },
-            // A `Cow` borrows, also where its lifetime is left out.
+            // A `Cow` borrows, even without its lifetime.
             TokenTree::Ident(word) if word == "Cow" && !names_lifetime(rest.clone()) => {
                 return Some([token].into_iter().chain(until_comma(rest)).collect());
             }
@@ -32,7 +32,7 @@ pub fn borrowed(ty: impl ToTokens, statics: bool) -> Option<TokenStream> {
     None
 }
 
-/// Returns whether `ty` is a value of a size that is not known: `str`, `[T]`, `dyn Trait`.
+/// Returns whether `ty` is unsized: `str`, `[T]`, `dyn Trait`.
 pub fn is_unsized(ty: &Type) -> bool {
     match ty {
         Type::Slice(_) | Type::TraitObject(_) => true,
@@ -41,13 +41,13 @@ pub fn is_unsized(ty: &Type) -> bool {
     }
 }
 
-/// Returns whether `ty` is a reference to what looks like the context of a call.
+/// Returns whether `ty` is a reference to a type that looks like the context of a call.
 pub fn is_context(ty: &Type) -> bool {
     let Type::Reference(reference) = ty else { return false };
     matches!(&*reference.elem, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Context"))
 }
 
-/// The first `impl Trait` in `ty`.
+/// Returns the first `impl Trait` in `ty`.
 pub fn unnamed(ty: impl ToTokens) -> Option<TokenStream> {
     let mut tokens = ty.into_token_stream().into_iter();
     while let Some(token) = tokens.next() {
@@ -70,7 +70,8 @@ fn is_static(mut tokens: impl Iterator<Item = TokenTree>) -> bool {
     is(tokens.next(), "'") && is(tokens.next(), "static")
 }
 
-/// Returns whether what is in the brackets that follow begins with a lifetime; where there are none, it is no type that borrows.
+/// Returns whether the brackets that follow begin with a lifetime. Without brackets it returns true, because such a type does not
+/// borrow.
 fn names_lifetime(mut tokens: impl Iterator<Item = TokenTree>) -> bool {
     !is(tokens.next(), "<") || is(tokens.next(), "'")
 }
@@ -89,13 +90,13 @@ pub enum Returns<'a> {
     Value,
     /// A stream of values of this type.
     Stream(&'a Type),
-    /// A stream that does not say of what.
+    /// A stream without the type of its items.
     Unsaid,
     /// A stream inside a `Result`.
     InResult,
 }
 
-/// Returns whether a function that returns `ty` gives a future of its output.
+/// Returns whether a function that returns `ty` returns a future of its output.
 pub fn is_future(ty: &Type) -> bool {
     let says =
         |tokens: &dyn ToTokens, word: &str| tokens.to_token_stream().into_iter().any(|token| token.to_string() == word);
@@ -143,7 +144,7 @@ pub fn returns(ty: &Type) -> Returns<'_> {
     }
 }
 
-/// The last word of a path, and what stands in its brackets.
+/// Returns the last word of a path, and its generic arguments.
 fn arguments(path: &Path) -> Option<(String, Option<&AngleBracketedGenericArguments>)> {
     let last = path.segments.last()?;
     let arguments = match &last.arguments {
@@ -153,7 +154,7 @@ fn arguments(path: &Path) -> Option<(String, Option<&AngleBracketedGenericArgume
     Some((last.ident.to_token_stream().to_string(), arguments))
 }
 
-/// `T` of `<Item = T>`.
+/// Returns `T` of `<Item = T>`.
 fn item(arguments: Option<&AngleBracketedGenericArguments>) -> Option<&Type> {
     arguments?.args.iter().find_map(|argument| match argument {
         GenericArgument::AssocType(assoc) if assoc.ident == "Item" => Some(&assoc.ty),

@@ -1,4 +1,4 @@
-//! Layers for tools that fail: more tries, a pause, failures in the form of a refusal.
+//! Layers for tools that fail: retries, circuit breakers, and failures in the form of a rejection.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -11,8 +11,8 @@ use crate::feedback::Rejection;
 use crate::tool::{CallError, CallFuture, DynTool, Effect, Failure};
 use crate::toolset::{Invocation, Layer, Next};
 
-/// Tries a call again that failed in a way that may pass: a failure marked [`retryable`](crate::Failure::retryable), or a
-/// time limit that lies further inside. Only tools that are read-only or idempotent are tried again.
+/// Tries a call again that failed in a way that may pass: a failure marked [`retryable`](crate::Failure::retryable), or a time
+/// limit further inside. Only read-only or idempotent tools are tried again.
 #[derive(Clone, Copy, Debug)]
 pub struct Retry {
     more: u32,
@@ -20,12 +20,12 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// Up to `more` tries after the first, 100 ms, 200 ms, 400 ms, … apart.
+    /// Creates a layer with up to `more` tries after the first, 100 ms, 200 ms, 400 ms, … apart.
     pub fn new(more: u32) -> Self {
         Self { more, wait: Duration::from_millis(100) }
     }
 
-    /// Sets the wait before the second try; it doubles with each further one.
+    /// Sets the wait before the second try. It doubles with each further one.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self
@@ -55,16 +55,15 @@ impl Layer for Retry {
     }
 }
 
-/// Does not call a tool for a while that has failed several times in a row: each tool of the set has a breaker of its own,
-/// which is shared by all runs that use the set.
+/// Pauses a tool that has failed several times in a row. Each tool of the set has its own breaker, which all runs that use the
+/// set share.
 ///
-/// *Closed*, it lets every call through. After so many failures in a row it *opens*: calls are refused at once with
-/// [`CallError::OverBudget`], in words that tell the model for how long, and to do something else meanwhile. When the pause
-/// is over, it lets one call through to see whether the tool works again (*half open*): a success closes it, a failure opens
-/// it for another pause.
+/// A *closed* breaker lets every call through. After several failures in a row it *opens*: it refuses calls at once with
+/// [`CallError::OverBudget`]. The message tells the model for how long, and to do something else meanwhile. When the pause is
+/// over, it lets one call through as a test (*half open*). A success closes it, a failure opens it for another pause.
 ///
-/// A failure is a call that failed, panicked or took too long. Arguments that the tool refuses, denials and cancelled calls
-/// are none, nor is a failure with feedback about the arguments.
+/// A failure is a call that failed, panicked or took too long. Rejected arguments, denials and cancelled calls are not failures,
+/// nor is a failure with feedback about the arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct CircuitBreaker {
     failures: u32,
@@ -84,12 +83,12 @@ enum State {
     Open {
         until: Instant,
     },
-    /// One call is under way to see.
+    /// One call is testing the tool.
     HalfOpen,
 }
 
 impl CircuitBreaker {
-    /// A breaker that opens after `failures` (at least one) in a row, for `pause`.
+    /// Creates a breaker that opens after `failures` (at least one) in a row, for `pause`.
     pub fn new(failures: u32, pause: Duration) -> Self {
         Self { failures: failures.max(1), pause }
     }
@@ -104,11 +103,11 @@ impl Layer for CircuitBreaker {
 
 impl OfTool {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // It is always whole.
+        // The state is always consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets a call through, or says for how long none is.
+    /// Lets a call through, or fails with the time during which none is.
     fn admit(&self) -> Result<Probe<'_>, Duration> {
         let mut state = self.lock();
         let is_tried = match &*state {
@@ -142,7 +141,7 @@ impl Probe<'_> {
         self.is_over = true;
         let mut state = self.of.lock();
         let next = match (&*state, failed) {
-            // Calls that were under way when it opened say nothing new.
+            // Calls that were running when it opened give no new information.
             (State::Open { .. } | State::HalfOpen, _) if !self.is_tried => return,
             (State::Closed { failures }, true) if failures + 1 < self.of.breaker.failures => {
                 State::Closed { failures: failures + 1 }
@@ -157,7 +156,7 @@ impl Probe<'_> {
 impl Drop for Probe<'_> {
     fn drop(&mut self) {
         if self.is_tried && !self.is_over {
-            // Nobody waits for it any more, so nobody knows; the next call may see.
+            // The call was dropped, so its outcome is unknown; the next call is the test.
             *self.of.lock() = State::Open { until: Instant::now() };
         }
     }
@@ -183,7 +182,7 @@ fn may_pass(error: &CallError) -> bool {
     }
 }
 
-/// Returns whether the tool did not do its work, other than for the arguments.
+/// Returns whether the tool failed for another reason than its arguments.
 fn is_failure(error: &CallError) -> bool {
     match error {
         CallError::Failed(failure) => failure.feedback().is_none(),
@@ -201,12 +200,12 @@ fn refused(name: &str, left: Duration) -> CallError {
     CallError::OverBudget { limit }
 }
 
-/// Tells a model of failures, panics and time limits as it is told of refusals: `{"ok":false,"problems":[…]}`.
+/// Reports failures, panics and time limits to the model in the form of a rejection: `{"ok":false,"problems":[…]}`.
 ///
-/// A model is told what it would be told anyway: what the tool's author said, and of hidden failures and panics only that
-/// there was one. The causes stay in the log. What has that form already, stays as it is.
+/// The model receives the same information as without this layer: the message of the tool's author, and only the fact of hidden
+/// failures and panics. The causes stay in the log. A failure that already has this form stays as it is.
 ///
-/// tool2agent's `catchExceptions` tells a model everything, paths in stack traces included;
+/// tool2agent's `catchExceptions` sends everything to the model, even paths in stack traces.
 /// `Problems::new().prefix(Problems::PREFIX).in_full()` does that.
 #[derive(Clone, Debug, Default)]
 pub struct Problems {
@@ -215,10 +214,10 @@ pub struct Problems {
 }
 
 impl Problems {
-    /// The text that tool2agent puts before that of an exception, letter by letter.
+    /// The prefix that tool2agent puts before the text of an exception, spelled exactly as there.
     pub const PREFIX: &'static str = "Exception occured during tool call execution: ";
 
-    /// Failures as problems, in the words that a model is told.
+    /// Creates a layer that reports failures as problems, with their usual texts for the model.
     pub fn new() -> Self {
         Self::default()
     }
@@ -229,7 +228,7 @@ impl Problems {
         self
     }
 
-    /// Tells the model what is meant for the log: causes, and the texts of panics. For tools without secrets.
+    /// Sends the model what is meant for the log: causes, and the texts of panics. For tools without secrets.
     pub fn in_full(mut self) -> Self {
         self.in_full = true;
         self

@@ -1,4 +1,4 @@
-//! Repeated calls, done once.
+//! Idempotency: repeated calls run once.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -16,24 +16,25 @@ use crate::toolset::{Invocation, Layer, Next};
 use tool_run::run::Digest;
 use tool_schema::json::canonical_text;
 
-/// Makes a call once, however often it comes: it is reserved before it runs, in one step, so of calls that come at the same
-/// time one runs. Clones share what they remember.
+/// Runs a call once, however often it comes. The call is reserved in one step before it runs, so one of several simultaneous
+/// calls runs. Clones share their memory.
 ///
 /// | | default | or |
 /// |---|---|---|
-/// | a call that was made before | gets the output of the first; waits for it, while that runs | [`refuse`](Self::refuse): is refused at once |
+/// | a call that was made before | gets the output of the first; waits for it while the first runs | [`refuse`](Self::refuse): is refused at once |
 /// | a call that failed | is forgotten, and can be made again | [`keep_failures`](Self::keep_failures): is not made again |
-/// | a call that was dropped on the way (a cancellation, a time limit further outside) | is refused, and the model is told why: nobody knows what it has done. Only a tool declared `idempotent` runs again | [`release_dropped`](Self::release_dropped): is forgotten, like one that failed |
-/// | how long | until so many others were asked for since | [`forget_after`](Self::forget_after): a time, too |
-/// | what is the same | tool, principal and arguments, whatever the order of their keys; read-only tools are left alone, as their answer may have changed | [`by`](Self::by): what the application says |
+/// | a call that was dropped before its end (a cancellation, a time limit further outside) | is refused with the reason: its effects are unknown. Only a tool declared `idempotent` runs again | [`release_dropped`](Self::release_dropped): is forgotten, like one that failed |
+/// | how long | until `capacity` other calls were made since | [`forget_after`](Self::forget_after): also a time |
+/// | which calls are equal | those with the same tool, principal and arguments, in any order of keys; read-only tools always run, as their answer may have changed | [`by`](Self::by): those with the same key of the application |
 ///
-/// What is remembered of a call is a digest and its output, or nothing but the digest where calls are refused.
+/// The memory of a call is a digest and its output, or only the digest if repeated calls are refused.
 ///
 /// # Deviations from tool2agent's `idempotency()`
 ///
-/// [`compatible`](Self::compatible) does what that does, call by call, but for three things: two equal calls at the same
-/// time run once, where both ran; the memory has a bound; and there are no sets of one's own, which could not reserve in one
-/// step. A key that is there without a value is `null`, in JSON.
+/// [`compatible`](Self::compatible) behaves like that function, with three exceptions. Of two equal simultaneous calls only one
+/// runs; there, both do. The memory is bounded. You cannot supply a set of your own, because it could not reserve in one step.
+///
+/// A key that is present without a value is `null` in JSON.
 #[derive(Clone)]
 pub struct Idempotency {
     memory: Arc<Memory>,
@@ -56,7 +57,7 @@ const UNKNOWN: &str = "the same call was made before and interrupted on the way;
                        made again. Find out what it has done";
 
 impl Idempotency {
-    /// Remembers `capacity` calls (at least one), and those that still run.
+    /// Creates a layer that remembers `capacity` calls (at least one), besides those that still run.
     pub fn new(capacity: usize) -> Self {
         Self {
             memory: Arc::new(Memory { known: Mutex::default(), capacity: capacity.max(1) }),
@@ -69,54 +70,55 @@ impl Idempotency {
         }
     }
 
-    /// Works as tool2agent's `idempotency()` does: a call with the arguments of an earlier one is refused, whatever came of that,
-    /// whoever makes it, and for all tools that the layer is around.
+    /// Creates a layer that works like tool2agent's `idempotency()`. It refuses a call with the arguments of an earlier one,
+    /// whatever its outcome, its caller and its tool.
     pub fn compatible(capacity: usize) -> Self {
         Self::new(capacity).refuse().keep_failures().by(|call| Some(canonical_text(call.arguments).into_owned()))
     }
 
-    /// Calls are the same when `key` gives the same text for them; a call for which it gives none always runs.
+    /// Sets the key of calls: calls with the same key are equal. A call without a key always runs.
     pub fn by(mut self, key: impl Fn(&Invocation<'_>) -> Option<String> + Send + Sync + 'static) -> Self {
         self.key = Arc::new(key);
         self
     }
 
-    /// Refuses a call that was made before, also while the first still runs. The model is told that it was, and to avoid it.
+    /// Refuses a call that was made before, even while the first still runs. The rejection tells the model to avoid repeated
+    /// calls.
     pub fn refuse(self) -> Self {
         self.refuse_with(|_| Rejection::from_message(SKIPPED).instruct(AVOID))
     }
 
-    /// Refuses a call that was made before, in words of one's own.
+    /// Refuses a call that was made before, with a rejection of your own.
     pub fn refuse_with(mut self, told: impl Fn(&Invocation<'_>) -> Rejection + Send + Sync + 'static) -> Self {
         self.refuse = Some(Arc::new(told));
         self
     }
 
-    /// Does not make a call again that failed.
+    /// Does not run a failed call again.
     pub fn keep_failures(mut self) -> Self {
         self.keep_failures = true;
         self
     }
 
-    /// Makes a call again that was dropped before its end, although it may have had effects.
+    /// Runs a call again that was dropped before its end, although it may have had effects.
     pub fn release_dropped(mut self) -> Self {
         self.release_dropped = true;
         self
     }
 
-    /// Forgets calls that ended so long ago.
+    /// Forgets calls that ended at least `time` ago.
     pub fn forget_after(mut self, time: Duration) -> Self {
         self.keep = Some(time);
         self
     }
 
-    /// Tells `hook` of every call that is not made because it was before. It must not block.
+    /// Calls `hook` for every call that does not run because it was made before. It must not block.
     pub fn on_duplicate(mut self, hook: impl Fn(&Invocation<'_>) + Send + Sync + 'static) -> Self {
         self.on_duplicate = Some(Arc::new(hook));
         self
     }
 
-    /// The reservation of the call at `place`, or the answer to it.
+    /// Reserves the call at `place`, or returns the answer to it.
     async fn reserve(&self, place: &Place, call: &Invocation<'_>) -> Option<Result<Output, CallError>> {
         let again = self.release_dropped || call.spec.traits.idempotent;
         let came = loop {
@@ -144,12 +146,12 @@ fn same_call(call: &Invocation<'_>) -> Option<String> {
     if call.spec.traits.effect == Effect::ReadOnly {
         return None;
     }
-    // Written out and with a length, so that no principal can look like nobody, or like the start of another tool's name.
+    // Written in full and with a length, so that no principal looks like an absent one, or like the start of another tool's name.
     let (principal, name) = (call.cx.principal(), &call.spec.name);
     Some(format!("{principal:?}{}:{name}{}", name.len(), canonical_text(call.arguments)))
 }
 
-/// A call that is reserved. Dropped before its end, it is lost.
+/// A reserved call. If it is dropped before its end, it is lost.
 struct Reserved<'a> {
     layer: &'a Idempotency,
     key: Digest,
@@ -202,7 +204,7 @@ impl fmt::Debug for Idempotency {
     }
 }
 
-/// The calls that are remembered: so many, and for so long.
+/// The remembered calls, limited in number and time.
 #[derive(Debug)]
 struct Memory {
     known: Mutex<Known>,
@@ -212,7 +214,7 @@ struct Memory {
 #[derive(Debug, Default)]
 struct Known {
     places: HashMap<Digest, Kept>,
-    /// By when they were last asked for.
+    /// The calls, by the number of the last request for them.
     order: BTreeMap<u64, Digest>,
     asked: u64,
 }
@@ -224,8 +226,8 @@ struct Kept {
 }
 
 impl Kept {
-    /// Returns whether somebody runs this call or waits for it. Then it is never forgotten, or it could run twice. Places are only
-    /// shared under the lock, so nobody can come to hold it meanwhile.
+    /// Returns whether a caller runs this call or waits for it. Then it is never forgotten, or it could run twice. Places are
+    /// shared under the lock only, so this cannot become true meanwhile.
     fn is_held(&self) -> bool {
         Arc::strong_count(&self.place) > 1
     }
@@ -237,8 +239,8 @@ impl Kept {
 }
 
 impl Memory {
-    /// The place of the call `key`. What ended longer than `keep` ago is forgotten, and so are the calls that nobody has
-    /// asked for in the longest time, where there are too many.
+    /// Returns the place of the call `key`. Forgets calls that ended longer than `keep` ago and, if there are too many, those
+    /// that were not requested for the longest time.
     fn place(&self, key: Digest, keep: Option<Duration>) -> Arc<Place> {
         let mut known = self.lock();
         known.asked += 1;
@@ -260,7 +262,7 @@ impl Memory {
         place
     }
 
-    /// Forgets a call that may run again, unless somebody waits for just that.
+    /// Forgets a call that may run again, unless another caller waits for it.
     fn release(&self, key: Digest, place: Arc<Place>) {
         let mut known = self.lock();
         drop(place);
@@ -295,7 +297,7 @@ impl Known {
     }
 }
 
-/// The place of a call: reserved while it runs, then its outcome.
+/// The place of a call: reserved while the call runs, then its outcome.
 #[derive(Debug, Default)]
 struct Place {
     state: Mutex<State>,
@@ -304,7 +306,7 @@ struct Place {
 
 #[derive(Debug, Default)]
 enum State {
-    /// It may run.
+    /// The call may run.
     #[default]
     Free,
     Running,
@@ -314,27 +316,27 @@ enum State {
 /// The outcome of a call.
 #[derive(Clone, Debug)]
 enum Came {
-    /// It gave an output; `None` where nobody will want it again.
+    /// It returned an output; `None` if that is not needed again.
     Done(Option<Output>),
-    /// It failed, and that is kept.
+    /// It failed, and the failure is kept.
     Failed,
-    /// It was dropped on the way: nobody knows what it has done.
+    /// It was dropped before its end: its effects are unknown.
     Lost,
 }
 
-/// The answer to a call that comes.
+/// The answer to a claim on a call.
 #[derive(Debug)]
 enum Claim {
-    /// The call is yours: run it.
+    /// The call is reserved for the caller, who runs it.
     Run,
-    /// It runs already; the listener wakes when that changes.
+    /// It is running; the listener wakes when that changes.
     Wait(EventListener),
     /// It was made before.
     Came(Came),
 }
 
 impl Place {
-    /// Reserves the call, if it may run. One that was lost may, if `again`.
+    /// Reserves the call, if it may run. A lost call may, if `again`.
     fn claim(&self, again: bool) -> Claim {
         let mut state = self.lock();
         match &*state {
@@ -347,13 +349,13 @@ impl Place {
         Claim::Run
     }
 
-    /// Ends the reservation: with what came of it, or so that the call may run again.
+    /// Ends the reservation, with the outcome, or so that the call may run again.
     fn end(&self, came: Option<Came>) {
         *self.lock() = came.map_or(State::Free, |came| State::Ended(came, Instant::now()));
         self.changed.notify(usize::MAX);
     }
 
-    /// When the call ended, if it did.
+    /// Returns the time at which the call ended, if it did.
     fn ended(&self) -> Option<Instant> {
         match &*self.lock() {
             State::Ended(_, at) => Some(*at),

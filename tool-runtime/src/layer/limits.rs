@@ -1,4 +1,4 @@
-//! Limits on calls: at a time, in a time, and on the time of each.
+//! Limits on calls: their number at a time, their rate, and the duration of each.
 
 use std::{
     collections::VecDeque,
@@ -14,26 +14,26 @@ use tokio::{
 use crate::tool::{CallError, CallFuture, DynTool};
 use crate::toolset::{Invocation, Layer, Next};
 
-/// Lets so many calls of the set, or of each of its tools, run at a time; the others wait in the order in which they came.
+/// Limits how many calls of the set, or of each of its tools, run at a time; the others wait in the order of their arrival.
 /// Clones share the limit, and so do all runs that use the set.
 ///
-/// A call that waits here has been started as far as its run is concerned: its time limit runs, and it counts as one of those
+/// For its run, a call that waits here has started: its time limit runs, and it counts as
 /// [in flight](crate::run::Limits::in_flight).
 #[derive(Clone, Debug)]
 pub struct ConcurrencyLimit {
     calls: usize,
-    /// Without one, each tool has its own.
+    /// The free places of all tools together. Without it, each tool has its own.
     free: Option<Arc<Semaphore>>,
 }
 
 impl ConcurrencyLimit {
-    /// A limit of `calls` of all tools together at a time; at least one.
+    /// Creates a limit of `calls` (at least one) at a time for all tools together.
     pub fn new(calls: usize) -> Self {
         let calls = calls.clamp(1, Semaphore::MAX_PERMITS);
         Self { calls, free: Some(Arc::new(Semaphore::new(calls))) }
     }
 
-    /// A limit of `calls` of each tool at a time; at least one.
+    /// Creates a limit of `calls` (at least one) at a time for each tool.
     ///
     /// ```
     /// # #[cfg(feature = "derive")] {
@@ -70,42 +70,42 @@ struct Limited(Arc<Semaphore>);
 impl Layer for Limited {
     fn call<'a>(&'a self, _: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
         Box::pin(async move {
-            // Nobody closes the semaphore.
+            // The semaphore is never closed.
             let _permit = self.0.acquire().await.map_err(|_| CallError::Cancelled)?;
             next.run().await
         })
     }
 }
 
-/// No program runs this long.
+/// A time that no program runs.
 const EVER: Duration = Duration::from_hours(100 * 365 * 24);
 
-/// Lets so many calls of the set start in a time. More wait for their turn, or are refused. Clones share the limit.
+/// Limits how many calls of the set start in a period. Further calls wait, or are refused. Clones share the limit.
 #[derive(Clone, Debug)]
 pub struct RateLimit {
     calls: usize,
     per: Duration,
     refuse: bool,
-    /// When the last calls started: at most `calls` of them, oldest first.
+    /// The start times of the last calls: at most `calls` of them, oldest first.
     starts: Arc<Mutex<VecDeque<Instant>>>,
-    /// Whose turn it is among those that wait. A call that is dropped while it waits gives its turn to the next.
+    /// The lock that orders the waiting calls. A call that is dropped while it waits passes its turn to the next.
     turn: Arc<Turn<()>>,
 }
 
 impl RateLimit {
-    /// A limit of `calls` (at least one) in any time of length `per`. All of them may come at once.
+    /// Creates a limit of `calls` (at least one) in any period of length `per`. All of them may come at once.
     pub fn new(calls: u32, per: Duration) -> Self {
         let calls = usize::try_from(calls).unwrap_or(usize::MAX).max(1);
         Self { calls, per: per.min(EVER), refuse: false, starts: Arc::default(), turn: Arc::default() }
     }
 
-    /// Refuses a call over the limit with [`CallError::OverBudget`] in place of letting it wait.
+    /// Refuses a call over the limit with [`CallError::OverBudget`], instead of letting it wait.
     pub fn refuse(mut self) -> Self {
         self.refuse = true;
         self
     }
 
-    /// Starts a call now, or tells when the next one may start.
+    /// Starts a call now, or fails with the time at which the next one may start.
     fn start(&self) -> Result<(), Instant> {
         let now = Instant::now();
         let mut starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -141,7 +141,7 @@ impl Layer for RateLimit {
     }
 }
 
-/// Ends a call that takes too long with [`CallError::TimedOut`]; its work is dropped. The tool sees the end of its time as
+/// Ends a call that takes too long with [`CallError::TimedOut`], and drops its work. The tool sees the time limit as
 /// [`Context::deadline`](crate::Context::deadline).
 ///
 /// Work that blocks its thread cannot be dropped: declare such tools `blocking`, and let an agent run them.
@@ -151,7 +151,7 @@ pub struct TimeLimit {
 }
 
 impl TimeLimit {
-    /// A limit for each run of what lies inside.
+    /// Creates a limit for each run of the inside.
     pub fn new(limit: Duration) -> Self {
         Self { limit }
     }
@@ -160,7 +160,7 @@ impl TimeLimit {
 impl Layer for TimeLimit {
     fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
         Box::pin(async move {
-            // A limit beyond what the clock can hold is none.
+            // A limit beyond the range of the clock is no limit.
             let Some(deadline) = Instant::now().checked_add(self.limit) else { return next.run().await };
             let cx = call.cx.clone().with_deadline(deadline.into_std());
             let timeout = tokio::time::timeout_at(deadline, next.run_with(&cx)).await;

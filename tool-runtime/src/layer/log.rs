@@ -1,4 +1,4 @@
-//! A record of every call.
+//! A log of every call.
 
 use std::{
     fmt,
@@ -9,33 +9,33 @@ use crate::feedback::one_line;
 use crate::tool::{CallError, CallFuture, Output};
 use crate::toolset::{Invocation, Layer, Next};
 
-/// Tells a function about every call that ended. What the model is not told, such as the cause of a failure, is in there.
+/// Calls a function for every call that ended. The entry includes what the model does not see, such as the cause of a failure.
 #[derive(Clone, Copy, Debug)]
 pub struct Log<F> {
     sink: F,
 }
 
-/// A call that ended. Its `Display` is one line without arguments and output, which may be confidential.
+/// A call that ended. `Display` writes one line without arguments and output, which may be confidential.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Entry<'a> {
     /// The call.
     pub call: Invocation<'a>,
-    /// How long it took.
+    /// The duration of the call.
     pub took: Duration,
     /// The result.
     pub result: &'a Result<Output, CallError>,
 }
 
 impl<F: Fn(Entry<'_>) + Send + Sync + 'static> Log<F> {
-    /// A log that goes to `sink`, which must not block.
+    /// Creates a log that calls `sink`, which must not block.
     pub fn new(sink: F) -> Self {
         Self { sink }
     }
 }
 
 impl<'a> Entry<'a> {
-    /// One line with arguments and output: not for logs that outsiders see.
+    /// Returns one line with arguments and output. Do not write it to logs that outsiders see.
     pub fn in_full(&self) -> impl fmt::Display + 'a {
         let Self { call, took, result } = *self;
         fmt::from_fn(move |out| {

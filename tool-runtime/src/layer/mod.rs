@@ -1,8 +1,8 @@
-//! Layers that most applications need: a log, limits on time, number and rate, circuit breakers, retries, idempotency, failures as problems, a
-//! filter for secrets, other types.
+//! Layers that most applications need: a log, limits on time, number and rate, circuit breakers, retries, idempotency, failures
+//! as problems, a filter for secrets, and other types.
 //!
-//! A layer goes around every tool of a set with [`Toolset::layer`](crate::Toolset::layer). The one added last is the
-//! outermost. An order that makes sense, from the inside out:
+//! [`Toolset::layer`](crate::Toolset::layer) puts a layer around every tool of a set. The layer that is added last is the
+//! outermost. A sensible order, from the inside out:
 //!
 //! ```
 //! # #[cfg(feature = "derive")] {
@@ -25,7 +25,7 @@
 //!     .layer(RateLimit::new(100, Duration::from_secs(60)))  // calls a minute
 //!     .layer(Idempotency::new(1_000))                       // repeated calls stop here
 //!     .layer(Problems::new())                               // failures look like refusals
-//!     .layer(Secrets::new(["hunter2"]))                     // nobody further out is told them
+//!     .layer(Secrets::new(["hunter2"]))                     // keeps them from everything further out
 //!     .layer(Log::new(|entry| eprintln!("{entry}")));       // sees everything else
 //! # assert_eq!(tools.len(), 1);
 //! # }

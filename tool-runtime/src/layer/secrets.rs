@@ -1,4 +1,4 @@
-//! A filter for texts that no model may get.
+//! A filter for texts that no model may see.
 
 use std::{borrow::Cow, fmt};
 
@@ -9,12 +9,12 @@ use crate::message::{Contents, Part};
 use crate::tool::{CallError, CallFuture, Failure, Output, ToolSpec};
 use crate::toolset::{Invocation, Layer, Next};
 
-/// Keeps texts out of what tools say: an output with one of them is refused with a problem, or the text in it is replaced
+/// Keeps texts out of the results of tools. It refuses an output that contains one, with a problem, or replaces the text in it
 /// ([`redact`](Self::redact)).
 ///
-/// Looked at are the value and the content of outputs, the texts of failures, feedback on arguments, and answers from
-/// outside; in JSON every text, name and number at any depth, however it is escaped, and the JSON as it is written. Images are
-/// not looked at, and neither are causes, which only the log is told. A text that is spread over several is not found.
+/// It searches the value and the content of outputs, the texts of failures, feedback on arguments, and answers of clients. In
+/// JSON it searches every text, name and number at any depth, however escaped, and the JSON as it is written. It does not search
+/// images, nor causes, which only the log gets. It does not find a text that is split over several.
 ///
 /// ```
 /// use tool_runtime::{Context, layer::Secrets, tool, toolset};
@@ -37,19 +37,19 @@ use crate::toolset::{Invocation, Layer, Next};
 /// ```
 #[derive(Clone)]
 pub struct Secrets {
-    /// The longest first: one may be part of another.
+    /// The texts, longest first: one may be part of another.
     texts: Vec<String>,
     patterns: Vec<Regex>,
     replacement: Option<String>,
     problem: Cow<'static, str>,
 }
 
-/// A pattern that is none, and why.
+/// The error of an invalid pattern, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatternError(String);
 
 impl Secrets {
-    /// Keeps `texts` back, letter by letter. Empty ones are left out: they are everywhere.
+    /// Creates a filter for `texts`, which are matched exactly. Empty ones are left out, because they match everywhere.
     pub fn new(texts: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let mut texts: Vec<String> = texts.into_iter().map(Into::into).filter(|text| !text.is_empty()).collect();
         texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
@@ -57,21 +57,21 @@ impl Secrets {
         Self { texts, patterns: Vec::new(), replacement: None, problem }
     }
 
-    /// Keeps back what matches `pattern`, too: a regular expression in the syntax of the crate `regex`.
+    /// Also filters texts that match `pattern`, a regular expression in the syntax of the crate `regex`.
     ///
-    /// Fails when it is none.
+    /// Fails when the pattern is invalid.
     pub fn pattern(mut self, pattern: &str) -> Result<Self, PatternError> {
         self.patterns.push(Regex::new(pattern).map_err(|error| PatternError(error.to_string()))?);
         Ok(self)
     }
 
-    /// Puts `replacement` in the place of what is kept back. An output that still has a secret then is refused.
+    /// Replaces secrets with `replacement`. An output that still has a secret afterwards is refused.
     pub fn redact(mut self, replacement: impl Into<String>) -> Self {
         self.replacement = Some(replacement.into());
         self
     }
 
-    /// Sets what a model is told of an output that is refused.
+    /// Sets the problem that the model receives when an output is refused.
     pub fn problem(mut self, text: impl Into<String>) -> Self {
         self.problem = Cow::Owned(text.into());
         self
@@ -96,7 +96,7 @@ impl Secrets {
         }
     }
 
-    /// `text` without secrets; `None` where that cannot be had.
+    /// Returns `text` without secrets; `None` if one would remain.
     fn clean(&self, text: String) -> Option<String> {
         if !self.is_in(&text) {
             return Some(text);
@@ -116,7 +116,7 @@ impl Secrets {
         self.replacement.as_ref()?;
         let word =
             |word: &str| self.is_in(word).then(|| self.clean(word.to_owned()).unwrap_or_else(|| word.to_owned()));
-        // What could not be had is still in there.
+        // A secret that could not be replaced is still there.
         let json = replaced(&json, word)?;
         (!self.is_in_json(&json)).then_some(json)
     }
@@ -210,7 +210,7 @@ impl Layer for Secrets {
     }
 }
 
-// What is kept back is kept out of logs, too.
+// The secrets are kept out of logs, too.
 impl fmt::Debug for Secrets {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Secrets")
@@ -229,8 +229,8 @@ impl fmt::Display for PatternError {
 
 impl std::error::Error for PatternError {}
 
-/// Returns `json` with the words (its texts, names, numbers and literals) replaced for which `change` gives a text; `None` if it gives none. Everything else stays as it is
-/// written. A text and a name are given without quotes and escapes.
+/// Returns `json` with its words (texts, names, numbers and literals) replaced where `change` returns a text; `None` if it never
+/// does. Everything else stays as it is written. `change` gets texts and names without quotes and escapes.
 fn replaced(json: &str, mut change: impl FnMut(&str) -> Option<String>) -> Option<String> {
     let (bytes, mut at) = (json.as_bytes(), 0);
     let (mut out, mut copied) = (String::new(), 0);
@@ -243,7 +243,7 @@ fn replaced(json: &str, mut change: impl FnMut(&str) -> Option<String>) -> Optio
                     at += if bytes[at] == b'\\' { 2 } else { 1 };
                 }
                 at = (at + 1).min(bytes.len());
-                // What is no text is left to whoever reads the rest.
+                // An invalid text is left to the reader of the result.
                 serde_json::from_str::<String>(json.get(start..at).unwrap_or_default())
                     .ok()
                     .and_then(|text| change(&text))

@@ -11,11 +11,11 @@ use crate::schema::{Schema, Validator};
 use crate::tool::{CallError, CallFuture, DynTool, Failure, Output, ToolOutput, ToolSpec, describe_output, read_as};
 use crate::toolset::{Invocation, Layer, Next};
 
-/// A chain of layers that makes of a tool from `In` to `Out` a tool from `NewIn` to `NewOut`: each step fits the one before,
-/// or it does not compile. The schemas are those of the types.
+/// A chain of layers that turns a tool from `In` to `Out` into a tool from `NewIn` to `NewOut`. A step that does not fit the one
+/// before does not compile. The schemas are those of the types.
 ///
-/// `In` is written as the JSON object that the tool reads, and `Out` read from the JSON that it gives; the tool itself checks
-/// the one, and an output that is no `Out` is a failure.
+/// `In` is serialized to the JSON object that the tool reads, and `Out` deserialized from the JSON that it returns. The tool
+/// itself checks the first. An output that is not an `Out` is a failure.
 ///
 /// ```
 /// use schemars::JsonSchema;
@@ -64,12 +64,12 @@ use crate::toolset::{Invocation, Layer, Next};
 /// let chain = counts.pipe(texts); // from a number, but a text is wanted
 /// ```
 ///
-/// What the tool inside refuses is told in its parameters, as it cannot be known what they are outside; a
-/// [`Layer`] of one's own can change that in [`Layer::refused`]. The question of an approval
-/// ([`Traits::challenge`](crate::tool::Traits::challenge)) has places for the tool's parameters; one for a parameter that is
-/// not there any more stays empty.
+/// If the tool inside refuses arguments, the rejection names the tool's parameters, because their outer counterparts are unknown.
+/// A [`Layer`] of your own can change that in [`Layer::refused`]. The question of an approval
+/// ([`Traits::challenge`](crate::tool::Traits::challenge)) has placeholders for the tool's parameters. A placeholder whose
+/// parameter does not exist outside stays empty.
 pub struct Mapped<In, Out, NewIn = In, NewOut = Out> {
-    /// From the inside out.
+    /// The layers, from the inside out.
     layers: Vec<Arc<dyn Layer>>,
     of: Types<In, Out, NewIn, NewOut>,
 }
@@ -77,7 +77,7 @@ pub struct Mapped<In, Out, NewIn = In, NewOut = Out> {
 type Types<In, Out, NewIn, NewOut> = PhantomData<fn(In, Out) -> (NewIn, NewOut)>;
 
 impl<In, Out> Mapped<In, Out> {
-    /// A chain without layers, for tools from `In` to `Out`.
+    /// Creates a chain without layers, for tools from `In` to `Out`.
     pub fn new() -> Self {
         Self { layers: Vec::new(), of: PhantomData }
     }
@@ -96,10 +96,10 @@ where
         Mapped { layers, of: PhantomData }
     }
 
-    /// Takes a `New` in place of what was taken before. `New` is an object; `into` says what it means, and must say the same
-    /// each time (see [`Layer::arguments`]).
+    /// Takes a `New` as the input, in place of the earlier type. `New` is an object; `into` converts it, and must return the same
+    /// result each time (see [`Layer::arguments`]).
     ///
-    /// What a tool's validators change is taken over where `New` has the same parameter with the same value; otherwise use
+    /// A change by the tool's validators is carried over if `New` has the same parameter with the same value. Otherwise use
     /// [`map_input_and_back`](Self::map_input_and_back).
     pub fn map_input<New>(
         self,
@@ -112,7 +112,7 @@ where
         self.with(MapInput::new(into, |_| None))
     }
 
-    /// Takes a `New` for a tool whose validators change arguments: `back` says which `New` means what they make of them.
+    /// Takes a `New` as the input of a tool whose validators change arguments: `back` converts their result into a `New`.
     pub fn map_input_and_back<New>(
         self,
         into: impl Fn(New) -> Result<NewIn, Rejection> + Send + Sync + 'static,
@@ -127,7 +127,7 @@ where
         }))
     }
 
-    /// Gives a `New` in place of what was given before. What somebody outside gives for an external tool stays as it is.
+    /// Returns a `New` as the output, in place of the earlier type. A client's output of an external tool stays as it is.
     pub fn map_output<New: ToolOutput + 'static>(
         self,
         into: impl Fn(NewOut) -> Result<New, Failure> + Send + Sync + 'static,
@@ -142,12 +142,12 @@ where
         self.with(MapOutput { into: Box::new(into), schema: describe_output(New::output_schema).map(Arc::new) })
     }
 
-    /// Puts a layer around that leaves the types alone.
+    /// Adds an outer layer that keeps the types.
     pub fn around(self, layer: impl Layer) -> Self {
         self.with(layer)
     }
 
-    /// Puts the layers of `outer` around, which begin where these end.
+    /// Adds the layers of `outer` around these. They begin with the types that these end with.
     pub fn pipe<FurtherIn, FurtherOut>(
         self,
         outer: Mapped<NewIn, NewOut, FurtherIn, FurtherOut>,
@@ -169,7 +169,7 @@ where
         self.layers.iter().fold(tool, |tool, layer| Arc::clone(layer).apply(tool))
     }
 
-    /// Fails, like that of a pipe of layers ([`Layer::pipe`]).
+    /// Fails, like the call of any pipe of layers ([`Layer::pipe`]).
     fn call<'a>(&'a self, call: Invocation<'a>, next: Next<'a>) -> CallFuture<'a> {
         crate::toolset::not_applied(call, next)
     }
@@ -197,7 +197,7 @@ type Change<From, To> = Box<dyn Fn(&From) -> To + Send + Sync>;
 
 /// A layer that changes the parameters.
 struct MapInput {
-    /// Writes what arguments mean inside.
+    /// Translates the arguments into those of the inside.
     into: Change<str, Result<String, CallError>>,
     back: Change<str, Option<String>>,
     schema: Arc<Schema>,
@@ -214,7 +214,7 @@ impl MapInput {
         if let Some(schema) = schema.as_object_mut() {
             let is_closed =
                 ["additionalProperties", "allOf", "anyOf", "oneOf", "$ref"].iter().any(|key| schema.contains_key(*key));
-            // Providers want to hear that arguments are an object, and a name that is unknown is told.
+            // Providers require `type: object`. Without additional properties, an unknown name is an error.
             schema.entry("type").or_insert_with(|| "object".into());
             if schema.contains_key("properties") && !is_closed {
                 schema.insert("additionalProperties".to_owned(), Value::Bool(false));
@@ -237,7 +237,7 @@ impl Layer for MapInput {
         let mut spec = ToolSpec::clone(spec);
         spec.input = Arc::clone(&self.schema);
         spec.traits.unvalidated = !self.is_validated;
-        // They are of the parameters inside.
+        // The examples are for the parameters inside.
         spec.traits.examples.clear();
         Arc::new(spec)
     }

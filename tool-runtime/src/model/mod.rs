@@ -1,7 +1,7 @@
-//! The seam to a language model: one streaming method, and models that implement it.
+//! The interface to a language model: one streaming method, and models that implement it.
 //!
-//! A [`Model`] gets the conversation and the tools that are on offer, and streams back text and calls. It knows nothing
-//! of how calls are executed, so a scripted model, a person at a terminal and a provider over HTTP are alike to an agent.
+//! A [`Model`] gets the conversation and the tools on offer, and streams back text and calls. It does not know how calls are
+//! executed. So a scripted model, a person at a terminal and a provider over HTTP look the same to an agent.
 
 mod scripted;
 mod turn;
@@ -18,23 +18,23 @@ use crate::toolset::ToolList;
 pub use scripted::{Asked, FunctionModel, ModelAnswer, ScriptedModel};
 pub use turn::{Delta, Turn};
 
-/// A language model, or anything that takes its place.
+/// A language model, or a substitute for one.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no model",
     label = "`Model` is not implemented",
     note = "models are `OpenAi`, `Anthropic`, `ScriptedModel`, a `FunctionModel`, a `Box` or an `Arc` of one, and what implements `Model`"
 )]
 pub trait Model: Send + Sync {
-    /// The model's name, for logs.
+    /// Returns the model's name, for logs.
     fn name(&self) -> &str;
 
-    /// Whose model it is, for traces: a well-known value of OpenTelemetry's `gen_ai.provider.name`, where there is one.
+    /// Returns the model's provider, for traces: a well-known value of OpenTelemetry's `gen_ai.provider.name`, if there is one.
     fn provider(&self) -> Option<&str> {
         None
     }
 
-    /// Produces one turn. The stream ends after [`Delta::Finish`] or after the first error; a stream that ends without
-    /// either was cut off, and nothing of its calls is executed.
+    /// Produces one turn. The stream ends after [`Delta::Finish`] or after the first error. A stream that ends without either was
+    /// cut off, and none of its calls is executed.
     ///
     /// Dropping the stream cancels the turn.
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>>;
@@ -72,18 +72,18 @@ impl<M: Model + ?Sized> Model for Box<M> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Request<'a> {
-    /// The conversation, oldest first. Every call in it is answered.
+    /// The conversation, oldest first. Every call in it has a result.
     pub messages: &'a [Message],
     /// The tools on offer.
     pub tools: &'a ToolList,
     /// The tool choice: the model may, must or must not call a tool.
     pub tool_choice: &'a ToolChoice,
-    /// Sampling and size.
+    /// The sampling settings, and the limit on size.
     pub settings: &'a Settings,
 }
 
 impl<'a> Request<'a> {
-    /// A request with default choice and settings.
+    /// Creates a request with the default tool choice and settings.
     pub fn new(messages: &'a [Message], tools: &'a ToolList) -> Self {
         static CHOICE: ToolChoice = ToolChoice::Auto;
         static SETTINGS: Settings = Settings { max_tokens: None, temperature: None, parallel_calls: None };
@@ -118,7 +118,7 @@ pub enum ToolChoice {
     Tool(String),
 }
 
-/// Sampling and size of one turn; `None` leaves it to the provider.
+/// The sampling settings of one turn, and its limit on size; `None` leaves a value to the provider.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Settings {
     /// The most tokens that the model may produce.
@@ -129,7 +129,7 @@ pub struct Settings {
     pub parallel_calls: Option<bool>,
 }
 
-/// A turn that failed.
+/// The error of a turn that failed.
 #[derive(Debug)]
 pub struct ModelError {
     kind: ModelErrorKind,
@@ -143,24 +143,24 @@ pub struct ModelError {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ModelErrorKind {
-    /// The model is not configured: a missing key, a wrong address.
+    /// The model is not configured correctly: a missing key, a wrong address.
     Configuration,
     /// The provider refused the credentials.
     Unauthorized,
-    /// The provider refused the request; asking again will not help.
+    /// The provider refused the request; a retry will not help.
     Refused,
-    /// The provider wants fewer requests.
+    /// The provider requires fewer requests.
     RateLimited,
-    /// The provider or the network failed; asking again may help.
+    /// The provider or the network failed; a retry may help.
     Unavailable,
-    /// The answer was not what the protocol allows.
+    /// The answer violates the protocol.
     Protocol,
-    /// A script or recording ran out, or did not expect this request.
+    /// A script or recording has no more turns, or did not expect this request.
     Script,
 }
 
 impl ModelError {
-    /// An error of `kind`. `message` says what to do about it, and holds no secret.
+    /// Creates an error of `kind`. `message` says what to do about it, and must contain no secret.
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), retry_after: None, source: None }
     }
@@ -171,18 +171,18 @@ impl ModelError {
         self
     }
 
-    /// Adds how long the provider asked to wait.
+    /// Sets how long the provider asked to wait.
     pub fn retry_after(mut self, wait: Option<Duration>) -> Self {
         self.retry_after = wait;
         self
     }
 
-    /// The kind.
+    /// Returns the kind.
     pub fn kind(&self) -> ModelErrorKind {
         self.kind
     }
 
-    /// How long the provider asked to wait.
+    /// Returns how long the provider asked to wait.
     pub fn wait(&self) -> Option<Duration> {
         self.retry_after
     }

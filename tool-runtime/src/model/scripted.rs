@@ -1,4 +1,4 @@
-//! Models without a network: one that gives turns from a list, and one that is a function.
+//! Models without a network: one that returns turns from a list, and one that is a function.
 
 use std::{
     collections::VecDeque,
@@ -14,7 +14,7 @@ use futures_util::stream::{self, BoxStream, Stream, StreamExt};
 use super::{Delta, Model, ModelError, ModelErrorKind, Request, Settings, ToolChoice, Turn};
 use crate::message::Message;
 
-/// A model that gives turns from a list, for tests and examples. It keeps what it was asked.
+/// A model that returns turns from a list, for tests and examples. It keeps the requests that it got.
 ///
 /// ```
 /// use serde_json::json;
@@ -40,7 +40,7 @@ struct State {
 }
 
 impl ScriptedModel {
-    /// A model that gives `answers` in their order.
+    /// Creates a model that returns `answers` in their order.
     pub fn new<A: Into<ModelAnswer>>(answers: impl IntoIterator<Item = A>) -> Self {
         let answers = answers.into_iter().map(Into::into).collect();
         Self { state: Mutex::new(State { answers, asked: Vec::new() }) }
@@ -57,13 +57,13 @@ impl ScriptedModel {
         self.state().asked.clone()
     }
 
-    /// How many answers are left.
+    /// Returns the number of answers that are left.
     pub fn left(&self) -> usize {
         self.state().answers.len()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // The state is whole between any two statements that hold the lock.
+        // The state is consistent between any two statements that hold the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -85,7 +85,7 @@ impl Model for ScriptedModel {
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
-        // Asked when first polled, as a model over a network is.
+        // The model is asked when the stream is first polled, as with a model over a network.
         stream::once(async move { stream::iter(self.next(request)) }).flatten().boxed()
     }
 }
@@ -100,7 +100,7 @@ pub struct Asked {
     pub tools: Vec<String>,
     /// The tool choice: the model may, must or must not call a tool.
     pub tool_choice: ToolChoice,
-    /// Sampling and size.
+    /// The sampling settings, and the limit on size.
     pub settings: Settings,
 }
 
@@ -115,12 +115,12 @@ impl From<Request<'_>> for Asked {
     }
 }
 
-/// The stream of a model made by hand in one turn: a [`Turn`], the single deltas, an error, or deltas and then an error.
+/// The stream of one turn of a hand-made model: a [`Turn`], single deltas, an error, or deltas followed by an error.
 #[derive(Debug)]
 pub struct ModelAnswer(Vec<Result<Delta, ModelError>>);
 
 impl ModelAnswer {
-    /// The deltas of the answer to the `turn`th request, every call with an id.
+    /// Returns the deltas of the answer to request number `turn`, and gives every call an id.
     pub(super) fn deltas(mut self, turn: usize) -> Vec<Result<Delta, ModelError>> {
         for delta in &mut self.0 {
             if let Ok(Delta::CallStart { index, id, .. }) = delta
@@ -173,12 +173,12 @@ pub struct FunctionModel {
 type Function = Box<dyn Fn(Request<'_>, usize) -> BoxStream<'static, Result<Delta, ModelError>> + Send + Sync>;
 
 impl FunctionModel {
-    /// A model whose turn is what `function` makes of the request: a [`Turn`](super::Turn), deltas or an error.
+    /// Creates a model whose turn `function` returns for the request: a [`Turn`](super::Turn), deltas or an error.
     pub fn new<A: Into<ModelAnswer>>(function: impl Fn(Request<'_>) -> A + Send + Sync + 'static) -> Self {
         Self::made(move |request, turn| stream::iter(function(request).into().deltas(turn)).boxed())
     }
 
-    /// A model whose turn is the stream that `function` makes of the request; it may take its time.
+    /// Creates a model whose turn is the stream that `function` returns for the request; the stream may be slow.
     pub fn streaming<S>(function: impl Fn(Asked) -> S + Send + Sync + 'static) -> Self
     where
         S: Stream<Item = Result<Delta, ModelError>> + Send + 'static,

@@ -1,23 +1,23 @@
-//! The pieces that a model streams back, the turn that they add up to, and turns made by hand.
+//! The deltas that a model streams, the turn that they form, and hand-made turns.
 
 use serde::{Deserialize, Serialize};
 
 use crate::message::{AssistantPart, FinishReason, ProviderPart, ToolCall, Usage};
 
-/// One piece of a model's turn.
+/// One delta of a model's turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Delta {
     /// More text for the person.
     Text(String),
-    /// More of what the model thinks.
+    /// More of the model's reasoning.
     Reasoning(String),
-    /// The provider's seal over the reasoning so far.
+    /// The provider's signature over the reasoning so far.
     ReasoningSignature(String),
-    /// A call begins. `index` tells parallel calls of one turn apart.
+    /// A call begins. `index` identifies it among the parallel calls of the turn.
     CallStart {
-        /// Which call of this turn.
+        /// The index of the call in this turn.
         index: usize,
         /// The call's id.
         id: String,
@@ -26,34 +26,34 @@ pub enum Delta {
     },
     /// More of a call's argument text.
     CallArguments {
-        /// Which call of this turn.
+        /// The index of the call in this turn.
         index: usize,
-        /// The next piece of the text; unescaped.
+        /// The next piece of the text, unescaped.
         text: String,
     },
     /// A call's argument text is complete.
     CallEnd {
-        /// Which call of this turn.
+        /// The index of the call in this turn.
         index: usize,
     },
     /// A call, or its result, of a tool that the provider executes.
     Provider(ProviderPart),
-    /// Tokens used by this turn so far; a later one replaces an earlier one.
+    /// The tokens used by this turn so far; a later delta replaces an earlier one.
     Usage(Usage),
-    /// The turn ended, and why. The last delta.
+    /// The turn ended, with the reason. The last delta.
     Finish(FinishReason),
 }
 
-/// A whole turn: the deltas of one stream, put together.
+/// A whole turn: the combined deltas of one stream.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Turn {
-    /// Text, reasoning and calls in order.
+    /// Text, reasoning and calls, in order.
     pub content: Vec<AssistantPart>,
     /// Tokens used.
     pub usage: Usage,
-    /// Why the turn ended; `None` while it has not.
+    /// The reason why the turn ended; `None` while it has not.
     pub finish: Option<FinishReason>,
-    /// Call index → place in `content`.
+    /// The index of each call, with its place in `content`.
     calls: Vec<(usize, usize)>,
 }
 
@@ -89,7 +89,7 @@ impl Turn {
         }
     }
 
-    /// The calls of the turn, in the model's order.
+    /// Returns the calls of the turn, in the model's order.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.content.iter().filter_map(|part| match part {
             AssistantPart::Call(call) => Some(call),
@@ -97,7 +97,7 @@ impl Turn {
         })
     }
 
-    /// The call that [`Delta`]s with this `index` belong to.
+    /// Returns the call to which [`Delta`]s with this `index` belong.
     pub fn call_at(&self, index: usize) -> Option<&ToolCall> {
         let place = self.calls.iter().rev().find(|(known, _)| *known == index)?.1;
         match self.content.get(place) {
@@ -106,12 +106,12 @@ impl Turn {
         }
     }
 
-    /// Which call of the turn [`Delta`]s with this `index` belong to, from 0 in the model's order.
+    /// Returns the number of the call to which [`Delta`]s with this `index` belong, from 0 in the model's order.
     pub fn number_of(&self, index: usize) -> Option<usize> {
         self.calls.iter().rposition(|(known, _)| *known == index)
     }
 
-    /// The text of the turn.
+    /// Returns the text of the turn.
     pub fn text(&self) -> String {
         self.content
             .iter()
@@ -131,7 +131,7 @@ impl Turn {
     }
 }
 
-/// Making a turn, for [`ScriptedModel`](super::ScriptedModel) and [`FunctionModel`](super::FunctionModel).
+/// Constructors of turns, for [`ScriptedModel`](super::ScriptedModel) and [`FunctionModel`](super::FunctionModel).
 ///
 /// ```
 /// use serde_json::json;
@@ -143,14 +143,14 @@ impl Turn {
 /// assert_eq!(turn.calls().count(), 2);
 /// ```
 impl Turn {
-    /// A turn of one text.
+    /// Creates a turn of one text.
     pub fn say(text: impl Into<String>) -> Self {
         Self::default().then_say(text)
     }
 
-    /// A turn of one call. `arguments` is a JSON value, or the text that the model writes, valid or not.
+    /// Creates a turn of one call. `arguments` is a JSON value, or the text that the model writes, valid or not.
     ///
-    /// The call has an empty id; the model that gives the turn fills it in.
+    /// The call has an empty id; the model that returns the turn fills it in.
     #[allow(clippy::needless_pass_by_value, reason = "a value made by `json!` on the spot reads best")]
     pub fn call(name: impl Into<String>, arguments: impl ToString) -> Self {
         Self::default().then_call(name, arguments)
@@ -177,7 +177,7 @@ impl Turn {
         self.concluded()
     }
 
-    /// Sets why the turn ended. Without it, it ended whole.
+    /// Sets the reason why the turn ended. By default, it ended regularly.
     pub fn with_finish(mut self, reason: FinishReason) -> Self {
         self.finish = Some(reason);
         self
@@ -189,7 +189,8 @@ impl Turn {
         self
     }
 
-    /// The deltas that add up to this turn. The calls of a turn that did not end well are not ended.
+    /// Returns the deltas that form this turn. If the turn did not end safely ([`FinishReason::is_safe`]), its calls
+    /// have no [`Delta::CallEnd`].
     pub fn into_deltas(self) -> Vec<Delta> {
         let whole = self.finish.as_ref().is_some_and(FinishReason::is_safe);
         let mut deltas = Vec::new();

@@ -1,4 +1,4 @@
-//! Runs in memory.
+//! A store in memory.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,7 @@ use futures_util::future::{BoxFuture, ready};
 use super::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
 use crate::run::{Interrupt, Principal, RunId, Time};
 
-/// Runs in memory: they are gone with the process. For tests, and for programs whose runs need not survive.
+/// A store in memory: its runs are gone with the process. For tests, and for programs whose runs need not survive.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     kept: Mutex<Kept>,
@@ -20,7 +20,7 @@ pub struct MemoryStore {
 #[derive(Debug, Default)]
 struct Kept {
     runs: BTreeMap<RunId, KeptRun>,
-    /// The last token given to anybody: one of a deleted run is not good for another of the same name.
+    /// The last token of any lease. A token of a deleted run is therefore not valid for a new run of the same name.
     token: u64,
 }
 
@@ -34,18 +34,18 @@ struct KeptRun {
     open: Vec<Interrupt>,
     token: u64,
     lease: Option<Lease>,
-    /// When somebody last took it up.
+    /// The time at which a worker last took it up.
     taken: Time,
 }
 
 impl MemoryStore {
-    /// A store without runs.
+    /// Creates a store without runs.
     pub fn new() -> Self {
         Self::default()
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        // Nothing is left half-done in here by a panic elsewhere.
+        // A panic elsewhere leaves nothing half-done in here.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

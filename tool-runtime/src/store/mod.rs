@@ -1,4 +1,4 @@
-//! Where runs are kept: an append-only log for each, with what is needed to find those that wait or were left alone.
+//! Stores of runs: an append-only log for each run, with an index of runs that wait or were abandoned.
 
 mod memory;
 
@@ -10,35 +10,36 @@ use crate::run::{Interrupt, InterruptId, Phase, Principal, Run, RunId, Time};
 pub use memory::MemoryStore;
 use tool_run::run::{LogEvent, RecordError, record};
 
-/// Where runs are kept.
+/// A store of runs.
 ///
-/// A store knows texts and revisions, not what they mean. An implementation must make each method atomic: after a crash
-/// all of an append is there, or nothing of it.
+/// A store knows texts and revisions, not their meaning. An implementation must make each method atomic: after a crash, all of an
+/// append is there, or nothing of it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot keep runs",
     label = "`Store` is not implemented",
     note = "`MemoryStore` does, and so do `SqliteStore` and `PostgresStore` of the crate `tool-stores`"
 )]
 pub trait Store: Send + Sync {
-    /// Adds to the log of a run; with `expected` 0, creates it.
+    /// Appends to the log of a run; with `expected` 0, creates it.
     ///
-    /// Fails with [`StoreError::NotFound`] when there is no such run and `expected` is not 0, with [`StoreError::Fenced`]
-    /// when the append names a lease that is not the latest, and with [`StoreError::Conflict`] when the log has not
-    /// exactly `expected` entries. Whether anything was added after [`StoreError::Unavailable`] is unknown: load the run.
+    /// Fails with [`StoreError::NotFound`] when there is no such run and `expected` is not 0. Fails with [`StoreError::Fenced`]
+    /// when the append has a lease that is not the latest. Fails with [`StoreError::Conflict`] when the log does not have exactly
+    /// `expected` entries. After [`StoreError::Unavailable`], it is unknown whether anything was added: load the run.
     fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Loads the latest snapshot of a run, and the entries after it. `None` when there is no such run.
+    /// Loads the latest snapshot of a run, and the entries after it. Returns `None` if there is no such run.
     fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>>;
 
-    /// The entries after the first `rev`, oldest first; empty when there are none. A record that begins before `rev` and
-    /// ends after it is given whole. Fails with [`StoreError::NotFound`].
+    /// Returns the entries after the first `rev`, oldest first; empty if there are none. A record that begins before `rev` and
+    /// ends after it is returned whole. Fails with [`StoreError::NotFound`].
     fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>>;
 
-    /// Keeps a snapshot of the run at `rev`, in place of an earlier one. One of a later revision is kept instead.
+    /// Stores a snapshot of the run at `rev`, in place of an earlier one. If the store has one of a later revision, that one
+    /// stays.
     fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Lets `worker` alone drive the run until `ttl` has passed; again by the same worker prolongs it. Another's lease
-    /// that is over is taken over.
+    /// Gives `worker` the exclusive right to drive the run until `ttl` has passed. Another call by the same worker extends it. An
+    /// expired lease of another worker is replaced.
     ///
     /// Fails with [`StoreError::Leased`] while another worker has it, and with [`StoreError::NotFound`].
     fn lease<'a>(
@@ -49,17 +50,18 @@ pub trait Store: Send + Sync {
         ttl: Duration,
     ) -> BoxFuture<'a, Result<Lease, StoreError>>;
 
-    /// Gives a lease back. One that is over, or another's, is left as it is.
+    /// Releases a lease. An expired lease, or one of another worker, is not changed.
     fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Returns what waits for whom, oldest first; of one time, in the order of the runs' ids, then as it was opened.
+    /// Returns the open interrupts that `filter` selects, oldest first. Those of the same time are ordered by run id, then in the
+    /// order in which they were opened.
     fn waiting<'a>(&'a self, filter: &'a Waiting) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>>;
 
-    /// Runs that somebody should take up: something in them is over at `now`, or they are neither finished nor waiting
-    /// and nobody has a lease on them. Those come first that were not taken up for the longest time.
+    /// Returns runs that a worker should take up. Something in them has expired at `now`, or they are neither finished nor
+    /// waiting and nobody has a lease on them. Runs that were not taken up for the longest time come first.
     fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>>;
 
-    /// Deletes a run, all of it. Whether there was one.
+    /// Deletes a run completely. Returns whether there was one.
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>>;
 }
 
@@ -107,18 +109,18 @@ impl<S: Store + ?Sized> Store for Arc<S> {
     }
 }
 
-/// Entries that are added to a log at once.
+/// Entries that are appended to a log at once.
 #[derive(Clone, Debug)]
 pub struct Append {
-    /// How many entries the log has before.
+    /// The number of entries that the log has before.
     pub expected: u64,
-    /// How many are added.
+    /// The number of entries that are appended.
     pub count: u64,
     /// The entries, as [`record::encode`] writes them.
     pub text: String,
-    /// The lease under which they are added; without one for a decision from outside.
+    /// The lease under which they are appended; `None` for a decision from outside.
     pub lease: Option<Lease>,
-    /// The head of the run after it.
+    /// The head of the run after the append.
     pub head: Head,
 }
 
@@ -128,13 +130,13 @@ pub struct Append {
 pub struct Head {
     /// The owner of the run.
     pub owner: Principal,
-    /// Set if it goes on by itself: it is neither idle, finished, stopped nor suspended.
+    /// Set if the run continues by itself: it is neither idle, finished, stopped nor suspended.
     pub is_active: bool,
-    /// When something in it is over.
+    /// The time at which something in it expires.
     pub wake: Option<Time>,
-    /// Interrupts that the append opened.
+    /// The interrupts that the append opened.
     pub opened: Vec<Interrupt>,
-    /// Interrupts that it closed.
+    /// The interrupts that the append closed.
     pub closed: Vec<InterruptId>,
 }
 
@@ -148,45 +150,45 @@ pub struct Stored {
     pub records: Vec<Record>,
 }
 
-/// Entries that were added at once.
+/// Entries that were appended at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Record {
-    /// How many entries the log had before.
+    /// The number of entries that the log had before.
     pub rev: u64,
-    /// How many these are.
+    /// The number of these entries.
     pub count: u64,
     /// The entries, as [`record::encode`] wrote them.
     pub text: String,
 }
 
-/// The right to drive a run, until it is over or another has it.
+/// The right to drive a run, until it expires or another worker has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lease {
-    /// Higher for each new holder: a store refuses appends under an older one.
+    /// The fencing token, higher for each new holder: a store refuses appends under an older one.
     pub token: u64,
-    /// The worker that has it.
+    /// The worker that holds it.
     pub worker: String,
-    /// Until when.
+    /// The time at which it expires.
     pub until: Time,
 }
 
-/// Which of the things that wait are wanted.
+/// A filter for open interrupts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Waiting {
-    /// Only those that this principal may decide.
+    /// Selects interrupts that this principal may decide.
     pub principal: Option<Principal>,
-    /// Only those of this run.
+    /// Selects interrupts of this run.
     pub run: Option<RunId>,
-    /// Leaves out as many.
+    /// The number of interrupts to skip.
     pub offset: usize,
-    /// At most as many; 0 for 100.
+    /// The most interrupts to return; 0 means 100.
     pub limit: usize,
 }
 
-/// Something that waits for somebody.
+/// An interrupt that waits for a decision, with its run.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct WaitingItem {
@@ -194,12 +196,12 @@ pub struct WaitingItem {
     pub run: RunId,
     /// Its owner.
     pub owner: Principal,
-    /// The interrupt: what waits, for whom, since when.
+    /// The interrupt: its kind, its deciders, and since when it waits.
     pub interrupt: Interrupt,
 }
 
 impl Lease {
-    /// Creates the lease of `worker` until `until`; `token` is higher than that of every lease of the run before it.
+    /// Creates the lease of `worker` until `until`. `token` is higher than that of every earlier lease of the run.
     pub fn new(token: u64, worker: impl Into<String>, until: Time) -> Self {
         Self { token, worker: worker.into(), until }
     }
@@ -213,18 +215,18 @@ impl WaitingItem {
 }
 
 impl Waiting {
-    /// Everything that waits.
+    /// Creates a filter that selects everything.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Only what `principal` may decide.
+    /// Selects what `principal` may decide.
     pub fn by(mut self, principal: impl Into<Principal>) -> Self {
         self.principal = Some(principal.into());
         self
     }
 
-    /// Only what waits in `run`.
+    /// Selects what waits in `run`.
     pub fn of(mut self, run: RunId) -> Self {
         self.run = Some(run);
         self
@@ -237,7 +239,7 @@ impl Waiting {
 }
 
 impl Append {
-    /// `events`, which follow from `before` and led to the run `after`.
+    /// Creates an append of `events`, which led to the run `after`. The log had `expected` entries before.
     pub fn new(expected: u64, events: &[LogEvent], after: &Run, lease: Option<Lease>) -> Self {
         Self {
             expected,
@@ -257,7 +259,7 @@ impl Head {
                 LogEvent::Opened { interrupt, .. } => opened.push((**interrupt).clone()),
                 LogEvent::Decided { interrupt, .. } => closed.push(interrupt.clone()),
                 LogEvent::Ended { call, .. } | LogEvent::Migrated { call, .. } => {
-                    // Whatever it waited for, it does not any more.
+                    // It no longer waits for any interrupt.
                     closed.extend(after.call(call).into_iter().flat_map(crate::run::Call::interrupt_ids));
                 }
                 _ => {}
@@ -268,7 +270,7 @@ impl Head {
         Self { owner: after.owner().clone(), is_active, wake: after.wake(), opened, closed }
     }
 
-    /// Returns the time from which on a worker should take the run up; `None` for never.
+    /// Returns the time from which a worker should take up the run; `None` for never.
     pub fn due(&self) -> Option<Time> {
         if self.is_active { Some(Time(0)) } else { self.wake }
     }
@@ -285,9 +287,9 @@ impl Stored {
         Self { snapshot, records }
     }
 
-    /// The run.
+    /// Rebuilds the run.
     ///
-    /// Fails when it was written by a newer version, or somebody changed it.
+    /// Fails when a newer version wrote it, or its text was changed.
     pub fn run(self) -> Result<Run, StoreError> {
         let mut records = self.records.into_iter();
         let mut run = match self.snapshot {
@@ -310,7 +312,7 @@ impl Record {
         Self { rev, count, text }
     }
 
-    /// Adds the entries to a run. Those that it has already are left out.
+    /// Applies the entries to a run. Entries that it has already are left out.
     pub fn apply(&self, run: &mut Run) -> Result<(), StoreError> {
         let events = record::decode(&self.text)?;
         let known = run.rev().saturating_sub(self.rev);
@@ -321,29 +323,29 @@ impl Record {
     }
 }
 
-/// Why a store did not do what was asked.
+/// The error of a store.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Another writer added to the log in between: load it again.
+    /// Another writer appended to the log in between: load it again.
     Conflict,
-    /// Another worker has taken the run over.
+    /// Another worker has taken over the run.
     Fenced,
     /// Another worker drives the run.
     Leased {
-        /// At least until then.
+        /// The earliest time at which the lease ends.
         until: Time,
     },
     /// There is no such run.
     NotFound,
     /// The stored run cannot be read.
     Record(RecordError),
-    /// The store does not work: it cannot be reached, is full, or is not the store that was expected.
+    /// The store does not work: it is unreachable or full, or is not the expected store.
     Unavailable(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl StoreError {
-    /// The store does not work, because of `error`.
+    /// Creates the error of a store that does not work because of `error`.
     pub fn unavailable(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Unavailable(error.into())
     }

@@ -1,4 +1,4 @@
-//! The events of a run: kept, and asserted.
+//! The recorded events of a run, with assertions about them.
 
 use std::{
     fmt,
@@ -13,36 +13,36 @@ use crate::model::{FinishReason, Usage};
 use crate::run::{Call, CallId, CallResult, Decision, Interrupt, InterruptId, Phase, Principal, Prompt};
 use crate::tool::Progress;
 
-/// An [`Event`] that can be kept: what it says of a call, it has of its own. `Display` is a line for it, as
-/// [`Events::lines`](super::Events::lines) shows.
+/// An [`Event`] that can be kept, because it owns its data. `Display` writes one line, as [`Events::lines`](super::Events::lines)
+/// returns it.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "a test has few of them")]
 #[non_exhaustive]
 pub enum Seen {
     /// The model is asked.
     StepStarted {
-        /// Which turn of the model since the prompt, from 1.
+        /// The number of the model's turn since the prompt, from 1.
         step: usize,
     },
     /// A model is asked, for the first time in a step or again.
     ModelAsked {
         /// Its name.
         model: String,
-        /// How often this turn failed before.
+        /// The number of earlier failures of this turn.
         failures: usize,
     },
-    /// The turn came to nothing.
+    /// The turn failed.
     StepFailed {
         /// The error.
         error: String,
-        /// Set if the model is asked again, or the next one.
+        /// Set if this model, or the next one, is asked again.
         again: bool,
     },
-    /// The run took up what somebody said.
+    /// The run accepted a prompt.
     Prompted(Prompt),
-    /// The model said more.
+    /// The model sent more text.
     Text(String),
-    /// The model thought more.
+    /// The model sent more reasoning.
     Reasoning(String),
     /// The model begins a call.
     CallAnnounced {
@@ -60,14 +60,14 @@ pub enum Seen {
     },
     /// The model's turn ended.
     StepFinished {
-        /// Why.
+        /// The reason.
         reason: FinishReason,
         /// Tokens used by the turn.
         usage: Usage,
     },
     /// A call's tool accepted its arguments.
     CallAccepted(SeenCall),
-    /// A call waits for somebody.
+    /// A call waits for a decision.
     CallOpened {
         /// The call.
         call: SeenCall,
@@ -78,7 +78,7 @@ pub enum Seen {
     CallDecided {
         /// The call.
         call: SeenCall,
-        /// About what.
+        /// The interrupt.
         interrupt: InterruptId,
         /// The decision.
         decision: Decision,
@@ -104,7 +104,7 @@ pub enum Seen {
     Other(String),
 }
 
-/// A call as it was when something happened to it.
+/// A call at the time of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SeenCall {
@@ -117,7 +117,7 @@ pub struct SeenCall {
 }
 
 impl Seen {
-    /// The id of the call that it is about.
+    /// Returns the id of the call to which the event belongs.
     pub fn call(&self) -> Option<&str> {
         Some(match self {
             Self::CallAnnounced { id, .. } | Self::CallArguments { id, .. } => id.as_str(),
@@ -221,9 +221,9 @@ impl fmt::Display for SeenCall {
     }
 }
 
-/// Everything that happened, in order. Clones share it.
+/// The events of a run, in order. Clones share them.
 ///
-/// It is an observer ([`Agent::observer`](crate::Agent::observer)). An observer of your own hands its events to
+/// It is an observer ([`Agent::observer`](crate::Agent::observer)). An observer of your own can pass its events to
 /// [`Events::event`](Observer::event).
 ///
 /// ```
@@ -246,8 +246,8 @@ impl fmt::Display for SeenCall {
 /// # }
 /// ```
 ///
-/// Whether the events come in an order that they can have is checked by a [`Grammar`]: when they do not, the test fails when
-/// the last clone is dropped. That is for one run at a time; see [`Events::unchecked`].
+/// A [`Grammar`] checks the order of the events. If it is wrong, the test fails when the last clone is dropped. That is for one
+/// run at a time; see [`Events::unchecked`].
 #[derive(Clone)]
 pub struct Events {
     log: Arc<Mutex<Log>>,
@@ -255,7 +255,7 @@ pub struct Events {
 
 struct Log {
     seen: Vec<Seen>,
-    /// The grammar of the order, and the first event that did not fit; `None` where the order is not checked.
+    /// The grammar, and the first event that did not fit; `None` if the order is not checked.
     order: Option<(Grammar, Option<Misplaced>)>,
 }
 
@@ -271,13 +271,13 @@ impl Drop for Log {
 }
 
 impl Events {
-    /// Nothing yet.
+    /// Creates a recording without events.
     pub fn new() -> Self {
         Self::of(Vec::new(), Some((Grammar::new(), None)))
     }
 
-    /// Nothing yet, and any order is accepted: for several runs at once, or one that several drive, or that breaks off in the
-    /// middle, as a process does that is killed.
+    /// Creates a recording that accepts any order. It is for several runs at once, or for a run with several drivers. It
+    /// is also for a run that breaks off in the middle, like a killed process.
     pub fn unchecked() -> Self {
         Self::of(Vec::new(), None)
     }
@@ -286,14 +286,14 @@ impl Events {
         Self { log: Arc::new(Mutex::new(Log { seen, order })) }
     }
 
-    /// Says that the drive came to its end without an event: see [`Grammar::broke_off`].
+    /// Records that the drive ended without an event: see [`Grammar::broke_off`].
     pub fn broke_off(&self) {
         if let Some((grammar, _)) = &mut self.lock().order {
             grammar.broke_off();
         }
     }
 
-    /// The first event that did not fit where it came, if there was one. It is not held against the test any more.
+    /// Takes the first event that did not fit at its place, if there was one. The test no longer fails because of it.
     pub fn take_misplaced(&self) -> Option<Misplaced> {
         self.lock().order.as_mut()?.1.take()
     }
@@ -328,7 +328,7 @@ impl Events {
         self.filtered(|seen| seen.call().is_some_and(|id| ids.iter().any(|known| known == id)))
     }
 
-    /// All text that the model said.
+    /// Returns all text of the model.
     pub fn text(&self) -> String {
         let text = |seen: &Seen| match seen {
             Seen::Text(text) => Some(text.clone()),
@@ -337,7 +337,7 @@ impl Events {
         self.lock().seen.iter().filter_map(text).collect()
     }
 
-    /// Forgets what happened so far.
+    /// Removes the events so far.
     pub fn clear(&self) {
         self.lock().seen.clear();
     }
@@ -346,7 +346,7 @@ impl Events {
     ///
     /// # Panics
     ///
-    /// When there are not: with all lines, and the part that none contains where it should.
+    /// If there are not. The message has all lines, and the first part that is missing.
     #[track_caller]
     pub fn assert_order(&self, parts: &[&str]) {
         let lines = self.lines();
@@ -364,7 +364,7 @@ impl Events {
     ///
     /// # Panics
     ///
-    /// When one does: with all lines.
+    /// If one does. The message has all lines.
     #[track_caller]
     pub fn assert_none(&self, part: &str) {
         let lines = self.lines();
@@ -406,7 +406,7 @@ impl fmt::Debug for Events {
     }
 }
 
-/// Why an order is not there.
+/// Explains why the events are not in the asserted order.
 fn explained(lines: &[String], found: &[usize], parts: &[&str], number: usize) -> String {
     let part = parts[number];
     let after = match number.checked_sub(1).map(|before| parts[before]) {
@@ -418,7 +418,7 @@ fn explained(lines: &[String], found: &[usize], parts: &[&str], number: usize) -
     format!("no event with {part:?}{after}{hint}; what happened:\n{}", marked(lines, found))
 }
 
-/// The lines with their numbers, those that were found with a mark.
+/// Returns the numbered lines, with a mark at those that were found.
 fn marked(lines: &[String], found: &[usize]) -> String {
     if lines.is_empty() {
         return "  nothing".to_owned();

@@ -1,4 +1,4 @@
-//! The order in which events may come.
+//! The grammar of events: the orders in which they may come.
 
 use std::{collections::HashMap, fmt};
 
@@ -6,7 +6,7 @@ use super::Seen;
 use crate::agent::Event;
 use crate::run::{CallId, Interrupt, InterruptId, InterruptKind, Phase};
 
-/// The grammar of a run's events: fed with each, it says which one does not fit where it came, and why.
+/// The grammar of a run's events: it gets each event, and reports the one that does not fit, with the reason.
 ///
 /// ```text
 /// run    = drive*
@@ -19,31 +19,31 @@ use crate::run::{CallId, Interrupt, InterruptId, InterruptKind, Phase};
 ///          CallFinished
 /// ```
 ///
-/// - Steps are counted from 1 since the prompt; the next begins when all calls of the one before have ended. Nothing is
+/// - Steps are numbered from 1 since the prompt; the next begins when all calls of the previous one have ended. Nothing is
 ///   expected of the calls of a step that failed.
-/// - What is told of one call stands in this order. Calls of one step may mix, and so may their progress.
-/// - A call's arguments are accepted before anything is decided about it or done with it, and again when somebody edits
-///   them. `CallFinished` comes once, and is the last of its call, whatever became of it.
-/// - A run that finished has no call left; one that is suspended has one that waits.
+/// - The events of one call stand in this order. Those of several calls of a step may interleave.
+/// - A call's arguments are accepted before anything is decided about it or done with it, and again when somebody edits them.
+///   `CallFinished` comes once, and is the last event of its call, whatever the outcome.
+/// - A finished run has no open call; a suspended one has a call that waits.
 ///
-/// What happened between two drives (somebody decided elsewhere, another process went on) may not be told, so nothing is
-/// expected of the calls of before. It is the grammar of one run, driven by one driver at a time to its `RunPaused`.
+/// Events between two drives may be missing, such as a decision elsewhere or the work of another process. So nothing is expected
+/// of earlier calls. The grammar is for one run, which one driver at a time drives to its `RunPaused`.
 #[derive(Clone, Debug, Default)]
 pub struct Grammar {
     calls: HashMap<CallId, Told>,
-    /// The number of the last step, and whether it is under way.
+    /// The number of the last step.
     step: usize,
     in_step: bool,
-    /// Set if the last step failed, so that it may come again.
+    /// Set if the last step failed, so that it may be repeated.
     failed: bool,
-    /// Set if a step began in this drive: from then on each call is announced.
+    /// Set if a step began in this drive: from then on, each call is announced.
     stepped: bool,
 }
 
 /// The events of a call so far.
 #[derive(Clone, Debug, Default)]
 struct Told {
-    /// Set if more may have happened to it than was reported.
+    /// Set if more may have happened to it than the events show.
     is_loose: bool,
     is_accepted: bool,
     /// Set if its tool ran, or runs.
@@ -52,7 +52,7 @@ struct Told {
     open: Option<InterruptId>,
 }
 
-/// An event that does not fit where it came.
+/// An event that does not fit at its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Misplaced {
@@ -72,25 +72,25 @@ impl std::error::Error for Misplaced {}
 
 type Fits = Result<(), String>;
 
-/// `why` unless it `is` so.
+/// Returns the error `why` unless `is` holds.
 fn must(is: bool, why: impl Into<String>) -> Fits {
     if is { Ok(()) } else { Err(why.into()) }
 }
 
 impl Grammar {
-    /// At the start of a run, or where one is taken up.
+    /// Creates the grammar for the start of a run, or for a run that is resumed.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The next event.
+    /// Checks the next event.
     ///
-    /// Fails when it does not fit; then it is taken as if it had not come.
+    /// Fails when it does not fit. The event is then ignored.
     pub fn event(&mut self, event: &Event<'_>) -> Result<(), Misplaced> {
         self.fits(event).map_err(|why| Misplaced { event: Seen::from(*event).to_string(), why })
     }
 
-    /// Says that the drive came to its end without an event: its future was dropped, or its store failed.
+    /// Records that the drive ended without an event: its future was dropped, or its store failed.
     pub fn broke_off(&mut self) {
         (self.in_step, self.stepped) = (false, false);
         self.calls.retain(|_, told| !told.is_over);
@@ -119,7 +119,7 @@ impl Grammar {
                 Ok(())
             }
             Event::StepFailed { .. } => {
-                // What it announced may never have become a call of the run.
+                // Its announced calls may never have become calls of the run.
                 self.calls.values_mut().for_each(|told| told.is_loose = true);
                 (self.in_step, self.failed) = (false, true);
                 Ok(())
@@ -152,7 +152,7 @@ impl Grammar {
         let left = self.calls.iter().find(|(_, told)| !told.is_over && !told.is_loose);
         must(left.is_none(), format!("the call {} has not ended", left.map_or("", |(id, _)| id.as_str())))?;
         if step == 1 {
-            // Maybe it is another run, whose calls have ids of their own.
+            // It may be another run, whose calls have their own ids.
             self.calls.clear();
         }
         (self.step, self.in_step, self.stepped, self.failed) = (step, true, true, false);
@@ -178,10 +178,10 @@ impl Grammar {
         must(self.in_step, "no step is under way")
     }
 
-    /// A call that has not ended.
+    /// Returns a call that has not ended.
     fn call(&mut self, id: &CallId) -> Result<&mut Told, String> {
         if !self.stepped && !self.calls.contains_key(id) {
-            // Of a drive that was before, or elsewhere.
+            // It belongs to an earlier drive, or to one elsewhere.
             self.calls.insert(id.clone(), Told { is_loose: true, ..Told::default() });
         }
         let told = self.calls.get_mut(id).ok_or("the call was not announced")?;

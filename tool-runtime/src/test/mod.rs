@@ -1,15 +1,15 @@
-//! Testing an agent: models that say what a test wants or what a real one said, a person who decides as told, a clock that
-//! is set forward, and assertions over what happened.
+//! Tools for testing an agent: models that follow a script or a recording, a person who decides by rule, a clock that is set
+//! forward, and assertions about events.
 //!
-//! | what | for |
+//! | item | for |
 //! |---|---|
 //! | [`ScriptedModel`], [`FunctionModel`] | turns from a list, or from a function of the request |
-//! | [`Recorder`], [`Replayer`], [`recorded`] | the traffic of a real model, kept in a file and given again |
-//! | [`Person`] | approves, denies, edits, answers, executes; keeps what it was asked |
-//! | [`Events`], [`Seen`] | what happened: [`Events::assert_order`], [`Events::of_call`] |
-//! | `Spans` (with the feature `tracing`) | what was traced, as a tree |
-//! | [`Grammar`] | whether events come in an order that they can have: [`Events`] ask it of every run |
-//! | [`Clock`] | approvals, grants and leases that end, without waiting |
+//! | [`Recorder`], [`Replayer`], [`recorded`] | the traffic of a real model, kept in a file and replayed |
+//! | [`Person`] | approves, denies, edits, answers, executes; keeps the requests that it got |
+//! | [`Events`], [`Seen`] | the events of a run: [`Events::assert_order`], [`Events::of_call`] |
+//! | `Spans` (with the feature `tracing`) | the recorded spans, as a tree |
+//! | [`Grammar`] | checks the order of events; [`Events`] use it for every run |
+//! | [`Clock`] | approvals, grants and leases that expire, without waiting |
 //!
 //! With the feature `test-util`, for `[dev-dependencies]`:
 //!

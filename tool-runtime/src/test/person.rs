@@ -1,4 +1,4 @@
-//! An operator that decides as a test says.
+//! An operator that follows the rules of a test.
 
 use std::{
     collections::VecDeque,
@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use crate::agent::{ApprovalRequest, Decision, ExternalCall, Operator, QuestionRequest};
 
-/// An operator that decides by rule or by a list, and keeps what it was asked. Clones are the same person.
+/// An operator that decides by rule or by a list, and keeps the requests that it got. Clones are the same person.
 ///
-/// A person without an answer left does not answer: the call waits. [`Events`](super::Events) watch the run.
+/// A person without an answer left does not answer: the call waits. Use [`Events`](super::Events) to watch the run.
 ///
 /// ```
 /// use tool_runtime::{agent::Decision, test::Person};
@@ -48,18 +48,18 @@ struct State {
 }
 
 impl Person {
-    /// Approves everything.
+    /// Creates a person who approves everything.
     pub fn approving() -> Self {
         Self::by(|_| Decision::Approve)
     }
 
-    /// Denies everything, with this reason.
+    /// Creates a person who denies everything, with this reason.
     pub fn denying(reason: impl Into<String>) -> Self {
         let reason = reason.into();
         Self::by(move |_| Decision::deny(reason.clone()))
     }
 
-    /// Approves everything with the arguments as `edit` changes them.
+    /// Creates a person who approves everything, with the arguments changed by `edit`.
     pub fn editing(edit: impl Fn(&mut Value) + Send + Sync + 'static) -> Self {
         Self::by(move |request| {
             let mut arguments = request.arguments.clone();
@@ -68,13 +68,13 @@ impl Person {
         })
     }
 
-    /// Decides about calls by a rule. Questions of running tools, and what came of lost calls, are answered from the list of
-    /// [`Person::then`].
+    /// Creates a person who decides about calls by a rule. Questions of running tools, and requests about lost calls,
+    /// are answered from the list of [`Person::then`].
     pub fn by(rule: impl Fn(&ApprovalRequest) -> Decision + Send + Sync + 'static) -> Self {
         Self { inner: Arc::new(Inner { rule: Some(Box::new(rule)), ..Inner::default() }) }
     }
 
-    /// Gives these decisions, one after the other, whatever is asked.
+    /// Creates a person who gives these decisions, one after the other, for any request.
     pub fn deciding(decisions: impl IntoIterator<Item = Decision>) -> Self {
         Self::default().then(decisions)
     }
@@ -91,22 +91,22 @@ impl Person {
         self
     }
 
-    /// The approvals that were asked for, oldest first.
+    /// Returns the approvals that were requested, oldest first.
     pub fn approvals(&self) -> Vec<ApprovalRequest> {
         self.lock().approvals.clone()
     }
 
-    /// The lost calls that were asked about.
+    /// Returns the lost calls about which the person was asked.
     pub fn reconciled(&self) -> Vec<ApprovalRequest> {
         self.lock().reconciled.clone()
     }
 
-    /// The questions of running tools.
+    /// Returns the questions of running tools.
     pub fn questions(&self) -> Vec<QuestionRequest> {
         self.lock().questions.clone()
     }
 
-    /// The external calls that were to be executed.
+    /// Returns the external calls that the person was asked to execute.
     pub fn executed(&self) -> Vec<ExternalCall> {
         self.lock().executed.clone()
     }
@@ -116,7 +116,7 @@ impl Person {
     }
 }
 
-/// The next of a list; never, when there is none.
+/// Returns the next item of a list; never completes if there is none.
 fn next<T: Send + 'static>(list: &mut VecDeque<T>) -> BoxFuture<'static, T> {
     match list.pop_front() {
         Some(next) => Box::pin(ready(next)),

@@ -1,4 +1,4 @@
-//! Model traffic, recorded once and replayed as often as needed.
+//! Model traffic that is recorded once and replayed as often as needed.
 
 use std::{
     fmt,
@@ -17,20 +17,20 @@ use crate::model::{Delta, Model, ModelError, ModelErrorKind, Request};
 use tool_run::tool::Fingerprint;
 use tool_schema::feedback::excerpt;
 
-/// A model that writes down what it is asked and what it answers: a file of JSON lines for a [`Replayer`].
+/// A model that records its requests and answers into a file of JSON lines for a [`Replayer`].
 ///
-/// The first line says which version it is, and each other is a turn: the request, the deltas, and how it ended. Of the tools
-/// on offer there is the name and the fingerprint. Keys and headers are not in it, and neither are parameters marked
-/// `#[arg(secret)]`: no model sees them. A secret that a person or a tool says is, unless [`Recorder::hide`] names it.
+/// The first line has the version. Each other line is a turn: the request, the deltas, and how it ended. Of a tool on offer, it
+/// has the name and the fingerprint. Keys and headers are not recorded, and neither are parameters marked `#[arg(secret)]`,
+/// because no model sees them. A secret in a message of a person or a tool is recorded, unless [`Recorder::hide`] names it.
 pub struct Recorder<M> {
     model: M,
-    /// Where turns are written.
+    /// The file into which turns are written.
     file: Arc<Mutex<File>>,
     hidden: Vec<String>,
 }
 
 impl<M: Model> Recorder<M> {
-    /// Records what `model` does into a new file, in place of one that is there.
+    /// Records the traffic of `model` into a new file, which replaces an existing one.
     pub fn create(model: M, path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let file = OpenOptions::new().write(true).create(true).truncate(true).open(path);
@@ -40,16 +40,17 @@ impl<M: Model> Recorder<M> {
         Ok(Self { model, file: Arc::new(Mutex::new(file)), hidden: Vec::new() })
     }
 
-    /// Writes `[hidden]` wherever `secret` is in one message, argument or delta.
+    /// Writes `[hidden]` in place of `secret` within a single message, argument or delta.
     pub fn hide(mut self, secret: impl Into<String>) -> Self {
         self.hidden.push(secret.into());
         self
     }
 }
 
-/// `live` where there is no recording at `path` yet, and it is made; otherwise the recording. Remove the file to record anew.
+/// Returns the recording at `path`. If there is none yet, returns `live`, whose traffic is recorded there. Remove the file to
+/// record anew.
 ///
-/// Fails when the file cannot be made, or is no recording.
+/// Fails when the file cannot be created, or is not a recording.
 pub fn recorded<M: Model + 'static>(path: impl AsRef<Path>, live: impl FnOnce() -> M) -> io::Result<Box<dyn Model>> {
     let path = path.as_ref();
     Ok(if path.exists() { Box::new(Replayer::open(path)?) } else { Box::new(Recorder::create(live(), path)?) })
@@ -80,7 +81,7 @@ impl<M: Model> fmt::Debug for Recorder<M> {
     }
 }
 
-/// A turn that is under way. It is written when it is over, however that comes.
+/// A turn in progress. It is written when it is over, in whatever way it ends.
 struct Taking {
     turn: Turn,
     file: Arc<Mutex<File>>,
@@ -108,15 +109,14 @@ impl Drop for Taking {
         let Ok(line) = serde_json::to_string(&self.turn) else { return };
         let line = hidden_in(line, &self.hidden);
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        // A recording that is not whole fails when it is replayed; the run that is recorded is not to blame.
+        // An incomplete recording fails when it is replayed; the recorded run must not fail because of it.
         let _ = writeln!(file, "{line}");
     }
 }
 
-/// A model that answers as it was recorded by a [`Recorder`]: to the same request, the same deltas, each
-/// turn once.
+/// A model that replays the recording of a [`Recorder`]. The same request gets the same deltas, and each turn is used once.
 ///
-/// A request that was not recorded fails the turn, and tells how it differs from the next one that was.
+/// A request that was not recorded fails the turn. The error shows how it differs from the next recorded one.
 ///
 /// ```
 /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}, test::{Recorder, Replayer}};
@@ -142,9 +142,9 @@ pub struct Replayer {
 }
 
 impl Replayer {
-    /// Reads a recording.
+    /// Opens a recording.
     ///
-    /// Fails when it cannot be read, or is none, or is of another version.
+    /// Fails when it cannot be read, is not a recording, or has another version.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let text = fs::read_to_string(path).map_err(|error| about(path, &error))?;
@@ -172,13 +172,13 @@ impl Replayer {
         Ok(Self { model: header.model, turns: Mutex::new(turns), hidden: Vec::new() })
     }
 
-    /// Hides what was hidden when it was recorded.
+    /// Hides a secret that was hidden in the recording.
     pub fn hide(mut self, secret: impl Into<String>) -> Self {
         self.hidden.push(secret.into());
         self
     }
 
-    /// How many turns were not asked for yet.
+    /// Returns the number of turns that were not requested yet.
     pub fn left(&self) -> usize {
         self.lock().len()
     }
@@ -220,7 +220,7 @@ impl Model for Replayer {
             match turn.ending {
                 Ending::Finished | Ending::CutOff => said.boxed(),
                 Ending::Failed(failed) => said.chain(stream::iter([Err(failed.into())])).boxed(),
-                // Nobody waited for more when it was recorded either.
+                // When it was recorded, the reader did not wait for more either.
                 Ending::Dropped => said.chain(stream::pending()).boxed(),
             }
         };
@@ -228,7 +228,7 @@ impl Model for Replayer {
     }
 }
 
-/// The version of recordings that this version writes and reads.
+/// The version of recordings that this crate writes and reads.
 const VERSION: u32 = 1;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -245,13 +245,13 @@ struct Turn {
     ending: Ending,
 }
 
-/// How a turn ended.
+/// The end of a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Ending {
     Finished,
     Failed(Failed),
-    /// The stream ended before the model had.
+    /// The stream ended before the model had finished.
     CutOff,
     /// The reader dropped the rest.
     Dropped,
@@ -277,7 +277,7 @@ impl From<Failed> for ModelError {
     }
 }
 
-/// All that a model is asked. Of the tools, what tells one definition from another.
+/// Returns the whole request to a model. Of each tool, it has the fingerprint.
 fn written(request: Request<'_>) -> Value {
     let tools = request.tools.specs().iter().map(|spec| (spec.name.clone(), json!(Fingerprint::with_texts(spec))));
     json!({
@@ -288,7 +288,7 @@ fn written(request: Request<'_>) -> Value {
     })
 }
 
-/// A line without what is to be hidden: in texts, and in the texts of arguments, which are quoted once more.
+/// Returns a line with secrets replaced: in texts, and in the texts of arguments, which are quoted once more.
 fn hidden_in(mut line: String, hidden: &[String]) -> String {
     for secret in hidden.iter().filter(|secret| !secret.is_empty()) {
         let once = quoted(secret);
@@ -298,7 +298,7 @@ fn hidden_in(mut line: String, hidden: &[String]) -> String {
     line
 }
 
-/// A text as it stands between the quotes of JSON.
+/// Returns a text as it appears between the quotes of JSON.
 fn quoted(text: &str) -> String {
     let json = Value::from(text).to_string();
     json[1..json.len() - 1].to_owned()
@@ -308,13 +308,13 @@ fn about(path: &Path, error: &dyn std::fmt::Display) -> io::Error {
     io::Error::other(format!("{}: {error}", path.display()))
 }
 
-/// How many differences are told.
+/// The most differences that an error lists.
 const MOST: usize = 5;
 
-/// How long a value may be that is shown.
+/// The most characters of a value that an error shows.
 const LONGEST: usize = 200;
 
-/// Where `asked` differs from `recorded`, a line for each place.
+/// Returns where `asked` differs from `recorded`, a line for each place.
 fn difference(recorded: &Value, asked: &Value) -> String {
     let mut found = Vec::new();
     compare("", recorded, asked, &mut found);
@@ -357,7 +357,7 @@ fn short(value: &Value) -> String {
     excerpt(&value.to_string(), LONGEST)
 }
 
-/// A value; of a long text the part where it begins to differ from `other`.
+/// Returns a value for an error. Of a long text, it is the part where it begins to differ from `other`.
 fn shown(value: &Value, other: &Value) -> String {
     let (Some(text), Some(other)) = (value.as_str(), other.as_str()) else { return short(value) };
     let same = text.chars().zip(other.chars()).take_while(|(one, two)| one == two).count();

@@ -15,8 +15,7 @@ use tracing::{
 };
 use tracing_core::span::Current;
 
-/// A subscriber that keeps spans and events of level `INFO` and above as a tree. Clones are the same. `Display` shows the
-/// tree.
+/// A subscriber that keeps spans and events of level `INFO` and above as a tree. Clones share it. `Display` shows the tree.
 ///
 /// ```
 /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}, test::Spans};
@@ -37,28 +36,28 @@ pub struct Spans {
     state: Arc<Mutex<State>>,
 }
 
-/// A span, and what was in it.
+/// A span with its contents.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct SpanTree {
-    /// Its name: the field `otel.name`, or else what the code calls it.
+    /// Its name: the field `otel.name`, or else its name in the code.
     pub name: String,
-    /// Its fields that were set, in the order of their declaration.
+    /// The fields that were set, in the order of their declaration.
     pub fields: Vec<(String, String)>,
     /// The events in it, each as its fields.
     pub events: Vec<Vec<(String, String)>>,
     /// The spans in it, oldest first.
     pub children: Vec<SpanTree>,
-    /// How long it was open; `None` while it is.
+    /// The time for which it was open; `None` while it is open.
     pub took: Option<Duration>,
 }
 
 #[derive(Default)]
 struct State {
     nodes: HashMap<u64, Node>,
-    /// Which spans each thread is in.
+    /// The spans that each thread has entered.
     inside: HashMap<ThreadId, Vec<u64>>,
-    /// Events in no span.
+    /// The events outside of any span.
     outside: Vec<Vec<(String, String)>>,
 }
 
@@ -73,22 +72,22 @@ struct Node {
 }
 
 impl Spans {
-    /// Nothing yet.
+    /// Creates an empty recording.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The spans that are in no other, oldest first.
+    /// Returns the spans without a parent, oldest first.
     pub fn roots(&self) -> Vec<SpanTree> {
         self.lock().below(None)
     }
 
-    /// The first span called `name`, wherever it is.
+    /// Returns the first span called `name`, at any depth.
     pub fn find(&self, name: &str) -> Option<SpanTree> {
         self.roots().iter().find_map(|root| root.find(name).cloned())
     }
 
-    /// The events that were in no span.
+    /// Returns the events outside of any span.
     pub fn outside(&self) -> Vec<Vec<(String, String)>> {
         self.lock().outside.clone()
     }
@@ -99,17 +98,17 @@ impl Spans {
 }
 
 impl SpanTree {
-    /// The value of a field.
+    /// Returns the value of a field.
     pub fn get(&self, field: &str) -> Option<&str> {
         self.fields.iter().find(|(name, _)| name == field).map(|(_, value)| value.as_str())
     }
 
-    /// The values of a field in the events of the span, in their order.
+    /// Returns the values of a field in the events of the span, in their order.
     pub fn said<'a>(&'a self, field: &'a str) -> impl Iterator<Item = &'a str> {
         self.events.iter().flatten().filter(move |(name, _)| name == field).map(|(_, value)| value.as_str())
     }
 
-    /// The first span called `name`, this one included.
+    /// Returns the first span called `name`, this one included.
     pub fn find(&self, name: &str) -> Option<&Self> {
         if self.name == name { Some(self) } else { self.children.iter().find_map(|child| child.find(name)) }
     }
@@ -258,7 +257,7 @@ impl Debug for Spans {
     }
 }
 
-/// Fields as texts; one that is recorded again has its last value.
+/// Fields as texts. A field that is recorded again has its last value.
 #[derive(Clone, Debug, Default)]
 struct Fields(Vec<(String, String)>);
 

@@ -1,5 +1,5 @@
-//! A tool as the runtime handles it: its declaration, and the code that starts a call. That is compiled once for each list of
-//! parameters' types, not for each tool.
+//! A tool as the runtime handles it: its declaration, and the code that starts a call. That code is compiled once for each list
+//! of parameter types, not for each tool.
 
 use std::{
     fmt,
@@ -21,24 +21,25 @@ pub type CallFuture<'a> = BoxFuture<'a, Result<Output, CallError>>;
 
 /// A call whose arguments were accepted, and which has not run yet.
 pub struct Started<'a> {
-    /// Whether somebody must approve the call first.
+    /// Set if somebody must approve the call first.
     pub needs_approval: bool,
-    /// The arguments as validators changed them, where they did: what is shown, approved and run.
+    /// The arguments as validators changed them, if they did. These are shown, approved and run.
     pub normalized: Option<Box<str>>,
-    /// What the call reads and writes, where its tool says so.
+    /// The resources that the call reads and writes, if its tool declares them.
     pub touches: Option<Arc<Resources>>,
     /// The work.
     pub work: CallFuture<'a>,
 }
 
 impl<'a> Started<'a> {
-    /// A call whose arguments were accepted as they are.
+    /// Creates a call whose arguments were accepted as they are.
     #[inline]
     pub fn new(needs_approval: bool, work: CallFuture<'a>) -> Self {
         Self { needs_approval, normalized: None, touches: None, work }
     }
 
-    /// Returns the call with arguments as validators changed them, whose output goes out in `form` with their `remarks`.
+    /// Returns the call with the arguments as validators changed them. Its output is written in `form`, together with the
+    /// validators' `remarks`.
     pub(crate) fn understood(self, normalized: Option<Box<str>>, form: Form, remarks: Vec<String>) -> Self {
         let work = self.work.map_ok(move |output| output.told(form, remarks)).boxed();
         Self { normalized, work, ..self }
@@ -57,20 +58,20 @@ pub struct Starting<'a>(Either<Ready<Read<'a>>, BoxFuture<'a, Read<'a>>>);
 type Read<'a> = Result<Started<'a>, CallError>;
 
 impl<'a> Starting<'a> {
-    /// A call whose arguments were read.
+    /// Creates a call whose arguments were read.
     #[inline]
     pub fn read(started: Result<Started<'a>, CallError>) -> Self {
         Self(Either::Left(ready(started)))
     }
 
-    /// A call whose arguments `work` reads. Nobody is asked before it is polled.
+    /// Creates a call whose arguments `work` reads. No validator is asked before it is polled.
     pub fn asking(work: impl Future<Output = Result<Started<'a>, CallError>> + Send + 'a) -> Self {
         Self(Either::Right(work.boxed()))
     }
 
-    /// What came of reading, where nobody has to be asked.
+    /// Returns the result of reading, if no validator has to be asked.
     ///
-    /// Fails, and gives the call back, where somebody has to.
+    /// Otherwise fails with the call itself.
     #[inline]
     pub fn now(self) -> Result<Result<Started<'a>, CallError>, Self> {
         match self.0 {
@@ -79,7 +80,7 @@ impl<'a> Starting<'a> {
         }
     }
 
-    /// The same call, with `change` made to what comes of it.
+    /// Returns the call with `change` applied to the result of reading.
     #[inline]
     pub fn map(
         self,
@@ -112,7 +113,7 @@ impl fmt::Debug for Starting<'_> {
 
 /// A tool for the state `S`, as constants.
 pub struct Binding<S: 'static> {
-    /// The declaration; behind a function, because a constant must not look at what changes.
+    /// Returns the declaration. It is a function, because a constant must not read what changes.
     pub def: fn() -> &'static Def,
     /// Starts a call.
     pub start: Start<S>,
@@ -132,7 +133,7 @@ impl<S> fmt::Debug for Binding<S> {
     }
 }
 
-/// A tool whose types are not known here.
+/// A tool whose types are not known statically.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no tool that can be put into a toolset",
     label = "`DynTool` is not implemented",
@@ -140,27 +141,27 @@ impl<S> fmt::Debug for Binding<S> {
     note = "a tool whose schema is known at run time is a `RuntimeTool`, finished with `handler` or `external`"
 )]
 pub trait DynTool: Send + Sync {
-    /// The name.
+    /// Returns the name.
     fn name(&self) -> &str;
 
-    /// What is known about the tool.
+    /// Returns the tool's specification.
     fn spec(&self) -> &Arc<ToolSpec>;
 
     /// Reads the arguments and prepares the call. Nothing runs before [`Started::work`] is polled.
     fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a>;
 
-    /// Reads the output that somebody outside gave to a call of an external tool.
+    /// Reads the output that a client gave to a call of an external tool.
     ///
-    /// Fails when the tool is not external, or the output is not of its type. An answer from outside the program goes
-    /// through [`Toolset::answer`](crate::Toolset::answer), which also limits its size.
+    /// Fails when the tool is not external, or the output has the wrong type. Pass an answer from outside the program to
+    /// [`Toolset::answer`](crate::Toolset::answer), which also limits its size.
     fn answer(&self, output: &str) -> Result<Output, CallError>;
 
-    /// The tools that a call of this one may call itself, where it is an agent. A tool around another hands this on.
+    /// Returns the tools that a call of this one may itself call, if it is an agent. A wrapper of a tool passes this on.
     fn inside(&self) -> &[Arc<dyn DynTool>] {
         &[]
     }
 
-    /// Who is told of the arguments of a call while they arrive; `None` for nobody, which costs nothing.
+    /// Returns the hooks that receive the arguments of a call while they arrive. `None` costs nothing.
     fn hooks(&self) -> Option<&dyn InputHooks> {
         None
     }
@@ -212,7 +213,8 @@ pub trait StartStateless: Sync {
     fn start<'a>(&self, def: &'static Def, text: &str, cx: &'a Context) -> Result<Started<'a>, Refused>;
 }
 
-/// The call with values of these types. What reads them is compiled once for each list of types, not for each tool.
+/// The code of a call with values of these types. The code that reads them is compiled once for each list of types, not for each
+/// tool.
 #[derive(Debug)]
 pub struct Begin<V>(pub for<'a> fn(V, &'a Context) -> Started<'a>);
 
@@ -231,7 +233,7 @@ pub trait StartWithState<S>: Sync {
     fn start<'a>(&self, def: &'static Def, state: &'a S, text: &str, cx: &'a Context) -> Result<Started<'a>, Refused>;
 }
 
-/// The call with the state `S` and values of these types.
+/// The code of a call with the state `S` and values of these types.
 #[derive(Debug)]
 pub struct BeginWithState<S, V>(pub for<'a> fn(&'a S, V, &'a Context) -> Started<'a>);
 

@@ -1,4 +1,4 @@
-//! What a tool may know about the call it works on, and what it may do about it: report, ask, take steps once.
+//! The context of a call: what a tool may know about its call, and what it may do with it: report, ask, record steps.
 
 use std::{
     any::{Any, TypeId},
@@ -20,91 +20,91 @@ use super::{Failure, Output, Question, Tool};
 use crate::message::Message;
 use tool_run::tool::QuestionAnswer;
 
-/// What a tool may know about the call it works on. Cheap to clone.
+/// The context of a call, with what the tool may know about it. Cheap to clone.
 ///
-/// A tool asks for it with a parameter marked `#[context]`.
+/// A tool requests it with a parameter marked `#[context]`.
 #[derive(Clone, Default)]
 pub struct Context {
     call: Arc<OfCall>,
     shared: Arc<Shared>,
 }
 
-/// What every call has for itself: it is made anew for each, so it is small.
+/// The data of one call. It is created for each call, so it is small.
 #[derive(Clone, Default)]
 struct OfCall {
     id: Arc<str>,
     cancellation: Cancellation,
-    /// Where questions go; `None` where nobody listens.
+    /// The receiver of questions; `None` if nobody listens.
     journal: Option<Arc<dyn Journal>>,
     is_revised: bool,
     rare: Option<Box<Rare>>,
 }
 
-/// What most calls do not have.
+/// The data that most calls do not have.
 #[derive(Clone, Default)]
 struct Rare {
     deadline: Option<Instant>,
     progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
 
-/// What the calls of a turn have in common.
+/// The data that the calls of a turn share.
 #[derive(Clone, Default)]
 struct Shared {
     principal: Option<String>,
-    /// A few, copied for each call: lists are found through and copied faster than maps.
+    /// A short list, copied for each call: searching and copying it is faster than with a map.
     extensions: Vec<(TypeId, Arc<dyn Any + Send + Sync>)>,
     secrets: Vec<(String, Secret)>,
     messages: Arc<Vec<Message>>,
     taint: Arc<[String]>,
 }
 
-/// A text that is not shown by `Debug`.
+/// A text that `Debug` does not show.
 #[derive(Clone)]
 struct Secret(String);
 
 impl Context {
-    /// The context of the call `call_id`, without principal, deadline or listeners.
+    /// Creates the context of the call `call_id`, without principal, deadline or listeners.
     pub fn new(call_id: impl AsRef<str>) -> Self {
         Self::default().for_call(call_id)
     }
 
-    /// The id of the call.
+    /// Returns the id of the call.
     pub fn call_id(&self) -> &str {
         &self.call.id
     }
 
-    /// On whose behalf the call is made, as the application authenticated it; `None` where it did not.
+    /// Returns the principal of the call, as the application authenticated it; `None` if it did not.
     pub fn principal(&self) -> Option<&str> {
         self.shared.principal.as_deref()
     }
 
-    /// Tells when nobody waits for the result any more.
+    /// Returns the signal that nobody waits for the result any more.
     pub fn cancellation(&self) -> &Cancellation {
         &self.call.cancellation
     }
 
-    /// When the call's time is over.
+    /// Returns the deadline of the call; `None` without one.
     pub fn deadline(&self) -> Option<Instant> {
         self.call.rare.as_ref()?.deadline
     }
 
-    /// The time left until the deadline, zero when it has passed; `None` without a deadline.
+    /// Returns the time left until the deadline, zero when it has passed; `None` without a deadline.
     pub fn time_left(&self) -> Option<Duration> {
         self.deadline().map(|deadline| deadline.saturating_duration_since(Instant::now()))
     }
 
-    /// The conversation up to the turn that made this call.
+    /// Returns the conversation up to the turn that made this call.
     pub fn messages(&self) -> &[Message] {
         &self.shared.messages
     }
 
-    /// The same, shared.
+    /// Returns the shared list of messages.
     #[cfg(feature = "agent")]
     pub(crate) fn shared_messages(&self) -> Arc<Vec<Message>> {
         Arc::clone(&self.shared.messages)
     }
 
-    /// Tools whose outputs hold text of strangers, and are in the conversation.
+    /// Returns the tools that brought text of strangers into the conversation.
     pub fn taint(&self) -> &[String] {
         &self.shared.taint
     }
@@ -113,45 +113,45 @@ impl Context {
         self.call.journal.as_ref()
     }
 
-    /// Returns whether the tool accepted the call's arguments before, and they are not what the model wrote.
+    /// Returns whether the tool accepted these arguments before, and they differ from what the model wrote.
     pub(crate) fn is_revised(&self) -> bool {
         self.call.is_revised
     }
 
-    /// Marks arguments that the tool accepted before, and that are not what the model wrote.
+    /// Marks the arguments as accepted before, and different from what the model wrote.
     pub(crate) fn revised(mut self) -> Self {
         self.change().is_revised = true;
         self
     }
 
-    /// The value of type `T` that the application attached to the call.
+    /// Returns the value of type `T` that the application attached to the call.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
         let (_, value) = self.shared.extensions.iter().find(|(known, _)| *known == TypeId::of::<T>())?;
         value.downcast_ref()
     }
 
-    /// Who hears how far the tool has come, in place of the journal.
+    /// Returns the listener that receives progress in place of the journal.
     pub(super) fn listener(&self) -> Option<&(dyn Fn(Progress) + Send + Sync)> {
         self.call.rare.as_ref()?.progress.as_deref()
     }
 
-    /// The secret called `name`, for a parameter marked `#[arg(secret)]`.
+    /// Returns the secret called `name`, for a parameter marked `#[arg(secret)]`.
     pub(crate) fn secret(&self, name: &str) -> Option<&str> {
         self.shared.secrets.iter().find(|(known, _)| known == name).map(|(_, secret)| secret.0.as_str())
     }
 
-    /// The same context for the call `call_id`.
+    /// Returns this context for the call `call_id`.
     pub fn for_call(self, call_id: impl AsRef<str>) -> Self {
         self.for_shared(Arc::from(call_id.as_ref()))
     }
 
-    /// The same, without a copy.
+    /// Returns this context for a call whose id is shared already.
     pub(crate) fn for_shared(mut self, call_id: Arc<str>) -> Self {
         self.change().id = call_id;
         self
     }
 
-    /// The context of a call of this one's turn, made at once and not of a copy.
+    /// Creates the context of a call in this one's turn directly, without copying this one first.
     #[cfg(feature = "agent")]
     pub(crate) fn of_call(&self, call_id: Arc<str>, cancellation: Cancellation, journal: Arc<dyn Journal>) -> Self {
         let rare = self.call.rare.clone();
@@ -159,32 +159,32 @@ impl Context {
         Self { call: Arc::new(call), shared: Arc::clone(&self.shared) }
     }
 
-    /// Adds on whose behalf the call is made.
+    /// Sets the principal on whose behalf the call is made.
     pub fn with_principal(mut self, principal: impl Into<String>) -> Self {
         self.share().principal = Some(principal.into());
         self
     }
 
-    /// Puts another cancellation signal in place.
+    /// Replaces the cancellation signal.
     pub fn with_cancellation(mut self, cancellation: Cancellation) -> Self {
         self.change().cancellation = cancellation;
         self
     }
 
-    /// Sets when the call's time is over, unless it is over earlier already.
+    /// Sets the deadline of the call, unless it has an earlier one.
     pub fn with_deadline(mut self, deadline: Instant) -> Self {
         let rare = self.change().rare.get_or_insert_default();
         rare.deadline = Some(rare.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
         self
     }
 
-    /// Adds a listener for progress; it is called from the tool's task and must not block.
+    /// Adds a listener for progress. The tool's task calls it, so it must not block.
     pub fn with_progress(mut self, listener: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.change().rare.get_or_insert_default().progress = Some(Arc::new(listener));
         self
     }
 
-    /// Attaches a value, in place of an earlier one of the same type.
+    /// Attaches a value. It replaces an earlier one of the same type.
     pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         let extensions = &mut self.share().extensions;
         extensions.retain(|(known, _)| *known != TypeId::of::<T>());
@@ -200,24 +200,24 @@ impl Context {
         self
     }
 
-    /// Adds the conversation so far.
+    /// Sets the conversation so far.
     pub fn with_messages(self, messages: impl Into<Vec<Message>>) -> Self {
         self.with_shared_messages(Arc::new(messages.into()))
     }
 
-    /// The same, without a copy.
+    /// Sets the conversation so far, without a copy.
     pub(crate) fn with_shared_messages(mut self, messages: Arc<Vec<Message>>) -> Self {
         self.share().messages = messages;
         self
     }
 
-    /// Adds the names of tools whose outputs hold text of strangers, and are in the conversation.
+    /// Sets the names of tools that brought text of strangers into the conversation.
     pub fn with_taint(mut self, tools: impl Into<Arc<[String]>>) -> Self {
         self.share().taint = tools.into();
         self
     }
 
-    /// Adds where the call's questions and steps are kept.
+    /// Sets the journal that keeps the call's questions and steps.
     pub fn with_journal(mut self, journal: Arc<dyn Journal>) -> Self {
         self.change().journal = Some(journal);
         self
@@ -243,7 +243,7 @@ impl fmt::Debug for Context {
     }
 }
 
-/// Tells a tool that nobody waits for it any more. Clones belong to one signal.
+/// A signal to a tool that nobody waits for it any more. Clones belong to one signal.
 #[derive(Clone, Debug, Default)]
 pub struct Cancellation {
     signal: Arc<Signal>,
@@ -256,18 +256,18 @@ struct Signal {
 }
 
 impl Cancellation {
-    /// A signal that has not been given.
+    /// Creates a signal that has not been given.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Gives the signal. Again has no effect.
+    /// Gives the signal. A second call has no effect.
     pub fn cancel(&self) {
         self.signal.cancelled.store(true, Ordering::SeqCst);
         self.signal.event.notify(usize::MAX);
     }
 
-    /// Whether the signal was given.
+    /// Returns whether the signal was given.
     pub fn is_cancelled(&self) -> bool {
         self.signal.cancelled.load(Ordering::SeqCst)
     }
@@ -284,19 +284,19 @@ impl Cancellation {
     }
 }
 
-/// How far a tool has come.
+/// The progress of a tool.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
     /// The call that reports.
     pub call_id: String,
-    /// What is done, in the same unit as `total`.
+    /// The amount of work that is done, in the unit of `total`.
     pub done: f64,
-    /// What there is to do, where that is known.
+    /// The total amount of work, if known.
     pub total: Option<f64>,
-    /// What is being done, for a person.
+    /// A description of the current work, for a person.
     pub message: Option<String>,
-    /// A preliminary output, for a user interface: the whole of it, in place of what was shown before.
+    /// A preliminary output, for a user interface. It replaces what was shown before.
     pub preliminary: Option<Value>,
 }
 
@@ -308,18 +308,18 @@ impl Progress {
 }
 
 impl Context {
-    /// Reports how far the tool has come; lost when nobody listens.
+    /// Reports the tool's progress; the report is lost when nobody listens.
     ///
-    /// Whoever listens is told at once, in this call: nothing is kept in between.
+    /// The listener receives it at once, in this call: nothing is buffered.
     pub fn progress(&self, done: f64, total: Option<f64>, message: impl Into<String>) {
         self.report(|| Some((done, total, Some(message.into()), None)));
     }
 
-    /// Shows a preliminary output; lost when nobody listens, and then not even written. [`Context::preliminary_of`] checks
+    /// Shows a preliminary output. When nobody listens, it is lost, and not even serialized. [`Context::preliminary_of`] checks
     /// its type.
     ///
-    /// Whoever listens is told at once, in this call, and so nothing is kept in between. A tool that shows much waits for
-    /// [`Context::room`] before it goes on.
+    /// The listener receives it at once, in this call: nothing is buffered. A tool that shows much waits for [`Context::room`]
+    /// before it continues.
     pub fn preliminary(&self, output: impl Serialize) {
         self.report(|| Some((0.0, None, None, Some(serde_json::to_value(output).ok()?))));
     }
@@ -354,14 +354,14 @@ impl Context {
         self.preliminary(output);
     }
 
-    /// Waits until whoever is shown preliminary outputs has room for more. There is room where nobody says otherwise.
+    /// Waits until the receiver of preliminary outputs has room for more. Without such a receiver, there is room.
     pub async fn room(&self) {
         if let Some(room) = self.journal().and_then(|journal| journal.room()) {
             room.await;
         }
     }
 
-    /// Shows a preliminary output that was written already, and waits for room.
+    /// Shows a preliminary output that is serialized already, and waits for room.
     pub(super) async fn show(&self, output: &Output) {
         self.report(|| Some((0.0, None, None, Some(output.value()))));
         self.room().await;
@@ -382,51 +382,52 @@ impl Context {
     }
 }
 
-/// Where a call reports, and its questions and steps are kept: the run that it belongs to.
+/// The receiver of a call's reports, which also keeps its questions and steps: the run that the call belongs to.
 #[diagnostic::on_unimplemented(message = "`{Self}` keeps no journal of calls", label = "`Journal` is not implemented")]
 pub trait Journal: Send + Sync {
-    /// The tool has come further; must not block.
+    /// Receives a tool's progress. It must not block.
     fn report(&self, progress: Progress);
 
-    /// Waits until whoever is told has room for more; `None` where there is room.
+    /// Waits until the receiver of reports has room for more; `None` if it has room now.
     fn room(&self) -> Option<BoxFuture<'_, ()>> {
         None
     }
 
-    /// The arguments as the caller wrote them, where validators have understood them otherwise since.
+    /// Returns the arguments as the caller wrote them, if validators have changed them since.
     fn given(&self) -> Option<&str> {
         None
     }
 
-    /// The journal as it is, for whoever made it.
+    /// Returns the journal itself, for the code that created it.
     #[doc(hidden)]
     fn as_any(&self) -> Option<&dyn std::any::Any> {
         None
     }
 
-    /// Asks somebody, and waits. A question that was answered when the call ran before is not asked again.
+    /// Asks a person, and waits. A question that was answered when the call ran before is not asked again.
     fn ask(&self, question: Question) -> BoxFuture<'static, Result<QuestionAnswer, Failure>>;
 
-    /// The number of the next step called `name`, and its result if it was taken when the call ran before.
+    /// Returns the result of the next step called `name`, if it was recorded when the call ran before.
     fn recorded(&self, name: &str) -> Option<Value>;
 
-    /// Keeps that a step begins, before it does; `None` where nobody has to know. It is safe when the future ends.
+    /// Records that a step begins, before it does; `None` if nothing has to be recorded. The record is durable when the future
+    /// completes.
     fn begin(&self, _name: &str) -> Option<BoxFuture<'static, Result<(), Failure>>> {
         None
     }
 
-    /// Keeps the result of a step; it is safe when the future ends.
+    /// Records the result of a step. The record is durable when the future completes.
     fn record(&self, name: &str, value: Value) -> BoxFuture<'static, Result<(), Failure>>;
 }
 
 impl Context {
-    /// Asks the person behind the run, and waits for an answer of type `T`, for days if need be.
+    /// Asks the person behind the run, and waits for an answer of type `T`, which may take days.
     ///
-    /// When the program ends in between, the tool runs again from its start, in whatever process the run goes on, and gets
-    /// the answers that were given already at once. What it does before the question must not matter twice, or be a
-    /// [`Context::step`]; and it must ask the same questions again, in the same order.
+    /// If the process stops in between, the tool runs again from its start, in whichever process continues the run. It then gets
+    /// earlier answers at once. So work before the question must be harmless to repeat, or be a [`Context::step`]. The tool must
+    /// ask the same questions again, in the same order.
     ///
-    /// Fails when the person declines, nobody can be asked, or too much is asked.
+    /// Fails when the person declines, nobody can be asked, or a limit of the run is reached.
     pub async fn ask<T: DeserializeOwned + JsonSchema>(&self, question: impl Into<String>) -> Result<T, Failure> {
         let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
         match self.put(Question::ask(question, schema.into())).await? {
@@ -436,7 +437,7 @@ impl Context {
         }
     }
 
-    /// Asks the person behind the run for permission to go on, and waits, as [`Context::ask`] does.
+    /// Asks the person behind the run for permission to continue, and waits, as [`Context::ask`] does.
     ///
     /// Fails when the person refuses, or nobody can be asked.
     pub async fn request_approval(&self, question: impl Into<String>) -> Result<(), Failure> {
@@ -447,23 +448,22 @@ impl Context {
         }
     }
 
-    /// Does something that must not be done twice. Its result is kept in the run's log: when the call runs again, because
-    /// its process was stopped, the result is there at once and `work` is dropped.
+    /// Runs `work`, which must not run twice, and records its result in the run's log. If the call runs again, because its
+    /// process was stopped, the recorded result is returned at once and `work` is dropped.
     ///
-    /// Steps are told apart by their names; steps of one name by their order. A call that was stopped starts again by itself
-    /// only where its tool is declared `resumable`, `idempotent` or `effect = read_only`. Otherwise a person is asked what came
-    /// of it.
+    /// Steps are identified by their names, and steps of the same name by their order. A stopped call starts again by itself only
+    /// if its tool is declared `resumable`, `idempotent` or `effect = read_only`. Otherwise a person is asked for its outcome.
     ///
-    /// Between the end of `work` and the moment when its result is kept there is a gap that no log can close:
+    /// Between the end of `work` and the recording of its result there is a gap that no log can close:
     ///
-    /// - Of a `resumable` tool the log also keeps that a step begins. A call that was stopped with a step begun and no result
-    ///   of it does not start again by itself: a person is asked. An error of `work` is no result.
-    /// - Of a tool that is `idempotent` or `effect = read_only` the log keeps the result only, so `work` can run again.
+    /// - For a `resumable` tool, the log also records that a step begins. If a call was stopped after a step began and before its
+    ///   result was recorded, it does not start again by itself: a person is asked. An error of `work` is not a result.
+    /// - For a tool that is `idempotent` or `effect = read_only`, the log records the result only, so `work` can run again.
     ///
-    /// A person may also start a call again. Then `work` runs again if it has no result: send `name` and the call's id
-    /// ([`Context::call_id`]) as an idempotency key where the other side takes one.
+    /// A person may also start a call again. Then `work` runs again if it has no result. Send `name` and the call's id
+    /// ([`Context::call_id`]) as an idempotency key, if the other service accepts one.
     ///
-    /// Fails when `work` does, or the step cannot be kept.
+    /// Fails when `work` fails, or the step cannot be recorded.
     pub async fn step<T, E>(&self, name: &str, work: impl Future<Output = Result<T, E>>) -> Result<T, Failure>
     where
         T: Serialize + DeserializeOwned,
@@ -483,10 +483,10 @@ impl Context {
         Ok(result)
     }
 
-    /// Asks the person behind the run what `question` says, and waits, as [`Context::ask`] does. For questions whose schema is
-    /// only known at run time.
+    /// Asks the person behind the run `question`, and waits, as [`Context::ask`] does. For questions whose schema is only known
+    /// at run time.
     ///
-    /// Fails when nobody can be asked, or too much is asked.
+    /// Fails when nobody can be asked, or a limit of the run is reached.
     pub async fn put(&self, question: Question) -> Result<QuestionAnswer, Failure> {
         match self.journal() {
             Some(journal) => journal.ask(question).await,

@@ -1,4 +1,4 @@
-//! The traits that `#[tool]` implements, and those that a user of it does.
+//! The traits that `#[tool]` implements, and those that its users implement.
 
 use super::{Binding, Context, Def, Refused, Start, Started, Values, binding::Begin};
 
@@ -10,37 +10,37 @@ use super::{Binding, Context, Def, Refused, Start, Started, Values, binding::Beg
     note = "a method that is a tool is called after its type too: `ShopSearch` for `Shop::search`"
 )]
 pub trait Tool {
-    /// The parameters that the model gives, as a struct.
+    /// The parameters that the model provides, as a struct.
     type Input: 'static;
-    /// The value that the tool gives back: `T` of a `Result<T, E>`.
+    /// The output of the tool: `T` of a `Result<T, E>`.
     type Output;
     /// The types of the parameters, in order.
     #[doc(hidden)]
     type Values: Values + 'static;
-    /// The name that the model calls.
+    /// The name by which the model calls the tool.
     const NAME: &'static str;
 
-    /// The declaration.
+    /// Returns the declaration.
     fn def() -> &'static Def;
 
-    /// Reads arguments, with everything that is wrong with them in the error.
+    /// Reads arguments. The error lists everything that is wrong with them.
     #[inline]
     fn decode(arguments: &str, cx: &Context) -> Result<Self::Input, Refused> {
         Ok(Self::input(Self::Values::read(Self::def(), arguments, cx)?))
     }
 
-    /// The parameters as a struct.
+    /// Converts the parameters into the input struct.
     #[doc(hidden)]
     fn input(values: Self::Values) -> Self::Input;
 }
 
 /// A tool that needs no state.
 pub trait Stateless: Tool {
-    /// The call with these parameters.
+    /// Starts the call with these parameters.
     fn begin(values: Self::Values, cx: &Context) -> Started<'_>;
 }
 
-/// A tool that can work with the state `S`. `#[tool]` implements it for every state that provides what the tool needs.
+/// A tool that works with the state `S`. `#[tool]` implements it for every state that provides what the tool needs.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool",
     label = "not declared with `#[tool]`",
@@ -48,7 +48,7 @@ pub trait Stateless: Tool {
     note = "a method that is a tool is called after its type too: `ShopSearch` for `Shop::search`; or take `value.toolset()`, and `merge`"
 )]
 pub trait WithState<S: 'static>: Tool {
-    /// The tool for that state.
+    /// The tool bound to that state.
     const BINDING: Binding<S>;
 }
 
@@ -67,7 +67,7 @@ impl<T: Stateless, S: 'static> WithState<S> for T {
     note = "a state struct provides its fields with `#[derive(tool_runtime::Provide)]`; or implement `Provide<{T}>` for it"
 )]
 pub trait Provide<T: ?Sized> {
-    /// The value.
+    /// Returns the value.
     fn provide(&self) -> &T;
 }
 
@@ -78,7 +78,7 @@ impl<T> Provide<T> for T {
     }
 }
 
-/// How a struct declared with `#[tool]` does its work.
+/// The work of a struct that is declared with `#[tool]`.
 ///
 /// ```
 /// use tool_runtime::{Context, Execute, Failure, tool};
@@ -108,9 +108,9 @@ impl<T> Provide<T> for T {
     note = "a struct that needs state is declared `#[tool(state = ...)]` and implements `ExecuteWith`"
 )]
 pub trait Execute: Sized {
-    /// What comes out.
+    /// The type of the output.
     type Output;
-    /// How it can fail: an error whose `Display` the model is told, a [`Failure`](super::Failure), or
+    /// The type of the error: one whose `Display` text the model receives, a [`Failure`](super::Failure), or
     /// [`Infallible`](std::convert::Infallible).
     type Error;
 
@@ -120,16 +120,16 @@ pub trait Execute: Sized {
         Self: Send;
 }
 
-/// How a struct declared with `#[tool(state = S)]` does its work.
+/// The work of a struct that is declared with `#[tool(state = S)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is declared as a tool with the state `{S}`, but nothing says how it does its work",
     label = "`ExecuteWith<{S}>` is not implemented",
     note = "write `impl ExecuteWith<{S}> for {Self}`"
 )]
 pub trait ExecuteWith<S: ?Sized>: Sized {
-    /// What comes out.
+    /// The type of the output.
     type Output;
-    /// How it can fail: an error whose `Display` the model is told, a [`Failure`](super::Failure), or
+    /// The type of the error: one whose `Display` text the model receives, a [`Failure`](super::Failure), or
     /// [`Infallible`](std::convert::Infallible).
     type Error;
 

@@ -1,7 +1,7 @@
-//! From the text of the arguments straight into the parameters' places.
+//! The decoder: it reads the text of the arguments straight into the parameters' places.
 //!
-//! Well-formed arguments are read once, each value by the code of its type. Anything else goes to [`diagnose`], which
-//! reads the text again and explains everything that is wrong with it.
+//! It reads well-formed arguments once, each value with the code of its type. [`diagnose`] gets all others: it reads the text
+//! again and explains everything that is wrong with it.
 
 use std::any::Any;
 
@@ -13,7 +13,7 @@ use super::{
 use crate::feedback::Rejection;
 use tool_schema::json::text::Object;
 
-/// Why arguments did not become an input.
+/// The reason why arguments did not become an input.
 #[derive(Debug)]
 pub enum Refused {
     /// The arguments are wrong.
@@ -35,15 +35,15 @@ pub fn decode(def: &'static Def, text: &str, cx: &Context, slots: &mut [Slot<'_>
     }
 }
 
-/// How many slots were filled; `None` as soon as anything is not as it should be.
+/// Returns the number of slots that were filled; `None` as soon as anything is wrong.
 pub fn read(text: &str, slots: &mut [Slot<'_>]) -> Option<usize> {
     let Some(mut object) = Object::enter(text).ok()? else { return Some(0) };
-    // Models give arguments in the order of the schema, so the next slot is nearly always the right one.
+    // Models write arguments in the order of the schema, so the next slot is nearly always the right one.
     let (mut next, mut filled) = (0, 0);
     loop {
         let index = match slots.get(next).map(Slot::param) {
             Some(param) if param.plain && object.skip_key(param.name) => next,
-            // By value, so that the cursor stays in registers where the order is the expected one.
+            // By value, so that the cursor stays in registers when the order is the expected one.
             _ => {
                 let (index, behind) = find(object, slots)?;
                 object = behind;
@@ -60,7 +60,7 @@ pub fn read(text: &str, slots: &mut [Slot<'_>]) -> Option<usize> {
     }
 }
 
-/// Reads a key that is not the expected one: the slot that it means, and the cursor behind it.
+/// Reads a key that is not the expected one. Returns the slot that it means, and the cursor behind it.
 #[inline(never)]
 fn find<'a>(mut object: Object<'a>, slots: &[Slot<'_>]) -> Option<(usize, Object<'a>)> {
     let key = object.key().ok()?;
@@ -68,7 +68,7 @@ fn find<'a>(mut object: Object<'a>, slots: &[Slot<'_>]) -> Option<(usize, Object
     Some((index, object))
 }
 
-/// Fills the slots that the arguments said nothing about.
+/// Fills the slots that the arguments left out.
 #[inline(never)]
 fn complete(def: &'static Def, text: &str, cx: &Context, slots: &mut [Slot<'_>]) -> Result<(), Refused> {
     for slot in slots.iter_mut() {
@@ -108,13 +108,13 @@ impl<'a> Slot<'a> {
         Self { field, place, filled: false }
     }
 
-    /// The parameter's data.
+    /// Returns the parameter's data.
     #[inline]
     pub fn param(&self) -> &'static Param {
         &self.field.param
     }
 
-    /// Reads the value at the start of `text` and returns its length; `None` when it cannot be read, breaks a rule, or is
+    /// Reads the value at the start of `text` and returns its length. Returns `None` if it cannot be read, breaks a rule, or is
     /// the second one.
     #[inline]
     pub fn accept(&mut self, text: &str) -> Option<usize> {
@@ -126,8 +126,8 @@ impl<'a> Slot<'a> {
         self.field.limits.iter().all(|limit| (limit.holds)(self.place, &limit.rule)).then_some(length)
     }
 
-    /// Puts in what the arguments did not give, if they did not: the secret of the parameter's name, or what stands for
-    /// "not given"; `false` when there is no such thing.
+    /// Fills a place that the arguments left empty: with the secret of the parameter's name, or with the value for a missing
+    /// parameter. Returns `false` if there is no such value.
     pub fn complete(&mut self, cx: &Context) -> Result<bool, Failure> {
         if self.filled {
             return Ok(true);
@@ -138,7 +138,7 @@ impl<'a> Slot<'a> {
         }
     }
 
-    /// Puts in the default, if there is one and the arguments did not give the parameter.
+    /// Fills in the default, if there is one and the arguments left the parameter out.
     pub fn complete_default(&mut self) {
         if let (false, Some(default)) = (self.filled, self.field.default) {
             self.filled = default.put(self.place);
@@ -168,7 +168,7 @@ impl<'a> Slot<'a> {
         Ok(length)
     }
 
-    /// Puts in what stands for "not given"; `false` when there is no such thing.
+    /// Fills in the value for a missing parameter; returns `false` if there is none.
     pub fn read_absent(&mut self) -> bool {
         self.filled = match self.field.default {
             Some(default) => default.put(self.place),
@@ -177,24 +177,24 @@ impl<'a> Slot<'a> {
         self.filled
     }
 
-    /// The first rule that the value breaks.
+    /// Returns the first rule that the value breaks.
     pub fn broken(&self) -> Option<Rule> {
         self.field.limits.iter().find(|limit| !(limit.holds)(self.place, &limit.rule)).map(|limit| limit.rule)
     }
 }
 
-/// The values of a tool's parameters: a tuple of them, or, of more than eight, a [`Many`].
+/// The values of a tool's parameters: a tuple, or a [`Many`] for more than eight.
 pub trait Values: Sized {
     /// The places of the values.
     #[doc(hidden)]
     type Places;
-    /// Places without values.
+    /// Creates places without values.
     #[doc(hidden)]
     fn empty() -> Self::Places;
-    /// The places, to be filled.
+    /// Appends the places, to be filled.
     #[doc(hidden)]
     fn each<'a>(places: &'a mut Self::Places, into: &mut Vec<&'a mut dyn Any>);
-    /// The values, when all are there.
+    /// Takes the values out of the places, which are all filled.
     #[doc(hidden)]
     fn take(places: Self::Places) -> Self;
     /// Reads the arguments `text` of the tool `def`, whose parameters these are, in order.
@@ -231,7 +231,7 @@ impl<A: Values, B: Values> Values for Many<A, B> {
     }
 }
 
-/// Decoding succeeds only with every place filled.
+/// Takes the value out of a place. Decoding succeeds only with every place filled.
 #[inline]
 fn taken<T>(place: Option<T>) -> T {
     place.expect("decoding succeeds only with every place filled")

@@ -1,4 +1,4 @@
-//! What `#[tool]` writes down about a tool, and the spec that is made of it when it is first needed.
+//! The constants that `#[tool]` writes about a tool, and the spec that is derived from them at first use.
 
 use std::{
     borrow::Borrow,
@@ -24,7 +24,7 @@ use tool_schema::schema::{answer::Form, needs_check};
 pub struct Def {
     /// The name.
     pub name: &'static str,
-    /// What the tool does.
+    /// The description of the tool.
     pub description: &'static str,
     /// The parameters, in order.
     pub fields: &'static [Field],
@@ -32,29 +32,29 @@ pub struct Def {
     pub output: Returned,
     /// The options of the declaration.
     pub options: &'static Options,
-    /// Reads the output that somebody outside gave; for external tools.
+    /// The function that reads an output from a client; for external tools.
     pub answer: Option<ReadAnswer>,
-    /// Told of the arguments of a call while they arrive.
+    /// The hooks that receive the arguments of a call while they arrive.
     pub(crate) hooks: Option<&'static dyn InputHooks>,
-    /// The variants, in place of `fields`, of a tool whose input is one of several.
+    /// The variants, in place of `fields`, if the input is an enum.
     pub(super) union: Option<Union>,
-    /// What is derived from the above, when it is first needed.
+    /// The data derived from the above at first use.
     cache: OnceLock<Derived>,
 }
 
-/// The variants of an input that is one of several, told apart by the value of one entry, the tag.
+/// The variants of an input that is an enum. One entry, the tag, distinguishes them.
 #[derive(Clone, Copy, Debug)]
 pub struct Union {
     /// The name of the tag.
     pub tag: &'static str,
-    /// What the tag says of each variant, and its declaration, which has the tag among its fields.
+    /// The value of the tag for each variant, and the variant's declaration, which has the tag among its fields.
     pub variants: &'static [Variant],
 }
 
-/// Reads the output that somebody outside gave to a call.
+/// The function that reads an output from a client.
 pub type ReadAnswer = fn(&str) -> Result<Output, Rejection>;
 
-/// A variant of an input that is an enum: its tag, and its fields.
+/// A variant of an input that is an enum: the value of its tag, and its declaration.
 pub type Variant = (&'static str, fn() -> &'static Def);
 
 /// The options of a tool's declaration, as constants.
@@ -98,11 +98,11 @@ pub struct Options {
     pub examples: &'static [&'static str],
     /// See [`Traits::ui`].
     pub ui: Option<UiTexts>,
-    /// Keys and JSON texts of values.
+    /// Keys, and JSON texts of their values.
     pub meta: &'static [(&'static str, &'static str)],
 }
 
-/// What a person sees of a tool, as constants.
+/// The texts that a person sees about a tool, as constants.
 #[derive(Clone, Copy, Debug)]
 pub struct UiTexts {
     /// See [`Ui::icon`].
@@ -116,12 +116,12 @@ pub struct UiTexts {
 }
 
 impl UiTexts {
-    /// Nothing.
+    /// No texts.
     pub const NEW: Self = Self { icon: None, running: None, done: None, tooltip: None };
 }
 
 impl Options {
-    /// What holds when nothing is said.
+    /// The options of a declaration that sets none.
     pub const NEW: Self = Self {
         title: None,
         effect: Effect::Write,
@@ -146,7 +146,7 @@ impl Options {
     };
 
     fn traits(&self) -> Traits {
-        // Without `..`: an option that this function forgets does not compile.
+        // Without `..`, so that a new option does not compile until this function has it.
         let Self {
             title: _,
             effect,
@@ -195,23 +195,23 @@ impl Options {
     }
 }
 
-/// A JSON text that the macro wrote, as a value.
+/// Reads a JSON text that the macro wrote as a value.
 pub fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
 }
 
-/// What is derived from a [`Def`], when it is first needed.
+/// The data that is derived from a [`Def`] at first use.
 struct Derived {
     spec: Arc<ToolSpec>,
-    /// Whether the types of the parameters promise limits that decoding alone does not check.
+    /// Set if the types of the parameters have constraints that decoding alone does not check.
     guarded: bool,
-    /// Where the output stands in the answer of a tool that can refuse.
+    /// The position of the output in the answer of a tool that can refuse.
     form: OnceLock<Form>,
     validator: Compiled<Validator>,
 }
 
 impl Def {
-    /// A declaration without options.
+    /// Creates a declaration without options.
     pub const fn new(
         name: &'static str,
         description: &'static str,
@@ -237,32 +237,32 @@ impl Def {
         self
     }
 
-    /// Says that the input is one of several.
+    /// Sets the variants of an input that is an enum.
     pub const fn union(mut self, union: Union) -> Self {
         self.union = Some(union);
         self
     }
 
-    /// Whether a parameter, of whichever variant, is called `name`.
+    /// Returns whether a parameter, of any variant, is called `name`.
     pub(super) fn knows(&self, name: &str) -> bool {
         let variants = self.union.iter().flat_map(|union| union.variants);
         self.fields.iter().any(|field| field.param.is_called(name))
             || variants.into_iter().any(|(_, def)| def().knows(name))
     }
 
-    /// Sets who is told of the arguments of a call while they arrive.
+    /// Sets the hooks that receive the arguments of a call while they arrive.
     pub const fn hooks(mut self, hooks: &'static dyn InputHooks) -> Self {
         self.hooks = Some(hooks);
         self
     }
 
-    /// Sets the code that reads the output that somebody outside gives.
+    /// Sets the function that reads an output from a client.
     pub const fn answer(mut self, answer: ReadAnswer) -> Self {
         self.answer = Some(answer);
         self
     }
 
-    /// Reads the output that somebody outside gave.
+    /// Reads an output from a client.
     pub(crate) fn read_answer(&self, output: &str) -> Result<Output, CallError> {
         match self.answer {
             Some(answer) => Ok(answer(output)?),
@@ -270,28 +270,28 @@ impl Def {
         }
     }
 
-    /// Whether the spec was made.
+    /// Returns whether the spec was created.
     pub fn is_used(&self) -> bool {
         self.cache.get().is_some()
     }
 
-    /// The spec, made at the first call and shared.
+    /// Returns the spec. It is created at the first call and shared.
     pub fn spec(&'static self) -> &'static Arc<ToolSpec> {
         &self.derived().spec
     }
 
-    /// The validator to run after decoding, where decoding alone does not check all that the schema says.
+    /// Returns the validator to run after decoding, if decoding alone does not check everything in the schema.
     pub(super) fn guard(&'static self) -> Option<&'static Validator> {
         if self.derived().guarded { self.validator() } else { None }
     }
 
-    /// The validator of the arguments; `None` if a type's own schema cannot be compiled.
+    /// Returns the validator of the arguments; `None` if a type's own schema cannot be compiled.
     pub(super) fn validator(&'static self) -> Option<&'static Validator> {
         let derived = self.derived();
         derived.validator.get(|| Validator::compile(derived.spec.input.neutral()).ok())
     }
 
-    /// Where the output stands in the answer of a tool that can refuse.
+    /// Returns the position of the output in the answer of a tool that can refuse.
     pub(super) fn form(&'static self) -> Form {
         let derived = self.derived();
         *derived.form.get_or_init(|| Form::of(derived.spec.output.as_ref().map(|schema| schema.neutral())))
@@ -322,16 +322,16 @@ impl fmt::Debug for Def {
 /// The schema of the arguments.
 pub struct Input {
     pub schema: Schema,
-    /// Whether the types of the parameters promise limits that decoding alone does not check.
+    /// Set if the types of the parameters have constraints that decoding alone does not check.
     pub guarded: bool,
 }
 
-/// The schema of an object with `fields`.
+/// Returns the schema of an object with `fields`.
 pub fn describe_input(fields: &[Field]) -> Input {
     let mut generator = generator();
     let mut types = Vec::with_capacity(fields.len());
     let mut schema = describe_object(fields, &mut generator, |field, schema| {
-        // What the type promises, before the declaration adds to it. A nested object is checked by itself.
+        // The schema of the type, before the declaration adds to it. A nested object is checked by itself.
         if !field.nested {
             types.push(schema.clone());
         }
@@ -348,7 +348,7 @@ pub fn describe_input(fields: &[Field]) -> Input {
     Input { schema: Schema::from_schemars(schema), guarded }
 }
 
-/// The schema of an input that is one of several.
+/// Returns the schema of an input that is an enum.
 pub fn describe_union(union: &Union) -> Input {
     let mut generator = generator();
     let branches = union.variants.iter().map(|(_, def)| Value::Object(describe_nested(def(), &mut generator)));
@@ -360,11 +360,11 @@ pub fn describe_union(union: &Union) -> Input {
     if !definitions.is_empty() {
         schema.insert("$defs".to_owned(), Value::Object(definitions));
     }
-    // The variants are checked each by itself.
+    // Each variant is checked by itself.
     Input { schema: Schema::from_schemars(schema), guarded: false }
 }
 
-/// The schema of what `def` declares, as part of another.
+/// Returns the schema of the declaration `def`, as part of another.
 pub fn describe_nested(def: &Def, generator: &mut SchemaGenerator) -> Map<String, Value> {
     let mut schema = describe_object(def.fields, generator, |_, _| {});
     if !def.description.is_empty() {
@@ -373,7 +373,7 @@ pub fn describe_nested(def: &Def, generator: &mut SchemaGenerator) -> Map<String
     schema
 }
 
-/// The schema of an object with the entry `tag`, which is one of `values`.
+/// Returns the schema of an object with the entry `tag`, which is one of `values`.
 pub fn describe_tagged(tag: &str, values: &[&str]) -> Map<String, Value> {
     let Value::Object(schema) = json!({
         "type": "object",
@@ -385,7 +385,8 @@ pub fn describe_tagged(tag: &str, values: &[&str]) -> Map<String, Value> {
     schema
 }
 
-/// The schema of an object with `fields`, whose definitions are those of `generator`; `each` sees those of the types.
+/// Returns the schema of an object with `fields`, whose definitions are those of `generator`. Calls `each` with every field and
+/// the schema of its type.
 pub fn describe_object(
     fields: &[Field],
     generator: &mut SchemaGenerator,
@@ -412,12 +413,12 @@ pub fn describe_object(
     schema
 }
 
-/// The schema of an output, if it has one.
+/// Returns the schema of an output, if it has one.
 pub fn describe_output(describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>) -> Option<Schema> {
     describe_root(SchemaSettings::draft2020_12().for_serialize().into_generator(), describe)
 }
 
-/// The schema of an output that somebody outside gives, and that is read here.
+/// Returns the schema of an output that comes from a client and is read here.
 pub fn describe_answer(describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>) -> Option<Schema> {
     describe_root(generator(), describe)
 }
@@ -438,7 +439,7 @@ fn generator() -> SchemaGenerator {
     SchemaSettings::draft2020_12().into_generator()
 }
 
-/// What the type says about itself, and the declaration about the parameter.
+/// Returns the type's schema with what the declaration adds about the parameter.
 fn describe_param(schema: Value, described: Described, param: &Param) -> Value {
     let mut schema = match schema {
         Value::Object(schema) => schema,
@@ -494,10 +495,10 @@ fn describe_rule(rule: Rule, schema: &mut Map<String, Value>) {
     }
 }
 
-/// A `T` that is made at its first use, if it can be made.
+/// A `T` that is created at its first use, if that is possible.
 ///
-/// It is behind a `dyn` because of statics: that each is `Sync`, the compiler otherwise proves down to the last field of a
-/// `T`, again for each static that refers to one, however indirectly.
+/// It is behind a `dyn` because of statics. For each static that refers to one, however indirectly, the compiler otherwise proves
+/// again that all fields of `T` are `Sync`.
 pub struct Compiled<T: 'static>(OnceLock<Option<Box<dyn Borrow<T> + Send + Sync>>>);
 
 impl<T: Send + Sync> Compiled<T> {
@@ -505,7 +506,7 @@ impl<T: Send + Sync> Compiled<T> {
         Self(OnceLock::new())
     }
 
-    /// The `T`, which `compile` makes the first time; `None` if it could not.
+    /// Returns the `T`, which `compile` creates the first time; `None` if it could not.
     pub fn get(&self, compile: impl FnOnce() -> Option<T>) -> Option<&T> {
         let made = self.0.get_or_init(|| compile().map(|made| Box::new(made) as Box<_>));
         made.as_deref().map(Borrow::borrow)

@@ -1,4 +1,4 @@
-//! Everything that is wrong with arguments, in one answer: the slow path, taken only when the fast one failed.
+//! The diagnosis of wrong arguments: every problem, in one rejection. It is the slow path, taken only when the fast one failed.
 
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value};
@@ -11,10 +11,10 @@ use tool_schema::feedback::suggest;
 use tool_schema::json::text::{self, Read};
 use tool_schema::schema::pointer::push;
 
-/// How many unknown names are told one by one.
+/// The number of unknown names that are reported one by one.
 const MOST_UNKNOWN: usize = 8;
 
-/// How much is told of what a type says against a value, in characters: the value may be part of it.
+/// The most characters of a type's own error message that are reported: the message may contain the value.
 const LONGEST_WORDS: usize = 300;
 
 /// Explains why `text` could not be read into `slots`.
@@ -57,7 +57,7 @@ pub fn diagnose(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> Reject
     Rejection::new(problems)
 }
 
-/// Checks arguments that could be read against what their types promise beyond that.
+/// Checks arguments that could be read against the further constraints of their types.
 pub fn check(guard: &Validator, text: &str) -> Result<(), Rejection> {
     let text = if text::is_blank(text) { "{}" } else { text };
     let value: Value = serde_json::from_str(text).map_err(|error| Rejection::one(feedback::malformed(text, &error)))?;
@@ -65,21 +65,21 @@ pub fn check(guard: &Validator, text: &str) -> Result<(), Rejection> {
     if problems.is_empty() { Ok(()) } else { Err(Rejection::new(problems)) }
 }
 
-/// Checks the output that somebody outside gave against the schema that it was asked for with.
+/// Checks an output from a client against the schema that the client got.
 pub fn answer(text: &str, schema: fn(&mut SchemaGenerator) -> schemars::Schema) -> Result<(), Rejection> {
     let schema = def::describe_answer(|generator| Some(schema(generator)));
     let validator = schema.and_then(|schema| Validator::compile(schema.neutral()).ok());
     fitting(text, validator.as_ref()).map(drop)
 }
 
-/// The value that `text` is, which fits all that `validator` checks.
+/// Returns the value of the text `text`, if `validator` finds no problems.
 pub(crate) fn fitting(text: &str, validator: Option<&Validator>) -> Result<Value, Rejection> {
     accept(examine(text, validator)?)
 }
 
-/// Returns the value that `text` is, and its problems: names that are given twice, and what `validator` finds.
+/// Returns the value of the text `text`, and its problems: duplicate names, and what `validator` finds.
 ///
-/// Fails when it is no JSON.
+/// Fails when it is not JSON.
 pub(crate) fn examine(text: &str, validator: Option<&Validator>) -> Result<(Value, Vec<Problem>), Rejection> {
     let Read { value, twice } = text::read(text).map_err(|error| Rejection::one(feedback::malformed(text, &error)))?;
     let found = validator.map(|validator| validator.problems(&value, "")).unwrap_or_default();
@@ -92,7 +92,7 @@ pub(crate) fn accept((value, problems): (Value, Vec<Problem>)) -> Result<Value, 
     if problems.is_empty() { Ok(value) } else { Err(Rejection::new(problems)) }
 }
 
-/// Arguments as a `T`, which fit all that `validator` checks; blank text means `{}`.
+/// Reads arguments as a `T`, after `validator` has checked them; blank text means `{}`.
 #[cfg(feature = "agent")]
 pub(crate) fn read_as<T: serde::de::DeserializeOwned>(
     text: &str,
@@ -108,7 +108,7 @@ pub fn refused(error: &serde_json::Error) -> Rejection {
     Rejection::one(Problem::new("", ProblemKind::Invalid, words(error)))
 }
 
-/// The entries of the arguments, and where a name is given more than once.
+/// The entries of the arguments, and the places where a name is given more than once.
 type Entries = (Map<String, Value>, Vec<String>);
 
 /// Reads the entries of the arguments.
@@ -137,7 +137,7 @@ fn entries(def: &'static Def, text: &str) -> Result<Entries, Box<Problem>> {
     }
 }
 
-/// What the type of a parameter itself says against a value that its schema allows.
+/// Returns the problem that a parameter's own type finds with a value that its schema allows.
 fn judge(slot: &mut Slot<'_>, path: &str, value: &Value) -> Option<Problem> {
     match slot.read(&value.to_string()) {
         Ok(_) => slot
@@ -147,7 +147,7 @@ fn judge(slot: &mut Slot<'_>, path: &str, value: &Value) -> Option<Problem> {
     }
 }
 
-/// What was expected, in the words of the type that refused a value.
+/// Returns the expectation in the error of the type that refused a value.
 fn words(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();
@@ -176,17 +176,17 @@ fn unknown(strange: &[String], known: &[&str], given: &Map<String, Value>) -> Ve
     problems
 }
 
-/// That the parameter `name` is not given.
+/// Creates the problem that the parameter `name` is missing.
 pub fn missing(name: &str) -> Problem {
     Problem::new(pointer(name), ProblemKind::Missing, "a value")
 }
 
-/// That the name at `path` is given more than once.
+/// Creates the problem that the name at `path` is given more than once.
 fn duplicate(path: String) -> Problem {
     Problem::new(path, ProblemKind::Duplicate, "one value for each name")
 }
 
-/// The JSON Pointer of a parameter.
+/// Returns the JSON Pointer of a parameter.
 fn pointer(name: &str) -> String {
     push("", name)
 }

@@ -1,7 +1,7 @@
-//! A serde deserializer that reads JSON the way a JSON Schema does.
+//! A serde deserializer that reads JSON as JSON Schema does.
 //!
-//! `serde_json` lets a struct be written as an array and a unit variant as `{"Variant": null}`. The schema of such a type
-//! does not, and a model never means it, so both are refused here.
+//! `serde_json` accepts an array for a struct, and `{"Variant": null}` for a unit variant. The schema of such a type does not,
+//! and a model never means it, so both are refused here.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ macro_rules! forward {
     };
 }
 
-/// Scalars hold nothing that could be read inexactly, so their visitors are not wrapped.
+/// Scalars contain nothing that could be read inexactly, so their visitors are not wrapped.
 macro_rules! forward_scalar {
     ($($method:ident)*) => {
         $(
@@ -91,7 +91,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Exact<D> {
         self.0.deserialize_any(Variants(visitor))
     }
 
-    // serde_json skips what is ignored without a look at it, however deep it is and whatever its texts and numbers are.
+    // serde_json skips ignored values without checks, however deep they are and whatever their texts and numbers are.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
         self.0.deserialize_any(Exact(visitor))
     }
@@ -177,7 +177,7 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Exact<A> {
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for Exact<A> {
     type Error = A::Error;
 
-    // Keys are names: nothing in them can be read inexactly.
+    // Keys are names, which cannot be read inexactly.
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
         self.0.next_key_seed(seed)
     }
@@ -191,7 +191,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Exact<A> {
     }
 }
 
-/// Reads an enum as its schema has it: a name for a unit variant, an object of one entry for any other.
+/// Reads an enum as its schema describes it: a name for a unit variant, an object of one entry for any other.
 struct Variants<V>(V);
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for Variants<V> {
@@ -211,7 +211,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Variants<V> {
     }
 }
 
-/// An enum written as an object: its one key names the variant.
+/// An enum in the form of an object, whose only key names the variant.
 struct Tagged<A>(A);
 
 impl<'de, A: MapAccess<'de>> EnumAccess<'de> for Tagged<A> {

@@ -1,29 +1,29 @@
-//! What only expansions of the macros call: small pieces, and what they fall back on where a type does not fit. One mistake is
-//! then one error, at the type, in its own words.
+//! The parts that only expansions of the macros use: small functions, and fallbacks for types that do not fit. With a fallback,
+//! one mistake is one error, at the type, in a message of its own.
 //!
-//! An expansion names an inherent item of `Something<T>`, which is there if `T` fits, and imports `SomethingFallback`, which has an
-//! item of the same name for every `T` and asks for nothing. The compiler finds an inherent item before a trait's. So what does not
-//! fit is reported once, where it is asked for, and the rest of the expansion compiles.
+//! An expansion names an inherent item of `Something<T>`, which exists if `T` fits. It also imports `SomethingFallback`, which
+//! has an item of the same name for every `T` and requires nothing. The compiler finds an inherent item before a trait's. So a
+//! type that does not fit is reported once, where it is required, and the rest of the expansion compiles.
 //!
 //! | type | fits if | else | the user reads |
 //! |---|---|---|---|
-//! | `Usual<T>` | the runtime has the code of `T` | [`UsualFallback`] | nothing, or that `T` is no [`ToolInput`] |
-//! | `Json<T>` | `T: Serialize` | [`JsonFallback`] | nothing: the schema does not say the default |
-//! | `Kind<R>` | `R` is a `Result` | [`KindFallback`] | nothing, or that `R` is no [`ToolOutput`](super::ToolOutput) |
+//! | `Usual<T>` | the runtime has the code of `T` | [`UsualFallback`] | nothing, or that `T` is not a [`ToolInput`] |
+//! | `Json<T>` | `T: Serialize` | [`JsonFallback`] | nothing: the schema lacks the default |
+//! | `Kind<R>` | `R` is a `Result` | [`KindFallback`] | nothing, or that `R` is not a [`ToolOutput`](super::ToolOutput) |
 //! | `Executing<T>`, `ExecutingWith<T, S>` | `T` can be executed | [`ExecutingFallback`] | that `T` does not implement `Execute` or `ExecuteWith` |
-//! | `Work<V>` | `V: Send` | [`WorkFallback`] | that a parameter cannot be sent, or a state not be shared |
-//! | `Asked<F, I>` | `F: FnOnce(&I) -> bool` | [`AskedFallback`] | that the function is no [`Predicate`] |
-//! | `Hook<R>` | `R` is `()` | [`HookFallback`] | nothing, or that `R` is no [`HookFuture`] |
+//! | `Work<V>` | `V: Send` | [`WorkFallback`] | that a parameter cannot be sent, or a state cannot be shared |
+//! | `Asked<F, I>` | `F: FnOnce(&I) -> bool` | [`AskedFallback`] | that the function is not a [`Predicate`] |
+//! | `Hook<R>` | `R` is `()` | [`HookFallback`] | nothing, or that `R` is not a [`HookFuture`] |
 //! | `Shared<T>` | `T` is an `Arc` | [`SharedFallback`] | nothing: the state is put into an `Arc` |
-//! | `Name<T>` | `T` is a tool | [`NameFallback`] | that `T` is no tool, where it is bound |
-//! | `Keeping<T>` | `T: ToolSecret` | [`KeepingFallback`] | that `T` is no [`ToolInput`], where it is decoded |
+//! | `Name<T>` | `T` is a tool | [`NameFallback`] | that `T` is not a tool, where it is bound |
+//! | `Keeping<T>` | `T: ToolSecret` | [`KeepingFallback`] | that `T` is not a [`ToolInput`], where it is decoded |
 //! | `Whole<T>` | `T: Send + Sync` | [`WholeFallback`] | that a field cannot be sent or shared |
-//! | `Validator<T, C>` | `T: Judged`, `C: Send` | [`ValidatorFallback`] | that `T` is no `Judged`, or a state not be shared |
-//! | `Asks<F, T, C>` | `F: FnOnce(Option<T>, C) -> R` | [`AsksFallback`] | that the function is no [`Validate`] |
+//! | `Validator<T, C>` | `T: Judged`, `C: Send` | [`ValidatorFallback`] | that `T` is not `Judged`, or a state cannot be shared |
+//! | `Asks<F, T, C>` | `F: FnOnce(Option<T>, C) -> R` | [`AsksFallback`] | that the function is not a [`Validate`] |
 //! | `Said<T, R>` | `R: IntoValidation<T>` | [`SaidFallback`] | nothing, or that `R` is not [`ToldLater`] |
 //! | `Checker<I, C>` | `I: Sync`, `C: Send` | [`CheckerFallback`] | that a parameter or a state cannot be shared |
-//! | `Checks<F, I, C>` | `F: FnOnce(&I, C) -> R` | [`ChecksFallback`] | that the function is no [`CheckCall`] |
-//! | `CheckSaid<R>` | `R` is a `Checked` | [`CheckSaidFallback`] | nothing, or that `R` is no [`CheckFuture`] |
+//! | `Checks<F, I, C>` | `F: FnOnce(&I, C) -> R` | [`ChecksFallback`] | that the function is not a [`CheckCall`] |
+//! | `CheckSaid<R>` | `R` is a `Checked` | [`CheckSaidFallback`] | nothing, or that `R` is not a [`CheckFuture`] |
 //! | `Judging<T, X>` | `X: Send + Sync` | [`JudgingFallback`] | that a state cannot be shared, where it is given |
 //! | `Settling<T, X>`, `Choosing<T, X>` | all can be shared | [`SettlingFallback`] | that a parameter or a state cannot be shared |
 
@@ -51,45 +51,45 @@ use super::{
 };
 use crate::feedback::Rejection;
 
-/// The work of a call that is executed outside this program.
+/// Returns the work of a call that is executed outside this program.
 pub fn outside<'a>() -> CallFuture<'a> {
     Box::pin(std::future::ready(Err(CallError::NotExecuted)))
 }
 
-/// Whether the predicate of `approval = when(…)` wants a person to be asked. One that panics does: nobody knows what it
-/// would have said.
+/// Returns whether the predicate of `approval = when(…)` requires an approval. A panic counts as yes, because its answer is
+/// unknown.
 pub fn asks<I>(predicate: fn(&I) -> bool, input: &I) -> bool {
     catch_unwind(AssertUnwindSafe(|| predicate(input))).unwrap_or(true)
 }
 
-/// A default that was written as a literal, as JSON.
+/// Reads a default that is written as a JSON literal.
 pub fn constant(json: &str) -> Option<Value> {
     serde_json::from_str(json).ok()
 }
 
-/// A default value, as JSON where its type can be written: an inherent method is found before a trait's.
+/// A default value, which becomes JSON if its type can be serialized: the compiler finds an inherent method before a trait's.
 #[derive(Debug)]
 pub struct Json<'a, T>(pub &'a T);
 
 impl<T: Serialize> Json<'_, T> {
-    /// The value as JSON.
+    /// Returns the value as JSON.
     pub fn json(&self) -> Option<Value> {
         serde_json::to_value(self.0).ok()
     }
 }
 
-/// A state, shared already or not: an inherent method is found before a trait's.
+/// A state, shared already or not: the compiler finds an inherent method before a trait's.
 #[derive(Debug)]
 pub struct Shared<T>(pub T);
 
 impl<T> Shared<Arc<T>> {
-    /// The state.
+    /// Returns the state.
     pub fn share(self) -> Arc<T> {
         self.0
     }
 }
 
-/// The name of a tool; of anything else there is none, which is reported where it is bound.
+/// The name of a tool. Any other type has none, which is reported where it is bound.
 #[derive(Debug)]
 pub struct Name<T>(PhantomData<fn() -> T>);
 
@@ -98,11 +98,11 @@ impl<T: Tool> Name<T> {
     pub const NAME: &'static str = T::NAME;
 }
 
-/// Refuses, at compile time, a tool whose name one of the `earlier` ones has.
+/// Checks, at compile time, that a tool's name is not among the `earlier` ones.
 ///
 /// # Panics
 ///
-/// When it does.
+/// If it is.
 #[track_caller]
 pub const fn assert_unique(name: &'static str, earlier: &[&'static str]) {
     let mut index = 0;
@@ -114,11 +114,11 @@ pub const fn assert_unique(name: &'static str, earlier: &[&'static str]) {
     }
 }
 
-/// Refuses, at compile time, the tool at `index` of `names` if `again` says that an earlier one has its name.
+/// Checks, at compile time, that no earlier tool has the name of the tool at `index` of `names`, as recorded in `again`.
 ///
 /// # Panics
 ///
-/// When it does.
+/// If one has.
 #[track_caller]
 pub const fn assert_first(names: &[&'static str], again: &[bool], index: usize) {
     if again[index] {
@@ -126,14 +126,14 @@ pub const fn assert_first(names: &[&'static str], again: &[bool], index: usize) 
     }
 }
 
-/// Which of `names` an earlier one is equal to. The compiler takes long over what it computes, so a set of many tools
-/// compares few of them: those whose numbers fall into one bucket.
+/// Returns, for each of `names`, whether an earlier one is equal. The compiler takes long for computations, so a large set
+/// compares only names whose numbers fall into one bucket.
 pub const fn again<const N: usize>(names: &[&'static str; N]) -> [bool; N] {
     // The latest of each bucket, and the one before each; `N` for none.
     let (mut latest, mut before, mut again) = ([N; N], [N; N], [false; N]);
     let mut index = 0;
     while index < N {
-        // Modulo a prime, and times another, so that each byte counts: the product of two numbers below 2^32 is below 2^64.
+        // Modulo a prime, then times another, so that each byte counts: the product of two numbers below 2^32 is below 2^64.
         let bucket = (((number(names[index]) % 4_294_967_291) * 0x9e37_79b1) >> 29) as usize % N;
         let mut earlier = latest[bucket];
         while earlier < N && !again[index] {
@@ -147,7 +147,7 @@ pub const fn again<const N: usize>(names: &[&'static str; N]) -> [bool; N] {
     again
 }
 
-/// A number made of the length, the first bytes, those in the middle and the last, in few steps.
+/// Computes a number from the length, the first bytes, those in the middle and the last, in few steps.
 const fn number(name: &str) -> u64 {
     let bytes = name.as_bytes();
     let middle = bytes.split_at((bytes.len() / 2).saturating_sub(4)).1;
@@ -176,7 +176,7 @@ const fn refuse(name: &str) {
     panic!("{}", message.as_str());
 }
 
-/// Names that differ mostly do so at the end.
+/// Compares from the end, because names mostly differ there.
 const fn same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     if a.len() != b.len() {
@@ -192,7 +192,7 @@ const fn same(a: &str, b: &str) -> bool {
     true
 }
 
-/// A text that is put together at compile time.
+/// A text that is built at compile time.
 struct Message {
     text: [u8; 256],
     length: usize,
@@ -217,10 +217,10 @@ impl Message {
     }
 }
 
-/// A function that can say whether a call with the input `I` needs approval: `fn(&I) -> bool`.
+/// A function that decides whether a call with the input `I` needs approval: `fn(&I) -> bool`.
 ///
-/// Nothing implements it: what is such a function is asked by [`Asked::asks`], and anything else must be this. So what is
-/// wrong is said in these words, and not in the compiler's about signatures.
+/// Nothing implements it. [`Asked::asks`] calls such a function, and anything else is required to implement this trait. So a
+/// mistake is reported with this trait's message, not with the compiler's message about signatures.
 #[diagnostic::on_unimplemented(
     message = "this cannot say whether a call of `{I}` needs approval",
     label = "expected a function of `(&{I})` that returns a `bool`",
@@ -228,12 +228,12 @@ impl Message {
 )]
 pub trait Predicate<I> {}
 
-/// Asks predicates of calls with the input `I`.
+/// Wraps predicates of calls with the input `I`.
 #[derive(Debug)]
 pub struct When<I>(PhantomData<fn() -> I>);
 
 impl<I> When<I> {
-    /// A predicate.
+    /// Wraps a predicate.
     pub fn of<F>(predicate: F) -> Asked<F, I> {
         Asked { predicate, of: PhantomData }
     }
@@ -247,7 +247,7 @@ pub struct Asked<F, I> {
 }
 
 impl<F: FnOnce(&I) -> bool, I> Asked<F, I> {
-    /// Whether a person is to be asked. A predicate that panics wants it: nobody knows what it would have said.
+    /// Returns whether a person must be asked. A panic counts as yes, because the answer is unknown.
     pub fn asks(self, input: &I) -> bool {
         catch_unwind(AssertUnwindSafe(|| (self.predicate)(input))).unwrap_or(true)
     }
@@ -260,7 +260,7 @@ impl<F: FnOnce(&I) -> bool, I> Asked<F, I> {
     note = "application state is marked `#[state]`; what the model gives has no mark"
 )]
 pub trait CallContext: Sized {
-    /// The context.
+    /// Returns the context.
     fn of(cx: &Context) -> &Self;
 }
 
@@ -272,7 +272,7 @@ impl CallContext for Context {
     }
 }
 
-/// The context, as the parameter of a function wants it.
+/// Returns the context in the type of the function's parameter.
 #[inline]
 pub fn context<T>(cx: &Context) -> &T
 where
@@ -281,11 +281,11 @@ where
     T::of(cx)
 }
 
-/// Makes the code of a type that is only written like one of those that the runtime knows.
+/// The fallback for a type that only looks like one of those whose code is in the runtime.
 pub trait UsualFallback {
     /// The type.
     type Of;
-    /// What makes its code.
+    /// The constructor of its code.
     const CODE: Unusual<Self::Of> = Unusual(PhantomData);
 }
 
@@ -307,7 +307,7 @@ impl<T: 'static> Unusual<T> {
     }
 }
 
-/// Stands in for the JSON of a value that cannot be written.
+/// The fallback for the JSON of a value that cannot be serialized.
 pub trait JsonFallback {
     /// Returns nothing.
     fn json(&self) -> Option<Value>;
@@ -319,9 +319,9 @@ impl<T> JsonFallback for Json<'_, T> {
     }
 }
 
-/// The kind of every output that is no `Result`.
+/// The fallback for the kind of an output that is not a `Result`.
 pub trait KindFallback {
-    /// What stands for the kind.
+    /// The type of the kind.
     type Kind;
     /// The kind.
     const KIND: Self::Kind;
@@ -332,11 +332,11 @@ impl<R> KindFallback for Kind<R> {
     const KIND: Plain<R> = Plain(PhantomData);
 }
 
-/// Stands in for what does the work of a struct that cannot be executed.
+/// The fallback for a struct that cannot be executed.
 pub trait ExecutingFallback {
-    /// What stands for its kind.
+    /// The type of its kind.
     type Kind;
-    /// Its kind.
+    /// The kind.
     const KIND: Self::Kind;
 }
 
@@ -350,7 +350,7 @@ impl<T, S> ExecutingFallback for ExecutingWith<T, S> {
     const KIND: Idle<T, S> = Idle(PhantomData);
 }
 
-/// A struct that cannot be executed, as is reported where its output type is asked for.
+/// A struct that cannot be executed. The error is reported where its output type is required.
 #[derive(Debug)]
 pub struct Idle<T, S>(PhantomData<fn() -> (T, S)>);
 
@@ -361,7 +361,7 @@ impl<T, S> Idle<T, S> {
     }
 }
 
-/// Stands in for the work of a function that does not compile.
+/// The fallback for the work of a function that does not compile.
 pub trait WorkFallback {
     /// See [`Work::wait`].
     fn wait<'a, R>(_: &'static Def, _: impl Future<Output = R>) -> CallFuture<'a> {
@@ -386,7 +386,7 @@ pub trait WorkFallback {
 
 impl<V> WorkFallback for Work<V> {}
 
-/// Reports what is no predicate.
+/// The fallback that reports a value that is not a predicate.
 pub trait AskedFallback<F, I> {
     /// See [`Asked::asks`].
     fn asks(self, input: &I) -> bool
@@ -403,11 +403,11 @@ impl<F, I> AskedFallback<F, I> for Asked<F, I> {
     }
 }
 
-/// Waits for a hook that is an `async fn`, and reports what is none.
+/// The fallback that waits for a hook that is an `async fn`, and reports what is not a hook.
 pub trait HookFallback {
-    /// What its function gives back.
+    /// The return type of its function.
     type Later;
-    /// Returns what is still to be done.
+    /// Returns the future of the work that is left.
     fn done<'a>(self) -> BoxFuture<'a, ()>
     where
         Self::Later: HookFuture + 'a;
@@ -424,7 +424,7 @@ impl<R> HookFallback for Hook<R> {
     }
 }
 
-/// Shares a state that is not shared yet.
+/// The fallback that shares a state that is not shared yet.
 pub trait SharedFallback {
     /// The state's type.
     type State;
@@ -440,17 +440,17 @@ impl<T> SharedFallback for Shared<T> {
     }
 }
 
-/// Stands in for the name of what is no tool.
+/// The fallback for the name of a type that is not a tool.
 pub trait NameFallback {
-    /// Nothing that another tool could be called.
+    /// The empty name, which no tool can have.
     const NAME: &'static str = "";
 }
 
 impl<T> NameFallback for Name<T> {}
 
-/// Stands in for the evidence about a type that a parameter cannot have.
+/// The fallback for a type that a parameter cannot have.
 pub trait KeepingFallback {
-    /// What the type is.
+    /// The kind of the type.
     const KIND: Unkeepable = Unkeepable;
 }
 
@@ -472,7 +472,7 @@ impl Unkeepable {
     }
 }
 
-/// Stands in for the evidence about a struct that cannot be an input.
+/// The fallback for a struct that cannot be an input.
 pub trait WholeFallback {
     /// Code that moves nothing.
     const KEEP: Keep = Keep::NOTHING;
@@ -480,7 +480,7 @@ pub trait WholeFallback {
 
 impl<T> WholeFallback for Whole<T> {}
 
-/// Stands in for the validator of a parameter that does not compile.
+/// The fallback for the validator of a parameter that does not compile.
 pub trait ValidatorFallback {
     /// See [`Validator::of`].
     fn of<F>(_: F) -> Unasked {
@@ -490,18 +490,18 @@ pub trait ValidatorFallback {
 
 impl<T, C> ValidatorFallback for Validator<T, C> {}
 
-/// A validator, or a check, that is not asked.
+/// A validator, or a check, that is not called.
 #[derive(Debug)]
 pub struct Unasked;
 
 impl Unasked {
-    /// Returns that nobody says anything.
+    /// Returns an empty answer.
     pub fn ask<C>(self, _: Option<Kept>, _: C) -> Unsaid {
         Unsaid
     }
 }
 
-/// Reports what is no validator.
+/// The fallback that reports a value that is not a validator.
 pub trait AsksFallback<F, T, C> {
     /// See [`Asks::ask`].
     fn ask(self, given: Option<Kept>, known: C) -> Unsaid
@@ -518,20 +518,20 @@ impl<F, T, C> AsksFallback<F, T, C> for Asks<F, T, C> {
     }
 }
 
-/// The answer of a validator that is not asked.
+/// The answer of a validator that is not called.
 #[derive(Debug)]
 pub struct Unsaid;
 
 impl Unsaid {
-    /// Returns that the value is refused.
+    /// Returns a refusal: the value could not be checked.
     pub fn settle<'a>(self) -> Asking<'a> {
         Asking::unchecked()
     }
 }
 
-/// Waits for a validator that is an `async fn`, and reports what is none.
+/// The fallback that waits for a validator that is an `async fn`, and reports what is not a validator.
 pub trait SaidFallback<T, R> {
-    /// Returns what comes of the parameter.
+    /// Returns the result for the parameter.
     fn settle<'a>(self) -> Asking<'a>
     where
         R: ToldLater<T> + Send + 'a;
@@ -546,7 +546,7 @@ impl<T: Judged, R> SaidFallback<T, R> for Said<T, R> {
     }
 }
 
-/// Stands in for the check of a call that does not compile.
+/// The fallback for the check of a call that does not compile.
 pub trait CheckerFallback {
     /// See [`Checker::of`].
     fn of<F>(_: F) -> Unchecked {
@@ -556,18 +556,18 @@ pub trait CheckerFallback {
 
 impl<I, C> CheckerFallback for Checker<I, C> {}
 
-/// A check that is not asked.
+/// A check that is not called.
 #[derive(Debug)]
 pub struct Unchecked;
 
 impl Unchecked {
-    /// Returns that nothing is wrong.
+    /// Returns the answer that nothing is wrong.
     pub fn ask<I, C>(self, _: &I, _: C) -> CheckSaid<Checked> {
         CheckSaid(Ok(()))
     }
 }
 
-/// Reports what is no check.
+/// The fallback that reports a value that is not a check.
 pub trait ChecksFallback<F, I, C> {
     /// See [`Checks::ask`].
     fn ask(self, input: &I, known: C) -> CheckSaid<Checked>
@@ -584,9 +584,9 @@ impl<F, I, C> ChecksFallback<F, I, C> for Checks<F, &I, C> {
     }
 }
 
-/// Waits for a check that is an `async fn`, and reports what is none.
+/// The fallback that waits for a check that is an `async fn`, and reports what is not a check.
 pub trait CheckSaidFallback<R> {
-    /// Returns what comes of it.
+    /// Returns the result of the check.
     fn told<'b>(self) -> BoxFuture<'b, Checked>
     where
         R: CheckFuture + Send + 'b;
@@ -601,7 +601,7 @@ impl<R> CheckSaidFallback<R> for CheckSaid<R> {
     }
 }
 
-/// Stands in for what judges a nested input that does not compile.
+/// The fallback for a nested input that does not compile.
 pub trait JudgingFallback {
     /// See [`Judging::judge`].
     fn judge<'b, K, X>(_: &str, _: Known<'b, K>, _: &'b X) -> Asking<'b> {
@@ -616,7 +616,7 @@ pub trait JudgingFallback {
 
 impl<T, X> JudgingFallback for Judging<T, X> {}
 
-/// Stands in for the start of a call that does not compile.
+/// The fallback for the start of a call that does not compile.
 pub trait SettlingFallback {
     /// See [`Settling::settle`].
     fn settle<'a, X>(_: &'a str, _: X, _: &'a Context) -> BoxFuture<'a, Result<Started<'a>, Refused>> {
@@ -632,7 +632,7 @@ fn unread() -> Refused {
     Refused::Arguments(Rejection::new(Vec::new()))
 }
 
-/// Returns what the call with `input` touches, as `touches` says; everything, if it panics.
+/// Returns what the call with `input` touches, as `touches` returns it; everything, if `touches` panics.
 ///
 /// ```
 /// # #[cfg(feature = "derive")] {

@@ -1,4 +1,4 @@
-//! One parameter: what is known of it as data, and the code that reads and describes its type.
+//! One parameter: its data, and the code that reads and describes its type.
 
 use std::{any::Any, fmt, marker::PhantomData};
 
@@ -12,13 +12,13 @@ use super::{
     rule::{Limit, Rule},
 };
 
-/// What is known about a parameter apart from its type.
+/// The data of a parameter, apart from its type.
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,
     pub(crate) secret: bool,
-    /// Whether the name stands in arguments as it is: the model gives it, and JSON escapes nothing of it.
+    /// Set if the name appears in arguments as it is: the model provides the parameter, and JSON escapes nothing of the name.
     pub(crate) plain: bool,
     /// JSON texts of example values.
     pub(crate) examples: &'static [&'static str],
@@ -29,35 +29,35 @@ impl Param {
         Self { name, description, secret: false, plain: true, examples: &[] }
     }
 
-    /// Whether `key` in the arguments means this parameter.
+    /// Returns whether `key` in the arguments means this parameter.
     pub(super) fn is_called(&self, key: &str) -> bool {
         self.name == key && !self.secret
     }
 }
 
-/// One parameter: what is known of it, and the code that reads and describes its type.
+/// One parameter: its data, and the code that reads and describes its type.
 ///
-/// The type is not in it: the compiler takes long over each static whose type is new to it. The code gets the place of the
-/// value as an `Any`, which is an `Option` of the type.
+/// The type itself is not a type parameter: the compiler takes long for each static with a type that it has not seen. The code
+/// gets the place of the value as an `Any`, which is an `Option` of the type.
 #[derive(Clone, Copy)]
 pub struct Field {
     pub(crate) param: Param,
     pub(super) code: &'static Code,
-    /// What describes it in place of its code.
+    /// The function that describes the parameter in place of its code.
     schema: Option<SchemaOf>,
     pub(super) default: Option<&'static dyn AnyGiven>,
     default_json: Option<fn() -> Option<Value>>,
     pub(super) limits: &'static [Limit],
-    /// Whether a validator is asked, so that it may be missing.
+    /// Set if a validator is asked about it, so that it may be missing.
     pub(super) dynamic: bool,
-    /// Whether its own fields are judged, each by itself.
+    /// Set if a validator judges each of its own fields.
     pub(super) nested: bool,
 }
 
 /// The evidence that a `T` can be a parameter.
 ///
-/// Every demand on a parameter's type is made by a constructor here, in one place, so that a type that does not fit is
-/// reported once, where it is written.
+/// The constructors here make every demand on a parameter's type. So a type that does not fit is reported once, where it is
+/// written.
 #[derive(Debug)]
 pub struct Typed<T>(PhantomData<fn() -> T>);
 
@@ -76,7 +76,7 @@ impl<T: ToolSecret + 'static> Typed<T> {
 }
 
 impl<T: 'static> Typed<T> {
-    /// A parameter that the model gives, with its name and description.
+    /// Creates a parameter that the model provides, with its name and description.
     #[allow(clippy::new_ret_no_self, reason = "the evidence is typed, what it makes is not")]
     pub const fn new(name: &'static str, description: &'static str) -> Field
     where
@@ -85,7 +85,7 @@ impl<T: 'static> Typed<T> {
         Self::GIVEN.field(name, description)
     }
 
-    /// A parameter that the application gives and the model never sees.
+    /// Creates a parameter that the application provides and the model never sees.
     pub const fn secret(name: &'static str, description: &'static str) -> Field
     where
         T: ToolSecret,
@@ -111,7 +111,7 @@ impl Field {
         }
     }
 
-    /// Says that JSON escapes something of the name.
+    /// Marks the name as one that JSON escapes.
     pub const fn escaped(mut self) -> Self {
         self.param.plain = false;
         self
@@ -123,20 +123,20 @@ impl Field {
         self
     }
 
-    /// Adds the value that stands in when none is given, and its JSON for the schema.
+    /// Sets the default value, and its JSON for the schema.
     pub const fn default(mut self, default: &'static dyn AnyGiven, json: fn() -> Option<Value>) -> Self {
         self.default = Some(default);
         self.default_json = Some(json);
         self
     }
 
-    /// Says that a validator is asked about it.
+    /// Marks the parameter as one that a validator judges.
     pub const fn dynamic(mut self) -> Self {
         self.dynamic = true;
         self
     }
 
-    /// A parameter that is an object whose own fields are judged.
+    /// Creates a parameter that is an object whose own fields are judged.
     pub(super) const fn nested(code: &'static Code) -> Self {
         let mut field = Self::of(Param::new("", ""), code);
         field.dynamic = true;
@@ -144,20 +144,20 @@ impl Field {
         field
     }
 
-    /// The tag of a variant, whose value is known when the variant is.
+    /// Creates the tag of a variant. Its value follows from the variant.
     pub(super) const fn tag(name: &'static str, schema: SchemaOf) -> Self {
         let mut field = Self::of(Param::new(name, ""), Tag::CODE);
         field.schema = Some(schema);
         field
     }
 
-    /// Gives it a name and a description.
+    /// Sets the name and the description.
     pub const fn named(mut self, name: &'static str, description: &'static str) -> Self {
         (self.param.name, self.param.description) = (name, description);
         self
     }
 
-    /// Adds limits.
+    /// Sets the limits.
     pub const fn limits(mut self, limits: &'static [Limit]) -> Self {
         self.limits = limits;
         self
@@ -179,7 +179,7 @@ impl fmt::Debug for Field {
     }
 }
 
-/// What a schema says about a parameter.
+/// The schema of a parameter, and what else its declaration adds.
 pub(crate) struct Described {
     pub(crate) schema: schemars::Schema,
     pub(crate) required: bool,
@@ -191,9 +191,9 @@ pub(crate) struct Described {
 #[derive(Debug)]
 pub struct Given<T>(pub fn() -> T);
 
-/// The default of a parameter whose type is not known here.
+/// The default of a parameter whose type is not known statically.
 pub trait AnyGiven: Sync {
-    /// Puts it in.
+    /// Puts the default into `place`. Returns whether there is a value now.
     fn put(&self, place: &mut dyn Any) -> bool;
 }
 
@@ -203,7 +203,7 @@ impl<T: 'static> AnyGiven for Given<T> {
     }
 }
 
-/// The value of a tag, which says no more than that the variant is this one.
+/// The value of a tag. It carries no data, because the variant determines it.
 #[derive(Clone, Copy, Debug)]
 pub struct Tag;
 
@@ -219,21 +219,21 @@ impl Tag {
         secret: None,
     };
 
-    /// The tag as a field.
+    /// Creates the tag as a field.
     pub const fn field(name: &'static str, schema: fn(&mut SchemaGenerator) -> schemars::Schema) -> Field {
         Field::tag(name, schema)
     }
 
-    /// The schema of a tag with this value.
+    /// Returns the schema of a tag with this value.
     pub fn schema(value: &'static str) -> schemars::Schema {
         schemars::json_schema!({ "type": "string", "enum": [value] })
     }
 }
 
-/// Describes a type.
+/// The function that describes a type.
 pub type SchemaOf = fn(&mut SchemaGenerator) -> schemars::Schema;
 
-/// The code that reads and describes a type. There is one for each type, not for each parameter: the compiler evaluates it
+/// The code that reads and describes a type. There is one for each type, not for each parameter, so the compiler evaluates it
 /// once.
 #[derive(Debug)]
 pub struct Code {
@@ -245,7 +245,7 @@ pub struct Code {
 }
 
 impl Code {
-    /// The code of a parameter that the model gives.
+    /// Returns the code of a parameter that the model provides.
     pub(super) const fn of<T: ToolInput + 'static>() -> Self {
         Self {
             read: read::<T>,
@@ -256,12 +256,12 @@ impl Code {
         }
     }
 
-    /// A parameter of this code, with its name and description.
+    /// Creates a parameter with this code, with its name and description.
     pub const fn field(&'static self, name: &'static str, description: &'static str) -> Field {
         Field::of(Param::new(name, description), self)
     }
 
-    /// The code of an object whose own fields are judged.
+    /// Creates the code of an object whose own fields are judged.
     pub(super) const fn nested(
         read: fn(&mut dyn Any, &str) -> Result<usize, serde_json::Error>,
         schema: SchemaOf,
@@ -277,11 +277,11 @@ fn read<T: ToolInput + 'static>(place: &mut dyn Any, text: &str) -> Result<usize
     Ok(length)
 }
 
-/// The place of a value that somebody else will read.
+/// The place of a value that other code will read.
 #[derive(Clone, Copy, Debug)]
 pub struct Skipped;
 
-/// Reads the object at the start of `text` with `whole`, unless it is to be skipped; returns its length.
+/// Reads the object at the start of `text` with `whole`, unless its place is [`Skipped`]; returns its length.
 pub fn read_nested<T: 'static>(
     place: &mut dyn Any,
     text: &str,
@@ -294,7 +294,7 @@ pub fn read_nested<T: 'static>(
     Ok(length)
 }
 
-/// The length of the value at the start of `text`.
+/// Returns the length of the value at the start of `text`.
 pub fn length(text: &str) -> Result<usize, serde_json::Error> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
     match values.next() {
@@ -303,7 +303,7 @@ pub fn length(text: &str) -> Result<usize, serde_json::Error> {
     }
 }
 
-/// Puts `value` in its place; whether there is one now.
+/// Puts `value` into its place. Returns whether there is a value now.
 pub fn put<T: 'static>(place: &mut dyn Any, value: Option<T>) -> bool {
     match place.downcast_mut::<Option<T>>() {
         Some(place) => {
@@ -314,7 +314,7 @@ pub fn put<T: 'static>(place: &mut dyn Any, value: Option<T>) -> bool {
     }
 }
 
-/// A type whose code may be here: an inherent constant is found before a trait's.
+/// A type whose code may be in this crate: the compiler finds an inherent constant before a trait's.
 #[derive(Debug)]
 pub struct Usual<T>(PhantomData<fn() -> T>);
 
@@ -323,7 +323,7 @@ macro_rules! usual {
         impl Usual<$type> {
             /// The code.
             pub const CODE: &'static Code = {
-                // A static belongs to this crate, and so does what it refers to. A constant would be made again where it is used.
+                // A static, and what it refers to, belongs to this crate. A constant would be compiled again where it is used.
                 static CODE: Code = Code::of::<$type>();
                 &CODE
             };

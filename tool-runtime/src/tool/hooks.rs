@@ -1,4 +1,4 @@
-//! Hooks: code that gets a call's arguments while the model writes them, and when they are accepted.
+//! Hooks: code that receives a call's arguments while the model writes them, and when they are accepted.
 
 use std::{any::Any, fmt, future::ready, marker::PhantomData};
 
@@ -10,35 +10,39 @@ use super::{Context, Tool, Values, exact::Exact};
 use crate::json::Incremental;
 use tool_schema::json::Segment;
 
-/// Hooks around the arguments of calls. `#[tool(on_input_start = …, on_input_delta = …, on_input_available = …)]` declares
-/// those of one tool, with its types; [`RuntimeToolBuilder::hooks`](crate::toolset::RuntimeToolBuilder::hooks) sets those of
-/// a tool of run time, and `Agent::input_hooks` some for all tools.
+/// Hooks around the arguments of calls.
 ///
-/// They are asked by an agent, for each call in the order start, delta (as often as more arrives), available; how many calls
-/// the model writes side by side does not matter. The model's stream waits for the first two, and so does the run of the
-/// calls in it; other calls that run, go on. For the third nothing waits, but what it does at once, before it awaits
-/// anything, is done before the call can run, be approved or be given to somebody outside.
+/// `#[tool(on_input_start = …, on_input_delta = …, on_input_available = …)]` declares typed hooks of one tool.
+/// [`RuntimeToolBuilder::hooks`](crate::toolset::RuntimeToolBuilder::hooks) sets those of a run-time tool, and
+/// `Agent::input_hooks` sets hooks for all tools.
 ///
-/// Whatever a hook does, the run goes on: one that panics, or takes longer than ten seconds, is not asked again about that
-/// call. What it is told before the third is a claim of the model's: nothing of it was checked, and none of it may ever run.
+/// An agent calls them for each call in the order start, delta (as often as more arrives), available. It does not matter how many
+/// calls the model writes side by side.
+///
+/// The model's stream waits for the first two hooks, and so do the calls of that stream; other running calls continue. Nothing
+/// waits for the third. But its code up to the first `await` finishes before the call can run, be approved, or be sent to a
+/// client.
+///
+/// A hook cannot stop the run. One that panics, or takes longer than ten seconds, is not called again for that call. Before the
+/// third hook, the arguments are only a claim of the model: nothing has checked them, and they may never run.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no hooks around the arguments of calls",
     label = "`InputHooks` is not implemented",
     note = "implement `InputHooks` for it; all of its methods have a default"
 )]
 pub trait InputHooks: Send + Sync {
-    /// Whether anything is done about pieces of arguments. If not, none is read before all are there.
+    /// Returns whether [`delta`](Self::delta) does anything. If not, no arguments are parsed before they are complete.
     fn hears_deltas(&self) -> bool {
         true
     }
 
-    /// The model begins a call of the tool `tool`.
+    /// Runs when the model begins a call of the tool `tool`.
     fn start<'a>(&'a self, tool: &'a str, cx: &'a Context) -> BoxFuture<'a, ()> {
         let _ = (tool, cx);
         Box::pin(ready(()))
     }
 
-    /// More of the arguments has come: `delta`, after which they are what `input` says.
+    /// Runs when more of the arguments has arrived: `delta`. The arguments so far are in `input`.
     fn delta<'a>(
         &'a self,
         tool: &'a str,
@@ -50,7 +54,7 @@ pub trait InputHooks: Send + Sync {
         Box::pin(ready(()))
     }
 
-    /// The tool accepted `arguments`, a JSON object. Told again when a person wrote others in their place.
+    /// Runs when the tool has accepted `arguments`, a JSON object. Runs again when a person has replaced them.
     fn available<'a>(&'a self, tool: &'a str, arguments: &'a str, cx: &'a Context) -> BoxFuture<'a, ()> {
         let _ = (tool, arguments, cx);
         Box::pin(ready(()))
@@ -74,10 +78,10 @@ pub struct Hooks<T: Tool> {
     pub available: Option<OnAvailable<T>>,
 }
 
-/// `on_input_delta` of the tool `T`.
+/// The function of `on_input_delta` of the tool `T`.
 pub type OnDelta<T> = for<'a> fn(Partial<'a, T>, &'a str, &'a Context) -> BoxFuture<'a, ()>;
 
-/// `on_input_available` of the tool `T`.
+/// The function of `on_input_available` of the tool `T`.
 pub type OnAvailable<T> = for<'a> fn(&'a <T as Tool>::Input, &'a Context) -> BoxFuture<'a, ()>;
 
 impl<T: Tool<Input: Send>> InputHooks for Hooks<T> {
@@ -106,25 +110,26 @@ fn nothing<'a>() -> BoxFuture<'a, ()> {
     Box::pin(ready(()))
 }
 
-/// What the function of a hook gave back: nothing, or a future of nothing. An inherent function is found before a trait's.
+/// The return value of a hook's function: nothing, or a future of nothing. The compiler finds an inherent function before a
+/// trait's.
 #[derive(Debug)]
 pub struct Hook<R>(pub(super) R);
 
 impl<R> Hook<R> {
-    /// What came of a hook's function.
+    /// Wraps the return value of a hook's function.
     pub fn of(result: R) -> Self {
         Self(result)
     }
 }
 
 impl Hook<()> {
-    /// Nothing more is to be done.
+    /// Returns a future that is ready: nothing more is to be done.
     pub fn done<'a>(self) -> BoxFuture<'a, ()> {
         nothing()
     }
 }
 
-/// What the function of a hook can give back, besides nothing.
+/// A type that a hook's function can return, besides `()`.
 #[diagnostic::on_unimplemented(
     message = "a hook of a tool cannot return `{Self}`",
     label = "does not return `()`",
@@ -135,11 +140,12 @@ pub trait HookFuture: Future<Output = ()> + Send {}
 #[diagnostic::do_not_recommend]
 impl<F: Future<Output = ()> + Send> HookFuture for F {}
 
-/// The arguments of a call of the tool `T` while they arrive: each parameter is there or is not, and what is there is typed.
+/// The arguments of a call of the tool `T` while they arrive. Each parameter is present or absent, and a present one is typed.
 ///
-/// It is a view of an [`Incremental`], made anew after each piece, and costs nothing by itself. What has begun and is not
-/// complete is there as far as it goes: a text with what has come of it, a number with the digits so far, a list with the
-/// items so far. Nothing is promised about it: limits are not checked, defaults are not filled in, secrets are not there.
+/// It is a view of an [`Incremental`], created anew after each piece, and costs nothing by itself. An incomplete value is present
+/// as far as it goes: a text with its characters so far, a number with its digits so far, a list with its items so far.
+///
+/// Nothing is guaranteed about it: limits are not checked, defaults are not filled in, secrets are absent.
 ///
 /// ```
 /// use tool_runtime::{json::Incremental, tool, tool::Partial};
@@ -178,32 +184,33 @@ pub struct Partial<'a, T> {
 }
 
 impl<'a, T: Tool> Partial<'a, T> {
-    /// What has arrived so far.
+    /// Creates the view of the arguments that have arrived so far.
     pub fn of(json: &'a Incremental) -> Self {
         Self { json, tool: PhantomData }
     }
 
-    /// The parameter `name`, if it has begun and what there is of it reads as a `V`.
+    /// Returns the parameter `name`, if it has begun and its content so far reads as a `V`.
     ///
-    /// `V` is its type, or one that borrows, such as `&str`, which copies nothing. What reads only as a whole, such as an
-    /// enum or a struct with required fields, is there when enough of it is. `name` is what the model calls it.
+    /// `V` is its type, or one that borrows, such as `&str`, which copies nothing. A type that reads only as a whole, such as an
+    /// enum or a struct with required fields, appears when enough of it has arrived. `name` is the model's name for the
+    /// parameter.
     ///
-    /// With debug assertions, a name that the tool does not have panics.
+    /// With debug assertions, it panics for a name that the tool does not have.
     pub fn get<V: Deserialize<'a>>(self, name: &str) -> Option<V> {
         debug_assert!(Self::knows(name), "the tool `{}` has no parameter `{name}`", T::NAME);
         V::deserialize(Exact(self.argument(name)?)).ok()
     }
 
-    /// Whether the parameter `name` is there and will not change any more.
+    /// Returns whether the parameter `name` is present and will not change any more.
     pub fn is_complete(self, name: &str) -> bool {
         let open = self.json.place().and_then(|place| place.segments().next());
         self.argument(name).is_some() && open != Some(Segment::Name(name))
     }
 
-    /// Every parameter in the order of the declaration, as an `Option` of its type: a tuple of them; of more than eight, a
-    /// tuple of such tuples.
+    /// Returns every parameter in the order of the declaration, as an `Option` of its type. The result is a tuple; with more than
+    /// eight parameters, a tuple of such tuples.
     ///
-    /// Reads all that has arrived, so it costs as much as a call with these arguments.
+    /// It reads everything that has arrived, so it costs as much as a call with these arguments.
     pub fn all(self) -> <T::Values as Values>::Places {
         let mut places = T::Values::empty();
         let mut each: Vec<&mut dyn Any> = Vec::new();
@@ -212,14 +219,14 @@ impl<'a, T: Tool> Partial<'a, T> {
             if !field.param.secret
                 && let Some(value) = self.argument(field.param.name)
             {
-                // What does not read as its type yet is not there yet.
+                // A value that does not read as its type yet counts as absent.
                 let _ = (field.code.read)(place, &value.to_string());
             }
         }
         places
     }
 
-    /// The arguments so far; `None` before they have begun.
+    /// Returns the arguments so far; `None` before they have begun.
     pub fn value(self) -> Option<&'a Value> {
         self.json.value()
     }

@@ -1,4 +1,4 @@
-//! What the type of a parameter must be able to do.
+//! The requirements on the type of a parameter.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, IntoDeserializer, Visitor, value::Error};
@@ -6,8 +6,7 @@ use serde_json::de::Deserializer as Json;
 
 use super::exact::Exact;
 
-/// A type that a tool can take as a parameter: anything with serde's `Deserialize` and schemars' `JsonSchema` that may go
-/// from one thread to another (`Send`).
+/// A type that a parameter of a tool can have: any `Send` type with serde's `Deserialize` and schemars' `JsonSchema`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool",
     label = "cannot be decoded from JSON, described by a JSON Schema, or sent to another thread",
@@ -16,15 +15,15 @@ use super::exact::Exact;
     note = "application state is marked `#[state]`, the call's context `#[context]`"
 )]
 pub trait ToolInput: Sized {
-    /// Reads a value from the start of `text`, and how many bytes it took.
+    /// Reads a value from the start of `text`. Also returns the number of bytes that it took.
     #[doc(hidden)]
     fn read(text: &str) -> Result<(Self, usize), serde_json::Error>;
 
-    /// The value that stands for "not given", for types that have one: `None`.
+    /// Returns the value for a missing parameter, if the type has one: `None`.
     #[doc(hidden)]
     fn absent() -> Option<Self>;
 
-    /// The type's JSON Schema.
+    /// Returns the type's JSON Schema.
     #[doc(hidden)]
     fn schema(generator: &mut SchemaGenerator) -> Schema;
 }
@@ -35,7 +34,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> ToolInput for T {
     fn read(text: &str) -> Result<(Self, usize), serde_json::Error> {
         let mut json = Json::from_str(text);
         let value = T::deserialize(Exact(&mut json))?;
-        // Only a stream tells how far the deserializer has come; this one reads nothing more.
+        // Only a stream reports how far the deserializer has come; this one reads nothing more.
         Ok((value, json.into_iter::<IgnoredAny>().byte_offset()))
     }
 
@@ -48,7 +47,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> ToolInput for T {
     }
 }
 
-/// A type that the answer to an external tool can have: what a parameter can have.
+/// A type that the answer to an external tool can have: any type that a parameter can have.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the output of an external tool",
     label = "cannot be decoded from JSON, described by a JSON Schema, or sent to another thread",
@@ -59,7 +58,7 @@ pub trait ToolAnswer: ToolInput {}
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> ToolAnswer for T {}
 
-/// A type that a secret can have: anything with serde's `Deserialize` that may go from one thread to another.
+/// A type that a secret can have: any `Send` type with serde's `Deserialize`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a secret of a tool",
     label = "cannot be decoded from a text, or sent to another thread",
@@ -70,7 +69,7 @@ pub trait ToolSecret: DeserializeOwned + Send + 'static {}
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + Send + 'static> ToolSecret for T {}
 
-/// A deserializer that has nothing to give: only a type that accepts "nothing" comes out of it.
+/// A deserializer without a value: only a type that accepts nothing can be read from it.
 struct Absent;
 
 impl<'de> Deserializer<'de> for Absent {
@@ -94,7 +93,7 @@ impl<'de> Deserializer<'de> for Absent {
     }
 }
 
-/// The value that stands for "not given", for types that have one.
+/// Returns the value for a missing parameter, if the type has one.
 pub fn absent<T: DeserializeOwned>() -> Option<T> {
     T::deserialize(Absent).ok()
 }
@@ -104,7 +103,7 @@ pub fn read_secret<T: DeserializeOwned>(text: &str) -> Option<T> {
     T::deserialize(Secret(text)).ok()
 }
 
-/// A deserializer of a text that is there: an optional type gets it too.
+/// A deserializer of a text that is present; an optional type accepts it too.
 struct Secret<'a>(&'a str);
 
 impl<'de> Deserializer<'de> for Secret<'_> {

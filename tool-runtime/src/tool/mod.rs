@@ -1,4 +1,4 @@
-//! One tool: its declaration, its typed input and output, and what it may know about a call.
+//! One tool: its declaration, its typed input and output, and the context of a call.
 
 pub(crate) mod binding;
 mod context;

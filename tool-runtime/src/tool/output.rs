@@ -1,4 +1,4 @@
-//! What a tool can give back, and the evidence that what a function returns is such a thing.
+//! The types that a tool can return, and the evidence that a function returns one of them.
 
 use std::{any::Any, marker::PhantomData};
 
@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::{CallError, Failure, Output, ToolAnswer, ToolError, def::ReadAnswer, diagnose};
 use crate::message::Part;
 
-/// A type that a tool can give back: anything with serde's `Serialize` and schemars' `JsonSchema`, or one of [`Text`],
-/// [`Image`], [`Content`] and [`Shown`].
+/// A type that a tool can return: any type with serde's `Serialize` and schemars' `JsonSchema`, or one of [`Text`], [`Image`],
+/// [`Content`] and [`Shown`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the output of a tool",
     label = "cannot be written as JSON or described by a JSON Schema",
@@ -19,7 +19,7 @@ use crate::message::Part;
 pub trait ToolOutput: Sized {
     #[doc(hidden)]
     fn into_output(self) -> Result<Output, Failure>;
-    /// The schema of the JSON form; `None` where there is none.
+    /// Returns the schema of the JSON form; `None` if there is no such form.
     #[doc(hidden)]
     fn output_schema(_generator: &mut SchemaGenerator) -> Option<Schema> {
         None
@@ -54,7 +54,7 @@ pub struct Image {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Content(pub Vec<Part>);
 
-/// A value for the application, of which the model sees something else.
+/// A value for the application, together with other content for the model.
 ///
 /// ```
 /// use tool_runtime::{Part, Shown};
@@ -65,9 +65,9 @@ pub struct Content(pub Vec<Part>);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown<T> {
-    /// What the application gets.
+    /// The value for the application.
     pub value: T,
-    /// What the model sees.
+    /// The content for the model.
     pub model: Vec<Part>,
 }
 
@@ -103,44 +103,43 @@ impl<T: ToolOutput> ToolOutput for Shown<T> {
     }
 }
 
-/// The code that writes what a tool gives back, and describes it. It gets the value in an `Option` of its type.
+/// The code that encodes and describes a tool's output. It gets the value in an `Option` of its type.
 #[derive(Clone, Copy, Debug)]
 pub struct Returned {
     encode: fn(&mut dyn Any) -> Result<Output, CallError>,
     pub(super) schema: Describe,
 }
 
-/// The code that describes an output; it gives `None` where there is no JSON form.
+/// The code that describes an output. It returns `None` if the output has no JSON form.
 pub type Describe = fn(&mut SchemaGenerator) -> Option<Schema>;
 
 impl Returned {
-    /// For a tool whose work writes its output itself.
+    /// Creates the code for a tool whose work encodes its output itself.
     pub const fn described(schema: Describe) -> Self {
         Self { encode: |_| Err(CallError::NotExecuted), schema }
     }
 
-    /// Writes what the function returned.
+    /// Encodes the value that the function returned.
     pub(super) fn encode<R: 'static>(&self, returned: R) -> Result<Output, CallError> {
         (self.encode)(&mut Some(returned))
     }
 }
 
-/// What the function returned.
+/// Takes the value that the function returned.
 fn taken<R: 'static>(place: &mut dyn Any) -> R {
     let value = place.downcast_mut::<Option<R>>().and_then(Option::take);
     value.expect("what a function returns has the type that it was declared with")
 }
 
-/// Tells a `Result` from any other type, whatever alias it was written with: an inherent constant is found before a
-/// trait's.
+/// Distinguishes a `Result` from any other type, even behind an alias: the compiler finds an inherent constant before a trait's.
 #[derive(Debug)]
 pub struct Kind<R>(PhantomData<fn() -> R>);
 
-/// A type that is returned as it is.
+/// The kind of a type that is not a `Result`.
 #[derive(Debug)]
 pub struct Plain<R>(pub(super) PhantomData<fn() -> R>);
 
-/// A `Result`.
+/// The kind of a `Result`.
 #[derive(Debug)]
 pub struct Fallible<T, E>(PhantomData<fn() -> (T, E)>);
 
@@ -150,7 +149,7 @@ impl<T, E> Kind<Result<T, E>> {
 }
 
 impl<R: 'static> Plain<R> {
-    /// The evidence for a plain output.
+    /// Returns the evidence for a plain output.
     #[allow(clippy::unused_self, reason = "a method, so that the compiler chooses the kind")]
     pub const fn output(self) -> Returned
     where
@@ -161,7 +160,7 @@ impl<R: 'static> Plain<R> {
 }
 
 impl<T: 'static, E: 'static> Fallible<T, E> {
-    /// The evidence for an output or an error.
+    /// Returns the evidence for an output or an error.
     #[allow(clippy::unused_self, reason = "a method, so that the compiler chooses the kind")]
     pub const fn output(self) -> Returned
     where
@@ -172,7 +171,7 @@ impl<T: 'static, E: 'static> Fallible<T, E> {
     }
 }
 
-/// Writes an output, or the error in its place.
+/// Encodes an output, or returns the error instead.
 pub fn encode<T: ToolOutput, E: ToolError>(returned: Result<T, E>) -> Result<Output, CallError> {
     match returned {
         Ok(value) => Ok(value.into_output()?),
@@ -189,7 +188,7 @@ pub struct Answer<T> {
 }
 
 impl<T> Answer<T> {
-    /// The evidence for `T`.
+    /// Creates the evidence for `T`.
     pub const fn new() -> Self
     where
         T: ToolAnswer,
@@ -207,12 +206,12 @@ impl<T> Answer<T> {
         }
     }
 
-    /// The code that reads an answer.
+    /// Returns the code that reads an answer.
     pub const fn read(&self) -> ReadAnswer {
         self.read
     }
 
-    /// The code that describes an answer.
+    /// Returns the code that describes an answer.
     pub const fn returned(&self) -> Returned {
         Returned::described(self.schema)
     }

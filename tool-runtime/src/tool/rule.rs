@@ -1,5 +1,5 @@
-//! The limits that a parameter's declaration sets on its value: as data for the schema, as code that looks at a value, and the
-//! traits of the types that have what is limited.
+//! The limits that a declaration sets on a parameter's value: data for the schema, code that checks a value, and traits of the
+//! types that can have limits.
 
 use std::{
     any::Any,
@@ -24,7 +24,7 @@ pub enum Rule {
         min: Option<Number>,
         /// The largest number allowed, or the first one that is not.
         max: Option<Number>,
-        /// Whether `max` itself is out of range.
+        /// Set if `max` itself is out of range.
         exclusive: bool,
     },
     /// A text of so many characters, or a collection of so many items.
@@ -33,7 +33,7 @@ pub enum Rule {
         min: usize,
         /// The largest length.
         max: Option<usize>,
-        /// What is counted.
+        /// The unit of the length.
         unit: Unit,
     },
     /// A text in which a regular expression finds a match.
@@ -87,7 +87,7 @@ impl Number {
         }
     }
 
-    /// Whether the number lies within the limits; exact for two integers.
+    /// Returns whether the number lies within the limits; exact for two integers.
     pub(super) fn within(&self, min: Option<&Self>, max: Option<&Self>, exclusive: bool) -> bool {
         let less = |a: &Self, b: &Self| match (a, b) {
             (Self::Int(a), Self::Int(b)) => a < b,
@@ -99,7 +99,7 @@ impl Number {
 }
 
 impl Number {
-    /// The number in JSON; integers that JSON libraries cannot hold become floats.
+    /// Returns the number in JSON; integers that JSON libraries cannot hold become floats.
     pub(super) fn to_json(self) -> serde_json::Value {
         match self {
             Self::Int(int) => match (i64::try_from(int), u64::try_from(int)) {
@@ -121,7 +121,7 @@ impl fmt::Display for Number {
     }
 }
 
-/// What a [`Rule::Length`] counts.
+/// The unit of a [`Rule::Length`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Unicode scalar values, as JSON Schema counts them.
@@ -139,12 +139,12 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// The expression `source`; the macro has checked its syntax.
+    /// Creates the expression `source`; the macro has checked its syntax.
     pub const fn new(source: &'static str) -> Self {
         Self { source, compiled: Compiled::new() }
     }
 
-    /// The expression as it was written.
+    /// Returns the expression as it was written.
     pub fn source(&self) -> &'static str {
         self.source
     }
@@ -167,12 +167,12 @@ pub struct Format {
 }
 
 impl Format {
-    /// The format called `name`.
+    /// Creates the format called `name`.
     pub const fn new(name: &'static str) -> Self {
         Self { name, compiled: Compiled::new() }
     }
 
-    /// The format's name.
+    /// Returns the format's name.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -192,7 +192,7 @@ impl fmt::Debug for Format {
     }
 }
 
-/// A rule together with the code that looks at the place of a value, which is an `Option` of its type.
+/// A rule together with the code that checks the place of a value, which is an `Option` of its type.
 #[derive(Clone, Copy)]
 pub struct Limit {
     pub(super) rule: Rule,
@@ -205,21 +205,21 @@ impl fmt::Debug for Limit {
     }
 }
 
-/// The evidence that a rule can look at a `T`.
+/// The evidence that a rule can check a `T`.
 #[derive(Debug)]
 pub struct Check<T>(PhantomData<fn() -> T>);
 
-/// The value in `place`, if it is there.
+/// Returns the value in `place`, if it is there.
 fn value<T: 'static>(place: &dyn Any) -> Option<&T> {
     place.downcast_ref::<Option<T>>()?.as_ref()
 }
 
 impl<T: 'static> Check<T> {
-    /// A range.
+    /// Creates a range.
     ///
     /// # Panics
     ///
-    /// At compile time, when a bound does not fit the type.
+    /// At compile time, if a bound does not fit the type.
     #[track_caller]
     pub const fn range(min: Option<Number>, max: Option<Number>, exclusive: bool) -> Limit
     where
@@ -242,7 +242,7 @@ impl<T: 'static> Check<T> {
         }
     }
 
-    /// A length.
+    /// Creates a limit on the length.
     pub const fn length(min: usize, max: Option<usize>) -> Limit
     where
         T: Measured,
@@ -256,7 +256,7 @@ impl<T: 'static> Check<T> {
         }
     }
 
-    /// A pattern.
+    /// Creates a limit to a pattern.
     pub const fn pattern(pattern: &'static Pattern) -> Limit
     where
         T: Textual,
@@ -270,7 +270,7 @@ impl<T: 'static> Check<T> {
         }
     }
 
-    /// A format.
+    /// Creates a limit to a format.
     pub const fn format(format: &'static Format) -> Limit
     where
         T: Textual,
@@ -293,7 +293,7 @@ const fn within(bound: Option<Number>, least: i128, most: i128) -> bool {
     }
 }
 
-/// A number, or an optional one: what `range` can be declared on.
+/// A number, or an optional one: a type on which `range` can be declared.
 #[diagnostic::on_unimplemented(
     message = "`range` is for numbers, and `{Self}` is none",
     label = "not a number",
@@ -303,24 +303,24 @@ pub trait Ranged {
     /// The least and the largest value, for integers.
     const LIMITS: Option<(i128, i128)> = None;
 
-    /// The number; `None` where there is none to check.
+    /// Returns the number; `None` if there is none to check.
     fn number(&self) -> Option<Number>;
 }
 
-/// A text or collection, or an optional one: what `length` can be declared on.
+/// A text or collection, or an optional one: a type on which `length` can be declared.
 #[diagnostic::on_unimplemented(
     message = "`length` is for texts and collections, and `{Self}` is neither",
     label = "has no length",
     note = "`range` limits numbers; implement `tool_runtime::Measured` for a type of your own"
 )]
 pub trait Measured {
-    /// What is counted.
+    /// The unit of the length.
     const UNIT: Unit;
 
-    /// The length; `None` where there is nothing to measure.
+    /// Returns the length; `None` if there is nothing to measure.
     fn length(&self) -> Option<usize>;
 
-    /// Whether the length, if there is one, lies between the two, both included.
+    /// Returns whether the length lies between the two, both included; `true` if there is no length.
     #[doc(hidden)]
     fn fits(&self, min: usize, max: Option<usize>) -> bool {
         self.length().is_none_or(|length| is_within(length, min, max))
@@ -331,14 +331,14 @@ fn is_within(length: usize, min: usize, max: Option<usize>) -> bool {
     length >= min && max.is_none_or(|max| length <= max)
 }
 
-/// A text, or an optional one: what `pattern` and `format` can be declared on.
+/// A text, or an optional one: a type on which `pattern` and `format` can be declared.
 #[diagnostic::on_unimplemented(
     message = "`pattern` and `format` are for texts, and `{Self}` is none",
     label = "not a text",
     note = "implement `tool_runtime::Textual` for a text type of your own"
 )]
 pub trait Textual {
-    /// The text; `None` where there is none to check.
+    /// Returns the text; `None` if there is none to check.
     fn text(&self) -> Option<&str>;
 }
 

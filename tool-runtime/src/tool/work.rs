@@ -1,4 +1,4 @@
-//! The work of a call, boxed: of a function, of a struct, of a stream; and the evidence that it can be done on any thread.
+//! The boxed work of a call, from a function, a struct or a stream, and the evidence that it can run on any thread.
 
 use std::{
     future::poll_fn,
@@ -17,25 +17,25 @@ use super::{
     output::{Returned, encode},
 };
 
-/// The work of a function that gets the values `V`: its input, and what it takes from the state.
+/// The work of a function with the values `V`: its input, and its part of the state.
 ///
-/// An input that cannot be sent to another thread is reported at its parameter, and state that threads cannot share where
-/// it is given to the tools; then `WorkFallback` asks for nothing more.
+/// An input that cannot be sent to another thread is reported at its parameter. State that threads cannot share is reported where
+/// the tools get it. In both cases `WorkFallback` requires nothing more.
 #[derive(Debug)]
 pub struct Work<V>(PhantomData<fn() -> V>);
 
 impl<V: Send> Work<V> {
-    /// The work of an `async fn`.
+    /// Returns the work of an `async fn`.
     pub fn wait<'a, R: 'static>(def: &'static Def, future: impl Future<Output = R> + Send + 'a) -> CallFuture<'a> {
         boxed(Box::new(Encoded { def, future }))
     }
 
-    /// The work of a `fn`.
+    /// Returns the work of a `fn`.
     pub fn call<'a, R: 'static>(def: &'static Def, call: impl FnOnce() -> R + Send + 'a) -> CallFuture<'a> {
         boxed(Box::new(lazy(move |_| def.output.encode(call()))))
     }
 
-    /// The work of an `async fn` that returns a stream of outputs.
+    /// Returns the work of an `async fn` that returns a stream of outputs.
     pub fn wait_for_stream<'a, R: 'static, S: Stream<Item = R> + Send + 'a>(
         def: &'static Def,
         cx: &'a Context,
@@ -44,7 +44,7 @@ impl<V: Send> Work<V> {
         boxed(Box::new(async move { streamed(future.await, cx, |item| def.output.encode(item)).await }))
     }
 
-    /// The work of a `fn` that returns a stream of outputs.
+    /// Returns the work of a `fn` that returns a stream of outputs.
     pub fn stream<'a, R: 'static, S: Stream<Item = R> + Send + 'a>(
         def: &'static Def,
         cx: &'a Context,
@@ -55,8 +55,8 @@ impl<V: Send> Work<V> {
 }
 
 pin_project! {
-    /// A future, and its output encoded. An `async` block would do the same with a state machine more for each tool: half of
-    /// what a tool without a body costs in a release build.
+    /// A future whose output is encoded. An `async` block would add a state machine for each tool: half of what a tool without a
+    /// body costs in a release build.
     struct Encoded<F> {
         def: &'static Def,
         #[pin]
@@ -77,7 +77,7 @@ impl<R: 'static, F: Future<Output = R>> Future for Encoded<F> {
     }
 }
 
-/// `Box::pin`, but not one more function for each tool.
+/// Pins a box. `Box::pin` would be another function for each tool.
 fn boxed<'a>(work: Box<dyn Future<Output = Result<Output, CallError>> + Send + 'a>) -> CallFuture<'a> {
     Box::into_pin(work)
 }
@@ -93,12 +93,12 @@ pub trait Owned: Clone {}
 #[diagnostic::do_not_recommend]
 impl<T: Clone> Owned for T {}
 
-/// How state that a tool takes by value is made.
+/// The function that copies state which a tool takes by value.
 #[derive(Debug)]
 pub struct Taken<T>(PhantomData<fn() -> T>);
 
 impl<T> Taken<T> {
-    /// The evidence that it can be.
+    /// Returns the evidence that the state can be cloned.
     pub const fn by_value() -> fn(&T) -> T
     where
         T: Owned,
@@ -107,7 +107,7 @@ impl<T> Taken<T> {
     }
 }
 
-/// Application state that a toolset can keep.
+/// Application state that a toolset can hold.
 #[diagnostic::on_unimplemented(
     message = "the state `{Self}` cannot be shared between threads",
     label = "not `Send` and `Sync`, but calls run side by side, on any thread",
@@ -118,7 +118,7 @@ pub trait State: Send + Sync + 'static {}
 #[diagnostic::do_not_recommend]
 impl<T: Send + Sync + 'static> State for T {}
 
-/// The evidence that the struct `T` can do its work with the state `S`, and that its output can be given back.
+/// The evidence that the struct `T` can do its work with the state `S`, and that its output can be returned.
 #[derive(Debug)]
 pub struct Executor<T, S> {
     pub(super) start: for<'a> fn(T, &'a S, &'a Context) -> CallFuture<'a>,
@@ -126,45 +126,46 @@ pub struct Executor<T, S> {
 }
 
 impl<T, S> Executor<T, S> {
-    /// The work of a call.
+    /// Returns the work of a call.
     pub fn start<'a>(&self, input: T, state: &'a S, cx: &'a Context) -> CallFuture<'a> {
         (self.start)(input, state, cx)
     }
 
-    /// The code that describes the output.
+    /// Returns the code that describes the output.
     pub const fn returned(&self) -> Returned {
         Returned::described(self.schema)
     }
 }
 
-/// Tells a struct that implements [`Execute`] from one that does not: an inherent constant is found before a trait's.
+/// Distinguishes a struct that implements [`Execute`] from one that does not: the compiler finds an inherent constant before a
+/// trait's.
 #[derive(Debug)]
 pub struct Executing<T>(PhantomData<fn() -> T>);
 
-/// Tells a struct that implements [`ExecuteWith<S>`] from one that does not.
+/// Distinguishes a struct that implements [`ExecuteWith<S>`] from one that does not.
 #[derive(Debug)]
 pub struct ExecutingWith<T, S>(PhantomData<fn() -> (T, S)>);
 
-/// A struct that implements [`Execute`].
+/// The kind of a struct that implements [`Execute`].
 #[derive(Debug)]
 pub struct Alone<T>(PhantomData<fn() -> T>);
 
-/// A struct that implements [`ExecuteWith<S>`].
+/// The kind of a struct that implements [`ExecuteWith<S>`].
 #[derive(Debug)]
 pub struct With<T, S>(PhantomData<fn() -> (T, S)>);
 
 impl<T: Execute + Send> Executing<T> {
-    /// What the struct is.
+    /// The kind of the struct.
     pub const KIND: Alone<T> = Alone(PhantomData);
 }
 
 impl<T: ExecuteWith<S> + Send, S: Sync> ExecutingWith<T, S> {
-    /// What the struct is.
+    /// The kind of the struct.
     pub const KIND: With<T, S> = With(PhantomData);
 }
 
 impl<T: Execute + Send> Alone<T> {
-    /// The evidence.
+    /// Returns the evidence.
     #[allow(clippy::unused_self, reason = "a method, so that the compiler chooses the kind")]
     pub const fn executor(self) -> Executor<T, ()>
     where
@@ -183,7 +184,7 @@ impl<T: Execute + Send> Alone<T> {
 }
 
 impl<T: ExecuteWith<S> + Send, S: Sync> With<T, S> {
-    /// The evidence.
+    /// Returns the evidence.
     #[allow(clippy::unused_self, reason = "a method, so that the compiler chooses the kind")]
     pub const fn executor(self) -> Executor<T, S>
     where
@@ -201,10 +202,10 @@ impl<T: ExecuteWith<S> + Send, S: Sync> With<T, S> {
     }
 }
 
-/// The last of what `stream` gives, as `encode` writes it; each is shown as a preliminary output when it comes.
+/// Returns the last item of `stream`, encoded. Each item is shown as a preliminary output when it arrives.
 ///
-/// The stream is asked for the next output when the one before was shown and whoever watches has room for more: nothing is
-/// kept here but the last. It is dropped where it is when one cannot be written or is an error, and when this future is.
+/// The stream is polled for the next item when the previous one was shown and the receiver has room for more: only the last item
+/// is buffered. The stream is dropped as soon as an item is an error or cannot be encoded, and when this future is dropped.
 ///
 /// Fails when the stream ends without an output.
 pub(crate) async fn streamed<S: Stream>(
@@ -212,7 +213,7 @@ pub(crate) async fn streamed<S: Stream>(
     cx: &Context,
     encode: impl Fn(S::Item) -> Result<Output, CallError>,
 ) -> Result<Output, CallError> {
-    // Encoded in there, so that an item does not have to be sent to another thread.
+    // Encoded inside, so that an item does not have to be sent to another thread.
     let mut outputs = pin!(stream.map(encode));
     let mut last = None;
     while let Some(output) = outputs.next().await {
@@ -224,7 +225,7 @@ pub(crate) async fn streamed<S: Stream>(
     last.ok_or_else(|| CallError::Failed(Failure::new("the tool ended without an output")))
 }
 
-/// Lets others have their turn: is pending once, and wakes its task. A stream that is always ready could not be stopped otherwise.
+/// Yields to other tasks: is pending once, and wakes its task. Otherwise a stream that is always ready could not be stopped.
 pub(crate) async fn yield_once() {
     let mut yielded = false;
     poll_fn(|task| {

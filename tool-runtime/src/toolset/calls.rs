@@ -17,9 +17,9 @@ pub struct TypedCall<T: Tool> {
 }
 
 impl<T: Tool> TypedCall<T> {
-    /// The output of this call, typed.
+    /// Decodes the output of this call into the tool's type.
     ///
-    /// Fails when the tool gave content only, or its output is of another type.
+    /// Fails when the tool returned content only, or its output has another type.
     pub fn output(&self, output: &Output) -> Result<T::Output, serde_json::Error>
     where
         T::Output: DeserializeOwned,
@@ -49,11 +49,11 @@ pub trait Calls: Sized {
     /// Fails when there is no such tool, or its arguments are wrong.
     fn read(call: &ToolCall) -> Result<Self, CallError>;
 
-    /// The id of the call and the name of its tool.
+    /// Returns the id of the call and the name of its tool.
     fn parts(&self) -> (&str, &'static str);
 }
 
-/// What `#[derive(Calls)]` needs of the content of a variant: a [`TypedCall`].
+/// The content of a variant, as `#[derive(Calls)]` requires it: a [`TypedCall`].
 #[diagnostic::on_unimplemented(
     message = "a variant of `Calls` holds a `TypedCall<tool>`, and `{Self}` is none",
     label = "write `TypedCall<the_tool>`"
@@ -81,19 +81,19 @@ impl<T: Tool> CallOf for TypedCall<T> {
     }
 }
 
-/// The evidence that a variant holds a [`TypedCall`], and what can be done with it.
+/// The evidence that a variant holds a [`TypedCall`], with the functions that read one and take it apart.
 #[derive(Debug)]
 pub struct Held<T> {
     /// The tool's name.
     pub name: &'static str,
     /// Reads a call.
     pub read: fn(&ToolCall) -> Result<T, CallError>,
-    /// The call's id and its tool's name.
+    /// Returns the call's id and its tool's name.
     pub parts: fn(&T) -> (&str, &'static str),
 }
 
 impl<T> Held<T> {
-    /// The evidence for `T`.
+    /// Creates the evidence for `T`.
     pub const fn of() -> Self
     where
         T: CallOf,
@@ -102,7 +102,7 @@ impl<T> Held<T> {
     }
 }
 
-/// That there is no tool called `name` among `known`.
+/// Creates the error for a tool `name` that is not among `known`.
 pub fn not_available(name: &str, known: &[&str]) -> CallError {
     let suggestion = suggest::nearest(name, known.iter().copied()).map(str::to_owned);
     CallError::NotAvailable { name: name.to_owned(), suggestion }

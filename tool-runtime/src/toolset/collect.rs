@@ -1,4 +1,4 @@
-//! Every `#[tool]` of a program, without a list.
+//! A toolset of every `#[tool]` in the program, without a list.
 
 use std::{
     any::{Any, TypeId, type_name},
@@ -18,35 +18,35 @@ pub struct Collected {
     pub def: &'static Def,
     /// Starts a call.
     pub start: Start<States>,
-    /// The types of state that the tool needs, and their names.
+    /// Returns the types of state that the tool needs, and their names.
     pub needs: fn() -> Vec<(TypeId, &'static str)>,
 }
 
 inventory::collect!(Collected);
 
-/// Values by their type: the state of collected tools.
+/// The state of collected tools: values by their type.
 #[derive(Clone, Default)]
 pub struct States {
     values: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
 }
 
 impl States {
-    /// No state.
+    /// Creates an empty set of states.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a value, in place of an earlier one of its type.
+    /// Adds a value. It replaces an earlier one of its type.
     pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.values.insert(TypeId::of::<T>(), Arc::new(value));
         self
     }
 
-    /// The value of type `T`.
+    /// Returns the value of type `T`.
     ///
     /// # Panics
     ///
-    /// When there is none; [`Toolset::collect`] has checked that there is.
+    /// If there is none. [`Toolset::collect`] has checked that there is one.
     #[doc(hidden)]
     pub fn get<T: 'static>(&self) -> &T {
         let value = self.values.get(&TypeId::of::<T>()).and_then(|value| value.downcast_ref());
@@ -60,16 +60,16 @@ impl fmt::Debug for States {
     }
 }
 
-/// The name and id of a type, for [`Collected::needs`].
+/// Returns the id and the name of a type, for [`Collected::needs`].
 pub fn need<T: 'static>() -> (TypeId, &'static str) {
     (TypeId::of::<T>(), type_name::<T>())
 }
 
-/// States that hold what a nested input takes of them, as [`Toolset::collect`] checks.
+/// States that hold what a nested input needs of them, as [`Toolset::collect`] checks.
 pub trait Collect<W: Wanted> {
-    /// What it takes.
+    /// Returns what the input needs of the state.
     fn taken(&self) -> W::Given<'_>;
-    /// Adds the types of it.
+    /// Adds the types that the input needs to `all`.
     fn needs(all: &mut Vec<(TypeId, &'static str)>);
 }
 
@@ -103,7 +103,7 @@ where
     }
 }
 
-/// Why the tools of a program could not be put together.
+/// The error of collecting the tools of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CollectError {
@@ -132,9 +132,9 @@ impl fmt::Display for CollectError {
 impl std::error::Error for CollectError {}
 
 impl Toolset {
-    /// Every tool that is declared anywhere in the program, in the order of their names.
+    /// Returns every tool that is declared anywhere in the program, ordered by name.
     ///
-    /// Fails when two have one name, or one needs a state that `states` does not hold.
+    /// Fails when two tools have the same name, or a tool needs a state that `states` does not hold.
     pub fn collect(states: States) -> Result<Self, CollectError> {
         let states = Arc::new(states);
         let mut all: Vec<&'static Collected> = inventory::iter::<Collected>.into_iter().collect();

@@ -1,4 +1,4 @@
-//! What stands around the tools of a set: logging, limits, retries, other parameters, and whatever an application needs.
+//! Layers: code around the tools of a set, such as logging, limits, retries or other parameters.
 
 use std::{
     borrow::Cow,
@@ -14,10 +14,10 @@ use crate::tool::{CallError, CallFuture, Context, DynTool, Failure, InputHooks, 
 use tool_schema::json;
 use tool_schema::json::text;
 
-/// Code around a tool: around its calls, its parameters, its output and what is known about it.
+/// Code around a tool: around its calls, its parameters, its output and its specification.
 ///
-/// [`call`](Self::call) is run after the arguments were accepted and a needed approval was given, so it never sees a call
-/// that does not run. It calls [`Next::run`] once, not at all, or (for retries) several times.
+/// The runtime runs [`call`](Self::call) after the tool has accepted the arguments, and after any needed approval. So a layer
+/// never sees a call that does not run. The layer calls [`Next::run`] once, not at all, or (for retries) several times.
 ///
 /// ```
 /// use tool_runtime::{CallFuture, toolset::{Invocation, Layer, Next}};
@@ -39,68 +39,69 @@ use tool_schema::json::text;
 ///
 /// # Other parameters
 ///
-/// A layer that shows other parameters than the tool has ([`spec`](Self::spec)) says in [`arguments`](Self::arguments) what
-/// they mean to the tool. Then everybody outside knows the layer's parameters only: a model writes them, a policy and a person
-/// see them, an edit gives them, [`Invocation::arguments`] and the run's log have them. They are put into the tool's
-/// parameters whenever the call is read, so what was approved is what runs, as long as they mean the same each time.
+/// A layer can show other parameters than the tool has ([`spec`](Self::spec)). It then translates them in
+/// [`arguments`](Self::arguments). Everything outside sees only the layer's parameters: the model writes them, policies and
+/// people see them, an edit provides them, and [`Invocation::arguments`] and the run's log hold them. The layer translates them
+/// whenever the call is read. So what was approved is what runs, as long as the translation is the same each time.
 ///
-/// Where the tool's validators change such arguments ([`Started::normalized`](crate::tool::Started::normalized)), the layer
-/// says how that looks from outside, in [`restore`](Self::restore). It is believed only if it means what the validators said;
-/// otherwise the call is refused, as nobody could see what they would approve.
+/// If the tool's validators change such arguments ([`Started::normalized`](crate::tool::Started::normalized)),
+/// [`restore`](Self::restore) translates the change back. The runtime checks that the result means what the validators returned.
+/// If it does not, the runtime refuses the call, because nobody could see what they would approve.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no layer of a toolset",
     label = "`Layer` is not implemented",
     note = "the stock layers are in `tool_runtime::layer`; implement `Layer` for one of your own"
 )]
 pub trait Layer: Send + Sync + 'static {
-    /// Runs a call. The default runs what lies inside.
+    /// Runs a call. The default runs what is inside.
     fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
         let _ = call;
         next.run()
     }
 
-    /// Changes what is known about a tool, but for its name. The default changes nothing.
+    /// Changes the specification of a tool, except its name. The default changes nothing.
     fn spec(&self, spec: &Arc<ToolSpec>) -> Arc<ToolSpec> {
         Arc::clone(spec)
     }
 
-    /// What the arguments of a call mean to the tool inside, of which `inner` is what is known. The default gives them on as
-    /// they are, without a copy. It must be quick, and say the same of the same arguments: it is asked whenever a call is
-    /// read.
+    /// Translates the arguments of a call into those of the tool inside, whose specification is `inner`. The default passes them
+    /// on as they are, without a copy.
     ///
-    /// Fails when they do not fit what [`spec`](Self::spec) shows; nobody has checked that before.
+    /// It must be quick, and return the same result for the same arguments: the runtime calls it whenever it reads a call.
+    ///
+    /// Fails when the arguments do not fit what [`spec`](Self::spec) shows. Nothing has checked that before.
     fn arguments<'a>(&self, call: Invocation<'a>, inner: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
         let _ = inner;
         Ok(Cow::Borrowed(call.arguments))
     }
 
-    /// How it looks from outside that validators made `changed` of `meant`, which is what the layer has made of the
-    /// arguments of `call`: arguments that mean `changed`. `None` where that cannot be said.
+    /// Translates a change by validators back into the layer's parameters. `meant` is the layer's translation of the arguments of
+    /// `call`, and validators changed it into `changed`. Returns arguments that mean `changed`, or `None` if there are none.
     ///
-    /// The default takes over the changes of those parameters that the layer gave on as they were.
+    /// The default takes over the changes to those parameters that the layer passed on as they were.
     fn restore(&self, call: Invocation<'_>, meant: &str, changed: &str) -> Option<String> {
         carried_over(call.arguments, meant, changed)
     }
 
-    /// Changes what is told of arguments that were refused inside: by this layer's [`arguments`](Self::arguments), the tool
-    /// or its validators. The default changes nothing.
+    /// Changes the error for arguments that were refused inside: by this layer's [`arguments`](Self::arguments), by the tool or
+    /// by its validators. The default changes nothing.
     fn refused(&self, spec: &ToolSpec, error: CallError) -> CallError {
         let _ = spec;
         error
     }
 
-    /// Changes what somebody outside has answered to a call of an external tool. The default changes nothing.
+    /// Changes the answer that a client gave to a call of an external tool. The default changes nothing.
     ///
-    /// Fails when it is no answer.
+    /// Fails when it is not an answer.
     fn answered(&self, spec: &ToolSpec, output: Output) -> Result<Output, CallError> {
         let _ = spec;
         Ok(output)
     }
 
-    /// `tool` inside this layer, under its own name.
+    /// Returns `tool` inside this layer, under its own name.
     ///
-    /// The same layer may be applied to many tools, and what it remembers is then shared by them. A layer that wants to
-    /// remember something for each of them makes a new one here:
+    /// One layer may be applied to many tools, which then share its state. A layer that keeps state for each tool creates a new
+    /// layer here:
     ///
     /// ```
     /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
@@ -129,12 +130,12 @@ pub trait Layer: Send + Sync + 'static {
     /// }
     /// ```
     ///
-    /// A layer that holds another and hands `call` on to it must hand this on too.
+    /// A layer that holds another one and passes `call` on to it must pass this on too.
     fn apply(self: Arc<Self>, tool: Arc<dyn DynTool>) -> Arc<dyn DynTool> {
         Arc::new(Around::new(self, tool))
     }
 
-    /// This layer, and `outer` around it: the first of a chain is the innermost, the last the outermost, and
+    /// Returns this layer with `outer` around it. The first of a chain is the innermost, the last the outermost, and
     /// `a.pipe(b.pipe(c))` is `a.pipe(b).pipe(c)`.
     ///
     /// ```
@@ -187,33 +188,32 @@ impl<L: Layer + ?Sized> Layer for Arc<L> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Invocation<'a> {
-    /// What is known about the tool, as this layer shows it.
+    /// The tool's specification, as this layer shows it.
     pub spec: &'a Arc<ToolSpec>,
-    /// The arguments, in the layer's parameters; accepted by the tool where it runs.
+    /// The arguments in the layer's parameters. When the call runs, the tool has accepted them.
     pub arguments: &'a str,
-    /// What the tool may know about the call.
+    /// The context of the call.
     pub cx: &'a Context,
 }
 
-/// What lies inside a layer: the next layer, or the tool.
+/// The inside of a layer: the next layer, or the tool.
 pub struct Next<'a> {
     inner: &'a dyn DynTool,
     call: Invocation<'a>,
-    /// What the arguments mean inside.
+    /// The arguments in the parameters of the next layer, or of the tool.
     arguments: &'a str,
     first: Option<CallFuture<'a>>,
 }
 
 impl<'a> Next<'a> {
-    /// Runs what lies inside with another context, such as one with an earlier deadline. The arguments are read again for
-    /// it.
+    /// Runs the inside with another context, such as one with an earlier deadline. The arguments are read again for it.
     pub fn run_with<'b>(&'b mut self, cx: &'b Context) -> CallFuture<'b> {
-        // What was prepared looks at the context of before.
+        // The prepared work uses the old context.
         self.first = None;
         begin(self.inner, self.arguments, cx)
     }
 
-    /// Runs what lies inside. Each call of this method is another run. A panic in there is an error here.
+    /// Runs the inside. Each call of this method is another run. A panic inside becomes an error.
     pub fn run(&mut self) -> CallFuture<'a> {
         match self.first.take() {
             Some(work) => Box::pin(run(work)),
@@ -232,7 +232,7 @@ impl fmt::Debug for Next<'_> {
     }
 }
 
-/// Two layers, one around the other: what [`Layer::pipe`] gives.
+/// Two layers, one around the other, as [`Layer::pipe`] returns them.
 #[derive(Clone, Debug)]
 pub struct Pipe<A, B> {
     inner: Arc<A>,
@@ -245,13 +245,13 @@ impl<A: Layer, B: Layer> Layer for Pipe<A, B> {
         Arc::clone(&self.outer).apply(inner)
     }
 
-    /// Fails: a pipe is applied. Each of its layers has a spec and arguments of its own then, which a call alone has not.
+    /// Fails, because a pipe must be applied. Only then does each of its layers have its own spec and arguments.
     fn call<'a>(&'a self, call: Invocation<'a>, next: Next<'a>) -> CallFuture<'a> {
         not_applied(call, next)
     }
 }
 
-/// How a call of layers ends that were not applied. Running what lies inside would leave them out, unnoticed.
+/// Fails because the layers were not applied. Running the inside would silently skip them.
 pub(crate) fn not_applied<'a>(_: Invocation<'a>, _: Next<'a>) -> CallFuture<'a> {
     Box::pin(std::future::ready(Err(Failure::hidden(NOT_APPLIED).into())))
 }
@@ -266,7 +266,7 @@ pub struct Around<L: ?Sized> {
 }
 
 impl<L: Layer + ?Sized> Around<L> {
-    /// `tool` inside `layer`, under its own name: a layer that gave names could give one twice.
+    /// Creates `tool` inside `layer`, under its own name: a layer that chose names could use one twice.
     pub fn new(layer: Arc<L>, tool: Arc<dyn DynTool>) -> Self {
         let mut spec = layer.spec(tool.spec());
         if spec.name != tool.name() {
@@ -279,17 +279,17 @@ impl<L: Layer + ?Sized> Around<L> {
         Invocation { spec: &self.spec, arguments, cx }
     }
 
-    /// What the layer says of a call that was read, or could not be.
+    /// Passes an error in reading a call to the layer, which may change it.
     fn told<T>(&self, read: Result<T, CallError>) -> Result<T, CallError> {
         read.map_err(|error| self.layer.refused(&self.spec, error))
     }
 
-    /// A call whose arguments mean to the tool what they say.
+    /// Starts a call whose arguments need no translation.
     fn start_as_it_is<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
         self.inner.start(arguments, cx).map(move |started| {
             let Started { needs_approval, normalized, touches, work } = self.told(started)?;
             let settled = normalized.clone();
-            // The layer is asked when the work is polled, not before: an approval may still be missing.
+            // The layer is called when the work is polled, not before: an approval may still be missing.
             let work = Box::pin(async move {
                 let arguments = settled.as_deref().unwrap_or(arguments);
                 let call = self.invocation(arguments, cx);
@@ -325,16 +325,16 @@ impl<L: Layer + ?Sized> DynTool for Around<L> {
         self.inner.inside()
     }
 
-    /// What a model writes is for the layer where that changes the arguments, so the tool's hooks do not hear of it.
+    /// If the layer changes the arguments, the model writes the layer's parameters, so the tool's hooks do not receive them.
     fn hooks(&self) -> Option<&dyn InputHooks> {
         self.inner.hooks().filter(|_| Arc::ptr_eq(&self.spec.input, &self.inner.spec().input))
     }
 }
 
-/// A call of `around` with `arguments`, which mean `meant` inside.
+/// Starts a call of `around` with `arguments`, which are `meant` in the parameters inside.
 ///
-/// What the tool prepares borrows `meant`, so one future owns both. It rests when the arguments were read, which is where
-/// the call begins, and goes on as the call's work.
+/// The tool's work borrows `meant`, so one future owns both. It pauses after reading the arguments, where the call begins, and
+/// resumes as the call's work.
 fn start_translated<'a, L: Layer + ?Sized>(
     around: &'a Around<L>,
     arguments: &'a str,
@@ -346,7 +346,7 @@ fn start_translated<'a, L: Layer + ?Sized>(
             let started = match around.inner.start(&meant, cx).now() {
                 Ok(started) => started,
                 Err(asking) => {
-                    // Nobody is asked before somebody waits for the answer.
+                    // The validators are not asked before the caller waits for their answer.
                     rest().await;
                     asking.await
                 }
@@ -378,7 +378,7 @@ fn start_translated<'a, L: Layer + ?Sized>(
     }
 }
 
-/// Arguments from outside that mean `changed` inside.
+/// Returns arguments for the outside that mean `changed` inside.
 fn restored<L: Layer + ?Sized>(
     around: &Around<L>,
     arguments: &str,
@@ -398,7 +398,8 @@ fn restored<L: Layer + ?Sized>(
     })
 }
 
-/// `given` with what `changed` says otherwise than `meant`, as far as those parameters mean what they say.
+/// Returns `given` with the changes from `meant` to `changed`, for parameters that have the same value in `given` and `meant`.
+/// Adds those that neither has. Returns `None` if another one changed.
 pub(crate) fn carried_over(given: &str, meant: &str, changed: &str) -> Option<String> {
     let (mut given, meant, changed) = (text::members(given)?, text::members(meant)?, text::members(changed)?);
     let places: HashMap<String, usize> = given.iter().map(|(name, _)| name.clone()).zip(0..).collect();
@@ -414,6 +415,6 @@ pub(crate) fn carried_over(given: &str, meant: &str, changed: &str) -> Option<St
             _ => return None,
         }
     }
-    // What is not in `changed` cannot be left out of `given`, which may say it otherwise.
+    // If `changed` lacks an entry of `meant`, it cannot be removed from `given`, which may express it otherwise.
     meant.is_empty().then(|| text::object(&given))
 }

@@ -1,4 +1,4 @@
-//! The tools on offer, those of providers among them, and their rendering for a request.
+//! The tools on offer, including those that providers execute, and their rendering for a request.
 
 use std::sync::{Arc, OnceLock};
 
@@ -21,7 +21,7 @@ struct Shared {
     rendered: [OnceLock<Box<RawValue>>; ListFormat::ALL.len()],
 }
 
-/// How a list of tools is written for a model or a client.
+/// The format in which a list of tools is written for a model or a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ListFormat {
@@ -34,10 +34,11 @@ pub enum ListFormat {
 }
 
 impl ListFormat {
-    /// Every format, in the order of their discriminants.
+    /// Every format, in the order of the discriminants.
     pub const ALL: [Self; 3] = [Self::OpenAi, Self::Anthropic, Self::Gemini];
 
-    /// The name under which a tool keeps what this format adds to it ([`Traits::provider`](crate::tool::Traits::provider)).
+    /// Returns the name under which a tool keeps what this format adds to it
+    /// ([`Traits::provider`](crate::tool::Traits::provider)).
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -46,10 +47,11 @@ impl ListFormat {
         }
     }
 
-    /// The dialect in which this format carries the schema of `spec`, and whether the provider is asked to keep to it.
+    /// Returns the dialect in which this format carries the schema of `spec`, and whether the request asks the provider to be
+    /// strict.
     ///
-    /// A schema that the provider's strict dialect cannot express is sent whole and without strictness, whatever the
-    /// declaration says; our decoder checks the arguments in any case.
+    /// If the provider's strict dialect cannot express a schema, it is sent whole and without strictness, even for a tool
+    /// declared `strict`. The tool's decoder checks the arguments in any case.
     pub fn dialect(self, spec: &ToolSpec) -> (Dialect, bool) {
         let (strict, whole) = match self {
             Self::OpenAi => (Dialect::OpenAiStrict, Dialect::Draft07),
@@ -62,42 +64,42 @@ impl ListFormat {
 }
 
 impl ToolList {
-    /// A list of `specs`, in their order.
+    /// Creates a list of `specs`, in their order.
     pub fn new(specs: Vec<Arc<ToolSpec>>) -> Self {
         Self::with_provided(specs, Vec::new())
     }
 
-    /// The same, and behind them tools that providers execute.
+    /// Creates a list of `specs`, followed by tools that providers execute.
     pub fn with_provided(specs: Vec<Arc<ToolSpec>>, provided: Vec<ProviderTool>) -> Self {
         Self { shared: Arc::new(Shared { specs, provided, rendered: Default::default() }) }
     }
 
-    /// The specs, in order.
+    /// Returns the specs, in order.
     pub fn specs(&self) -> &[Arc<ToolSpec>] {
         &self.shared.specs
     }
 
-    /// The spec of the tool called `name`.
+    /// Returns the spec of the tool called `name`.
     pub fn get(&self, name: &str) -> Option<&Arc<ToolSpec>> {
         self.shared.specs.iter().find(|spec| spec.name == name)
     }
 
-    /// The tools of providers whose lists have the form `format`.
+    /// Returns the tools that providers with lists of the form `format` execute.
     pub fn provided(&self, format: ListFormat) -> impl Iterator<Item = &ProviderTool> {
         self.shared.provided.iter().filter(move |tool| tool.format() == format)
     }
 
-    /// Whether the list has nothing to say in `format`: no tools, and none that its provider executes.
+    /// Returns whether the list is empty in `format`: it has no tools, and none that its provider executes.
     pub fn is_empty_in(&self, format: ListFormat) -> bool {
         self.is_empty() && self.provided(format).next().is_none()
     }
 
-    /// Whether no tools are on offer, besides those that a provider executes.
+    /// Returns whether the list has no tools, apart from those that a provider executes.
     pub fn is_empty(&self) -> bool {
         self.shared.specs.is_empty()
     }
 
-    /// The list as a JSON array in `format`; rendered at the first call, then shared.
+    /// Returns the list as a JSON array in `format`. It is rendered at the first call, then shared.
     #[allow(clippy::missing_panics_doc, reason = "specs hold nothing that is not JSON")]
     pub fn json(&self, format: ListFormat) -> &RawValue {
         self.shared.rendered[format as usize].get_or_init(|| {
@@ -165,7 +167,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// What is added to the definition of a tool for one provider, without what the definition says itself.
+/// Returns the members that a tool adds to its definition for one provider, without those that the definition itself has.
 fn more(spec: &ToolSpec, format: ListFormat) -> Map<String, Value> {
     const OWN: [&str; 8] =
         ["type", "function", "name", "description", "parameters", "input_schema", "parametersJsonSchema", "strict"];
@@ -175,8 +177,8 @@ fn more(spec: &ToolSpec, format: ListFormat) -> Map<String, Value> {
     more
 }
 
-/// A tool that a model's provider executes itself, such as its web search: declared in the words of the provider, and sent
-/// to it as they are.
+/// A tool that a model's provider executes itself, such as its web search. Its definition is in the provider's own terms, and is
+/// sent unchanged.
 ///
 /// ```
 /// use serde_json::json;
@@ -188,7 +190,7 @@ fn more(spec: &ToolSpec, format: ListFormat) -> Map<String, Value> {
 /// # let _ = plugin;
 /// ```
 ///
-/// A model of another provider does not get to see it, so an agent can have one of each.
+/// A model of another provider does not see it, so an agent can have one for each provider.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProviderTool {
     format: ListFormat,
@@ -196,34 +198,34 @@ pub struct ProviderTool {
 }
 
 impl ProviderTool {
-    /// A tool of a provider whose lists of tools have the form `format`, by its type.
+    /// Creates a tool of the type `type`, for providers whose lists of tools have the form `format`.
     pub fn new(format: ListFormat, r#type: impl Into<String>) -> Self {
         let definition = Map::from_iter([("type".to_owned(), Value::String(r#type.into()))]);
         Self { format, definition }
     }
 
-    /// A tool of Anthropic, by its type with its version, and by its name.
+    /// Creates a tool of Anthropic, from its type with a version, and its name.
     pub fn anthropic(r#type: impl Into<String>, name: impl Into<String>) -> Self {
         Self::new(ListFormat::Anthropic, r#type).arg("name", name.into())
     }
 
-    /// A tool of OpenAI, or of who speaks its protocol, by its type.
+    /// Creates a tool of OpenAI, or of a provider with the same protocol, from its type.
     pub fn openai(r#type: impl Into<String>) -> Self {
         Self::new(ListFormat::OpenAi, r#type)
     }
 
-    /// Adds a member to the definition, such as how often it may be used.
+    /// Adds a member to the definition, such as how often the tool may be used.
     pub fn arg(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.definition.insert(name.into(), value.into());
         self
     }
 
-    /// The form of the lists that it goes into.
+    /// Returns the format of the lists that contain it.
     pub fn format(&self) -> ListFormat {
         self.format
     }
 
-    /// What the provider is told.
+    /// Returns the definition that is sent to the provider.
     pub fn definition(&self) -> &Map<String, Value> {
         &self.definition
     }

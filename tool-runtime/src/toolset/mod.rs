@@ -1,4 +1,4 @@
-//! Many tools under unique names: put together, renamed, filtered, layered, offered to a model, and called.
+//! Sets of tools with unique names: combine, rename, filter, layer, offer to a model, and call.
 
 pub(crate) mod calls;
 #[cfg(feature = "collect")]
@@ -39,13 +39,13 @@ pub use runtime::{RuntimeTool, RuntimeToolBuilder};
 pub use tool_run::tool::Permission;
 use tool_schema::feedback;
 
-/// How many bytes of arguments a call may have, and the answer to an external one, unless [`Toolset::argument_limit`] says otherwise.
+/// The default limit of [`Toolset::argument_limit`], in bytes.
 pub const DEFAULT_ARGUMENT_LIMIT: usize = 4 * 1024 * 1024;
 
-/// Tools in order, each under a name of its own. Cheap to clone.
+/// Tools in order, each with a unique name. Cheap to clone.
 ///
-/// `toolset!(state; a, b)` makes one from declared tools; the methods here combine and change what is there. A name that
-/// is not in the set cannot be called, whoever asks.
+/// `toolset!(state; a, b)` makes one from declared tools; the methods here combine and change sets. A name that is not in the set
+/// cannot be called by anybody.
 #[derive(Clone)]
 pub struct Toolset {
     inner: Arc<Inner>,
@@ -59,24 +59,24 @@ struct Inner {
 }
 
 impl Toolset {
-    /// A set without tools.
+    /// Creates a set without tools.
     pub fn new() -> Self {
         Self::from_unique(Vec::new(), DEFAULT_ARGUMENT_LIMIT)
     }
 
-    /// A set of `tools`, in their order.
+    /// Creates a set of `tools`, in their order.
     ///
-    /// Fails when two have one name, a name is not `[A-Za-z0-9_-]{1,64}`, or a schema needs the feature `jsonschema`, which is
-    /// off.
+    /// Fails when two tools have the same name, a name is not `[A-Za-z0-9_-]{1,64}`, or a schema needs the feature `jsonschema`,
+    /// which is off.
     pub fn of(tools: Vec<Arc<dyn DynTool>>) -> Result<Self, NameError> {
         Self::build(tools, DEFAULT_ARGUMENT_LIMIT)
     }
 
-    /// The set that `toolset!` writes: `parts` on `state`.
+    /// Creates the set that `toolset!` declares: `parts` bound to `state`.
     ///
     /// # Panics
     ///
-    /// When two parts have one name; `toolset!` has checked that at compile time.
+    /// If two parts have the same name. `toolset!` has checked that at compile time.
     #[doc(hidden)]
     #[track_caller]
     #[allow(clippy::needless_pass_by_value, reason = "the macro gives it away")]
@@ -90,9 +90,9 @@ impl Toolset {
         }
     }
 
-    /// The tools of both sets, those of `self` first.
+    /// Returns the tools of both sets, those of `self` first.
     ///
-    /// Fails when both have a tool of one name; [`Toolset::prefix`] or [`Toolset::rename`] one of them before.
+    /// Fails when both sets have a tool of the same name. Use [`Toolset::prefix`] or [`Toolset::rename`] on one of them before.
     #[allow(clippy::needless_pass_by_value, reason = "two sets become one")]
     pub fn merge(self, other: Self) -> Result<Self, NameError> {
         let tools = self.iter().chain(other.iter()).cloned().collect();
@@ -101,7 +101,7 @@ impl Toolset {
 
     /// Adds one tool at the end.
     ///
-    /// Fails when there is one of that name.
+    /// Fails when the set has a tool of that name.
     pub fn with(self, tool: impl DynTool + 'static) -> Result<Self, NameError> {
         let tools = self.iter().cloned().chain([Arc::new(tool) as Arc<dyn DynTool>]).collect();
         Self::build(tools, self.inner.argument_limit)
@@ -109,7 +109,7 @@ impl Toolset {
 
     /// Puts `prefix` before every name.
     ///
-    /// Fails when a name becomes too long or gets a character that names cannot have.
+    /// Fails when a name becomes too long, or gets a character that names cannot have.
     pub fn prefix(self, prefix: &str) -> Result<Self, NameError> {
         let tools = self.iter().map(|tool| renamed(tool, format!("{prefix}{}", tool.name()))).collect();
         Self::build(tools, self.inner.argument_limit)
@@ -117,13 +117,13 @@ impl Toolset {
 
     /// Gives the tool called `from` the name `to`.
     ///
-    /// Fails when there is no tool called `from`, there is one called `to`, or `to` is no name.
+    /// Fails when no tool is called `from`, another is called `to`, or `to` is not a valid name.
     pub fn rename(self, from: &str, to: &str) -> Result<Self, NameError> {
         self.change(from, |tool| renamed(tool, to.to_owned()))
     }
 
-    /// Adds a member to what providers with this form of lists are told of the tool `name`, such as
-    /// `("search", ListFormat::Anthropic, "defer_loading", true)`. What the definition says itself cannot be replaced.
+    /// Adds a member to the definition of the tool `name`, for providers with this list format, such as
+    /// `("search", ListFormat::Anthropic, "defer_loading", true)`. A member that the definition itself has cannot be replaced.
     ///
     /// Fails when there is no such tool.
     pub fn for_provider(
@@ -137,7 +137,7 @@ impl Toolset {
         self.change(name, |tool| with_member(tool, format.name(), member, &value))
     }
 
-    /// Puts what `change` makes of the tool `name` in its place.
+    /// Replaces the tool `name` with the result of `change`.
     fn change(self, name: &str, change: impl Fn(&Arc<dyn DynTool>) -> Arc<dyn DynTool>) -> Result<Self, NameError> {
         if self.get(name).is_none() {
             return Err(NameError::Unknown { name: name.to_owned(), suggestion: self.nearest(name) });
@@ -146,21 +146,22 @@ impl Toolset {
         Self::build(changed.collect(), self.inner.argument_limit)
     }
 
-    /// The tools of which `keep` says so: for one request, one user, one step. The others can be neither seen nor called.
+    /// Returns the tools for which `keep` returns true, for one request, one user or one step. The others can be neither seen nor
+    /// called.
     pub fn filter(&self, mut keep: impl FnMut(&ToolSpec) -> bool) -> Self {
         let tools = self.iter().filter(|tool| keep(tool.spec())).cloned().collect();
         Self::from_unique(tools, self.inner.argument_limit)
     }
 
-    /// The set without the tool called `name`; the same set when there is none.
+    /// Returns the set without the tool called `name`. If there is none, the set is unchanged.
     pub fn hide(&self, name: &str) -> Self {
         self.filter(|spec| spec.name != name)
     }
 
     /// Puts `layer` around every tool of the set.
     ///
-    /// The layer added last is the outermost: it sees a call first and its outcome last. Tools that are added or merged
-    /// later are outside of it. Every tool keeps its name.
+    /// The layer that is added last is the outermost: it sees a call first and its outcome last. It does not apply to tools that
+    /// are added or merged later. Every tool keeps its name.
     pub fn layer(self, layer: impl Layer) -> Self {
         let layer = Arc::new(layer);
         let wrap = |tool: &Arc<dyn DynTool>| {
@@ -171,7 +172,7 @@ impl Toolset {
         Self::from_unique(tools, self.inner.argument_limit)
     }
 
-    /// Puts every tool of the set under `policy`, beside those that it is under already: none can weaken another.
+    /// Applies `policy` to every tool of the set, in addition to earlier policies. No policy can weaken another.
     pub fn guard(self, policy: impl Policy) -> Self {
         let policy: Arc<dyn Policy> = Arc::new(policy);
         let guarded = |tool: &Arc<dyn DynTool>| {
@@ -182,55 +183,55 @@ impl Toolset {
         Self::from_unique(tools, self.inner.argument_limit)
     }
 
-    /// Sets how many bytes of arguments a call may have, and the answer to an external one.
+    /// Sets the most bytes that the arguments of a call, or the answer to an external call, may have.
     pub fn argument_limit(self, bytes: usize) -> Self {
         Self::from_unique(self.inner.tools.clone(), bytes)
     }
 
-    /// The tool called `name`.
+    /// Returns the tool called `name`.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn DynTool>> {
         self.inner.index.get(name).map(|index| &self.inner.tools[*index])
     }
 
-    /// The tool called `name`, and its place.
+    /// Returns the tool called `name`, and its index.
     pub(crate) fn find(&self, name: &str) -> Option<(usize, &Arc<dyn DynTool>)> {
         let at = *self.inner.index.get(name)?;
         Some((at, &self.inner.tools[at]))
     }
 
-    /// The tools, in order.
+    /// Returns the tools, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<dyn DynTool>> {
         self.inner.tools.iter()
     }
 
-    /// The same as a slice.
+    /// Returns the tools as a slice.
     #[cfg(feature = "agent")]
     pub(crate) fn as_slice(&self) -> &[Arc<dyn DynTool>] {
         &self.inner.tools
     }
 
-    /// The names, in order.
+    /// Returns the names, in order.
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.inner.tools.iter().map(|tool| tool.name())
     }
 
-    /// How many tools there are.
+    /// Returns the number of tools.
     pub fn len(&self) -> usize {
         self.inner.tools.len()
     }
 
-    /// Whether there are no tools.
+    /// Returns whether the set has no tools.
     pub fn is_empty(&self) -> bool {
         self.inner.tools.is_empty()
     }
 
-    /// The tools as they are offered to a model; made at the first call and shared.
+    /// Returns the tools as they are offered to a model. The list is made at the first call and shared.
     pub fn list(&self) -> &ToolList {
         self.inner.list.get_or_init(|| ToolList::new(self.iter().map(|tool| Arc::clone(tool.spec())).collect()))
     }
 
-    /// Returns these tools with `guests` behind them: tools of a client, whose names may be any text. A guest with the name
-    /// of a tool before it is left out, so it never stands for that tool.
+    /// Returns these tools followed by `guests`: tools of a client, whose names may be any text. A guest with the name of an
+    /// earlier tool is left out, so it never replaces that tool.
     pub fn with_guests(&self, guests: &[Arc<dyn DynTool>]) -> Self {
         let mut names: HashSet<&str> = self.names().collect();
         let new = guests.iter().filter(|guest| names.insert(guest.name()));
@@ -259,7 +260,7 @@ impl Toolset {
     }
 }
 
-/// Fails when a schema of `tool` can only be checked with the feature `jsonschema`.
+/// Checks that no schema of `tool` needs the feature `jsonschema`, if that is off.
 fn check_schemas(tool: &dyn DynTool) -> Result<(), NameError> {
     // With the feature, no schema is made before it is used.
     if cfg!(feature = "jsonschema") {
@@ -285,7 +286,7 @@ impl fmt::Debug for Toolset {
     }
 }
 
-/// A name that cannot be used, or is used already.
+/// An error about a tool's name or schema, such as a duplicate name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NameError {
@@ -303,7 +304,7 @@ pub enum NameError {
     Unknown {
         /// The name.
         name: String,
-        /// The name that is nearest to it.
+        /// The known name that is nearest to it.
         suggestion: Option<String>,
     },
     /// A schema of the tool can only be checked with the feature `jsonschema`.
@@ -339,7 +340,7 @@ impl fmt::Display for NameError {
 
 impl std::error::Error for NameError {}
 
-/// Fails when `name` is not `[A-Za-z0-9_-]{1,64}`.
+/// Checks that `name` is `[A-Za-z0-9_-]{1,64}`.
 pub fn check_name(name: &str) -> Result<(), NameError> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if !name.is_empty() && name.len() <= 64 && name.bytes().all(fits) {
@@ -353,7 +354,7 @@ fn renamed(tool: &Arc<dyn DynTool>, name: String) -> Arc<dyn DynTool> {
     adapted(tool, |spec| spec.name = name)
 }
 
-/// Returns `tool` with more in its definition for one provider.
+/// Returns `tool` with another member in its definition for one provider.
 fn with_member(tool: &Arc<dyn DynTool>, provider: &str, member: &str, value: &Value) -> Arc<dyn DynTool> {
     adapted(tool, |spec| {
         let members = spec.traits.provider.entry(provider).or_insert_with(|| Value::Object(Map::new()));

@@ -1,4 +1,4 @@
-//! Who may call what: rules around the tools of a set, which can only tighten what the tools say themselves.
+//! Policies: rules about the calls of a toolset. They can only tighten what the tools themselves declare.
 
 use std::sync::Arc;
 
@@ -6,20 +6,20 @@ use tool_run::tool::Permission;
 
 use crate::tool::{CallError, Context, Started, ToolSpec};
 
-/// A call that a policy looks at.
+/// A call for a policy to judge.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Proposal<'a> {
-    /// What is known about the tool.
+    /// The tool's specification.
     pub spec: &'a ToolSpec,
     /// The arguments: JSON that the tool accepted.
     pub arguments: &'a str,
-    /// The call, on whose behalf, and the conversation so far.
+    /// The context of the call: its principal, and the conversation so far.
     pub cx: &'a Context,
 }
 
-/// A rule about calls. It is asked before a call runs, and again before a call starts that had to wait. A panic in it
-/// counts as [`Permission::Ask`].
+/// A rule about calls. The gate asks it before a call runs. If the call had to wait, the gate asks again before it starts. A
+/// panic in it counts as [`Permission::Ask`].
 ///
 /// Every `Fn(&Proposal) -> Permission` is a policy:
 ///
@@ -57,12 +57,12 @@ impl<P: Policy + ?Sized> Policy for Arc<P> {
     }
 }
 
-/// What `policy` says; a panic in it asks.
+/// Returns the permission that `policy` gives; a panic in it counts as [`Permission::Ask`].
 pub(crate) fn judge(policy: &dyn Policy, call: &Proposal<'_>) -> Permission {
     super::prepared::contain(|| policy.judge(call)).unwrap_or(Permission::Ask)
 }
 
-/// Returns a call that `policy` lets through, maybe after an approval.
+/// Applies `policy` to a call. Returns the call if the policy allows it, possibly only after an approval.
 pub fn tighten<'a>(
     policy: &dyn Policy,
     mut started: Started<'a>,

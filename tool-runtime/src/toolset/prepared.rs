@@ -1,4 +1,4 @@
-//! One call: look up, read once, judge, run; and keep a panic inside.
+//! One call: look up the tool, read the arguments once, judge, run, and contain panics.
 
 use std::{
     any::Any,
@@ -19,14 +19,14 @@ use crate::tool::{
 impl Toolset {
     /// Calls the tool `name` with the JSON text `arguments`; blank text means `{}`.
     ///
-    /// A panic in the tool ends only this call. Approvals, time limits and retries are the agent's business (and that of
-    /// layers): here the call is made, whatever the declaration says about them.
+    /// A panic in the tool ends only this call. Approvals, time limits and retries are the work of the agent and of layers: this
+    /// method makes the call whatever the declaration says about them.
     pub async fn call(&self, name: &str, arguments: &str, cx: &Context) -> Result<Output, CallError> {
         run(self.start(name, arguments, cx).await?.work).await
     }
 
-    /// Looks up the tool `name` and lets it read `arguments`. Nothing runs before [`Started::work`](crate::tool::Started::work) is polled; [`call`](Self::call)
-    /// polls it with panics kept inside.
+    /// Looks up the tool `name` and lets it read `arguments`. Nothing runs before [`Started::work`](crate::tool::Started::work)
+    /// is polled. [`call`](Self::call) polls it and contains panics.
     #[inline]
     pub fn start<'a>(&'a self, name: &str, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
         match self.admitted(name, arguments) {
@@ -35,7 +35,7 @@ impl Toolset {
         }
     }
 
-    /// Looks up the tool `name` for arguments that are not too large.
+    /// Looks up the tool `name`, and checks that the arguments are not too large.
     #[inline]
     pub(super) fn admitted(&self, name: &str, arguments: &str) -> Result<&Arc<dyn DynTool>, CallError> {
         let tool = self.get(name).ok_or_else(|| self.not_available(name))?;
@@ -43,10 +43,10 @@ impl Toolset {
         Ok(tool)
     }
 
-    /// Reads the output that somebody outside gave to a call of the external tool `name`: under the same limit on bytes and
-    /// depth as arguments, and with panics kept inside.
+    /// Reads the output that a client gave to a call of the external tool `name`. The limits on bytes and depth are those of
+    /// arguments, and panics are contained.
     ///
-    /// Fails when there is no such tool, it is not external, or the output is too large or not of its type.
+    /// Fails when there is no such tool, it is not external, or the output is too large or has the wrong type.
     pub fn answer(&self, name: &str, output: &str) -> Result<Output, CallError> {
         let tool = self.get(name).ok_or_else(|| self.not_available(name))?;
         self.admit(output, "of output")?;
@@ -79,8 +79,8 @@ pub(crate) fn begin<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Conte
     }
 }
 
-/// The work of a call that was accepted before. Its validators are asked again: what was approved is a text, and much may
-/// have happened since. As one box, so that a task that waits for it is small.
+/// Returns the work of a call that was accepted before. Its validators are asked again: an approval is about a text, and much may
+/// have happened since. The work is one box, so that a task that waits for it is small.
 pub fn accepted(starting: Starting<'_>) -> CallFuture<'_> {
     match starting.now() {
         Ok(Ok(started)) => started.work,
@@ -93,8 +93,9 @@ pub fn accepted(starting: Starting<'_>) -> CallFuture<'_> {
     }
 }
 
-/// Fails when a validator understands arguments otherwise now that were accepted before: that is not what was judged, and
-/// maybe approved.
+/// Checks that validators leave arguments unchanged that they accepted before.
+///
+/// Fails when a validator changes them: the new ones were not judged, and maybe not approved.
 pub fn unchanged(normalized: Option<&str>) -> Result<(), CallError> {
     match normalized {
         None => Ok(()),
@@ -110,13 +111,13 @@ pub async fn run(work: CallFuture<'_>) -> Result<Output, CallError> {
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| Err(panicked(panic)))
 }
 
-// What a tool leaves half-done when it panics is the tool's own; nothing of ours is shared with it.
+// A tool that panics can leave only its own state half-done: it shares no state with the runtime.
 #[inline]
 pub fn contain<T>(work: impl FnOnce() -> T) -> Result<T, CallError> {
     catch_unwind(AssertUnwindSafe(work)).map_err(panicked)
 }
 
-/// How a call ends whose tool panicked.
+/// Returns the error of a call whose tool panicked.
 #[cold]
 #[allow(clippy::needless_pass_by_value, reason = "it ends here")]
 pub(crate) fn panicked(panic: Box<dyn Any + Send>) -> CallError {
@@ -129,13 +130,13 @@ fn too_large(bytes: usize, limit: usize, what: &str) -> Rejection {
     Rejection::one(problem.got(format!("{bytes} bytes")))
 }
 
-/// A call with its arguments, owned.
+/// A call that owns its arguments.
 pub(crate) type Prepared = Resting<'static>;
 
-/// A call as one future, which reads the arguments, rests, and then runs the tool.
+/// A call as one future, which reads the arguments, pauses, and then runs the tool.
 ///
-/// [`Resting::poll_read`] polls it up to its rest, and [`Resting::run`] from there on. Dropped in between, nothing of the
-/// tool has run.
+/// [`Resting::poll_read`] polls it up to the pause, and [`Resting::run`] from there on. If it is dropped in between, nothing of
+/// the tool has run.
 pub(crate) struct Resting<'a> {
     call: CallFuture<'a>,
     reading: Reading,
@@ -146,9 +147,9 @@ pub(crate) struct Resting<'a> {
 pub(crate) struct Accepted {
     /// Set if somebody must approve the call first.
     pub(crate) needs_approval: bool,
-    /// The arguments as validators changed them, where they did.
+    /// The arguments as validators changed them, if they did.
     pub(crate) normalized: Option<Arc<str>>,
-    /// The resources that the call reads and writes, where its tool declares them.
+    /// The resources that the call reads and writes, if its tool declares them.
     pub(crate) touches: Option<Arc<Resources>>,
 }
 
@@ -163,7 +164,7 @@ impl Toolset {
 }
 
 impl Prepared {
-    /// Returns the call of `tool`.
+    /// Creates the call of `tool`.
     pub(crate) fn new(tool: Arc<dyn DynTool>, arguments: Arc<str>, cx: Context) -> Self {
         Self::of(|reading| Box::pin(call(tool, arguments, cx, reading)))
     }
@@ -175,18 +176,19 @@ impl Prepared {
 }
 
 impl<'a> Resting<'a> {
-    /// Returns the call that `call` makes of the place where it [leaves](leave) the tool's answer, before it rests.
+    /// Creates a call from the function `call`. It gets the place where the call [leaves](leave) the tool's answer before it
+    /// pauses.
     pub(super) fn of(call: impl FnOnce(Reading) -> CallFuture<'a>) -> Self {
         let reading = Reading::default();
         Self { call: call(Arc::clone(&reading)), reading }
     }
 
-    /// Lets the tool read the arguments. Pending while its validators wait for somebody.
+    /// Lets the tool read the arguments. Pending while its validators wait.
     pub(crate) fn poll_read(&mut self, task: &mut task::Context<'_>) -> Poll<Result<Accepted, CallError>> {
         if let Some(read) = self.take_read() {
             return Poll::Ready(read);
         }
-        // It rests when the arguments are read, and nobody polls it again before they are judged.
+        // The call pauses after reading the arguments, and is not polled again before they are judged.
         let _ = self.call.as_mut().poll(task);
         self.take_read().map_or(Poll::Pending, Poll::Ready)
     }
@@ -196,14 +198,14 @@ impl<'a> Resting<'a> {
         poll_fn(|task| self.poll_read(task)).await
     }
 
-    /// Runs a call whose arguments were read. It may panic where the tool does.
+    /// Runs a call whose arguments were read. It panics if the tool does.
     pub(crate) fn run(self) -> CallFuture<'a> {
         self.call
     }
 
     /// Reads arguments that were accepted before, and runs the call.
     ///
-    /// Fails when a validator understands them otherwise now: that is not what was judged, and maybe approved.
+    /// Fails when a validator changes them: the new ones were not judged, and maybe not approved.
     #[cfg(feature = "agent")]
     pub(crate) async fn run_again(mut self) -> Result<Output, CallError> {
         unchanged(self.read().await?.normalized.as_deref())?;
@@ -218,11 +220,11 @@ impl<'a> Resting<'a> {
 /// The place where a call leaves its tool's answer to the arguments.
 pub(super) type Reading = Arc<Mutex<Option<Result<Accepted, CallError>>>>;
 
-/// The future of a call. It rests once, when `reading` holds what the tool states about the arguments.
+/// The future of a call. It pauses once, after it has left the tool's answer to the arguments in `reading`.
 async fn call(tool: Arc<dyn DynTool>, arguments: Arc<str>, cx: Context, reading: Reading) -> Result<Output, CallError> {
     let started = match begin(&*tool, &arguments, &cx).now() {
         Ok(started) => started,
-        // Whoever polls first only wants to know what needs no wait. Boxed, so that calls that do not wait are small.
+        // The first poll only finds out what needs no wait. Boxed, so that calls that do not wait are small.
         Err(asking) => {
             Box::pin(async {
                 yield_once().await;
@@ -244,16 +246,16 @@ async fn call(tool: Arc<dyn DynTool>, arguments: Arc<str>, cx: Context, reading:
     }
 }
 
-/// Leaves the tool's answer in `reading`, and rests: is pending once. Nobody is woken, because whoever judges the call polls it
-/// again.
+/// Leaves the tool's answer in `reading`, and pauses: is pending once. It wakes no task, because the caller that judges the call
+/// polls it again.
 pub(super) async fn leave(reading: Reading, read: Result<Accepted, CallError>) {
     *reading.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
-    // A call that runs does not hold it.
+    // A running call does not hold it.
     drop(reading);
     rest().await;
 }
 
-/// Is pending once, and wakes nobody.
+/// Is pending once, and wakes no task.
 pub(super) async fn rest() {
     let mut rested = false;
     poll_fn(|_| if std::mem::replace(&mut rested, true) { Poll::Ready(()) } else { Poll::Pending }).await;

@@ -1,4 +1,4 @@
-//! Tools whose schema is only known at run time: sent by a frontend, read from a file, offered by another server.
+//! Tools whose schema is only known at run time: a frontend sends it, a file holds it, or another server offers it.
 
 use std::{fmt, sync::Arc};
 
@@ -62,7 +62,7 @@ pub struct RuntimeToolBuilder {
 }
 
 impl RuntimeTool {
-    /// Begins a tool. Without a schema it takes any object.
+    /// Begins a tool. Without a schema, it accepts any object.
     #[allow(clippy::new_ret_no_self, reason = "a tool without a handler is no tool yet")]
     pub fn new(name: impl Into<String>, description: impl Into<String>) -> RuntimeToolBuilder {
         RuntimeToolBuilder {
@@ -77,9 +77,11 @@ impl RuntimeTool {
         }
     }
 
-    /// What of the schemas is not checked, and why; usually nothing. The tool can be used all the same. Where the schema
-    /// of the arguments could not be compiled at all, [`Traits::unvalidated`] is set, and a model is shown an object with
-    /// the names and descriptions of its parameters only: providers refuse what cannot be compiled, too.
+    /// Returns the parts of the schemas that are not checked, with the reasons; usually none.
+    ///
+    /// The tool is usable all the same. If the schema of the arguments could not be compiled at all, [`Traits::unvalidated`] is
+    /// set. A model then sees only an object with the names and descriptions of its parameters, because providers also refuse
+    /// what cannot be compiled.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -97,7 +99,7 @@ impl RuntimeTool {
         Ok((value, problems))
     }
 
-    /// The call with arguments that were accepted.
+    /// Prepares the call with accepted arguments.
     pub(super) fn prepare<'a>(&'a self, arguments: Value, cx: &'a Context) -> Started<'a> {
         let touches = self.touches.as_ref().and_then(|touches| touches.of(&arguments));
         let work: BoxFuture<'a, _> = match &self.handler {
@@ -110,13 +112,13 @@ impl RuntimeTool {
 }
 
 impl RuntimeToolBuilder {
-    /// Sets the JSON Schema of the arguments, of any draft that its `$schema` names; 2020-12 without one.
+    /// Sets the JSON Schema of the arguments. It may be of any draft that its `$schema` names; without `$schema` it is 2020-12.
     pub fn input(mut self, schema: Value) -> Self {
         self.input = Some(schema);
         self
     }
 
-    /// Sets the JSON Schema of the output. The answer to an external tool is checked against it.
+    /// Sets the JSON Schema of the output. The runtime checks the answer to an external tool against it.
     pub fn output(mut self, schema: Value) -> Self {
         self.output = Some(schema);
         self
@@ -134,7 +136,7 @@ impl RuntimeToolBuilder {
         self
     }
 
-    /// Says where the tool comes from: whoever approves a call sees it.
+    /// Sets where the tool comes from. The person who approves a call sees it.
     pub fn origin(mut self, origin: impl Into<String>) -> Self {
         self.traits.origin = Some(origin.into());
         self
@@ -146,8 +148,8 @@ impl RuntimeToolBuilder {
         self
     }
 
-    /// Sets what a call reads and writes, told from its checked arguments: calls of a turn that conflict run one after the
-    /// other.
+    /// Sets a function that returns what a call reads and writes, from its checked arguments. Calls of a turn that conflict run
+    /// one after the other.
     pub fn touches(mut self, touches: impl Fn(&Value) -> Resources + Send + Sync + 'static) -> Self {
         self.touches = Some(ResourcesOf::new(touches));
         self
@@ -159,17 +161,17 @@ impl RuntimeToolBuilder {
         self
     }
 
-    /// Goes on with a tool of which some parameters are judged by code of the application while a call is put together.
+    /// Continues with a builder for dynamic parameters, which validators of the application check while the call is put together.
     pub fn dynamic(self) -> DynamicToolBuilder {
         DynamicToolBuilder::new(self)
     }
 
-    /// Takes the schema of the arguments.
+    /// Takes the schema of the arguments out of the builder.
     pub(super) fn take_input(&mut self) -> Value {
         self.input.take().unwrap_or(Value::Bool(true))
     }
 
-    /// Finishes a tool that runs here. The handler gets the checked arguments; what it returns is the output.
+    /// Finishes a tool that runs in this program. The handler gets the checked arguments and returns the output.
     ///
     /// Fails when the name is not `[A-Za-z0-9_-]{1,64}`.
     pub fn handler<F, R>(self, handler: F) -> Result<RuntimeTool, NameError>
@@ -183,7 +185,8 @@ impl RuntimeToolBuilder {
         })
     }
 
-    /// The same for a handler that also says what a model sees of its output, and how else a call can end.
+    /// Finishes a tool whose handler also decides what a model sees of its output, and how else a call can end. See
+    /// [`handler`](Self::handler).
     pub fn output_handler<F, R>(self, handler: F) -> Result<RuntimeTool, NameError>
     where
         F: Fn(Value, Context) -> R + Send + Sync + 'static,
@@ -200,7 +203,8 @@ impl RuntimeToolBuilder {
         self.finish(None)
     }
 
-    /// Finishes a tool that a client declares and executes. Its name may be any text: see [`Toolset::with_guests`](super::Toolset::with_guests).
+    /// Finishes a tool that a client declares and executes. Its name may be any text: see
+    /// [`Toolset::with_guests`](super::Toolset::with_guests).
     pub fn guest(mut self) -> RuntimeTool {
         self.traits.external = true;
         self.build(None)
@@ -268,10 +272,11 @@ impl fmt::Debug for RuntimeTool {
 }
 
 impl RuntimeToolBuilder {
-    /// Finishes a tool that runs here and gives its output bit by bit: each item of the stream is a preliminary output, and
-    /// the last is the output. The call fails with the first error, and when the stream ends without an item.
+    /// Finishes a tool that runs in this program and streams its output. Each item of the stream is a preliminary output, and the
+    /// last is the output. The call fails with the first error, and when the stream ends without an item.
     ///
-    /// The stream is asked for the next item when the one before was shown, and dropped when the call is cancelled.
+    /// The runtime polls the stream for the next item after it has shown the previous one. It drops the stream when the call is
+    /// cancelled.
     ///
     /// Fails when the name is not `[A-Za-z0-9_-]{1,64}`.
     ///
@@ -300,17 +305,17 @@ impl RuntimeToolBuilder {
         })))
     }
 
-    /// Sets who is told of the arguments of a call while the model writes them.
+    /// Sets the hooks that receive the arguments of a call while the model writes them.
     pub fn hooks(mut self, hooks: impl InputHooks + 'static) -> Self {
         self.hooks = Some(Arc::new(hooks));
         self
     }
 }
 
-/// How many parameters of a schema that cannot be compiled are shown to a model.
+/// The number of parameters that a model sees of a schema that cannot be compiled.
 const MOST_OUTLINED: usize = 100;
 
-/// Compiles the schema of `what`; notes what of it cannot be checked.
+/// Compiles the schema of `what`, and adds to `warnings` what cannot be checked.
 pub fn compile(what: &str, schema: &Value, warnings: &mut Vec<String>) -> Option<Validator> {
     match Validator::compile(schema) {
         Ok(validator) => {
@@ -324,7 +329,7 @@ pub fn compile(what: &str, schema: &Value, warnings: &mut Vec<String>) -> Option
     }
 }
 
-/// What a model is shown of a schema that cannot be compiled: the parameters, without what they must be.
+/// Returns a substitute for a schema that cannot be compiled: its parameters with their descriptions, without types.
 pub fn outline(schema: &Value) -> Value {
     let properties = schema["properties"].as_object().into_iter().flatten().take(MOST_OUTLINED);
     let described = |property: &Value| match property["description"].as_str() {
@@ -336,7 +341,7 @@ pub fn outline(schema: &Value) -> Value {
     json!({ "type": "object", "properties": properties })
 }
 
-/// The schema of arguments, which are an object: that is not always said, and providers want to hear it.
+/// Returns the schema with `type: object` added, where that is missing: providers require it.
 pub fn of_object(schema: Value) -> Value {
     match schema {
         Value::Object(mut schema) => {
@@ -348,7 +353,7 @@ pub fn of_object(schema: Value) -> Value {
     }
 }
 
-/// A function of the arguments of a call that says what the call touches.
+/// A function that returns what a call touches, from its arguments.
 struct ResourcesOf(Arc<dyn Fn(&Value) -> Resources + Send + Sync>);
 
 impl ResourcesOf {

@@ -1,4 +1,4 @@
-//! What is known so far about the parameters of one call, and the evidence that validators can look at the values of a type.
+//! The known values of the parameters of one call, and the evidence that validators can see the values of a type.
 
 use std::{any::Any, borrow::Cow, fmt, marker::PhantomData, sync::OnceLock};
 
@@ -8,20 +8,20 @@ use crate::feedback::{Choices, Report};
 use crate::tool::{ToolSecret, field::Tag};
 use tool_schema::feedback::{Brief, Reports};
 
-/// A value whose type is not known here: an `Option` of it, which a validator empties and fills again without another box.
+/// A value whose type is not known statically: an `Option` of it. A validator empties it and fills it again without another box.
 pub type Kept = Box<dyn Any + Send + Sync>;
 
-/// What came of one parameter.
+/// The result for one parameter.
 pub struct Settled {
     /// The value, if it is accepted.
     pub(crate) value: Option<Kept>,
-    /// What is told of it; of most that are accepted, nothing.
+    /// The report about it; most accepted parameters have none.
     pub(crate) report: Option<Box<Report>>,
-    /// What most parameters have not.
+    /// The data that most parameters do not have.
     rare: Option<Box<Rare>>,
 }
 
-/// Apart, so that what is moved for each parameter is small.
+/// A separate struct, so that the part that is moved for each parameter is small.
 #[derive(Default)]
 struct Rare {
     changed: Option<Box<str>>,
@@ -30,17 +30,17 @@ struct Rare {
 }
 
 impl Settled {
-    /// A parameter whose value was accepted without a word.
+    /// Creates the result of a value that was accepted without a report.
     pub(crate) fn accepted(value: Kept) -> Self {
         Self { value: Some(value), report: None, rare: None }
     }
 
-    /// A parameter whose value was refused.
+    /// Creates the result of a value that was refused.
     pub(crate) fn refused(report: impl Into<Box<Report>>) -> Self {
         Self { value: None, report: Some(report.into()), rare: None }
     }
 
-    /// A parameter of which `parts` tells, too.
+    /// Creates the result of a parameter with reports about its parts.
     pub(super) fn of_parts(value: Option<Kept>, report: Report, parts: Reports) -> Self {
         Self { value, report: Some(report.into()), rare: Some(Rare { parts: Some(parts), ..Rare::default() }.into()) }
     }
@@ -53,19 +53,19 @@ impl Settled {
         self.rare.as_ref()?.parts.as_ref()
     }
 
-    /// The JSON text of the accepted value, where it is another than was given.
+    /// Returns the JSON text of the accepted value, if it differs from the given one.
     pub(crate) fn changed(&self) -> Option<&str> {
         self.rare.as_ref()?.changed.as_deref()
     }
 
-    /// The same with this text.
+    /// Sets the JSON text of a changed value, if there is one.
     pub(super) fn change(&mut self, text: Option<Box<str>>) {
         if text.is_some() {
             self.rare().changed = text;
         }
     }
 
-    /// Adds what is not told, for the log.
+    /// Adds causes, which are for the log only.
     pub(super) fn because(mut self, causes: impl IntoIterator<Item = String>) -> Self {
         let mut causes = causes.into_iter().peekable();
         if causes.peek().is_some() {
@@ -74,13 +74,13 @@ impl Settled {
         self
     }
 
-    /// Takes what is not told.
+    /// Takes the causes.
     pub(super) fn take_causes(&mut self) -> Vec<String> {
         self.rare.as_mut().map(|rare| std::mem::take(&mut rare.causes)).unwrap_or_default()
     }
 
-    /// The same of a parameter whose value could not be read: what the validator says of its absence counts for nothing, but
-    /// what there is to choose from does.
+    /// Combines the result with the fault of a value that could not be read. The validator's opinion about the absent value is
+    /// dropped, but its choices are kept.
     pub(super) fn with_fault(mut self, fault: Option<Box<Report>>) -> Self {
         let Some(fault) = fault else { return self };
         self.value = None;
@@ -100,7 +100,7 @@ impl Settled {
         self
     }
 
-    /// Takes what is told of it, under its name and those of its parts.
+    /// Takes the reports about it, under its name and those of its parts.
     pub(super) fn take_reports(&mut self, name: Cow<'static, str>, told: &mut Reports) {
         let Some(parts) = self.rare.as_mut().and_then(|rare| rare.parts.take()) else {
             told.push((name, self.report.take().into()));
@@ -114,14 +114,14 @@ impl Settled {
         }));
     }
 
-    /// What is told of it, each with the name that it is told under.
+    /// Returns the reports about it, each with its name.
     pub(super) fn reports(&self, name: &str) -> impl Iterator<Item = (String, &Report)> {
         let own = self.parts().is_none().then(|| (name.to_owned(), Brief::of(self.report.as_deref())));
         let parts = self.parts().into_iter().flatten();
         own.into_iter().chain(parts.map(move |(part, report)| (dotted(name, part), &**report)))
     }
 
-    /// What must be repaired before it is accepted, each by its name.
+    /// Returns the names of what must be repaired before it is accepted.
     pub(super) fn refused_names(&self, name: &str) -> Vec<String> {
         let parts = self.parts().into_iter().flatten().filter(|(_, report)| !report.is_valid());
         let mut names: Vec<String> = parts.map(|(part, _)| dotted(name, part)).collect();
@@ -132,7 +132,7 @@ impl Settled {
     }
 }
 
-/// The name of a part of `name`.
+/// Returns the name of a part of `name`.
 fn dotted(name: &str, part: &str) -> String {
     format!("{name}.{part}")
 }
@@ -143,27 +143,27 @@ impl fmt::Debug for Settled {
     }
 }
 
-/// What is known so far about the parameters of one call: a place for each, in the order of the declaration.
+/// The results so far for the parameters of one call: a place for each, in the order of the declaration.
 #[derive(Debug)]
 pub struct Board(Vec<OnceLock<Settled>>);
 
 impl Board {
-    /// A board for so many parameters.
+    /// Creates a board for `parameters` parameters.
     pub(crate) fn new(parameters: usize) -> Self {
         Self(std::iter::repeat_with(OnceLock::new).take(parameters).collect())
     }
 
-    /// The accepted value of a parameter.
+    /// Returns the accepted value of a parameter.
     pub fn get<T: 'static>(&self, field: usize) -> Option<&T> {
         self.0[field].get()?.value.as_deref()?.downcast_ref::<Option<T>>()?.as_ref()
     }
 
-    /// What came of a parameter.
+    /// Returns the result for a parameter.
     pub(crate) fn settled(&self, field: usize) -> Option<&Settled> {
         self.0[field].get()
     }
 
-    /// Whether a parameter has an accepted value.
+    /// Returns whether a parameter has an accepted value.
     pub(crate) fn has(&self, field: usize) -> bool {
         self.settled(field).is_some_and(|settled| settled.value.is_some())
     }
@@ -173,13 +173,13 @@ impl Board {
         debug_assert!(!twice, "a parameter is settled once");
     }
 
-    /// Takes what came of every parameter.
+    /// Takes the results of every parameter.
     pub(crate) fn into_settled(self) -> impl Iterator<Item = Option<Settled>> {
         self.0.into_iter().map(OnceLock::into_inner)
     }
 }
 
-/// The code that moves a parameter's value between the place where it was decoded, an `Option` of its type, and a board.
+/// The code that moves a parameter's value between a board and the place where it was decoded, an `Option` of its type.
 #[derive(Clone, Copy, Debug)]
 pub struct Keep {
     pub(super) take: fn(&mut dyn Any) -> Option<Kept>,
@@ -213,22 +213,22 @@ pub trait Seen: Send + Sync + 'static {}
 #[diagnostic::do_not_recommend]
 impl<T: Send + Sync + 'static> Seen for T {}
 
-/// Tells a type that a parameter can have from one that it cannot, which is reported where it is decoded: an inherent
-/// constant is found before a trait's.
+/// Distinguishes a type that a parameter can have from one that it cannot, which is reported where it is decoded. The compiler
+/// finds an inherent constant before a trait's.
 #[derive(Debug)]
 pub struct Keeping<T>(PhantomData<fn() -> T>);
 
-/// A type that a parameter can have.
+/// The kind of a type that a parameter can have.
 #[derive(Debug)]
 pub struct Keepable<T>(PhantomData<fn() -> T>);
 
 impl<T: ToolSecret> Keeping<T> {
-    /// What the type is.
+    /// The kind of the type.
     pub const KIND: Keepable<T> = Keepable(PhantomData);
 }
 
 impl<T> Keepable<T> {
-    /// The evidence for a dynamic parameter.
+    /// Returns the evidence for a dynamic parameter.
     pub const fn dynamic(self) -> Keep
     where
         T: Judged,
@@ -236,7 +236,7 @@ impl<T> Keepable<T> {
         keep::<T>()
     }
 
-    /// The evidence for any other.
+    /// Returns the evidence for any other parameter.
     pub const fn fixed(self) -> Keep
     where
         T: Seen,
@@ -245,8 +245,8 @@ impl<T> Keepable<T> {
     }
 }
 
-/// Tells a struct that can be an input of its own from one that holds something it cannot, which is reported at its field: an
-/// inherent constant is found before a trait's.
+/// Distinguishes a struct that can be an input from one with a field that cannot, which is reported at that field. The compiler
+/// finds an inherent constant before a trait's.
 #[derive(Debug)]
 pub struct Whole<T>(PhantomData<fn() -> T>);
 

@@ -1,4 +1,4 @@
-//! Asks the validators of one call, in the order that their dependencies leave, and concludes what comes of it.
+//! The engine: it asks the validators of one call in the order of their dependencies, and draws the conclusion.
 
 use std::{
     any::Any,
@@ -16,20 +16,20 @@ use crate::tool::{Context, Def};
 use tool_schema::feedback::Reports;
 use tool_schema::json::text;
 
-/// What the model is told of a validator that failed without a word, or panicked.
+/// The text for the model about a validator that failed without a message, or panicked.
 pub(crate) const UNCHECKED: &str = "the value could not be checked; try again later";
 
-/// What a validator says: at once, or later.
+/// The answer of a validator: now, or later.
 #[allow(clippy::large_enum_variant, reason = "it is moved once; a box for each parameter would cost more")]
 pub enum Asking<'a> {
-    /// At once.
+    /// The answer is there.
     Told(Settled),
-    /// Later.
+    /// The answer is a future.
     Later(BoxFuture<'a, Settled>),
 }
 
 impl Asking<'_> {
-    /// Returns that the value could not be checked.
+    /// Returns the answer that the value could not be checked.
     pub fn unchecked() -> Self {
         Self::Told(Settled::refused(Report::refused(UNCHECKED)))
     }
@@ -44,7 +44,7 @@ impl fmt::Debug for Asking<'_> {
     }
 }
 
-/// What a validator says that is asked with `ask`; a panic in it refuses the value.
+/// Returns the answer of the validator that `ask` asks; a panic in it refuses the value.
 pub fn contained<'b>(ask: impl FnOnce() -> Asking<'b>) -> Asking<'b> {
     match catch_unwind(AssertUnwindSafe(ask)) {
         Ok(Asking::Told(settled)) => Asking::Told(settled),
@@ -66,48 +66,48 @@ fn panicked(panic: Box<dyn Any + Send>) -> Settled {
     Settled::refused(Report::refused(UNCHECKED)).because([cause])
 }
 
-/// A dynamic parameter among the others. The nodes of a tool stand in the order in which their validators are asked, and
-/// what they say is told.
+/// A dynamic parameter among the others. The nodes of a tool stand in the order in which their validators are asked, and their
+/// answers reported.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
-    /// Which of the tool's parameters it is.
+    /// The index of the parameter among the tool's parameters.
     pub field: usize,
     /// The parameters that must be accepted before the validator is asked.
     pub requires: &'static [usize],
-    /// The parameters that are judged before, whatever comes of it.
+    /// The parameters that are judged before, whether they are accepted or not.
     pub after: &'static [usize],
 }
 
-/// The parameters of a tool, and how the dynamic ones among them depend on each other.
+/// The parameters of a tool, and the dependencies of the dynamic ones.
 pub(crate) trait Shape {
-    /// The name of a parameter.
+    /// Returns the name of a parameter.
     fn name(&self, field: usize) -> &str;
-    /// The same, to be kept.
+    /// Returns the name of a parameter, to be kept.
     fn kept_name(&self, field: usize) -> Cow<'static, str> {
         Cow::Owned(self.name(field).to_owned())
     }
-    /// Which parameter a name in the arguments means.
+    /// Returns the parameter that a name in the arguments means.
     fn find(&self, name: &str) -> Option<usize>;
-    /// How many parameters there are.
+    /// Returns the number of parameters.
     fn fields(&self) -> usize;
-    /// Whether a validator is asked about a parameter.
+    /// Returns whether a validator judges a parameter.
     fn is_dynamic(&self, field: usize) -> bool;
-    /// Whether the parameter is an object whose own fields are judged.
+    /// Returns whether the parameter is an object whose own fields are judged.
     fn is_nested(&self, _field: usize) -> bool {
         false
     }
-    /// How many dynamic parameters there are.
+    /// Returns the number of dynamic parameters.
     fn nodes(&self) -> usize;
-    /// Which parameter the dynamic one at `node` is.
+    /// Returns the index of the dynamic parameter at `node`.
     fn field(&self, node: usize) -> usize;
-    /// The dynamic parameters, in the order in which they are asked.
+    /// Returns the dynamic parameters, in the order in which they are asked.
     fn dynamic_fields(&self) -> impl Iterator<Item = usize> {
         (0..self.nodes()).map(|node| self.field(node))
     }
 
-    /// What must be accepted before it.
+    /// Returns the parameters that must be accepted before it.
     fn requires(&self, node: usize) -> &[usize];
-    /// What is judged before it.
+    /// Returns the parameters that must be judged before it.
     fn after(&self, node: usize) -> &[usize];
 }
 
@@ -165,20 +165,20 @@ pub(crate) struct Call<'c, S, F> {
     shape: &'c S,
     values: Vec<Option<Kept>>,
     faults: Vec<Option<Box<Report>>>,
-    /// The static parameters that are wrong: validators need them all.
+    /// The reasons of wrong static parameters: every validator needs these parameters.
     bad: Option<Reasons>,
     ask: F,
 }
 
 impl<'c, 'b, S: Shape, F: FnMut(usize, Option<Kept>) -> Asking<'b>> Call<'c, S, F> {
-    /// Returns a call of a tool of this shape, with what could be read of each parameter, and what is wrong with it; `ask` asks the
-    /// validator of the parameter at a node.
+    /// Creates a call of a tool with this shape, from the value and the fault of each parameter. `ask` asks the validator of the
+    /// parameter at a node.
     pub(crate) fn new(shape: &'c S, values: Vec<Option<Kept>>, faults: Vec<Option<Box<Report>>>, ask: F) -> Self {
         Self { shape, values, faults, bad: None, ask }
     }
 
-    /// Settles the static parameters as they were read, and asks the validators of the others, each when what it waits for is
-    /// settled. The board is full then.
+    /// Settles the static parameters as they were read. Then asks the validators of the others, each when what it waits for is
+    /// settled. Afterwards the board is full.
     pub(crate) async fn settle(mut self, board: &'b Board) {
         self.settle_static(board);
         // Most tools' validators all answer at once.
@@ -223,7 +223,7 @@ impl<'c, 'b, S: Shape, F: FnMut(usize, Option<Kept>) -> Asking<'b>> Call<'c, S, 
         }
     }
 
-    /// Asks the validator of the parameter `field`, unless something is missing that it needs. No panic of it comes out.
+    /// Asks the validator of the parameter `field`, unless something that it needs is missing. Contains its panics.
     fn begin(&mut self, node: usize, field: usize, board: &Board) -> Asking<'b> {
         let missing = self.shape.requires(node).iter().filter(|field| !board.has(**field));
         let mut missing = missing.flat_map(|field| {
@@ -252,10 +252,10 @@ impl<'c, 'b, S: Shape, F: FnMut(usize, Option<Kept>) -> Asking<'b>> Call<'c, S, 
     }
 }
 
-/// What the caller should know of parameters that were accepted: what was changed, and what validators remark.
+/// Returns remarks for the caller about accepted parameters: the changes, and what validators remark.
 ///
-/// The change may have been made when the call was looked at, before it was started: then `text` has it already, and the
-/// context what it was made of.
+/// A change may date from the check of the call, before it was started. Then `text` has it already, and the context has the
+/// arguments before the change.
 fn remarks(shape: &impl Shape, settled: &[Option<Settled>], text: &str, cx: &Context) -> Vec<String> {
     let mut remarks = Vec::new();
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
@@ -272,13 +272,13 @@ fn remarks(shape: &impl Shape, settled: &[Option<Settled>], text: &str, cx: &Con
     remarks
 }
 
-/// The value of the parameter `name`, or of a part of one, whose names stand with dots between them.
+/// Returns the value of the parameter `name`, or of a part of one. The names of parts are joined with dots.
 fn at<'v>(arguments: &'v Value, name: &str) -> Option<&'v Value> {
     arguments.get(name).or_else(|| name.split('.').try_fold(arguments, |value, part| value.get(part)))
 }
 
-/// The arguments with what validators changed in them, if they changed anything, and [`remarks`]; or why the call is refused.
-/// What is told is taken out of `settled`.
+/// Returns the arguments as validators changed them, if they did, and [`remarks`]. Fails if the call is refused: the
+/// rejection takes the reports out of `settled`.
 pub(crate) fn conclude(
     shape: &impl Shape,
     text: &str,
@@ -294,7 +294,7 @@ pub(crate) fn conclude(
     Ok((rewritten(shape, text, settled), remarks(shape, settled, text, cx)))
 }
 
-/// Takes what is told of the dynamic parameters, in the order in which they are asked.
+/// Takes the reports about the dynamic parameters, in the order in which they are asked.
 pub fn take_reports(shape: &impl Shape, settled: &mut [Option<Settled>]) -> Reports {
     let mut reports = Vec::with_capacity(shape.nodes());
     for field in shape.dynamic_fields() {
@@ -305,7 +305,7 @@ pub fn take_reports(shape: &impl Shape, settled: &mut [Option<Settled>]) -> Repo
     reports
 }
 
-/// The object `text` with what validators changed in it, if they changed anything.
+/// Returns the object `text` with the changes of validators, if there are any.
 pub fn rewritten(shape: &impl Shape, text: &str, settled: &[Option<Settled>]) -> Option<Box<str>> {
     let fields = shape.dynamic_fields();
     let changed = |field: usize| Some((shape.name(field), settled[field].as_ref()?.changed()?));

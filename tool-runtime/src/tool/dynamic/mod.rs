@@ -1,8 +1,8 @@
-//! Parameters that are checked by code of the application while a call is put together: a tool can be called with what is
-//! known so far, and answers with what is still needed, what is allowed, and what was corrected.
+//! Dynamic parameters: validators of the application check them while a call is put together. A model can call a tool with what
+//! it knows so far. The answer says what is still needed, what is allowed, and what was corrected.
 //!
-//! [`engine`] runs the validators of one call, in the order that their dependencies leave; it knows no types. [`validator`] asks the
-//! functions of users, and [`start`] brings both together with the parameters of a declared tool.
+//! [`engine`] runs the validators of one call in the order of their dependencies; it knows no types. [`validator`] calls the
+//! functions of users, and [`start`] combines both with the parameters of a declared tool.
 
 mod board;
 mod engine;

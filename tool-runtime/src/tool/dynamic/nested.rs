@@ -1,4 +1,4 @@
-//! An object among the parameters, whose own fields are judged each by itself, and what it takes of the application's state.
+//! An object among the parameters, whose own fields are judged one by one, and the application state that it takes.
 
 use std::marker::PhantomData;
 
@@ -19,23 +19,23 @@ use crate::tool::{
 };
 use tool_schema::schema::pointer;
 
-/// A struct whose fields are judged one by one, as parameters are. `#[derive(DynamicInput)]` implements it.
+/// A struct whose fields are judged one by one, like parameters. `#[derive(DynamicInput)]` implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be nested: nothing says how its fields are judged",
     label = "does not derive `DynamicInput`",
     note = "a struct can with `#[derive(tool_runtime::DynamicInput)]`; a list or an `Option` of one cannot"
 )]
 pub trait DynamicInput: Sized + 'static {
-    /// What it takes of the application's state.
+    /// The part of the application's state that it takes.
     #[doc(hidden)]
     type Wants: Wanted;
     /// The types of the fields, in order.
     #[doc(hidden)]
     type Values: Values;
-    /// What moves a value.
+    /// The code that moves a value.
     #[doc(hidden)]
     const KEEP: Keep;
-    /// What moves the fields' values, in the order of the declaration.
+    /// The code that moves the fields' values, in the order of the declaration.
     #[doc(hidden)]
     const KEEPS: &'static [Keep];
     /// The dynamic fields, in the order in which they are asked.
@@ -44,39 +44,39 @@ pub trait DynamicInput: Sized + 'static {
     /// A parameter of this type.
     #[doc(hidden)]
     const FIELD: Field = Field::nested(Self::CODE);
-    /// What reads and describes it.
+    /// The code that reads and describes it.
     #[doc(hidden)]
     const CODE: &'static Code = &Code::nested(
         |place, text| read_nested(place, text, read::<Self>),
         |generator| def::describe_nested(Self::def(), generator).into(),
     );
 
-    /// The declaration.
+    /// Returns the declaration.
     #[doc(hidden)]
     fn def() -> &'static Def;
 
-    /// The fields as a struct.
+    /// Converts the fields into the struct.
     #[doc(hidden)]
     fn input(values: Self::Values) -> Self;
 
-    /// Asks the validator of the node about what was given.
+    /// Asks the validator of the node about the given value.
     #[doc(hidden)]
     fn ask<'a: 'b, 'b>(node: usize, given: Option<Kept>, known: Known<'b, Lent<'a, Self>>) -> Asking<'b>;
 
-    /// Judges the object that `known` says was given as `name`.
+    /// Judges the object that `known` has under the name `name`.
     #[doc(hidden)]
     fn judge<'a: 'b, 'b, X>(name: &str, known: Known<'b, X>, states: &'b Lent<'a, Self>) -> Asking<'b>;
 }
 
-/// What an input takes of the application's state.
+/// The part of the application's state that an input takes.
 pub type Lent<'a, T> = <<T as DynamicInput>::Wants as Wanted>::Given<'a>;
 
-/// Reads an object that needs nobody's judgement any more.
+/// Reads an object that was judged before.
 pub fn whole<T: DynamicInput>(text: &str, cx: &Context) -> Result<T, Refused> {
     T::Values::read(T::def(), text, cx).map(T::input)
 }
 
-/// The same of a value whose length was found.
+/// Reads a value whose length was found, and which was judged before.
 fn read<T: DynamicInput>(text: &str) -> Result<T, serde_json::Error> {
     whole(text, &Context::new("")).map_err(|refused| match refused {
         Refused::Arguments(rejection) => {
@@ -89,12 +89,12 @@ fn read<T: DynamicInput>(text: &str) -> Result<T, serde_json::Error> {
 
 /// Judges objects that are read as a `T`, which takes `X` of the state.
 ///
-/// State that threads cannot share is reported where it is given to the tools; then `JudgingFallback` asks for nothing more.
+/// State that threads cannot share is reported where the tools get it. In that case `JudgingFallback` requires nothing more.
 #[derive(Debug)]
 pub struct Judging<T, X>(PhantomData<fn() -> (T, X)>);
 
 impl<T, X: Send + Sync> Judging<T, X> {
-    /// Judges the object that `known` says was given as `name`.
+    /// Judges the object that `known` has under the name `name`.
     pub fn judge<'a: 'b, 'b, K>(name: &str, known: Known<'b, K>, states: &'b X) -> Asking<'b>
     where
         T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
@@ -107,7 +107,7 @@ impl<T, X: Send + Sync> Judging<T, X> {
             match attempt::<T, X>(text, &place, states, cx).await {
                 Ok(settled) => settled,
                 Err(Refused::Failed(failure)) => failed(&failure),
-                // No object: what there is to choose from is told all the same.
+                // It is not an object. The choices are reported all the same.
                 Err(Refused::Arguments(rejection)) => {
                     let mut fault = Report::accepted();
                     rejection.problems().iter().for_each(|problem| tell(&mut fault, &place, problem));
@@ -146,7 +146,7 @@ where
 {
     let (shape, problems, mut settled) = fields::<T, X>(text, place, states, cx).await?;
     let mut whole = Report::accepted();
-    // Those of static fields are told with these.
+    // The problems of static fields are reported with their parts.
     let is_own = |problem: &&Problem| problem.about().is_none_or(|name| shape.find(&name).is_none());
     problems.iter().filter(is_own).for_each(|problem| tell(&mut whole, place, problem));
     let is_accepted = whole.is_valid() && settled.iter().flatten().all(|settled| settled.value.is_some());
@@ -165,7 +165,7 @@ where
     Ok(settled.because(causes))
 }
 
-/// What is wrong with the object `text`, which stands at `place`, and what came of its fields.
+/// Returns the problems of the object `text`, which stands at `place`, and the results of its fields.
 async fn fields<'a, T, X>(
     text: &str,
     place: &str,
@@ -184,14 +184,14 @@ where
     Ok((shape, problems, board.into_settled().collect()))
 }
 
-/// Adds what is wrong with the object at `place`, or is not known there, to what is told of it.
+/// Adds a problem of the object at `place`, or an unknown name in it, to its report.
 fn tell(report: &mut Report, place: &str, problem: &Problem) {
     if problem.path.is_empty() { report.add(problem) } else { report.add(&problem.below(place)) }
 }
 
-/// What is taken of a state: nothing (`()`), one type ([`One`]), or two such things (a pair).
+/// The part of a state that an input takes: nothing (`()`), one type ([`One`]), or two such parts (a pair).
 pub trait Wanted: 'static {
-    /// It.
+    /// The type of that part.
     type Given<'a>: Copy + 'a;
 }
 
@@ -211,14 +211,14 @@ impl<A: Wanted, B: Wanted> Wanted for (A, B) {
     type Given<'a> = (A::Given<'a>, B::Given<'a>);
 }
 
-/// A state that holds what a nested input takes of it.
+/// A state that provides what a nested input takes of it.
 #[diagnostic::on_unimplemented(
     message = "the state `{Self}` does not provide what a nested parameter takes",
     label = "lacks some of it",
     note = "what it takes is the `state = ...` of `#[dynamic_input]` on its type; a state struct provides its fields with `#[derive(tool_runtime::Provide)]`"
 )]
 pub trait Lend<W: Wanted> {
-    /// What it takes.
+    /// Returns the part that the input takes.
     fn lend(&self) -> W::Given<'_>;
 }
 

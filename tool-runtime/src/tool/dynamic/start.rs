@@ -1,5 +1,5 @@
-//! A call of a declared tool with dynamic parameters: read what is there, ask the validators, and put the input together. Where
-//! the input is an enum, its tag says which variant is judged.
+//! The start of a call of a declared tool with dynamic parameters: read the arguments, ask the validators, and assemble the
+//! input. If the input is an enum, its tag selects the variant to judge.
 
 use std::{any::Any, marker::PhantomData, sync::OnceLock};
 
@@ -22,19 +22,19 @@ use crate::tool::{
 };
 use tool_schema::json::text;
 
-/// What is wrong with arguments as they stand. The slots of all other parameters that were given are filled.
+/// The problems of arguments as they were read. The slots of all other given parameters are filled.
 pub(crate) struct Reading {
-    /// Where the parameters stand in the arguments of the call, as a JSON Pointer.
+    /// The place of the parameters in the arguments of the call, as a JSON Pointer.
     at: String,
-    /// With static parameters, and with the call as a whole.
+    /// The problems of static parameters, and of the call as a whole.
     pub(crate) problems: Vec<Problem>,
-    /// With each parameter.
+    /// The problems of each parameter.
     pub(crate) faults: Vec<Option<Box<Report>>>,
 }
 
 /// Reads `text`, which stands at the place `at` of a call's arguments, into `slots`, which belong to its parameters in order.
 ///
-/// Fails when it is no object at all, or the application did not provide what the tool needs.
+/// Fails when the text is not an object, or the application did not provide what the tool needs.
 pub fn read(shape: Declared, at: &str, text: &str, cx: &Context, slots: &mut [Slot<'_>]) -> Result<Reading, Refused> {
     let def = shape.def;
     let mut reading = Reading { at: at.to_owned(), ..Reading::new(slots.len()) };
@@ -59,12 +59,12 @@ pub fn read(shape: Declared, at: &str, text: &str, cx: &Context, slots: &mut [Sl
 }
 
 impl Reading {
-    /// Nothing is wrong, with so many parameters.
+    /// Creates a reading without problems, for `parameters` parameters.
     pub(crate) fn new(parameters: usize) -> Self {
         Self { at: String::new(), problems: Vec::new(), faults: vec![None; parameters] }
     }
 
-    /// Puts `problem` where it is told.
+    /// Adds `problem` where it is reported.
     ///
     /// Fails when nothing can be read because of it.
     pub(crate) fn place(&mut self, shape: &impl Shape, problem: &Problem) -> Result<(), Refused> {
@@ -86,7 +86,7 @@ impl Reading {
         if is_dynamic && problem.kind == ProblemKind::Missing {
             return Ok(());
         }
-        // What is wrong with a nested object is found again when it is read by itself.
+        // The problems of a nested object are found again when it is read by itself.
         let is_whole = meant.is_some() || (problem.kind == ProblemKind::Duplicate && !problem.is_nested());
         if shape.is_nested(field) && !is_whole {
             return Ok(());
@@ -101,35 +101,35 @@ impl Reading {
 
 /// The validators of a tool with dynamic parameters. `#[tool]` implements it.
 pub trait Validators: Tool {
-    /// What the tool takes of the application's state.
+    /// The part of the application's state that the tool takes.
     type States<'a>;
 
-    /// What moves the parameters' values, in the order of the declaration.
+    /// The code that moves the parameters' values, in the order of the declaration.
     const KEEPS: &'static [Keep];
 
     /// The dynamic parameters, in the order in which they are asked.
     const NODES: &'static [Node];
 
-    /// Asks the validator of the node about what was given.
+    /// Asks the validator of the node about the given value.
     fn ask<'a: 'b, 'b>(node: usize, given: Option<Kept>, known: Known<'b, Self::States<'a>>) -> Asking<'b>;
 
-    /// What is wrong with parameters that are all accepted, taken together.
+    /// Checks the parameters together, after all of them are accepted.
     fn check<'a: 'b, 'b>(_input: &'b Self::Input, _known: Known<'b, Self::States<'a>>) -> BoxFuture<'b, Checked> {
         std::future::ready(Ok(())).boxed()
     }
 
-    /// The call with this input.
+    /// Starts the call with this input.
     fn begin<'a>(input: Self::Input, states: Self::States<'a>, cx: &'a Context) -> Started<'a>;
 }
 
-/// What the contexts of validators are made of.
+/// The data from which the contexts of validators are made.
 #[derive(Debug)]
 pub struct Known<'b, X> {
     /// The parameters' values.
     pub board: &'b Board,
-    /// What was given, not validated.
+    /// The given arguments, not validated.
     pub raw: &'b Raw<'b>,
-    /// Where the parameters stand in the arguments of the call, as a JSON Pointer.
+    /// The place of the parameters in the arguments of the call, as a JSON Pointer.
     pub at: &'b str,
     /// The application's state.
     pub states: &'b X,
@@ -146,16 +146,16 @@ impl<X> Clone for Known<'_, X> {
 impl<X> Copy for Known<'_, X> {}
 
 impl<'b, X> Known<'b, X> {
-    /// A value that must be there: of a parameter that was required, or a static one.
+    /// Returns a value that must be there, because its parameter is required or static.
     ///
     /// # Panics
     ///
-    /// When it is not, which is a mistake in an expansion.
+    /// If it is not there, which is a mistake in an expansion.
     pub fn value<T: 'static>(&self, field: usize) -> &'b T {
         self.board.get(field).expect("a validator is asked when what it requires is there")
     }
 
-    /// A value that may be there.
+    /// Returns a value that may be missing.
     pub fn maybe<T: 'static>(&self, field: usize) -> Option<&'b T> {
         self.board.get(field)
     }
@@ -173,12 +173,12 @@ impl<'t> Raw<'t> {
         Self { text, entries: OnceLock::new() }
     }
 
-    /// The same as it is written.
+    /// Returns the JSON text given for the parameter `name`.
     pub(super) fn text(&self, name: &str) -> Option<&'t str> {
         text::entry(self.text, name)
     }
 
-    /// What was given for the parameter `name`, right or wrong.
+    /// Returns the value given for the parameter `name`, right or wrong.
     pub fn get(&self, name: &str) -> Option<&Value> {
         let read = || {
             text::read(self.text).ok().and_then(|read| match read.value {
@@ -192,7 +192,7 @@ impl<'t> Raw<'t> {
 
 /// Starts calls of the tool `T`, which takes the states `X`.
 ///
-/// A parameter or state that threads cannot share is reported elsewhere; then `SettlingFallback` asks for nothing more.
+/// A parameter or state that threads cannot share is reported elsewhere. In that case `SettlingFallback` requires nothing more.
 #[derive(Debug)]
 pub struct Settling<T, X>(PhantomData<fn() -> (T, X)>);
 
@@ -226,8 +226,8 @@ where
     }
 }
 
-/// Reads what `known` says was given, and asks the validators. The board is full then; what comes back is wrong with the
-/// call as a whole, and with static parameters.
+/// Reads the given arguments of `known`, and asks the validators. Afterwards the board is full. Returns the problems of the call
+/// as a whole, and of static parameters.
 pub async fn judge<'b, V: Values>(
     shape: Declared,
     keeps: &'static [Keep],
@@ -241,7 +241,7 @@ pub async fn judge<'b, V: Values>(
         V::each(&mut places, &mut each);
         let mut skipped = vec![Skipped; fields.len()];
         let slots = fields.iter().zip(&mut each).zip(&mut skipped).map(|((field, place), skipped)| {
-            // Who judges the fields of a nested object reads them, too.
+            // The code that judges the fields of a nested object also reads them.
             Slot::new(field, if field.nested { skipped } else { &mut **place })
         });
         let reading = read(shape, at, raw.text, call, &mut slots.collect::<Vec<_>>())?;
@@ -252,7 +252,7 @@ pub async fn judge<'b, V: Values>(
     Ok(reading.problems)
 }
 
-/// The values, which are all there.
+/// Returns the parameters' values, which are all there.
 pub fn put<V: Values>(keeps: &'static [Keep], settled: Vec<Option<Settled>>) -> V {
     let mut places = V::empty();
     let mut each = Vec::with_capacity(settled.len());
@@ -267,10 +267,10 @@ pub fn put<V: Values>(keeps: &'static [Keep], settled: Vec<Option<Settled>>) -> 
 
 /// The variants of a tool whose input is an enum. `#[tool]` implements it.
 pub trait Variants: Tool<Input = Self> + Sized + 'static {
-    /// What the tool takes of the application's state.
+    /// The part of the application's state that the tool takes.
     type States<'a>;
 
-    /// Reads arguments of a variant that need nobody's judgement any more.
+    /// Reads arguments of a variant that were judged before.
     fn read(variant: usize, text: &str, cx: &Context) -> Result<Self, Refused>;
 
     /// Judges arguments as those of a variant.
@@ -281,12 +281,12 @@ pub trait Variants: Tool<Input = Self> + Sized + 'static {
         cx: &'b Context,
     ) -> BoxFuture<'b, Result<Understood<Self>, Refused>>;
 
-    /// What is wrong with parameters that are all accepted, taken together.
+    /// Checks the parameters together, after all of them are accepted.
     fn check<'a: 'b, 'b>(_input: &'b Self, _known: Known<'b, Self::States<'a>>) -> BoxFuture<'b, Checked> {
         std::future::ready(Ok(())).boxed()
     }
 
-    /// The call with this input.
+    /// Starts the call with this input.
     fn begin<'a>(input: Self, states: Self::States<'a>, cx: &'a Context) -> Started<'a>;
 }
 
@@ -299,7 +299,7 @@ pub struct Understood<T> {
 }
 
 impl<T> Understood<T> {
-    /// The same as another type.
+    /// Converts the input to another type.
     pub fn map<U>(self, to: impl FnOnce(T) -> U) -> Understood<U> {
         Understood { input: to(self.input), normalized: self.normalized, remarks: self.remarks }
     }
@@ -307,7 +307,7 @@ impl<T> Understood<T> {
 
 /// Starts calls of the tool `T`, whose input is an enum and which takes the states `X`.
 ///
-/// What threads cannot share is reported elsewhere; then `SettlingFallback` asks for nothing more.
+/// A type that threads cannot share is reported elsewhere. In that case `SettlingFallback` requires nothing more.
 #[derive(Debug)]
 pub struct Choosing<T, X>(PhantomData<fn() -> (T, X)>);
 
@@ -333,7 +333,7 @@ where
     }
 }
 
-/// The variant that the tag says, by its place.
+/// Returns the index of the variant that the tag selects.
 fn chosen(def: &'static Def, text: &str) -> Result<usize, Rejection> {
     let Some(union) = &def.union else { return Ok(0) };
     let tag = text::entry(text, union.tag).and_then(|text| serde_json::from_str::<String>(text).ok());
@@ -346,7 +346,7 @@ fn chosen(def: &'static Def, text: &str) -> Result<usize, Rejection> {
     })
 }
 
-/// The value of a tool whose input is an enum, as the one thing that is read.
+/// The value of a tool whose input is an enum, read as a whole.
 #[derive(Debug)]
 pub struct Chosen<T>(pub T);
 

@@ -1,4 +1,4 @@
-//! Validators and checks of users, which are typed: what they are, what they return, and how the engine asks them.
+//! The typed validators and checks of users: their types, their return values, and how the engine calls them.
 
 use std::{borrow::Borrow, marker::PhantomData};
 
@@ -10,10 +10,10 @@ use super::{Asking, Judged, Settled, board::Kept, engine::UNCHECKED};
 use crate::feedback::{Choices, Reasons, Rejection, Report};
 use crate::tool::Failure;
 
-/// A function that can judge a `T`, given what is known in `C`: `fn(Option<T>, C) -> Validation<T>`, or async.
+/// A function that can judge a `T` with the known values in `C`: `fn(Option<T>, C) -> Validation<T>`, or async.
 ///
-/// Nothing implements it: what is such a function is asked by [`Asks::ask`], and anything else must be this. So what is wrong
-/// is said in these words, and not in the compiler's about signatures.
+/// Nothing implements it. [`Asks::ask`] calls such a function, and anything else is required to implement this trait. So a
+/// mistake is reported with this trait's message, not with the compiler's message about signatures.
 #[diagnostic::on_unimplemented(
     message = "this is not a validator of a `{T}`",
     label = "expected a function of `(Option<{T}>, {C})`",
@@ -21,15 +21,15 @@ use crate::tool::Failure;
 )]
 pub trait Validate<T, C> {}
 
-/// Asks validators of a `T` that know a `C`.
+/// Wraps validators of a `T` that know a `C`.
 ///
-/// A type that validators cannot look at is reported at its parameter, and state that threads cannot share where it is given
-/// to the tools; then `ValidatorFallback` asks for nothing more.
+/// A type that validators cannot see is reported at its parameter. State that threads cannot share is reported where the tools
+/// get it. In both cases `ValidatorFallback` requires nothing more.
 #[derive(Debug)]
 pub struct Validator<T, C>(PhantomData<fn() -> (T, C)>);
 
 impl<T: Judged, C: Send> Validator<T, C> {
-    /// A validator.
+    /// Wraps a validator.
     pub fn of<F>(validator: F) -> Asks<F, T, C> {
         Asks { validator, of: PhantomData }
     }
@@ -47,47 +47,47 @@ where
     F: FnOnce(Option<T>, C) -> R,
     T: Judged,
 {
-    /// Asks it.
+    /// Calls the validator.
     pub fn ask(self, given: Option<Kept>, known: C) -> Said<T, R> {
         let mut place = given.and_then(|given| given.downcast::<Option<T>>().ok());
         let value = place.as_deref_mut().and_then(Option::take);
-        // Written now, because a validator may return the value changed.
+        // Serialized now, because the validator may return another value.
         let text = value.as_ref().and_then(|value| serde_json::to_string(value).ok());
         Said { answer: (self.validator)(value, known), before: Before { place, text } }
     }
 }
 
-/// What a validator of a `T` returned: told later by a future, at once by anything else. An inherent method is found before
-/// a trait's.
+/// The return value of a validator of a `T`. A future gives its answer later, anything else at once. The compiler finds an
+/// inherent method before a trait's.
 #[derive(Debug)]
 pub struct Said<T, R> {
     pub(in crate::tool) answer: R,
     pub(in crate::tool) before: Before<T>,
 }
 
-/// What was given.
+/// The given value.
 #[derive(Debug)]
 pub struct Before<T> {
-    /// Where it stood.
+    /// The place where it stood.
     place: Option<Box<Option<T>>>,
     text: Option<String>,
 }
 
 impl<T: Judged, R: IntoValidation<T>> Said<T, R> {
-    /// What came of the parameter.
+    /// Returns the result for the parameter.
     pub fn settle<'a>(self) -> Asking<'a> {
         Asking::Told(settle(self.answer.into_verdict(), self.before))
     }
 }
 
-/// A future of what a validator of a `T` may return.
+/// A future of a value that a validator of a `T` may return.
 #[diagnostic::on_unimplemented(
     message = "a validator of a parameter of type `{T}` cannot return `{Self}`",
     label = "does not return a `Validation<{T}>`",
     note = "return `Validation<{T}>` or `Result<Validation<{T}>, Failure>`, from a `fn` or an `async fn`"
 )]
 pub trait ToldLater<T> {
-    /// What comes of the parameter that was given as `before`.
+    /// Returns the result for the parameter that was given as `before`.
     fn settled<'a>(self, before: Before<T>) -> BoxFuture<'a, Settled>
     where
         Self: Send + 'a;
@@ -131,16 +131,16 @@ fn settle<T: Judged>(said: Result<Validation<T>, Failure>, before: Before<T>) ->
     settled
 }
 
-/// A validator that failed refuses the value, and tells no more than it was made for.
+/// Refuses a value because its validator failed. The model receives the failure's own message only.
 pub fn failed(failure: &Failure) -> Settled {
     Settled::refused(Report::refused(failure.message().unwrap_or(UNCHECKED))).because([failure.for_log()])
 }
 
-/// What a validator says about the value of a parameter: accepted, as the value that the tool gets, or refused with
-/// reasons; and in both cases what there is to choose from, remarks and instructions.
+/// The answer of a validator about the value of a parameter. The value is accepted, as the tool gets it, or refused with reasons.
+/// Either way the answer may have choices, remarks and instructions.
 ///
-/// A value that is accepted otherwise than it was given is a normalised one: the caller is told. Nothing needs to have been
-/// given: accepting then gives a default.
+/// An accepted value that differs from the given one is normalized, and the caller receives it. If no value was given, accepting
+/// one supplies a default.
 ///
 /// ```
 /// use tool_runtime::Validation;
@@ -160,7 +160,7 @@ pub fn failed(failure: &Failure) -> Settled {
 #[must_use = "it is what the validator says"]
 pub struct Validation<T> {
     outcome: Outcome<T>,
-    /// What is told. Most values are accepted without a word.
+    /// The report. Most values are accepted without one.
     report: Option<Box<Report>>,
 }
 
@@ -171,12 +171,12 @@ enum Outcome<T> {
 }
 
 impl<T> Validation<T> {
-    /// The value is accepted, and `value` is what the tool gets.
+    /// Accepts the value; the tool gets `value`.
     pub fn accept(value: T) -> Self {
         Self { outcome: Outcome::Accepted(value), report: None }
     }
 
-    /// The value is refused, or there is none: for a problem in plain words, or for [`Reasons`].
+    /// Refuses the value, or its absence, with a problem in plain words or with [`Reasons`].
     pub fn reject(reasons: impl Into<Reasons>) -> Self {
         Self { outcome: Outcome::Refused { understood: None }, report: Some(Report::refused(reasons).into()) }
     }
@@ -185,12 +185,12 @@ impl<T> Validation<T> {
         self.report.get_or_insert_with(|| Report::accepted().into())
     }
 
-    /// Whether the value is accepted.
+    /// Returns whether the value is accepted.
     pub fn is_accepted(&self) -> bool {
         matches!(self.outcome, Outcome::Accepted(_))
     }
 
-    /// Says how a refused value was understood. It changes nothing about a value that is accepted.
+    /// Sets how a refused value was understood. It has no effect on an accepted value.
     pub fn understood(mut self, value: T) -> Self {
         if let Outcome::Refused { understood } = &mut self.outcome {
             *understood = Some(value);
@@ -198,7 +198,7 @@ impl<T> Validation<T> {
         self
     }
 
-    /// Says which values are allowed, and no others; none at all if it is empty. Takes the place of what was suggested.
+    /// Sets the allowed values. No others are allowed; none at all if it is empty. It replaces what was suggested.
     pub fn allowed(mut self, values: impl IntoIterator<Item: Choice<T>>) -> Self
     where
         T: Serialize,
@@ -207,7 +207,7 @@ impl<T> Validation<T> {
         self
     }
 
-    /// Suggests some of the values that are allowed; if there are any. Takes the place of what was allowed.
+    /// Suggests some of the allowed values, if there are any. It replaces what was allowed.
     pub fn suggested(mut self, values: impl IntoIterator<Item: Choice<T>>) -> Self
     where
         T: Serialize,
@@ -217,7 +217,7 @@ impl<T> Validation<T> {
         self
     }
 
-    /// Gives a JSON Schema that is narrower than the declared one, such as a range that depends on other parameters.
+    /// Sets a JSON Schema that is narrower than the declared one, such as a range that depends on other parameters.
     pub fn narrowed(mut self, schema: Value) -> Self {
         self.report().schema = Some(schema);
         self
@@ -229,13 +229,13 @@ impl<T> Validation<T> {
         self
     }
 
-    /// Adds what the caller should do.
+    /// Adds an instruction for the caller.
     pub fn instruct(mut self, text: impl Into<String>) -> Self {
         self.report().instructions.push(text.into());
         self
     }
 
-    /// The accepted value if there is one, and what is told; `write` writes a value as JSON.
+    /// Returns the accepted value, if there is one, and the report. `write` converts a value to JSON.
     pub(crate) fn into_parts(mut self, write: impl FnOnce(&T) -> Option<Value>) -> (Option<T>, Option<Box<Report>>) {
         let value = match self.outcome {
             Outcome::Accepted(value) => Some(value),
@@ -250,7 +250,7 @@ impl<T> Validation<T> {
     }
 }
 
-/// A value that a parameter of type `T` can have, or a reference to one: what [`Validation::allowed`] takes.
+/// A value that a parameter of type `T` can have, or a reference to one, as [`Validation::allowed`] takes it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no value of this parameter, which is a `{T}`",
     label = "not a `{T}`, and no reference to one",
@@ -265,15 +265,15 @@ fn json<T: Serialize>(values: impl IntoIterator<Item: Borrow<T>>) -> Vec<Value> 
     values.into_iter().filter_map(|value| serde_json::to_value(value.borrow()).ok()).collect()
 }
 
-/// What a validator of a `T` may return: a [`Validation`], or a `Result` of one with a [`Failure`], which any error becomes
-/// with `?`. A failure refuses the value; the model is told no more of it than [`Failure::new`] says.
+/// A type that a validator of a `T` may return: a [`Validation`], or a `Result` of one with a [`Failure`], into which `?`
+/// converts any error. A failure refuses the value. The model receives no more of it than the text of [`Failure::new`].
 #[diagnostic::on_unimplemented(
     message = "a validator of a parameter of type `{T}` cannot return `{Self}`",
     label = "not a `Validation<{T}>`",
     note = "return `Validation<{T}>` or `Result<Validation<{T}>, Failure>`, from a `fn` or an `async fn`"
 )]
 pub trait IntoValidation<T> {
-    /// What the validator says, or how it failed.
+    /// Returns the validator's answer, or its failure.
     fn into_verdict(self) -> Result<Validation<T>, Failure>;
 }
 
@@ -289,10 +289,10 @@ impl<T> IntoValidation<T> for Result<Validation<T>, Failure> {
     }
 }
 
-/// What is wrong with parameters that are all accepted, taken together.
+/// The result of checking parameters together, after all of them are accepted.
 pub type Checked = Result<(), Rejection>;
 
-/// A function that can check a call with the input `I`, given what is known in `C`: `fn(&I, C) -> Result<(), Rejection>`, or
+/// A function that can check a call with the input `I` and the known values in `C`: `fn(&I, C) -> Result<(), Rejection>`, or
 /// async. Nothing implements it: see [`Validate`](super::Validate).
 #[diagnostic::on_unimplemented(
     message = "this is not a check of a call of `{I}`",
@@ -301,13 +301,13 @@ pub type Checked = Result<(), Rejection>;
 )]
 pub trait CheckCall<I, C> {}
 
-/// Asks the check of a call with the input `I`, which knows a `C`. What cannot be shared between threads is reported
-/// elsewhere; then `CheckerFallback` asks for nothing more.
+/// Wraps the check of a call with the input `I`, which knows a `C`. A type that threads cannot share is reported elsewhere. In
+/// that case `CheckerFallback` requires nothing more.
 #[derive(Debug)]
 pub struct Checker<I, C>(PhantomData<fn() -> (I, C)>);
 
 impl<I: Sync, C: Send> Checker<I, C> {
-    /// A check.
+    /// Wraps a check.
     pub fn of<'b, F>(check: F) -> Checks<F, &'b I, C> {
         Checks { check, of: PhantomData }
     }
@@ -324,31 +324,32 @@ impl<'b, F, I: 'b, C, R> Checks<F, &'b I, C>
 where
     F: FnOnce(&'b I, C) -> R,
 {
-    /// Asks it.
+    /// Calls the check.
     pub fn ask(self, input: &'b I, known: C) -> CheckSaid<R> {
         CheckSaid((self.check)(input, known))
     }
 }
 
-/// What a check returned: told later by a future, at once by anything else. An inherent method is found before a trait's.
+/// The return value of a check. A future gives its answer later, anything else at once. The compiler finds an inherent method
+/// before a trait's.
 #[derive(Debug)]
 pub struct CheckSaid<R>(pub(in crate::tool) R);
 
 impl CheckSaid<Checked> {
-    /// What came of it.
+    /// Returns the result of the check.
     pub fn told<'b>(self) -> BoxFuture<'b, Checked> {
         std::future::ready(self.0).boxed()
     }
 }
 
-/// A future of what a check may return.
+/// A future of a value that a check may return.
 #[diagnostic::on_unimplemented(
     message = "a check cannot return `{Self}`",
     label = "does not return a `Result<(), Rejection>`",
     note = "return `Result<(), Rejection>`, from a `fn` or an `async fn`"
 )]
 pub trait CheckFuture {
-    /// What the check says.
+    /// Returns the result of the check.
     fn told<'b>(self) -> BoxFuture<'b, Checked>
     where
         Self: Send + 'b;

@@ -21,15 +21,16 @@ use tool_schema::schema::answer::{Form, collisions};
 
 type Check = dyn Fn(Value, Context) -> BoxFuture<'static, Result<(), Rejection>> + Send + Sync;
 
-/// A tool with dynamic parameters that are only known at run time: it can be called with what is known so far, and answers
-/// with what is still needed, what is allowed, and what was corrected. It is to [`RuntimeTool`] what `#[dynamic]` is to
-/// `#[tool]`, and runs on the same engine.
+/// A tool with dynamic parameters that are only known at run time. A model can call it with what it knows so far. The answer says
+/// what is still needed, what is allowed, and what was corrected. It is to [`RuntimeTool`] what `#[dynamic]` is to `#[tool]`, and
+/// runs on the same engine.
 ///
-/// A dynamic parameter is a property of the schema that was added as a [`DynamicField`]; the other properties are static,
-/// and every validator sees them. To the model, no dynamic parameter is required. A value that does not fit its property's
-/// schema is that parameter's problem, and the validators of the others still run; those that do not depend on each other
-/// at the same time. Dynamic parameters are told in the order of their dependencies, and where these leave it open in that
-/// of their names.
+/// A dynamic parameter is a property of the schema that was added as a [`DynamicField`]. The other properties are static, and
+/// every validator sees them. To the model, no dynamic parameter is required.
+///
+/// A value that does not fit its property's schema is that parameter's problem, and the validators of the others still run.
+/// Validators that do not depend on each other run at the same time. Dynamic parameters are reported in the order of their
+/// dependencies, then of their names.
 ///
 /// ```
 /// use serde_json::json;
@@ -67,14 +68,14 @@ type Check = dyn Fn(Value, Context) -> BoxFuture<'static, Result<(), Rejection>>
 pub struct DynamicTool {
     tool: RuntimeTool,
     parameters: Arc<Parameters>,
-    /// In the order of the nodes.
+    /// The validators, in the order of the nodes.
     validators: Vec<Box<Ask>>,
-    /// The values that stand in where none are given, by parameter.
+    /// The default values, by parameter.
     defaults: Vec<Option<Value>>,
     /// The schema with everything that is required.
     complete: Validator,
     checks: Vec<Box<Check>>,
-    /// Where the output stands in the answer.
+    /// The position of the output in the answer.
     form: Form,
 }
 
@@ -97,8 +98,8 @@ impl DynamicToolBuilder {
         self
     }
 
-    /// Adds a check across parameters. It gets the arguments when all of them are accepted; checks are made in the order in
-    /// which they were added, up to the first that refuses.
+    /// Adds a check across parameters. It gets the arguments when all of them are accepted. Checks run in the order in which they
+    /// were added, until one refuses.
     pub fn check<F, R>(mut self, check: F) -> Self
     where
         F: Fn(Value, Context) -> R + Send + Sync + 'static,
@@ -108,8 +109,8 @@ impl DynamicToolBuilder {
         self
     }
 
-    /// Finishes a tool that runs here. The handler gets the arguments, in which each dynamic parameter has its accepted
-    /// value; what it returns is the output.
+    /// Finishes a tool that runs in this program. The handler gets the arguments, in which each dynamic parameter has its
+    /// accepted value, and returns the output.
     ///
     /// Fails as [`DynamicError`] lists.
     pub fn handler<F, R>(self, handler: F) -> Result<DynamicTool, DynamicError>
@@ -147,7 +148,8 @@ impl DynamicToolBuilder {
             return Err(DynamicError::Output { keys });
         }
         Ok(DynamicTool {
-            // Of an output without a schema nothing is known, so nothing of it may be taken for a part of the answer.
+            // Without a schema, the output may have any keys, so it is wrapped: no key of it may be mistaken for a part of the
+            // answer.
             form: tool.spec().output.as_ref().map_or(Form::Wrapped, |schema| Form::of(Some(schema.neutral()))),
             tool,
             parameters: Arc::new(parameters),
@@ -160,7 +162,7 @@ impl DynamicToolBuilder {
 }
 
 impl DynamicTool {
-    /// What of the schemas is not checked, and why; usually nothing.
+    /// Returns the parts of the schemas that are not checked, with the reasons; usually none.
     pub fn warnings(&self) -> &[String] {
         self.tool.warnings()
     }
@@ -206,10 +208,10 @@ impl fmt::Debug for DynamicToolBuilder {
     }
 }
 
-/// Asks a validator about a value that was given.
+/// The code that asks a validator about a given value.
 pub type Ask = dyn Fn(Option<Kept>, Known) -> Asking<'static> + Send + Sync;
 
-/// A parameter that is judged by code of the application: what it depends on, and its validator.
+/// A parameter that a validator of the application judges: its dependencies, and its validator.
 #[must_use = "add it to a tool"]
 pub struct DynamicField {
     name: String,
@@ -221,7 +223,7 @@ pub struct DynamicField {
 }
 
 impl DynamicField {
-    /// The parameter called `name`, which is a property of the tool's schema.
+    /// Creates the parameter called `name`, which is a property of the tool's schema.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -233,39 +235,41 @@ impl DynamicField {
         }
     }
 
-    /// Sets what the model is told of it, in place of the schema's description.
+    /// Sets the description for the model. It replaces the schema's description.
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.description = Some(text.into());
         self
     }
 
-    /// Says which dynamic parameters must be accepted before this one is judged. Until they are, the model is told to give
-    /// them first.
+    /// Sets the dynamic parameters that must be accepted before this one is judged. Until they are, the rejection asks the model
+    /// to give them first.
     pub fn requires<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.requires.extend(names.into_iter().map(Into::into));
         self
     }
 
-    /// Says which dynamic parameters are judged before this one, whatever comes of it.
+    /// Sets the dynamic parameters that are judged before this one, whether they are accepted or not.
     pub fn after<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.after.extend(names.into_iter().map(Into::into));
         self
     }
 
-    /// Says which dynamic parameters the validator sees as they were given, judged or not. It does not wait for them.
+    /// Sets the dynamic parameters whose given values the validator sees, judged or not. The validator does not wait for them.
     pub fn hints<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.hints.extend(names.into_iter().map(Into::into));
         self
     }
 
-    /// Sets the validator: it gets the value that was given, if any, and what is known of the others. The value fits the
-    /// schema of the property. The value that it accepts must fit the schema too, or be `null`: the handler gets the `null`,
-    /// also where the schema has none. A model cannot give a `null` that the schema refuses.
+    /// Sets the validator. It gets the given value, if any, and the known values of other parameters. The given value fits the
+    /// schema of the property.
     ///
-    /// A validator is asked again before the call starts, about the value that it accepted. It must accept that value.
+    /// The accepted value must fit the schema too, or be `null`. The handler gets the `null` even if the schema does not allow
+    /// it. A model cannot give a `null` that the schema refuses.
     ///
-    /// It returns a [`Validation`](crate::Validation), or a `Result` of one with a [`Failure`](crate::Failure). A failure or a panic
-    /// refuses the value, and the model is told no more of it than [`Failure::new`](crate::Failure::new) says.
+    /// The validator is asked again before the call starts, about the value that it accepted. It must accept that value.
+    ///
+    /// It returns a [`Validation`](crate::Validation), or a `Result` of one with a [`Failure`](crate::Failure). A failure or a
+    /// panic refuses the value. The model receives no more of a failure than the text of [`Failure::new`](crate::Failure::new).
     pub fn validate<F, R>(mut self, validate: F) -> Self
     where
         F: Fn(Option<Value>, Known) -> R + Send + Sync + 'static,
@@ -277,7 +281,7 @@ impl DynamicField {
         self
     }
 
-    /// The same with a validator that has to wait for something. Those that do not wait for each other run at the same
+    /// Sets an async validator, as [`validate`](Self::validate) does. Validators that do not wait for each other run at the same
     /// time.
     pub fn validate_async<F, R>(mut self, validate: F) -> Self
     where
@@ -302,15 +306,15 @@ impl fmt::Debug for DynamicField {
     }
 }
 
-/// What a validator of a [`DynamicField`](super::DynamicField) knows of the other parameters, and of the call.
+/// The other parameters and the call, as a validator of a [`DynamicField`](super::DynamicField) sees them.
 ///
-/// `known["departure"]` is the value of a parameter that is required, or of a static one.
+/// `known["departure"]` is the value of a required or static parameter.
 #[derive(Clone, Debug)]
 pub struct Known {
     parameters: Arc<Parameters>,
     given: Arc<Map<String, Value>>,
     node: usize,
-    /// The accepted values of what it requires and comes after.
+    /// The accepted values of the parameters that this one requires or comes after.
     values: Vec<(usize, Value)>,
     call: Context,
 }
@@ -328,8 +332,8 @@ impl Known {
         Self { parameters: Arc::clone(parameters), given: Arc::clone(given), node, values, call: call.clone() }
     }
 
-    /// The accepted value of a parameter that this one requires or comes after, or of a static parameter; `None` where
-    /// there is none, and for every other name.
+    /// Returns the accepted value of a parameter that this one requires or comes after, or the value of a static parameter.
+    /// Returns `None` if it has no value, and for every other name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         let field = self.parameters.find(name)?;
         if !self.parameters.is_dynamic(field) {
@@ -338,13 +342,13 @@ impl Known {
         self.values.iter().find(|(known, _)| *known == field).map(|(_, value)| value)
     }
 
-    /// What was given for a parameter among [`hints`](super::DynamicField::hints), right or wrong.
+    /// Returns the given value of a parameter among [`hints`](super::DynamicField::hints), right or wrong.
     pub fn hint(&self, name: &str) -> Option<&Value> {
         let field = self.parameters.find(name)?;
         self.parameters.hints(self.node).contains(&field).then(|| self.given.get(name)).flatten()
     }
 
-    /// The call.
+    /// Returns the context of the call.
     pub fn context(&self) -> &Context {
         &self.call
     }
@@ -355,8 +359,8 @@ impl Index<&str> for Known {
 
     /// # Panics
     ///
-    /// Where [`Known::get`] gives `None`. What is required is always there; a panic refuses the parameter, and the log says
-    /// why.
+    /// If [`Known::get`] returns `None`. A required parameter always has a value. A panic refuses the parameter, and the log has
+    /// the reason.
     fn index(&self, name: &str) -> &Value {
         match self.get(name) {
             Some(value) => value,
@@ -388,11 +392,11 @@ impl DynamicTool {
         Ok(self.tool.prepare(arguments, cx).understood(normalized, self.form, remarks))
     }
 
-    /// Reads the arguments as far as they can be read.
+    /// Reads the arguments as far as possible.
     fn read(&self, text: &str, cx: &Context) -> Result<(Map<String, Value>, Reading), CallError> {
         let (arguments, mut problems) = self.tool.check(text)?;
         if cx.is_revised() {
-            // A validator may have put the `null` there, when the arguments were read before.
+            // A validator may have put the `null` there when the arguments were read before.
             problems.retain(|problem| !self.is_about_null(problem, &arguments));
         }
         let mut reading = Reading::new(self.parameters.fields());
@@ -405,7 +409,7 @@ impl DynamicTool {
         }
     }
 
-    /// The values of the parameters, with the defaults of those that were not given.
+    /// Returns the values of the parameters, with defaults for those that are absent.
     fn values(&self, arguments: &mut Map<String, Value>, reading: &Reading) -> Vec<Option<Kept>> {
         let absent = |field: usize| {
             let is_static = !self.parameters.is_dynamic(field) && reading.faults[field].is_none();
@@ -425,7 +429,7 @@ impl DynamicTool {
         values
     }
 
-    /// The arguments with the values that were accepted.
+    /// Returns the arguments with the accepted values.
     fn accepted(&self, mut arguments: Map<String, Value>, mut settled: Vec<Option<Settled>>) -> Value {
         for field in self.parameters.dynamic_fields() {
             let value = settled[field].take().and_then(|settled| settled.value);
@@ -436,7 +440,7 @@ impl DynamicTool {
         Value::Object(arguments)
     }
 
-    /// Returns whether `problem` says that the value of a dynamic parameter must not be `null`.
+    /// Returns whether `problem` is that the value of a dynamic parameter must not be `null`.
     fn is_about_null(&self, problem: &Problem, arguments: &Value) -> bool {
         let field = problem.about().and_then(|name| Some((self.parameters.find(&name)?, name)));
         let is_null = |(field, name): (usize, String)| {
@@ -445,7 +449,7 @@ impl DynamicTool {
         !problem.is_nested() && problem.kind != ProblemKind::Duplicate && field.is_some_and(is_null)
     }
 
-    /// Checks that the values that validators accepted in place of those given fit the schema, or are `null`.
+    /// Checks that the values that validators substituted fit the schema, or are `null`.
     fn check_accepted(&self, arguments: &Value) -> Result<(), CallError> {
         let mut problems = self.complete.problems(arguments, "");
         problems.retain(|problem| !self.is_about_null(problem, arguments));

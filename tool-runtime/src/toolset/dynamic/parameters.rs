@@ -1,4 +1,4 @@
-//! The parameters of a tool that are known at run time only: how they wait for each other, and what their schemas are.
+//! The parameters of a tool with dynamic ones that are only known at run time: their dependencies and their schemas.
 
 use std::{cmp::Ordering, fmt};
 
@@ -9,13 +9,13 @@ use crate::tool::dynamic::Shape;
 use crate::toolset::NameError;
 use tool_schema::feedback::{self, suggest};
 
-/// The parameters, in the order of the schema, and how the dynamic ones depend on each other.
+/// The parameters in the order of the schema, and the dependencies of the dynamic ones.
 #[derive(Debug)]
 pub struct Parameters {
     names: Vec<String>,
     /// The node of each parameter that is dynamic.
     node_of: Vec<Option<usize>>,
-    /// In the order in which they are asked.
+    /// The nodes, in the order in which their validators are asked.
     nodes: Vec<Node>,
 }
 
@@ -29,7 +29,8 @@ pub struct Node {
 }
 
 impl Parameters {
-    /// The parameters called `names`, of which `fields` are dynamic; puts these in the order in which they are asked.
+    /// Creates the parameters called `names`, of which `fields` are dynamic. Sorts `fields` into the order in which they are
+    /// asked.
     pub fn new(names: Vec<String>, fields: &mut Vec<DynamicField>) -> Result<Self, DynamicError> {
         let mut nodes = Vec::with_capacity(fields.len());
         for (index, field) in fields.iter().enumerate() {
@@ -67,13 +68,13 @@ impl Parameters {
         Ok(Self { node_of: (0..names.len()).map(node_of).collect(), names, nodes })
     }
 
-    /// Whose values the validator at `node` sees before they are validated.
+    /// Returns the parameters whose given values the validator at `node` sees.
     pub fn hints(&self, node: usize) -> &[usize] {
         &self.nodes[node].hints
     }
 }
 
-/// Where the parameters called `others` are, which `field` names.
+/// Returns the indexes of the parameters `others`, to which `field` refers.
 fn places(
     field: &DynamicField,
     others: &[String],
@@ -136,10 +137,11 @@ impl Shape for Parameters {
     }
 }
 
-/// The cycles in which nodes wait for each other: `before[n]` is what `n` waits for, places beyond the end among them.
+/// Returns the cycles of nodes that wait for each other. `before[n]` lists what `n` waits for; indexes beyond the end are
+/// allowed.
 ///
-/// Each is the way from its first node to its last, which waits for the first; they are found by going from each node in
-/// order, along what it waits for in order, without going through a node twice.
+/// A cycle lists its nodes from the first to the last, which waits for the first. The search starts at each node in order and
+/// follows its dependencies in order. It visits no node twice.
 fn cycles(before: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut found = Vec::new();
     let mut seen = vec![false; before.len()];
@@ -148,7 +150,7 @@ fn cycles(before: &[Vec<usize>]) -> Vec<Vec<usize>> {
             continue;
         }
         seen[root] = true;
-        // The way from the root, each node with how many of its ways were gone.
+        // The path from the root: each node with the number of dependencies already followed.
         let mut way = vec![(root, 0)];
         while let Some((node, gone)) = way.last_mut() {
             let Some(next) = before[*node].get(*gone).copied() else {
@@ -167,9 +169,9 @@ fn cycles(before: &[Vec<usize>]) -> Vec<Vec<usize>> {
     found
 }
 
-/// An order in which each node comes after what it waits for; of those that may come next, the least by `compare` does.
+/// Returns an order in which each node comes after what it waits for. If several nodes may come next, `compare` decides.
 ///
-/// `None` where nodes wait for each other, or for a place beyond the end.
+/// Returns `None` if nodes wait for each other, or for an index beyond the end.
 fn order(before: &[Vec<usize>], compare: impl Fn(usize, usize) -> Ordering) -> Option<Vec<usize>> {
     let mut left: Vec<usize> = (0..before.len()).collect();
     left.sort_by(|a, b| compare(*a, *b));
@@ -180,7 +182,7 @@ fn order(before: &[Vec<usize>], compare: impl Fn(usize, usize) -> Ordering) -> O
     (order.len() == before.len()).then_some(order)
 }
 
-/// The keywords by which a schema says itself what else an object may hold, or where its properties are.
+/// The keywords by which a schema itself defines what else an object may hold, or where its properties are.
 const OPEN: [&str; 9] = [
     "additionalProperties",
     "unevaluatedProperties",
@@ -193,8 +195,8 @@ const OPEN: [&str; 9] = [
     "if",
 ];
 
-/// The schema of complete arguments: an object that takes no other names, unless it says something about them. Where the
-/// root is only a reference to a definition, the definition takes its place.
+/// Returns the schema of complete arguments: an object that allows no other names, unless the schema has keywords about them. If
+/// the root is only a reference to a definition, the definition replaces it.
 pub fn complete_schema(schema: Value) -> Map<String, Value> {
     let root = referred(&schema);
     let Value::Object(mut schema) = schema else { return Map::new() };
@@ -216,7 +218,7 @@ fn referred(schema: &Value) -> Option<Map<String, Value>> {
     if schema.get("properties").is_some() { None } else { schema.pointer(place)?.as_object().cloned() }
 }
 
-/// The same schema for arguments of which some of the `dynamic` parameters are missing; with their descriptions.
+/// Returns the schema of arguments that may lack `dynamic` parameters, with the descriptions of these.
 pub fn partial_schema<'n>(
     complete: &Map<String, Value>,
     dynamic: impl Iterator<Item = (&'n str, Option<&'n str>)>,
@@ -241,7 +243,7 @@ pub fn partial_schema<'n>(
     Value::Object(schema)
 }
 
-/// Why a tool with dynamic parameters cannot be built.
+/// The error of building a tool with dynamic parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DynamicError {
@@ -249,10 +251,10 @@ pub enum DynamicError {
     Name(NameError),
     /// The schema of the arguments cannot be used.
     Schema {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The output has fields that the tool's answer has too.
+    /// The output has fields whose names the tool's answer uses too.
     Output {
         /// Their names.
         keys: Vec<&'static str>,
@@ -274,20 +276,20 @@ pub enum DynamicError {
         /// The parameter.
         name: String,
     },
-    /// A parameter refers to one that there is not.
+    /// A parameter refers to one that does not exist.
     Unknown {
         /// The parameter.
         name: String,
-        /// What it refers to.
+        /// The name to which it refers.
         other: String,
-        /// The parameter whose name is nearest to that.
+        /// The known parameter whose name is nearest.
         suggestion: Option<String>,
     },
-    /// A parameter refers to a static one: every validator sees those.
+    /// A parameter refers to a static one, which every validator sees anyway.
     Static {
         /// The parameter.
         name: String,
-        /// What it refers to.
+        /// The parameter to which it refers.
         other: String,
     },
     /// A parameter refers to itself.
@@ -299,7 +301,7 @@ pub enum DynamicError {
     Repeated {
         /// The parameter.
         name: String,
-        /// What it refers to.
+        /// The parameter to which it refers.
         other: String,
     },
     /// Parameters wait for each other.

@@ -1,4 +1,5 @@
-//! Looks a toolset through, before a model or a provider finds out: in a test, since some of it takes a while.
+//! The linter of toolsets: it finds mistakes before a model or a provider does. It belongs in a test, because some checks take a
+//! while.
 
 mod sample;
 
@@ -13,11 +14,11 @@ pub use sample::Dice;
 use tool_schema::schema::{Loss, answer::collisions, places};
 
 impl Toolset {
-    /// Looks every tool through: schemas and their references, defaults and examples, what the dialects of providers lose,
-    /// names, sizes, outputs, and whether schema and decoder accept the same.
+    /// Checks every tool: schemas and their references, defaults and examples, what the dialects of providers lose, names, sizes
+    /// and outputs. It also checks that the schema and the decoder accept the same arguments.
     ///
-    /// Nothing runs but the decoding of made-up arguments: no tool, no validator. It takes milliseconds for each tool, so it
-    /// belongs into a test. [`lint_test!`](crate::lint_test) writes one.
+    /// It decodes made-up arguments, but runs no tool and no validator. It takes milliseconds for each tool, so it belongs in a
+    /// test. [`lint_test!`](crate::lint_test) writes one.
     ///
     /// ```
     /// use tool_runtime::{tool, toolset, toolset::Level};
@@ -43,7 +44,7 @@ impl Toolset {
             let spec = tool.spec();
             check_size(spec, &mut findings);
             check_output(spec, &mut findings);
-            // What else is said of a schema that is broken, would be said because of that.
+            // Other findings about a broken schema would only repeat that it is broken.
             if check_schemas(spec, &mut findings) {
                 check_values(spec, &mut findings);
                 check_losses(spec, &mut findings);
@@ -54,7 +55,7 @@ impl Toolset {
     }
 }
 
-/// Checks names: what providers make of them, and which are too near to each other.
+/// Checks names: whether providers accept them, and which are too similar.
 fn check_names(tools: &Toolset, findings: &mut Findings) {
     let mut known: HashMap<String, &str> = HashMap::new();
     for tool in tools.iter() {
@@ -65,7 +66,7 @@ fn check_names(tools: &Toolset, findings: &mut Findings) {
             let text = "Gemini takes names that begin with a letter or `_`";
             findings.add(Level::Warning, name, "", text, "rename the tool, or leave it out for Gemini");
         }
-        // What clients do that show one name for several providers.
+        // Clients that use one name for several providers fold it like this.
         let folded = name.to_ascii_lowercase().replace('-', "_");
         match known.get(&folded) {
             Some(earlier) => {
@@ -82,7 +83,7 @@ fn check_names(tools: &Toolset, findings: &mut Findings) {
     }
 }
 
-/// The keys that providers take: `[A-Za-z0-9_.-]{1,64}`. The macros see to it for declared tools.
+/// Checks parameter names against what providers accept: `[A-Za-z0-9_.-]{1,64}`. For declared tools, the macros check this.
 fn check_parameter_names(tool: &str, schema: &serde_json::Value, findings: &mut Findings) {
     for name in schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name) {
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -95,19 +96,19 @@ fn check_parameter_names(tool: &str, schema: &serde_json::Value, findings: &mut 
     }
 }
 
-/// How many tools a request to OpenAI, or to Gemini, can have.
+/// The most tools that a request to OpenAI or Gemini can have.
 const MOST_TOOLS: usize = 128;
 
-/// How many tools Anthropic keeps to strictly in a request.
+/// The most strict tools that a request to Anthropic can have.
 const MOST_STRICT: usize = 20;
 
-/// How many characters of a tool's description OpenAI takes.
+/// The most characters of a tool's description that OpenAI accepts.
 const LONGEST_DESCRIPTION: usize = 1024;
 
-/// How many bytes of a tool's definition are read again with every request before that is worth a remark.
+/// The size in bytes above which a definition gets a remark, because a model reads it again with every request.
 const LARGE: usize = 8 * 1024;
 
-/// Checks how many tools providers take in a request.
+/// Checks the number of tools against what providers accept in a request.
 fn check_set_size(tools: &Toolset, findings: &mut Findings) {
     if tools.len() > MOST_TOOLS {
         let text = format!("{} tools, but OpenAI and Gemini take {MOST_TOOLS} at most in a request", tools.len());
@@ -127,7 +128,7 @@ fn check_set_size(tools: &Toolset, findings: &mut Findings) {
     }
 }
 
-/// Checks how much of a tool providers take. What a schema may have, its lowered form counts.
+/// Checks a tool's size against what providers accept. The limits on schemas are checked when they are lowered.
 fn check_size(spec: &ToolSpec, findings: &mut Findings) {
     let characters = spec.description.chars().count();
     if characters > LONGEST_DESCRIPTION {
@@ -163,7 +164,7 @@ fn check_size(spec: &ToolSpec, findings: &mut Findings) {
     }
 }
 
-/// Reports outputs that could be taken for what is said about them.
+/// Reports output fields whose names collide with those of the answer around the output.
 fn check_output(spec: &ToolSpec, findings: &mut Findings) {
     let Some(output) = &spec.output else { return };
     for key in collisions(output.neutral()) {
@@ -173,7 +174,7 @@ fn check_output(spec: &ToolSpec, findings: &mut Findings) {
     }
 }
 
-/// Checks that the schemas can be used at all, and returns whether that of the arguments is sound.
+/// Checks that the schemas are usable. Returns whether the schema of the arguments is sound.
 fn check_schemas(spec: &ToolSpec, findings: &mut Findings) -> bool {
     if let Some(output) = &spec.output {
         check_schema(&spec.name, "/output", output, findings);
@@ -213,7 +214,7 @@ fn check_schema(tool: &str, at: &str, schema: &Schema, findings: &mut Findings) 
     }
 }
 
-/// Checks defaults and examples: a model takes them for what can be given.
+/// Checks that defaults and examples fit their schema: a model reads them as valid values.
 fn check_values(spec: &ToolSpec, findings: &mut Findings) {
     let schema = spec.input.neutral();
     let mut given: Vec<(String, &Value, String)> = Vec::new();
@@ -244,7 +245,7 @@ fn check_values(spec: &ToolSpec, findings: &mut Findings) {
     }
 }
 
-/// Reports what the dialects lose in which providers get a tool.
+/// Reports which constraints the dialect of each provider loses.
 fn check_losses(spec: &ToolSpec, findings: &mut Findings) {
     for format in ListFormat::ALL {
         let provider = match format {
@@ -260,7 +261,7 @@ fn check_losses(spec: &ToolSpec, findings: &mut Findings) {
             let keyword = if loss.keyword.is_empty() { String::new() } else { format!(" of `{}`", loss.keyword) };
             let text = format!("{provider} is told less{keyword}: {}", loss.note);
             let (level, advice) = match loss.severity {
-                // Only words for the reader went, and mostly into the description.
+                // Only words for the reader are lost, and most of them move into the description.
                 Severity::Annotation => continue,
                 Severity::Weakened => (Level::Note, "nothing to do: what a model sends is checked here all the same"),
                 Severity::Narrowed | Severity::Inexpressible => {
@@ -272,7 +273,8 @@ fn check_losses(spec: &ToolSpec, findings: &mut Findings) {
     }
 }
 
-/// The tool is declared `strict`, and sent without, because the provider's strict dialect cannot say its schema.
+/// Reports why a tool that is declared `strict` is sent without strictness: the provider's strict dialect cannot express its
+/// schema.
 fn report_unkept(spec: &ToolSpec, format: ListFormat, provider: &str, findings: &mut Findings) {
     let dialect = match format {
         ListFormat::OpenAi => Dialect::OpenAiStrict,
@@ -286,10 +288,10 @@ fn report_unkept(spec: &ToolSpec, format: ListFormat, provider: &str, findings: 
     }
 }
 
-/// How many arguments are made up for each tool.
+/// The number of arguments that are made up for each tool.
 const ROUNDS: u64 = 300;
 
-/// Checks that the decoder accepts what the schema accepts, on arguments that are made up after the schema.
+/// Checks that the decoder accepts what the schema accepts, with arguments that are made up from the schema.
 fn check_agreement(tool: &dyn DynTool, findings: &mut Findings) {
     let schema = tool.spec().input.neutral();
     let Ok(validator) = Validator::compile(schema) else { return };
@@ -302,7 +304,7 @@ fn check_agreement(tool: &dyn DynTool, findings: &mut Findings) {
         let refusal = match started {
             Ok(_) => None,
             Err(CallError::Rejected(rejection)) => Some(rejection.lines().join("; ")),
-            // A secret that is not there, or a layer that lets nothing through.
+            // A secret is missing, or a layer refuses every call.
             Err(_) => return,
         };
         let is_valid = validator.is_valid(&value);
@@ -323,7 +325,7 @@ fn check_agreement(tool: &dyn DynTool, findings: &mut Findings) {
     }
 }
 
-/// `5.0` is an integer to JSON Schema, and none to serde.
+/// Returns whether the value has a float without a fraction. `5.0` is an integer in JSON Schema, but not in serde.
 fn has_whole_float(value: &Value) -> bool {
     match value {
         Value::Number(number) => number.is_f64() && number.as_f64().is_some_and(|float| float.fract() == 0.0),
@@ -333,36 +335,36 @@ fn has_whole_float(value: &Value) -> bool {
     }
 }
 
-/// How much a [`Finding`] matters, from little to much.
+/// The importance of a [`Finding`], from low to high.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Level {
-    /// Good to know: nothing goes wrong because of it.
+    /// Good to know; nothing goes wrong because of it.
     Note,
     /// A model, a provider or a person gets less than was meant.
     Warning,
-    /// It is wrong: some call or request fails because of it.
+    /// Some call or request fails because of it.
     Error,
 }
 
-/// One thing that was found.
+/// One result of the linter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// How much it matters.
+    /// The importance.
     pub level: Level,
-    /// The name of the tool; empty where it is about the whole set.
+    /// The name of the tool; empty if the finding is about the whole set.
     pub tool: String,
-    /// Where: a JSON Pointer into the schema of the arguments, or below `/output` into that of the output, or below
-    /// `/examples` into the tool's examples; empty for the tool as a whole.
+    /// The place: a JSON Pointer into the schema of the arguments, below `/output` into that of the output, or below `/examples`
+    /// into the tool's examples. Empty for the tool as a whole.
     pub path: String,
-    /// What is wrong.
+    /// The problem.
     pub text: String,
-    /// What to do.
+    /// The advice: how to repair it.
     pub advice: String,
 }
 
-/// What [`Toolset::lint`](crate::Toolset::lint) found, in the order of the tools. Its `Display` has a paragraph for each.
+/// The findings of [`Toolset::lint`](crate::Toolset::lint), in the order of the tools. `Display` writes a paragraph for each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     all: Vec<Finding>,
@@ -384,37 +386,37 @@ impl Findings {
         }
     }
 
-    /// Each.
+    /// Returns the findings, in the order of the tools.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Finding> {
         self.all.iter()
     }
 
-    /// Whether nothing was found.
+    /// Returns whether there are no findings.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// How much the worst of them matters; none where nothing was found.
+    /// Returns the highest level among the findings; `None` if there are none.
     pub fn worst(&self) -> Option<Level> {
         self.all.iter().map(|finding| finding.level).max()
     }
 
-    /// Those that matter at least so much.
+    /// Returns the findings of at least the level `level`.
     pub fn at_least(&self, level: Level) -> Self {
         Self { all: self.all.iter().filter(|finding| finding.level >= level).cloned().collect() }
     }
 
-    /// Those that `keep` says so of, such as those of providers that are used.
+    /// Keeps the findings for which `keep` returns true, such as those of the providers that you use.
     pub fn retain(mut self, keep: impl FnMut(&Finding) -> bool) -> Self {
         self.all.retain(keep);
         self
     }
 
-    /// Ends a test in which something was found that matters at least so much.
+    /// Fails a test if there are findings of at least the level `level`.
     ///
     /// # Panics
     ///
-    /// When there is such a thing, with all of it in the message, what matters less too.
+    /// If there is such a finding. The message has all findings, including those of lower levels.
     #[track_caller]
     pub fn deny(&self, level: Level) {
         let count = self.at_least(level).all.len();

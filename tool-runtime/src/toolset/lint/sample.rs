@@ -1,18 +1,18 @@
-//! Values that nearly fit a schema: some right, most nearly right.
+//! Made-up values that fit a schema, or nearly fit it.
 
 use serde_json::{Map, Value, json};
 
-/// A small source of chance that is the same every time.
+/// A small pseudo-random generator with reproducible results.
 #[derive(Debug)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// The dice of one round.
+    /// Creates the generator of one round.
     pub fn new(round: u64) -> Self {
         Self(round.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    /// A value that nearly fits `schema`.
+    /// Returns a value that fits `schema`, or nearly fits it.
     pub fn near(&mut self, schema: &Value) -> Value {
         self.value(schema, schema, 0)
     }
@@ -28,7 +28,7 @@ impl Dice {
         from[self.roll(from.len())].clone()
     }
 
-    /// The same of a part of `root`.
+    /// Returns a value for `schema`, a part of `root`.
     fn value(&mut self, schema: &Value, root: &Value, depth: usize) -> Value {
         if depth > 6 || (depth > 0 && self.roll(12) == 0) {
             return self.anything();
@@ -157,7 +157,7 @@ impl Dice {
     }
 }
 
-/// A text of a format.
+/// Returns a text of a format.
 fn of_format(format: &str) -> Option<&'static str> {
     Some(match format {
         "date" => "2026-12-04",
