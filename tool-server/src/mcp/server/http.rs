@@ -393,9 +393,3 @@ impl SessionManager for Sessions {
         }
     }
 }
-
-impl fmt::Debug for Stream {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_tuple("Stream").field(&self.0.key).finish()
-    }
-}

@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    fmt,
     pin::pin,
     sync::{Arc, Mutex},
 };
@@ -142,11 +141,5 @@ async fn work(
         Ok(_) => Err(ErrorData::internal_error("the task came to no result", None).into()),
         Err(_) if cancellation.is_cancelled() => Err(TaskExit::Cancelled),
         Err(error) => Err(error.into()),
-    }
-}
-
-impl fmt::Debug for Tasks {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Tasks").field("running", &self.manager.running_task_count()).finish_non_exhaustive()
     }
 }
