@@ -412,13 +412,13 @@ pub enum CallResult {
     },
     /// A policy does not allow the call.
     PolicyDenied {
-        /// Why.
+        /// The reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
     /// A person denied the call.
     Denied {
-        /// Why.
+        /// The reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
         /// The principal.

@@ -23,7 +23,7 @@ pub enum Event {
     Continue {
         /// The principal that wants it.
         by: Principal,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// The model gets to see only these tools in the turn that it is asked for. Calls of others are answered as those of
@@ -53,12 +53,12 @@ pub enum Event {
         usage: Usage,
         /// The model, where it is known.
         model: Option<Arc<str>>,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// The model failed.
     TurnFailed {
-        /// How.
+        /// The error.
         error: String,
         /// Set if it is worth asking again. The run does as long as it has retries left ([`Limits`](super::Limits)).
         again: bool,
@@ -66,7 +66,7 @@ pub enum Event {
         usage: Usage,
         /// The model, where it is known.
         model: Option<Arc<str>>,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// A call was looked at.
@@ -75,7 +75,7 @@ pub enum Event {
         call: CallId,
         /// The finding of a check.
         inspection: CheckedCall,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// A decision.
@@ -86,36 +86,36 @@ pub enum Event {
         ruling: CheckedDecision,
         /// The principal.
         by: Principal,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// A started call came to an end.
     Ended {
         /// The call.
         call: CallId,
-        /// Which start of it.
+        /// The number of the start, from 1.
         attempt: u32,
         /// The result.
         outcome: Result<Output, CallError>,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// A started call asks somebody.
     Asked {
         /// The call.
         call: CallId,
-        /// Which start of it.
+        /// The number of the start, from 1.
         attempt: u32,
         /// The question.
         question: Question,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// A started call is a run of its own, in which something waits for somebody.
     AskedInside {
         /// The call.
         call: CallId,
-        /// Which start of it.
+        /// The number of the start, from 1.
         attempt: u32,
         /// The tool of the call in there that waits.
         tool: String,
@@ -123,14 +123,14 @@ pub enum Event {
         interrupt: Box<Interrupt>,
         /// The problem with the decision that was given before.
         feedback: Option<Box<Rejection>>,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// A started call of a `resumable` tool begins a step that must not be taken twice.
     Stepping {
         /// The call.
         call: CallId,
-        /// Which start of it.
+        /// The number of the start, from 1.
         attempt: u32,
         /// The step's name.
         name: String,
@@ -139,7 +139,7 @@ pub enum Event {
     Stepped {
         /// The call.
         call: CallId,
-        /// Which start of it.
+        /// The number of the start, from 1.
         attempt: u32,
         /// The step's name.
         name: String,
@@ -155,7 +155,7 @@ pub enum Event {
     },
     /// The process that drove the run is gone, and another takes over.
     Recover {
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// A refused call was repaired.
@@ -175,22 +175,22 @@ pub enum Event {
     StopRequested {
         /// The principal that wants it.
         by: Principal,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// The driver does not want the run to go on: its time is over, or what it was to come to is reached. What goes on
     /// ends, as when it is cancelled, and the run stops for this reason; a prompt that waits is taken then.
     Stop {
-        /// Why.
+        /// The reason.
         reason: StopReason,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// The run is cancelled. Prompts that wait are dropped.
     Cancel {
         /// The principal that wants it.
         by: Principal,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
 }
@@ -227,7 +227,7 @@ pub struct Prompt {
     pub content: Vec<Part>,
     /// The principal that said it.
     pub by: Principal,
-    /// When.
+    /// The time of the event.
     pub at: Time,
     /// The tool that ends the run when a call of it succeeds: how a typed answer is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -346,7 +346,7 @@ pub enum Refusal {
     },
     /// A policy does not allow the call with the edited arguments. The interrupt is still open.
     PolicyDenied {
-        /// Why.
+        /// The reason.
         reason: Option<String>,
     },
     /// The tool is not the one that the call was checked with. The interrupt is still open.

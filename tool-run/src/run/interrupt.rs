@@ -222,7 +222,7 @@ pub struct Allowance {
     pub tool: Fingerprint,
     /// With these arguments.
     pub pattern: Pattern,
-    /// By whom.
+    /// The principal that allowed it.
     pub by: Principal,
 }
 

@@ -34,7 +34,7 @@ pub enum LogEvent {
         /// The conversation before it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         messages: Vec<Message>,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// The conversation before the run is that of another, up to one of its prompts. Only behind the creation.
@@ -61,7 +61,7 @@ pub enum LogEvent {
     },
     /// The model is asked.
     TurnStarted {
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// In this turn the model gets to see no other tools than these.
@@ -92,12 +92,12 @@ pub enum LogEvent {
         /// The model, where it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<Arc<str>>,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// The model's turn came to nothing. Calls that were complete are kept; the rest of it is not.
     TurnFailed {
-        /// Why.
+        /// The reason.
         error: String,
         /// Set if the model is asked again when the calls have ended.
         again: bool,
@@ -107,7 +107,7 @@ pub enum LogEvent {
         /// The model, where it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<Arc<str>>,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// The validators of a call's tool understood its arguments otherwise than they were written, or the application refined
@@ -139,7 +139,7 @@ pub enum LogEvent {
     StopRequested {
         /// The principal.
         by: Principal,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// A call's tool accepted its arguments.
@@ -171,7 +171,7 @@ pub enum LogEvent {
         decision: Decision,
         /// The principal.
         by: Principal,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// A person replaced a call's arguments.
@@ -211,7 +211,7 @@ pub enum LogEvent {
         /// The digest of what the person was shown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<Digest>,
-        /// By whom.
+        /// The principal that allowed it.
         by: GrantedBy,
         /// Until when it must be used.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -221,7 +221,7 @@ pub enum LogEvent {
     Started {
         /// The call.
         call: CallId,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// A `resumable` tool begins a step that must not be taken twice. Logged before it does.
@@ -259,21 +259,21 @@ pub enum LogEvent {
     Ended {
         /// The call.
         call: CallId,
-        /// How.
+        /// The error.
         result: Arc<CallResult>,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// The run came to an end until somebody prompts it again: the model had no more calls to make.
     Finished {
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// The run came to an end until somebody prompts or continues it.
     Stopped {
-        /// Why.
+        /// The reason.
         reason: StopReason,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
 }
