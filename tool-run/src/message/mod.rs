@@ -81,7 +81,7 @@ pub enum Part {
     Resource {
         /// Its address, such as `file:///srv/a.txt`.
         uri: String,
-        /// The media type, where it is known.
+        /// The media type, if it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         media_type: Option<String>,
         /// The contents.
@@ -99,7 +99,7 @@ pub enum Contents {
     Base64(String),
 }
 
-/// A piece of what a model produced in one turn.
+/// A piece of the content of one turn of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AssistantPart {
@@ -108,7 +108,7 @@ pub enum AssistantPart {
         /// The text.
         text: String,
     },
-    /// The model's reasoning before its answer, where the provider returns it.
+    /// The model's reasoning before its answer, if the provider returns it.
     Reasoning {
         /// The text.
         text: String,

@@ -271,14 +271,14 @@ pub enum Repaired {
     Dangling {
         /// The position of the message with the call.
         at: usize,
-        /// The call's id, as it is now.
+        /// The present id of the call.
         call_id: String,
     },
     /// An answer was not directly after its turn, or not in the order of the calls. It was moved there.
     Late {
         /// The position of the answer.
         at: usize,
-        /// The call's id, as it is now.
+        /// The present id of the call.
         call_id: String,
     },
     /// A call was answered before. The later answer was removed.

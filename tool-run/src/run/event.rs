@@ -51,7 +51,7 @@ pub enum Event {
         finish: FinishReason,
         /// Tokens used.
         usage: Usage,
-        /// The model, where it is known.
+        /// The model, if it is known.
         model: Option<Arc<str>>,
         /// The time of the event.
         at: Time,
@@ -64,7 +64,7 @@ pub enum Event {
         again: bool,
         /// The tokens used, as far as the model reported them.
         usage: Usage,
-        /// The model, where it is known.
+        /// The model, if it is known.
         model: Option<Arc<str>>,
         /// The time of the event.
         at: Time,
@@ -179,7 +179,7 @@ pub enum Event {
         at: Time,
     },
     /// The driver ends the run: its time is over, or a condition holds. Work under way ends as in a cancellation, and the run
-    /// stops for this reason. If a prompt waits, the run takes it then.
+    /// stops for this reason. If a prompt waits, the run accepts it then.
     Stop {
         /// The reason.
         reason: StopReason,
@@ -200,7 +200,7 @@ pub enum Event {
 pub enum Action {
     /// Ask the model for a turn.
     CallModel,
-    /// Abort the question to the model.
+    /// Abort the request to the model.
     AbortModel,
     /// Check a call, and answer with [`Event::Inspected`]. A repetition does no harm.
     Inspect(CallId),
@@ -271,7 +271,7 @@ impl Prompt {
         self
     }
 
-    /// Marks the prompt as one that joins a running run, between two turns.
+    /// Marks the prompt as one that joins a run that goes on, between two turns.
     pub fn steering(mut self) -> Self {
         self.steers = true;
         self
@@ -287,7 +287,7 @@ pub struct Said {
     pub id: Option<String>,
     /// The position among the messages ([`Run::messages`](super::Run::messages)).
     pub at: u32,
-    /// Set if it joined a running run ([`Prompt::steers`](super::Prompt::steers)).
+    /// Set if it joined a run that was going on ([`Prompt::steers`](super::Prompt::steers)).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub steers: bool,
 }

@@ -20,7 +20,7 @@ type Applied = Result<(), String>;
 impl Run {
     /// Builds the run from its log.
     ///
-    /// Fails if an entry does not follow from those before it: then somebody changed the log, or it is incomplete.
+    /// Fails if an entry does not follow from those before it: then the log was changed, or is incomplete.
     pub fn fold(log: impl IntoIterator<Item = LogEvent>) -> Result<Self, Corrupt> {
         let mut log = log.into_iter();
         let first = log.next().ok_or_else(|| Corrupt { rev: 0, entry: "created", reason: "it is empty".to_owned() })?;
@@ -39,7 +39,7 @@ impl Run {
     }
 
     /// Creates a run from the conversation before the prompt number `prompt`, from 0. Returns it, and the first entries of
-    /// its log. It has nothing of what came after that prompt, and no allowances.
+    /// its log. Later messages and all allowances are left out.
     pub fn branch(&self, id: RunId, options: RunOptions, prompt: usize, at: Time) -> (Self, Vec<LogEvent>) {
         let kept = self.prompts.get(prompt).map_or(self.messages.len(), |said| said.at as usize);
         let messages = self.messages[..kept.min(self.messages.len())].to_vec();

@@ -52,7 +52,7 @@ name! {
 }
 
 name! {
-    /// A principal that may prompt and decide, as the application authenticated it.
+    /// A person or service that may prompt and decide, as authenticated by the application.
     Principal
 }
 

@@ -16,7 +16,7 @@ use crate::tool::{Effect, Fingerprint, ToolSpec};
 pub struct Interrupt {
     /// The id, which a decision names.
     pub id: InterruptId,
-    /// The kind of an interrupt.
+    /// The kind.
     pub kind: InterruptKind,
     /// The view of the call for the person that decides.
     pub shown: Shown,

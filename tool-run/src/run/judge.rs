@@ -1,5 +1,5 @@
-//! The evidence that a run relies on, and the one place that creates it. [`judge`](crate::judge) gives the reason for this
-//! border. Only a fold creates a [`Grant`].
+//! The evidence that a run relies on, and the one place that creates it. [`judge`](crate::judge) explains why it is the only
+//! one. Only a fold creates a [`Grant`].
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub trait Judge {
     /// Returns the tool `name`.
     fn tool(&self, name: &str) -> Option<KnownTool<'_>>;
 
-    /// Returns the policies' permission of a call of the tool `spec`, which accepted `arguments`.
+    /// Returns the permission that the policies give to a call of the tool `spec`, which accepted `arguments`.
     fn permission(&self, spec: &ToolSpec, arguments: &str) -> Permission;
 
     /// Returns the pattern of similar calls that a person can allow for the rest of the run.

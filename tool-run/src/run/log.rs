@@ -90,7 +90,7 @@ pub enum LogEvent {
         /// Tokens used.
         #[serde(default)]
         usage: Usage,
-        /// The model, where it is known.
+        /// The model, if it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<Arc<str>>,
         /// The time of the event.
@@ -105,7 +105,7 @@ pub enum LogEvent {
         /// The tokens used, as far as known.
         #[serde(default, skip_serializing_if = "is_default")]
         usage: Usage,
-        /// The model, where it is known.
+        /// The model, if it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<Arc<str>>,
         /// The time of the event.

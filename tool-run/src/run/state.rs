@@ -449,7 +449,7 @@ impl fmt::Display for StopReason {
 pub struct TurnUsage {
     /// The turn's number, from 1. A failed turn has one, too.
     pub turn: u32,
-    /// The model, where it is known.
+    /// The model, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Arc<str>>,
     /// The tokens used.

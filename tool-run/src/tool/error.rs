@@ -198,7 +198,7 @@ pub enum CallError {
         /// The text about the limit, for the model.
         limit: String,
     },
-    /// The call had to be executed outside this program, and nobody was there to do it.
+    /// The call had to be executed outside this program, and no executor was there.
     NotExecuted,
 }
 

@@ -120,8 +120,8 @@ impl Output {
     }
 }
 
-/// Returns the string that a JSON text holds, if it is one. Only the first character decides this, because an error of
-/// `serde_json` costs more than the check.
+/// Returns the string that a JSON text holds, if it is a string. Text without a leading quote is not parsed, because an error
+/// of `serde_json` costs more than this check.
 fn as_text(json: &str) -> Option<String> {
     if json.trim_start().starts_with('"') { serde_json::from_str(json).ok() } else { None }
 }

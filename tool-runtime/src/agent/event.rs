@@ -36,10 +36,10 @@ pub enum Event<'a> {
         /// The number of failures of this turn so far, with this model and others.
         failures: usize,
     },
-    /// The turn failed: the model or the preparation of its turn failed, or somebody ended it. This event takes the place of
-    /// [`Event::StepFinished`]. The text of the turn is void. Calls that were complete and were reported early end like any
-    /// other call; no more events follow about other announced calls. The next step has the same number, unless there were
-    /// early calls.
+    /// The turn failed: the model or the preparation of its turn failed, or the turn was ended from outside. This event takes
+    /// the place of [`Event::StepFinished`]. The text of the turn is void. Calls that were complete and were reported early
+    /// end like any other call; no more events follow about other announced calls. The next step has the same number, unless
+    /// there were early calls.
     StepFailed {
         /// The error.
         error: &'a str,
@@ -48,11 +48,11 @@ pub enum Event<'a> {
     },
     /// The model ignored the choice of tools: it had to call a tool, and its turn has no such call. The turn stands.
     ChoiceIgnored(&'a ToolChoice),
-    /// A prompt came, and waits until the run can take it.
+    /// A prompt came, and waits until the run can accept it.
     PromptQueued(&'a Prompt),
-    /// A prompt to a running run was refused.
+    /// The run was running, and refused a prompt.
     PromptRefused(&'a Refusal),
-    /// The run took a prompt, at its beginning or between two steps.
+    /// The run accepted a prompt, at its beginning or between two steps.
     Prompted(&'a Prompt),
     /// A piece of the model's text.
     Text(&'a str),
@@ -229,8 +229,8 @@ impl<'a> PartialArguments<'a> {
         self.text
     }
 
-    /// Calls `look` with the value, without a copy. Text that is not JSON is in [`Incremental::error`]; the value is then
-    /// what came before the error.
+    /// Calls `look` with the value, without a copy. Text that is not JSON is in [`Incremental::error`]; the value then holds
+    /// the part before the error.
     ///
     /// # Panics
     ///
@@ -260,8 +260,8 @@ impl<'a> PartialArguments<'a> {
             Err(TryLockError::WouldBlock) => panic!("the arguments are looked at already"),
         };
         let json = view.get_or_insert_default();
-        // The text is always parsed to its end, or up to its first error. So the parsed length is what there was at the last
-        // look.
+        // The text is always parsed to its end, or up to its first error. So everything before the parser's offset was there
+        // at the last look.
         if json.error().is_none() {
             let read = json.offset();
             feed(json, &self.text[read..]);

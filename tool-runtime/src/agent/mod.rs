@@ -113,7 +113,7 @@ impl Agent {
         Session::new(self, run, entries)
     }
 
-    /// Continues a run that comes from elsewhere, such as a sealed one.
+    /// Continues a run from another source, such as a sealed one.
     pub fn session_of(&self, run: Run) -> Session {
         Session::new(self, run, Vec::new())
     }
@@ -176,8 +176,8 @@ impl Agent {
     /// Makes one call outside of any conversation, and waits until it has ended or waits for a decision. The agent's model is
     /// not asked.
     ///
-    /// The runtime looks up the tool, reads the arguments, asks validators, policies and layers, obtains approvals and
-    /// enforces limits, as for a call of the model. The call gets a run of its own, as if made by [`Session::call`].
+    /// As for a call of the model, the runtime looks up the tool and reads the arguments. It asks validators, policies and
+    /// layers, obtains approvals, and enforces limits. The call gets a run of its own, as if made by [`Session::call`].
     ///
     /// Fails if the call was cancelled, or its run could not be stored.
     ///
@@ -245,11 +245,11 @@ impl Agent {
     ///   ([`InterruptKind::Inner`](crate::run::InterruptKind::Inner)). An operator or [`Agent::decide`] decides it there,
     ///   like any other interrupt. This happens one by one, when the inner run cannot go on otherwise. The inner agent's own
     ///   operator and observer are not used.
-    /// - **Log.** The log of the inner run is stored as steps of the outer call, so the inner run continues wherever the
+    /// - **Log.** The log of the inner run is stored as steps of the outer call. So the inner run continues wherever the
     ///   outer run does. A store of the inner agent is not used. Each append counts as one of the outer run's
     ///   [`records`](crate::run::Limits::records).
-    /// - **Limits.** Its calls, retries and tokens also count for the outer run, and are limited by what the outer run has
-    ///   left. The call is cancelled with the outer run. If it has a `timeout` ([`AgentTool::traits`]), it ends then.
+    /// - **Limits.** Its calls, retries and tokens also count for the outer run, and are limited by the rest of its limits.
+    ///   The call is cancelled with the outer run. If it has a `timeout` ([`AgentTool::traits`]), it ends then.
     /// - **Taint.** The inner run begins with the taint of the outer one. The tool is `untrusted` if one of the agent's tools
     ///   is `untrusted` or `open_world`.
     /// - **Principal.** It acts for the owner of the outer run. Secrets and values of its context are its own

@@ -1,4 +1,4 @@
-//! The signals that reach a running run from outside: wishes, prompts that steer it, cancellation.
+//! The signals that reach a run from outside while it is driven: wishes, prompts that steer it, cancellation.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -64,7 +64,7 @@ impl Handle {
         self.wish(Wish::Cancel);
     }
 
-    /// Stops the run after its present step, in place of the next question to the model. The session's future ends with
+    /// Stops the run after its present step, in place of the next request to the model. The session's future ends with
     /// [`StopReason::Requested`](crate::run::StopReason::Requested). The calls of the step still end first, even if they wait
     /// for a decision. [`Session::resume`](super::Session::resume) continues the run.
     pub fn stop(&self) {
@@ -116,8 +116,8 @@ impl Handle {
     }
 }
 
-/// A handle that sends messages to a running run: the run accepts them between two turns of the model, and the next turn sees
-/// them. They end nothing, and reset no limit of steps, tokens or time.
+/// A handle that sends messages to a run while it goes on. The run accepts them between two turns of the model, and the next
+/// turn sees them. They end nothing, and reset no limit of steps, tokens or time.
 ///
 /// It can be cloned and sent to other tasks. A message to a run that is not driven joins the next prompt. A message that
 /// arrives just when the run finishes lets it go on.
@@ -180,7 +180,7 @@ pub enum Signal {
     Cancelled,
     /// A wish through a handle of the session.
     Wished(Wish),
-    /// A message to the running run.
+    /// A message to the run while it goes on.
     Steered(Vec<Part>),
     /// A test has set the clock.
     ClockMoved,

@@ -60,7 +60,7 @@ impl Session {
         self.log.run().messages()
     }
 
-    /// Returns a handle that stops this session from elsewhere.
+    /// Returns a handle that stops this session from another task.
     pub fn handle(&self) -> Handle {
         self.log.outside.handle.clone()
     }
@@ -81,7 +81,7 @@ impl Session {
         &self.agent
     }
 
-    /// Replaces the agent by what `change` makes of it, for example one with other tools. The store of the run must stay the
+    /// Replaces the agent by the result of `change`, for example one with other tools. The store of the run must stay the
     /// same.
     pub fn change_agent(&mut self, change: impl FnOnce(Agent) -> Agent) {
         self.agent = change(self.agent.clone());
@@ -91,8 +91,8 @@ impl Session {
     /// Sends a prompt and waits for the reply.
     ///
     /// After an error, the conversation holds everything up to the error, and can go on. If the future is dropped, the
-    /// running calls are dropped, too. The next [`Session::resume`] or [`Session::send`] asks for the outcome of those that
-    /// cannot be repeated without harm.
+    /// running calls are dropped, too. The next [`Session::resume`] or [`Session::send`] asks the operator for the outcome of
+    /// those that cannot be repeated without harm.
     pub async fn send(&mut self, prompt: impl Into<String>) -> Result<Reply, AgentError> {
         self.send_parts(vec![Part::text(prompt)]).await
     }
@@ -184,12 +184,13 @@ impl Session {
         self.log.outside.steered.get_or_insert_with(Steered::new).steering()
     }
 
-    /// Returns whether a message came ([`Session::steering`]) after the run had finished. [`Session::resume`] takes it.
+    /// Returns whether a message came ([`Session::steering`]) after the run had finished. [`Session::resume`] lets the run
+    /// accept it.
     pub fn has_late_word(&self) -> bool {
         self.log.outside.steered.as_ref().is_some_and(Steered::has_content) && self.run().phase() == Phase::Finished
     }
 
-    /// Runs the calls that may run, and stops before the next question to the model. So approved calls run before the next
+    /// Runs the calls that may run, and stops before the next request to the model. So approved calls run before the next
     /// prompt supersedes the calls that still wait.
     pub async fn settle(&mut self) -> Result<Reply, AgentError> {
         let observer = Arc::clone(&self.agent.setup.observer);
@@ -198,11 +199,11 @@ impl Session {
         Ok(self.reply(phase))
     }
 
-    /// Continues the run: after decisions, in another process, after a failure of the model, or with the answer to the
-    /// conversation that it was created with.
+    /// Continues the run, for example after decisions or a failure of the model, or in another process. A run that was
+    /// created with a conversation answers it.
     ///
-    /// If a call was running when its process stopped, it is started again if that does no harm. For the other ones, the
-    /// operator is asked for the outcome ([`Operator::reconcile`](super::Operator::reconcile)).
+    /// Calls that were running when their process stopped are started again if that does no harm. The operator is asked for
+    /// the outcome of the others ([`Operator::reconcile`](super::Operator::reconcile)).
     pub async fn resume(&mut self) -> Result<Reply, AgentError> {
         let event = self.go_on();
         let gate = match with_answer(&self.agent.setup.tools, self.log.run()) {

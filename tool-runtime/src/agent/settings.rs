@@ -151,8 +151,8 @@ impl Agent {
     }
 
     /// Offers only the tools with these names. The other tools remain with the agent: earlier calls of them go on, and
-    /// [`Agent::prepare_step`] can offer them in a step. A call of a tool that is not on offer is answered as if the tool did
-    /// not exist, even if another process checks it later.
+    /// [`Agent::prepare_step`] can offer them in a step. A call of another tool is answered as if the tool did not exist,
+    /// even if another process checks it later.
     pub fn active_tools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.setup_mut().active = Some(names.into_iter().map(Into::into).collect());
         self
@@ -321,8 +321,8 @@ impl Agent {
     /// one try for each call, of at most a minute. Without a repair, the model receives the problems, as if there were no
     /// such function.
     ///
-    /// A repaired call is checked like any other, with policies and approvals. The bad call is in the run's log, but not in
-    /// the conversation, which has only the repaired one. So no model learns from the mistake, and no provider has to read
+    /// A repaired call is checked like any other, with policies and approvals. The refused call is in the run's log, but not
+    /// in the conversation, which has only the repaired one. So no model learns from the mistake, and no provider has to read
     /// arguments that are not JSON.
     ///
     /// ```
@@ -461,9 +461,9 @@ impl Agent {
         self
     }
 
-    /// Sets the number of retries of a model after a temporary failure: it was unavailable, limited the rate, was too slow,
-    /// or broke off in the middle. The default is 0, because a provider over HTTP itself retries requests that were not
-    /// answered.
+    /// Sets the number of retries of a model after a temporary failure. Such a model was unavailable, limited the rate, was
+    /// too slow, or broke off in the middle. The default is 0, because a provider over HTTP itself retries requests that were
+    /// not answered.
     ///
     /// All retries of a run, of turns and of calls, count for [`Limits::retries`](crate::run::Limits::retries).
     pub fn model_retries(mut self, retries: u32) -> Self {
@@ -471,8 +471,8 @@ impl Agent {
         self
     }
 
-    /// Sets a function that prepares each turn of the model: its model, its tools and their order, the choice of tools, the
-    /// instructions and the messages.
+    /// Sets a function that prepares each turn of the model. It can set the model, the tools and their order, the choice of
+    /// tools, the instructions and the messages.
     ///
     /// Tools that are not on offer in a step cannot be called in it. If `prepare` panics, the model is not asked. The run
     /// stops as if the model had failed, and can be continued.

@@ -167,8 +167,9 @@ impl Agent {
         Ok(self.kept_in()?.waiting(filter).await?)
     }
 
-    /// Continues runs that nobody drives, or in which a time limit has passed: expires old interrupts, and drives what can go
-    /// on. Call this now and then, from any number of processes. Returns the number of runs that were continued.
+    /// Continues runs that no process drives, or in which a time limit has passed. It expires old interrupts, and drives the
+    /// runs that can go on. Call this now and then, from any number of processes. Returns the number of runs that were
+    /// continued.
     ///
     /// Tries all runs before it fails, with the first failure.
     pub async fn sweep(&self) -> Result<usize, AgentError> {

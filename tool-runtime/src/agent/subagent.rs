@@ -224,7 +224,7 @@ impl Operator for Outside {
 struct Talk<'a> {
     tool: &'a AgentTool,
     session: Session,
-    /// The outer call; `None` if nobody can decide.
+    /// The outer call; `None` if no decision is possible.
     outside: Option<Arc<Outside>>,
     taint: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! The model's turn: the question, the pieces of the answer, and its record in the log.
+//! The model's turn: the request, the pieces of the answer, and its record in the log.
 
 use std::{
     collections::HashSet,
@@ -116,7 +116,7 @@ impl ModelTurn {
         self.asking = None;
     }
 
-    /// Aborts the question to the model if the run, which others changed, does not wait for it any more.
+    /// Aborts the request to the model if the run, which others changed, does not wait for it any more.
     pub fn follow(&mut self, log: &Log) {
         if log.run().phase() != Phase::Generating {
             self.abort();

@@ -102,7 +102,7 @@ impl Draft<'_> {
         self.end_all();
     }
 
-    /// Aborts the question to the model, and the running calls.
+    /// Aborts the request to the model, and the running calls.
     fn give_up(&mut self, why: &str) {
         if self.turn_end.is_none() {
             self.effects.push(Action::AbortModel);

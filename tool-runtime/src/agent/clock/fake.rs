@@ -19,7 +19,7 @@ use crate::run::Time;
 ///
 /// It starts at a fixed time, follows tokio's time, and is set forward by [`advance`](Self::advance). The time limits of
 /// tools and the waits between retries follow tokio's time alone. With paused time (`#[tokio::test(start_paused = true)]`,
-/// tokio's feature `test-util`), the clock follows the paused time too, and a wait for the next timer takes no real time.
+/// tokio's feature `test-util`), the clock follows the paused time too. A wait for the next timer then takes no real time.
 ///
 /// ```
 /// use std::time::Duration;
@@ -63,7 +63,7 @@ impl Clock {
         self.inner.start.plus(millis(self.inner.began.elapsed())).plus(ahead)
     }
 
-    /// Sets the clock forward. Running runs notice this at once.
+    /// Sets the clock forward. The drivers of runs notice this at once.
     pub fn advance(&self, by: Duration) {
         self.inner.ahead.fetch_add(millis(by), Ordering::SeqCst);
         self.inner.moved.notify(usize::MAX);

@@ -170,7 +170,7 @@ impl Log {
         }
         // Calls that ran when the run was left are lost, because none of them runs here.
         self.record(Event::Recover { at: self.now() })?;
-        // Interrupts that expired before do not wait for a timer, because nobody may keep the run waiting for one.
+        // Expired interrupts do not wait for a timer, because nothing else may keep the run waiting for it.
         self.record(Event::Tick { at: self.now() })?;
         let Some(event) = event else { return Ok(()) };
         if let Err(refusal) = self.record(event) {
@@ -316,7 +316,7 @@ impl Log {
         Ok(self.storage.snapshot(&self.run).await?)
     }
 
-    /// Awaits the condition of the first effect that cannot be undone: the start of a call, or a question to the model. This
+    /// Awaits the condition of the first effect that cannot be undone: the start of a call, or a request to the model. This
     /// happens before the log is stored, so that the store has no entries about effects that did not happen.
     async fn meet_condition(&mut self) -> Result<(), AgentError> {
         let leaves_model = self.queue.leaves_model;
@@ -332,8 +332,8 @@ impl Log {
     }
 
     /// Appends the new entries to those that another writer added, as far as they still follow. If the first entry of an
-    /// event does not follow, its other entries are dropped: a denial that came second must not end a call that was approved
-    /// first.
+    /// event does not follow, its other entries are dropped. Otherwise a denial that came second would end a call that was
+    /// approved first.
     async fn rebase(&mut self, observers: &mut Observers, is_leaving: bool) -> Result<(), AgentError> {
         let known = self.stored();
         let Tail { entries: mut mine, begins, .. } = std::mem::take(&mut self.tail);

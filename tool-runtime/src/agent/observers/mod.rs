@@ -218,7 +218,7 @@ impl Watched {
 
     async fn delta(mut self: Box<Self>, delta: String) -> Box<Self> {
         if let Some(input) = &mut self.input {
-            // Hooks also receive pieces after invalid JSON. The value is then what came before the error.
+            // Hooks also receive pieces after invalid JSON. The value then holds the part before the error.
             let _ = input.feed_str(&delta);
         }
         if let Some(input) = &self.input {

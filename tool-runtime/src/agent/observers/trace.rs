@@ -1,8 +1,8 @@
 //! Spans and events after OpenTelemetry's conventions for generative AI. `untraced.rs` replaces this without the feature
 //! `tracing`.
 //!
-//! The driver's future is in the span of the run, a turn's stream in that of the turn, and a call's task in that of the call.
-//! So their own spans are below these. Without a subscriber, each costs one check of a flag.
+//! The driver's future is in the span of the run. A turn's stream is in that of the turn, and a call's task in that of the
+//! call. So their own spans are below these. Without a subscriber, each costs one check of a flag.
 //!
 //! Metrics are events with a target of their own. Their names and units are those of OpenTelemetry. The metrics layer of
 //! `tracing-opentelemetry` recognizes the prefix `histogram.`; the other fields are the attributes.
