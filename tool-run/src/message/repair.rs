@@ -274,7 +274,7 @@ pub enum Repaired {
         /// The present id of the call.
         call_id: String,
     },
-    /// An answer was not directly after its turn, or not in the order of the calls. It was moved there.
+    /// An answer was not directly after its turn, or not in the order of the calls. It was moved to its place.
     Late {
         /// The position of the answer.
         at: usize,

@@ -313,7 +313,7 @@ impl Run {
         Ok(())
     }
 
-    /// Leaves the calls of the last turn behind.
+    /// Ends the last turn: its calls are not current any more.
     fn leave_turn(&mut self) {
         self.first = as_u32(self.calls.len());
         self.passed = self.first;

@@ -107,8 +107,7 @@ pub fn judge_call(judge: &impl Judge, run: &Run, call: &Call, read: Read) -> Che
 /// Judges a decision about an interrupt of `run`, as far as the tool can check it. `read` is the tool's reading of edited
 /// arguments.
 ///
-/// Fails if these arguments, the output or the answer are wrong. The run itself checks whether the interrupt accepts the
-/// decision.
+/// Fails if these arguments, the output or the answer are wrong. The run itself checks whether the decision is allowed.
 pub fn judge_decision(
     judge: &impl Judge,
     run: &Run,

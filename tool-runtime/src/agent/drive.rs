@@ -41,7 +41,7 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// Drives a run after `event`, until it has finished, was stopped, or needs a decision that the operator cannot make now.
+    /// Drives a run after `event`, until it has finished, was stopped, or needs a decision that nobody here can make.
     pub async fn run(
         self,
         agent: &Agent,
@@ -142,7 +142,7 @@ async fn receive(
     questions: &mut Questions,
     observers: &mut Observers,
 ) -> Result<(), AgentError> {
-    // After the last changes, the wait may need other sources.
+    // After the last changes, the loop may wait for other sources.
     waits.alert.raise();
     loop {
         let happened = waits.next(log, turn, calls, questions).await;

@@ -151,7 +151,7 @@ impl ModelTurn {
         }
     }
 
-    /// Receives a piece of the turn, or its break.
+    /// Receives a piece of the turn, or `None` if the turn broke off.
     pub fn receive(&mut self, event: Option<TurnEvent>, log: &mut Log, observers: &Observers) {
         match event {
             Some(TurnEvent::Asked(planned)) => self.planned(planned, log, observers),

@@ -352,8 +352,8 @@ impl Calls {
         }
     }
 
-    /// Returns the present start of a call if `attempt` is one of its task. A task can have several starts, one after each
-    /// answer.
+    /// Returns the present start of a call if `attempt` is a start of its task, and `attempt` otherwise. A task has a new
+    /// start after each answer.
     fn attempt(&self, call: &CallId, attempt: u32) -> u32 {
         let Some(live) = self.live.get(call) else { return attempt };
         let now = live.journal.attempt();

@@ -194,7 +194,7 @@ impl Calls {
         let Some(inspection) = self.repairs.begin(&self.agent, &self.gate, &id, inspection, log) else { return };
         log.record_late(Event::Inspected { call: id.clone(), inspection, at });
         // A call that does not start at once is read again before its start, because much may have changed by then. So is a
-        // call whose arguments differ from the model's: its answer includes the new arguments.
+        // call whose arguments differ from the model's, because its tool reports the changes in its answer.
         if let Some(prepared) = prepared
             && log.run().call(&id).is_some_and(|call| call.stage() == Stage::Running && !call.is_revised())
         {

@@ -452,7 +452,7 @@ impl Log {
         }
     }
 
-    /// Accepts messages that came just when the run ended. Returns whether there were any.
+    /// Reads entries and messages that came just when the run ended. Returns whether there were any.
     pub async fn take_up_late(&mut self, observers: &mut Observers) -> Result<bool, AgentError> {
         if self.refresh(observers).await? {
             return Ok(true);
