@@ -1,8 +1,7 @@
 //! The parts of a conversation with a model: messages, their parts, and the calls that a model makes.
 //!
-//! These types travel to a model, to a tool and into a stored run,
-//! so they are plain data with a stable serde form. [`repair`] makes of any history one that providers accept, and [`Prune`]
-//! makes it shorter.
+//! These types travel to a model, to a tool and into a stored run, so they are plain data with a stable serde form.
+//! [`repair`] turns any history into one that providers accept, and [`Prune`] makes a history shorter.
 
 mod prune;
 mod repair;
@@ -24,12 +23,12 @@ pub enum Message {
     },
     /// A prompt of the person.
     User {
-        /// Text and images, in the order they were given.
+        /// Text and images, in their original order.
         content: Vec<Part>,
     },
     /// The content and the calls of one turn of the model.
     Assistant {
-        /// Text, reasoning and calls in the order the model gave them.
+        /// Text, reasoning and calls, in the model's order.
         content: Vec<AssistantPart>,
     },
     /// The answer to one call.
@@ -43,9 +42,9 @@ pub struct ToolMessage {
     pub call_id: String,
     /// The name of the tool that was called.
     pub tool: String,
-    /// The content that the model gets to see.
+    /// The content for the model.
     pub content: Vec<Part>,
-    /// Set if the call did not do what was asked: refused arguments, a failure, a denial.
+    /// Set if the call did not succeed: rejected arguments, a failure, a denial.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
 }
@@ -71,18 +70,18 @@ pub enum Part {
         /// The bytes in base64 (standard alphabet, padded).
         data: String,
     },
-    /// Sound. The models here read a remark in its place; MCP clients get it.
+    /// Sound. The built-in models get a remark in its place; MCP clients get the sound.
     Audio {
         /// The media type, such as `audio/wav`.
         media_type: String,
         /// The bytes in base64 (standard alphabet, padded).
         data: String,
     },
-    /// Something that has an address, such as a file, with what it holds. Models read its text, if it is one.
+    /// A resource with an address, such as a file, and its contents. Models read its text, if it has one.
     Resource {
         /// Its address, such as `file:///srv/a.txt`.
         uri: String,
-        /// The media type, where it is known.
+        /// The media type, if it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         media_type: Option<String>,
         /// The contents.
@@ -94,13 +93,13 @@ pub enum Part {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Contents {
-    /// A text.
+    /// Text.
     Text(String),
-    /// Anything else, in base64 (standard alphabet, padded).
+    /// Other contents, in base64 (standard alphabet, padded).
     Base64(String),
 }
 
-/// A piece of what a model produced in one turn.
+/// A piece of the content of one turn of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AssistantPart {
@@ -109,17 +108,17 @@ pub enum AssistantPart {
         /// The text.
         text: String,
     },
-    /// The model's reasoning before its answer, where the provider returns it.
+    /// The model's reasoning before its answer, if the provider returns it.
     Reasoning {
         /// The text.
         text: String,
-        /// The provider's seal over the text; it wants it back unchanged.
+        /// The provider's signature of the text. The provider expects it back unchanged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
     },
-    /// A tool that the model wants called.
+    /// A call of a tool of the application.
     Call(ToolCall),
-    /// A call, or its result, of a tool that the provider executes itself: nothing of ours is called.
+    /// A call, or the result of a call, of a tool that the provider executes itself.
     Provider(ProviderPart),
 }
 
@@ -127,15 +126,15 @@ pub enum AssistantPart {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ProviderPart {
-    /// Whose words the block is in, such as `anthropic`. Others do not get to see it.
+    /// The provider whose format the block has, such as `anthropic`. It is not sent to other providers.
     pub provider: String,
-    /// The provider's id for the call; empty where it names none.
+    /// The provider's id of the call; empty if there is none.
     pub call_id: String,
-    /// The name of the tool; where the provider does not say it, what kind of result it is, such as `url_citation`.
+    /// The name of the tool. If the provider does not give it, the kind of result, such as `url_citation`.
     pub name: String,
     /// The kind.
     pub kind: ProviderPartKind,
-    /// The provider's block as JSON text. It wants it back unchanged.
+    /// The provider's block as JSON text. The provider expects it back unchanged.
     pub block: String,
 }
 
@@ -144,16 +143,16 @@ pub struct ProviderPart {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ProviderPartKind {
-    /// The tool was called.
+    /// A call of the tool.
     Call,
-    /// This came of it.
+    /// The result of the call.
     Result,
-    /// It failed in this way.
+    /// The failure of the call.
     Failure,
 }
 
 impl ProviderPart {
-    /// A block of `provider`.
+    /// Creates a block of `provider`.
     pub fn new(
         provider: impl Into<String>,
         call_id: impl Into<String>,
@@ -165,41 +164,41 @@ impl ProviderPart {
     }
 }
 
-/// A tool that the model wants called: a claim, checked before anything runs.
+/// A call that the model asks for. It is a claim, and is checked before anything runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// The id that the model (or its provider) gave to the call.
     pub id: String,
     /// The name of the tool.
     pub name: String,
-    /// The arguments, as the model wrote them: meant to be JSON, and not checked yet. Empty text means `{}`.
+    /// The arguments as the model wrote them. They should be JSON, but are not checked yet. Empty text means `{}`.
     pub arguments: String,
 }
 
 impl Message {
-    /// A system message.
+    /// Creates a system message.
     pub fn system(text: impl Into<String>) -> Self {
         Self::System { text: text.into() }
     }
 
-    /// A user message of one text.
+    /// Creates a user message of one text.
     pub fn user(text: impl Into<String>) -> Self {
         Self::User { content: vec![Part::text(text)] }
     }
 
-    /// An assistant message of one text.
+    /// Creates an assistant message of one text.
     pub fn assistant(text: impl Into<String>) -> Self {
         Self::Assistant { content: vec![AssistantPart::Text { text: text.into() }] }
     }
 }
 
 impl Part {
-    /// A text part.
+    /// Creates a text part.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
 
-    /// The part as the text that a model reads; `None` for images, sound, and resources that are no text.
+    /// Returns the text that a model reads, or `None` for images, sound, and resources that are not text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text { text } | Self::Resource { contents: Contents::Text(text), .. } => Some(text),
@@ -208,7 +207,7 @@ impl Part {
         }
     }
 
-    /// The part in words, for whom only a text can be given: its text, or what it is.
+    /// Returns the part as text, for receivers that accept only text: its text, or a short description.
     pub fn in_words(&self) -> Cow<'_, str> {
         match self {
             Self::Image { media_type, .. } => format!("(an image, {media_type})").into(),
@@ -218,7 +217,7 @@ impl Part {
         }
     }
 
-    /// Returns its size in bytes, as it is kept.
+    /// Returns the size in bytes, as stored.
     pub fn size(&self) -> usize {
         match self {
             Self::Text { text } => text.len(),
@@ -236,28 +235,28 @@ impl Part {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FinishReason {
-    /// The model said all it wanted to say.
+    /// The model finished its answer.
     Stop,
     /// The model waits for the results of its calls.
     ToolCalls,
-    /// The model hit its size limit: what it said last may be cut, so none of its calls is executed.
+    /// The model reached its size limit. Its last words may be cut, so none of its calls is executed.
     Length,
-    /// A content filter cut the turn: none of its calls is executed.
+    /// A content filter cut the turn. None of its calls is executed.
     ContentFilter,
-    /// The provider paused a long turn, and goes on when it is asked again: what was said so far stands.
+    /// The provider paused a long turn, and continues it when it is asked again. The content so far stands.
     Paused,
-    /// Another reason, in the provider's words: none of its calls is executed.
+    /// Another reason, in the provider's words. None of the turn's calls is executed.
     Other(String),
 }
 
 impl FinishReason {
-    /// Returns whether the turn is whole, so that its calls may be executed.
+    /// Returns whether the turn is complete, so that its calls may be executed.
     pub fn is_safe(&self) -> bool {
         matches!(self, Self::Stop | Self::ToolCalls | Self::Paused)
     }
 }
 
-/// Tokens that a model used.
+/// The numbers of tokens that a model used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens of the request, cached ones included.

@@ -2,10 +2,10 @@
 
 use super::{AssistantPart, Message, Part, ToolMessage};
 
-/// The part of a conversation that is left out when a model is asked. Nothing, unless it is set.
+/// A rule for the part of a conversation that is left out when the model is asked. By default nothing is left out.
 ///
-/// A round is what follows from one message of the user: the turns of the model, their calls and the answers to them. Only
-/// whole rounds are left out, so no call is ever without its answer; system messages stay.
+/// A round begins with a message of the user, and ends before the next one. It holds the turns of the model, their calls and
+/// the answers to them. Only whole rounds are left out, so no call is ever without its answer. System messages stay.
 ///
 /// ```
 /// use tool_run::message::{Message, Prune};
@@ -22,7 +22,7 @@ pub struct Prune {
 }
 
 impl Prune {
-    /// Nothing is left out.
+    /// Creates a rule that leaves nothing out.
     pub fn new() -> Self {
         Self::default()
     }
@@ -33,8 +33,8 @@ impl Prune {
         self
     }
 
-    /// Leaves out what the model thought in rounds before the last. In the last it stays, because some providers want it
-    /// back between a call and its answer.
+    /// Leaves out the model's reasoning in all rounds before the last. In the last round it stays, because some providers
+    /// expect it between a call and its answer.
     pub fn drop_reasoning(mut self) -> Self {
         self.reasoning = true;
         self
@@ -50,7 +50,7 @@ impl Prune {
     pub fn apply(&self, messages: &[Message]) -> Vec<Message> {
         let mut rounds = Vec::new();
         for (at, message) in messages.iter().enumerate() {
-            // What is said while the model works, behind answers to calls, belongs to its round.
+            // A message that the user sends while the model works, after answers to calls, belongs to the same round.
             let follows = at > 0 && matches!(messages[at - 1], Message::User { .. } | Message::Tool(_));
             if matches!(message, Message::User { .. }) && !follows {
                 rounds.push(at);
@@ -105,7 +105,7 @@ fn shortened(content: &[Part], bytes: usize) -> Vec<Part> {
             kept.push(part.clone());
         } else {
             let end = text.floor_char_boundary(left);
-            // Half of a JSON value is a text.
+            // A part of a JSON value is text, not JSON.
             kept.push(Part::text(format!("{}… ({} bytes left out)", &text[..end], text.len() - end)));
             left = 0;
         }

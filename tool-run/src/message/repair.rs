@@ -1,4 +1,4 @@
-//! History that comes from outside, made into one that providers accept.
+//! Conversion of a history from outside into one that providers accept.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -9,22 +9,24 @@ use serde_json::Value;
 
 use crate::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
 
-/// The answer to a call that nobody answered.
+/// The answer to a call that has none.
 const UNANSWERED: &str = "the call was interrupted; nobody knows what came of it";
 
 /// A call of the history, and its answer.
 struct Slot {
     id: String,
     name: String,
-    /// The turn that it is in.
+    /// The number of its turn.
     turn: usize,
     at: usize,
     answer: Option<ToolMessage>,
 }
 
-/// Makes of `messages` a history that providers accept: each call has one answer, right behind its turn and in the order of
-/// the calls; no two calls have one id; nobody says nothing, and neither the user nor the model twice in a row. A history
-/// that is so already is not changed. What was repaired is told, in the order in which it was found.
+/// Converts `messages` into a history that providers accept.
+///
+/// Each call has one answer, directly after its turn and in the order of the calls. No two calls have the same id. No message
+/// is empty, and neither the user nor the model has two messages in a row. A history that fulfils this is not changed.
+/// Returns the history, and the repairs in the order in which they were made.
 ///
 /// ```
 /// use tool_run::message::{AssistantPart, Repaired, Message, ToolCall, repair};
@@ -45,18 +47,18 @@ pub fn repair(messages: Vec<Message>) -> (Vec<Message>, Vec<Repaired>) {
 
 #[derive(Default)]
 struct History {
-    /// The messages but for answers, each with whether it has calls, whose answers come right behind it.
+    /// The messages except answers: position, message, and whether it has calls, whose answers follow it directly.
     kept: Vec<(usize, Message, bool)>,
     slots: Vec<Slot>,
     ids: HashSet<String>,
-    /// The number that the next call gets whose id is taken already, by that id.
+    /// The next number to append to an id that is taken already, by that id.
     next: HashMap<String, usize>,
-    /// The calls without an answer, by the ids that they had: those of a turn together, the latest turn last.
+    /// The calls without an answer, by their original ids. Calls of one turn are in one queue, and the latest turn is last.
     open: HashMap<String, Vec<VecDeque<usize>>>,
     turns: usize,
-    /// Where the calls of the latest turn begin.
+    /// The position of the first call of the latest turn.
     first: usize,
-    /// The number of calls of the latest turn that are answered in their order; `None` if anything but answers came since.
+    /// The number of answers to the latest turn that came in order; `None` if another message came since.
     behind: Option<usize>,
     repaired: Vec<Repaired>,
 }
@@ -134,7 +136,8 @@ impl History {
     }
 
     fn answer(&mut self, at: usize, answer: ToolMessage) {
-        // Of several calls with one id it is the one that was made last: those before have had their chance.
+        // If several calls have one id, the answer belongs to the latest turn with such a call: earlier ones had their
+        // chance.
         let turns = self.open.get_mut(&answer.call_id);
         let is_known = turns.is_some();
         let Some(place) = turns.and_then(first_of_latest) else {
@@ -179,7 +182,7 @@ impl History {
     }
 }
 
-/// Removes the first call of the latest turn, and the turn with its last one.
+/// Removes the first call of the latest turn; removes the turn if this was its last call.
 fn first_of_latest(turns: &mut Vec<VecDeque<usize>>) -> Option<usize> {
     let latest = turns.last_mut()?;
     let place = latest.pop_front();
@@ -189,7 +192,7 @@ fn first_of_latest(turns: &mut Vec<VecDeque<usize>>) -> Option<usize> {
     place
 }
 
-/// Adds what `message` says to the last one, if it has the same role; otherwise gives it back.
+/// Appends the content of `message` to the last message if both have the same role. Otherwise returns `message`.
 fn merged(whole: &mut [Message], message: Message) -> Option<Message> {
     match (whole.last_mut(), message) {
         (Some(Message::User { content }), Message::User { content: more }) => content.extend(more),
@@ -211,15 +214,15 @@ fn is_said(part: &AssistantPart) -> bool {
     }
 }
 
-/// `name` in the characters that providers allow.
+/// Returns `name` with only the characters that providers allow.
 fn fit(name: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let fits: String = name.chars().take(64).map(|c| if allowed(c) { c } else { '_' }).collect();
     if fits.is_empty() { "unknown".to_owned() } else { fits }
 }
 
-/// Reads messages from JSON as far as they can be read: a message of an unknown role, and a part of an unknown kind, is left
-/// out and told. What is read is not repaired yet: see [`repair`].
+/// Reads messages from JSON, and leaves out those that it cannot read: a message of an unknown role, or a part of an unknown
+/// kind. Returns the messages, and an entry for each omission. The messages are not repaired yet: see [`repair`].
 ///
 /// ```
 /// use serde_json::json;
@@ -260,71 +263,71 @@ pub fn read(messages: &[Value]) -> (Vec<Message>, Vec<Repaired>) {
     (whole, unread)
 }
 
-/// A repair of a history. Positions are those in the history as it came, from 0.
+/// A repair of a history. Positions are those in the original history, from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Repaired {
     /// A call had no answer. It has one now that says so.
     Dangling {
-        /// The message with the call.
+        /// The position of the message with the call.
         at: usize,
-        /// The call's id, as it is now.
+        /// The present id of the call.
         call_id: String,
     },
-    /// An answer stood further behind than right behind its turn, or in another order than the calls. It was moved there.
+    /// An answer was not directly after its turn, or not in the order of the calls. It was moved to its place.
     Late {
-        /// Where it stood.
+        /// The position of the answer.
         at: usize,
-        /// The call's id, as it is now.
+        /// The present id of the call.
         call_id: String,
     },
-    /// A call was answered before. The later answer is gone.
+    /// A call was answered before. The later answer was removed.
     Duplicate {
-        /// Where it stood.
+        /// The position of the answer.
         at: usize,
-        /// The id that it named.
+        /// The call's id in the answer.
         call_id: String,
     },
-    /// An answer to no call before it. It is gone.
+    /// No earlier call belongs to the answer. It was removed.
     Orphan {
-        /// Where it stood.
+        /// The position of the answer.
         at: usize,
-        /// The id that it named.
+        /// The call's id in the answer.
         call_id: String,
     },
-    /// A call had no id, or that of an earlier one. It has one of its own now, and so has its answer.
+    /// A call had no id, or the id of an earlier call. The call and its answer have a new id now.
     SameId {
-        /// The message with the call.
+        /// The position of the message with the call.
         at: usize,
-        /// The id that it had.
+        /// The old id.
         from: String,
-        /// The id that it has.
+        /// The new id.
         to: String,
     },
-    /// A call, or an answer, had a name that no tool can have, or an answer another name than its call.
+    /// A call or an answer had a name that no tool can have, or an answer had another name than its call.
     Name {
-        /// The message.
+        /// The position of the message.
         at: usize,
-        /// The name that it had.
+        /// The old name.
         from: String,
-        /// The name that it has.
+        /// The new name.
         to: String,
     },
-    /// A message, or a part of one, said nothing. It is gone.
+    /// A message, or a part of one, was empty. It was removed.
     Empty {
-        /// The message.
+        /// The position of the message.
         at: usize,
     },
-    /// A message follows one of the same role. They are one now.
+    /// A message followed one of the same role. They were merged.
     Merged {
-        /// The second of them.
+        /// The position of the second of them.
         at: usize,
     },
-    /// A message, or a part of one, that this version cannot read. It is gone.
+    /// This version cannot read a message, or a part of one. It was removed.
     Unread {
-        /// The message.
+        /// The position of the message.
         at: usize,
-        /// The problem.
+        /// The text of the error.
         what: String,
     },
 }
@@ -370,7 +373,7 @@ mod tests {
         })
     }
 
-    /// Returns why providers would refuse a history.
+    /// Returns the reason why providers would refuse a history, if there is one.
     fn refused(messages: &[Message]) -> Option<String> {
         let mut ids = HashSet::new();
         let mut at = 0;

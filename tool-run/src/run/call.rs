@@ -1,4 +1,4 @@
-//! One call of a run: its tool, its past and its result.
+//! One call of a run: its tool, its history and its result.
 
 use std::sync::Arc;
 
@@ -14,25 +14,25 @@ use crate::tool::error::{because, not_available};
 use crate::tool::spec::Digest;
 use crate::tool::{CallError, Effect, Fingerprint, Output, Resources, ToolSpec};
 
-/// One call of a run: what the model asked for, what became of it, and why.
+/// One call of a run: the model's request, its history and its result.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Call {
     /// The call's id in this run.
     pub id: CallId,
-    /// The id that the model's provider gave. A claim: nothing goes by it.
+    /// The id that the model's provider gave. It is a claim, and decides nothing.
     pub provider_id: String,
-    /// The turn that asked for it, from 1.
+    /// The number of the turn that made it, from 1.
     pub turn: u32,
-    /// Its place in that turn, from 0.
+    /// The position in that turn, from 0.
     pub index: u32,
     /// The name that the model called.
     pub name: String,
     /// The tool, once the arguments were accepted.
     pub tool: Option<Arc<ToolRef>>,
-    /// How often the call was started.
+    /// The number of times that the call was started.
     pub attempts: u32,
-    /// How often a failed attempt was followed by another.
+    /// The number of failed attempts that were retried.
     pub retries: u32,
     /// The state.
     pub state: CallState,
@@ -47,7 +47,7 @@ pub struct Call {
 pub struct ToolRef {
     /// The name.
     pub name: String,
-    /// Where the tool comes from, if not from this program.
+    /// The origin of the tool, if it is not part of this program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
     /// The digest of its definition.
@@ -57,34 +57,34 @@ pub struct ToolRef {
     pub version: Option<String>,
     /// The effect on the world.
     pub effect: Effect,
-    /// Set if the same call twice has the effect of one.
+    /// Set if two identical calls have the same effect as one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub idempotent: bool,
-    /// Set if it is executed outside this program.
+    /// Set if the call is executed outside this program.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub external: bool,
-    /// Set if it runs alone.
+    /// Set if the call runs alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sequential: bool,
-    /// Set if it may start before the model's turn ends.
+    /// Set if the call may start before the model's turn ends.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub eager: bool,
-    /// Set if its output may hold text of strangers.
+    /// Set if the output may contain text of strangers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untrusted: bool,
-    /// Set if the tool keeps as steps whatever must not happen twice.
+    /// Set if the tool records everything that must not happen twice as steps.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resumable: bool,
-    /// How often a failed call may be tried again.
+    /// The number of times that a failed call may be retried.
     #[serde(default, skip_serializing_if = "is_default")]
     pub retries: u32,
-    /// Earlier versions whose waiting calls this one takes over.
+    /// The earlier versions whose waiting calls this one takes over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub migrate_from: Vec<String>,
 }
 
 impl ToolRef {
-    /// Returns the reference of a run to the tool `spec`.
+    /// Returns the reference that a run keeps to the tool `spec`.
     pub fn new(spec: &ToolSpec, fingerprint: Fingerprint) -> Self {
         let traits = &spec.traits;
         Self {
@@ -104,12 +104,12 @@ impl ToolRef {
         }
     }
 
-    /// Returns whether a second start of one call does no harm.
+    /// Returns whether a second start of a call does no harm.
     pub fn is_repeatable(&self) -> bool {
         self.idempotent || self.effect == Effect::ReadOnly
     }
 
-    /// Returns whether the run keeps when a step begins, because a second one would do harm.
+    /// Returns whether the log records the beginning of each step, because a repetition would do harm.
     pub fn keeps_begun_steps(&self) -> bool {
         self.resumable && !self.is_repeatable()
     }
@@ -124,21 +124,21 @@ impl ToolRef {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CallState {
-    /// The model asked for it; nobody has looked at the arguments yet.
+    /// The model made the call; its arguments are not checked yet.
     Proposed,
-    /// Waits for somebody outside.
+    /// The call waits for a decision.
     Open(Box<Interrupt>),
-    /// May start.
+    /// The call may start.
     Ready(Box<Grant>),
-    /// Started.
+    /// The call was started.
     Running,
-    /// Started, without a result, by a process that is gone.
+    /// A process that is gone started the call, and there is no result.
     Unknown,
-    /// Ended. Final.
+    /// The call ended. This state is final.
     Done(Arc<CallResult>),
 }
 
-/// The state of a call without what it holds.
+/// The state of a call without its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Stage {
@@ -157,39 +157,39 @@ pub enum Stage {
 }
 
 impl Call {
-    /// The arguments as they are now.
+    /// Returns the present arguments.
     pub fn arguments(&self) -> &ArgumentRevision {
         &self.arguments
     }
 
-    /// Arguments that were replaced, oldest first.
+    /// Returns the arguments that were replaced, oldest first.
     pub fn revisions(&self) -> &[ArgumentRevision] {
         self.past.as_ref().map_or(&[], |past| &past.revisions)
     }
 
-    /// Returns whether the arguments were accepted as they are now, and are not what the model wrote.
+    /// Returns whether the present arguments were accepted, and differ from those that the model wrote.
     pub fn is_revised(&self) -> bool {
         !matches!(self.state, CallState::Proposed) && !self.revisions().is_empty()
     }
 
-    /// Questions of the tool that were answered, in order.
+    /// Returns the answered questions of the tool, in order.
     pub fn answers(&self) -> &[Answered] {
         self.past.as_ref().map_or(&[], |past| &past.answers)
     }
 
-    /// Steps of the tool that were taken, in order.
+    /// Returns the recorded steps of the tool, in order.
     pub fn steps(&self) -> &[StepResult] {
         self.past.as_ref().map_or(&[], |past| &past.steps)
     }
 
-    /// The names of steps of the tool that were begun and have no result: they failed, go on, or nobody knows.
+    /// Returns the names of steps that were begun and have no result: they failed, are running, or their outcome is unknown.
     pub fn begun_steps(&self) -> &[String] {
         self.past.as_ref().map_or(&[], |past| &past.begun)
     }
 
-    /// Returns whether the call may start again by itself after its process is gone.
+    /// Returns whether the call may start again without a decision after its process is gone.
     ///
-    /// That is so where a second start does no harm, and where a `resumable` tool was between two steps.
+    /// This holds if a second start does no harm, or if a `resumable` tool was between two steps.
     pub fn may_start_again(&self) -> bool {
         let may = |tool: &ToolRef| tool.is_repeatable() || tool.resumable && self.begun_steps().is_empty();
         self.tool.as_deref().is_some_and(may)
@@ -203,7 +203,7 @@ impl Call {
         }
     }
 
-    /// Returns the time at which its interrupt, or its permission to start, expires.
+    /// Returns the time at which the open interrupt or the grant expires.
     pub(super) fn expires(&self) -> Option<Time> {
         match &self.state {
             CallState::Open(open) => open.expires,
@@ -220,7 +220,7 @@ impl Call {
         }
     }
 
-    /// The state without what it holds.
+    /// Returns the state without its data.
     pub fn stage(&self) -> Stage {
         match self.state {
             CallState::Proposed => Stage::Proposed,
@@ -232,19 +232,19 @@ impl Call {
         }
     }
 
-    /// Returns whether the call was started here, or announced to somebody outside who may have executed it. Who denies an
-    /// announced call did not.
+    /// Returns whether the call was started here, or announced to an outside executor that may have executed it. A denial of
+    /// an announced call means that it was not executed.
     pub fn may_have_run(&self) -> bool {
         let is_denied = || matches!(self.result(), Some(CallResult::Denied { .. }));
         self.attempts > 0 || self.past.as_ref().is_some_and(|past| past.handed_out) && !is_denied()
     }
 
-    /// Returns whether somebody has decided about the call.
+    /// Returns whether a decision about the call was made.
     pub fn is_decided_about(&self) -> bool {
         self.past.as_ref().is_some_and(|past| !past.decided.is_empty())
     }
 
-    /// The ids of everything that the call waits or waited for.
+    /// Returns the ids of all interrupts of the call, open and closed.
     pub fn interrupt_ids(&self) -> impl Iterator<Item = InterruptId> {
         (1..self.next_obligation().number).map(|number| InterruptId { call: self.id.clone(), number })
     }
@@ -258,18 +258,18 @@ impl Call {
         self.past.as_ref()?.decided.iter().find(|decided| decided.interrupt == interrupt)
     }
 
-    /// Returns the resources that the call reads and writes with these arguments, where its tool names them.
+    /// Returns the resources that the call reads and writes with its present arguments, if its tool names them.
     pub fn touches(&self) -> Option<&Resources> {
         self.touches.as_deref()
     }
 
-    /// Returns whether it waits in the middle of its work.
+    /// Returns whether the call waits in the middle of its work.
     pub(super) fn is_asking(&self) -> bool {
         let kind = self.interrupt().map(|open| &open.kind);
         matches!(kind, Some(InterruptKind::Answer { .. } | InterruptKind::Inner { .. }))
     }
 
-    /// Replaces the arguments, and keeps those before.
+    /// Replaces the arguments, and keeps the old ones.
     pub(super) fn revise(&mut self, next: ArgumentRevision) {
         let before = std::mem::replace(&mut self.arguments, next);
         self.past().revisions.push(before);
@@ -280,32 +280,32 @@ impl Call {
     }
 }
 
-/// The past of a call. Most calls have none.
+/// The history of a call. Most calls have none.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Past {
-    /// Arguments that were replaced.
+    /// The arguments that were replaced.
     pub revisions: Vec<ArgumentRevision>,
-    /// How many interrupts there were.
+    /// The number of interrupts so far.
     #[serde(rename = "obligations")]
     pub interrupts: u32,
-    /// The last of them whose decision replaced the arguments; none has the number 0.
+    /// The number of the last interrupt whose decision replaced the arguments, or 0.
     #[serde(default)]
     pub edited: u32,
-    /// Set if the call was announced to whoever executes it outside.
+    /// Set if the call was announced to its outside executor.
     #[serde(default)]
     pub handed_out: bool,
-    /// The decisions about them.
+    /// The decisions about the interrupts.
     pub decided: Vec<Decided>,
-    /// Questions of the tool, and their answers, in order.
+    /// The questions of the tool and their answers, in order.
     pub answers: Vec<Answered>,
-    /// Results of steps, in order.
+    /// The results of steps, in order.
     pub steps: Vec<StepResult>,
     /// The names of steps that were begun and have no result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub begun: Vec<String>,
 }
 
-/// A decision that was taken.
+/// A decision that was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decided {
     #[serde(rename = "obligation")]
@@ -314,7 +314,7 @@ pub struct Decided {
     pub by: Principal,
 }
 
-/// A question that a tool asked, and what was answered.
+/// A question of a tool, and its answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Answered {
@@ -324,7 +324,7 @@ pub struct Answered {
     pub answer: QuestionAnswer,
 }
 
-/// A step of a tool that is not taken twice: its name and its result.
+/// A step of a tool that is not repeated: its name and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StepResult {
@@ -334,18 +334,18 @@ pub struct StepResult {
     pub value: Value,
 }
 
-/// Arguments of a call, and who wrote them.
+/// Arguments of a call, and their author.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ArgumentRevision {
     /// The JSON text.
     pub text: Arc<str>,
-    /// Its digest.
+    /// The digest of the text.
     pub digest: Digest,
-    /// The person who wrote them in place of the model's; `None` for the model.
+    /// The person that wrote them in place of the model; `None` if another author did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Principal>,
-    /// The author.
+    /// The kind of author.
     #[serde(default, skip_serializing_if = "is_default")]
     pub author: Author,
 }
@@ -358,13 +358,13 @@ pub enum Author {
     /// The model.
     #[default]
     Model,
-    /// A person, at an approval.
+    /// A person that decided an approval.
     Person,
     /// The tool's validators.
     Validators,
-    /// The application, which refined what the tool had accepted.
+    /// The application, which refined arguments that the tool had accepted.
     Refinement,
-    /// The application, which repaired what the tool had refused.
+    /// The application, which repaired a call that the tool had refused.
     Repair,
 }
 
@@ -394,7 +394,7 @@ impl ArgumentRevision {
 #[serde(tag = "result", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CallResult {
-    /// The tool gave an output.
+    /// The tool returned an output.
     Succeeded {
         /// The output.
         output: Output,
@@ -403,64 +403,64 @@ pub enum CallResult {
     Failed {
         /// The text for the model.
         error: String,
-        /// The feedback for the model instead, where the tool reported a problem with the arguments.
+        /// The structured feedback for the model, if the tool reported problems with the arguments. It replaces the text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         feedback: Option<Box<Rejection>>,
     },
     /// The arguments were wrong.
     Rejected {
-        /// The problem.
+        /// The problems.
         feedback: Rejection,
     },
     /// A policy does not allow the call.
     PolicyDenied {
-        /// Why.
+        /// The reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
     /// A person denied the call.
     Denied {
-        /// Why.
+        /// The reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
-        /// The principal.
+        /// The principal that denied it.
         by: Principal,
     },
     /// A person gave an output in place of the tool.
     Responded {
         /// The output.
         output: Output,
-        /// The principal.
+        /// The principal that gave the output.
         by: Principal,
     },
-    /// The time for an answer was over.
+    /// The interrupt or the grant expired before the call started.
     Expired,
-    /// Something else came first.
+    /// The call was superseded.
     Superseded {
-        /// What.
+        /// The reason.
         by: SupersededBy,
     },
     /// The run was cancelled.
     Cancelled,
     /// The tool took too long.
     TimedOut {
-        /// The time it had, in milliseconds.
+        /// The allowed time, in milliseconds.
         limit: u64,
     },
-    /// The call was cut off: by the end of the model's turn, or of the process that ran it.
+    /// The call was interrupted, for example by the end of the model's turn or of the process that ran it.
     Interrupted {
-        /// By what.
+        /// The cause.
         by: InterruptedBy,
     },
-    /// There is no such tool on offer.
+    /// No tool on offer has this name.
     NotAvailable {
-        /// The name on offer that is nearest.
+        /// The offered name that is nearest to it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         suggestion: Option<String>,
     },
     /// A limit was reached.
     OverBudget {
-        /// Which.
+        /// The text about the limit.
         limit: String,
     },
 }
@@ -474,9 +474,9 @@ pub enum SupersededBy {
     Prompt,
     /// Another definition of the tool.
     ToolChanged,
-    /// Other arguments than were approved.
+    /// The arguments differ from those that were approved.
     ArgumentsChanged,
-    /// A person denied another call of the turn, and the run stops then.
+    /// A person denied another call of the turn, and the run stops after a denial.
     Denial,
 }
 
@@ -491,22 +491,22 @@ pub enum InterruptedBy {
     ContentFilter,
     /// The model's answer was not finished.
     UnfinishedTurn,
-    /// The process that ran the call is gone, and nobody knows what came of it.
+    /// The process that ran the call is gone, and the outcome is unknown.
     LostProcess,
     /// The tool was changed while the call waited in the middle of its work.
     ToolChanged,
     /// A new prompt came while the call waited in the middle of its work.
     Prompt,
-    /// The time for an answer to the tool's question was over.
+    /// The tool's question was not answered in time.
     NoAnswer,
     /// Another call of the turn was denied while the call waited in the middle of its work.
     Denial,
-    /// When the call was to go on, a policy did not allow it any more, or its arguments were not accepted any more.
+    /// Before the call continued, a policy denied it, or its arguments were not accepted any more.
     NotAllowed,
 }
 
 impl CallResult {
-    /// Returns the result of a call whose tool came to this outcome.
+    /// Returns the result of a call whose tool had this outcome.
     pub fn of(outcome: Result<Output, CallError>) -> Self {
         match outcome {
             Ok(output) => Self::Succeeded { output },
@@ -514,12 +514,12 @@ impl CallResult {
                 Self::TimedOut { limit: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX) }
             }
             Err(CallError::Cancelled) => Self::Cancelled,
-            // Whatever else it says, the call was started.
+            // Even if the error says otherwise, the call was started.
             Err(error) => Self::failed(&error),
         }
     }
 
-    /// Returns the result of a call whose arguments or policies refused it.
+    /// Returns the result of a call that was refused because of its arguments or a policy.
     pub fn refused(error: CallError) -> Self {
         match error {
             CallError::NotAvailable { suggestion, .. } => Self::NotAvailable { suggestion },
@@ -530,17 +530,17 @@ impl CallResult {
         }
     }
 
-    /// The failure that the model is told of `error`.
+    /// Returns the failure with the text and the feedback that the model receives for `error`.
     pub(super) fn failed(error: &CallError) -> Self {
         Self::Failed { error: error.to_string(), feedback: error.feedback().cloned().map(Box::new) }
     }
 
-    /// Returns whether the call did what was asked, or somebody did it in its place.
+    /// Returns whether the call succeeded, or a person gave its output.
     pub fn is_success(&self) -> bool {
         matches!(self, Self::Succeeded { .. } | Self::Responded { .. })
     }
 
-    /// Returns the result as a word: its name in the serde form.
+    /// Returns the kind of result as a word: its name in the serde form.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Succeeded { .. } => "succeeded",
@@ -559,7 +559,7 @@ impl CallResult {
         }
     }
 
-    /// The output, where there is one.
+    /// Returns the output, if there is one.
     pub fn output(&self) -> Option<&Output> {
         match self {
             Self::Succeeded { output } | Self::Responded { output, .. } => Some(output),
@@ -567,7 +567,8 @@ impl CallResult {
         }
     }
 
-    /// Returns the content for the model. `started` says whether a start was logged: then nothing says that the call did not run.
+    /// Returns the content for the model. If `started` is set, because the log has a start, no text says that the call did
+    /// not run.
     pub fn for_model(&self, name: &str, started: bool) -> Vec<Part> {
         match self {
             Self::Succeeded { output } => output.for_model(),

@@ -1,4 +1,4 @@
-//! The inputs of the state machine, the actions that follow, and the reasons of a refusal.
+//! The inputs of the state machine, the actions that follow, and the reasons for a refusal.
 
 use std::{fmt, sync::Arc};
 
@@ -13,28 +13,28 @@ use crate::run::{
 };
 use crate::tool::{CallError, Output};
 
-/// Something that happened to a run, as its driver saw it.
+/// An event of a run, as the run's driver reports it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StepEvent {
     /// A prompt.
     Prompt(Prompt),
-    /// A run that stopped, or was created with a conversation, is to go on without a new prompt: the model is asked.
+    /// A run that stopped, or was created with a conversation, continues without a new prompt: the model is asked.
     Continue {
-        /// The principal that wants it.
+        /// The principal that continues it.
         by: Principal,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
-    /// The model gets to see only these tools in the turn that it is asked for. Calls of others are answered as those of
-    /// tools that do not exist, whoever offers them later. To be told before the first of them.
+    /// The tools that the model sees in its present turn. Calls of other tools are answered as calls of tools that do not
+    /// exist, in every process. The driver sends this event before the first call.
     Offered {
         /// The names of the tools.
         tools: Vec<String>,
     },
-    /// A call of the turn that the model is still at is complete. Only calls of tools that may be early are told so.
+    /// A call is complete, but the model's turn is not. Drivers report this only for calls of tools that may start early.
     Called {
-        /// Which call of the turn, from 0; in order.
+        /// The position of the call in the turn, from 0; in order.
         index: u32,
         /// The provider's id.
         provider_id: String,
@@ -45,232 +45,233 @@ pub enum StepEvent {
     },
     /// The model's turn ended.
     TurnEnded {
-        /// All that it said, in order.
+        /// The content of the turn, in order.
         parts: Vec<AssistantPart>,
         /// Why it ended.
         finish: FinishReason,
         /// Tokens used.
         usage: Usage,
-        /// The model, where it is known.
+        /// The model, if it is known.
         model: Option<Arc<str>>,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// The model failed.
     TurnFailed {
-        /// How.
+        /// The error.
         error: String,
-        /// Set if it is worth asking again. The run does as long as it has retries left ([`Limits`](super::Limits)).
+        /// Set if another attempt may succeed. The run makes one as long as it has retries left ([`Limits`](super::Limits)).
         again: bool,
-        /// Tokens used, as far as the model had told.
+        /// The tokens used, as far as the model reported them.
         usage: Usage,
-        /// The model, where it is known.
+        /// The model, if it is known.
         model: Option<Arc<str>>,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
-    /// A call was looked at.
+    /// The gate has checked a call.
     Inspected {
         /// The call.
         call: CallId,
-        /// The finding of a check.
+        /// The checked call.
         inspection: CheckedCall,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
-    /// A decision.
+    /// A principal decided an open interrupt.
     Decide {
-        /// About what.
+        /// The id of the interrupt.
         interrupt: InterruptId,
-        /// What; checked as far as the tool can tell.
+        /// The decision, checked as far as the tool can check it.
         ruling: CheckedDecision,
         /// The principal.
         by: Principal,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
-    /// A started call came to an end.
+    /// A call that was started has ended.
     Ended {
         /// The call.
         call: CallId,
-        /// Which start of it.
+        /// The number of the start, from 1.
         attempt: u32,
         /// The result.
         outcome: Result<Output, CallError>,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
-    /// A started call asks somebody.
+    /// A call that was started asks a question.
     Asked {
         /// The call.
         call: CallId,
-        /// Which start of it.
+        /// The number of the start, from 1.
         attempt: u32,
         /// The question.
         question: Question,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
-    /// A started call is a run of its own, in which something waits for somebody.
+    /// A call that was started has a run of its own, and an interrupt is open in that run.
     AskedInside {
         /// The call.
         call: CallId,
-        /// Which start of it.
+        /// The number of the start, from 1.
         attempt: u32,
-        /// The tool of the call in there that waits.
+        /// The tool of the inner call that waits.
         tool: String,
-        /// The interrupt inside.
+        /// The interrupt of the inner run.
         interrupt: Box<Interrupt>,
-        /// The problem with the decision that was given before.
+        /// The problem with the previous decision, if there was one.
         feedback: Option<Box<Rejection>>,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
-    /// A started call of a `resumable` tool begins a step that must not be taken twice.
+    /// A running call of a `resumable` tool begins a step that must not be taken twice.
     Stepping {
         /// The call.
         call: CallId,
-        /// Which start of it.
+        /// The number of the start, from 1.
         attempt: u32,
         /// The step's name.
         name: String,
     },
-    /// A started call took a step that must not be taken twice.
+    /// A running call took a step that must not be taken twice.
     Stepped {
         /// The call.
         call: CallId,
-        /// Which start of it.
+        /// The number of the start, from 1.
         attempt: u32,
         /// The step's name.
         name: String,
         /// The result.
         value: Value,
-        /// The part of the run's limits that it used.
+        /// The share of the run's limits that the step used.
         spent: NestedUsage,
     },
-    /// Time passed: whatever is over ends.
+    /// Time has passed: everything that has expired ends.
     Tick {
-        /// What time it is.
+        /// The present time.
         at: Time,
     },
-    /// The process that drove the run is gone, and another takes over.
+    /// The process that drove the run is gone, and another one takes over.
     Recover {
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// A refused call was repaired.
     Repaired {
         /// The call.
         call: CallId,
-        /// The tool that it calls now, if that is another.
+        /// The tool that the call names now, if it is another one.
         name: Option<String>,
-        /// All of the arguments.
+        /// The complete arguments.
         arguments: String,
         /// The author of the repair.
         by: Author,
-        /// Tokens that were used for it.
+        /// The tokens that the repair used.
         usage: Usage,
     },
-    /// The run is to stop when its step has ended.
+    /// The run must stop at the end of its step.
     StopRequested {
-        /// The principal that wants it.
+        /// The principal that stops it.
         by: Principal,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
-    /// The driver does not want the run to go on: its time is over, or what it was to come to is reached. What goes on
-    /// ends, as when it is cancelled, and the run stops for this reason; a prompt that waits is taken then.
+    /// The driver ends the run: its time is over, or a condition holds. Work under way ends as in a cancellation, and the run
+    /// stops for this reason. If a prompt waits, the run accepts it then.
     Stop {
-        /// Why.
+        /// The reason.
         reason: StopReason,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
-    /// The run is cancelled. Prompts that wait are dropped.
+    /// The run is cancelled. Waiting prompts are dropped.
     Cancel {
-        /// The principal that wants it.
+        /// The principal that cancels it.
         by: Principal,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
 }
 
-/// An action that a driver takes when the entries that it follows from are in the log.
+/// An action for the driver, to be taken when the entries that caused it are in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Ask the model for a turn.
     CallModel,
-    /// Stop asking the model.
+    /// Abort the request to the model.
     AbortModel,
-    /// Look at a call and answer with [`StepEvent::Inspected`]. Asking twice does no harm.
+    /// Check a call, and answer with [`Event::Inspected`]. A repetition does no harm.
     Inspect(CallId),
-    /// Start the work of a call, or let it go on where it waited for an answer.
+    /// Start the work of a call, or continue it after an answer.
     Execute {
         /// The call.
         call: CallId,
-        /// Which start of it; its end must name it.
+        /// The number of the start, from 1; the event of its end names it.
         attempt: u32,
     },
-    /// Tell a tool that nobody waits for it any more, and do not wait for it.
+    /// Cancel a running call, and do not wait for it.
     Abort(CallId),
-    /// Tell those who may decide that there is something to decide.
+    /// Notify those who may decide that an interrupt is open.
     Announce(InterruptId),
     /// Send [`StepEvent::Tick`] at this time.
     Wake(Time),
 }
 
-/// Something that somebody said to a run.
+/// A message to a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Prompt {
     /// Text and images.
     pub content: Vec<Part>,
-    /// The principal that said it.
+    /// The principal that sent it.
     pub by: Principal,
-    /// When.
+    /// The time of the message.
     pub at: Time,
-    /// The tool that ends the run when a call of it succeeds: how a typed answer is given.
+    /// The tool that ends the run when a call of it succeeds. Typed answers use this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
-    /// The id that its author has for it, such as a frontend's id of the message. A claim: nothing is allowed because of it.
+    /// The author's id of the prompt, such as a frontend's id of the message. It is a claim, and grants no rights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Tools whose outputs hold text of strangers, and may have made their way into it.
+    /// The tools whose outputs contain text of strangers that may be in the prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taint: Vec<String>,
-    /// The schema of that tool's arguments, where it is no tool of the application: so that another process can offer it.
+    /// The schema of the arguments of the tool in `until`, if the application has no such tool, so that another process can
+    /// offer it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Arc<Value>>,
-    /// Set if it joins what goes on: said between two turns, without ending anything and without beginning anew.
+    /// Set if the prompt steers a run that goes on: it joins between two turns, ends nothing, and resets no limits.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub steers: bool,
 }
 
 impl Prompt {
-    /// A prompt of `content`.
+    /// Creates a prompt of `content`.
     pub fn new(content: Vec<Part>, by: Principal, at: Time) -> Self {
         Self { content, by, at, until: None, id: None, taint: Vec::new(), answer: None, steers: false }
     }
 
-    /// Sets the id that its author has for it.
+    /// Sets the author's id of the prompt.
     pub fn named(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
     }
 
-    /// Lets a successful call of the tool `name` answer it.
+    /// Sets the tool whose successful call ends the run.
     pub fn until(mut self, name: impl Into<String>) -> Self {
         self.until = Some(name.into());
         self
     }
 
-    /// Sets the schema of that tool's arguments, for any process that goes on with the run.
+    /// Sets the schema of that tool's arguments, for every process that continues the run.
     pub fn answered_as(mut self, schema: Value) -> Self {
         self.answer = Some(Arc::new(schema));
         self
     }
 
-    /// Lets it join a run that goes on, between two turns.
+    /// Marks the prompt as one that joins a run that goes on, between two turns.
     pub fn steering(mut self) -> Self {
         self.steers = true;
         self
@@ -281,12 +282,12 @@ impl Prompt {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Said {
-    /// The id that its author has for it ([`Prompt::id`](super::Prompt::id)).
+    /// The author's id of the prompt ([`Prompt::id`](super::Prompt::id)).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The place among the messages ([`Run::messages`](super::Run::messages)).
+    /// The position among the messages ([`Run::messages`](super::Run::messages)).
     pub at: u32,
-    /// Set if it joined what went on ([`Prompt::steers`](super::Prompt::steers)).
+    /// Set if it joined a run that was going on ([`Prompt::steers`](super::Prompt::steers)).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub steers: bool,
 }
@@ -296,47 +297,47 @@ pub struct Said {
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum TurnPart {
-    /// A call, logged before.
+    /// A call that is in the log before the turn.
     Call {
-        /// Its id.
+        /// The id of the call.
         call: CallId,
     },
     /// Text or reasoning.
     Said(AssistantPart),
 }
 
-/// The reason why an event was refused. The run is as it was before.
+/// The reason for the refusal of an event. The run does not change.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The run is busy, and takes no prompt.
+    /// The run is busy, and accepts no prompt.
     Busy,
-    /// Nothing goes on in the run that could be steered.
+    /// The run is not running, so nothing can be steered.
     Idle,
-    /// The run has nothing to go on with: it was not stopped.
+    /// The run cannot be continued, because it was not stopped.
     NotStopped,
-    /// This principal may not do that in this run.
+    /// The principal may not do this in this run.
     Forbidden,
-    /// There never was such an interrupt in this run.
+    /// The run never had this interrupt.
     Unknown {
-        /// The id that was named.
+        /// The id that the event named.
         interrupt: InterruptId,
     },
-    /// The interrupt is closed: it expired, or something else came first.
+    /// The interrupt is closed: it expired, or another event closed it.
     Closed {
-        /// The id that was named.
+        /// The id that the event named.
         interrupt: InterruptId,
     },
     /// Another decision was made before.
     Conflict {
-        /// The decision.
+        /// The earlier decision.
         decided: Box<Decision>,
     },
-    /// The interrupt takes other decisions.
+    /// The interrupt does not accept this decision.
     NotOffered {
-        /// The decision.
+        /// The decision that was made.
         decision: &'static str,
-        /// The decisions that are possible.
+        /// The decisions that the interrupt accepts.
         possible: &'static [&'static str],
     },
     /// The edited arguments, the output or the answer are wrong. The interrupt is still open.
@@ -344,19 +345,19 @@ pub enum Refusal {
         /// The problem.
         feedback: Rejection,
     },
-    /// A policy does not allow the call with the edited arguments. The interrupt is still open.
+    /// A policy denies the call with the edited arguments. The interrupt is still open.
     PolicyDenied {
-        /// Why.
+        /// The reason.
         reason: Option<String>,
     },
-    /// The tool is not the one that the call was checked with. The interrupt is still open.
+    /// The tool has changed since the call was checked. The interrupt is still open.
     ToolChanged,
     /// A limit was reached.
     OverBudget {
-        /// Which.
+        /// The text about the limit.
         limit: String,
     },
-    /// The event does not belong to the run as it is, for example the end of a turn that nobody asked for.
+    /// The event does not fit the state of the run, for example the end of a turn that was not requested.
     Misplaced {
         /// The problem.
         reason: &'static str,

@@ -1,5 +1,5 @@
-//! From a log to its run. An entry that does not follow from those before is refused, so a log that somebody changed
-//! does not become a run.
+//! The fold of a log into its run. An entry that does not follow from the earlier ones is an error, so a manipulated log does
+//! not become a run.
 
 use std::{collections::hash_map::Entry, sync::Arc};
 
@@ -18,9 +18,9 @@ use crate::tool::{Fingerprint, Resources, spec::Digest};
 type Applied = Result<(), String>;
 
 impl Run {
-    /// The run that `log` adds up to.
+    /// Builds the run from its log.
     ///
-    /// Fails when an entry does not follow from those before it: then somebody changed the log, or it is not all of it.
+    /// Fails if an entry does not follow from those before it: then the log was changed, or is incomplete.
     pub fn fold(log: impl IntoIterator<Item = LogEvent>) -> Result<Self, Corrupt> {
         let mut log = log.into_iter();
         let first = log.next().ok_or_else(|| Corrupt { rev: 0, entry: "created", reason: "it is empty".to_owned() })?;
@@ -31,15 +31,15 @@ impl Run {
         Ok(run)
     }
 
-    /// A new run, and the first entry of its log.
+    /// Creates a run. Returns it, and the first entry of its log.
     pub fn new(id: RunId, owner: Principal, options: RunOptions, messages: Vec<Message>, at: Time) -> (Self, LogEvent) {
         let event =
             LogEvent::Created { run: id.clone(), owner: owner.clone(), options, messages: messages.clone(), at };
         (Self::begin(id, owner, options, messages), event)
     }
 
-    /// A run of the conversation before the prompt number `prompt`, from 0, and the entries that its log begins with. What
-    /// came after it is not in it, nor what somebody allowed.
+    /// Creates a run from the conversation before the prompt number `prompt`, from 0. Returns it, and the first entries of
+    /// its log. Later messages and all allowances are left out.
     pub fn branch(&self, id: RunId, options: RunOptions, prompt: usize, at: Time) -> (Self, Vec<LogEvent>) {
         let kept = self.prompts.get(prompt).map_or(self.messages.len(), |said| said.at as usize);
         let messages = self.messages[..kept.min(self.messages.len())].to_vec();
@@ -97,9 +97,9 @@ impl Run {
 
     /// Adds one entry.
     ///
-    /// Fails when it does not follow from the run, and names the entry and the reason; then the run is as before. That is
-    /// also so for an entry that [`step`](super::step) gave: where the two walls disagree, a driver must store nothing of
-    /// what `step` gave and do none of the effects.
+    /// Fails if the entry does not follow from the run, and names the entry and the reason. The run is then unchanged. This
+    /// can also happen with an entry that [`step`](super::step) returned. Then a driver must not store anything that `step`
+    /// returned, and must not take any of its actions.
     pub fn apply(&mut self, event: &LogEvent) -> Result<(), Corrupt> {
         let (rev, entry) = (self.rev, event.name());
         self.change(event).map_err(|reason| Corrupt { rev, entry, reason })?;
@@ -184,7 +184,7 @@ impl Run {
         Ok(())
     }
 
-    /// The place of a call of the turn at hand that is at one of `stages`.
+    /// Returns the position of a call of the present turn that is at one of `stages`.
     fn at(&mut self, id: &CallId, stages: &[Stage]) -> Result<usize, String> {
         let at = self.place(id).filter(|at| self.current_range().contains(at));
         let at = at.ok_or_else(|| format!("{id} is no call of the turn at hand"))?;
@@ -193,14 +193,14 @@ impl Run {
         if stages.contains(&stage) { Ok(at) } else { Err(format!("{id} is {stage:?}, which does not lead there")) }
     }
 
-    /// Returns what somebody decided about what the call waits for.
+    /// Returns the decision about the open interrupt of the call.
     fn was_decided(&self, at: usize) -> Result<&Decided, String> {
         let call = &self.calls[at];
         let decided = call.interrupt().and_then(|open| call.decided(open.id.number));
         decided.ok_or_else(|| format!("nobody decided about what {} waits for", call.id))
     }
 
-    /// Returns whether every call is answered and the model is not asked, so that something new can begin.
+    /// Checks that every call has a result and the model is not asked, so that something new can begin.
     fn is_settled(&self) -> Applied {
         if self.activity == Activity::Generating {
             return Err("the model is asked".to_owned());
@@ -224,8 +224,8 @@ impl Run {
         }
     }
 
-    /// Passes the calls of the turn that have ended, or run or wait and let others run beside them, up to the first that is
-    /// not so: what may start is looked for behind them, so that a turn's cost is not the square of its calls.
+    /// Moves `passed` over calls of the turn that have ended, and over those that run or wait and let others run beside them.
+    /// The search for calls to start begins there, so that the cost of a turn is not the square of its calls.
     pub fn pass(&mut self) {
         let is_passed = |call: &Call| match call.stage() {
             Stage::Done => true,
@@ -241,7 +241,7 @@ impl Run {
         self.messages.push(message);
     }
 
-    /// Takes the ids of calls of an earlier conversation, so that none of this run gets one of them.
+    /// Reserves the call ids of an earlier conversation, so that no call of this run gets one of them.
     fn reserve(&mut self, message: &Message) {
         let Message::Assistant { content } = message else { return };
         for part in content {
@@ -302,7 +302,7 @@ impl Run {
             return Err("a turn starts, and the run is to stop".to_owned());
         }
         if matches!(self.activity, Activity::Stopped(_)) {
-            // Somebody wants it to go on: as with a prompt, it has all its steps again.
+            // A person continues the run: as after a prompt, it has all its steps again.
             self.restart();
         }
         self.offered = None;
@@ -313,7 +313,7 @@ impl Run {
         Ok(())
     }
 
-    /// Leaves the calls of the last turn behind.
+    /// Ends the last turn: its calls are not current any more.
     fn leave_turn(&mut self) {
         self.first = as_u32(self.calls.len());
         self.passed = self.first;
@@ -404,7 +404,7 @@ impl Run {
         if again {
             self.retries = self.retries.saturating_add(1);
             if self.current().is_empty() {
-                // Nothing came of it: the next is the same step.
+                // A failed turn without calls does not count: the next turn is the same step.
                 self.steps = self.steps.saturating_sub(1);
             }
         }
@@ -437,7 +437,7 @@ impl Run {
         Ok(())
     }
 
-    /// Answers the turn's calls in the conversation, in the model's order, as soon as all have ended.
+    /// Adds the answers to the turn's calls to the conversation, in the model's order, as soon as all calls have ended.
     fn answer_if_done(&mut self) {
         let calls = self.current_range();
         if !matches!(self.activity, Activity::Acting(_))
@@ -463,7 +463,7 @@ impl Run {
 
     fn opened(&mut self, id: &CallId, interrupt: Box<Interrupt>) -> Applied {
         let stages: &[Stage] = match &interrupt.kind {
-            // A policy alone had granted it, and asks now.
+            // A policy alone had granted the call, and requires an approval now.
             InterruptKind::Approval { .. } => &[Stage::Proposed, Stage::Ready],
             InterruptKind::External => &[Stage::Ready],
             InterruptKind::Answer { .. } | InterruptKind::Inner { .. } => &[Stage::Running],
@@ -568,7 +568,7 @@ impl Run {
             return Err(format!("{id} is not repeatable, and is started again by itself"));
         }
         if call.interrupt().is_some_and(|open| open.kind == InterruptKind::Reconcile) {
-            // A person knows what came of them, and wants them taken again.
+            // A person knows the outcome of these steps, and allows a repetition.
             call.past().begun.clear();
         }
         if *by == GrantedBy::Retry {
@@ -594,7 +594,7 @@ impl Run {
         Ok(())
     }
 
-    /// The place of a call that takes a step now.
+    /// Returns the position of a call that may take a step now.
     fn stepper(&mut self, id: &CallId) -> Result<usize, String> {
         let at = self.at(id, &[Stage::Running, Stage::Open])?;
         if self.calls[at].stage() == Stage::Open && !self.calls[at].is_asking() {
@@ -653,7 +653,7 @@ impl Run {
         Ok(())
     }
 
-    /// Returns whether a person's decision about what the call waits for lets it start.
+    /// Checks that a decision by the person `by` lets the call start or continue.
     fn permits(&self, at: usize, by: &Principal) -> Applied {
         let call = &self.calls[at];
         let decided = self.was_decided(at)?;
@@ -665,7 +665,7 @@ impl Run {
                 matches!(decision, Decision::Approve | Decision::ApproveForRun)
             }
             (Some(InterruptKind::Reconcile), decision) => *decision == Decision::Approve,
-            // A denied question is answered, too.
+            // A denial is also an answer to the question.
             (Some(InterruptKind::Answer { .. } | InterruptKind::Inner { .. }), _) => true,
             (Some(InterruptKind::External) | None, _) => false,
         };
@@ -675,7 +675,7 @@ impl Run {
         Err(format!("{by} did not permit {}", call.id))
     }
 
-    /// The call stands in the conversation as it was repaired.
+    /// Replaces the call in the conversation by the repaired one.
     fn repaired(&mut self, id: &CallId, name: String, arguments: Arc<str>, by: Author) -> Applied {
         let at = self.at(id, &[Stage::Proposed])?;
         if !matches!(self.activity, Activity::Acting(_)) {
@@ -735,7 +735,7 @@ fn size(message: &Message) -> u64 {
     let said = |part: &AssistantPart| match part {
         AssistantPart::Text { text } | AssistantPart::Reasoning { text, .. } => text.len(),
         AssistantPart::Provider(part) => part.block.len(),
-        // Counted when it was called.
+        // The bytes of a call were counted when it was made.
         AssistantPart::Call(_) => 0,
     };
     let bytes: usize = match message {

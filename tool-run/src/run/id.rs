@@ -1,4 +1,4 @@
-//! The names of things in a run.
+//! The identifiers of a run.
 
 use std::{borrow::Borrow, collections::HashSet, fmt, hash::BuildHasher, str::FromStr, sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ macro_rules! name {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// The name as text.
+            /// Returns the identifier as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -41,36 +41,37 @@ macro_rules! name {
 }
 
 name! {
-    /// The id of a run: chosen by whoever creates it, and unique in a store.
+    /// The id of a run. The creator of the run chooses it, and it is unique in a store.
     RunId
 }
 
 name! {
-    /// The id of a call: minted by the run, so unique in it, whatever a model or a client says. It is the provider's id
-    /// where that is usable.
+    /// The id of a call. The run mints it, so it is unique in the run, whatever ids a model or a client uses. It equals the
+    /// provider's id if that is usable.
     CallId
 }
 
 name! {
-    /// A principal that may prompt and decide, as the application authenticated it.
+    /// A person or service that may prompt and decide, as authenticated by the application.
     Principal
 }
 
 impl CallId {
-    /// Returns whether `other` is this very id, and not only the same. Ids of a run's calls are clones of one another.
+    /// Returns whether `other` is a clone of this id, not only an equal text. The ids of a run's calls are clones of one
+    /// another.
     pub(super) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// The text, shared.
+    /// Returns the text, shared.
     pub fn shared(&self) -> Arc<str> {
         Arc::clone(&self.0)
     }
 }
 
 impl Run {
-    /// The id of a call that is not in the run yet, if the provider calls it `provider_id`: that, where it is usable and
-    /// new in this run. `others` are the ids of calls of the turn that come before it, and are not in the run either.
+    /// Returns the id for a new call that the provider calls `provider_id`. It is the provider's id if that is usable and new
+    /// in this run. `others` are the ids of earlier calls of the turn that are not in the run yet either.
     pub fn mint<S: BuildHasher>(&self, provider_id: &str, others: &HashSet<CallId, S>) -> CallId {
         let is_taken = |id: &str| self.index.contains_key(id) || others.contains(id);
         let usable = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -91,13 +92,13 @@ impl Run {
 }
 
 impl Principal {
-    /// Returns the principal of a program that authenticates nobody.
+    /// Returns the principal of a program without authentication.
     pub fn anonymous() -> Self {
         Self::from("")
     }
 }
 
-/// The id of something that a call waits for: the call, and which of the call's interrupts it is.
+/// The id of an interrupt: the id of the call, and the number of the interrupt in that call.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct InterruptId {
@@ -106,12 +107,12 @@ pub struct InterruptId {
 }
 
 impl InterruptId {
-    /// The call that waits.
+    /// Returns the id of the call that waits.
     pub fn call(&self) -> &CallId {
         &self.call
     }
 
-    /// Returns which of the call's interrupts it is, from 1.
+    /// Returns the number of the interrupt in its call, from 1.
     pub fn number(&self) -> u32 {
         self.number
     }
@@ -123,7 +124,7 @@ impl fmt::Display for InterruptId {
     }
 }
 
-/// A text that is no [`InterruptId`].
+/// The error for a text that is not an [`InterruptId`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoInterrupt;
 
@@ -158,13 +159,13 @@ impl TryFrom<String> for InterruptId {
     }
 }
 
-/// A point in time: milliseconds since 1970. A run never reads a clock; times arrive with its events.
+/// A point in time, in milliseconds since 1970. A run never reads a clock; times arrive with its events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Time(pub u64);
 
 impl Time {
-    /// This time, `millis` later.
+    /// Returns the time that is `millis` milliseconds after this one.
     pub fn plus(self, millis: u64) -> Self {
         Self(self.0.saturating_add(millis))
     }

@@ -1,4 +1,4 @@
-//! Interrupts: what a person sees of a call, and decides about it.
+//! Interrupts: the points where a call waits for a decision, with its view for people.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -10,22 +10,22 @@ use crate::run::{Call, InterruptId, Principal, Question, Time};
 use crate::tool::spec::Digest;
 use crate::tool::{Effect, Fingerprint, ToolSpec};
 
-/// An interrupt: a call waits for a decision.
+/// An interrupt: a call that waits for a decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Interrupt {
-    /// Its id: what a decision names.
+    /// The id, which a decision names.
     pub id: InterruptId,
-    /// The kind of an interrupt.
+    /// The kind.
     pub kind: InterruptKind,
-    /// The call, as the person may see it.
+    /// The view of the call for the person that decides.
     pub shown: Shown,
-    /// Since when it waits.
+    /// The time at which it was opened.
     pub since: Time,
-    /// When it ends without an answer.
+    /// The time at which it expires without an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<Time>,
-    /// The principals that may decide; the run's owner if the list is empty.
+    /// The principals that may decide; only the run's owner if the list is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deciders: Vec<Principal>,
 }
@@ -36,42 +36,40 @@ pub struct Interrupt {
 pub enum InterruptKind {
     /// A person must allow the call. Decisions: approve, edit, deny, respond.
     Approval {
-        /// Calls like this one can be allowed for the rest of the run.
+        /// The pattern of similar calls that can be allowed for the rest of the run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         offer: Option<Pattern>,
     },
-    /// The running tool asks. Decisions: answer or deny; approve or deny where it asks for permission.
+    /// The running tool asks a question. Decisions: answer or deny; approve or deny if it asks for permission.
     Answer {
         /// The question.
         question: Question,
     },
-    /// The call is executed outside. Decisions: respond (with its output), fail, deny.
+    /// The call is executed outside this program. Decisions: respond (with its output), fail, deny.
     External,
-    /// The call was started, and nobody knows what came of it. Decisions: approve (start it again), respond (it was done,
-    /// this came of it), fail (it was not, or went wrong), deny (leave it).
+    /// The call was started, and its outcome is unknown. Decisions: approve (start it again), respond (it was done, with this
+    /// output), fail (it was not done, or failed), deny (leave it).
     Reconcile,
-    /// The call is a run of its own, of an agent that is a tool, and something in there waits for somebody. Decisions: those
-    /// that the inner interrupt takes.
+    /// The tool is an agent, and a call of its inner run waits for a decision. Decisions: those of the inner interrupt.
     Inner {
         /// The tool of the inner call that waits.
         tool: String,
-        /// What waits in there. Its id is one of the inner run.
+        /// The interrupt of the inner run, with its id there.
         #[serde(rename = "obligation")]
         interrupt: Box<Interrupt>,
-        /// The problem with the decision that was given before.
+        /// The problem with the previous decision, if there was one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         feedback: Option<Box<Rejection>>,
     },
 }
 
 impl Interrupt {
-    /// Creates an interrupt that has no end and that the run's owner decides.
+    /// Creates an interrupt that never expires, and that the run's owner decides.
     pub fn new(id: InterruptId, kind: InterruptKind, shown: Shown, since: Time) -> Self {
         Self { id, kind, shown, since, expires: None, deciders: Vec::new() }
     }
 
-    /// Returns the innermost interrupt: the one inside of this one, where it is that of a run inside of the call; or
-    /// else this one.
+    /// Returns the innermost interrupt. This is the interrupt itself, unless it stands for one of a run inside of the call.
     pub fn innermost(&self) -> &Self {
         match &self.kind {
             InterruptKind::Inner { interrupt, .. } => interrupt.innermost(),
@@ -79,14 +77,14 @@ impl Interrupt {
         }
     }
 
-    /// Returns the digest that an answer to something inside of a call is bound to.
+    /// Returns the digest that an answer to an inner interrupt is bound to.
     pub fn digest(&self) -> Digest {
         Digest::of(serde_json::to_vec(&(&self.id, &self.kind, &self.shown)).unwrap_or_default())
     }
 }
 
 impl InterruptKind {
-    /// The kind's name, as it is stored.
+    /// Returns the kind's name, as stored.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Approval { .. } => "approval",
@@ -97,8 +95,9 @@ impl InterruptKind {
         }
     }
 
-    /// Returns the verbs of the decisions that it takes, in the order in which a refusal lists them. Something inside of a
-    /// call takes those that are taken there; an approval with an offer also takes one for the rest of the run.
+    /// Returns the verbs of the accepted decisions, in the order in which a refusal lists them. An inner interrupt accepts
+    /// those of the interrupt inside. An approval with an offer also accepts an approval for the rest of the run, which is
+    /// not listed.
     pub(super) fn possible(&self) -> &'static [&'static str] {
         match self {
             Self::Approval { .. } => &["approve", "edit", "deny", "respond"],
@@ -110,7 +109,7 @@ impl InterruptKind {
         }
     }
 
-    /// Returns whether it takes such a decision.
+    /// Returns whether the interrupt accepts this decision.
     pub(super) fn takes(&self, decision: &Decision) -> bool {
         match self {
             Self::Inner { interrupt, .. } => interrupt.kind.takes(decision),
@@ -125,29 +124,29 @@ impl InterruptKind {
 #[serde(tag = "decision", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Decision<I = Value, O = Value> {
-    /// The call may run as it was shown.
+    /// The call may run as shown.
     Approve,
-    /// The call may run as it was shown, and so may the later ones that the offer covers.
+    /// The call may run as shown, and so may later calls that the offer covers.
     ApproveForRun,
-    /// The call may run with these arguments in place of the model's: all of them, checked like the model's.
+    /// The call may run with these arguments in place of the model's. They are checked like the model's.
     Edit {
-        /// All of the arguments.
+        /// The complete arguments.
         arguments: I,
     },
     /// The call must not run.
     Deny {
-        /// Why; the model is told.
+        /// The reason, for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// This is the call's output; it does not run.
+    /// The output of the call, which does not run.
     Respond {
-        /// The output; it must fit the tool's output type.
+        /// The output. It must fit the tool's output type.
         output: O,
     },
     /// The answer to the tool's question.
     Answer {
-        /// The answer; it must fit the question.
+        /// The answer. It must fit the question.
         value: Value,
     },
     /// The call was executed outside, and failed.
@@ -158,12 +157,12 @@ pub enum Decision<I = Value, O = Value> {
 }
 
 impl<I, O> Decision<I, O> {
-    /// A denial with a reason.
+    /// Creates a denial with a reason.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self::Deny { reason: Some(reason.into()) }
     }
 
-    /// Returns the verb of the decision, as a word or two.
+    /// Returns the verb of the decision, in a few words.
     pub fn verb(&self) -> &'static str {
         match self {
             Self::Approve => "approve",
@@ -178,9 +177,9 @@ impl<I, O> Decision<I, O> {
 }
 
 impl<I: Serialize, O: Serialize> Decision<I, O> {
-    /// Returns the decision with JSON in place of typed input and output.
+    /// Converts typed input and output to JSON.
     ///
-    /// Fails when one of them has no JSON form.
+    /// Fails if one of them has no JSON form.
     pub fn erase(self) -> Result<Decision, serde_json::Error> {
         Ok(match self {
             Self::Approve => Decision::Approve,
@@ -194,17 +193,17 @@ impl<I: Serialize, O: Serialize> Decision<I, O> {
     }
 }
 
-/// A pattern of calls that are like one another: those whose arguments have these values, whatever the others are.
+/// A pattern of similar calls: those whose arguments have these values. Other arguments do not matter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Pattern(pub Map<String, Value>);
 
 impl Pattern {
-    /// Returns whether arguments fit that are written like this: by name, defaults filled in, each as JSON. These are the
-    /// texts that [`ToolSpec::written`](crate::tool::ToolSpec::written) returns.
+    /// Returns whether the pattern covers arguments in written form: each by name, as JSON text, with defaults filled in.
+    /// [`ToolSpec::written`](crate::tool::ToolSpec::written) returns them.
     ///
-    /// Numbers are compared by value and to the last digit: `1.0` is `1`, and 18446744073709551617 is nothing else. A
-    /// [`Value`] cannot hold such a number, so no pattern covers it.
+    /// Numbers are compared by value, to the last digit: `1.0` equals `1`, and 18446744073709551617 equals no other number. A
+    /// [`Value`] cannot hold that number, so no pattern covers it.
     pub fn covers(&self, written: &[(String, String)]) -> bool {
         let fits = |name: &str, value: &Value| {
             let text = written.iter().find(|(known, _)| known == name);
@@ -214,22 +213,22 @@ impl Pattern {
     }
 }
 
-/// Calls that somebody allowed for the rest of a run.
+/// A permission for calls of one kind, for the rest of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Allowance {
-    /// Of this tool, as it was.
+    /// The fingerprint of the tool at that time.
     pub tool: Fingerprint,
-    /// With these arguments.
+    /// The pattern of the arguments.
     pub pattern: Pattern,
-    /// By whom.
+    /// The principal that allowed them.
     pub by: Principal,
 }
 
-/// The view of a call that a person gets: all of it, with nothing cut and nothing that could fool the eye.
+/// The view of a call for a person: complete, and without characters that could deceive the reader.
 ///
-/// It is made of the arguments as the tool accepted them, defaults filled in. Control characters, escape sequences and
-/// characters that turn the direction of text are written out.
+/// It shows the arguments as the tool accepted them, with defaults filled in. Control characters, escape sequences and
+/// characters that change the direction of text are escaped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Shown {
@@ -238,7 +237,7 @@ pub struct Shown {
     /// The tool's name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Where the tool comes from, if not from this program.
+    /// The origin of the tool, if it is not part of this program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
     /// The tool's effect on the world.
@@ -246,19 +245,19 @@ pub struct Shown {
     /// The question of the declaration, with the arguments in their places.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub challenge: Option<String>,
-    /// The arguments as JSON, for a form: not escaped, and numbers of more than 64 bits are rounded; see `lines`.
+    /// The arguments as JSON, for a form. They are not escaped, and numbers of more than 64 bits are rounded; see `lines`.
     pub arguments: Value,
-    /// The arguments' names and values, to be shown a line each.
+    /// The names and values of the arguments, one line each.
     pub lines: Vec<(String, String)>,
-    /// Tools whose outputs hold text of strangers, and came before this call.
+    /// The tools whose outputs contain text of strangers, and came before this call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tainted_by: Vec<String>,
 }
 
 impl Shown {
-    /// Returns the view of a call of the tool `spec`.
+    /// Creates the view of a call of the tool `spec`.
     ///
-    /// Fails when `arguments` are no object.
+    /// Fails if `arguments` are not an object.
     pub fn new(spec: &ToolSpec, arguments: &str, tainted_by: &[String]) -> Result<Self, Rejection> {
         let written = spec.written(arguments)?;
         Ok(Self {
@@ -273,7 +272,7 @@ impl Shown {
         })
     }
 
-    /// Returns the view of a call that was started already: its arguments as they were written.
+    /// Creates the view of a call that was started already, with its arguments as written.
     pub(super) fn of_running(call: &Call) -> Self {
         let text = &call.arguments().text;
         let line = |(name, value): &(String, String)| (one_line(name), one_line(value));
@@ -289,7 +288,7 @@ impl Shown {
         }
     }
 
-    /// The digest of everything that is shown.
+    /// Returns the digest of the whole view.
     pub fn digest(&self) -> Digest {
         Digest::of(serde_json::to_vec(self).unwrap_or_default())
     }
@@ -302,7 +301,7 @@ mod tests {
     use super::{Decision, InterruptKind, Pattern};
     use crate::run::{Question, Refusal};
 
-    /// Every kind against every decision, and the sentence of a refusal.
+    /// Checks every kind against every decision, and the text of the refusal.
     #[test]
     fn each_kind_takes_its_decisions_and_no_others() {
         let approval = |offer: Option<Pattern>| InterruptKind::Approval { offer };

@@ -1,5 +1,5 @@
-//! The evidence that a run goes by, and the one place in which it is made; the reason for its cut stands in
-//! [`judge`](crate::judge). Only a fold makes a [`Grant`].
+//! The evidence that a run relies on, and the one place that creates it. [`judge`](crate::judge) explains why it is the only
+//! one. Only a fold creates a [`Grant`].
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::schema::Validator;
 use crate::tool::spec::Digest;
 use crate::tool::{CallError, Fingerprint, Identity, Output, Permission, Resources, ToolSpec};
 
-/// The tools and the rules of an application, as far as the judge asks about them.
+/// The tools and the rules of an application, as the judge needs them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say what tools and policies say",
     label = "`Judge` is not implemented"
@@ -25,56 +25,57 @@ pub trait Judge {
     /// Returns the tool `name`.
     fn tool(&self, name: &str) -> Option<KnownTool<'_>>;
 
-    /// Returns the permission that the policies give a call of the tool `spec`, which accepted `arguments`.
+    /// Returns the permission that the policies give to a call of the tool `spec`, which accepted `arguments`.
     fn permission(&self, spec: &ToolSpec, arguments: &str) -> Permission;
 
-    /// Returns which calls like this one can be allowed for the rest of the run.
+    /// Returns the pattern of similar calls that a person can allow for the rest of the run.
     fn offer(&self, spec: &ToolSpec, arguments: &Value) -> Option<Pattern>;
 
-    /// Returns who may decide about the call; nobody for the run's owner.
+    /// Returns the principals that may decide about the call; an empty list means the run's owner.
     fn deciders(&self, spec: &ToolSpec, arguments: &Value) -> Vec<Principal>;
 
-    /// Reads an output that somebody gave to the call of the tool `name` that waits for `open`, or to the call inside of it.
+    /// Reads an output that a person gave to the call of the tool `name`, which waits for `open`, or to the innermost call in
+    /// it.
     fn output(&self, name: &str, open: &Interrupt, given: &Value) -> Result<Output, Refusal>;
 }
 
 /// A tool of an application.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownTool<'a> {
-    /// The reference that a run keeps of it.
+    /// The reference that a run keeps to it.
     pub reference: &'a Arc<ToolRef>,
-    /// The fingerprints by which records know it.
+    /// The fingerprints under which records know it.
     pub identity: Identity,
     /// Its definition.
     pub spec: &'a ToolSpec,
 }
 
-/// Arguments as their tool has read them.
+/// Arguments that their tool has read.
 #[derive(Debug)]
 pub struct Read {
     /// The text that was read.
     pub text: Arc<str>,
-    /// The arguments that the tool accepts, or why it refuses them.
+    /// The arguments that the tool accepts, or the reason why it rejects them.
     pub outcome: Result<Taken, CallError>,
 }
 
 /// Arguments that a tool accepts.
 #[derive(Debug)]
 pub struct Taken {
-    /// Set if the tool itself wants an approval.
+    /// Set if the tool itself requires an approval.
     pub needs_approval: bool,
-    /// The arguments as validators changed them, where they did.
+    /// The arguments as changed by validators, if they changed them.
     pub normalized: Option<Arc<str>>,
-    /// The resources that the call reads and writes, where the tool names them.
+    /// The resources that the call reads and writes, if the tool names them.
     pub touches: Option<Arc<Resources>>,
     /// The author of the last change of the arguments.
     pub author: Author,
 }
 
 impl Read {
-    /// Returns what a person is shown of the arguments that would be used.
+    /// Returns the view of the call that a person would see with these arguments.
     ///
-    /// Fails with what is wrong with them.
+    /// Fails with the problems if the tool rejects them.
     pub fn shown(&self, spec: &ToolSpec) -> Result<Shown, Rejection> {
         match &self.outcome {
             Ok(taken) => Shown::new(spec, taken.normalized.as_deref().unwrap_or(&self.text), &[]),
@@ -103,10 +104,10 @@ pub fn judge_call(judge: &impl Judge, run: &Run, call: &Call, read: Read) -> Che
     CheckedCall { call: call.id.clone(), text, arguments: digest, normalized, author, tool, finding }
 }
 
-/// Judges a decision about an interrupt of `run`, as far as the tool can tell. `read` is what the tool says of edited
+/// Judges a decision about an interrupt of `run`, as far as the tool can check it. `read` is the tool's reading of edited
 /// arguments.
 ///
-/// Fails when they, the output or the answer are wrong. Whether the decision may be taken at all, the run says.
+/// Fails if these arguments, the output or the answer are wrong. The run itself checks whether the decision is allowed.
 pub fn judge_decision(
     judge: &impl Judge,
     run: &Run,
@@ -129,7 +130,7 @@ pub fn judge_decision(
     Ok(CheckedDecision { interrupt: interrupt.clone(), decision, inspection, output })
 }
 
-/// Checks a decision about something inside of a call, as far as the tool inside can tell.
+/// Checks a decision about an inner call, as far as the tool of that call can check it.
 fn judge_inside(
     judge: &impl Judge,
     name: &str,
@@ -169,13 +170,13 @@ fn find(judge: &impl Judge, run: &Run, known: Option<KnownTool<'_>>, arguments: 
 fn view_of(judge: &impl Judge, run: &Run, spec: &ToolSpec, arguments: &str) -> Result<View, Rejection> {
     let shown = Shown::new(spec, arguments, &run.taint)?;
     let written = spec.written(arguments)?;
-    // A pattern that does not even cover this call would be asked about again and again.
+    // If a pattern did not cover even this call, the person would be asked again for the same call.
     let offer = judge.offer(spec, &shown.arguments).filter(|pattern| pattern.covers(&written));
     let deciders = judge.deciders(spec, &shown.arguments);
     Ok(View { shown, written, offer, deciders })
 }
 
-/// Checks an answer against the question that it answers, if `kind` is one.
+/// Checks an answer against the schema of the question, if `kind` is a question with a schema.
 fn fits(kind: &InterruptKind, value: &Value) -> Result<(), Refusal> {
     let InterruptKind::Answer { question: Question { schema: Some(schema), .. } } = kind else { return Ok(()) };
     let invalid = |reason: String| Rejection::one(Problem::new("", ProblemKind::Invalid, reason));
@@ -187,27 +188,26 @@ fn fits(kind: &InterruptKind, value: &Value) -> Result<(), Refusal> {
 
 /// A call that was checked, for [`StepEvent::Inspected`](super::StepEvent::Inspected).
 ///
-/// It is evidence: it cannot be made but where calls are judged, and it is about one call with one text of arguments.
+/// It is evidence: only the judge creates it, and it is about one call with one text of arguments.
 #[derive(Debug)]
 pub struct CheckedCall {
-    /// The call that was looked at.
+    /// The id of the call that was checked.
     pub(super) call: CallId,
-    /// The arguments that were looked at.
+    /// The arguments that were checked.
     pub(super) text: Arc<str>,
-    /// Their digest.
+    /// The digest of the arguments.
     pub(super) arguments: Digest,
-    /// The arguments as the tool's validators changed them, where they did.
+    /// The arguments as changed by the tool's validators, if they changed them.
     pub(super) normalized: Option<Arc<str>>,
     /// The author of the last change.
     pub(super) author: Author,
-    /// The tool that looked.
+    /// The fingerprints of the tool that was asked.
     pub(super) tool: Option<Identity>,
     pub(super) finding: Finding,
 }
 
 impl CheckedCall {
-    /// Returns the content for the model, where the call is refused because there is no such tool, or it does not take the
-    /// arguments.
+    /// Returns the content for the model if the call is refused because the tool does not exist, or rejects the arguments.
     pub fn refused(&self, name: &str) -> Option<Vec<Part>> {
         match &self.finding {
             Finding::Ended(result @ (CallResult::Rejected { .. } | CallResult::NotAvailable { .. })) => {
@@ -217,7 +217,7 @@ impl CheckedCall {
         }
     }
 
-    /// Returns the problems of the arguments, where the call is refused because of them.
+    /// Returns the problems of the arguments if the call is refused because of them.
     pub fn rejection(&self) -> Option<&Rejection> {
         match &self.finding {
             Finding::Ended(CallResult::Rejected { feedback }) => Some(feedback),
@@ -225,7 +225,7 @@ impl CheckedCall {
         }
     }
 
-    /// Returns the cause of a refusal, which only the log gets.
+    /// Returns the cause of a refusal, for the log only.
     pub fn cause(&self) -> Option<String> {
         let causes = self.rejection()?.causes();
         (!causes.is_empty()).then(|| causes.join("\n"))
@@ -240,14 +240,14 @@ pub enum Finding {
     Ended(CallResult),
 }
 
-/// The tool accepts the arguments.
+/// A call whose tool accepts the arguments.
 #[derive(Debug)]
 pub struct Accepted {
     pub tool: Arc<ToolRef>,
     pub permission: Permission,
-    /// The resources that the call reads and writes, where the tool names them.
+    /// The resources that the call reads and writes, if the tool names them.
     pub touches: Option<Arc<Resources>>,
-    /// There where somebody may have to decide.
+    /// The view of the call; present if a person may have to decide.
     pub view: Option<Box<View>>,
 }
 
@@ -255,30 +255,29 @@ pub struct Accepted {
 #[derive(Debug)]
 pub struct View {
     pub shown: Shown,
-    /// The arguments with all their digits, defaults filled in.
+    /// The arguments with all their digits, and defaults filled in.
     pub written: Vec<(String, String)>,
-    /// Which calls like this one can be allowed for the rest of the run.
+    /// The pattern of similar calls that a person can allow for the rest of the run.
     pub offer: Option<Pattern>,
-    /// The principals that may decide; the run's owner if the list is empty.
+    /// The principals that may decide; only the run's owner if the list is empty.
     pub deciders: Vec<Principal>,
 }
 
-/// A decision, with the evidence that it fits: for [`StepEvent::Decide`](super::StepEvent::Decide). It cannot be made but where
-/// decisions are judged.
+/// A decision with the evidence that it fits, for [`Event::Decide`](super::Event::Decide). Only the judge creates it.
 #[derive(Debug)]
 pub struct CheckedDecision {
     /// The interrupt that the decision was checked for.
     pub(super) interrupt: InterruptId,
     pub(super) decision: Decision,
-    /// Of edited arguments.
+    /// The check of edited arguments.
     pub(super) inspection: Option<CheckedCall>,
-    /// A given output, as the tool's output type reads it.
+    /// The given output, as the tool's output type reads it.
     pub(super) output: Option<Output>,
 }
 
-/// The permission to start one call once, with the arguments and the tool that it was given for.
+/// The right to start one call once, with certain arguments and a certain tool.
 ///
-/// There is no way to make one but to fold a run's log: no constructor, no `Clone`, no `Deserialize`.
+/// Only a fold of a run's log creates it: there is no constructor, no `Clone` and no `Deserialize`.
 ///
 /// ```compile_fail
 /// fn twice(grant: &tool_run::run::Grant) -> tool_run::run::Grant {
@@ -305,40 +304,40 @@ pub struct Grant {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum GrantedBy {
-    /// The policies: nobody had to be asked.
+    /// The policies, without a question to a person.
     Policy,
-    /// A person, about this call.
+    /// A person, by a decision about this call.
     Person(Principal),
-    /// A person, about earlier calls like this one.
+    /// A person, by an earlier decision that covers calls like this one.
     Allowance(Principal),
-    /// The run: the attempt before failed in a way that may be tried again.
+    /// The run: the previous attempt failed, and may be retried.
     Retry,
-    /// The run: the process that ran it is gone, and a second start does no harm.
+    /// The run: the process that ran the call is gone, and a second start does no harm.
     Rerun,
 }
 
 impl Grant {
-    /// The run it is for.
+    /// Returns the run that it belongs to.
     pub fn run(&self) -> &RunId {
         &self.run
     }
 
-    /// The call it is for.
+    /// Returns the call that it belongs to.
     pub fn call(&self) -> &CallId {
         &self.call
     }
 
-    /// The tool it is for.
+    /// Returns the fingerprint of the tool that it is bound to.
     pub fn tool(&self) -> Fingerprint {
         self.tool
     }
 
-    /// The digest of the arguments it is for.
+    /// Returns the digest of the arguments that it is bound to.
     pub fn arguments(&self) -> Digest {
         self.arguments
     }
 
-    /// The digest of what the person was shown who gave it.
+    /// Returns the digest of the view that the deciding person saw.
     pub fn shown(&self) -> Option<Digest> {
         self.shown
     }
@@ -348,7 +347,7 @@ impl Grant {
         &self.by
     }
 
-    /// Until when it must be used.
+    /// Returns the time at which it expires.
     pub fn expires(&self) -> Option<Time> {
         self.expires
     }

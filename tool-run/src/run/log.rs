@@ -1,4 +1,4 @@
-//! The log of a run: its entries, and the texts in which they are stored.
+//! The log of a run: its entries, and the texts that store them.
 
 use std::{fmt, sync::Arc};
 
@@ -17,59 +17,60 @@ use crate::run::{
 use crate::tool::spec::Digest;
 use crate::tool::{Fingerprint, Resources};
 
-/// One thing that happened in a run. The log of a run is all there is to it: [`Run::fold`](super::Run::fold) makes the
-/// run of it, in any process.
+/// An entry of the log of a run. The log holds everything about the run: [`Run::fold`](super::Run::fold) rebuilds the run
+/// from it, in any process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LogEvent {
-    /// The run was created. Always the first, and only the first.
+    /// The run was created. This is the first entry, and no other.
     Created {
-        /// Its id.
+        /// The id of the run.
         run: RunId,
-        /// The principal that may prompt it, and decide in it.
+        /// The principal that may prompt the run, and decides in it.
         owner: Principal,
-        /// What it may use, and what it does where systems differ.
+        /// The limits and the options.
         options: RunOptions,
-        /// The conversation before it.
+        /// The conversation before the run.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         messages: Vec<Message>,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
-    /// The conversation before the run is that of another, up to one of its prompts. Only behind the creation.
+    /// The conversation before the run comes from another run, up to one of its prompts. This entry directly follows
+    /// `Created`.
     Branched {
-        /// The other.
+        /// The id of the other run.
         of: RunId,
-        /// Where the prompts of that conversation are.
+        /// The positions of the prompts in that conversation.
         prompts: Vec<Said>,
-        /// Tools whose outputs hold text of strangers, and may be in it.
+        /// The tools whose outputs contain text of strangers that may be in the conversation.
         taint: Vec<String>,
     },
-    /// A prompt came while the run was busy; it waits.
+    /// A prompt came while the run was busy, and waits.
     Queued {
         /// The prompt.
         prompt: Prompt,
     },
-    /// The run took up a prompt.
+    /// The run accepted a prompt.
     Prompted {
         /// The prompt.
         prompt: Prompt,
-        /// Set if it is the first of those that waited.
+        /// Set if it was the first of the waiting prompts.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         queued: bool,
     },
     /// The model is asked.
     TurnStarted {
-        /// When.
+        /// The time of the event.
         at: Time,
     },
-    /// In this turn the model gets to see no other tools than these.
+    /// The model sees only these tools in this turn.
     Offered {
-        /// Their names.
+        /// The names of the tools.
         tools: Vec<String>,
     },
-    /// The model asked for a call, whose arguments are complete.
+    /// The model made a call, and its arguments are complete.
     Called {
         /// The id that was minted for the call.
         call: CallId,
@@ -89,57 +90,57 @@ pub enum LogEvent {
         /// Tokens used.
         #[serde(default)]
         usage: Usage,
-        /// The model, where it is known.
+        /// The model, if it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<Arc<str>>,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
-    /// The model's turn came to nothing. Calls that were complete are kept; the rest of it is not.
+    /// The model's turn failed. Complete calls are kept; the rest of the turn is dropped.
     TurnFailed {
-        /// Why.
+        /// The error.
         error: String,
         /// Set if the model is asked again when the calls have ended.
         again: bool,
-        /// Tokens used, as far as they are known.
+        /// The tokens used, as far as known.
         #[serde(default, skip_serializing_if = "is_default")]
         usage: Usage,
-        /// The model, where it is known.
+        /// The model, if it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<Arc<str>>,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
-    /// The validators of a call's tool understood its arguments otherwise than they were written, or the application refined
-    /// them. Comes before `Checked`.
+    /// The validators of a call's tool changed its arguments, or the application refined them. This entry comes before
+    /// `Checked`.
     Normalized {
         /// The call.
         call: CallId,
-        /// All of the arguments, as they are understood.
+        /// The complete arguments, after the change.
         arguments: Arc<str>,
         /// The author of the last change.
         #[serde(default = "Author::validators", skip_serializing_if = "Author::is_validators")]
         by: Author,
     },
-    /// A call that could not run as it was written was repaired; it is looked at anew.
+    /// A call that could not run as written was repaired. It is checked again.
     Repaired {
         /// The call.
         call: CallId,
-        /// The tool that it calls now.
+        /// The tool that the call names now.
         name: String,
-        /// All of the arguments.
+        /// The complete arguments.
         arguments: Arc<str>,
         /// The author of the repair.
         by: Author,
-        /// Tokens that were used for it.
+        /// The tokens that the repair used.
         #[serde(default)]
         usage: Usage,
     },
-    /// The run is to stop when its step has ended.
+    /// The run must stop at the end of its step.
     StopRequested {
-        /// The principal.
+        /// The principal that stops it.
         by: Principal,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// A call's tool accepted its arguments.
@@ -150,39 +151,39 @@ pub enum LogEvent {
         tool: Arc<ToolRef>,
         /// The digest of the arguments.
         arguments: Digest,
-        /// The resources that the call reads and writes, where its tool names them.
+        /// The resources that the call reads and writes, if its tool names them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         touches: Option<Arc<Resources>>,
     },
-    /// A call waits for somebody.
+    /// A call waits for a decision.
     Opened {
         /// The call.
         call: CallId,
-        /// For what.
+        /// The interrupt.
         #[serde(rename = "obligation")]
         interrupt: Box<Interrupt>,
     },
     /// A decision was made.
     Decided {
-        /// About what.
+        /// The id of the interrupt.
         #[serde(rename = "obligation")]
         interrupt: InterruptId,
-        /// What.
+        /// The decision.
         decision: Decision,
-        /// The principal.
+        /// The principal that decided.
         by: Principal,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
     /// A person replaced a call's arguments.
     Edited {
         /// The call.
         call: CallId,
-        /// All of the arguments.
+        /// The complete arguments.
         arguments: Arc<str>,
-        /// The principal.
+        /// The principal that edited them.
         by: Principal,
-        /// The resources that the call reads and writes with them.
+        /// The resources that the call reads and writes with the new arguments.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         touches: Option<Arc<Resources>>,
     },
@@ -204,27 +205,27 @@ pub enum LogEvent {
     Granted {
         /// The call.
         call: CallId,
-        /// The tool it may start.
+        /// The fingerprint of the tool that it may start.
         tool: Fingerprint,
-        /// The digest of the arguments it may start with.
+        /// The digest of the arguments that it may start with.
         arguments: Digest,
-        /// The digest of what the person was shown.
+        /// The digest of the view that the person saw.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<Digest>,
-        /// By whom.
+        /// The giver of the grant.
         by: GrantedBy,
-        /// Until when it must be used.
+        /// The time at which it expires.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expires: Option<Time>,
     },
-    /// A call starts. Logged before it does.
+    /// A call starts. The entry is logged before the start.
     Started {
         /// The call.
         call: CallId,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
-    /// A `resumable` tool begins a step that must not be taken twice. Logged before it does.
+    /// A `resumable` tool begins a step that must not be taken twice. The entry is logged before the step.
     Stepping {
         /// The call.
         call: CallId,
@@ -239,7 +240,7 @@ pub enum LogEvent {
         name: String,
         /// The result.
         value: Value,
-        /// The part of the run's limits that it used.
+        /// The share of the run's limits that the step used.
         #[serde(default, skip_serializing_if = "is_default")]
         spent: NestedUsage,
     },
@@ -248,38 +249,38 @@ pub enum LogEvent {
         /// The call.
         call: CallId,
     },
-    /// A waiting call was taken over by a newer version of its tool; it is looked at anew.
+    /// A newer version of its tool took over a waiting call. The call is checked again.
     Migrated {
         /// The call.
         call: CallId,
-        /// The version that the tool had.
+        /// The earlier version of the tool.
         from: Option<String>,
     },
     /// A call ended.
     Ended {
         /// The call.
         call: CallId,
-        /// How.
+        /// The result.
         result: Arc<CallResult>,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
-    /// The run came to an end until somebody prompts it again: the model had no more calls to make.
+    /// The run finished, because the model made no more calls. It can be prompted again.
     Finished {
-        /// When.
+        /// The time of the event.
         at: Time,
     },
-    /// The run came to an end until somebody prompts or continues it.
+    /// The run stopped. It can be prompted or continued.
     Stopped {
-        /// Why.
+        /// The reason.
         reason: StopReason,
-        /// When.
+        /// The time of the event.
         at: Time,
     },
 }
 
 impl LogEvent {
-    /// Returns the kind's name, as it is stored.
+    /// Returns the name of the entry's kind, as stored.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Created { .. } => "created",
@@ -313,15 +314,15 @@ impl LogEvent {
     }
 }
 
-/// An event that an earlier one of the log contradicts, or whose run it is not.
+/// The error for a log entry that contradicts earlier ones, or belongs to another run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Corrupt {
-    /// How many events were good.
+    /// The number of correct entries before it.
     pub rev: u64,
-    /// The kind of the next, as it is stored; `snapshot` where the wrong one is in a snapshot.
+    /// The kind of the wrong entry, as stored; `snapshot` if the error is in a snapshot.
     pub entry: &'static str,
-    /// The problem with the next.
+    /// The problem with the entry.
     pub reason: String,
 }
 
@@ -333,7 +334,7 @@ impl std::fmt::Display for Corrupt {
 
 impl std::error::Error for Corrupt {}
 
-/// The version of the stored form that is written. Older ones are read.
+/// The version of the stored form that this program writes. It reads older versions, too.
 pub const RECORD_VERSION: u32 = 1;
 
 #[derive(Serialize)]
@@ -352,22 +353,22 @@ struct Version {
     v: u32,
 }
 
-/// Entries of a log that belong together, as one text.
+/// Returns log entries that belong together as one text.
 pub fn encode(events: &[LogEvent]) -> String {
     write(events)
 }
 
-/// The entries of a text that [`encode`] made, in this version or an earlier one.
+/// Returns the entries in a text that [`encode`] wrote, in this version or an earlier one.
 pub fn decode(text: &str) -> Result<Vec<LogEvent>, RecordError> {
     read(text)
 }
 
 pub(super) fn write<T: Serialize + ?Sized>(data: &T) -> String {
-    // Nothing here has keys that are not texts, so there is nothing that could fail.
+    // No value here has keys that are not strings, so serialization cannot fail.
     serde_json::to_string(&Write { v: RECORD_VERSION, data }).unwrap_or_default()
 }
 
-/// The version comes first: what a newer one wrote is not even looked at.
+/// Reads `text`. The version is checked first, so that a newer form is not parsed at all.
 pub(super) fn read<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, RecordError> {
     let malformed = |error: serde_json::Error| RecordError::Malformed(error.to_string());
     let v = match leading(text) {
@@ -382,21 +383,21 @@ pub(super) fn read<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, Record
     Ok(data)
 }
 
-/// The version where [`write`] puts it, so that a long text is not read twice.
+/// Returns the version if it stands where [`write`] puts it, so that a long text is not parsed twice.
 fn leading(text: &str) -> Option<u32> {
     let (version, _) = text.strip_prefix(r#"{"v":"#)?.split_once(',')?;
     version.parse().ok()
 }
 
-/// A stored text that cannot be read.
+/// The error for a stored text that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// A version of this program wrote it that is newer than this one, or none.
+    /// A newer version of this program wrote it, or the version is not valid.
     Version(u32),
-    /// It is no record.
+    /// The text is not a record.
     Malformed(String),
-    /// Its entries do not follow from one another.
+    /// The entries contradict each other.
     Corrupt(Corrupt),
 }
 
@@ -422,10 +423,10 @@ impl From<Corrupt> for RecordError {
     }
 }
 
-/// More than this, no call has waited for: its limits are far below.
+/// A number of interrupts that no call reaches, because its limits are far below.
 const MOST_INTERRUPTS: u32 = 1 << 20;
 
-/// The form in which a run is stored without its log. What follows from the rest is left out, and set by [`Run::thaw`].
+/// The form in which a run is stored without its log. [`Run::thaw`] computes the fields that are left out.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Run")]
 struct FrozenRun {
@@ -440,7 +441,7 @@ struct FrozenRun {
     bytes: u64,
     #[serde(serialize_with = "write_calls", deserialize_with = "read_calls")]
     calls: Vec<Call>,
-    /// Ids of calls of the conversation before the run.
+    /// The ids of calls of the conversation before the run.
     #[serde(default, rename = "reserved", serialize_with = "write_reserved", deserialize_with = "read_reserved")]
     index: Index,
     turn: u32,
@@ -501,7 +502,7 @@ enum FrozenState {
     Done(Arc<CallResult>),
 }
 
-/// A grant within its call. It is stored without the ids of run and call.
+/// A grant within its call, stored without the ids of run and call.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Grant")]
 struct FrozenGrant {
@@ -553,15 +554,15 @@ fn unset<T: From<&'static str>>() -> T {
 }
 
 impl Run {
-    /// Returns the run as one text, of which [`Run::thaw`] makes it again without its log. So loading does not take longer
-    /// the longer the log is.
+    /// Returns the run as one text, from which [`Run::thaw`] rebuilds it without the log. So a long log does not slow down
+    /// loading.
     pub fn freeze(&self) -> String {
         write(&RunRef(self))
     }
 
-    /// The run that [`Run::freeze`] wrote, in this version or an earlier one.
+    /// Reads a run that [`Run::freeze`] wrote, in this version or an earlier one.
     ///
-    /// Fails when it is of a newer version, cut or changed.
+    /// Fails if the text is of a newer version, cut or changed.
     pub fn thaw(text: &str) -> Result<Self, RecordError> {
         let OwnedRun(mut run) = read(text)?;
         let rev = run.rev;

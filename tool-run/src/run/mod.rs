@@ -1,10 +1,12 @@
-//! A run as data: a pure state machine, whose log is all there is to it.
+//! A run as data: a pure state machine whose state follows from its log.
 //!
-//! [`step`] says what follows from an [`StepEvent`]: what goes into the log, and what is to be done. A driver appends to the
-//! log first, and only then does it. [`Run::fold`] makes the run of its log again, in this process or in another.
-//! Nothing here knows a clock, chance or a thread: times arrive with the events, and ids are counted.
+//! [`step`] computes the consequences of an [`Event`]: entries for the log, and actions for the driver. A driver appends the
+//! entries to the log first, and only then takes the actions. [`Run::fold`] rebuilds the run from its log, in this process or
+//! in another. The state machine uses no clock, no random numbers and no threads: times arrive with the events, and ids are
+//! counted.
 //!
-//! An agent is such a driver. What is public here is for those who write another, show what waits, or keep runs somewhere.
+//! An agent is such a driver. The public items of this module are for code that implements another driver, shows waiting
+//! calls, or stores runs.
 
 mod call;
 mod event;
@@ -35,7 +37,7 @@ pub use step::{pending, step, step_into};
 pub use crate::tool::spec::Digest;
 pub use crate::tool::{Question, QuestionAnswer};
 
-/// Returns whether a field has its default, and is not stored.
+/// Returns whether a field has its default value, and need not be stored.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

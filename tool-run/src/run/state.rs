@@ -1,4 +1,4 @@
-//! A run: what its log adds up to, and what it may do.
+//! A run: the state that its log leads to.
 
 use std::{collections::HashMap, fmt, ops::Range, sync::Arc};
 
@@ -13,7 +13,7 @@ use crate::run::{
 };
 use crate::tool::{Effect, Permission, Resources};
 
-/// A run: a conversation with its calls, and what became of each. Nothing but its log, added up.
+/// A run: a conversation with its calls and their results. The whole state follows from the log.
 #[derive(Debug)]
 pub struct Run {
     pub(super) id: RunId,
@@ -30,21 +30,21 @@ pub struct Run {
     pub(super) usage: Usage,
     /// The usage of each turn since the run was last prompted or continued.
     pub(super) turns: Vec<TurnUsage>,
-    /// The tools on offer in the turn at hand; all, if it is not said.
+    /// The names of the tools on offer in the present turn; all tools if `None`.
     pub(super) offered: Option<Vec<String>>,
     pub(super) activity: Activity,
-    /// The calls of the turn at hand begin here.
+    /// The position of the first call of the present turn.
     pub(super) first: u32,
-    /// The calls before this one hold nothing back, and do not start: [`Run::pass`].
+    /// The position before which calls delay no other call, and do not start: [`Run::pass`].
     pub(super) passed: u32,
-    /// The call that was changed last.
+    /// The position of the call that changed last.
     pub(super) recent: u32,
     pub(super) stages: [u32; STAGES],
     pub(super) retries: u32,
-    /// Calls of runs inside of calls.
+    /// The number of calls of runs inside of calls.
     pub(super) inner_calls: u32,
     pub(super) until: Option<String>,
-    /// Set if it is to stop when its step has ended.
+    /// Set if the run must stop at the end of its step.
     pub(super) stopping: bool,
     pub(super) answer: Option<Arc<Value>>,
     pub(super) queue: Vec<Prompt>,
@@ -54,51 +54,51 @@ pub struct Run {
 
 pub const STAGES: usize = 6;
 
-/// The places of calls by their ids; `u32::MAX` for those of the conversation before the run.
+/// The positions of calls by their ids; `u32::MAX` for those of the conversation before the run.
 pub type Index = HashMap<CallId, u32, foldhash::fast::RandomState>;
 
 impl Run {
-    /// The id.
+    /// Returns the id.
     pub fn id(&self) -> &RunId {
         &self.id
     }
 
-    /// Returns the principal that may prompt it, and decide where nobody else is named.
+    /// Returns the principal that may prompt the run, and decides all interrupts that name no other decider.
     pub fn owner(&self) -> &Principal {
         &self.owner
     }
 
-    /// Returns the number of entries of the log.
+    /// Returns the number of entries in the log.
     pub fn rev(&self) -> u64 {
         self.rev
     }
 
-    /// Returns the limits of the run, and its behaviour where systems differ.
+    /// Returns the limits and the options of the run.
     pub fn options(&self) -> &RunOptions {
         &self.options
     }
 
-    /// The conversation so far. The calls of the turn at hand are answered in it when all have ended.
+    /// Returns the conversation so far. It gets the answers to the present turn's calls when all of them have ended.
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
 
-    /// Returns the places of the prompts among the messages, oldest first.
+    /// Returns the positions of the prompts among the messages, oldest first.
     pub fn prompts(&self) -> &[Said] {
         &self.prompts
     }
 
-    /// All calls, oldest first.
+    /// Returns all calls, oldest first.
     pub fn calls(&self) -> &[Call] {
         &self.calls
     }
 
-    /// The calls of the turn at hand.
+    /// Returns the calls of the present turn.
     pub fn current(&self) -> &[Call] {
         &self.calls[self.first as usize..]
     }
 
-    /// Returns the places of the calls of the turn at hand in [`Run::calls`].
+    /// Returns the positions of the present turn's calls in [`Run::calls`].
     pub(super) fn current_range(&self) -> Range<usize> {
         self.first as usize..self.calls.len()
     }
@@ -108,7 +108,7 @@ impl Run {
         self.current().iter().filter_map(Call::interrupt).take(self.count(Stage::Open) as usize)
     }
 
-    /// The interrupt with this id, if it is open.
+    /// Returns the interrupt with this id, if it is open.
     pub fn interrupt(&self, id: &InterruptId) -> Option<&Interrupt> {
         self.call(&id.call)?.interrupt().filter(|interrupt| interrupt.id == *id)
     }
@@ -125,13 +125,13 @@ impl Run {
         }
     }
 
-    /// Returns the time at which the next thing in the run is over.
+    /// Returns the time at which the next interrupt or grant expires.
     pub fn wake(&self) -> Option<Time> {
         let most = self.count(Stage::Open) + self.count(Stage::Ready);
         self.current().iter().filter_map(Call::expires).take(most as usize).min()
     }
 
-    /// The last turn's number, from 1.
+    /// Returns the number of the last turn, from 1.
     pub fn turn(&self) -> u32 {
         self.turn
     }
@@ -141,7 +141,7 @@ impl Run {
         self.steps
     }
 
-    /// Tokens used since the last prompt.
+    /// Returns the tokens used since the last prompt.
     pub fn usage(&self) -> Usage {
         self.usage
     }
@@ -151,22 +151,22 @@ impl Run {
         &self.turns
     }
 
-    /// Tries again of failed calls and turns, in the whole run.
+    /// Returns the number of retries of failed calls and turns in the whole run.
     pub fn retries(&self) -> u32 {
         self.retries
     }
 
-    /// Returns whether the model gets to see the tool `name` in the turn at hand, if the application has it.
+    /// Returns whether the model sees the tool `name` in the present turn, if the application has such a tool.
     pub fn offers(&self, name: &str) -> bool {
         self.offered.as_ref().is_none_or(|offered| offered.iter().any(|tool| tool == name))
     }
 
-    /// The tool that ends the run when a call of it succeeds, and the schema of its arguments if the run brings it along.
+    /// Returns the tool whose successful call ends the run, and the schema of its arguments if the run stores it.
     pub fn until(&self) -> Option<(&str, Option<&Arc<Value>>)> {
         Some((self.until.as_deref()?, self.answer.as_ref()))
     }
 
-    /// Tools whose outputs hold text of strangers, and are in the conversation.
+    /// Returns the tools whose outputs contain text of strangers, and are in the conversation.
     pub fn taint(&self) -> &[String] {
         &self.taint
     }
@@ -176,7 +176,7 @@ impl Run {
         &self.allowances
     }
 
-    /// Prompts that wait.
+    /// Returns the prompts that wait.
     pub fn queue(&self) -> &[Prompt] {
         &self.queue
     }
@@ -194,23 +194,23 @@ impl Run {
         last.into_iter().flatten().filter_map(text).collect()
     }
 
-    /// Returns how many calls of the turn at hand are at `stage`.
+    /// Returns the number of calls of the present turn that are at `stage`.
     pub fn count(&self, stage: Stage) -> u32 {
         self.stages[stage as usize]
     }
 
-    /// The permission about a call of `tool`, with what the run itself adds to it.
+    /// Returns the permission of a call of `tool`, combined with the run's own rules.
     pub(super) fn tighten(&self, tool: &ToolRef, permission: Permission) -> Permission {
         let asks = self.options.on_taint == OnTaint::Ask && !self.taint.is_empty() && tool.effect != Effect::ReadOnly;
         if asks { permission.and(Permission::Ask) } else { permission }
     }
 
-    /// Returns whether `by` may decide about what waits.
+    /// Returns whether `by` may decide the interrupt `open`.
     pub fn may_decide(&self, open: &Interrupt, by: &Principal) -> bool {
         if open.deciders.is_empty() { self.is_owner(by) } else { open.deciders.contains(by) }
     }
 
-    /// Returns whether this principal may prompt, cancel and continue.
+    /// Returns whether this principal may prompt, cancel and continue the run.
     pub(super) fn is_owner(&self, by: &Principal) -> bool {
         self.owner == *by
     }
@@ -222,25 +222,25 @@ impl Run {
         }
     }
 
-    /// The call with this id.
+    /// Returns the call with this id.
     pub fn call(&self, id: &CallId) -> Option<&Call> {
         self.calls.get(self.place(id)?)
     }
 
-    /// Returns the call with this id, for calls that are asked for in their order: `last` is the place of the one before.
+    /// Returns the call with this id, quickly if calls are requested in order. `last` is the position of the previous one.
     pub fn call_behind(&self, last: &mut usize, id: &CallId) -> Option<&Call> {
         let at = self.place_near(id, *last)?;
         *last = at;
         self.calls.get(at)
     }
 
-    /// Returns the place of a call in [`Run::calls`].
+    /// Returns the position of a call in [`Run::calls`].
     pub(super) fn place(&self, id: &CallId) -> Option<usize> {
         self.place_near(id, self.recent as usize)
     }
 
-    /// Most of what happens, happens several times to one call, and then to the one behind it: these two are tried before
-    /// the id is hashed.
+    /// Returns the position of a call. Most events are about the same call as the last one, or about the next call. So these
+    /// two are compared before the id is hashed.
     fn place_near(&self, id: &CallId, near: usize) -> Option<usize> {
         let is_it = |at: usize| self.calls.get(at).is_some_and(|call| call.id.is(id));
         let next = near.saturating_add(1);
@@ -253,7 +253,7 @@ impl Run {
         }
     }
 
-    /// Returns how many calls the run may still make, how many failed ones it may try again, and how many tokens it may use.
+    /// Returns how many calls, retries and tokens the run has left.
     pub fn left(&self) -> (u32, u32, Option<u64>) {
         let Limits { calls, retries, .. } = self.options.limits;
         let made = u32::try_from(self.calls.len()).unwrap_or(u32::MAX).saturating_add(self.inner_calls);
@@ -262,15 +262,15 @@ impl Run {
         (calls.saturating_sub(made), retries.saturating_sub(self.retries), tokens)
     }
 
-    /// Returns the number of calls before this turn, those of runs inside of calls included.
+    /// Returns the number of calls before this turn, including those of runs inside of calls.
     pub(super) fn calls_before(&self) -> u32 {
         self.first.saturating_add(self.inner_calls)
     }
 }
 
-/// Calls of a turn that wait for others: for one that runs alone, or because both touch the same.
+/// The rules by which calls of a turn wait for others: for one that runs alone, or for one with conflicting resources.
 impl Run {
-    /// Returns whether nothing can go on before somebody decides.
+    /// Returns whether the run cannot go on without a decision.
     pub(super) fn is_waiting(&self) -> bool {
         let moving = [Stage::Proposed, Stage::Running, Stage::Unknown];
         self.count(Stage::Open) > 0
@@ -278,7 +278,7 @@ impl Run {
             && (self.count(Stage::Ready) == 0 || self.is_barred())
     }
 
-    /// Returns whether every call that is ready has to wait for one that is open.
+    /// Returns whether every ready call has to wait for an open one.
     fn is_barred(&self) -> bool {
         let mut is_first_unfinished = true;
         for at in self.current_range() {
@@ -294,16 +294,18 @@ impl Run {
         true
     }
 
-    /// Returns whether a call runs when those before it have ended, and those behind it wait.
+    /// Returns whether a call runs only after all calls before it have ended, while those behind it wait.
     pub(super) fn runs_alone(&self, call: &Call) -> bool {
         self.options.execution == Execution::Sequential || call.tool.as_ref().is_some_and(|tool| tool.sequential)
     }
 
-    /// Returns whether the call at `at`, which touches `touches`, has to wait before it begins: for one that comes before it, or for
-    /// one that has begun already. `now` says how far the others are, and what they touch.
+    /// Returns whether the call at `at`, which touches `touches`, has to wait before it begins.
     ///
-    /// A call that has begun has what it touches until it ends: it is not held when it goes on after an answer, or is tried
-    /// again. So no two calls wait for each other.
+    /// It waits for a conflicting call that comes before it, or that has begun already. `now` returns the stage and the
+    /// resources of another call.
+    ///
+    /// A call that has begun keeps its resources until it ends. So it does not wait when it continues after an answer, or is
+    /// retried, and no two calls can wait for each other.
     pub(super) fn is_held_by<'a>(
         &self,
         at: usize,
@@ -319,7 +321,7 @@ impl Run {
         })
     }
 
-    /// Returns whether the call at `at` has to wait, as the run stands.
+    /// Returns whether the call at `at` has to wait in the present state of the run.
     pub(super) fn is_held(&self, at: usize) -> bool {
         let call = |at: usize| &self.calls[at];
         self.is_held_by(at, call(at).touches(), |other| (call(other).stage(), call(other).touches()))
@@ -335,19 +337,19 @@ impl Run {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
-    /// Nothing was asked yet.
+    /// The run has no prompt yet.
     Idle,
-    /// The next event starts a turn: a prompt was taken.
+    /// A prompt was accepted, and the next event starts a turn.
     Prompted,
     /// The model is asked.
     Generating,
-    /// The turn's calls are dealt with.
+    /// The calls of the turn are handled.
     Acting(TurnEnd),
     Finished,
     Stopped(StopReason),
 }
 
-/// The end of the turn at hand.
+/// The end of the present turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnEnd {
@@ -373,17 +375,17 @@ impl TurnEnd {
 /// The phase of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Phase {
-    /// It waits for its first prompt.
+    /// The run waits for its first prompt.
     Idle,
     /// The model is asked.
     Generating,
-    /// Calls are looked at, or run.
+    /// Calls are checked, or run.
     Acting,
-    /// Nothing can go on before somebody decides.
+    /// The run cannot go on without a decision.
     Suspended,
-    /// The model had no more calls to make. It can be prompted again.
+    /// The model made no more calls. The run can be prompted again.
     Finished,
-    /// It was stopped. It can be prompted again.
+    /// The run was stopped. It can be prompted again.
     Stopped(StopReason),
 }
 
@@ -392,7 +394,7 @@ pub enum Phase {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StopReason {
-    /// The model wanted to go on, and had used all its steps.
+    /// The model would go on, but had used all its steps.
     StepLimit,
     /// The model's turn was cut.
     Cut(FinishReason),
@@ -402,18 +404,18 @@ pub enum StopReason {
     Denied,
     /// It was cancelled.
     Cancelled,
-    /// It was asked to stop when its step had ended.
+    /// A principal requested a stop at the end of the step.
     Requested,
     /// A limit on the whole run was reached.
     OverBudget(String),
-    /// What it took was longer than the driver gives it.
+    /// The run or one of its steps took longer than the driver allows. The text says which.
     TimedOut(String),
-    /// A condition of the application holds, called this.
+    /// A condition of the application, with this name, holds.
     Condition(String),
 }
 
 impl fmt::Display for Phase {
-    /// The phase in a few words, such as `finished`, or the reason why the run was stopped.
+    /// Formats the phase in a few words, such as `finished`, or as the reason of the stop.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::Idle => "it was not prompted",
@@ -427,7 +429,7 @@ impl fmt::Display for Phase {
 }
 
 impl fmt::Display for StopReason {
-    /// The reason in a few words, such as `no steps are left`.
+    /// Formats the reason in a few words, such as `no steps are left`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::StepLimit => out.write_str("no steps are left"),
@@ -445,25 +447,25 @@ impl fmt::Display for StopReason {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TurnUsage {
-    /// The turn's number, from 1. A turn that failed has one, too.
+    /// The turn's number, from 1. A failed turn has one, too.
     pub turn: u32,
-    /// The model, where it is known.
+    /// The model, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Arc<str>>,
-    /// Tokens used.
+    /// The tokens used.
     pub usage: Usage,
 }
 
-/// What a call used of the limits of its run, because a run of its own went on inside of it.
+/// The share of a run's limits that a run inside of one of its calls used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct NestedUsage {
-    /// Tokens.
+    /// The tokens.
     pub usage: Usage,
-    /// Calls.
+    /// The number of calls.
     pub calls: u32,
-    /// Tries again of failed calls.
+    /// The number of retries of failed calls.
     pub retries: u32,
 }
 
@@ -475,37 +477,37 @@ impl std::ops::AddAssign for NestedUsage {
     }
 }
 
-/// The limits of a run. A call over a limit gets a result that says so.
+/// The limits of a run. A call over a limit gets a result that names the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Turns of the model after one prompt, or after somebody lets a stopped run go on.
+    /// The largest number of turns of the model after one prompt or one continuation.
     pub steps: u32,
-    /// Calls of one turn.
+    /// The largest number of calls of one turn.
     pub calls_per_turn: u32,
-    /// Calls that run side by side.
+    /// The largest number of calls that run in parallel.
     pub in_flight: u32,
-    /// Calls of the whole run.
+    /// The largest number of calls of the whole run.
     pub calls: u32,
-    /// Calls that wait for somebody at one time.
+    /// The largest number of calls that wait for a decision at one time.
     pub open: u32,
-    /// Tries again of failed calls and of failed turns of the model, in the whole run.
+    /// The largest number of retries of failed calls and failed turns, in the whole run.
     pub retries: u32,
-    /// Tokens that the model may use after one prompt, or after somebody lets a stopped run go on, asked and answered
-    /// together; `None` for any number. Looked at between turns, so the last turn may be over it.
+    /// The tokens of requests and answers that the model may use after one prompt or one continuation; `None` for no limit.
+    /// The run checks this between turns, so the last turn may exceed it.
     pub tokens: Option<u64>,
-    /// Milliseconds that the run may work after one prompt, or after somebody lets it go on; `None` for any time. The time
-    /// in which it waits for somebody is not counted. Whoever drives the run keeps it ([`StepEvent::Stop`](super::StepEvent::Stop)),
-    /// and begins anew in another process.
+    /// The milliseconds that the run may work after one prompt or one continuation; `None` for no limit. Time in which the
+    /// run waits for a decision does not count. The driver enforces this ([`Event::Stop`](super::Event::Stop)), and starts
+    /// from zero in another process.
     pub time: Option<u64>,
-    /// Bytes of the arguments of one call.
+    /// The largest size of the arguments of one call, in bytes.
     pub argument_bytes: usize,
-    /// How deep arguments may be nested.
+    /// The deepest nesting of arguments.
     pub depth: u32,
-    /// Bytes of all messages; the run stops when it has more.
+    /// The largest size of all messages, in bytes. The run stops when it has more.
     pub bytes: u64,
-    /// Recorded steps and answers of one call.
+    /// The largest number of recorded steps and answers of one call.
     pub records: u32,
 }
 
@@ -529,7 +531,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns which limit on the arguments of one call these are over.
+    /// Returns the text about the limit that the arguments of one call exceed, if any.
     pub fn too_large(&self, arguments: &str) -> Option<String> {
         if arguments.len() > self.argument_bytes {
             return Some(format!("arguments have at most {} bytes", self.argument_bytes));
@@ -541,7 +543,7 @@ impl Limits {
     }
 }
 
-/// The limits of a run, and its behaviour where systems differ.
+/// The limits of a run, and its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -556,11 +558,11 @@ pub struct RunOptions {
     pub execution: Execution,
     /// The consequence of untrusted text in the run.
     pub on_taint: OnTaint,
-    /// After how many milliseconds an approval or a question that nobody answered ends; `None` for never.
+    /// The milliseconds after which an unanswered approval or question expires; `None` for never.
     pub approval_expiry: Option<u64>,
-    /// After how many milliseconds an external call that nobody answered ends; `None` for never.
+    /// The milliseconds after which an unanswered external call expires; `None` for never.
     pub external_expiry: Option<u64>,
-    /// How many milliseconds an approval that was given, and not used yet, is good for; `None` for ever.
+    /// The milliseconds for which an unused approval stays valid; `None` for ever.
     pub grant_expiry: Option<u64>,
 }
 
@@ -568,11 +570,11 @@ pub struct RunOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnPrompt {
-    /// It waits until the calls have ended.
+    /// The prompt waits until the calls have ended.
     Block,
-    /// It ends the calls; those that wait are superseded, those that run are cancelled.
+    /// The prompt ends the calls: waiting ones are superseded, running ones are cancelled.
     Supersede,
-    /// It is refused.
+    /// The prompt is refused.
     #[default]
     Refuse,
 }
@@ -581,7 +583,7 @@ pub enum OnPrompt {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnDeny {
-    /// The model is told, and goes on.
+    /// The model sees the denial, and goes on.
     #[default]
     Continue,
     /// Calls of the turn that have not started are superseded, and the run stops.
@@ -592,7 +594,7 @@ pub enum OnDeny {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Execution {
-    /// Side by side, up to [`Limits::in_flight`].
+    /// In parallel, up to [`Limits::in_flight`].
     #[default]
     Parallel,
     /// One after the other, in the model's order.
@@ -603,7 +605,7 @@ pub enum Execution {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnTaint {
-    /// Nothing by itself. Policies see it.
+    /// None, but policies can see the taint.
     #[default]
     Ignore,
     /// Every call that is not read-only needs an approval from then on.

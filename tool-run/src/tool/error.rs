@@ -5,11 +5,10 @@ use std::{any::Any, error::Error, fmt, time::Duration};
 use crate::feedback::{self, Rejection};
 use crate::message::Part;
 
-/// The failure of a tool: a text for the model, and another for the log.
+/// The failure of a tool, with one text for the model and another for the log.
 ///
-/// A tool that returns `Result<T, MyError>` tells the model the error's `Display` text. A tool that returns
-/// `Result<T, Failure>` decides for each error: `?` on any error hides it from the model, and [`Failure::new`] says
-/// something.
+/// A tool that returns `Result<T, MyError>` shows the model the error's `Display` text. A tool that returns `Result<T,
+/// Failure>` decides for each error: `?` hides an error from the model, and [`Failure::new`] gives the model a text.
 ///
 /// ```
 /// use tool_run::tool::Failure;
@@ -24,7 +23,7 @@ use crate::message::Part;
 /// ```
 pub struct Failure(Box<Parts>);
 
-/// In a box, so that what can go wrong does not make everything large that goes well.
+/// Boxed, so that the rare error does not make every successful result large.
 #[derive(Default)]
 struct Parts {
     told: Option<String>,
@@ -34,12 +33,12 @@ struct Parts {
 }
 
 impl Failure {
-    /// A failure of which the model is told `text`.
+    /// Creates a failure with `text` for the model.
     pub fn new(text: impl Into<String>) -> Self {
         Self(Box::new(Parts { told: Some(text.into()), ..Parts::default() }))
     }
 
-    /// A failure of which the model learns only that there was one.
+    /// Creates a failure that hides its cause from the model.
     pub fn hidden(cause: impl fmt::Debug) -> Self {
         Self(Box::new(Parts { cause: Some(format!("{cause:?}")), ..Parts::default() }))
     }
@@ -54,7 +53,7 @@ impl Failure {
         self
     }
 
-    /// Says that the same call may succeed when it is tried again.
+    /// Marks the failure as temporary: the same call may succeed when it is tried again.
     pub fn retryable(mut self) -> Self {
         self.0.retryable = true;
         self
@@ -65,7 +64,7 @@ impl Failure {
         self.0.told.as_deref()
     }
 
-    /// Returns the problems of the arguments, where the tool reported these: the model gets them in the form of a refusal.
+    /// Returns the problems with the arguments, if the tool reported any. The model receives them in the form of a rejection.
     pub fn feedback(&self) -> Option<&Rejection> {
         self.0.feedback.as_ref()
     }
@@ -80,7 +79,7 @@ impl Failure {
         self.0.told.as_deref().unwrap_or("the tool failed")
     }
 
-    /// Returns the text for the log: everything.
+    /// Returns the complete text for the log.
     pub fn for_log(&self) -> String {
         match (&self.0.told, &self.0.cause) {
             (Some(told), Some(cause)) => format!("{told}: {cause}"),
@@ -96,7 +95,7 @@ impl fmt::Debug for Failure {
     }
 }
 
-// No `Display` and no `Error`: then `?` converts every error into a `Failure`.
+// There is no `Display` and no `Error`, so that `?` can convert every error into a `Failure`.
 impl<E: Error + 'static> From<E> for Failure {
     fn from(error: E) -> Self {
         let error = match feedback(error) {
@@ -114,7 +113,7 @@ impl<E: Error + 'static> From<E> for Failure {
     }
 }
 
-/// The structured feedback that an error is, if it is.
+/// Returns the rejection that `error` is, or `error` itself if it is something else.
 fn feedback<E: 'static>(error: E) -> Result<Rejection, E> {
     let mut error = Some(error);
     if let Some(feedback) = (&mut error as &mut dyn Any).downcast_mut::<Option<Rejection>>() {
@@ -123,10 +122,10 @@ fn feedback<E: 'static>(error: E) -> Result<Rejection, E> {
     error.map_or_else(|| unreachable!("nobody took it"), Err)
 }
 
-/// An error that a tool may return: anything with `Display` and `Debug`, or a [`Failure`].
+/// An error that a tool may return: any type with `Display` and `Debug`, or a [`Failure`].
 ///
-/// `Display` is what the model is told, so it is the tool's author who words it; `Debug` is what goes into the log. A
-/// [`Rejection`] is told with all its structure.
+/// The model receives the `Display` text, so the tool's author words it. The log gets the `Debug` text. The model receives a
+/// [`Rejection`] with all its structure.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool",
     label = "has no `Display` and `Debug`",
@@ -134,7 +133,7 @@ fn feedback<E: 'static>(error: E) -> Result<Rejection, E> {
     note = "or return `Result<_, tool_runtime::Failure>`, which any error converts into with `?`"
 )]
 pub trait ToolError {
-    /// The error as a failure.
+    /// Converts the error into a failure.
     fn into_failure(self) -> Failure;
 }
 
@@ -161,14 +160,14 @@ impl ToolError for Failure {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CallError {
-    /// There is no such tool on offer.
+    /// No tool on offer has this name.
     NotAvailable {
         /// The name that was called.
         name: String,
         /// The offered name that is nearest to it.
         suggestion: Option<String>,
     },
-    /// The arguments were refused; the tool did not run.
+    /// The arguments were rejected; the tool did not run.
     Rejected(Rejection),
     /// The tool ran and failed.
     Failed(Failure),
@@ -179,27 +178,27 @@ pub enum CallError {
     },
     /// A policy does not allow the call; the tool did not run.
     PolicyDenied {
-        /// Why.
+        /// The reason.
         reason: Option<String>,
     },
     /// A person denied the call; the tool did not run.
     Denied {
-        /// Why, in that person's words.
+        /// The reason, in that person's words.
         reason: Option<String>,
     },
-    /// The call took longer than it may. It may have had effects.
+    /// The call took longer than allowed. It may have had effects.
     TimedOut {
-        /// The time that was allowed.
+        /// The allowed time.
         limit: Duration,
     },
     /// The call was cancelled. It may have had effects.
     Cancelled,
     /// A limit on calls was reached; the tool did not run.
     OverBudget {
-        /// Which limit, for the model.
+        /// The text about the limit, for the model.
         limit: String,
     },
-    /// The call is executed outside this program, and nobody was there to do it.
+    /// The call had to be executed outside this program, and no executor was there.
     NotExecuted,
 }
 
@@ -212,7 +211,7 @@ impl CallError {
         }
     }
 
-    /// Returns the problems of the arguments, as the tool's reader or the tool itself reports them.
+    /// Returns the problems with the arguments, from the tool's reader or from the tool itself.
     pub fn feedback(&self) -> Option<&Rejection> {
         match self {
             Self::Rejected(rejection) => Some(rejection),
@@ -221,7 +220,7 @@ impl CallError {
         }
     }
 
-    /// Returns the text for the log: everything.
+    /// Returns the complete text for the log.
     pub fn for_log(&self) -> String {
         match self {
             Self::Failed(failure) => failure.for_log(),
@@ -233,7 +232,7 @@ impl CallError {
         }
     }
 
-    /// Returns whether the tool certainly did not run.
+    /// Returns whether it is certain that the tool did not run.
     pub fn did_not_run(&self) -> bool {
         matches!(
             self,
@@ -271,7 +270,7 @@ pub fn because(reason: Option<&str>) -> String {
     reason.map(|text| format!(": {text}")).unwrap_or_default()
 }
 
-/// Returns the text about a call of `name`, which no tool on offer has.
+/// Returns the text about a call of `name` when no tool on offer has this name.
 pub fn not_available(name: &str, suggestion: Option<&str>) -> String {
     let name = feedback::name(name);
     match suggestion {

@@ -1,4 +1,4 @@
-//! Everything that the log names of a tool: its definition, output, failures, questions and resources.
+//! The types that a log uses about a tool: its definition, output, failures, questions and resources.
 
 pub(crate) mod error;
 mod output;

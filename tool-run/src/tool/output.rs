@@ -18,9 +18,9 @@ pub struct Output {
 }
 
 impl Output {
-    /// An output that the application and the model both see as the JSON of `value`.
+    /// Creates an output that the application and the model both see as the JSON of `value`.
     ///
-    /// Fails when `value` has no JSON form, such as a map with keys that are not texts.
+    /// Fails if `value` has no JSON form, such as a map with keys that are not strings.
     pub fn json(value: &impl Serialize) -> Result<Self, Failure> {
         match serde_json::to_string(value) {
             Ok(json) => Ok(Self { json: Some(json), content: None }),
@@ -28,13 +28,13 @@ impl Output {
         }
     }
 
-    /// An output that is known to be JSON already.
+    /// Creates an output from text that is known to be valid JSON.
     #[doc(hidden)]
     pub fn from_json(json: impl Into<String>) -> Self {
         Self { json: Some(json.into()), content: None }
     }
 
-    /// The value as JSON text, and the parts that a model sees in its place.
+    /// Returns the value as JSON text, and the parts that a model sees in its place.
     #[doc(hidden)]
     pub fn into_parts(self) -> (Option<String>, Option<Vec<Part>>) {
         (self.json, self.content)
@@ -46,7 +46,7 @@ impl Output {
         Self { json, content }
     }
 
-    /// An output of content parts, without a value for the application.
+    /// Creates an output of content parts, without a value for the application.
     pub fn content(parts: Vec<Part>) -> Self {
         Self { json: None, content: Some(parts) }
     }
@@ -57,20 +57,20 @@ impl Output {
         self
     }
 
-    /// The value as JSON text; `None` where the tool gave content only.
+    /// Returns the value as JSON text, or `None` if the tool returned content only.
     pub fn as_json(&self) -> Option<&str> {
         self.json.as_deref()
     }
 
-    /// The value, typed.
+    /// Returns the value as a `T`.
     ///
-    /// Fails when there is none, or it is of another type.
+    /// Fails if there is no value, or it does not fit the type.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.json.as_deref().unwrap_or("null"))
     }
 
-    /// Returns the output as the answer of a tool that can refuse: with `"ok": true`, the value where `form` says, and
-    /// remarks. What the application gets stays as it is, and so does what the tool shows in place of its value.
+    /// Returns the output in the form of an answer: `"ok": true`, the value where `form` puts it, and the remarks. The value
+    /// for the application does not change. An output with content of its own is returned unchanged.
     #[doc(hidden)]
     pub fn told(self, form: Form, remarks: Vec<String>) -> Self {
         if self.content.is_some() || self.json.is_none() {
@@ -81,8 +81,8 @@ impl Output {
         self.show(vec![Part::Json { json }])
     }
 
-    /// The value, or the content's text, where `form` says. With a key that the answer has too, it is told apart, so that
-    /// nothing is lost.
+    /// Returns the value, or the content's text, where `form` puts it. If a key of the value is also a key of the answer, the
+    /// value is wrapped instead, so that nothing is lost.
     #[doc(hidden)]
     pub fn success(&self, form: Form) -> Success {
         let value = self.value();
@@ -90,7 +90,7 @@ impl Output {
         success.unwrap_or_else(|collision| unreachable!("what is not merged has no keys to collide: {collision}"))
     }
 
-    /// The value, or the content's text.
+    /// Returns the value, or the content's text.
     pub fn value(&self) -> Value {
         match &self.json {
             Some(json) => serde_json::from_str(json).unwrap_or_else(|_| Value::from(json.as_str())),
@@ -103,10 +103,10 @@ impl Output {
         self.for_model().iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n")
     }
 
-    /// Returns the content for the model. A value that is a text is shown without quotes.
+    /// Returns the content for the model. A value that is a string is shown without quotes.
     ///
-    /// A refused call is told as an object with `"ok": false`. So that no output is taken for one, and the call made
-    /// again, an object with an `ok` of its own that is not `true` is shown as `{"ok":true,"value":…}`.
+    /// The model sees a refused call as an object with `"ok": false`. It must not mistake an output for a refusal and repeat
+    /// the call. So an object whose own `ok` is not `true` is shown as `{"ok":true,"value":…}`.
     pub fn for_model(&self) -> Vec<Part> {
         match (&self.content, &self.json) {
             (Some(parts), _) => parts.clone(),
@@ -120,15 +120,15 @@ impl Output {
     }
 }
 
-/// The text that a JSON text is, if it is one. Anything else is told by its first character: an error of `serde_json` costs
-/// more than all that is asked here.
+/// Returns the string that a JSON text holds, if it is a string. Text without a leading quote is not parsed, because an error
+/// of `serde_json` costs more than this check.
 fn as_text(json: &str) -> Option<String> {
     if json.trim_start().starts_with('"') { serde_json::from_str(json).ok() } else { None }
 }
 
-/// Returns whether an output could be taken for the answer to a refused call.
+/// Returns whether a model could mistake an output for the answer to a refused call.
 fn looks_refused(json: &str) -> bool {
-    // `ok` can also be written with escapes, which serde does not do; outputs come from serde.
+    // JSON can also write `ok` with escapes, but outputs come from serde, which does not.
     if !json.trim_start().starts_with('{') || !json.contains("\"ok\"") {
         return false;
     }
@@ -137,11 +137,11 @@ fn looks_refused(json: &str) -> bool {
 }
 
 impl ToolSpec {
-    /// Returns the outcome of a call of this tool, in the form in which answers cross the wire. A failure has the text that a
-    /// model gets.
+    /// Returns the outcome of a call of this tool, in the form in which answers cross the wire. A failure has the text for
+    /// the model.
     ///
-    /// An output stands where [`Form`] says for its schema. Without a schema, an object stands beside `ok`. One that has keys of
-    /// the answer itself stands below `value`.
+    /// An output stands where [`Form`] puts it for its schema. Without a schema, an object stands beside `ok`. One that has
+    /// keys of the answer itself stands below `value`.
     pub fn answer(&self, result: &Result<Output, CallError>) -> Answer {
         match result {
             Ok(output) => {

@@ -1,4 +1,4 @@
-//! Questions that a tool asks in the middle of its work, and their answers.
+//! Questions that a tool asks while it runs, and their answers.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,9 +10,9 @@ use crate::tool::spec::Digest;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Question {
-    /// The question.
+    /// The text of the question.
     pub text: String,
-    /// The JSON Schema of the answer; `None` where the tool asks for permission.
+    /// The JSON Schema of the answer; `None` if the tool asks for permission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
 }
@@ -21,32 +21,33 @@ pub struct Question {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionAnswer {
-    /// This.
+    /// The answer, as a value.
     Given(Value),
-    /// Yes.
+    /// The permission is given.
     Approved,
-    /// No, or nothing, and why.
+    /// No permission or no answer, with the reason.
     Denied(Option<String>),
 }
 
 impl Question {
-    /// A question whose answer fits `schema`.
+    /// Creates a question whose answer fits `schema`.
     pub fn ask(text: impl Into<String>, schema: Value) -> Self {
         Self { text: text.into(), schema: Some(schema) }
     }
 
-    /// A question for permission.
+    /// Creates a question for permission.
     pub fn approval(text: impl Into<String>) -> Self {
         Self { text: text.into(), schema: None }
     }
 
-    /// Returns what an answer is bound to: the question, and what may be answered. Texts in the schema do not count, as
-    /// they do not for a [`Fingerprint`](super::Fingerprint).
+    /// Returns the digest that an answer is bound to: that of the question and of the possible answers. Texts in the schema
+    /// do not count, as in a [`Fingerprint`](super::Fingerprint).
     pub fn digest(&self) -> Digest {
         self.digest_of(self.schema.as_ref().map(without_texts).as_ref())
     }
 
-    /// Returns whether a recorded answer is to this question. Records of earlier versions let the texts in the schema count.
+    /// Returns whether a recorded answer belongs to this question. Earlier versions recorded a digest that includes the
+    /// schema's texts.
     pub fn is(&self, recorded: Digest) -> bool {
         recorded == self.digest() || recorded == self.digest_of(self.schema.as_ref())
     }

@@ -1,4 +1,4 @@
-//! The specification of a tool: all that is known without running it.
+//! The specification of a tool: everything that is known without running it.
 
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::feedback::{Rejection, malformed};
 use crate::json::text;
 use crate::schema::{Schema, canonical, without_texts};
 
-/// The specification of a tool: all that a model, a person and the runtime need to decide about a call.
+/// The specification of a tool: everything that a model, a person and the runtime need to decide about a call.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ToolSpec {
@@ -22,7 +22,7 @@ pub struct ToolSpec {
     pub description: String,
     /// The schema of the arguments; its root is an object.
     pub input: Arc<Schema>,
-    /// The schema of the output, where it has a JSON form.
+    /// The schema of the output, if it has a JSON form.
     pub output: Option<Arc<Schema>>,
     /// The flags and limits of the declaration.
     pub traits: Traits,
@@ -41,14 +41,15 @@ impl ToolSpec {
         }
     }
 
-    /// Returns whether frontends get to see nothing of the tool's calls: `meta(hidden = true)`.
+    /// Returns whether frontends must not show the tool's calls: `meta(hidden = true)`.
     pub fn is_hidden(&self) -> bool {
         self.traits.meta.get("hidden") == Some(&true.into())
     }
 
-    /// The arguments with the declared defaults filled in, in the schema's order: what a person is shown.
+    /// Returns the arguments with the declared defaults filled in, in the schema's order. A person sees the call in this
+    /// form.
     ///
-    /// Fails when they are no object, or nested 128 levels deep: then there is nothing to show, and nothing to approve.
+    /// Fails if they are not an object, or are nested 128 levels deep. Then there is nothing to show, and nothing to approve.
     pub fn with_defaults(&self, arguments: &str) -> Result<Value, Rejection> {
         let arguments = if text::is_blank(arguments) { "{}" } else { arguments };
         let mut given: Map<String, Value> =
@@ -63,10 +64,10 @@ impl ToolSpec {
         Ok(Value::Object(all))
     }
 
-    /// Returns the same as texts, name and JSON: what was given stands there as it was written, with all the digits that a
-    /// [`Value`] would round. Each is one line.
+    /// Returns the arguments of [`ToolSpec::with_defaults`] as pairs of name and JSON text. Given arguments keep the text
+    /// that was written, with all the digits that a [`Value`] would round. Each text is one line.
     ///
-    /// Fails like [`ToolSpec::with_defaults`].
+    /// Fails in the same cases as [`ToolSpec::with_defaults`].
     pub fn written(&self, arguments: &str) -> Result<Vec<(String, String)>, Rejection> {
         let all = self.with_defaults(arguments)?;
         let mut given: HashMap<String, String> = text::entries(arguments).into_iter().collect();
@@ -75,7 +76,7 @@ impl ToolSpec {
         Ok(all.as_object().into_iter().flatten().map(text).collect())
     }
 
-    /// Returns the digest of what counts of this definition for calls that wait.
+    /// Returns the digest of the parts of this definition that matter to waiting calls.
     pub fn fingerprint(&self) -> Fingerprint {
         match self.traits.origin {
             Some(_) => Fingerprint::with_texts(self),
@@ -83,8 +84,8 @@ impl ToolSpec {
         }
     }
 
-    /// The question of the declaration ([`Traits::challenge`]) with the arguments of [`ToolSpec::written`] in their
-    /// places; `None` without one.
+    /// Returns the question of the declaration ([`Traits::challenge`]) with the arguments of [`ToolSpec::written`] in their
+    /// places, or `None` if there is no question.
     ///
     /// Arguments are written as JSON, so that none can pretend to be part of the question.
     pub fn challenge(&self, written: &[(String, String)]) -> Option<String> {
@@ -108,21 +109,21 @@ impl ToolSpec {
 pub struct Traits {
     /// The tool's effect on the world.
     pub effect: Effect,
-    /// Set if the same call twice has the effect of one.
+    /// Set if two identical calls have the same effect as one.
     pub idempotent: bool,
     /// Set if the tool deals with things outside the application, such as the web.
     pub open_world: bool,
     /// The condition under which a person must approve a call.
     pub approval: Approval,
-    /// Set if the call is executed outside this program: by a browser, a terminal, a person.
+    /// Set if something outside this program executes the call: a browser, a terminal, a person.
     pub external: bool,
-    /// How long a call may take.
+    /// The longest time that a call may take.
     pub timeout: Option<Duration>,
-    /// How often a call that failed may be tried again.
+    /// The number of times that a failed call may be retried.
     pub retries: u32,
-    /// Set if everything that must not happen twice is a step (`Context::step`): a call whose process
-    /// is gone is then started again, and its recorded steps are not repeated. A call that was stopped in the middle of a
-    /// step is not: a person is asked what came of it. Without effect on an external tool, which does not run here.
+    /// Set if everything that must not happen twice is a step (`Context::step`). A call whose process is gone is then started
+    /// again, and its recorded steps are not repeated. A call that was stopped in the middle of a step is not started again:
+    /// a person is asked for its outcome. The flag has no effect on an external tool, which does not run here.
     pub resumable: bool,
     /// Set if the call runs alone, in the model's order.
     pub sequential: bool,
@@ -130,27 +131,27 @@ pub struct Traits {
     pub eager: bool,
     /// Set if the function blocks its thread.
     pub blocking: bool,
-    /// Set if providers are asked to keep to the schema strictly.
+    /// Set if providers must enforce the schema strictly.
     pub strict: bool,
-    /// Set if the output may hold text of strangers.
+    /// Set if the output may contain text of strangers.
     pub untrusted: bool,
     /// The question shown at an approval, with `{parameter}` places.
     pub challenge: Option<String>,
     /// The version of the tool's behaviour.
     pub version: Option<String>,
-    /// Earlier versions whose waiting calls this one can take over.
+    /// The earlier versions whose waiting calls this one can take over.
     pub migrate_from: Vec<String>,
-    /// Example arguments, for the model.
+    /// Example arguments for the model.
     pub examples: Vec<Value>,
     /// The texts that a person sees while the tool works.
     pub ui: Option<Ui>,
     /// Set if the arguments cannot be checked against the schema, because it could not be compiled.
     pub unvalidated: bool,
-    /// Where the tool comes from, if not from this program.
+    /// The origin of the tool, if it is not part of this program.
     pub origin: Option<String>,
-    /// Anything else, for the application.
+    /// Further data of the application.
     pub meta: Map<String, Value>,
-    /// Additions to the definition for one provider or another: under the name of its list format, an object.
+    /// Additions to the definition for single providers: an object under the name of the provider's list format.
     pub provider: Map<String, Value>,
 }
 
@@ -160,7 +161,7 @@ pub struct Traits {
 pub enum Effect {
     /// It only reads.
     ReadOnly,
-    /// It changes something, in a way that can be undone. What is assumed when nothing is said.
+    /// It changes something in a way that can be undone. The default.
     #[default]
     Write,
     /// It destroys something.
@@ -172,12 +173,12 @@ pub enum Effect {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Approval {
-    /// Never.
+    /// No call needs an approval.
     #[default]
     Never,
-    /// Always.
+    /// Every call needs an approval.
     Always,
-    /// When a predicate over the typed arguments says so.
+    /// A predicate over the typed arguments decides.
     When,
 }
 
@@ -195,31 +196,31 @@ pub struct Ui {
     pub tooltip: Option<String>,
 }
 
-/// Takes the icon, the text while the tool runs, the text when it is done, and the explanation.
+/// Converts the icon, the text while the tool runs, the text when it is done, and the explanation, in this order.
 impl From<[Option<String>; 4]> for Ui {
     fn from([icon, running, done, tooltip]: [Option<String>; 4]) -> Self {
         Self { icon, running, done, tooltip }
     }
 }
 
-/// A digest of what counts of a tool for calls that wait: its name, version, input and output schema, effect and approval, and
-/// whether it is `idempotent` or `external`. The same in every process and on every machine; another as soon as any of these
-/// changes.
+/// A digest of the parts of a tool that matter to waiting calls. These are its name, version, input and output schema, effect
+/// and approval, and whether it is `idempotent` or `external`. It is equal in every process and on every machine, and changes
+/// as soon as one of these changes.
 ///
 /// Texts do not count: descriptions, titles, examples and comments change neither what is accepted nor what happens. A
-/// parameter called `title` is no text, and counts. Of a tool that comes from elsewhere ([`Traits::origin`](super::Traits)),
-/// such as that of a remote MCP server, texts count too: the model goes by them, and the server can change them while
-/// a call waits.
+/// parameter called `title` is not a text, and counts. For a tool of another origin ([`Traits::origin`](super::Traits)), such
+/// as a remote MCP server, texts count too. The model follows them, and the server can change them while a call waits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fingerprint(Digest);
 
 impl Fingerprint {
-    /// The digest of a definition with all its texts: what a model goes by, and what records of earlier versions hold.
+    /// Returns the digest of a definition with all its texts. A model follows these texts, and earlier versions recorded this
+    /// digest.
     pub fn with_texts(spec: &ToolSpec) -> Self {
         let mut definition = definition(spec, |schema| schema.neutral().clone());
         definition["description"] = spec.description.as_str().into();
-        // Not where there is none, so that digests that were kept before there were origins still hold.
+        // Left out if there is no origin, so that digests that were stored before this field existed still match.
         if let Some(origin) = &spec.traits.origin {
             definition["origin"] = origin.as_str().into();
         }
@@ -241,7 +242,7 @@ fn definition(spec: &ToolSpec, schema: impl Fn(&Schema) -> Value) -> Value {
     })
 }
 
-/// The fingerprints by which records may know a definition: that of now, and that of versions which let texts count.
+/// The fingerprints under which records may know a definition: the present one, and that of versions that let texts count.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity {
     now: Fingerprint,
@@ -278,7 +279,7 @@ impl fmt::Debug for Fingerprint {
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest of `bytes`.
+    /// Returns the digest of `bytes`.
     pub fn of(bytes: impl AsRef<[u8]>) -> Self {
         Self(Sha256::digest(bytes).into())
     }
@@ -318,7 +319,7 @@ impl TryFrom<String> for Digest {
     }
 }
 
-/// The permission of a call. The later, the stricter.
+/// The permission of a call. A later variant is stricter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Permission {
     /// It may run.
@@ -327,18 +328,18 @@ pub enum Permission {
     Ask,
     /// It must not run.
     Deny {
-        /// Why; the model is told.
+        /// The reason, for the model.
         reason: Option<String>,
     },
 }
 
 impl Permission {
-    /// A denial with a reason.
+    /// Creates a denial with a reason.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self::Deny { reason: Some(reason.into()) }
     }
 
-    /// The stricter of the two. Policies are combined this way, so that none can weaken another.
+    /// Returns the stricter of the two. Policies are combined in this way, so that none can weaken another.
     pub fn and(self, other: Self) -> Self {
         match (&self, &other) {
             (Self::Deny { .. }, _) | (_, Self::Allow) => self,
@@ -347,18 +348,19 @@ impl Permission {
     }
 }
 
-/// How many names a call has; with more, it is taken to touch everything.
+/// The largest number of names of a call. A call with more of them counts as touching everything.
 const MOST: usize = 64;
 
-/// The resources that a call reads and writes, named from its arguments. Declared with `#[tool(touches = path)]`, or with the
-/// builder of tools of run time.
+/// The resources that a call reads and writes, named from its arguments. A tool declares them with `#[tool(touches = path)]`,
+/// or with the builder of run-time tools.
 ///
-/// Calls of one turn that touch the same, and of which one writes it, run one after the other, in the model's order; all
-/// others run side by side. A call of a tool that declares nothing holds back nobody.
+/// Two calls of one turn conflict if they touch the same resource and one of them writes it. Conflicting calls run one after
+/// the other, in the model's order; all others run in parallel. A call of a tool that declares nothing delays no other call.
 ///
-/// A name is a path: what is below it belongs to it, so whoever writes `notes` waits for whoever reads `notes/today`.
-/// Empty segments and `.` mean nothing. `..` cannot be resolved here, so a name with such a segment stands for everything,
-/// as the empty name does. Names mean the same for all tools of a set: `mail/inbox` of one is `mail/inbox` of the other.
+/// A name is a path, and includes everything below it. So a call that writes `notes` conflicts with one that reads
+/// `notes/today`. Empty segments and `.` are ignored. `..` cannot be resolved here, so a name with such a segment stands for
+/// everything, as the empty name does. All tools of a set share the names: `mail/inbox` of one tool is `mail/inbox` of the
+/// other.
 ///
 /// ```
 /// use tool_run::tool::Resources;
@@ -376,29 +378,29 @@ pub struct Resources {
 }
 
 impl Resources {
-    /// Nothing.
+    /// Creates an empty set of resources.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Everything, to be written: the call waits for all that touch anything, and they for it.
+    /// Returns resources that stand for everything, written: the call conflicts with every call that touches anything.
     pub fn everything() -> Self {
         Self::new().writes("")
     }
 
-    /// Adds something that is read.
+    /// Adds a resource that the call reads.
     pub fn reads(mut self, name: impl AsRef<str>) -> Self {
         add(&mut self.reads, name.as_ref());
         self
     }
 
-    /// Adds something that is written, and maybe read too.
+    /// Adds a resource that the call writes, and may also read.
     pub fn writes(mut self, name: impl AsRef<str>) -> Self {
         add(&mut self.writes, name.as_ref());
         self
     }
 
-    /// Returns whether two such calls must not run side by side: one of them writes what the other touches.
+    /// Returns whether two such calls must not run in parallel: one of them writes a resource that the other touches.
     pub fn conflicts(&self, other: &Self) -> bool {
         let meet = |some: &[String], others: &[String]| some.iter().any(|a| others.iter().any(|b| overlap(a, b)));
         meet(&self.writes, &other.writes) || meet(&self.writes, &other.reads) || meet(&self.reads, &other.writes)
@@ -416,7 +418,7 @@ fn add(names: &mut Vec<String>, name: &str) {
     }
 }
 
-/// Returns whether one is the other, or below it.
+/// Returns whether one path equals the other, or is below it.
 fn overlap(a: &str, b: &str) -> bool {
     let (above, below) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     below.strip_prefix(above).is_some_and(|rest| above.is_empty() || rest.is_empty() || rest.starts_with('/'))

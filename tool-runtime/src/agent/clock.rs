@@ -1,4 +1,4 @@
-//! The time that runs go by, and the times at which something of them is over.
+//! The clock of runs, and their time limits.
 
 #[cfg(feature = "test-util")]
 mod fake;
@@ -18,7 +18,7 @@ use crate::run::{StopReason, Time};
 #[cfg(feature = "test-util")]
 pub use fake::Clock;
 
-/// This machine's clock, or one that a test made.
+/// This machine's clock, or one that a test created.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
     #[cfg(feature = "test-util")]
@@ -41,12 +41,12 @@ impl Source {
         Time(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// The moment of a time on this clock; now, if it has passed.
+    /// Returns the instant of a time on this clock, or the present instant if the time has passed.
     pub fn instant(&self, time: Time) -> Instant {
         Instant::now() + Duration::from_millis(time.0.saturating_sub(self.now().0))
     }
 
-    /// Waits until somebody sets the clock forward after now.
+    /// Waits until the clock is set forward after this call.
     pub fn moved(&self) -> impl Future<Output = ()> + Send + use<> {
         #[cfg(feature = "test-util")]
         if let Some(made) = &self.made {
@@ -59,7 +59,7 @@ impl Source {
     }
 }
 
-/// Time that passes only while something is done.
+/// A time limit that runs only while there is work.
 #[derive(Default)]
 pub struct Countdown {
     all: Option<Duration>,
@@ -84,7 +84,7 @@ impl Countdown {
         }
     }
 
-    /// Returns why the run stops, where this is over.
+    /// Returns the reason to stop the run if this time is over.
     fn overdue(&self, what: &str) -> Option<StopReason> {
         self.end.filter(|end| *end <= Instant::now())?;
         let seconds = self.all.unwrap_or_default().as_secs_f64();
@@ -92,17 +92,17 @@ impl Countdown {
     }
 }
 
-/// The clocks of a run.
+/// The time limits of a run.
 #[derive(Default)]
 pub struct Clocks {
     pub run: Countdown,
     pub step: Countdown,
-    /// The times of which the run's state machine wants to know that they have come.
+    /// The times at which the run's state machine wants an event.
     wakes: BTreeSet<Time>,
 }
 
 impl Clocks {
-    /// Returns when the first of them is over. While only a person could go on, they stand still.
+    /// Returns the instant at which the first limit is over. While the run only waits for a person, the limits are paused.
     pub fn end(&mut self, is_suspended: bool) -> Option<Instant> {
         for clock in [&mut self.run, &mut self.step] {
             if is_suspended {
@@ -114,7 +114,7 @@ impl Clocks {
         self.run.end.into_iter().chain(self.step.end).min()
     }
 
-    /// Returns why the run stops, where its time or that of its step is over.
+    /// Returns the reason to stop the run if its time or that of its step is over.
     pub fn overdue(&mut self) -> Option<StopReason> {
         let reason = self.run.overdue("the run").or_else(|| self.step.overdue("a step"))?;
         self.run.restart(None);
@@ -130,7 +130,7 @@ impl Clocks {
         self.wakes.first().copied()
     }
 
-    /// Returns whether a time has come by `now`; it is forgotten.
+    /// Returns whether one of the wake times has come by `now`, and forgets those that have.
     pub fn has_come(&mut self, now: Time) -> bool {
         if self.first_wake().is_none_or(|at| at > now) {
             return false;

@@ -1,6 +1,7 @@
-//! The loop: what the log asks for is done, and what comes of it goes into the log.
+//! The loop that drives a run: it takes the actions that the log requires, and records their results in the log.
 //!
-//! An event leads to entries ([`step`](tool_run::run::step)), the entries go into the store, and only then anything is done.
+//! An event leads to entries ([`step`](tool_run::run::step)). The entries go into the store, and only then the loop takes the
+//! actions that follow.
 
 use std::{
     future::{pending, poll_fn},
@@ -33,14 +34,14 @@ use tool_run::run::{Action, StepEvent};
 pub struct Drive {
     /// The observer, with the hooks before it.
     pub observer: Arc<dyn Observer>,
-    /// A call that somebody outside makes, in place of the model's next turn.
+    /// A call from outside, in place of the model's next turn.
     pub injected: Option<ToolCall>,
-    /// Set if the run is left where its model would be asked.
+    /// Set if the run is left at the point where its model would be asked.
     pub leaves_model: bool,
 }
 
 impl Drive {
-    /// Drives a run after `event`, until it has finished, was stopped, or waits for somebody who is not there.
+    /// Drives a run after `event`, until it has finished, was stopped, or needs a decision that nobody here can make.
     pub async fn run(
         self,
         agent: &Agent,
@@ -73,7 +74,7 @@ impl Drive {
             Ok(()) => drive(log, &mut turn, &mut calls, &mut questions, observers).await,
             Err(error) => Err(error),
         };
-        // Whatever still runs is given up with the right to report it.
+        // Running work is dropped together with the lease, which is the right to report it.
         drop((calls, questions));
         let released = log.end().await;
         let phase = done?;
@@ -83,7 +84,7 @@ impl Drive {
     }
 }
 
-/// Does what the log asks for, and gives it what comes of that, until nothing is left to do here.
+/// Takes the actions that the log requires, and records their results, until nothing is left to do here.
 async fn drive(
     log: &mut Log,
     turn: &mut ModelTurn,
@@ -120,7 +121,7 @@ async fn drive(
     }
 }
 
-/// Lets the parts know of what others have added to the log, or the run was prompted with.
+/// Notifies the parts of entries that others added to the log, and of new prompts.
 fn follow(log: &mut Log, turn: &mut ModelTurn, calls: &mut Calls, observers: &mut Observers) {
     if log.take_changed_by_others() {
         calls.follow(log, observers);
@@ -131,7 +132,7 @@ fn follow(log: &mut Log, turn: &mut ModelTurn, calls: &mut Calls, observers: &mu
     }
 }
 
-/// Waits until something happens, and gives it to the log. Pieces of the model's turn from which nothing follows are received
+/// Waits until something happens, and records it in the log. Pieces of the model's turn that lead to no entry are received
 /// one after the other.
 async fn receive(
     waits: &mut Waits,
@@ -141,7 +142,7 @@ async fn receive(
     questions: &mut Questions,
     observers: &mut Observers,
 ) -> Result<(), AgentError> {
-    // What has changed may be waited for in another way.
+    // After the last changes, the loop may wait for other sources.
     waits.alert.raise();
     loop {
         let happened = waits.next(log, turn, calls, questions).await;
@@ -152,7 +153,7 @@ async fn receive(
             Happened::Answered(answered) => questions.receive(*answered, log),
             Happened::Turn(event) => turn.receive(event, log, observers),
             Happened::Time => {
-                // However often this comes, the tasks of the calls get their turn.
+                // However often this happens, the tasks of the calls must get their turn.
                 tokio::task::yield_now().await;
                 log.tick();
                 calls.end_overdue(log, observers);
@@ -164,12 +165,12 @@ async fn receive(
             break;
         }
     }
-    // What is there already goes into the same append.
+    // Calls that have ended already go into the same append.
     calls.take_ended(log, observers);
     Ok(())
 }
 
-/// Something that the loop waited for. It is moved with every piece of text, so what is large and rare is in boxes.
+/// An event that the loop waited for. It is moved with every piece of text, so its large, rare parts are boxed.
 pub enum Happened {
     Signal(Signal),
     Call(CallEvent),
@@ -178,27 +179,27 @@ pub enum Happened {
     Turn(Option<TurnEvent>),
 }
 
-/// The means of waiting, kept from one time to the next: to begin costs more than a piece of text.
+/// The state of the wait. It is kept between waits, because to set it up costs more than to receive a piece of text.
 #[derive(Default)]
 pub struct Waits {
-    /// Raised by all but the model.
+    /// The alert of all sources but the model.
     alert: Arc<Alert>,
     alarm: Alarm,
     listener: Option<Listener>,
-    /// Set if time was the last that happened.
+    /// Set if the last event was a timer.
     was_time: bool,
 }
 
-/// A timer that is set again and again.
+/// A timer that is reused.
 #[derive(Default)]
 struct Alarm {
     sleep: Option<Pin<Box<Sleep>>>,
-    /// The time that is waited for.
+    /// The time of the timer.
     until: Option<Instant>,
 }
 
 impl Waits {
-    /// Waits until something happens. All but the model is asked only when the alert is raised.
+    /// Waits until something happens. The sources other than the model are polled only if the alert is raised.
     pub async fn next(
         &mut self,
         log: &mut Log,
@@ -215,11 +216,12 @@ impl Waits {
                 let waker = Waker::from(Arc::clone(&self.alert));
                 let rare = pin!(rarely(&mut self.alarm, &mut self.listener, log, calls, questions));
                 if let Poll::Ready(happened) = rare.poll(&mut Context::from_waker(&waker)) {
-                    // Others were not asked.
+                    // The other sources were not polled.
                     self.alert.raise();
                     let is_time = matches!(happened, Happened::Time);
-                    // Time comes first, so that a model that never pauses cannot keep a lease from being prolonged; but not twice
-                    // in a row, so that a lease that is over at once cannot keep the model from being received.
+                    // Timers come first, so that a model that never pauses cannot prevent the renewal of a lease. But they do
+                    // not come twice in a row, so that a lease that expires at once cannot prevent the receipt of the model's
+                    // pieces.
                     is_late = is_time && std::mem::replace(&mut self.was_time, is_time);
                     if !is_late {
                         return Poll::Ready(happened);
@@ -239,7 +241,7 @@ impl Waits {
     }
 }
 
-/// Waits for everything but the model. Dropped, it loses nothing: each source remembers who is to be woken.
+/// Waits for every source but the model. If the future is dropped, nothing is lost: each source remembers whom to wake.
 async fn rarely(
     alarm: &mut Alarm,
     listener: &mut Option<Listener>,
@@ -260,8 +262,8 @@ async fn rarely(
 }
 
 impl Alarm {
-    /// Waits until then. Without a time there is no timer, which not every runtime has. The time is mostly the one that was
-    /// waited for before, and a timer that stands is not set again: that costs more than a piece of text.
+    /// Waits until the set time. Without a time no timer is created, because not every runtime has timers. Mostly the time is
+    /// still that of the last wait. Then the timer is not set again, which would cost more than a piece of text.
     async fn rings(&mut self) {
         let Some(time) = self.until else { return pending().await };
         let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(time)));
@@ -272,17 +274,17 @@ impl Alarm {
     }
 }
 
-/// The waker of everything that is rare. A loop that was woken without it was woken for the model's next piece, and does not ask
-/// everything else: that would cost more than the piece.
+/// The waker of all rare sources. If the loop wakes without it, the reason is the model's next piece. Then the loop does not
+/// poll the rare sources, which would cost more than the piece.
 #[derive(Default)]
 struct Alert {
     is_raised: AtomicBool,
-    /// The driver's own.
+    /// The waker of the driver's task.
     task: AtomicWaker,
 }
 
 impl Alert {
-    /// Has everything asked once.
+    /// Requests one poll of every source.
     fn raise(&self) {
         self.is_raised.store(true, Ordering::Release);
     }
@@ -328,7 +330,7 @@ mod tests {
         Waker::from(Arc::clone(&alert)).wake();
         assert_eq!(woken.0.load(Ordering::SeqCst), 1);
         assert!(alert.take(&task) && !alert.take(&task));
-        // The driver raises it for itself, and is awake.
+        // The driver raises the alert itself, and is awake.
         alert.raise();
         assert_eq!(woken.0.load(Ordering::SeqCst), 1);
         assert!(alert.take(&task));

@@ -1,4 +1,4 @@
-//! The events of a run, and those who receive them: the observer, and hooks before it.
+//! The events of a run, and their receivers: the observer, and the hooks before it.
 
 use std::{
     error::Error,
@@ -19,78 +19,78 @@ use crate::run::{Call, CallId, CallResult, Decision, Interrupt, InterruptId, Pha
 use crate::tool::Progress;
 use tool_schema::json::{Change, Path};
 
-/// Something that happened in a run. What changes the run is told after it is in the run's log.
+/// An event of a run. An event that changes the run is reported after the change is in the run's log.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// The run is driven: a prompt came, or it is to go on. The first event.
+    /// The runtime drives the run, because a prompt came or the run is continued. This is the first event.
     RunStarted(&'a Run),
-    /// The model is asked.
+    /// A step begins.
     StepStarted {
-        /// Which turn of the model since the prompt, from 1.
+        /// The number of the step since the prompt, from 1.
         step: usize,
     },
-    /// A model is asked, for the first time in a step or again.
+    /// The runtime asks a model, for the first time in a step or again.
     ModelAsked {
-        /// Its name.
+        /// The model's name.
         model: &'a str,
-        /// How often this turn failed before, with this model and others.
+        /// The number of failures of this turn so far, with this model and others.
         failures: usize,
     },
-    /// The turn came to nothing: the model failed, or what prepares its turns, or somebody ended it. It comes in place of
-    /// [`Event::StepFinished`]. What was said is void, except for calls that were complete and told early: those end as any
-    /// other. Of others that were announced nothing more is told. The next step has the same number, unless there were such
-    /// calls.
+    /// The turn failed: the model or the preparation of its turn failed, or the turn was ended from outside. This event takes
+    /// the place of [`Event::StepFinished`]. The text of the turn is void. Calls that were complete and were reported early
+    /// end like any other call; no more events follow about other announced calls. The next step has the same number, unless
+    /// there were early calls.
     StepFailed {
         /// The error.
         error: &'a str,
-        /// Set if the model is asked again, or the next one. Otherwise the run stops.
+        /// Set if the same or the next model is asked again. Otherwise the run stops.
         again: bool,
     },
-    /// The model did not obey: it was to call a tool, and the turn that ends has no such call. It stands.
+    /// The model ignored the choice of tools: it had to call a tool, and its turn has no such call. The turn stands.
     ChoiceIgnored(&'a ToolChoice),
-    /// A prompt came that has to wait.
+    /// A prompt came, and waits until the run can accept it.
     PromptQueued(&'a Prompt),
-    /// A prompt to a run that goes on was refused.
+    /// The run was running, and refused a prompt.
     PromptRefused(&'a Refusal),
-    /// The run took up what somebody said: at its beginning, or between two steps.
+    /// The run accepted a prompt, at its beginning or between two steps.
     Prompted(&'a Prompt),
-    /// The model said more.
+    /// A piece of the model's text.
     Text(&'a str),
-    /// The model thought more.
+    /// A piece of the model's reasoning.
     Reasoning(&'a str),
-    /// The model begins a call; its arguments follow.
+    /// The model begins a call. The arguments follow.
     CallAnnounced {
         /// The call's id.
         id: &'a CallId,
         /// The tool's name, as the model wrote it.
         name: &'a str,
     },
-    /// More of a call's arguments.
+    /// A piece of a call's arguments.
     CallArguments {
         /// The call's id.
         id: &'a CallId,
-        /// The next piece of text.
+        /// The new piece of text.
         text: &'a str,
-        /// All of them so far.
+        /// The arguments up to and including this piece.
         so_far: PartialArguments<'a>,
     },
-    /// A tool that the provider executes was called, or came to something. It is no call of the run.
+    /// The provider called a tool that it executes itself, or such a call ended. It is not a call of the run.
     Provided(&'a ProviderPart),
     /// The model's turn ended.
     StepFinished {
-        /// Why.
+        /// The reason.
         reason: &'a FinishReason,
         /// Tokens used by the turn.
         usage: Usage,
     },
-    /// The model's turn and all calls of it have ended.
+    /// The model's turn and all of its calls have ended.
     StepEnded {
-        /// Which turn of the model since the prompt, from 1.
+        /// The number of the step since the prompt, from 1.
         step: usize,
     },
-    /// A call's tool accepted its arguments, or those that a person wrote in their place. Nothing is decided yet.
+    /// A call's tool accepted the arguments of the model, or those that a person wrote instead. Nothing is decided yet.
     CallAccepted(&'a Call),
-    /// A call waits for somebody: for an approval, an answer, or whoever executes it.
+    /// A call waits for an approval, for an answer, or for its execution outside this program.
     CallOpened {
         /// The call.
         call: &'a Call,
@@ -101,23 +101,23 @@ pub enum Event<'a> {
     CallDecided {
         /// The call.
         call: &'a Call,
-        /// About what.
+        /// The id of the interrupt.
         interrupt: &'a InterruptId,
         /// The decision.
         decision: &'a Decision,
-        /// The principal.
+        /// The principal that decided.
         by: &'a Principal,
     },
-    /// A call's arguments were accepted, it was approved if it had to be, and it runs now.
+    /// A call runs now: its arguments were accepted, and it was approved if that was necessary.
     CallStarted(&'a Call),
-    /// A running call reports.
+    /// A running call reports progress.
     CallProgress(&'a Progress),
-    /// Something happened in the run inside of a call, where the tool is an agent. Of an agent deeper inside, the event is
-    /// one such itself.
+    /// An event of the run inside of a call whose tool is an agent. If that run has such a call itself, the inner event is an
+    /// [`Event::Inner`] again.
     Inner {
-        /// The call.
+        /// The id of the call.
         call: &'a CallId,
-        /// The event inside.
+        /// The event of the inner run.
         event: &'a Event<'a>,
     },
     /// A call ended.
@@ -126,40 +126,40 @@ pub enum Event<'a> {
         call: &'a Call,
         /// The result.
         result: &'a CallResult,
-        /// The detail of a failure that only the log gets.
+        /// The detail of a failure, for the log only.
         detail: Option<&'a str>,
     },
-    /// The run finished, was stopped, or waits until somebody decides.
+    /// The run finished, was stopped, or waits for a decision.
     RunPaused(&'a Phase),
-    /// The run could not go on. Of a model that fails, the run is paused before.
+    /// The run could not go on. If a model failed, [`Event::RunPaused`] came before.
     RunFailed(&'a AgentError),
-    /// A hook failed; nothing else came of that. Only the observer gets it.
+    /// A hook failed. This has no other effect, and only the observer receives the event.
     HookFailed {
-        /// Which, in the order in which they were added, from 0.
+        /// The number of the hook, in the order in which hooks were added, from 0.
         hook: usize,
-        /// How.
+        /// The text of the error.
         error: &'a str,
     },
 }
 
-/// Watches a run. [`Agent::observer`](super::Agent::observer) sets it.
+/// A watcher of the events of a run, set by [`Agent::observer`](super::Agent::observer).
 ///
-/// [`Hooks`](super::Hooks) watch, too: there may be many, and they may work beside the run. An observer can also hold up tools
-/// that produce more than it can hand on.
+/// [`Hooks`](super::Hooks) also receive events. An agent can have many hooks, and they can work beside the run. Only the
+/// observer can slow down tools that produce output faster than it can pass on.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot watch the runs of an agent",
     label = "`Observer` is not implemented",
     note = "`Terminal` is an observer; a function of `&Event<'_>` can be one of `Agent::hooks`"
 )]
 pub trait Observer: Send + Sync {
-    /// Receives an event. Called in order, from the run's task or a tool's; must not block.
+    /// Receives an event. The runtime calls this in order, from the run's task or a tool's task. It must not block.
     fn event(&self, event: Event<'_>);
 
-    /// Waits until there is room for more preliminary outputs of a call; `None` where there is.
+    /// Waits until there is room for more preliminary outputs of a call. Returns `None` if there is room now.
     ///
-    /// A tool whose output is a stream is asked for the next item when this has come, and one that waits for
-    /// [`Context::room`](crate::Context::room) goes on. So an observer that hands on to somebody slower holds up the tool,
-    /// and nobody has to keep what comes in between. The call's time goes on.
+    /// The runtime asks a streaming tool for its next item only after the future is ready. A tool that waits for
+    /// [`Context::room`](crate::Context::room) goes on then, too. So an observer with a slow receiver slows down the tool,
+    /// and no buffer has to keep the items. The call's time limit keeps running.
     fn room<'a>(&'a self, call: &'a CallId) -> Option<BoxFuture<'a, ()>> {
         let _ = call;
         None
@@ -176,15 +176,15 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
     }
 }
 
-/// The observer of a run that nobody watches.
+/// An observer that ignores all events.
 pub struct Unwatched;
 
 impl Observer for Unwatched {
     fn event(&self, _: Event<'_>) {}
 }
 
-/// The arguments of a call so far, as text and, where somebody looks, as a value: it is read when it is first looked at, and
-/// then each piece once. An observer that never looks pays nothing.
+/// The arguments of a call so far, as text and as a value. The text is parsed when an observer first looks at the value, and
+/// each later piece is parsed once. An observer that never looks costs nothing.
 ///
 /// ```
 /// use tool_runtime::agent::{Event, Observer};
@@ -208,7 +208,7 @@ pub struct PartialArguments<'a> {
     view: &'a View,
 }
 
-/// The part of a call's arguments that was read.
+/// The parsed part of a call's arguments.
 #[derive(Debug, Default)]
 pub struct View(Mutex<Option<Box<Incremental>>>);
 
@@ -224,27 +224,27 @@ impl<'a> PartialArguments<'a> {
         Self { text, view }
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn text(self) -> &'a str {
         self.text
     }
 
-    /// Lends the value; nothing is copied. Text that is no JSON is in [`Incremental::error`], and the value is what came
-    /// before it.
+    /// Calls `look` with the value, without a copy. Text that is not JSON is in [`Incremental::error`]; the value then holds
+    /// the part before the error.
     ///
     /// # Panics
     ///
-    /// When it is called from inside `look`, or from inside `tell` of [`PartialArguments::changes`].
+    /// Panics if it is called from inside `look`, or from inside `tell` of [`PartialArguments::changes`].
     pub fn look<R>(self, look: impl FnOnce(&Incremental) -> R) -> R {
         self.read(look, |json, rest| json.feed_str(rest).ok())
     }
 
-    /// Tells what has changed since this or [`PartialArguments::look`] was last called for the call: with each piece, for an
-    /// observer that calls it with each.
+    /// Calls `tell` with each change since the last call of this method or of [`PartialArguments::look`] for this call of a
+    /// tool. An observer that calls it with each piece gets the changes of each piece.
     ///
     /// # Panics
     ///
-    /// As [`PartialArguments::look`] does.
+    /// Panics in the same cases as [`PartialArguments::look`].
     pub fn changes(self, tell: &mut dyn FnMut(Path<'_>, Change<'_>)) {
         self.read(|_| (), |json, rest| json.feed_str_with(rest, tell).ok());
     }
@@ -260,7 +260,8 @@ impl<'a> PartialArguments<'a> {
             Err(TryLockError::WouldBlock) => panic!("the arguments are looked at already"),
         };
         let json = view.get_or_insert_default();
-        // All of them are read up to where they are wrong, so what is read is what was there when it was last looked at.
+        // The text is always parsed to its end, or up to its first error. So everything before the parser's offset was there
+        // at the last look.
         if json.error().is_none() {
             let read = json.offset();
             feed(json, &self.text[read..]);
@@ -275,25 +276,25 @@ impl fmt::Debug for PartialArguments<'_> {
     }
 }
 
-/// How long a run waits at its end for what its hooks have begun.
+/// The time that a run waits at its end for the work of its hooks.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Why a hook failed.
+/// The error of a hook.
 pub type HookError = Box<dyn Error + Send + Sync>;
 
-/// Code of the application that is called at everything that happens in a run: [`Agent::hooks`].
+/// A callback of the application for every event of a run, added by [`Agent::hooks`].
 ///
-/// Every `Fn(&Event) -> ()` and every `Fn(&Event) -> Hooked` is one. What there is to hear is what an
-/// [`Event`](super::Event) tells: a run that begins and pauses, steps and turns of the model, each piece that it says, calls
-/// that are announced, accepted, opened, decided, started, report and end, and failures.
+/// Every `Fn(&Event) -> ()` and every `Fn(&Event) -> Hooked` is a hook. It receives each [`Event`](super::Event): when a run
+/// begins or pauses, steps and turns of the model, each piece of text, and failures. It also receives the announcement,
+/// acceptance, opening, decision, start, progress and end of each call.
 ///
-/// **Order.** Each event goes to the hooks in the order in which they were added, and then to the [`Observer`]; events come in
-/// the order in which they happened, what changes the run after it is in the log. Of one hook, what it has begun
-/// ([`Hooked::work`]) is done in that order, one after the other; the run does not wait for it, but ends, or pauses, only when
-/// all is done, or has taken more than ten seconds.
+/// **Order.** Each event goes to the hooks in the order in which they were added, and then to the [`Observer`]. Events come
+/// in the order in which they happened; an event that changes the run comes after the change is in the log. The work that one
+/// hook began ([`Hooked::work`]) is done in the same order, one piece after the other. The run does not wait for it while it
+/// goes on. It ends, or pauses, only when all work is done, or after ten seconds.
 ///
-/// **Failure.** A hook that fails or panics has no other effect than an [`Event::HookFailed`] for the observer. The other hooks
-/// and the run go on.
+/// **Failure.** If a hook fails or panics, the only effect is an [`Event::HookFailed`] for the observer. The other hooks and
+/// the run go on.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -329,7 +330,7 @@ pub type HookError = Box<dyn Error + Send + Sync>;
     note = "write `|event: &Event<'_>| ...`, which returns nothing, a `bool` or a `Hooked`"
 )]
 pub trait Hooks: Send + Sync {
-    /// Something happened. Called from the run's task or a tool's; must not block.
+    /// Handles an event. The runtime calls this from the run's task or a tool's task. It must not block.
     fn on(&self, event: &Event<'_>) -> Hooked;
 }
 
@@ -340,25 +341,25 @@ impl<R: Into<Hooked>, F: Fn(&Event<'_>) -> R + Send + Sync> Hooks for F {
     }
 }
 
-/// The work of a hook about one event, beside the run.
+/// The work of a hook about one event, done beside the run.
 type Pending = BoxFuture<'static, Result<(), HookError>>;
 
-/// The outcome of a call of a hook: its failure, or the work that it began, if any.
+/// The outcome of a call of a hook: done, failed, or work that it began.
 #[must_use]
 pub struct Hooked(Result<Option<Pending>, HookError>);
 
 impl Hooked {
-    /// There is nothing more to do.
+    /// Creates the outcome of a hook that has nothing more to do.
     pub fn done() -> Self {
         Self(Ok(None))
     }
 
-    /// It failed.
+    /// Creates the outcome of a hook that failed.
     pub fn failed(error: impl Into<HookError>) -> Self {
         Self(Err(error.into()))
     }
 
-    /// There is more to do, beside the run.
+    /// Creates the outcome of a hook with more work to do, beside the run.
     pub fn work(work: impl Future<Output = Result<(), HookError>> + Send + 'static) -> Self {
         Self(Ok(Some(work.boxed())))
     }
@@ -386,11 +387,11 @@ struct Hooking {
     hooks: Vec<(Arc<dyn Hooks>, mpsc::UnboundedSender<Pending>)>,
 }
 
-/// The work that the hooks of a run have begun.
+/// The work that the hooks of a run began.
 #[derive(Default)]
 pub struct Begun(Vec<JoinHandle<()>>);
 
-/// Returns the observer of `agent` with its hooks before it, and what they will have begun.
+/// Returns the observer of `agent` with its hooks before it, and a handle to the work that they will begin.
 pub fn hooked(agent: &Agent) -> (Arc<dyn Observer>, Begun) {
     let observer = &agent.setup.observer;
     if agent.setup.hooks.is_empty() {
@@ -412,13 +413,13 @@ pub fn hooked(agent: &Agent) -> (Arc<dyn Observer>, Begun) {
 }
 
 impl Begun {
-    /// Waits for it. Nobody may have anything to tell the hooks any more.
+    /// Waits until the work is done. The observer that [`hooked`] returned must be dropped before.
     pub async fn done(self) {
         if self.0.is_empty() {
             return;
         }
         let all = futures_util::future::join_all(self.0);
-        // What takes longer goes on, and nobody waits for it.
+        // Work that takes longer goes on, but the run does not wait for it.
         let _ = tokio::time::timeout(PATIENCE, all).await;
     }
 }
@@ -440,7 +441,7 @@ impl Observer for Hooking {
             match catch_unwind(AssertUnwindSafe(|| hook.on(&event))) {
                 Ok(Hooked(Ok(None))) => {}
                 Ok(Hooked(Err(error))) => report(&*self.observer, number, Ok(Err(error))),
-                // Whoever takes it up ends with the last sender.
+                // The receiving task ends with the last sender.
                 Ok(Hooked(Ok(Some(work)))) => drop(works.send(work)),
                 Err(panic) => report(&*self.observer, number, Err(panic)),
             }

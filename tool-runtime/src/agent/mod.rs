@@ -1,4 +1,4 @@
-//! The loop: ask the model, run its calls, give back the results, until it is done.
+//! The loop of an agent: ask the model, run its calls, return the results, until it is done.
 //!
 //! ```
 //! # #[cfg(feature = "derive")] {
@@ -73,31 +73,31 @@ use crate::store::StoreError;
 use crate::toolset::Toolset;
 use tool_run::message::repair;
 
-/// A model with tools. Cheap to clone; a clone can be changed without touching the original.
+/// A model with tools. Clones are cheap, and changing a clone does not affect the original.
 #[derive(Clone)]
 pub struct Agent {
     setup: Arc<Setup>,
 }
 
 impl Agent {
-    /// An agent without tools, instructions or anybody to ask: calls that need an approval are denied.
+    /// Creates an agent without tools, instructions and operator: calls that need an approval are denied.
     pub fn new(model: impl Model + 'static) -> Self {
         Self { setup: Arc::new(Setup::new(Arc::new(model))) }
     }
 
-    /// A conversation, to be continued prompt by prompt.
+    /// Starts a conversation, to be continued prompt by prompt.
     pub fn session(&self) -> Session {
         self.session_after(Vec::new())
     }
 
-    /// A conversation that goes on from `messages`, such as those of another program. They are made into a history that
-    /// providers accept, as [`repair`] does: see [`Session::repaired`].
+    /// Starts a conversation that continues `messages`, such as those of another program. They are converted into a history
+    /// that providers accept, as by [`repair`]: see [`Session::repaired`].
     pub fn session_after(&self, messages: Vec<Message>) -> Session {
         self.session_named(uuid::Uuid::new_v4().to_string(), messages)
     }
 
-    /// A conversation under an id that the application chose, such as that of a chat. With a store nobody else may have a
-    /// run of that id: [`Agent::open`] continues it.
+    /// Starts a conversation under an id of the application, such as the id of a chat. If the agent has a store, the store
+    /// must not have another run with this id: [`Agent::open`] continues an existing one.
     pub fn session_named(&self, id: impl Into<RunId>, messages: Vec<Message>) -> Session {
         let (messages, repaired) = repair(messages);
         let (run, created) = Run::new(id.into(), self.principal(), self.setup.options, messages, self.now());
@@ -106,19 +106,19 @@ impl Agent {
         session
     }
 
-    /// A conversation that goes on from `run` as it was before its prompt number `prompt`, from 0
-    /// ([`Run::prompts`]): how a message is edited, or answered anew. `run` stays as it is.
+    /// Starts a conversation that continues `run` as it was before its prompt number `prompt`, from 0 ([`Run::prompts`]).
+    /// With this, applications edit a message, or request a new answer. `run` does not change.
     pub fn branch(&self, id: impl Into<RunId>, run: &Run, prompt: usize) -> Session {
         let (run, entries) = run.branch(id.into(), self.setup.options, prompt, self.now());
         Session::new(self, run, entries)
     }
 
-    /// A conversation that goes on from a run that comes from elsewhere, such as a sealed one.
+    /// Continues a run from another source, such as a sealed one.
     pub fn session_of(&self, run: Run) -> Session {
         Session::new(self, run, Vec::new())
     }
 
-    /// Answers one prompt with a `T`, in a conversation of its own; see [`Session::send_for`].
+    /// Answers one prompt with a `T`, in a new conversation; see [`Session::send_for`].
     pub async fn run_for<T: DeserializeOwned + JsonSchema + Send + 'static>(
         &self,
         prompt: impl Into<String>,
@@ -126,13 +126,13 @@ impl Agent {
         self.session().send_for(prompt).await
     }
 
-    /// Answers one prompt in a conversation of its own.
+    /// Answers one prompt in a new conversation.
     pub async fn run(&self, prompt: impl Into<String>) -> Result<Reply, AgentError> {
         self.session().send(prompt).await
     }
 
-    /// An agent without a model: all calls come from outside, by [`Session::call`]. Policies, approvals, limits and the store
-    /// are those of any agent.
+    /// Creates an agent without a model: all calls come from outside, by [`Session::call`]. Policies, approvals, limits and
+    /// the store work as for any agent.
     ///
     /// ```
     /// # #[cfg(feature = "derive")] {
@@ -159,8 +159,8 @@ impl Agent {
         Self::new(Silent).silenced().tools(tools)
     }
 
-    /// Removes the models of the agent: none is asked, and a call from outside that fails ends its run, too. Everything
-    /// else is as it was.
+    /// Removes the models of the agent, so that none is asked. A failed call from outside then ends its run, too. Nothing
+    /// else changes.
     pub fn silenced(mut self) -> Self {
         if self.setup.is_silent && self.setup.prepare.is_none() && self.setup.fallbacks.is_empty() {
             return self;
@@ -173,17 +173,17 @@ impl Agent {
         self
     }
 
-    /// Makes one call that belongs to no conversation, and waits until it has ended or waits for somebody. The agent's model
-    /// is not asked.
+    /// Makes one call outside of any conversation, and waits until it has ended or waits for a decision. The agent's model is
+    /// not asked.
     ///
-    /// The tool is looked up, the arguments are read, validators, policies and layers are asked, approvals obtained and
-    /// limits kept, as for a call of the model: the call gets a run of its own, as [`Session::call`] makes one.
+    /// As for a call of the model, the runtime looks up the tool and reads the arguments. It asks validators, policies and
+    /// layers, obtains approvals, and enforces limits. The call gets a run of its own, as if made by [`Session::call`].
     ///
-    /// Fails when the call was cancelled, or its run could not be kept.
+    /// Fails if the call was cancelled, or its run could not be stored.
     ///
     /// # Panics
     ///
-    /// Outside of a tokio runtime.
+    /// Panics outside of a tokio runtime.
     ///
     /// ```
     /// # #[cfg(feature = "derive")] {
@@ -214,9 +214,9 @@ impl Agent {
         }
     }
 
-    /// This agent as a tool called `name`, for another agent: a call of it is a run of this agent, inside of the run that
-    /// makes the call. It takes a text, and gives back what the model said last; [`AgentTool::input`] and
-    /// [`AgentTool::output`] type both.
+    /// Returns this agent as a tool called `name`, for another agent. A call of it is a run of this agent inside of the
+    /// calling run. Its input is a text, and its output is the model's last text. [`AgentTool::input`] and
+    /// [`AgentTool::output`] set other types.
     ///
     /// ```
     /// # #[cfg(feature = "derive")] {
@@ -239,30 +239,30 @@ impl Agent {
     /// # Ok::<(), tool_runtime::toolset::NameError>(())
     /// ```
     ///
-    /// What the two have to do with each other:
+    /// The inner and the outer run are connected in these ways:
     ///
     /// - **People.** An approval, an external call or a question of the inner run opens an interrupt of the outer call
-    ///   ([`InterruptKind::Inner`](crate::run::InterruptKind::Inner)). It is decided there, like any other, by an operator
-    ///   or with [`Agent::decide`]; one after the other, when the inner run can do nothing else. The inner agent's own
+    ///   ([`InterruptKind::Inner`](crate::run::InterruptKind::Inner)). An operator or [`Agent::decide`] decides it there,
+    ///   like any other interrupt. This happens one by one, when the inner run cannot go on otherwise. The inner agent's own
     ///   operator and observer are not used.
-    /// - **Log.** The inner run's log is kept as steps of the outer call, so it goes on wherever the outer run does. A store
-    ///   of the inner agent is not used. Each append counts as one of the outer run's
+    /// - **Log.** The log of the inner run is stored as steps of the outer call. So the inner run continues wherever the
+    ///   outer run does. A store of the inner agent is not used. Each append counts as one of the outer run's
     ///   [`records`](crate::run::Limits::records).
-    /// - **Limits.** Its calls, retries and tokens count as the outer run's too, and end where those of the outer run do. The
-    ///   call is cancelled with the outer run, and ends at its own `timeout`, if one is set ([`AgentTool::traits`]).
-    /// - **Taint.** The inner run begins with the outer one's; the tool is `untrusted` if one of the agent's tools is, or
-    ///   `open_world`.
-    /// - **Who.** It acts for the owner of the outer run. Secrets and values of its context are its own
+    /// - **Limits.** Its calls, retries and tokens also count for the outer run, and are limited by the rest of its limits.
+    ///   The call is cancelled with the outer run. If it has a `timeout` ([`AgentTool::traits`]), it ends then.
+    /// - **Taint.** The inner run begins with the taint of the outer one. The tool is `untrusted` if one of the agent's tools
+    ///   is `untrusted` or `open_world`.
+    /// - **Principal.** It acts for the owner of the outer run. Secrets and values of its context are its own
     ///   ([`Agent::context`]).
-    /// - **Events.** The outer observer gets them as [`Event::Inner`], with the outer call.
+    /// - **Events.** The outer observer receives them as [`Event::Inner`], with the id of the outer call.
     ///
-    /// Agents call one another at most eight deep. Without an outer run, as with [`Toolset::call`](crate::Toolset::call),
-    /// nobody can be asked: calls that need an approval are denied.
+    /// Agents call one another at most eight levels deep. Without an outer run, as with
+    /// [`Toolset::call`](crate::Toolset::call), there is no operator: calls that need an approval are denied.
     pub fn as_tool(&self, name: impl Into<String>, description: impl Into<String>) -> AgentTool {
         AgentTool::new(self, name.into(), description.into())
     }
 
-    /// On whose behalf the agent acts.
+    /// Returns the principal on whose behalf the agent acts.
     pub fn principal(&self) -> Principal {
         self.setup.context.principal().map_or_else(Principal::anonymous, Principal::from)
     }
@@ -271,7 +271,7 @@ impl Agent {
         self.setup.gate.clone()
     }
 
-    /// The time on this machine's clock.
+    /// Returns the time on the agent's clock.
     pub(super) fn now(&self) -> Time {
         self.setup.clock.now()
     }
@@ -287,7 +287,7 @@ impl fmt::Debug for Agent {
     }
 }
 
-/// The model of an agent that has none: it has nothing to say.
+/// The model of an agent without a model: its turns are empty.
 struct Silent;
 
 impl Model for Silent {
@@ -305,7 +305,7 @@ impl Model for Silent {
 pub enum Called {
     /// The call has ended.
     Ended(Ended),
-    /// It waits for somebody, in a run: [`Session::interrupts`] says for what.
+    /// The call waits for a decision, in a run; [`Session::interrupts`] returns the open interrupts.
     Waits(Box<Session>),
 }
 
@@ -315,9 +315,9 @@ pub enum Called {
 pub struct Ended {
     /// The name that was called.
     pub name: String,
-    /// How it ended.
+    /// The result.
     pub result: CallResult,
-    /// Set if the tool was started, or the call was announced to somebody outside who may have executed it.
+    /// Set if the tool was started, or the call was announced to an outside executor that may have executed it.
     pub may_have_run: bool,
 }
 
@@ -328,7 +328,7 @@ impl Ended {
     }
 }
 
-/// A run that could not go on. It stays whole: it holds everything up to the failure, and can go on.
+/// The error of a run that could not go on. The run still holds everything up to the failure, and can be continued.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AgentError {
@@ -336,19 +336,19 @@ pub enum AgentError {
     Model(ModelError),
     /// The run was cancelled.
     Cancelled,
-    /// The model did not give an answer of the wanted type.
+    /// The model gave no answer of the requested type.
     NoAnswer {
         /// The problem.
         reason: String,
     },
-    /// The run does not take that prompt or decision.
+    /// The run refused a prompt or a decision.
     Refused(Refusal),
-    /// The run could not be loaded or kept.
+    /// The run could not be loaded or stored.
     Store(StoreError),
-    /// The run refused an entry that followed from its own state. Nothing was done that follows from it. This is a bug in
-    /// this crate: report it with the reason.
+    /// The run refused an entry that followed from its own state. No action that follows from the entry was taken. This is a
+    /// bug in this crate: please report it with the reason.
     Inconsistent {
-        /// The entry's number, and what is wrong with it.
+        /// The number of the entry, and the problem with it.
         reason: String,
     },
 }

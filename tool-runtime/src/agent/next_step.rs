@@ -1,4 +1,4 @@
-//! Decisions of the application before each turn of the model.
+//! The application's preparation of each turn of the model.
 
 use std::{fmt, sync::Arc};
 
@@ -13,9 +13,9 @@ use tool_run::run::TurnUsage;
 
 pub type Prepare = dyn Fn(NextStep) -> BoxFuture<'static, Result<NextStep, Failure>> + Send + Sync;
 
-/// The turn that a model is about to be asked for: what is known, and what can be changed, for this turn alone.
+/// The next turn of the model: its data, and its settings, which can be changed for this turn alone.
 ///
-/// What is not changed is as the agent has it. See [`Agent::prepare_step`](crate::Agent::prepare_step).
+/// Unchanged settings are those of the agent. See [`Agent::prepare_step`](crate::Agent::prepare_step).
 #[derive(Clone)]
 pub struct NextStep {
     number: usize,
@@ -36,7 +36,7 @@ pub struct NextStep {
 }
 
 impl NextStep {
-    /// The next turn of `run`, which failed `failures` times before.
+    /// Creates the next turn of `run`, which failed `failures` times before.
     pub(in crate::agent) fn new(run: &Run, failures: usize, messages: Arc<Vec<Message>>, settings: Settings) -> Self {
         Self {
             number: run.steps() as usize,
@@ -57,23 +57,22 @@ impl NextStep {
         }
     }
 
-    /// Which turn since the run was prompted or continued, from 1.
+    /// Returns the number of the turn since the run was prompted or continued, from 1.
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// How often this turn failed before, with this model and others.
+    /// Returns the number of failures of this turn so far, with this model and others.
     pub fn failures(&self) -> usize {
         self.failures
     }
 
-    /// The conversation so far, with the instructions, before anything is pruned: the steps, their calls and the answers to
-    /// them.
+    /// Returns the conversation so far: the instructions, the turns, their calls and the answers. Nothing is pruned yet.
     pub fn messages(&self) -> &[Message] {
         &self.messages_so_far
     }
 
-    /// Returns the prompts since the last turn: the one in front of the first, and those that steer the run
+    /// Returns the prompts since the last turn: the prompt before the first turn, and messages that steer the run
     /// ([`Session::steering`](crate::agent::Session::steering)).
     pub fn said(&self) -> impl Iterator<Item = &[Part]> {
         let since = self.messages().iter().rposition(|message| !matches!(message, Message::User { .. }));
@@ -83,7 +82,7 @@ impl NextStep {
         })
     }
 
-    /// Tokens used since the last prompt.
+    /// Returns the tokens used since the last prompt.
     pub fn usage(&self) -> Usage {
         self.usage
     }
@@ -93,55 +92,55 @@ impl NextStep {
         &self.turns
     }
 
-    /// Tools whose outputs hold text of strangers, and are in the conversation.
+    /// Returns the tools whose outputs contain text of strangers, and are in the conversation.
     pub fn taint(&self) -> &[String] {
         &self.taint
     }
 
-    /// Asks this model. If it fails, the agent's fallbacks take over.
+    /// Sets the model. If it fails, the agent's fallbacks take over.
     pub fn set_model(&mut self, model: Arc<dyn Model>) -> &mut Self {
         self.model = Some(model);
         self
     }
 
-    /// Offers only the tools of these names, whatever [`Agent::active_tools`](crate::Agent::active_tools) says. Names that the agent has no tool for
-    /// mean nothing.
+    /// Offers only the tools with these names, in place of [`Agent::active_tools`](crate::Agent::active_tools). Names that
+    /// the agent has no tool for are ignored.
     pub fn set_tools<N: Into<String>>(&mut self, names: impl IntoIterator<Item = N>) -> &mut Self {
         self.tools = Some(names.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Puts the tools of these names first, whatever [`Agent::tool_order`](crate::Agent::tool_order) says.
+    /// Puts the tools with these names first, in place of [`Agent::tool_order`](crate::Agent::tool_order).
     pub fn set_tool_order<N: Into<String>>(&mut self, names: impl IntoIterator<Item = N>) -> &mut Self {
         self.order = Some(names.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Offers these tools of providers, and no others.
+    /// Offers only these tools of providers.
     pub fn set_provider_tools(&mut self, tools: impl IntoIterator<Item = ProviderTool>) -> &mut Self {
         self.provided = Some(tools.into_iter().collect());
         self
     }
 
-    /// Says whether the model may, must or must not call a tool.
+    /// Sets whether the model may, must or must not call a tool.
     pub fn set_tool_choice(&mut self, choice: ToolChoice) -> &mut Self {
         self.choice = Some(choice);
         self
     }
 
-    /// Sampling and size, to be changed; at first as the agent has them.
+    /// Returns the sampling and size settings for a change. They begin as the agent's settings.
     pub fn settings(&mut self) -> &mut Settings {
         self.settings.get_or_insert_with(|| self.agent_settings.clone())
     }
 
-    /// Tells the model this in place of the agent's instructions.
+    /// Sets the instructions, in place of the agent's.
     pub fn set_instructions(&mut self, text: impl Into<String>) -> &mut Self {
         self.instructions = Some(text.into());
         self
     }
 
-    /// Shows the model this conversation in place of the run's, as it is: nothing else is pruned. Calls in it that are not
-    /// answered, and answers to no call, are repaired as [`message::repair`](tool_run::message::repair) does. The run itself does not
+    /// Shows the model these messages in place of the run's conversation, without pruning. Calls without an answer, and
+    /// answers without a call, are repaired as by [`message::repair`](tool_run::message::repair). The run itself does not
     /// change.
     pub fn set_messages(&mut self, messages: Vec<Message>) -> &mut Self {
         self.messages = Some(messages);

@@ -1,4 +1,4 @@
-//! The program or person that decides about the calls of a run, and the questions to it.
+//! The operator, which decides about the calls of a run, and the questions to it.
 
 use std::{collections::VecDeque, fmt, future::pending, panic::AssertUnwindSafe, sync::Arc};
 
@@ -15,12 +15,13 @@ use crate::run::{Decision, Interrupt, InterruptId, InterruptKind, Refusal};
 use crate::tool::{Context, Question, ToolSpec};
 use tool_run::run::{Shown, StepEvent};
 
-/// Decides about the calls of a run, answers what their tools ask, and executes external calls. [`Agent::operator`] sets it.
+/// An operator: it decides about the calls of a run, answers the questions of tools, and executes external calls.
+/// [`Agent::operator`] sets it.
 ///
-/// It acts on behalf of the run's owner. Others decide through [`Agent::decide`].
+/// It acts on behalf of the run's owner. Other principals decide through [`Agent::decide`].
 ///
-/// Every method has a default that denies, so that an operator implements only what it can decide. [`DenyAll`] implements none,
-/// [`Suspend`] leaves all decisions to others. `tool_terminal::Terminal` asks a person.
+/// Every method has a default that denies, so that an operator implements only what it can decide. [`DenyAll`] implements
+/// none, and [`Suspend`] leaves all decisions to others. `tool_terminal::Terminal` asks a person.
 ///
 /// [`Agent::decide`]: super::Agent::decide
 /// [`Agent::operator`]: super::Agent::operator
@@ -30,14 +31,14 @@ use tool_run::run::{Shown, StepEvent};
     note = "`DenyAll`, `Suspend` and `Terminal` are operators; implement `Operator` for what decides in their place"
 )]
 pub trait Operator: Send + Sync {
-    /// Returns whether the operator is there to decide. If not, it is asked nothing: calls wait, and a run that cannot go on
+    /// Returns whether the operator can decide now. If not, it receives no requests: calls wait, and a run that cannot go on
     /// without a decision is suspended.
     fn attends(&self) -> bool {
         true
     }
 
-    /// Decides about what a call of the tool `tool` waits for, in place of the methods below. For the runs of agents that
-    /// are tools.
+    /// Decides an interrupt of a call of the tool `tool`, in place of the methods below. The runs of agents that are tools
+    /// use this.
     #[doc(hidden)]
     fn decide(
         &self,
@@ -49,13 +50,13 @@ pub trait Operator: Send + Sync {
         None
     }
 
-    /// Decides about a call. A run calls this and the methods below for one call at a time.
+    /// Decides about a call. A run calls this method and those below for one call at a time.
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         let _ = request;
         Box::pin(ready(Decision::deny("nobody is there to approve it")))
     }
 
-    /// Executes an external call, and returns the JSON of its output; `None` when it cannot be executed.
+    /// Executes an external call, and returns the JSON of its output, or `None` if it cannot be executed.
     fn execute<'a>(&'a self, call: &'a ExternalCall) -> BoxFuture<'a, Option<String>> {
         let _ = call;
         Box::pin(ready(None))
@@ -67,8 +68,8 @@ pub trait Operator: Send + Sync {
         Box::pin(ready(Decision::deny("nobody is there to answer")))
     }
 
-    /// Decides about a call that was started by a process that is gone: approve (start it again), respond (it was done),
-    /// fail, or deny (leave it).
+    /// Decides about a call that was started by a process that is gone. Decisions: approve (start it again), respond (it was
+    /// done), fail, or deny (leave it).
     fn reconcile<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         let _ = request;
         Box::pin(ready(Decision::Deny { reason: None }))
@@ -112,8 +113,8 @@ pub struct DenyAll;
 
 impl Operator for DenyAll {}
 
-/// An operator that decides nothing: calls wait for a decision, and the run is suspended until [`Agent::decide`] or
-/// [`Session::decide`] gives it.
+/// An operator that decides nothing: calls wait, and the run is suspended until [`Agent::decide`] or [`Session::decide`]
+/// decides.
 ///
 /// [`Agent::decide`]: super::Agent::decide
 /// [`Session::decide`]: super::Session::decide
@@ -126,7 +127,7 @@ impl Operator for Suspend {
     }
 }
 
-/// A call that somebody must decide about.
+/// A call that waits for a decision.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
@@ -134,13 +135,13 @@ pub struct ApprovalRequest {
     pub call_id: String,
     /// The specification of the tool.
     pub spec: Arc<ToolSpec>,
-    /// The arguments as they will be used: accepted by the tool, with defaults filled in.
+    /// The arguments that the call will use: accepted by the tool, with defaults filled in.
     pub arguments: Value,
     /// The arguments as texts, with all their digits, for a person.
     pub written: Vec<(String, String)>,
-    /// The problem with the decision that was given before; nothing of it is in `arguments`.
+    /// The problem with the previous decision, if there was one. `arguments` contain nothing of that decision.
     pub feedback: Option<Rejection>,
-    /// The interrupt: what to show, since when, until when.
+    /// The interrupt, with the view for the person and its times.
     pub interrupt: Interrupt,
     pub(super) check: Check,
 }
@@ -157,7 +158,7 @@ pub struct ExternalCall {
     pub arguments: Value,
     /// The arguments as texts, with all their digits ([`ToolSpec::written`]), for a person.
     pub written: Vec<(String, String)>,
-    /// The problem with the output that was given before.
+    /// The problem with the previous output, if there was one.
     pub feedback: Option<Rejection>,
 }
 
@@ -171,11 +172,11 @@ pub struct QuestionRequest {
     pub spec: Arc<ToolSpec>,
     /// The question.
     pub question: Question,
-    /// The problem with the answer that was given before.
+    /// The problem with the previous answer, if there was one.
     pub feedback: Option<Rejection>,
 }
 
-/// The means to check edited arguments before anything is decided.
+/// The means to check edited arguments before a decision.
 #[derive(Clone)]
 pub struct Check {
     pub gate: Gate,
@@ -184,10 +185,11 @@ pub struct Check {
 }
 
 impl ApprovalRequest {
-    /// Returns the call as it would be with these arguments: as the tool's own decoder and validators read them, corrected where
-    /// they correct. So a person sees what they allow before they do.
+    /// Returns the view of the call with these arguments, as the tool's decoder and validators read and correct them. So a
+    /// person can see the call before they allow it.
     ///
-    /// Fails with what is wrong with them. Nothing is decided either way; [`Decision::Edit`] checks again.
+    /// Fails with the problems if the arguments are wrong. This decides nothing; [`Decision::Edit`] checks the arguments
+    /// again.
     pub async fn check(&self, arguments: &Value) -> Result<Shown, Rejection> {
         let Check { gate, tool, cx } = &self.check;
         let edit = Decision::Edit { arguments: arguments.clone() };
@@ -206,40 +208,40 @@ impl fmt::Debug for Check {
     }
 }
 
-/// How many decisions that do not fit are accepted for a call. A program that is asked would go on for ever.
+/// The largest number of unsuitable decisions about one call, because a program as operator could repeat them for ever.
 const MOST_TRIES: u32 = 100;
 
-/// The reason of a denial that nobody gave.
+/// The reason of the denial when the operator fails.
 const FAILED: &str = "whoever was asked failed";
 
-/// The questions of a run to its operator.
+/// The requests of a run to its operator.
 pub struct Questions {
     agent: Agent,
     gate: Gate,
-    /// The interrupts that the operator was not asked about yet.
+    /// The interrupts that the operator has not received yet.
     waiting: VecDeque<InterruptId>,
-    /// The interrupt that the operator is asked about, and its answer.
+    /// The interrupt that the operator decides at present, and its answer.
     asked: Option<(InterruptId, BoxFuture<'static, Box<Answered>>)>,
 }
 
-/// The operator's answer to a question.
+/// The operator's answer to a request.
 pub struct Answered {
     interrupt: InterruptId,
-    /// The number of times that the question was put before.
+    /// The number of earlier requests about this interrupt.
     tries: u32,
-    /// The decision; `None` when the call cannot be executed.
+    /// The decision; `None` if the call cannot be executed.
     decision: Option<Decision>,
-    /// What the tool states about edited arguments.
+    /// The tool's reading of edited arguments.
     read: Option<Read>,
 }
 
 impl Questions {
-    /// Those to the operator of `agent`.
+    /// Creates the queue of requests to the operator of `agent`.
     pub fn new(agent: &Agent, gate: &Gate) -> Self {
         Self { agent: agent.clone(), gate: gate.clone(), waiting: VecDeque::new(), asked: None }
     }
 
-    /// Puts an interrupt behind those that the operator is to be asked about, if it may decide about it.
+    /// Queues an interrupt for the operator, if the operator may decide it.
     pub fn announce(&mut self, interrupt: InterruptId, log: &Log) {
         let run = log.run();
         let is_its = run.interrupt(&interrupt).is_some_and(|open| run.may_decide(open, run.owner()));
@@ -248,20 +250,20 @@ impl Questions {
         }
     }
 
-    /// Returns whether the operator was asked about it, or will be.
+    /// Returns whether the operator has received this interrupt, or will receive it.
     fn is_asked(&self, id: &InterruptId) -> bool {
         self.waiting.contains(id) || self.asked.as_ref().is_some_and(|(asked, _)| asked == id)
     }
 
-    /// Returns whether the operator is asked about anything.
+    /// Returns whether any request is open or queued.
     pub fn is_busy(&self) -> bool {
         self.asked.is_some() || !self.waiting.is_empty()
     }
 
-    /// Asks about the next thing that is still open.
+    /// Sends the operator the next interrupt that is still open.
     pub fn ask_next(&mut self, log: &Log) {
         if self.asked.as_ref().is_some_and(|(asked, _)| log.run().interrupt(asked).is_none()) {
-            // Expired, or decided by somebody else.
+            // The interrupt expired, or was decided elsewhere.
             self.asked = None;
         }
         while self.asked.is_none() {
@@ -270,7 +272,7 @@ impl Questions {
         }
     }
 
-    /// Waits for the operator's answer. Dropped, it loses nothing.
+    /// Waits for the operator's answer. If the future is dropped, nothing is lost.
     pub async fn next(&mut self) -> Box<Answered> {
         let Some((_, answer)) = &mut self.asked else { return pending().await };
         let answered = answer.await;
@@ -282,7 +284,7 @@ impl Questions {
         let run = log.run();
         let (Some(open), Some(call)) = (run.interrupt(id), run.call(id.call())) else { return };
         let Some(decision) = self.decision(open, feedback, log) else { return };
-        // An operator that fails decides nothing, and must not take the run with it.
+        // An operator that panics decides nothing, and must not end the run.
         let contained = AssertUnwindSafe(decision).catch_unwind();
         let decision = contained.map(|decided| decided.unwrap_or_else(|_| Some(Decision::deny(FAILED))));
         let (gate, cx, name, open) = (self.gate.clone(), log.context(id.call()), call.name.clone(), open.clone());
@@ -300,7 +302,7 @@ impl Questions {
         self.asked = Some((id.clone(), answer.boxed()));
     }
 
-    /// Asks the operator to decide; `None` where there is nothing to ask.
+    /// Requests a decision from the operator; returns `None` if there is nothing to decide.
     fn decision(
         &self,
         open: &Interrupt,
@@ -312,7 +314,7 @@ impl Questions {
         let operator = Arc::clone(&self.agent.setup.operator);
         let (call_id, spec, arguments) = (call.id.to_string(), Arc::clone(tool.spec()), open.shown.arguments.clone());
         let written = open.shown.lines.clone();
-        // Of something inside of the call, what is wrong with the last decision came with it.
+        // The problem with the last decision about an inner call is part of the interrupt.
         let feedback = feedback.or_else(|| match &open.kind {
             InterruptKind::Inner { feedback, .. } => feedback.as_deref().cloned(),
             _ => None,
@@ -343,7 +345,7 @@ impl Questions {
         })
     }
 
-    /// Gives the log the operator's decision. Where it does not fit, the operator is asked again, with the reason.
+    /// Records the operator's decision in the log. If it does not fit, the operator is asked again, with the reason.
     pub fn receive(&mut self, answered: Answered, log: &mut Log) {
         let Answered { interrupt: id, tries, decision, read } = answered;
         let nobody = "the call is executed outside, and nobody was there to do it";
@@ -356,7 +358,7 @@ impl Questions {
         let decided =
             ruled.and_then(|ruling| log.record(StepEvent::Decide { interrupt: id.clone(), ruling, by, at: log.now() }));
         let feedback = match decided {
-            // Decided by somebody else, or not open any more.
+            // The interrupt was decided elsewhere, or is not open any more.
             Ok(()) | Err(Refusal::Closed { .. } | Refusal::Conflict { .. } | Refusal::Unknown { .. }) => return,
             Err(_) if tries == MOST_TRIES => return,
             Err(Refusal::Invalid { feedback }) => feedback,
@@ -368,11 +370,11 @@ impl Questions {
     }
 }
 
-/// Returns the decision of somebody outside who gave `text` as the output.
+/// Returns the decision of an outside executor that gave `text` as the output.
 fn respond(text: &str) -> Decision {
     match serde_json::from_str(text) {
         Ok(output) => Decision::Respond { output },
-        // The output's type reports what it wants instead.
+        // The output's type then reports what it expects.
         Err(_) => Decision::Respond { output: text.into() },
     }
 }

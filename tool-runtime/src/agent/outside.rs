@@ -1,4 +1,4 @@
-//! What reaches a run from outside while it is driven: wishes, prompts that steer it, cancellation.
+//! The signals that reach a run from outside while it is driven: wishes, prompts that steer it, cancellation.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -11,11 +11,11 @@ use tokio::sync::{Notify, mpsc};
 use crate::agent::Agent;
 use crate::message::Part;
 
-/// Stops what a [`Session`](super::Session) has under way, from another task: [`Session::handle`](super::Session::handle)
-/// gives one. Clones stop the same session.
+/// A handle that stops the work of a [`Session`](super::Session) from another task.
+/// [`Session::handle`](super::Session::handle) returns one. Clones stop the same session.
 ///
-/// What is wished while nothing is under way holds for the next that is. From another process, a run with a store is stopped
-/// with [`Agent::cancel`](super::Agent::cancel) and [`Agent::stop`](super::Agent::stop).
+/// A wish without work under way holds for the next work. From another process, [`Agent::cancel`](super::Agent::cancel) and
+/// [`Agent::stop`](super::Agent::stop) stop a run that has a store.
 ///
 /// ```
 /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}, run::{Phase, StopReason}, toolset, tool};
@@ -48,7 +48,7 @@ struct Shared {
     told: Notify,
 }
 
-/// The wish of somebody who has a handle. Each includes those before it.
+/// The wish of the owner of a handle. Each variant includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wish {
     Look,
@@ -57,35 +57,34 @@ pub enum Wish {
 }
 
 impl Handle {
-    /// Drops what is under way: the model's turn is thrown away, calls that run are told and not waited for, calls that wait do
-    /// not run, and prompts that wait are dropped. The session's future ends with
-    /// [`AgentError::Cancelled`](super::AgentError::Cancelled); the conversation can go on.
+    /// Cancels the work under way. The model's turn is dropped, running calls are cancelled without a wait for their end, and
+    /// waiting calls and prompts are dropped. The session's future ends with
+    /// [`AgentError::Cancelled`](super::AgentError::Cancelled). The conversation can be continued.
     pub fn cancel(&self) {
         self.wish(Wish::Cancel);
     }
 
-    /// Lets the step that is under way come to its end, calls and all, and then stops in place of asking the model again:
-    /// the session's future ends with [`StopReason::Requested`](crate::run::StopReason::Requested). Calls that wait for somebody are
-    /// waited for. [`Session::resume`](super::Session::resume) goes on.
+    /// Stops the run after its present step, in place of the next request to the model. The session's future ends with
+    /// [`StopReason::Requested`](crate::run::StopReason::Requested). The calls of the step still end first, even if they wait
+    /// for a decision. [`Session::resume`](super::Session::resume) continues the run.
     pub fn stop(&self) {
         self.wish(Wish::Stop);
     }
 
-    /// Lets what is under way look into its store at once, and not within the next second: somebody has decided about
-    /// something there, or said something.
+    /// Makes the driver read the store now, and not within the next second. Use it after a decision or a message in the
+    /// store.
     pub fn look(&self) {
         self.wish(Wish::Look);
     }
 
-    /// Reports that nobody follows the session any more. What is under way is dropped as by [`Handle::cancel`], but not before
-    /// the calls have ended that somebody has decided about: what was approved runs. A run that waits for somebody goes on
-    /// waiting.
+    /// Reports that no client follows the session any more. The work is cancelled as by [`Handle::cancel`], but only after
+    /// the calls with a decision have ended, so that approved calls run. A run that waits for a decision keeps waiting.
     pub fn leave(&self) {
         self.shared.has_left.store(true, Ordering::SeqCst);
         self.look();
     }
 
-    /// Reports that somebody follows the session again. What has not been dropped since [`Handle::leave`] goes on.
+    /// Reports that a client follows the session again. Work that was not cancelled since [`Handle::leave`] goes on.
     pub fn stay(&self) {
         self.shared.has_left.store(false, Ordering::SeqCst);
     }
@@ -96,7 +95,7 @@ impl Handle {
 
     fn wish(&self, wish: Wish) {
         let mut last = self.last_wish();
-        // Whoever wants it cancelled does not want less because somebody else does.
+        // A weaker wish does not replace a stronger one, such as a cancellation.
         *last = (*last).max(Some(wish));
         self.shared.told.notify_one();
     }
@@ -105,7 +104,7 @@ impl Handle {
         self.shared.wish.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until somebody wishes something.
+    /// Waits for a wish.
     async fn wished(&self) -> Wish {
         loop {
             let last = self.last_wish().take();
@@ -117,17 +116,17 @@ impl Handle {
     }
 }
 
-/// Says something to a run while it goes on: between two turns of the model, which sees it at the next. Nothing is ended,
-/// and no step, token or time is given back.
+/// A handle that sends messages to a run while it goes on. The run accepts them between two turns of the model, and the next
+/// turn sees them. They end nothing, and reset no limit of steps, tokens or time.
 ///
-/// It can be cloned and sent to other tasks. What is said while nobody drives the run joins the next prompt; what is said
-/// just when the run comes to its end goes on with it.
+/// It can be cloned and sent to other tasks. A message to a run that is not driven joins the next prompt. A message that
+/// arrives just when the run finishes lets it go on.
 #[derive(Clone, Debug)]
 pub struct Steering {
     said: mpsc::UnboundedSender<Vec<Part>>,
 }
 
-/// Where what is said arrives.
+/// The receiver of these messages.
 #[derive(Debug)]
 pub struct Steered {
     say: Steering,
@@ -135,12 +134,12 @@ pub struct Steered {
 }
 
 impl Steering {
-    /// Says something. `false` when the session is gone.
+    /// Sends a text. Returns `false` if the session is gone.
     pub fn say(&self, text: impl Into<String>) -> bool {
         self.say_parts(vec![Part::text(text)])
     }
 
-    /// Says something in text and images. `false` when the session is gone.
+    /// Sends text and images. Returns `false` if the session is gone.
     pub fn say_parts(&self, content: Vec<Part>) -> bool {
         self.said.send(content).is_ok()
     }
@@ -156,7 +155,7 @@ impl Steered {
         self.say.clone()
     }
 
-    /// Waits for the next prompt; forever, if nobody has a sender.
+    /// Waits for the next message; for ever, if there is no sender.
     pub async fn next(steered: &mut Option<Self>) -> Option<Vec<Part>> {
         match steered {
             Some(steered) => steered.said.recv().await,
@@ -164,12 +163,12 @@ impl Steered {
         }
     }
 
-    /// Returns what has arrived already.
+    /// Returns a message that has arrived already.
     pub fn received(steered: &mut Option<Self>) -> Option<Vec<Part>> {
         steered.as_mut()?.said.try_recv().ok()
     }
 
-    /// Returns whether something has arrived.
+    /// Returns whether a message has arrived.
     pub fn has_content(&self) -> bool {
         !self.said.is_empty()
     }
@@ -179,26 +178,26 @@ impl Steered {
 pub enum Signal {
     /// The agent's context was cancelled.
     Cancelled,
-    /// A wish of somebody who has a handle of the session.
+    /// A wish through a handle of the session.
     Wished(Wish),
-    /// A prompt to the run while it goes on.
+    /// A message to the run while it goes on.
     Steered(Vec<Part>),
     /// A test has set the clock.
     ClockMoved,
 }
 
-/// The senders of such signals.
+/// The sources of these signals.
 #[derive(Debug, Default)]
 pub struct Outside {
     pub handle: Handle,
     pub steered: Option<Steered>,
 }
 
-/// Waits for a signal. It is kept from one time to the next: to begin costs more than a piece of text.
+/// A wait for a signal. It is kept between waits, because to begin one costs more than to receive a piece of text.
 pub type Listener = BoxFuture<'static, Signal>;
 
 impl Outside {
-    /// Waits for the next signal to a run of `agent`. Dropped, it loses nothing.
+    /// Waits for the next signal to a run of `agent`. If the future is dropped, nothing is lost.
     pub async fn next(&mut self, agent: &Agent, listener: &mut Option<Listener>) -> Signal {
         let listening = listener.get_or_insert_with(|| {
             let (cancellation, handle) = (agent.setup.context.cancellation().clone(), self.handle.clone());

@@ -24,49 +24,49 @@ use crate::run::{Call, Decision, Interrupt, InterruptId, Phase, Principal, Promp
 use crate::tool::{Cancellation, Context};
 use tool_run::run::{LogEvent, StepEvent, TurnUsage};
 
-/// A conversation with an agent, continued prompt by prompt: a [`Run`], and an agent to drive it.
+/// A conversation with an agent, continued prompt by prompt. It holds a [`Run`], and the agent that drives it.
 #[derive(Debug)]
 pub struct Session {
     pub(super) agent: Agent,
     pub(super) log: Log,
     pub(super) repaired: Vec<Repaired>,
-    /// The conversation as those who check decisions get it, until the run is driven.
+    /// The conversation as the checks of decisions receive it; kept until the run is driven.
     talk: Option<Arc<Vec<Message>>>,
 }
 
 impl Session {
-    /// A session of `run`, whose first `entries` are not stored yet.
+    /// Creates a session of `run`, whose first `entries` are not stored yet.
     pub(super) fn new(agent: &Agent, run: Run, entries: Vec<LogEvent>) -> Self {
         Self { log: Log::new(agent, run, entries), agent: agent.clone(), repaired: Vec::new(), talk: None }
     }
 
-    /// Returns the repairs of the history that the conversation goes on from.
+    /// Returns the repairs that were made to the history before the run.
     pub fn repaired(&self) -> &[Repaired] {
         &self.repaired
     }
 
-    /// The id of the run: what [`Agent::open`] finds it by.
+    /// Returns the id of the run, for [`Agent::open`].
     pub fn id(&self) -> &RunId {
         self.log.run().id()
     }
 
-    /// The run, as this session knows it.
+    /// Returns the run, as this session knows it.
     pub fn run(&self) -> &Run {
         self.log.run()
     }
 
-    /// The conversation so far, without the instructions.
+    /// Returns the conversation so far, without the instructions.
     pub fn messages(&self) -> &[Message] {
         self.log.run().messages()
     }
 
-    /// Returns a handle that stops this session from elsewhere.
+    /// Returns a handle that stops this session from another task.
     pub fn handle(&self) -> Handle {
         self.log.outside.handle.clone()
     }
 
-    /// Sets what must succeed before the session does the next thing that cannot be undone: before a call starts or the model
-    /// is asked. It is awaited once. When it fails, so does the future that drives the session, and nothing was done.
+    /// Sets a future that must succeed before the session's next effect: before a call starts or the model is asked. It is
+    /// awaited once. If it fails, the future that drives the session fails too, and nothing was done.
     pub fn commit_with(&mut self, commit: impl Future<Output = Result<(), AgentError>> + Send + 'static) {
         self.log.commit = Some(Mutex::new(Box::pin(commit)));
     }
@@ -76,32 +76,34 @@ impl Session {
         self.log.run().interrupts()
     }
 
-    /// The agent.
+    /// Returns the agent.
     pub fn agent(&self) -> &Agent {
         &self.agent
     }
 
-    /// Goes on with the agent as `change` makes it: with other tools, for example. Where the run is kept is to stay the same.
+    /// Replaces the agent by the result of `change`, for example one with other tools. The store of the run must stay the
+    /// same.
     pub fn change_agent(&mut self, change: impl FnOnce(Agent) -> Agent) {
         self.agent = change(self.agent.clone());
         self.talk = None;
     }
 
-    /// Says something and waits for what comes of it.
+    /// Sends a prompt and waits for the reply.
     ///
-    /// After an error the conversation holds everything up to it, and can go on. When the future is dropped, so are the
-    /// calls that run; what came of them is asked at the next [`Session::resume`] or [`Session::send`], unless they can be
-    /// run again without harm.
+    /// After an error, the conversation holds everything up to the error, and can go on. If the future is dropped, the
+    /// running calls are dropped, too. The next [`Session::resume`] or [`Session::send`] asks the operator for the outcome of
+    /// those that cannot be repeated without harm.
     pub async fn send(&mut self, prompt: impl Into<String>) -> Result<Reply, AgentError> {
         self.send_parts(vec![Part::text(prompt)]).await
     }
 
-    /// Says something in text and images, and waits for what comes of it.
+    /// Sends a prompt of text and images, and waits for the reply.
     pub async fn send_parts(&mut self, content: Vec<Part>) -> Result<Reply, AgentError> {
         self.send_named(None, content).await
     }
 
-    /// Says something under the id that its author has for it ([`Prompt::id`]), such as a frontend's id of the message.
+    /// Sends a prompt with an id of its author ([`Prompt::id`]), such as a frontend's id of the message, and waits for the
+    /// reply.
     pub async fn send_named(&mut self, id: Option<String>, content: Vec<Part>) -> Result<Reply, AgentError> {
         let mut prompt = Prompt::new(content, self.agent.principal(), self.agent.now());
         prompt.id = id;
@@ -109,9 +111,9 @@ impl Session {
         self.drive(gate, Some(StepEvent::Prompt(prompt))).await
     }
 
-    /// Says something and waits for the answer, until `stop` is ready: then what runs is cancelled, as by the cancellation of
-    /// the agent's context, and it fails with [`AgentError::Cancelled`]. The conversation stays whole, and the next prompt goes
-    /// on with it.
+    /// Sends a prompt and waits for the reply, or until `stop` is ready. Then the work is cancelled, as by the cancellation
+    /// of the agent's context, and the method fails with [`AgentError::Cancelled`]. The conversation stays whole, and can go
+    /// on with the next prompt.
     ///
     /// ```
     /// use std::time::Duration;
@@ -144,14 +146,13 @@ impl Session {
         send.await
     }
 
-    /// Makes one call, as if the model had asked for it, and waits until it has ended or waits for somebody. The call as it
-    /// is then; its result says how it ended.
+    /// Makes one call, as if the model had asked for it, and waits until the call has ended or waits for a decision. Returns
+    /// the call in that state; its result says how it ended.
     ///
-    /// The tool is looked up, the arguments are read, validators, policies and layers are asked, and everything is logged,
-    /// as for a call of the model. When the call succeeds, the run ends with it; otherwise the agent's model goes on, if
-    /// it has one.
+    /// The runtime looks up the tool, reads the arguments, asks validators, policies and layers, and logs everything, as for
+    /// a call of the model. If the call succeeds, the run ends with it. Otherwise the agent's model goes on, if there is one.
     ///
-    /// Fails when the run is busy or waits, was cancelled, or could not be kept.
+    /// Fails if the run is busy or waits, was cancelled, or could not be stored.
     pub async fn call(&mut self, name: impl Into<String>, arguments: impl Into<String>) -> Result<&Call, AgentError> {
         let call = ToolCall { id: String::new(), name: name.into(), arguments: arguments.into() };
         let at = self.run().calls().len();
@@ -162,11 +163,11 @@ impl Session {
         let prompt = Prompt::new(content, self.agent().principal(), self.agent().now()).until(call.name.clone());
         let gate = self.agent().gate();
         self.drive_with(gate, Some(StepEvent::Prompt(prompt)), Some(call)).await?;
-        // Somebody else's entries may have come first; then the prompt was refused, and so was this.
+        // If another process wrote entries first, the run refused the prompt, and the call was not made.
         self.run().calls().get(at).ok_or_else(|| Refusal::Busy.into())
     }
 
-    /// A way to say something to the run while it goes on.
+    /// Returns a handle that sends messages to the run while it goes on.
     ///
     /// ```
     /// # use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
@@ -183,13 +184,14 @@ impl Session {
         self.log.outside.steered.get_or_insert_with(Steered::new).steering()
     }
 
-    /// Returns whether a prompt came ([`Session::steering`]) when the run had come to its end. [`Session::resume`] takes it up.
+    /// Returns whether a message came ([`Session::steering`]) after the run had finished. [`Session::resume`] lets the run
+    /// accept it.
     pub fn has_late_word(&self) -> bool {
         self.log.outside.steered.as_ref().is_some_and(Steered::has_content) && self.run().phase() == Phase::Finished
     }
 
-    /// Runs the calls that may run, and stops where the model would be asked: what was approved happens before the next
-    /// prompt supersedes what still waits.
+    /// Runs the calls that may run, and stops before the next request to the model. So approved calls run before the next
+    /// prompt supersedes the calls that still wait.
     pub async fn settle(&mut self) -> Result<Reply, AgentError> {
         let observer = Arc::clone(&self.agent.setup.observer);
         let drive = Drive { observer, injected: None, leaves_model: true };
@@ -197,11 +199,11 @@ impl Session {
         Ok(self.reply(phase))
     }
 
-    /// Goes on where the run stands: after decisions, in another process, after a failure of the model, or with the answer
-    /// to the conversation that it was created with.
+    /// Continues the run, for example after decisions or a failure of the model, or in another process. A run that was
+    /// created with a conversation answers it.
     ///
-    /// A call that ran when its process was stopped is started again if that does no harm; about others the operator is
-    /// asked what came of them ([`Operator::reconcile`](super::Operator::reconcile)).
+    /// Calls that were running when their process stopped are started again if that does no harm. The operator is asked for
+    /// the outcome of the others ([`Operator::reconcile`](super::Operator::reconcile)).
     pub async fn resume(&mut self) -> Result<Reply, AgentError> {
         let event = self.go_on();
         let gate = match with_answer(&self.agent.setup.tools, self.log.run()) {
@@ -211,7 +213,7 @@ impl Session {
         self.drive(gate, event).await
     }
 
-    /// Calls off what goes on or waits. The run can be prompted again.
+    /// Cancels the work and the waiting calls of the run. The run can be prompted again.
     pub async fn cancel(&mut self) -> Result<(), AgentError> {
         let by = self.agent.principal();
         match self.drive(self.agent.gate(), Some(StepEvent::Cancel { by, at: self.agent.now() })).await {
@@ -220,10 +222,10 @@ impl Session {
         }
     }
 
-    /// Decides about something that waits, on behalf of `by`. [`Session::resume`] then goes on.
+    /// Decides an open interrupt on behalf of `by`. [`Session::resume`] then continues the run.
     ///
-    /// Fails when the decision does not fit, `by` may not decide, or somebody decided otherwise before; then nothing has
-    /// changed. The same decision again is fine.
+    /// Fails if the decision does not fit, `by` may not decide, or another decision was made before. Nothing has changed
+    /// then. A repetition of the decision that was made succeeds.
     pub async fn decide(
         &mut self,
         interrupt: &InterruptId,
@@ -241,11 +243,11 @@ impl Session {
         Ok(self.log.record(StepEvent::Decide { interrupt: interrupt.clone(), ruling, by, at: self.agent.now() })?)
     }
 
-    /// Says something and waits for an answer of type `T`.
+    /// Sends a prompt and waits for an answer of type `T`.
     ///
-    /// The model gives it by calling a tool called `final_answer` whose schema is that of `T`; a wrong answer is told to
-    /// it like any wrong call, so that it can repair it. Where the run stops or waits before, [`Session::resume_for`] goes on,
-    /// in this process or in another.
+    /// The model answers by a call of a tool called `final_answer` whose schema is that of `T`. It receives a rejection of a
+    /// wrong answer, as of any wrong call, and can repair it. If the run stops or waits before, [`Session::resume_for`]
+    /// continues it, in this process or in another.
     pub async fn send_for<T: DeserializeOwned + JsonSchema + Send + 'static>(
         &mut self,
         prompt: impl Into<String>,
@@ -254,8 +256,8 @@ impl Session {
         self.drive_for(Some(event)).await
     }
 
-    /// Goes on where the run stands, as [`Session::resume`] does, and waits for the answer of type `T` that it was prompted
-    /// for with [`Session::send_for`]. An answer that was given already is given again.
+    /// Continues the run, as [`Session::resume`] does, and waits for the answer of type `T` that [`Session::send_for`] asked
+    /// for. If the model has answered already, returns that answer again.
     pub async fn resume_for<T: DeserializeOwned + JsonSchema + Send + 'static>(&mut self) -> Result<T, AgentError> {
         if self.log.run().until().is_none_or(|(name, _)| name != FinalAnswer::NAME) {
             let reason = "the run was not prompted for a typed answer; use `send_for`".to_owned();
@@ -285,7 +287,7 @@ impl Session {
         if reply.phase != Phase::Finished {
             return Err(no_answer(format!("the run has not come to its end: {:?}", reply.phase)));
         }
-        // Some models answer in words although a tool is there for it; ask once more.
+        // Some models answer in text although there is a tool for the answer, so ask once more.
         let reminder = self.ask_for::<T>(FinalAnswer::REMINDER.to_owned());
         let reminded = self.drive(gate, Some(reminder)).await?;
         given(self.log.run()).ok_or_else(|| {
@@ -299,7 +301,7 @@ impl Session {
         StepEvent::Prompt(prompt.until(FinalAnswer::NAME).answered_as(schema))
     }
 
-    /// How a run that was stopped goes on.
+    /// Returns the event that continues a stopped run.
     fn go_on(&self) -> Option<StepEvent> {
         let is_left = match self.log.run().phase() {
             Phase::Stopped(
@@ -311,7 +313,7 @@ impl Session {
                 | StopReason::TimedOut(_)
                 | StopReason::Condition(_),
             ) => true,
-            // A conversation that came from elsewhere may end with a prompt that nobody answered.
+            // A conversation from another source may end with a prompt that has no answer.
             Phase::Idle => !self.messages().is_empty(),
             _ => false,
         };
@@ -347,7 +349,7 @@ impl Session {
     }
 }
 
-/// A session whose agent has another context for a while.
+/// A session whose agent has another context until this is dropped.
 struct Lent<'a> {
     session: &'a mut Session,
     before: Context,
@@ -365,19 +367,20 @@ impl Drop for Lent<'_> {
 pub struct Reply {
     /// The text of the model's last turn.
     pub text: String,
-    /// How many turns it took.
+    /// The number of turns.
     pub steps: usize,
-    /// Tokens used by all of them, and by those that failed.
+    /// The tokens of all these turns, failed ones included.
     pub usage: Usage,
     /// The usage of each turn since the run was last prompted or continued, failed ones included, with the model's name.
     pub turns: Vec<TurnUsage>,
-    /// The phase of the run: [`Phase::Finished`] when the model had no more calls to make, [`Phase::Suspended`] when it waits
-    /// for somebody who is not there ([`Session::interrupts`](super::Session::interrupts)), or why it was stopped.
+    /// The phase of the run: [`Phase::Finished`] if the model made no more calls, or [`Phase::Stopped`] with the reason. If
+    /// it waits for an absent person, it is [`Phase::Suspended`] ([`Session::interrupts`](super::Session::interrupts)).
     pub phase: Phase,
 }
 
 impl Reply {
-    /// Tokens used by model, in the order in which they were asked first. A model whose name is not known has an empty one.
+    /// Returns the tokens by model, in the order in which the models were first asked. A model without a known name has an
+    /// empty one.
     ///
     /// ```
     /// # use tool_runtime::{Agent, model::{ScriptedModel, Turn, Usage}};

@@ -1,4 +1,4 @@
-//! All that an application can set about an agent.
+//! The settings of an agent.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,15 +19,15 @@ use crate::store::Store;
 use crate::tool::{Context, Failure, InputHooks, Tool, ToolSpec};
 use crate::toolset::{Policy, ProviderTool, Toolset};
 
-/// How long a worker that does not report is waited for before another may take its run over, unless [`Agent::lease`] says
-/// otherwise.
+/// The default of [`Agent::lease`]: the time after which another worker may take over the run of a worker that does not
+/// report.
 pub const DEFAULT_LEASE: Duration = Duration::from_secs(30);
 
 /// The settings of an agent.
 #[derive(Clone)]
 pub struct Setup {
     pub model: Arc<dyn Model>,
-    /// Set if the model is the one of an agent that has none.
+    /// Set if the agent has no model of its own, only the placeholder.
     pub is_silent: bool,
     pub tools: Toolset,
     pub observer: Arc<dyn Observer>,
@@ -46,27 +46,27 @@ pub struct Setup {
     pub clock: Source,
     /// The agent's name, for traces and logs.
     pub name: Option<Arc<str>>,
-    /// Set if traces hold the content of messages, arguments and outputs.
+    /// Set if traces include the content of messages, arguments and outputs.
     #[cfg(feature = "tracing")]
     pub trace_content: bool,
     pub stop: Option<StopWhen>,
     pub prepare: Option<Arc<Prepare>>,
-    /// The names of the tools on offer; all, if it is not set.
+    /// The names of the tools on offer; all tools if it is not set.
     pub active: Option<Arc<[String]>>,
-    /// The names of tools that come first in the list, in their order.
+    /// The names of the tools that come first in the list, in this order.
     pub order: Arc<[String]>,
-    /// Tools that the provider executes.
+    /// The tools that the provider executes.
     pub provided: Arc<[ProviderTool]>,
     pub timeouts: Timeouts,
-    /// Models that take the place of the one before when that fails.
+    /// The models that take over when the one before failed.
     pub fallbacks: Arc<[Arc<dyn Model>]>,
-    /// How often one model is asked again when its turn broke off.
+    /// The number of times that one model is asked again after a failed turn.
     pub again: u32,
     pub prune: Option<Prune>,
 }
 
 impl Setup {
-    /// The settings of an agent of which nothing but the model is set.
+    /// Creates settings with only the model set.
     pub fn new(model: Arc<dyn Model>) -> Self {
         Self {
             model,
@@ -102,14 +102,14 @@ impl Setup {
     }
 }
 
-/// How long the parts of a run may take; `None` for any time. A tool's own limit is declared with it
-/// (`#[tool(timeout = "5s")]`), that of the whole run is [`Agent::max_time`].
+/// The time limits of the parts of a run; `None` for no limit.
 ///
-/// A model that is too slow is left alone: its turn has failed, and is asked for again or goes to the next model where
-/// [`Agent::model_retries`] and [`Agent::fallback`] say so, otherwise the run has failed. When a step is over its time,
-/// what goes on ends (calls that run are cancelled) and the run is
-/// [`StopReason::TimedOut`](crate::run::StopReason::TimedOut). In both cases it can go on with
-/// [`Session::resume`](crate::agent::Session::resume).
+/// A tool's own limit is part of its declaration (`#[tool(timeout = "5s")]`), and [`Agent::max_time`] limits the whole run.
+///
+/// If a model is too slow, its turn fails. [`Agent::model_retries`] and [`Agent::fallback`] decide whether it or the next
+/// model is asked again; otherwise the run fails. If a step is too slow, its work ends, running calls are cancelled, and the
+/// run stops with [`StopReason::TimedOut`](crate::run::StopReason::TimedOut). In both cases
+/// [`Session::resume`](crate::agent::Session::resume) continues the run.
 ///
 /// ```
 /// use std::time::Duration;
@@ -120,54 +120,56 @@ impl Setup {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timeouts {
-    /// A turn of the model with its calls, tries again included. The time in which only a person could go on is not counted.
+    /// The limit of a turn of the model with its calls and retries. Time in which the run only waits for a person does not
+    /// count.
     pub step: Option<Duration>,
-    /// A turn of the model, from the request to its end.
+    /// The limit of a turn of the model, from the request to its end.
     pub model: Option<Duration>,
-    /// From the request to the first piece of the answer.
+    /// The limit from the request to the first piece of the answer.
     pub first_chunk: Option<Duration>,
-    /// From one piece of the answer to the next.
+    /// The limit from one piece of the answer to the next.
     pub chunk: Option<Duration>,
 }
 
 impl Agent {
-    /// Returns the settings, to be changed.
+    /// Returns the settings for a change.
     pub(super) fn setup_mut(&mut self) -> &mut Setup {
         Arc::make_mut(&mut self.setup)
     }
 
     /// Sets whether the model may, must or must not call a tool, in every step.
     ///
-    /// - [`ToolChoice::None`]: a model that calls anyway is answered as if there were no such tool; nothing runs.
-    /// - [`ToolChoice::Tool`]: calls of other tools are answered so.
-    /// - [`ToolChoice::Required`], and `Tool`: a model that makes no such call has its way, and its turn stands;
-    ///   [`Event::ChoiceIgnored`](crate::agent::Event::ChoiceIgnored) tells of it. A model that obeys never comes to an end
-    ///   by itself: set a condition ([`Agent::stop_when`]), or let [`Agent::prepare_step`] lift the choice after the first
-    ///   step.
+    /// - [`ToolChoice::None`]: if the model makes a call all the same, the answer says that there is no such tool, and
+    ///   nothing runs.
+    /// - [`ToolChoice::Tool`]: calls of other tools get that answer.
+    /// - [`ToolChoice::Required`] and `Tool`: if the model makes no such call, its turn stands, and the observer receives
+    ///   [`Event::ChoiceIgnored`](crate::agent::Event::ChoiceIgnored). A model that obeys never finishes by itself. So set a
+    ///   condition ([`Agent::stop_when`]), or let [`Agent::prepare_step`] remove the choice after the first step.
     pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
         self.setup_mut().tool_choice = choice;
         self
     }
 
-    /// Offers only the tools of these names. The others stay the agent's: what a run called of them before goes on, and
-    /// [`Agent::prepare_step`] can offer them in a step. A call of a tool that is not on offer is answered as if there were
-    /// no such tool, also if it is looked at later, in another process.
+    /// Offers only the tools with these names. The other tools remain with the agent: earlier calls of them go on, and
+    /// [`Agent::prepare_step`] can offer them in a step. A call of another tool is answered as if the tool did not exist,
+    /// even if another process checks it later.
     pub fn active_tools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.setup_mut().active = Some(names.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Puts the tools of these names first in the list that the model gets, in this order; the others follow in their own.
-    /// Providers cache the beginning of a request, so what changes rarely comes first.
+    /// Puts the tools with these names first in the list for the model, in this order. The others follow in their own order.
+    /// Providers cache the beginning of a request, so tools that rarely change should come first.
     pub fn tool_order<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.setup_mut().order = names.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Adds a tool that the model's provider executes, such as its web search. What comes of it is part of the model's turn
-    /// ([`AssistantPart::Provider`](crate::message::AssistantPart::Provider)) and told
-    /// ([`Event::Provided`](crate::agent::Event::Provided)), but it is no call of the run: nobody approves it, and
-    /// [`Agent::active_tools`] does not name it.
+    /// Adds a tool that the model's provider executes, such as its web search.
+    ///
+    /// Its results are part of the model's turn ([`AssistantPart::Provider`](crate::message::AssistantPart::Provider)), and
+    /// the observer receives them ([`Event::Provided`](crate::agent::Event::Provided)). It makes no calls of the run: it
+    /// needs no approval, and [`Agent::active_tools`] does not name it.
     pub fn provider_tool(mut self, tool: ProviderTool) -> Self {
         let before = self.setup.provided.iter().cloned();
         self.setup_mut().provided = before.chain([tool]).collect::<Arc<[_]>>();
@@ -181,13 +183,13 @@ impl Agent {
         self
     }
 
-    /// Sets what the model is told to be and to do.
+    /// Sets the instructions for the model.
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.setup_mut().instructions = Some(text.into().into());
         self
     }
 
-    /// Adds to what the model is told to be and to do, behind what was said before.
+    /// Appends to the instructions for the model.
     pub fn more_instructions(self, text: impl Into<String>) -> Self {
         let text = text.into();
         match self.setup.instructions.clone() {
@@ -196,53 +198,55 @@ impl Agent {
         }
     }
 
-    /// Sets who watches the runs. For several, see [`Agent::hooks`].
+    /// Sets the observer of the runs. For several receivers, see [`Agent::hooks`].
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
         self.setup_mut().observer = Arc::new(observer);
         self
     }
 
-    /// Sets who decides about calls, answers questions and executes external calls: [`DenyAll`], unless it is set.
+    /// Sets the operator, which decides about calls, answers questions and executes external calls. The default is
+    /// [`DenyAll`].
     ///
-    /// What watches and decides, such as a terminal, is set as both: `.observer(terminal.clone()).operator(terminal)`.
+    /// A type that both observes and decides, such as a terminal, is set twice:
+    /// `.observer(terminal.clone()).operator(terminal)`.
     pub fn operator(mut self, operator: impl Operator + 'static) -> Self {
         self.setup_mut().operator = Arc::new(operator);
         self
     }
 
-    /// Sets what every call gets to know: principal, secrets, extensions, cancellation, deadline.
+    /// Sets the context of every call: principal, secrets, extensions, cancellation, deadline.
     pub fn context(mut self, context: Context) -> Self {
         self.setup_mut().context = context;
         self
     }
 
-    /// Changes what every call gets to know, for example for one request: its secrets, its cancellation.
+    /// Changes the context of every call, for example its secrets or its cancellation for one request.
     pub fn with_context(mut self, change: impl FnOnce(Context) -> Context) -> Self {
         self.setup_mut().context = change(self.setup.context.clone());
         self
     }
 
-    /// Sets on whose behalf the agent acts: who owns its runs, and whom every call knows.
+    /// Sets the principal on whose behalf the agent acts. It owns the agent's runs, and every call sees it.
     pub fn with_principal(self, principal: impl Into<String>) -> Self {
         self.with_context(|cx| cx.with_principal(principal))
     }
 
-    /// Sets how many turns of the model may follow a prompt; at least one.
+    /// Sets the largest number of turns of the model after a prompt; at least one.
     pub fn max_steps(self, steps: usize) -> Self {
         self.options(|options| options.limits.steps = count(steps.max(1)))
     }
 
-    /// Sets how many calls of one turn are run; the others get a result that says so.
+    /// Sets the largest number of calls of one turn that run. The others get a result that says so.
     pub fn max_calls(self, calls: usize) -> Self {
         self.options(|options| options.limits.calls_per_turn = count(calls))
     }
 
-    /// Sets how many calls run side by side; at least one.
+    /// Sets the largest number of calls that run in parallel; at least one.
     pub fn parallel(self, calls: usize) -> Self {
         self.options(|options| options.limits.in_flight = count(calls.max(1)))
     }
 
-    /// Changes what new runs may use, and what they do where systems differ.
+    /// Changes the limits and options of new runs.
     ///
     /// ```
     /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}, run::{OnDeny, OnPrompt}};
@@ -260,34 +264,35 @@ impl Agent {
         self
     }
 
-    /// Keeps the runs in `store`, so that they survive the process. Without one they live in their [`Session`](super::Session).
+    /// Sets the store for the runs, so that they survive the process. Without one, they live in their
+    /// [`Session`](super::Session).
     pub fn store(mut self, store: impl Store + 'static) -> Self {
         self.setup_mut().store = Some(Arc::new(store));
         self
     }
 
-    /// Keeps the runs in their [`Session`](super::Session)s only.
+    /// Removes the store, so that runs live only in their [`Session`](super::Session)s.
     pub fn without_store(mut self) -> Self {
         self.setup_mut().store = None;
         self
     }
 
-    /// Sets how long a worker that does not report is waited for before another may take its run over.
+    /// Sets the time after which another worker may take over the run of a worker that does not report.
     pub fn lease(mut self, ttl: Duration) -> Self {
         // A store counts in milliseconds.
         self.setup_mut().lease = ttl.max(Duration::from_millis(1));
         self
     }
 
-    /// Puts the calls under `policy`, beside what the tools say themselves and other policies: none can weaken another.
+    /// Adds `policy` to those that judge every call, beside the declarations of the tools. No policy can weaken another.
     pub fn policy(mut self, policy: impl Policy) -> Self {
         self.setup_mut().gate = self.setup.gate.clone().policy(Arc::new(policy));
         self
     }
 
-    /// Sets which calls a person may allow for the rest of a run, and which others are like them: those with the same
-    /// values for the parameters of the pattern. A pattern that does not cover the call itself ([`Pattern::covers`]) is not
-    /// offered.
+    /// Sets the pattern of calls that a person may allow for the rest of a run, from the tool and the arguments of one call.
+    /// It covers calls with these values of its parameters. A pattern that does not cover the call itself
+    /// ([`Pattern::covers`]) is not offered.
     pub fn offer(
         mut self,
         offer: impl Fn(&ToolSpec, &serde_json::Value) -> Option<Pattern> + Send + Sync + 'static,
@@ -296,9 +301,9 @@ impl Agent {
         self
     }
 
-    /// Sets who may approve or execute a call in place of the run's owner: from the tool and the arguments. Where nobody is
-    /// named, it is the owner. An operator that attends is asked only about what the owner may decide; the others use
-    /// [`Agent::decide`], and [`Waiting`](crate::store::Waiting) lists what waits for them.
+    /// Sets the principals that may approve or execute a call in place of the run's owner, from the tool and the arguments.
+    /// With an empty list, the owner decides. The agent's operator decides only what the owner may decide. The other
+    /// principals use [`Agent::decide`], and [`Waiting`](crate::store::Waiting) lists the interrupts that wait for them.
     pub fn deciders(
         mut self,
         deciders: impl Fn(&ToolSpec, &serde_json::Value) -> Vec<crate::run::Principal> + Send + Sync + 'static,
@@ -307,17 +312,18 @@ impl Agent {
         self
     }
 
-    /// `gate` with the policies of this agent.
+    /// Returns `gate` with the policies of this agent.
     pub(super) fn inspect_with(&self, gate: Gate) -> Gate {
         gate.rules_of(&self.setup.gate)
     }
 
-    /// Sets who repairs a call whose tool does not exist or refuses its arguments: a function of the application. It gets one
-    /// chance for each call; without an answer, within a minute, the model is told what is wrong, as without it.
+    /// Sets a function of the application that repairs calls whose tool does not exist or rejects their arguments. It gets
+    /// one try for each call, of at most a minute. Without a repair, the model receives the problems, as if there were no
+    /// such function.
     ///
-    /// A repaired call is looked at like any other, policies and approvals included. The bad one is in the run's log, and not
-    /// in the conversation: there the call stands as it was repaired, so no model learns from its mistake, and no provider
-    /// has to read arguments that are no JSON.
+    /// A repaired call is checked like any other, with policies and approvals. The refused call is in the run's log, but not
+    /// in the conversation, which has only the repaired one. So no model learns from the mistake, and no provider has to read
+    /// arguments that are not JSON.
     ///
     /// ```
     /// use tool_runtime::{Agent, agent::RepairedCall, model::{ScriptedModel, Turn}, tool, toolset};
@@ -349,17 +355,20 @@ impl Agent {
         self
     }
 
-    /// Lets the model repair calls: it is asked once more for the one call, with the problem, in the same step. Its tokens count.
+    /// Lets the model repair calls. It is asked once more for the single call, with the problem, in the same step. Its tokens
+    /// count.
     pub fn repair_by_model(mut self) -> Self {
         self.setup_mut().repair = Some(Repair::Model);
         self
     }
 
-    /// Lets the application refine the arguments of the tool `T` when they were accepted, before anybody judges them: a
-    /// person is shown, approves and edits the refined ones, and they are what runs. What comes of it is read by the tool
-    /// again, like a model's; if the tool refuses it, or the function panics, the call fails. A person's edit is not refined.
+    /// Lets the application refine the arguments of the tool `T` after they were accepted, and before they are judged.
     ///
-    /// `refine` sees the typed input, and changes the arguments as JSON. It must be quick; what has to wait belongs into a
+    /// A person sees, approves and edits the refined arguments, and the tool runs with them. The tool reads the result again,
+    /// as it reads a model's arguments. If it rejects the result, or the function panics, the call fails. A person's edit is
+    /// not refined.
+    ///
+    /// `refine` receives the typed input, and changes the arguments as JSON. It must be quick; slow work belongs into a
     /// validator.
     ///
     /// ```
@@ -393,7 +402,7 @@ impl Agent {
         })
     }
 
-    /// Refines arguments of the tool `name`, whose types are not known here: one of run time, or under another name.
+    /// Refines the arguments of the tool `name` without its types: for run-time tools, and for tools under another name.
     pub fn refine_named(
         self,
         name: impl Into<String>,
@@ -411,20 +420,20 @@ impl Agent {
         self
     }
 
-    /// Tells `hooks` of the arguments of every call while the model writes them, beside the hooks that the tools have
-    /// themselves. Calls of tools that are not on offer are not told.
+    /// Sets hooks that receive the arguments of every call while the model writes them, beside the tools' own hooks. They
+    /// receive nothing about calls of tools that are not on offer.
     pub fn input_hooks(mut self, hooks: impl InputHooks + 'static) -> Self {
         self.setup_mut().input_hooks = Some(Arc::new(hooks));
         self
     }
 
-    /// Adds hooks: code that is called at everything that happens in a run, with those that were added before.
+    /// Adds hooks: code that receives every event of a run. Hooks that were added before stay.
     pub fn hooks(mut self, hooks: impl Hooks + 'static) -> Self {
         self.setup_mut().hooks.push(Arc::new(hooks));
         self
     }
 
-    /// Sets sampling and size of the model's turns.
+    /// Sets the sampling and the size of the model's turns.
     pub fn settings(mut self, settings: Settings) -> Self {
         self.setup_mut().settings = settings;
         self
@@ -432,9 +441,9 @@ impl Agent {
 
     /// Adds a model that takes over when those before it have failed, until the next prompt.
     ///
-    /// A model that is refused, not configured or not authorised is given up at once; one that is unavailable, limits the
-    /// rate, is too slow or breaks the protocol, when it was asked again in vain ([`Agent::model_retries`]). What the failed
-    /// turn said is dropped, except for calls that were complete and started early: those are kept, answered, and never made
+    /// A model is given up at once if it refuses, or is not configured or not authorised. If it is unavailable, limits the
+    /// rate, is too slow or breaks the protocol, it is given up after its retries ([`Agent::model_retries`]). The content of
+    /// the failed turn is dropped, except for complete calls that started early. Those are kept and answered, and never made
     /// twice.
     ///
     /// ```
@@ -452,21 +461,21 @@ impl Agent {
         self
     }
 
-    /// Sets how often a model is asked again whose turn failed in a way that may pass: it was unavailable, limited the rate,
-    /// was too slow, or broke off in the middle. Not at all, unless it is set: a provider over HTTP retries requests that were
-    /// not answered by itself.
+    /// Sets the number of retries of a model after a temporary failure. Such a model was unavailable, limited the rate, was
+    /// too slow, or broke off in the middle. The default is 0, because a provider over HTTP itself retries requests that were
+    /// not answered.
     ///
-    /// All tries of a run, of turns and of calls, come out of [`Limits::retries`](crate::run::Limits::retries).
+    /// All retries of a run, of turns and of calls, count for [`Limits::retries`](crate::run::Limits::retries).
     pub fn model_retries(mut self, retries: u32) -> Self {
         self.setup_mut().again = retries;
         self
     }
 
-    /// Lets `prepare` decide before each turn what the model is asked with: which model, which tools in which order, whether
-    /// it must call one, what it is told and shown.
+    /// Sets a function that prepares each turn of the model. It can set the model, the tools and their order, the choice of
+    /// tools, the instructions and the messages.
     ///
-    /// Tools that are not on offer in a step cannot be called in it. If `prepare` panics, the model is not asked: the run
-    /// stops as if the model had failed, and can go on.
+    /// Tools that are not on offer in a step cannot be called in it. If `prepare` panics, the model is not asked. The run
+    /// stops as if the model had failed, and can be continued.
     ///
     /// ```
     /// use tool_runtime::{Agent, model::{ScriptedModel, ToolChoice, Turn}};
@@ -487,7 +496,8 @@ impl Agent {
         })
     }
 
-    /// The same for what takes its time, or can fail. When it fails, the run stops as if the model had; it is not told why.
+    /// Sets an async function that prepares each turn, like [`Agent::prepare_step`], and can fail. If it fails, the run stops
+    /// as if the model had failed. The model does not receive the reason.
     ///
     /// ```
     /// use tool_runtime::{Agent, Failure, agent::NextStep, model::{ScriptedModel, Turn}};
@@ -517,7 +527,7 @@ impl Agent {
         self
     }
 
-    /// Stops a run when `condition` holds after a turn whose calls have ended; beside the conditions that were set before.
+    /// Stops a run if `condition` holds after a turn whose calls have ended. Conditions that were set before stay.
     pub fn stop_when(mut self, condition: StopWhen) -> Self {
         let setup = self.setup_mut();
         setup.stop = Some(match setup.stop.take() {
@@ -527,29 +537,29 @@ impl Agent {
         self
     }
 
-    /// Sets how many tokens the model may use after a prompt, asked and answered together. It is part of the run's record,
-    /// and looked at between turns.
+    /// Sets the largest number of tokens of requests and answers after a prompt. The limit is part of the run's log, and is
+    /// checked between turns.
     pub fn max_tokens(self, tokens: u64) -> Self {
         self.options(|options| options.limits.tokens = Some(tokens))
     }
 
-    /// Sets how long a run may work after a prompt. It is part of the run's record. The time in which it waits for somebody
-    /// is not counted. When it is over, what goes on ends: the model is not listened to any more, calls that run are
-    /// cancelled, and the run is [`StopReason::TimedOut`](crate::run::StopReason::TimedOut).
+    /// Sets the longest time that a run may work after a prompt. The limit is part of the run's log. Time in which the run
+    /// waits for a person does not count. When the time is over, the model's turn is dropped, running calls are cancelled,
+    /// and the run stops with [`StopReason::TimedOut`](crate::run::StopReason::TimedOut).
     pub fn max_time(self, time: Duration) -> Self {
         let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         self.options(|options| options.limits.time = Some(millis))
     }
 
-    /// Sets how long the parts of a run may take.
+    /// Sets the time limits of the parts of a run.
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.setup_mut().timeouts = timeouts;
         self
     }
 
-    /// Sets what of the conversation is left out when a model is asked. The run keeps all of it.
+    /// Sets the part of the conversation that is left out when the model is asked. The run keeps all of it.
     ///
-    /// Every change to what was sent before costs the provider's cache of it, so a conversation is best pruned rarely and
+    /// Each change to earlier messages invalidates the provider's cache of them. So prune a conversation rarely, and then
     /// much: see [`Prune`].
     pub fn prune(mut self, prune: Prune) -> Self {
         self.setup_mut().prune = Some(prune);
@@ -562,37 +572,37 @@ impl Agent {
         self
     }
 
-    /// Sets whether traces hold what was said: instructions, messages, the tools' definitions, arguments and outputs. No at
-    /// first. Parameters marked `#[arg(secret)]` are in none of these.
+    /// Sets whether traces include content: instructions, messages, tool definitions, arguments and outputs. The default is
+    /// no. Parameters marked `#[arg(secret)]` are never included.
     #[cfg(feature = "tracing")]
     pub fn trace_content(mut self, on: bool) -> Self {
         self.setup_mut().trace_content = on;
         self
     }
 
-    /// Sets the time that runs go by, in tests.
+    /// Sets the clock of the runs, in tests.
     #[cfg(feature = "test-util")]
     pub fn clock(mut self, clock: &Clock) -> Self {
         self.setup_mut().clock = Source::made(clock);
         self
     }
 
-    /// The model's name.
+    /// Returns the model's name.
     pub fn model_name(&self) -> &str {
         self.setup.model.name()
     }
 
-    /// The tools on offer.
+    /// Returns the tools on offer.
     pub fn toolset(&self) -> &Toolset {
         &self.setup.tools
     }
 
-    /// Where the runs are kept.
+    /// Returns the store of the runs.
     pub fn stored_in(&self) -> Option<&Arc<dyn Store>> {
         self.setup.store.as_ref()
     }
 
-    /// Returns whether policies of the agent itself may refuse calls, or ask about them.
+    /// Returns whether the agent's own policies may deny calls, or require approvals.
     pub fn is_guarded(&self) -> bool {
         self.setup.gate.has_policies() || self.setup.options.on_taint == OnTaint::Ask
     }

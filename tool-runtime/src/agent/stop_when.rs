@@ -1,4 +1,4 @@
-//! When the loop stops although the model would go on.
+//! Conditions that stop the loop although the model would go on.
 
 use std::{fmt, sync::Arc};
 
@@ -7,10 +7,10 @@ use crate::message::{AssistantPart, Message};
 use crate::model::Usage;
 use crate::run::{Call, CallResult, Run};
 
-/// A condition under which a run stops between two turns of its model, with a name that says which it was.
+/// A condition that stops a run between two turns of its model, and its name.
 ///
-/// It is looked at when all calls of a turn have ended and the model would be asked again. The run is then
-/// [`StopReason::Condition`](crate::run::StopReason::Condition), and goes on with the next prompt, or with
+/// The runtime tests it when all calls of a turn have ended and the model would be asked again. If it holds, the run stops
+/// with [`StopReason::Condition`](crate::run::StopReason::Condition). The next prompt continues it, or
 /// [`Session::resume`](crate::agent::Session::resume).
 ///
 /// ```
@@ -35,29 +35,30 @@ pub struct StopWhen {
     test: Arc<Test>,
 }
 
-/// The name of what holds, if it does.
+/// A test of a run, which returns the name of the condition that holds.
 type Test = dyn Fn(&Run, &str) -> Option<String> + Send + Sync;
 
 impl StopWhen {
-    /// A condition of your own over the run so far, called `name`. If it panics, the run stops for that.
+    /// Creates a condition called `name` from a function of the run so far. If the function panics, the run stops for that
+    /// reason.
     pub fn custom(name: impl Into<String>, test: impl Fn(&Run) -> bool + Send + Sync + 'static) -> Self {
         let name: String = name.into();
         Self { name: name.into(), test: Arc::new(move |run, name| test(run).then(|| name.to_owned())) }
     }
 
-    /// The model had so many turns since the run was last prompted or continued. Unlike
+    /// Creates a condition that holds after `steps` turns since the run was last prompted or continued. Unlike
     /// [`Agent::max_steps`](crate::Agent::max_steps), it can be part of another condition.
     pub fn steps(steps: usize) -> Self {
         Self::custom(format!("{steps} steps"), move |run| run.steps() as usize >= steps)
     }
 
-    /// The turn that was dealt with last had a call of the tool `name`, whatever came of it.
+    /// Creates a condition that holds if the last turn had a call of the tool `name`, with any result.
     pub fn called(name: impl Into<String>) -> Self {
         let name = name.into();
         Self::custom(format!("`{name}` was called"), move |run| run.current().iter().any(|call| call.name == name))
     }
 
-    /// The turn that was dealt with last had a call of the tool `name` that did what was asked.
+    /// Creates a condition that holds if the last turn had a successful call of the tool `name`.
     pub fn succeeded(name: impl Into<String>) -> Self {
         let name = name.into();
         Self::custom(format!("`{name}` succeeded"), move |run| {
@@ -65,8 +66,8 @@ impl StopWhen {
         })
     }
 
-    /// The model made the same call, with the same arguments, so many times in a row, and it ended the same each time: what
-    /// small models do that do not understand why a call is refused, or that the answer is there.
+    /// Creates a condition that holds if the model made the same call `times` times in a row, with the same arguments and the
+    /// same result. Small models do this if they do not understand a refusal, or overlook an answer.
     ///
     /// ```
     /// use tool_runtime::{Agent, agent::StopWhen, model::{ScriptedModel, Turn}, run::{Phase, StopReason}};
@@ -79,7 +80,7 @@ impl StopWhen {
     /// ```
     pub fn stuck(times: usize) -> Self {
         Self::custom(format!("the same call ended the same {times} times"), move |run| {
-            // What was tried before the prompt, somebody may have explained since.
+            // Calls before the prompt do not count, because the prompt may have explained them.
             let said = run.prompts().last().map_or(0, |said| said.at as usize);
             if run.messages().iter().skip(said).map(calls_of).sum::<usize>() < times {
                 return false;
@@ -94,12 +95,13 @@ impl StopWhen {
         })
     }
 
-    /// So many calls were made in the whole run.
+    /// Creates a condition that holds after `calls` calls in the whole run.
     pub fn calls(calls: usize) -> Self {
         Self::custom(format!("{calls} calls"), move |run| run.calls().len() >= calls)
     }
 
-    /// So many tokens were used since the run was last prompted or continued, asked and answered together.
+    /// Creates a condition that holds after `tokens` tokens of requests and answers since the run was last prompted or
+    /// continued.
     pub fn tokens(tokens: u64) -> Self {
         Self::custom(format!("{tokens} tokens"), move |run| {
             let used = run.turns().iter().map(|turn| turn.usage.input_tokens.saturating_add(turn.usage.output_tokens));
@@ -107,9 +109,9 @@ impl StopWhen {
         })
     }
 
-    /// The usage since the run was last prompted or continued costs so much by `price`, which gets the name of a model
-    /// (empty if it is not known) and what one turn of it used. The run's record keeps both, so that another process counts
-    /// the same.
+    /// Creates a condition that holds if the usage since the run was last prompted or continued costs at least `most`.
+    /// `price` receives the name of a model (empty if unknown) and the usage of one turn of it. The run's log keeps both, so
+    /// that another process computes the same cost.
     pub fn cost(most: f64, price: impl Fn(&str, Usage) -> f64 + Send + Sync + 'static) -> Self {
         Self::custom(format!("a cost of {most}"), move |run| {
             let of = |turn: &tool_run::run::TurnUsage| price(turn.model.as_deref().unwrap_or_default(), turn.usage);
@@ -117,14 +119,14 @@ impl StopWhen {
         })
     }
 
-    /// One of the conditions holds; it is named by the first that does.
+    /// Creates a condition that holds if one of `conditions` holds. Its name is that of the first that holds.
     pub fn any(conditions: impl IntoIterator<Item = Self>) -> Self {
         let conditions: Vec<Self> = conditions.into_iter().collect();
         let name = joined(&conditions, " or ");
         Self { name, test: Arc::new(move |run, _| conditions.iter().find_map(|one| one.holds(run))) }
     }
 
-    /// All of the conditions hold, and there is one.
+    /// Creates a condition that holds if all of `conditions` hold, and there is at least one.
     pub fn all(conditions: impl IntoIterator<Item = Self>) -> Self {
         let conditions: Vec<Self> = conditions.into_iter().collect();
         let name = joined(&conditions, " and ");
@@ -135,24 +137,25 @@ impl StopWhen {
         Self { name, test: Arc::new(test) }
     }
 
-    /// This condition or `other`.
+    /// Creates a condition that holds if this one or `other` holds.
     pub fn or(self, other: Self) -> Self {
         Self::any([self, other])
     }
 
-    /// This condition and `other`.
+    /// Creates a condition that holds if this one and `other` hold.
     pub fn and(self, other: Self) -> Self {
         Self::all([self, other])
     }
 
-    /// The name of what holds of `run`, if it does. A condition that panics holds: nobody knows what it would have stopped.
+    /// Returns the name of the condition that holds for `run`, if one does. A condition that panics holds, because it might
+    /// have had to stop the run.
     pub fn holds(&self, run: &Run) -> Option<String> {
         let held = contained(|| (self.test)(run, &self.name));
         held.unwrap_or_else(|| Some(format!("the condition `{}` panicked", self.name)))
     }
 }
 
-/// How many calls a message makes.
+/// Returns the number of calls in a message.
 fn calls_of(message: &Message) -> usize {
     match message {
         Message::Assistant { content } => content.iter().filter(|part| matches!(part, AssistantPart::Call(_))).count(),

@@ -1,4 +1,4 @@
-//! Runs that are kept in a store.
+//! The operations of an agent on runs in its store.
 
 use std::sync::Arc;
 
@@ -9,27 +9,27 @@ use crate::store::{Append, Store, StoreError, Waiting, WaitingItem};
 use tool_run::run::CheckedDecision;
 use tool_run::run::{StepEvent, step};
 
-/// How often a change is tried again when others change the same run at the same time.
+/// The number of tries of a change while others change the same run.
 const TRIES: usize = 256;
 
 impl Agent {
-    /// Returns whether runs are kept in a store, so that others can take them up.
+    /// Returns whether the agent has a store, so that other processes can continue its runs.
     pub fn is_stored(&self) -> bool {
         self.setup.store.is_some()
     }
 
-    /// The run `id`, to be continued.
+    /// Loads the run `id`, to continue it.
     ///
-    /// Fails when the agent has no store, there is no such run in it, or a newer version wrote it.
+    /// Fails if the agent has no store, the run does not exist, or a newer version wrote it.
     pub async fn open(&self, id: &RunId) -> Result<Session, AgentError> {
         Ok(self.session_of(self.load(id).await?))
     }
 
-    /// Decides about something that waits in the run `id`, on behalf of `by`, who was authenticated by the application.
-    /// Whoever drives the run goes on; if nobody does, [`Session::resume`]. The run as it is then.
+    /// Decides an open interrupt of the run `id` on behalf of `by`, whom the application has authenticated. Returns the run
+    /// with the decision. The driver of the run continues it; if there is none, call [`Session::resume`].
     ///
-    /// Fails when the decision does not fit, `by` may not decide, or somebody decided otherwise before; then nothing has
-    /// changed. The same decision again is fine.
+    /// Fails if the decision does not fit, `by` may not decide, or another decision was made before. Nothing has changed
+    /// then. A repetition of the decision that was made succeeds.
     pub async fn decide(
         &self,
         id: &RunId,
@@ -44,17 +44,17 @@ impl Agent {
 
     /// Loads the run `id`, for several decisions in it.
     ///
-    /// Fails when the agent has no store, there is no such run in it, or a newer version wrote it.
+    /// Fails if the agent has no store, the run does not exist, or a newer version wrote it.
     pub async fn decisions(&self, id: &RunId) -> Result<Decisions, AgentError> {
         let run = self.load(id).await?;
         let messages = conversation(self, &run);
         Ok(Decisions { run, messages })
     }
 
-    /// Decides about something that waits, like [`Agent::decide`], in a run that is loaded.
+    /// Decides an open interrupt, like [`Agent::decide`], in a run that is loaded.
     ///
-    /// Fails when the decision does not fit, `by` may not decide, or somebody decided otherwise before; then nothing has
-    /// changed.
+    /// Fails if the decision does not fit, `by` may not decide, or another decision was made before. Nothing has changed
+    /// then.
     pub async fn decide_in(
         &self,
         decisions: &mut Decisions,
@@ -76,32 +76,33 @@ impl Agent {
         Err(StoreError::Conflict.into())
     }
 
-    /// Calls the run `id` off, on behalf of `by`, in whatever process it goes on: what is under way is dropped, as with
-    /// [`Handle::cancel`](super::Handle::cancel). Whoever drives it notices within about a second. The run as it is then.
+    /// Cancels the run `id` on behalf of `by`, in any process: its work is dropped, as by
+    /// [`Handle::cancel`](super::Handle::cancel). The driver of the run notices within about a second. Returns the cancelled
+    /// run.
     ///
-    /// Fails when there is no such run, or `by` is not its owner.
+    /// Fails if the run does not exist, or `by` is not its owner.
     pub async fn cancel(&self, id: &RunId, by: impl Into<Principal>) -> Result<Run, AgentError> {
         let by = by.into();
         self.change(id, || StepEvent::Cancel { by: by.clone(), at: self.now() }).await
     }
 
-    /// Lets the run `id` stop when its step has ended, as with [`Handle::stop`](super::Handle::stop).
+    /// Stops the run `id` after its present step, as by [`Handle::stop`](super::Handle::stop).
     ///
-    /// Fails when there is no such run, or `by` is not its owner.
+    /// Fails if the run does not exist, or `by` is not its owner.
     pub async fn stop(&self, id: &RunId, by: impl Into<Principal>) -> Result<Run, AgentError> {
         let by = by.into();
         self.change(id, || StepEvent::StopRequested { by: by.clone(), at: self.now() }).await
     }
 
-    /// Says something to the run `id`, which goes on in any process, on behalf of `by`, who was authenticated by the
-    /// application. It is kept in the run's log at once; whoever drives the run takes it up between two of the next turns.
+    /// Sends a message to the run `id`, which may go on in any process, on behalf of `by`, whom the application has
+    /// authenticated. The run's log stores it at once, and the run accepts it between two of its next turns.
     ///
-    /// Fails when nothing goes on in the run ([`Refusal::Idle`]), or `by` is not its owner.
+    /// Fails if the run is not running ([`Refusal::Idle`]), or `by` is not its owner.
     pub async fn steer(&self, id: &RunId, content: Vec<Part>, by: impl Into<Principal>) -> Result<Run, AgentError> {
         self.steer_named(id, None, content, by).await
     }
 
-    /// Says something as [`Agent::steer`] does, under the id that its author has for it.
+    /// Sends a message like [`Agent::steer`], with an id of its author.
     pub async fn steer_named(
         &self,
         id: &RunId,
@@ -114,7 +115,7 @@ impl Agent {
         self.change(id, || StepEvent::Prompt(prompt.clone())).await
     }
 
-    /// Adds what follows from `event` to the run `id`, whoever drives it.
+    /// Adds the consequences of `event` to the run `id`, in whatever process it is driven.
     pub(super) async fn change(&self, id: &RunId, event: impl Fn() -> StepEvent) -> Result<Run, AgentError> {
         for _ in 0..TRIES {
             let mut run = self.load(id).await?;
@@ -125,8 +126,8 @@ impl Agent {
         Err(StoreError::Conflict.into())
     }
 
-    /// Adds what follows from `event` to `run` and its log. Returns false, and leaves a run that the store does not have,
-    /// when somebody else was faster.
+    /// Adds the consequences of `event` to `run` and its log. If another writer was faster, returns `false`, and leaves `run`
+    /// in a state that the store does not have.
     pub(super) async fn add(&self, run: &mut Run, event: StepEvent) -> Result<bool, AgentError> {
         let (log, _) = step(run, event)?;
         if log.is_empty() {
@@ -143,7 +144,8 @@ impl Agent {
         }
     }
 
-    /// Checks a decision, of somebody who may decide: others do not learn what would fit. `messages` is the conversation.
+    /// Checks a decision of a principal that may decide; others must not learn which decisions fit. `messages` is the
+    /// conversation.
     pub(super) async fn rule(
         &self,
         run: &Run,
@@ -160,15 +162,16 @@ impl Agent {
         self.setup.gate.rule(run, interrupt, decision, &cx).await
     }
 
-    /// Returns the open interrupts and who may decide about them, oldest first.
+    /// Returns the open interrupts and the principals that may decide them, oldest first.
     pub async fn waiting(&self, filter: &Waiting) -> Result<Vec<WaitingItem>, AgentError> {
         Ok(self.kept_in()?.waiting(filter).await?)
     }
 
-    /// Takes up runs that were left alone, or in which something is over: expires what waited too long, and goes on with
-    /// what can go on. To be called now and then, by as many processes as there are. How many runs were taken up.
+    /// Continues runs that no process drives, or in which a time limit has passed. It expires old interrupts, and drives the
+    /// runs that can go on. Call this now and then, from any number of processes. Returns the number of runs that were
+    /// continued.
     ///
-    /// Fails with the first failure when all were tried.
+    /// Tries all runs before it fails, with the first failure.
     pub async fn sweep(&self) -> Result<usize, AgentError> {
         let due = self.kept_in()?.due(self.now(), 64).await?;
         let (mut count, mut failure) = (0, None);
@@ -180,9 +183,9 @@ impl Agent {
             match resumed {
                 // Another worker was faster.
                 Err(AgentError::Store(StoreError::Leased { .. } | StoreError::Fenced | StoreError::NotFound)) => {}
-                // The run holds what was wrong, and is stopped.
+                // The run holds the error, and is stopped.
                 Ok(_) | Err(AgentError::Model(_) | AgentError::Cancelled) => count += 1,
-                // One that cannot be read must not keep the others waiting.
+                // An unreadable run must not delay the others.
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
@@ -202,7 +205,7 @@ impl Agent {
     }
 }
 
-/// A stored run that several decisions are about: it is loaded once, and again only when somebody else has changed it.
+/// A stored run for several decisions. It is loaded once, and again only if another writer has changed it.
 #[derive(Debug)]
 pub struct Decisions {
     run: Run,
@@ -210,12 +213,12 @@ pub struct Decisions {
 }
 
 impl Decisions {
-    /// The run as it is after the decisions.
+    /// Returns the run with the decisions.
     pub fn run(&self) -> &Run {
         &self.run
     }
 
-    /// The run itself.
+    /// Returns the run with the decisions, by value.
     pub fn into_run(self) -> Run {
         self.run
     }

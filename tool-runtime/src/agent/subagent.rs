@@ -1,4 +1,4 @@
-//! Agents as tools: a call of one is a run inside of the run that makes it.
+//! Agents as tools: a call of such a tool is a run inside of the calling run.
 
 use std::{
     collections::HashMap,
@@ -34,13 +34,13 @@ use tool_run::run::{Digest, LogEvent, NestedUsage, StepEvent, record};
 
 type Ask = dyn Fn(&str) -> Result<String, Rejection> + Send + Sync;
 
-/// An agent as a tool of another: what [`Agent::as_tool`] gives.
+/// An agent as a tool of another agent, created by [`Agent::as_tool`].
 pub struct AgentTool {
     agent: Agent,
     spec: Arc<ToolSpec>,
-    /// Makes the agent's prompt from the arguments.
+    /// The function that converts the arguments into the agent's prompt.
     ask: Arc<Ask>,
-    /// How a typed answer is given.
+    /// The tool for a typed answer, if the output has a type.
     answering: Option<FinalAnswer>,
 }
 
@@ -53,7 +53,7 @@ struct Task {
 }
 
 impl AgentTool {
-    /// The tool called `name` whose calls are runs of `agent`.
+    /// Creates the tool called `name` whose calls are runs of `agent`.
     pub(super) fn new(agent: &Agent, name: String, description: String) -> Self {
         let tools = || agent.setup.tools.iter().map(|tool| &tool.spec().traits);
         let input = Schema::new(serde_json::json!({ "type": "object" }));
@@ -67,7 +67,7 @@ impl AgentTool {
         tool.input(|task: Task| task.task)
     }
 
-    /// Sets what the tool takes, and what the agent is asked then. Its schema is that of an object.
+    /// Sets the type of the tool's input, and its conversion into the agent's prompt. Its schema must be that of an object.
     pub fn input<I>(mut self, prompt: impl Fn(I) -> String + Send + Sync + 'static) -> Self
     where
         I: DeserializeOwned + JsonSchema + 'static,
@@ -79,10 +79,10 @@ impl AgentTool {
         self
     }
 
-    /// Sets what the tool gives back. The agent's model gives it as [`Session::send_for`](super::Session::send_for) says; a
-    /// call whose agent does not, after it was reminded, fails.
+    /// Sets the type of the tool's output. The agent's model answers as described in
+    /// [`Session::send_for`](super::Session::send_for). If it does not, even after a reminder, the call fails.
     ///
-    /// Fails when the agent has a tool called `final_answer`.
+    /// Returns an error if the agent has a tool called `final_answer`.
     pub fn output<O>(mut self) -> Result<Self, NameError>
     where
         O: DeserializeOwned + JsonSchema + Send + 'static,
@@ -94,7 +94,7 @@ impl AgentTool {
         Ok(self)
     }
 
-    /// Changes any of the flags and limits of the tool.
+    /// Changes the flags and limits of the tool.
     pub fn traits(mut self, change: impl FnOnce(&mut Traits)) -> Self {
         change(&mut Arc::make_mut(&mut self.spec).traits);
         self
@@ -137,23 +137,23 @@ impl std::fmt::Debug for AgentTool {
     }
 }
 
-/// How deep agents call one another.
+/// The deepest level at which agents call one another.
 const MOST_DEEP: u32 = 8;
 
-/// How deep the agent is that a call belongs to.
+/// The level of the agent that a call belongs to.
 #[derive(Clone, Copy)]
 struct Depth(u32);
 
-/// The call that an inner run is of. It is the observer and the operator of that run, by those of the outer one. An operator
-/// that attends is asked at once; what else has to be decided waits until the run can do nothing else.
+/// The outer call of an inner run. It is the observer and the operator of the inner run, and forwards to those of the outer
+/// run. An operator that attends is asked at once; other decisions wait until the inner run cannot go on otherwise.
 struct Outside {
     journal: Arc<dyn Journal>,
-    /// How often was asked about what, since the call was started.
+    /// The number of requests about each interrupt since the call was started.
     tries: Mutex<HashMap<Digest, usize>>,
 }
 
 impl Outside {
-    /// That of a call which a driver runs.
+    /// Returns the outer call, if a driver runs it.
     fn of(cx: &Context) -> Option<Arc<Self>> {
         let journal = cx.journal().filter(|journal| CallJournal::of(&***journal).is_some())?;
         Some(Arc::new(Self { journal: Arc::clone(journal), tries: Mutex::default() }))
@@ -163,7 +163,7 @@ impl Outside {
         CallJournal::of(&*self.journal)
     }
 
-    /// Asks about what an inner call of the tool `tool` waits for.
+    /// Requests a decision about an interrupt of an inner call of the tool `tool`.
     fn ask(
         &self,
         tool: &str,
@@ -212,7 +212,7 @@ impl Operator for Outside {
         let decided = self.ask(tool, open.clone(), feedback.cloned());
         Some(Box::pin(async move {
             match decided.await {
-                // Whoever may decide in there is the owner, as outside.
+                // Only the owner may decide in the inner run, as outside.
                 Ok((decision, _)) => decision,
                 Err(failure) => Decision::deny(failure.for_model()),
             }
@@ -220,17 +220,17 @@ impl Operator for Outside {
     }
 }
 
-/// An inner run, and the call that it is of.
+/// An inner run, and the call that it belongs to.
 struct Talk<'a> {
     tool: &'a AgentTool,
     session: Session,
-    /// `None` where nobody can be asked.
+    /// The outer call; `None` if no decision is possible.
     outside: Option<Arc<Outside>>,
     taint: Vec<String>,
 }
 
 impl AgentTool {
-    /// The work of a call.
+    /// Does the work of a call.
     pub(super) async fn work(&self, prompt: String, cx: &Context) -> Result<Output, CallError> {
         let depth = cx.get::<Depth>().map_or(0, |depth| depth.0) + 1;
         if depth > MOST_DEEP {
@@ -244,7 +244,8 @@ impl AgentTool {
         talk.go(first).await
     }
 
-    /// The inner run, new or as far as it came when the call ran before.
+    /// Returns the session of the inner run, and whether it is new. Otherwise it continues from the steps of an earlier
+    /// start.
     async fn session(
         &self,
         depth: u32,
@@ -258,7 +259,7 @@ impl AgentTool {
         let mut owner = agent.principal();
         let outer = outside.journal().and_then(CallJournal::outer);
         agent = agent.options(|options| {
-            // What waits, waits on the clock of the outer run.
+            // Interrupts expire by the clock of the outer run.
             (options.approval_expiry, options.external_expiry) = (None, None);
             let Some(outer) = outer else { return };
             let limits = &mut options.limits;
@@ -278,7 +279,7 @@ impl AgentTool {
     }
 }
 
-/// Returns the context of an inner run that a call with the context `outer` makes.
+/// Returns the context of the inner run for a call with the context `outer`.
 fn within(context: Context, depth: u32, outer: &Context) -> Context {
     let mut context = context.with(Depth(depth));
     if let Some(principal) = outer.principal() {
@@ -301,7 +302,7 @@ impl Talk<'_> {
         StepEvent::Prompt(prompt)
     }
 
-    /// Lets the inner run go on until it has an answer.
+    /// Drives the inner run until it has an answer.
     async fn go(&mut self, first: Option<StepEvent>) -> Result<Output, CallError> {
         let mut event = first.or_else(|| self.next());
         let mut reminded = false;
@@ -323,7 +324,7 @@ impl Talk<'_> {
         }
     }
 
-    /// Returns the event that lets a run go on that was left where it is.
+    /// Returns the event that continues a run that was left before, if it needs one.
     fn next(&self) -> Option<StepEvent> {
         let by = self.session.run().owner().clone();
         match self.session.run().phase() {
@@ -334,7 +335,7 @@ impl Talk<'_> {
         }
     }
 
-    /// Asks about the first thing that waits, until somebody has decided about it.
+    /// Requests decisions about the first open interrupt until one fits.
     async fn ask(&mut self) -> Result<(), CallError> {
         let Some(open) = self.session.interrupts().next().cloned() else { return Ok(()) };
         let name = self.session.run().call(open.id.call()).map(|call| call.name.clone()).unwrap_or_default();
@@ -379,24 +380,24 @@ fn failed(error: AgentError) -> CallError {
     }
 }
 
-/// The name of the steps.
+/// The name of the steps that store the inner run.
 const STEP: &str = "run";
 
-/// A store of one run, whose records are steps of the call that it goes on in.
+/// A store of one inner run, whose records are steps of the outer call.
 pub struct StepStore {
     journal: Arc<dyn Journal>,
     records: Mutex<Vec<Record>>,
 }
 
 impl StepStore {
-    /// The store, with what was kept when the call ran before.
+    /// Creates the store, with the records of an earlier start of the call.
     pub fn new(journal: Arc<dyn Journal>) -> Self {
         let mut records = Vec::new();
         while let Some(step) = journal.recorded(STEP) {
             let number = |name: &str| step[name].as_u64().unwrap_or_default();
             let record = Record { rev: number("rev"), count: number("count"), text: step["log"].to_string() };
             if record.rev == 0 {
-                // Something around the tool has called it again: that is another run.
+                // A layer around the tool has called it again, which begins another run.
                 records.clear();
             }
             records.push(record);
@@ -404,13 +405,13 @@ impl StepStore {
         Self { journal, records: Mutex::new(records) }
     }
 
-    /// Returns whether there is no run yet.
+    /// Returns whether the run does not exist yet.
     pub fn is_empty(&self) -> bool {
         self.lock().is_empty()
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Record>> {
-        // Nothing is left half-done in there.
+        // A panic leaves no incomplete change behind, so a poisoned lock is fine.
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -437,7 +438,7 @@ impl StepStore {
     }
 }
 
-/// Returns the part of a run's limits that these entries used.
+/// Returns the share of a run's limits that these entries used.
 fn spent(events: &[LogEvent]) -> NestedUsage {
     let mut spent = NestedUsage::default();
     for event in events {
@@ -472,7 +473,7 @@ impl Store for StepStore {
         Box::pin(ready(Ok(())))
     }
 
-    /// Leases the run to any worker: the driver of the outer run drives this one.
+    /// Leases the run to any worker, because the driver of the outer run drives this one.
     fn lease<'a>(
         &'a self,
         _: &'a RunId,

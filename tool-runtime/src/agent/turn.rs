@@ -1,4 +1,4 @@
-//! The model's turn: asked for, received piece by piece, and given to the log when it has ended.
+//! The model's turn: the request, the pieces of the answer, and its record in the log.
 
 use std::{
     collections::HashSet,
@@ -29,24 +29,23 @@ use crate::toolset::{ToolList, Toolset};
 use tool_run::message::repair;
 use tool_run::run::StepEvent;
 
-/// How many calls a turn can have. Few of them run ([`Limits`](crate::run::Limits)), but each is answered.
+/// The largest number of calls of a turn. Few of them run ([`Limits`](crate::run::Limits)), but each gets an answer.
 const MOST_CALLS: usize = 1 << 16;
 
-/// How long a model that failed is left alone before it is asked again for the first time, unless it said so itself; then
-/// twice as long each time.
+/// The wait before the first retry of a model that failed, unless the model gave its own. It doubles with each further retry.
 pub const DEFAULT_WAIT: Duration = Duration::from_millis(250);
 
-/// Longer than this nobody waits for a model, whatever it asks for.
+/// The longest wait before a retry, even if the model asks for a longer one.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
-/// The model's turn, and what is known of those before it.
+/// The model's turn, and the failures before it.
 pub struct ModelTurn {
     agent: Agent,
     gate: Gate,
     asking: Option<Asking>,
-    /// A call that somebody outside makes, in place of the model's next turn.
+    /// A call from outside, in place of the model's next turn.
     injected: Option<ToolCall>,
-    /// The tools on offer, where a step does not have its own.
+    /// The tools on offer, for steps without tools of their own.
     list: Option<ToolList>,
     attempts: Attempts,
     /// The model's last failure.
@@ -56,18 +55,18 @@ pub struct ModelTurn {
 /// The failures of the turn so far.
 #[derive(Default)]
 struct Attempts {
-    /// Which of the agent's models is asked.
+    /// The index of the model that is asked, among the agent's models.
     model: usize,
-    /// How often that one failed in a row.
+    /// The number of failures of that model in a row.
     tries: u32,
-    /// How often any failed in a row.
+    /// The number of failures of any model in a row.
     failures: usize,
-    /// How long to wait before the next.
+    /// The wait before the next try.
     wait: Duration,
 }
 
 impl ModelTurn {
-    /// The turns of a run of `agent`, the first of which makes the call `injected`.
+    /// Creates the turns of a run of `agent`. The first one makes the call `injected`, if there is one.
     pub fn new(agent: &Agent, gate: &Gate, injected: Option<ToolCall>) -> Self {
         Self {
             agent: agent.clone(),
@@ -80,13 +79,13 @@ impl ModelTurn {
         }
     }
 
-    /// Asks the model, unless it is asked already: two entries can want it, of which somebody else wrote one.
+    /// Asks the model, unless it is asked already: both this driver and another writer may have logged the start of the turn.
     pub fn start(&mut self, log: &mut Log, observers: &Observers) {
         if self.asking.is_some() {
             return;
         }
         self.failure = None;
-        // Not when the turn's start was logged: whoever decided last may have done that, elsewhere.
+        // This is not reported with the log entry, which another process may have written with the last decision.
         observers.tell(Event::StepStarted { step: log.run().steps() as usize });
         if self.attempts.failures == 0 {
             log.restart_step_clock();
@@ -117,14 +116,14 @@ impl ModelTurn {
         self.asking = None;
     }
 
-    /// Stops asking the model where the run, which others changed, does not wait for it any more.
+    /// Aborts the request to the model if the run, which others changed, does not wait for it any more.
     pub fn follow(&mut self, log: &Log) {
         if log.run().phase() != Phase::Generating {
             self.abort();
         }
     }
 
-    /// Begins anew: with the agent's first model.
+    /// Resets the failures, and begins with the agent's first model.
     pub fn prompted(&mut self) {
         self.attempts = Attempts::default();
     }
@@ -133,18 +132,17 @@ impl ModelTurn {
         self.asking.is_some()
     }
 
-    /// Returns when the model has taken too long.
+    /// Returns the time at which the model has taken too long.
     pub fn deadline(&self) -> Option<Instant> {
         self.asking.as_ref().and_then(Asking::deadline)
     }
 
-    /// Waits for the model's next piece; `None` where the turn broke off. Dropped, it loses nothing.
+    /// Waits for the model's next piece; `None` if the turn broke off. If the future is dropped, nothing is lost.
     pub async fn next(&mut self) -> Option<TurnEvent> {
         Asking::next(&mut self.asking).await
     }
 
-    /// Returns what the run came to, of which `phase` was reached: a failure of the model, or that it was cancelled, is an
-    /// error.
+    /// Returns the outcome of the run, which is at `phase`: an error if the model failed or the run was cancelled.
     pub fn outcome(&mut self, phase: Phase) -> Result<Phase, AgentError> {
         match (phase, self.failure.take()) {
             (Phase::Stopped(StopReason::ModelFailed(_)), Some(error)) => Err(error.into()),
@@ -153,12 +151,12 @@ impl ModelTurn {
         }
     }
 
-    /// Receives a piece of the turn, or that it broke off.
+    /// Receives a piece of the turn, or `None` if the turn broke off.
     pub fn receive(&mut self, event: Option<TurnEvent>, log: &mut Log, observers: &Observers) {
         match event {
             Some(TurnEvent::Asked(planned)) => self.planned(planned, log, observers),
             Some(TurnEvent::Unprepared(failure)) => {
-                // The model is not asked with what the agent does not want it asked with.
+                // The model is not asked without the preparation that the agent requires.
                 let message = format!("the step could not be prepared: {}", failure.for_log());
                 self.fail(ModelError::new(ModelErrorKind::Configuration, message), false, log);
             }
@@ -176,12 +174,12 @@ impl ModelTurn {
         }
     }
 
-    /// The model is asked now.
+    /// Handles the start of the request to the model.
     fn planned(&mut self, planned: Planned, log: &mut Log, observers: &Observers) {
         let failures = self.attempts.failures;
         observers.tell(Event::ModelAsked { model: &planned.model, failures });
         let names = || self.gate.tools().names().map(str::to_owned).collect();
-        // A process that is gone may have offered fewer.
+        // A process that is gone may have offered fewer tools.
         let is_narrow = self.gate.tools().names().any(|name| !log.run().offers(name));
         if let Some(tools) = planned.offered.clone().or_else(|| is_narrow.then(names)) {
             log.record_late(StepEvent::Offered { tools });
@@ -194,7 +192,7 @@ impl ModelTurn {
         }
     }
 
-    /// Gives up a model that is too slow.
+    /// Ends the turn of a model that is too slow.
     pub fn end_overdue(&mut self, log: &mut Log) {
         let (timeouts, now) = (self.agent.setup.timeouts, Instant::now());
         let Some(asking) = &self.asking else { return };
@@ -218,7 +216,7 @@ impl ModelTurn {
         let Some(asking) = &mut self.asking else { return };
         asking.bytes = asking.bytes.saturating_add(bytes(&delta));
         if asking.bytes > log.run().options().limits.bytes || asking.calls.len() >= MOST_CALLS {
-            // More than the run can hold: cut here, as by the provider's own limit.
+            // The turn is larger than the run can hold, so it is cut here, as by the provider's own limit.
             return self.finish(FinishReason::Length, log, observers);
         }
         match delta {
@@ -243,7 +241,7 @@ impl ModelTurn {
         self.record_early(log);
     }
 
-    /// The model begins a call.
+    /// Handles the beginning of a call.
     fn begin_call(&mut self, delta: Delta, log: &Log, observers: &Observers) {
         let (Delta::CallStart { id, name, .. }, Some(asking)) = (&delta, &mut self.asking) else { return };
         let id = log.run().mint(id, &asking.unrecorded);
@@ -254,7 +252,7 @@ impl ModelTurn {
         asking.turn.push(delta);
     }
 
-    /// Receives more of a call's arguments.
+    /// Handles a piece of a call's arguments.
     fn add_arguments(&mut self, index: usize, text: String, observers: &Observers) {
         let Some(Asking { turn, calls, inputs, .. }) = &mut self.asking else { return };
         let (Some(number), Some(before)) = (turn.number_of(index), turn.call_at(index)) else { return };
@@ -269,7 +267,7 @@ impl ModelTurn {
         inputs.delta(number, text);
     }
 
-    /// Records calls that are complete and may be early, in order: one that may not holds back those behind it.
+    /// Records complete calls that may start early, in order. A call that may not delays those behind it.
     fn record_early(&mut self, log: &mut Log) {
         loop {
             let Some(asking) = &mut self.asking else { return };
@@ -322,7 +320,7 @@ impl ModelTurn {
         self.fail(error, again, log);
     }
 
-    /// Returns whether the turn that failed is asked for again, and decides of which model.
+    /// Returns whether the failed turn is retried, and selects the model for it.
     fn retries(&mut self, error: &ModelError) -> bool {
         let (setup, attempts) = (&self.agent.setup, &mut self.attempts);
         attempts.failures += 1;
@@ -350,7 +348,7 @@ impl ModelTurn {
     }
 }
 
-/// Records a turn that makes one call, and that no model made.
+/// Records a turn that makes one call, without a model.
 fn inject(call: ToolCall, log: &mut Log, observers: &Observers) {
     let (finish, usage) = (FinishReason::ToolCalls, Usage::default());
     let id = log.run().mint(&call.id, &HashSet::<CallId>::new());
@@ -360,12 +358,12 @@ fn inject(call: ToolCall, log: &mut Log, observers: &Observers) {
     log.record_late(StepEvent::TurnEnded { parts, finish, usage, model: None, at: log.now() });
 }
 
-/// Returns whether a piece repeats all that came before, which was whole: some providers end so.
+/// Returns whether a piece repeats all complete arguments before it. Some providers end a call in this way.
 fn is_repeated(before: &str, piece: &str) -> bool {
     before == piece && before.trim_ascii().ends_with('}') && serde_json::from_str::<IgnoredAny>(before).is_ok()
 }
 
-/// Returns how much of what a run can hold a delta takes.
+/// Returns the bytes that a delta takes of those that a run can hold.
 fn bytes(delta: &Delta) -> u64 {
     let length = match delta {
         Delta::Text(text)
@@ -385,10 +383,10 @@ fn bytes(delta: &Delta) -> u64 {
 pub struct Mailbox(Arc<Mutex<Option<TurnEvent>>>);
 
 impl Mailbox {
-    /// Sends an event, and waits until it was received.
+    /// Sends an event, and waits until it is received.
     pub async fn send(&self, event: TurnEvent) {
         *self.slot() = Some(event);
-        // The reader polls again when it has received it, so nobody has to be woken.
+        // The reader polls again after it has received the event, so no waker is necessary.
         poll_fn(|_| if self.slot().is_none() { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
@@ -401,28 +399,28 @@ impl Mailbox {
     }
 }
 
-/// A turn of the model that is under way.
+/// A turn of the model under way.
 pub struct Asking {
-    /// Sends the model's answer; `None` when it has ended.
+    /// The future that sends the model's answer to the mailbox; `None` after its end.
     pump: Option<BoxFuture<'static, ()>>,
     mailbox: Mailbox,
     pub turn: Turn,
-    /// How many bytes it has.
+    /// The bytes of the turn so far.
     pub bytes: u64,
     pub calls: Vec<Begun>,
-    /// The ids of the calls that are not in the run yet.
+    /// The ids of calls that are not in the run yet.
     pub unrecorded: HashSet<CallId, foldhash::fast::RandomState>,
-    /// How many calls are in the run.
+    /// The number of calls that are in the run.
     pub recorded: usize,
     pub planned: Option<Planned>,
-    /// The times at which the whole turn, and its next piece, come too late.
+    /// The times at which the whole turn, and its next piece, are too late.
     pub end: Option<Instant>,
     pub piece: Option<Instant>,
-    /// The hooks that follow the calls' arguments.
+    /// The hooks that follow the arguments of calls.
     pub inputs: Inputs,
 }
 
-/// A call of the turn, as far as it is announced.
+/// A call of the turn that was announced.
 pub struct Begun {
     pub id: CallId,
     pub is_complete: bool,
@@ -447,16 +445,16 @@ impl Asking {
         }
     }
 
-    /// Waits for the next event; `None` when the turn broke off.
+    /// Waits for the next event; `None` if the turn broke off.
     pub async fn next(asking: &mut Option<Self>) -> Option<TurnEvent> {
         let Some(asking) = asking else { return pending().await };
-        // The model is not read on while a hook is at what it said before.
+        // While a hook handles the last piece, no further piece of the turn is read.
         asking.inputs.idle().await;
         poll_fn(|cx| asking.poll(cx)).await
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<TurnEvent>> {
-        // One that never pauses lets others have their turn.
+        // A model that never pauses lets other tasks run.
         let turn = ready!(coop::poll_proceed(cx));
         if let Some(pump) = &mut self.pump
             && Pin::as_mut(pump).poll(cx).is_ready()
@@ -471,15 +469,15 @@ impl Asking {
         Poll::Ready(event)
     }
 
-    /// When the model has taken too long.
+    /// Returns the time at which the model has taken too long.
     pub fn deadline(&self) -> Option<Instant> {
         self.end.into_iter().chain(self.piece).min()
     }
 }
 
-/// An event of a turn that was asked for.
+/// An event of a turn under way.
 pub enum TurnEvent {
-    /// The model is asked now, with this.
+    /// The request to the model begins now.
     Asked(Planned),
     /// The preparation of the turn failed; the model was not asked.
     Unprepared(Failure),
@@ -487,28 +485,28 @@ pub enum TurnEvent {
     Delta(Result<Delta, ModelError>),
 }
 
-/// The part of a turn's request that the run has to know.
+/// The data of a turn's request that the run needs.
 pub struct Planned {
     pub(super) model: Arc<str>,
-    /// The names of the tools that may be called; all, if it is not said.
+    /// The names of the tools that may be called; all tools if `None`.
     pub(super) offered: Option<Vec<String>>,
     pub(super) choice: ToolChoice,
 }
 
-/// A turn that is to be asked for.
+/// A turn for which the model has not been asked yet.
 pub struct Ask {
     pub agent: Agent,
-    /// Which of the agent's models.
+    /// The index of the model among the agent's models.
     pub model: usize,
-    /// How long it is left alone before.
+    /// The wait before the request.
     pub wait: Duration,
     pub messages: Arc<Vec<Message>>,
     pub tools: Toolset,
-    /// The tools on offer as the agent has them.
+    /// The tools on offer, in the agent's order.
     pub list: ToolList,
-    /// The tool that ends the run, which is on offer in any case.
+    /// The tool that ends the run, which is always on offer.
     pub until: Option<String>,
-    /// The turn for the agent's own preparation, if it has one.
+    /// The turn's settings for the application's preparation, if the agent has one.
     pub next: Option<NextStep>,
 }
 
@@ -522,7 +520,7 @@ struct Plan {
 }
 
 impl Ask {
-    /// Asks the model, and hands on its answer. A panic is a failure of the model.
+    /// Asks the model, and passes its answer to the mailbox. A panic counts as a failure of the model.
     pub async fn pump(mut self: Box<Self>, mailbox: Mailbox) {
         if AssertUnwindSafe(self.ask(&mailbox)).catch_unwind().await.is_err() {
             let error = ModelError::new(ModelErrorKind::Protocol, "the model panicked");
@@ -557,7 +555,7 @@ impl Ask {
     /// Returns the application's decisions about this turn, if it makes any.
     async fn prepared(&mut self) -> Result<Option<NextStep>, Failure> {
         let (Some(prepare), Some(next)) = (&self.agent.setup.prepare, self.next.take()) else { return Ok(None) };
-        // The closure may panic itself, not only its future.
+        // The closure itself may panic, not only its future.
         let prepared = async { prepare(next).await };
         match AssertUnwindSafe(prepared).catch_unwind().await {
             Ok(prepared) => prepared.map(Some),
@@ -582,7 +580,7 @@ impl Ask {
             }
             return plan;
         };
-        // A model that failed is not asked again because it was set for the step.
+        // If the model that was set for the step failed, it is not asked again.
         plan.model = step.model.filter(|_| self.model == 0).unwrap_or(plan.model);
         plan.choice = step.choice.unwrap_or(plan.choice);
         plan.settings = step.settings.unwrap_or(plan.settings);
@@ -607,7 +605,7 @@ impl Ask {
     }
 }
 
-/// The tools on offer: those in `active` and the one that ends the run, those in `order` first.
+/// Returns the tools on offer: those in `active` and the one that ends the run, with those in `order` first.
 pub fn listed(
     tools: &Toolset,
     active: Option<&[String]>,
@@ -622,12 +620,12 @@ pub fn listed(
         |name: &str| Some(name) == until || active.is_none_or(|active| active.iter().any(|active| active == name));
     let on = tools.iter().filter(|tool| is_on(tool.name()));
     let mut specs: Vec<_> = on.map(|tool| Arc::clone(tool.spec())).collect();
-    // Stable: the others keep their order.
+    // The sort is stable, so the others keep their order.
     specs.sort_by_key(|spec| order.iter().position(|name| *name == spec.name).unwrap_or(usize::MAX));
     ToolList::with_provided(specs, provided.to_vec())
 }
 
-/// The names of the tools that the model may call, unless it may call all.
+/// Returns the names of the tools that the model may call, or `None` if it may call all.
 fn offered(tools: &Toolset, list: &ToolList, choice: &ToolChoice) -> Option<Vec<String>> {
     let all = || list.specs().iter().map(|spec| spec.name.clone());
     match choice {

@@ -1,4 +1,4 @@
-//! A final answer of a wanted type: a tool whose arguments are the answer.
+//! Final answers of a requested type: a tool whose arguments are the answer.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::tool::{CallError, Context, DynTool, Effect, Output, Started, Starting
 use crate::toolset::Toolset;
 use tool_schema::feedback::excerpt;
 
-/// The tool that accepts the final answer of a run. The answer is read from the run, so in any process.
+/// The tool that accepts the final answer of a run. The answer is read from the run, so any process can read it.
 #[derive(Clone)]
 pub struct FinalAnswer {
     spec: Arc<ToolSpec>,
-    /// Set if the arguments are the answer; otherwise it is one of them.
+    /// Set if the arguments are the answer; otherwise the answer is one of them.
     is_whole: bool,
-    /// Fails where the answer is not of the wanted type.
+    /// Fails if the answer is not of the requested type.
     check: fn(Value) -> Result<(), serde_json::Error>,
 }
 
@@ -27,7 +27,7 @@ impl FinalAnswer {
     pub const NAME: &'static str = "final_answer";
     pub const REMINDER: &'static str = "Give the answer by calling `final_answer`.";
 
-    /// The tool that accepts a `T`. Providers want an object, so anything else is put into one.
+    /// Creates the tool that accepts a `T`. Providers require an object, so other types are wrapped in one.
     pub fn of<T: DeserializeOwned + JsonSchema>() -> Self {
         let mut schema = schema_of::<T>();
         let is_whole = schema["type"] == "object";
@@ -53,12 +53,12 @@ impl FinalAnswer {
         Self { spec: Arc::new(spec), is_whole, check }
     }
 
-    /// Returns the schema of the tool's arguments: what a run keeps of it.
+    /// Returns the schema of the tool's arguments, which the run stores.
     pub fn schema(&self) -> &Value {
         self.spec.input.neutral()
     }
 
-    /// Returns the answer that was given in the last turn of `run`, as JSON.
+    /// Returns the answer in the last turn of `run`, as JSON, if there is one.
     pub fn given(&self, run: &Run) -> Option<String> {
         let is_it = |call: &&Call| call.name == Self::NAME && call.result().is_some_and(CallResult::is_success);
         let text = &run.current().iter().rev().find(is_it)?.arguments().text;
@@ -72,7 +72,7 @@ impl FinalAnswer {
         if self.is_whole { arguments } else { arguments.get_mut("answer").map(Value::take).unwrap_or_default() }
     }
 
-    /// Checks arguments: they fit all of the schema, and the answer in them is of the wanted type.
+    /// Checks that the arguments fit the whole schema, and that the answer is of the requested type.
     fn accept(&self, arguments: &str) -> Result<(), Rejection> {
         let validator = Validator::compile(self.schema()).ok();
         let answer = self.answer_in(fitting(arguments, validator.as_ref())?);
@@ -83,8 +83,8 @@ impl FinalAnswer {
     }
 }
 
-/// Returns `tools` and the one that accepts the answer which `run` waits for, of whatever type: for a process that does not know
-/// it.
+/// Returns `tools` with a tool that accepts the answer that `run` waits for. This is for processes that do not know its type.
+/// Returns `None` if `run` does not wait for an answer of this kind.
 pub fn with_answer(tools: &Toolset, run: &Run) -> Option<Toolset> {
     let (name, schema) = run.until()?;
     if tools.get(name).is_some() {
@@ -93,7 +93,7 @@ pub fn with_answer(tools: &Toolset, run: &Run) -> Option<Toolset> {
     tools.clone().with(FinalAnswer::new(Schema::new(schema?.as_ref().clone()), true, |_| Ok(()))).ok()
 }
 
-/// Returns the schema of `T` as models and other tools get it.
+/// Returns the schema of `T` in the form that models and other tools use.
 pub fn schema_of<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().into()
 }

@@ -1,4 +1,4 @@
-//! Calls: checked, repaired, started, and what they report.
+//! The calls of a run: their checks, repairs, starts and reports.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ impl Draft<'_> {
     pub fn inspected(&mut self, id: &CallId, inspection: CheckedCall) {
         let Some(at) = self.find(id) else { return };
         if inspection.call != *id || inspection.arguments != self.call(at).arguments.digest {
-            // Another call was looked at, or the arguments were replaced since.
+            // The check is about another call, or the arguments were replaced since.
             return;
         }
         let CheckedCall { normalized, author, tool, finding, .. } = inspection;
@@ -36,7 +36,7 @@ impl Draft<'_> {
         self.schedule();
     }
 
-    /// The arguments are complete: accepted or not, allowed or not.
+    /// Handles the first check of a call with complete arguments: accepted or not, allowed or not.
     fn first_look(
         &mut self,
         at: usize,
@@ -51,7 +51,7 @@ impl Draft<'_> {
         if self.turn_end.is_none()
             && !(tool.may_be_early() && self.run.tighten(&tool, permission.clone()) == Permission::Allow)
         {
-            // Nobody is asked about a call of a turn that may still be cut.
+            // The turn may still be cut, so no person is asked about its calls yet.
             return;
         }
         let (call, mut arguments) = (self.call(at).id.clone(), self.call(at).arguments.digest);
@@ -83,7 +83,8 @@ impl Draft<'_> {
         }
     }
 
-    /// A policy may have become stricter, the tool another, and the grant too old, since the call was granted.
+    /// Handles the last check before a start. Since the grant, a policy may have become stricter, the tool may have changed,
+    /// or the grant may have expired.
     fn last_look(&mut self, at: usize, finding: Finding, identity: Option<Identity>) {
         let Some(grant) = self.run.grant_of(at) else { return };
         if grant.expires.is_some_and(|expires| expires <= self.now) {
@@ -104,9 +105,9 @@ impl Draft<'_> {
             Permission::Deny { reason } => {
                 self.end_unstarted(at, CallResult::PolicyDenied { reason }, InterruptedBy::NotAllowed);
             }
-            // A policy alone had allowed it, and would ask now. What a person decided stands.
+            // A policy alone had allowed the call, and requires an approval now. A person's decision stands.
             Permission::Ask if grant.by == GrantedBy::Policy => self.ask(at, view),
-            // The log ended between its grant and its announcement.
+            // The log had ended between the grant and the announcement of the call.
             _ if tool.external && self.is_held(at) => {}
             _ if tool.external && self.is_full() => {
                 self.end(at, CallResult::OverBudget { limit: self.open_limit() });
@@ -119,16 +120,16 @@ impl Draft<'_> {
         }
     }
 
-    /// A call that waits is looked at when its run is loaded: its tool may be another now.
+    /// Handles the check of a waiting call when its run is loaded, because its tool may have changed.
     fn look_between(&mut self, at: usize, finding: Finding, identity: Option<Identity>) {
         let before = self.call(at).tool.as_ref().map(|tool| tool.fingerprint);
         let is_same = identity.zip(before).is_some_and(|(tool, before)| tool.is(before));
         match finding {
-            // Where a validator thinks otherwise now, it is asked again before the call starts.
+            // If a validator rejects the arguments now, this does not matter yet: it is asked again before the call starts.
             Finding::Ended(CallResult::Rejected { .. }) | Finding::Accepted(_) if is_same => {}
             Finding::Accepted(accepted) => self.replaced(at, &accepted.tool),
-            // What a policy says now, or what went wrong at this look, undoes nothing: the call is looked at again before
-            // it starts.
+            // A policy's refusal or an error in this check changes nothing, because the call is checked again before it
+            // starts.
             Finding::Ended(result)
                 if !matches!(result, CallResult::Rejected { .. } | CallResult::NotAvailable { .. }) => {}
             Finding::Ended(_) => {
@@ -138,7 +139,7 @@ impl Draft<'_> {
         }
     }
 
-    /// The tool was changed while the call waited.
+    /// Handles a tool that changed while the call waited: the new version takes the call over, or the call ends.
     fn replaced(&mut self, at: usize, now: &ToolRef) {
         let call = self.call(at);
         let from = call.tool.as_ref().and_then(|tool| tool.version.clone());
@@ -170,7 +171,7 @@ impl Draft<'_> {
         self.open(at, InterruptKind::Approval { offer }, shown, deciders, expiry);
     }
 
-    /// Lets a call start, here or outside, about which nobody has to be asked (any more).
+    /// Lets a call start, here or outside, that needs no further decision.
     fn allow(&mut self, at: usize, tool: &Arc<ToolRef>, arguments: Digest, by: GrantedBy, view: Option<Box<View>>) {
         if tool.external && self.is_full() {
             return self.end(at, CallResult::OverBudget { limit: self.open_limit() });
@@ -184,7 +185,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Announces a granted call to whoever executes it outside.
+    /// Announces a granted call to its outside executor.
     pub fn hand_out(&mut self, at: usize, shown: Shown, deciders: Vec<Principal>) {
         let expiry = self.run.options.external_expiry;
         self.open(at, InterruptKind::External, shown, deciders, expiry);
@@ -198,7 +199,8 @@ impl Draft<'_> {
         format!("at most {} calls wait for somebody at one time", self.run.options.limits.open)
     }
 
-    /// A call that was refused is another now, and looked at again. That happens once, before anybody has judged it.
+    /// Records the repair of a refused call, and checks the call again. This happens at most once, before any decision about
+    /// it.
     pub fn repaired(
         &mut self,
         id: CallId,
@@ -235,7 +237,7 @@ impl Draft<'_> {
         self.schedule();
     }
 
-    /// Returns whether a failed call is tried again: where a second start does no harm, or the tool itself says so.
+    /// Returns whether a failed call is retried: a second start does no harm, or the tool marked its failure as temporary.
     fn may_retry(&self, at: usize, error: &CallError) -> bool {
         let call = self.call(at);
         let Some(tool) = &call.tool else { return false };
@@ -270,7 +272,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// The place of a call that asks somebody now.
+    /// Returns the position of a call that may ask a question now.
     fn may_ask(&self, id: &CallId, attempt: u32) -> Result<usize, Refusal> {
         let at = self.running(id, attempt).ok_or(NOT_RUNNING)?;
         self.is_recordable(at)?;
@@ -296,7 +298,7 @@ impl Draft<'_> {
         spent: NestedUsage,
     ) -> Result<(), Refusal> {
         let at = self.stepper(&id, attempt)?;
-        // One that was begun has its place.
+        // A step that was begun has its place among the records already.
         if !self.call(at).begun_steps().contains(&name) {
             self.is_recordable(at)?;
         }
@@ -304,7 +306,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// The place of a call that takes a step now.
+    /// Returns the position of a call that may take a step now.
     fn stepper(&self, id: &CallId, attempt: u32) -> Result<usize, Refusal> {
         let asks = |at: &usize| self.stage(*at) == Stage::Open && self.call(*at).is_asking();
         let asking = || self.find(id).filter(|at| self.call(*at).attempts == attempt && asks(at));
@@ -314,7 +316,7 @@ impl Draft<'_> {
     fn is_recordable(&self, at: usize) -> Result<(), Refusal> {
         let limit = self.run.options.limits.records;
         let call = self.call(at);
-        // The answer to an open question has its place.
+        // A place is reserved for the answer to an open question.
         let awaited = usize::from(self.stage(at) == Stage::Open && call.is_asking());
         if call.answers().len() + call.steps().len() + call.begun_steps().len() + awaited < limit as usize {
             return Ok(());
@@ -322,7 +324,7 @@ impl Draft<'_> {
         Err(Refusal::OverBudget { limit: format!("a call records at most {limit} steps and answers") })
     }
 
-    /// Ends what waited too long.
+    /// Ends the calls whose interrupts or grants have expired.
     pub fn tick(&mut self) {
         for at in self.run.current_range() {
             let call = self.call(at);

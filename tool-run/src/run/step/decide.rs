@@ -23,7 +23,7 @@ impl Draft<'_> {
         }
         let open = call.interrupt().filter(|open| open.id == id);
         if let Some(decided) = call.decided(id.number) {
-            // Who has decided may ask again; nobody else learns what was decided.
+            // The principal that decided may ask again. Other principals must not learn the decision, except the owner.
             if decided.by != by && !self.run.is_owner(&by) {
                 return Err(Refusal::Forbidden);
             }
@@ -93,7 +93,7 @@ impl Draft<'_> {
                 if let Permission::Deny { reason } = permission {
                     return Err(Refusal::PolicyDenied { reason });
                 }
-                // As the log knows the tool.
+                // The log's fingerprint of the tool.
                 let granted = tool.fingerprint;
                 let (arguments, digest) = match inspection.normalized {
                     Some(text) => (Arc::clone(&text), Digest::of(text.as_bytes())),
@@ -122,13 +122,13 @@ impl Draft<'_> {
             _ => return Err(not_offered(&decision, open)),
         }
         if tool.external && self.stage(at) == Stage::Ready && !self.is_held(at) {
-            // Approved is not executed: only now is the call announced to whoever executes it.
+            // An approval is not an execution: only now is the call announced to its outside executor.
             self.hand_out(at, handed_out, open.deciders.clone());
         }
         Ok(())
     }
 
-    /// The call goes on with the answer to its question. A decision about something inside of it goes to its own run.
+    /// Lets the call go on with the answer to its question. A decision about an inner call is passed on to the inner run.
     fn decide_question(&mut self, at: usize, open: &Interrupt, decision: Decision, by: Principal) {
         let (question, answer) = match (&open.kind, &decision) {
             (InterruptKind::Inner { interrupt, .. }, _) => {
@@ -149,7 +149,7 @@ impl Draft<'_> {
         self.permit(at, open, by);
     }
 
-    /// Ends a call that was executed outside, or lost with its process, as somebody reports it.
+    /// Ends a call that was executed outside, or whose process is gone, with the reported outcome.
     fn decide_outcome(
         &mut self,
         at: usize,
@@ -180,7 +180,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Grants a call because somebody has decided so.
+    /// Grants a call because of a person's decision.
     fn permit(&mut self, at: usize, open: &Interrupt, by: Principal) {
         self.grant(at, GrantedBy::Person(by), Some(open.shown.digest()));
     }

@@ -18,15 +18,15 @@ pub use turn::pending;
 
 /// Returns the entries that follow from `event`, and the actions to take when the entries are in the log.
 ///
-/// The cost does not grow with the run, only with the calls of the turn at hand. Events that come too late, such as the
-/// end of a call that was cancelled, lead to nothing.
+/// The cost does not grow with the run, only with the calls of the present turn. Events that come too late, such as the end
+/// of a call that was cancelled, have no effect.
 ///
-/// Fails when the event is refused. Then nothing happened.
+/// Fails if the run refuses the event. Then nothing has happened.
 pub fn step(run: &Run, event: StepEvent) -> Result<(Vec<LogEvent>, Vec<Action>), Refusal> {
     step_into(run, event, (Vec::new(), Vec::new()))
 }
 
-/// Takes a step as [`step`] does, into lists that are there already, and empty: a driver makes no new ones for each.
+/// Takes a step like [`step`], with existing empty lists, so that a driver need not allocate new ones for each event.
 pub fn step_into(
     run: &Run,
     event: StepEvent,
@@ -63,7 +63,7 @@ pub fn step_into(
     Ok((draft.log, draft.effects))
 }
 
-/// Returns when `event` happened. From one that has no time, nothing follows that has one.
+/// Returns the time of `event`. If it has none, no entry or action that follows from it has a time.
 fn time_of(event: &StepEvent) -> Time {
     match event {
         StepEvent::Prompt(prompt) => prompt.at,
@@ -88,33 +88,34 @@ fn time_of(event: &StepEvent) -> Time {
     }
 }
 
-/// A run with the events that are about to be logged, and what follows from them.
+/// A run, with the entries that are about to be logged, and the actions that follow from them.
 pub struct Draft<'a> {
     pub run: &'a Run,
-    /// When the event happened.
+    /// The time of the event.
     pub now: Time,
     pub log: Vec<LogEvent>,
     pub effects: Vec<Action>,
-    /// The call whose stage was changed last, apart: most events change no other.
+    /// The call whose stage changed last. It is stored apart, because most events change no other call.
     latest: Option<(usize, Stage)>,
-    /// Calls whose stages were changed before it.
+    /// The calls whose stages changed before that one.
     changed: Vec<(usize, Stage)>,
-    /// How many calls of the turn will be at each stage.
+    /// The numbers of calls of the turn that will be at each stage.
     stages: [u32; STAGES],
-    /// How the turn at hand ended, if it has.
+    /// The end of the present turn, if it has ended.
     pub turn_end: Option<TurnEnd>,
-    /// A call whose inspection is part of the event, so that it may start at once.
+    /// The position of a call whose check is part of the event, so that it may start now.
     pub fresh: Option<usize>,
-    /// A call that is looked at for the first time in this event, and runs alone: its tool is not in the run yet.
+    /// The position of a call that this event checks for the first time, and that runs alone. The run does not have its tool
+    /// yet.
     pub alone: Option<usize>,
-    /// The resources of a call that was accepted, or edited, in this event.
+    /// The position and the resources of a call that this event accepts or edits.
     pub touched: Option<(usize, Option<Arc<Resources>>)>,
-    /// How many calls this event adds to the turn, and how many of those have ended.
+    /// The number of calls that this event adds to the turn, and the number of these that have ended.
     pub new_calls: usize,
     pub new_done: usize,
-    /// Their ids.
+    /// The ids of these calls.
     pub minted: HashSet<CallId, foldhash::fast::RandomState>,
-    /// Set if a call of this turn was denied by somebody in this event.
+    /// Set if this event denies a call of the turn.
     pub denied: bool,
 }
 
@@ -143,19 +144,19 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The stage of a call as it will be.
+    /// Returns the stage that a call will have.
     pub fn stage(&self, at: usize) -> Stage {
         let changed = self.latest.iter().chain(self.changed.iter().rev()).find(|(call, _)| *call == at);
         changed.map_or_else(|| self.run.calls[at].stage(), |(_, stage)| *stage)
     }
 
-    /// The first call that can hold back others, or may start.
+    /// Returns the position of the first call that may delay others, or may start.
     pub fn first_unpassed(&self) -> usize {
         let changed = self.changed.iter().chain(&self.latest).map(|(call, _)| *call);
         changed.fold(self.run.passed as usize, usize::min)
     }
 
-    /// Returns how many calls of the turn will be at `stage`.
+    /// Returns the number of calls of the turn that will be at `stage`.
     pub fn count(&self, stage: Stage) -> u32 {
         self.stages[stage as usize]
     }
@@ -171,12 +172,12 @@ impl<'a> Draft<'a> {
         &self.run.calls[at]
     }
 
-    /// The place of a call of the turn at hand.
+    /// Returns the position of a call of the present turn.
     pub fn find(&self, id: &CallId) -> Option<usize> {
         self.run.place(id).filter(|at| self.run.current_range().contains(at))
     }
 
-    /// The place of a call that was started for the `attempt`th time and has not ended.
+    /// Returns the position of a call that was started for the `attempt`th time and has not ended.
     pub fn running(&self, id: &CallId, attempt: u32) -> Option<usize> {
         self.find(id).filter(|at| self.stage(*at) == Stage::Running && self.call(*at).attempts == attempt)
     }
@@ -187,7 +188,7 @@ impl<'a> Draft<'a> {
         self.enter(at, Stage::Done);
     }
 
-    /// Ends the calls of the turn that are at `stages` with `result`, and aborts those that were started.
+    /// Ends the calls of the turn at `stages` with `result`, and aborts those that were started.
     pub fn end_at(&mut self, stages: &[Stage], result: &CallResult) {
         for at in self.run.current_range() {
             if stages.contains(&self.stage(at)) {
@@ -199,7 +200,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Ends a call that does not run: with `result`, or, if it was started before, with `or`.
+    /// Ends a call that does not run, with `result`; or with the interruption `or` if it was started before.
     pub fn end_unstarted(&mut self, at: usize, result: CallResult, or: InterruptedBy) {
         let was_started = self.call(at).attempts > 0;
         if was_started {
@@ -235,7 +236,7 @@ impl<'a> Draft<'a> {
         self.effects.extend(expires.map(Action::Wake));
     }
 
-    /// Grants a call with the tool and the arguments that it has now.
+    /// Grants the call with its present tool and arguments.
     pub fn grant(&mut self, at: usize, by: GrantedBy, shown: Option<Digest>) {
         let call = self.call(at);
         if let Some(tool) = &call.tool {
@@ -254,11 +255,11 @@ impl<'a> Draft<'a> {
         self.enter(at, Stage::Ready);
     }
 
-    /// Starts what may start. When every call has ended, the model is asked again, or the run comes to its end.
+    /// Starts the calls that may start. If every call has ended, the model is asked again, or the run ends.
     pub fn schedule(&mut self) {
         match self.run.phase() {
             Phase::Idle => return,
-            // Somebody of another process said it when the run had just come to its end.
+            // Another process queued a prompt just after the run had ended.
             Phase::Finished | Phase::Stopped(_) => return self.take_queued(),
             _ => {}
         }
@@ -275,7 +276,7 @@ impl<'a> Draft<'a> {
             return;
         }
         let options = &self.run.options;
-        // Without room for one, nothing would ever end.
+        // There is always room for one call; otherwise the run would never go on.
         let mut room = options.limits.in_flight.max(1).saturating_sub(self.count(Stage::Running));
         let from = self.first_unpassed();
         let mut unfinished = false;
@@ -284,7 +285,7 @@ impl<'a> Draft<'a> {
             let alone = self.alone == Some(at) || self.run.runs_alone(self.call(at));
             match stage {
                 Stage::Done => continue,
-                // What comes behind may have to wait for it; that is not known yet.
+                // Calls behind it may have to wait for it, but that is not known yet.
                 Stage::Proposed => return,
                 Stage::Ready if alone && (unfinished || self.is_unfinished_before(from)) => return,
                 Stage::Ready if self.may_start(at) && !self.is_held(at) => {
@@ -307,10 +308,10 @@ impl<'a> Draft<'a> {
         self.run.calls[self.run.current_range().start..from].iter().any(|call| call.stage() != Stage::Done)
     }
 
-    /// Returns whether a call has to wait for others that touch the same.
+    /// Returns whether a call has to wait for others with conflicting resources.
     pub fn is_held(&self, at: usize) -> bool {
         let Some(touches) = self.touches(at) else { return false };
-        // Of a call that nobody has looked at, it is not known what it touches.
+        // The resources of a call that was not checked yet are unknown.
         self.run.is_held_by(at, Some(touches), |other| (self.stage(other), self.touches(other)))
             || self.call(at).attempts == 0
                 && self.run.current_range().any(|other| other < at && self.stage(other) == Stage::Proposed)
@@ -323,13 +324,13 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Returns whether a ready call may start as far as the model's turn is concerned.
+    /// Returns whether the model's turn allows a ready call to start.
     fn may_start(&self, at: usize) -> bool {
         self.turn_end.is_some() || self.call(at).attempts > 0 || self.fresh == Some(at)
     }
 
-    /// Starts a ready call that was looked at in this event; another one is looked at again first, because the policies,
-    /// the tool and the time may have changed since.
+    /// Starts a ready call that this event checked. Another one is checked again first, because the policies, the tool and
+    /// the time may have changed.
     fn start(&mut self, at: usize) {
         let call = self.call(at);
         if self.fresh != Some(at) {
@@ -354,7 +355,7 @@ impl<'a> Draft<'a> {
             TurnEnd::Safe | TurnEnd::Again => match self.exhausted(calls) {
                 Some(reason) => Some(reason),
                 None => {
-                    // What somebody said meanwhile joins the run.
+                    // Messages that steer the run join it now.
                     let steering = self.run.queue.iter().filter(|prompt| prompt.steers);
                     self.log.extend(steering.map(|prompt| LogEvent::Prompted { prompt: prompt.clone(), queued: true }));
                     return self.start_turn();
@@ -364,13 +365,13 @@ impl<'a> Draft<'a> {
         let at = self.now;
         match stopped {
             None => self.conclude(LogEvent::Finished { at }),
-            // Prompts that wait are dropped with it.
+            // Waiting prompts are dropped with it.
             Some(reason @ StopReason::Requested) => self.log.push(LogEvent::Stopped { reason, at }),
             Some(reason) => self.conclude(LogEvent::Stopped { reason, at }),
         }
     }
 
-    /// Ends the run until somebody says something; who waits to do so is heard at once.
+    /// Ends the run until the next prompt. A waiting prompt is accepted at once.
     pub fn conclude(&mut self, entry: LogEvent) {
         self.log.push(entry);
         self.take_queued();
@@ -383,7 +384,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Returns the reason why the model is not asked again.
+    /// Returns the reason why the model is not asked again, if there is one.
     fn exhausted(&self, calls: usize) -> Option<StopReason> {
         let limits = &self.run.options.limits;
         if self.run.bytes > limits.bytes {
@@ -392,13 +393,13 @@ impl<'a> Draft<'a> {
         if let Some(most) = limits.tokens.filter(|most| self.tokens() >= *most) {
             return Some(StopReason::OverBudget(format!("the model may use {most} tokens, and has used them")));
         }
-        // A turn that failed and came to nothing is no step.
+        // A failed turn without calls is not a step.
         let failed = |event: &LogEvent| matches!(event, LogEvent::TurnFailed { again: true, .. });
         let steps = self.run.steps.saturating_sub(u32::from(calls == 0 && self.log.iter().any(failed)));
         (steps >= limits.steps).then_some(StopReason::StepLimit)
     }
 
-    /// Tokens used since the run was last prompted or continued.
+    /// Returns the tokens used since the run was last prompted or continued.
     fn tokens(&self) -> u64 {
         let before = self.run.turns.iter().map(|turn| turn.usage);
         let now = self.log.iter().filter_map(|event| match event {
@@ -408,7 +409,7 @@ impl<'a> Draft<'a> {
         before.chain(now).map(|used| used.input_tokens.saturating_add(used.output_tokens)).sum()
     }
 
-    /// Ends what has not started, when somebody denied a call and the run is to stop then.
+    /// Records a denial; if the run must stop after one, ends the calls that have not started.
     pub fn stop_turn(&mut self) {
         self.denied = true;
         if self.run.options.on_deny == OnDeny::StopTurn {
@@ -421,7 +422,7 @@ impl<'a> Draft<'a> {
         self.denied || self.run.current().iter().any(|call| denied(call.result()))
     }
 
-    /// Returns whether the tool that the prompt waits for has given its answer.
+    /// Returns whether a call of the tool that ends the run has succeeded.
     fn is_answered(&self) -> bool {
         let Some(until) = &self.run.until else { return false };
         let before = self.run.current().iter().filter_map(|call| Some((&call.id, call.result()?)));

@@ -41,7 +41,7 @@ impl Draft<'_> {
     pub fn go_on(&mut self, by: &Principal) -> Result<(), Refusal> {
         self.is_owner(by)?;
         match self.run.activity {
-            // A run that was created with a conversation may answer that.
+            // A run that was created with a conversation may answer its last message.
             Activity::Idle if self.run.messages.is_empty() => Err(Refusal::NotStopped),
             Activity::Stopped(_) | Activity::Idle => {
                 self.start_turn();
@@ -80,7 +80,7 @@ impl Draft<'_> {
         self.effects.push(Action::CallModel);
     }
 
-    /// Fails where `by` does not own the run.
+    /// Fails if `by` does not own the run.
     fn is_owner(&self, by: &Principal) -> Result<(), Refusal> {
         if self.run.is_owner(by) { Ok(()) } else { Err(Refusal::Forbidden) }
     }
@@ -89,20 +89,20 @@ impl Draft<'_> {
         matches!(self.run.phase(), Phase::Generating | Phase::Acting | Phase::Suspended)
     }
 
-    /// Ends everything that goes on: calls that did not start do not, and nobody waits for those that did.
+    /// Ends everything under way: calls that were not started do not start, and the run does not wait for those that were.
     fn clear(&mut self, why: &str) {
         self.give_up(why);
         self.end_all();
     }
 
-    /// Ends everything that goes on, because a new prompt comes first.
+    /// Ends everything under way, because a new prompt comes first.
     fn supersede(&mut self) {
         self.give_up("a new prompt came first");
         self.end_waiting(SupersededBy::Prompt, InterruptedBy::Prompt);
         self.end_all();
     }
 
-    /// Lets go of the model and of the calls that run.
+    /// Aborts the request to the model, and the running calls.
     fn give_up(&mut self, why: &str) {
         if self.turn_end.is_none() {
             self.effects.push(Action::AbortModel);
@@ -111,7 +111,7 @@ impl Draft<'_> {
         self.end_at(&[Stage::Running], &CallResult::Cancelled);
     }
 
-    /// Logs that a turn came to nothing whose model said nothing of its usage.
+    /// Logs the failure of a turn whose model reported no usage.
     fn log_failure(&mut self, error: &str, again: bool) {
         let (error, usage, at) = (error.to_owned(), Usage::default(), self.now);
         self.log.push(LogEvent::TurnFailed { error, again, usage, model: None, at });
@@ -138,7 +138,7 @@ impl Draft<'_> {
             return Err(Refusal::Misplaced { reason: "calls are told in order, each once" });
         }
         if index > known || !self.run.offers(&name) || self.over_budget(index, &arguments).is_some() {
-            // Told with the rest of the turn.
+            // The call is logged with the end of the turn.
             return Ok(());
         }
         let call = self.log_call(ToolCall { id: provider_id, name, arguments });
@@ -209,7 +209,7 @@ impl Draft<'_> {
         model: Option<Arc<str>>,
     ) -> Result<(), Refusal> {
         self.is_asked()?;
-        // Calls and turns are tried again out of one purse.
+        // Calls and turns share one limit of retries.
         let again = again && self.run.retries < self.run.options.limits.retries;
         self.log.push(LogEvent::TurnFailed { error: error.clone(), again, usage, model, at: self.now });
         self.turn_end = Some(if again { TurnEnd::Again } else { TurnEnd::Failed(error) });
@@ -218,7 +218,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Fails where the model is not asked.
+    /// Fails if the model is not asked.
     fn is_asked(&self) -> Result<(), Refusal> {
         if self.run.activity == Activity::Generating {
             return Ok(());
@@ -234,7 +234,7 @@ impl Draft<'_> {
     fn log_call(&mut self, called: ToolCall) -> CallId {
         let ToolCall { id: provider_id, name, mut arguments } = called;
         if arguments.len() > self.run.options.limits.argument_bytes {
-            // It is answered, so it is kept, but not what was too large of it.
+            // The call is answered, so it is logged, but without arguments that are too large.
             arguments.clear();
         }
         let call = self.run.mint(&provider_id, &self.minted);
@@ -243,7 +243,7 @@ impl Draft<'_> {
         call
     }
 
-    /// Returns how the call number `index` of this turn ends without anybody looking at it.
+    /// Returns the result of the call number `index` of this turn if it ends without a check.
     fn refused(&self, index: u32, call: &ToolCall) -> Option<CallResult> {
         if !self.run.offers(&call.name) {
             return Some(CallResult::NotAvailable { suggestion: None });
@@ -251,7 +251,7 @@ impl Draft<'_> {
         Some(CallResult::OverBudget { limit: self.over_budget(index, &call.arguments)? })
     }
 
-    /// Returns which limit the call number `index` of this turn is over.
+    /// Returns the text about the limit that the call number `index` of this turn exceeds, if any.
     fn over_budget(&self, index: u32, arguments: &str) -> Option<String> {
         let limits = &self.run.options.limits;
         if index >= limits.calls_per_turn {
@@ -263,7 +263,8 @@ impl Draft<'_> {
         limits.too_large(arguments)
     }
 
-    /// Declares what ran as lost. What can be started again without harm is; about the rest a person is asked.
+    /// Declares the running calls as lost. Those that can be repeated without harm are started again; a person is asked about
+    /// the rest.
     pub fn recover(&mut self) {
         let gave_up = self.run.activity == Activity::Generating && !self.run.current().is_empty();
         if gave_up {
@@ -306,7 +307,7 @@ impl Draft<'_> {
     }
 }
 
-/// Returns how calls of a turn end that came to this end; `None` where they may run.
+/// Returns how a turn's end interrupts its calls, or `None` if they may run.
 fn interruption(finish: &FinishReason) -> Option<InterruptedBy> {
     match finish {
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Paused => None,
@@ -320,9 +321,10 @@ fn is_same(early: &crate::run::Call, call: &ToolCall) -> bool {
     early.provider_id == call.id && early.name == call.name && *early.arguments.text == *call.arguments
 }
 
-/// Returns the actions of a driver that has just loaded the run, or lost its own changes to another's.
+/// Returns the actions of a driver that has just loaded the run, or whose changes lost against those of another driver.
 ///
-/// Calls that run are not in it: whoever started them waits for them, or [`StepEvent::Recover`](crate::run::StepEvent::Recover) declares them lost.
+/// Running calls are not among them. The driver that started them waits for them, or
+/// [`Event::Recover`](crate::run::Event::Recover) declares them lost.
 pub fn pending(run: &Run) -> Vec<Action> {
     let mut effects = Vec::new();
     if matches!(run.activity, Activity::Generating) {
@@ -336,7 +338,7 @@ pub fn pending(run: &Run) -> Vec<Action> {
                 effects.extend(grant.expires.map(Action::Wake));
             }
             CallState::Open(open) => {
-                // The tool may be another by now.
+                // The tool may have changed.
                 effects.push(Action::Inspect(call.id.clone()));
                 effects.push(Action::Announce(open.id.clone()));
                 effects.extend(open.expires.map(Action::Wake));

@@ -1,4 +1,4 @@
-//! Questions and steps of running tools, on their way to the run.
+//! The questions and steps that running tools send to their run.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{
@@ -21,38 +21,38 @@ use crate::run::{Call, CallId, Interrupt, Principal, Run};
 use crate::tool::{CallError, DynTool, Failure, Journal, Output, Progress};
 use tool_run::run::{Answered, NestedUsage, Question, QuestionAnswer, Stage, StepEvent, StepResult};
 
-/// Something that a running tool wants of its run.
+/// A request of a running tool to its run.
 pub struct Asked {
     call: CallId,
-    /// Which start of the call it is.
+    /// The number of the call's start.
     attempt: u32,
     wish: Wish,
 }
 
 enum Wish {
-    /// An answer to a question.
+    /// A request for an answer to a question.
     Answer { question: Question, reply: Reply<QuestionAnswer> },
-    /// A decision about something inside of the call.
+    /// A request for a decision about an inner interrupt.
     Decide { tool: String, interrupt: Box<Interrupt>, feedback: Option<Box<Rejection>>, reply: Reply<QuestionAnswer> },
-    /// A step that begins is kept.
+    /// A request to record the beginning of a step.
     Begin { name: String, reply: Reply<()> },
-    /// The result of a step is kept.
+    /// A request to record the result of a step.
     Keep { name: String, value: Value, spent: NestedUsage, reply: Reply<()> },
 }
 
-/// The run that a call belongs to, as far as the call knows it.
+/// The data of a run that a call of it may need.
 #[derive(Clone, Debug)]
 pub struct Outer {
     pub owner: Principal,
-    /// The number of calls that it may still make.
+    /// The number of calls that the run may still make.
     pub calls: u32,
-    /// The number of failed calls that it may still try again.
+    /// The number of failed calls that the run may still retry.
     pub retries: u32,
-    /// The number of tokens that its models may still use; `None` for any number.
+    /// The number of tokens that the run's models may still use; `None` for no limit.
     pub tokens: Option<u64>,
 }
 
-/// Returns what a call of `tool` knows of `run`, if it may be a run of its own.
+/// Returns the data of `run` for a call of `tool`, if the call may have a run of its own.
 pub fn outer_of(tool: &dyn DynTool, run: &Run) -> Option<Outer> {
     if tool.inside().is_empty() && !tool.spec().traits.resumable {
         return None;
@@ -61,7 +61,7 @@ pub fn outer_of(tool: &dyn DynTool, run: &Run) -> Option<Outer> {
     Some(Outer { owner: run.owner().clone(), calls, retries, tokens })
 }
 
-/// The ways from the calls of a run to the run.
+/// The connections from the calls of a run to the run.
 pub struct Ties {
     pub(super) asked: mpsc::UnboundedSender<Box<Asked>>,
     pub(super) ended: mpsc::UnboundedSender<Ended>,
@@ -71,42 +71,42 @@ pub struct Ties {
 
 pub type Reply<T> = oneshot::Sender<Result<T, Failure>>;
 
-/// The journal of a call, which its task and its driver share. Before the call begins, it keeps and reports nothing.
+/// The journal of a call, which its task and its driver share. Before the call begins, it records and reports nothing.
 pub struct CallJournal {
     pub call: CallId,
-    /// Which start of the call it is; another when it goes on after an answer.
+    /// The number of the call's start. It changes when the call goes on after an answer.
     attempt: AtomicU32,
     asked: AtomicU32,
     pub ties: Arc<Ties>,
     begun: OnceLock<Begun>,
-    /// The steps that were taken since it began, and how often. Made at the first.
+    /// The names of steps that were taken since it began, with counts. Created at the first step.
     taken: OnceLock<Box<TakenSteps>>,
-    /// Set when the call has ended, whether or not its tool has.
+    /// Set if the call has ended, even if its tool still runs.
     closed: Mutex<bool>,
 }
 
-/// The names of steps, each with how often it was taken.
+/// The names of steps, each with the number of times that it was taken.
 type TakenSteps = Mutex<Vec<(String, usize)>>;
 
 /// The state with which a call begins.
 pub struct Begun {
-    /// Set if the log keeps when a step begins.
+    /// Set if the log records the beginning of each step.
     keeps_begun: bool,
     before: Option<Box<Before>>,
 }
 
-/// The steps and answers of a call that ran before.
+/// The steps and answers of earlier starts of a call.
 struct Before {
-    /// The arguments as the caller wrote them, where they were changed.
+    /// The arguments as the caller wrote them, if they were changed.
     given: Option<Arc<str>>,
     answers: Vec<Answered>,
     steps: Vec<StepResult>,
-    /// The run that the call belongs to, where the call is a run of its own.
+    /// The data of the run, if the call may have a run of its own.
     outer: Option<Outer>,
 }
 
 impl Begun {
-    /// The state with which `call` begins now.
+    /// Returns the state with which `call` begins now.
     pub fn of(call: &Call, outer: Option<Outer>) -> Self {
         let given = call.revisions().last().filter(|_| call.arguments().by.is_none()).map(|given| given.text.clone());
         let before = Before { given, answers: call.answers().to_vec(), steps: call.steps().to_vec(), outer };
@@ -138,7 +138,7 @@ impl CallJournal {
         let _ = self.begun.set(begun);
     }
 
-    /// Lets the call go on, as another start of it.
+    /// Sets the number of the start with which the call goes on.
     pub(super) fn resume(&self, attempt: u32) {
         self.attempt.store(attempt, Ordering::SeqCst);
     }
@@ -150,7 +150,7 @@ impl CallJournal {
         let _ = ties.ended.send(Ended { journal, outcome });
     }
 
-    /// Closes the journal of a call that has ended: what its tool still reports is dropped.
+    /// Closes the journal of a call that has ended: later reports of its tool are dropped.
     pub(super) fn close(&self) {
         *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = true;
     }
@@ -159,12 +159,12 @@ impl CallJournal {
         self.attempt.load(Ordering::SeqCst)
     }
 
-    /// Returns the run that the call belongs to, where the call is a run of its own.
+    /// Returns the data of the run, if the call may have a run of its own.
     pub fn outer(&self) -> Option<&Outer> {
         self.before()?.outer.as_ref()
     }
 
-    /// Returns the answers that were given when the call ran before.
+    /// Returns the recorded answers of earlier starts of the call.
     pub(super) fn answers(&self) -> &[Answered] {
         self.before().map_or(&[], |before| &before.answers)
     }
@@ -173,7 +173,7 @@ impl CallJournal {
         self.begun.get()?.before.as_deref()
     }
 
-    /// Sends the run what the tool wants of it, and waits for the reply.
+    /// Sends a request of the tool to the run, and waits for the reply.
     fn send<T: Send + 'static>(&self, wish: impl FnOnce(Reply<T>) -> Wish) -> BoxFuture<'static, Result<T, Failure>> {
         let (reply, answer) = oneshot::channel();
         let asked = Asked { call: self.call.clone(), attempt: self.attempt(), wish: wish(reply) };
@@ -192,8 +192,8 @@ impl CallJournal {
         journal.as_any()?.downcast_ref()
     }
 
-    /// Asks about something that waits inside for the `tries`th time, from 0, unless that was decided when the call ran
-    /// before.
+    /// Requests a decision about an inner interrupt for the `tries`th time, from 0. Returns a decision that an earlier start
+    /// of the call recorded.
     pub fn ask_inside(
         &self,
         tool: &str,
@@ -209,7 +209,7 @@ impl CallJournal {
         self.send(|reply| Wish::Decide { tool, interrupt, feedback, reply })
     }
 
-    /// Keeps a step, and what it used of the run's limits.
+    /// Records a step, and its share of the run's limits.
     pub fn record_spent(
         &self,
         name: &str,
@@ -223,7 +223,7 @@ impl CallJournal {
 
 impl Journal for CallJournal {
     fn report(&self, progress: Progress) {
-        // Held while it is reported, so that nothing is reported of a call behind its end.
+        // The lock is held during the report, so that no report comes after the end of the call.
         let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
         if !*closed && self.begun.get().is_some() {
             tell(&*self.ties.observer, Event::CallProgress(&progress));
@@ -289,7 +289,7 @@ impl Journal for CallJournal {
 }
 
 impl Calls {
-    /// Gives the log what a running tool asks for.
+    /// Handles a request of a running tool.
     pub(super) async fn receive_asked(
         &mut self,
         asked: Asked,
@@ -316,7 +316,7 @@ impl Calls {
             }
         };
         let recorded = log.record(event);
-        // The tool goes on when the step is safe, not before.
+        // The tool goes on only after the step is stored.
         log.keep(observers).await?;
         let _ = reply.send(recorded.map_err(|refusal| Failure::new(refusal.to_string())));
         Ok(())
@@ -334,7 +334,7 @@ impl Calls {
         }
     }
 
-    /// Holds back what a call asks while it waits for an answer to another question: it is asked next. A step can be kept
+    /// Holds back a request of a call that waits for the answer to another one; it is sent again later. Steps can be recorded
     /// meanwhile.
     fn hold(&mut self, asked: Asked, log: &Log) -> Option<Asked> {
         let waits = self.live.get(&asked.call).is_some_and(|live| live.reply.is_some());
@@ -346,15 +346,16 @@ impl Calls {
         None
     }
 
-    /// Sends again what was held back of a call that goes on.
+    /// Sends the held requests of a call that goes on.
     pub(super) fn release_held(&mut self, call: &CallId) {
         for asked in self.held.extract_if(.., |asked| asked.call == *call) {
-            // Behind what came before it, and what the call wants now.
+            // They come after earlier requests, and after those that the call sends now.
             let _ = self.ties.asked.send(Box::new(asked));
         }
     }
 
-    /// Returns the start of a call that one of its task's was: a task goes through several when it asks.
+    /// Returns the present start of a call if `attempt` is a start of its task, and `attempt` otherwise. A task has a new
+    /// start after each answer.
     fn attempt(&self, call: &CallId, attempt: u32) -> u32 {
         let Some(live) = self.live.get(call) else { return attempt };
         let now = live.journal.attempt();

@@ -1,4 +1,4 @@
-//! The calls of a run: checked, repaired, and executed on tasks of their own.
+//! The calls of a run: their checks, their repairs, and their execution on tasks of their own.
 
 mod journal;
 mod repair;
@@ -23,10 +23,10 @@ pub use repair::{InvalidCall, Repair, RepairedCall};
 use repair::{Repaired, Repairs};
 use tool_run::run::{Stage, StepEvent};
 
-/// How long validators may take where the tool sets no limit.
+/// The longest time of validators if the tool sets no limit.
 const CHECK_TIME: Duration = Duration::from_mins(1);
 
-/// How many places for calls that may start are kept for later.
+/// The capacity for calls that may start that is kept for reuse.
 const SOME: usize = 4;
 
 type CallMap<T> = HashMap<CallId, T, foldhash::fast::RandomState>;
@@ -35,7 +35,7 @@ type CallMap<T> = HashMap<CallId, T, foldhash::fast::RandomState>;
 pub struct Calls {
     agent: Agent,
     gate: Gate,
-    /// Calls whose tools' validators wait for somebody.
+    /// The checks whose validators are still running.
     checks: JoinSet<Checked>,
     repairs: Repairs,
     /// Calls that were read, and may start at once.
@@ -43,10 +43,10 @@ pub struct Calls {
     live: CallMap<Live>,
     ties: Arc<Ties>,
     asked: mpsc::UnboundedReceiver<Box<Asked>>,
-    /// Requests of calls that wait for an answer to another.
+    /// The requests of calls that wait for the answer to another request.
     held: Vec<Asked>,
     ended: mpsc::UnboundedReceiver<Ended>,
-    /// The place of the call that was started last.
+    /// The position of the call that was started last.
     last: usize,
 }
 
@@ -54,18 +54,18 @@ pub struct Calls {
 pub struct Checked {
     call: CallId,
     read: ReadCall,
-    /// The means with which it runs, should it start at once.
+    /// The means to run it, if it starts at once.
     start: Start,
 }
 
-/// The means with which a call runs.
+/// The means to run a call.
 pub struct Start {
     journal: Arc<CallJournal>,
     stop: Cancellation,
     limit: Option<Box<TimeLimit>>,
 }
 
-/// A call that was read, with the means with which it runs.
+/// A call that was read, with the means to run it.
 struct ReadyCall {
     /// The text that was read.
     text: Arc<str>,
@@ -73,7 +73,7 @@ struct ReadyCall {
     start: Start,
 }
 
-/// Something that happened to a call.
+/// An event of a call.
 pub enum CallEvent {
     Ended(Ended),
     Checked(Result<Box<Checked>, JoinError>),
@@ -82,7 +82,7 @@ pub enum CallEvent {
 }
 
 impl Calls {
-    /// The calls of a run of `agent`, which `gate` checks.
+    /// Creates the calls of a run of `agent`, which `gate` checks.
     pub fn new(agent: &Agent, gate: &Gate, observer: Arc<dyn Observer>) -> Self {
         let (send_asked, asked) = mpsc::unbounded_channel();
         let (send_ended, ended) = mpsc::unbounded_channel();
@@ -106,7 +106,7 @@ impl Calls {
         }
     }
 
-    /// Waits until something happens to a call. Dropped, it loses nothing.
+    /// Waits for an event of a call. If the future is dropped, nothing is lost.
     pub async fn next(&mut self) -> CallEvent {
         tokio::select! {
             biased;
@@ -119,7 +119,7 @@ impl Calls {
         }
     }
 
-    /// Gives the log what happened to a call.
+    /// Handles an event of a call.
     pub async fn receive(
         &mut self,
         event: CallEvent,
@@ -128,15 +128,15 @@ impl Calls {
     ) -> Result<(), AgentError> {
         match event {
             CallEvent::Ended(ended) => self.end(ended, log.now(), log, observers),
-            // Panics in validators are their answers; what panics besides is a destructor, and its call is checked when the
-            // run is loaded again.
+            // A panic in a validator is part of its answer. Any other panic comes from a destructor; that call is checked
+            // again when the run is loaded.
             CallEvent::Checked(checked) => {
                 if let Ok(checked) = checked {
                     let cx = log.context(&checked.call);
                     self.judge(*checked, &cx, log.now(), log, observers);
                 }
             }
-            // As above.
+            // The same holds for panics here.
             CallEvent::Repaired(repaired) => {
                 if let Ok(repaired) = repaired {
                     self.repairs.finish(*repaired, log);
@@ -168,7 +168,7 @@ impl Calls {
         }
     }
 
-    /// Returns the means with which a call would run after a wait, and its context.
+    /// Returns the means to run a call after a wait, and its context.
     fn begin(&self, call: &Call, wait: Duration, log: &Log) -> (Start, Context) {
         let limit = self.gate.tools().get(&call.name).and_then(|tool| tool.spec().traits.timeout);
         let limit = limit.and_then(|all| TimeLimit::new(all, Instant::now().checked_add(wait)?));
@@ -182,7 +182,7 @@ impl Calls {
         (Start { journal, stop, limit }, cx)
     }
 
-    /// Judges a call whose arguments were read, and gives the log what was found.
+    /// Judges a call whose arguments were read, and records the result in the log.
     fn judge(&mut self, checked: Checked, cx: &Context, at: Time, log: &mut Log, observers: &mut Observers) {
         let Checked { call: id, read: ReadCall { read, prepared }, start } = checked;
         let Some(call) = log.run().call(&id) else { return };
@@ -193,8 +193,8 @@ impl Calls {
         }
         let Some(inspection) = self.repairs.begin(&self.agent, &self.gate, &id, inspection, log) else { return };
         log.record_late(StepEvent::Inspected { call: id.clone(), inspection, at });
-        // A call that does not start at once is read again when it does, because much may have happened by then. So is one
-        // whose arguments are not what the model wrote: its tool answers with what has become of them.
+        // A call that does not start at once is read again before its start, because much may have changed by then. So is a
+        // call whose arguments differ from the model's, because its tool reports the changes in its answer.
         if let Some(prepared) = prepared
             && log.run().call(&id).is_some_and(|call| call.stage() == Stage::Running && !call.is_revised())
         {
@@ -202,7 +202,7 @@ impl Calls {
         }
     }
 
-    /// Starts a call, or lets it go on with the answer that it waits for.
+    /// Starts a call, or continues it with the answer that it waits for.
     pub fn execute(&mut self, id: CallId, attempt: u32, log: &Log, observers: &mut Observers) {
         let call = log.run().call_behind(&mut self.last, &id).filter(|call| call.stage() == Stage::Running);
         let Some(call) = call else { return };
@@ -215,7 +215,7 @@ impl Calls {
         let Some(tool) = self.gate.tools().get(&call.name) else { return };
         let ready = self.ready.remove(&id).filter(|ready| Arc::ptr_eq(&ready.text, &call.arguments().text));
         if self.ready.is_empty() {
-            // Many calls at once are rare; their places are not kept.
+            // Many calls at once are rare, so their capacity is not kept.
             self.ready.shrink_to(SOME);
         }
         let begun = Begun::of(call, outer_of(&**tool, log.run()));
@@ -240,13 +240,13 @@ impl Calls {
         self.live.insert(id, Live { journal, first: attempt, stop, task, limit, reply: None });
     }
 
-    /// Gives up a call.
+    /// Aborts a call.
     pub fn abort(&mut self, id: &CallId, observers: &mut Observers) {
         observers.trace.aborted(id);
         self.live.remove(id);
     }
 
-    /// Gives up the calls that others have ended.
+    /// Aborts the calls that others have ended.
     pub fn follow(&mut self, log: &Log, observers: &mut Observers) {
         self.ready.clear();
         let is_over = |id: &CallId| log.run().call(id).is_none_or(|call| call.result().is_some());
@@ -256,14 +256,14 @@ impl Calls {
         }
     }
 
-    /// Returns when the time of a call is over.
+    /// Returns the time at which the first call exceeds its limit.
     pub fn deadline(&self) -> Option<Instant> {
         self.live.values().filter_map(Live::deadline).min()
     }
 
-    /// Gives the log the calls whose time is over, whether or not they cooperate.
+    /// Ends the calls that exceed their time limits, even if they do not cooperate.
     pub fn end_overdue(&mut self, log: &mut Log, observers: &mut Observers) {
-        // A call that ended just in time is not over.
+        // A call that ended just in time is not too late.
         self.take_ended(log, observers);
         let now = Instant::now();
         let is_over = |live: &Live| live.deadline().is_some_and(|deadline| deadline <= now);
@@ -276,7 +276,7 @@ impl Calls {
         }
     }
 
-    /// Gives the log the calls that have ended already, so that they go into the same append.
+    /// Records the calls that have ended already, so that they go into the same append.
     pub fn take_ended(&mut self, log: &mut Log, observers: &mut Observers) {
         let mut at = None;
         while let Ok(ended) = self.ended.try_recv() {
@@ -287,7 +287,7 @@ impl Calls {
 
     fn end(&mut self, ended: Ended, at: Time, log: &mut Log, observers: &mut Observers) {
         let Ended { journal, outcome } = ended;
-        // A task that was given up may end after all; the call's next start has another journal.
+        // A task that was aborted may still end. The next start of its call has another journal.
         if !self.live.get(&journal.call).is_some_and(|live| Arc::ptr_eq(&live.journal, &journal)) {
             return;
         }
@@ -296,7 +296,7 @@ impl Calls {
         }
     }
 
-    /// Takes up what calls want that was sent already. Returns whether there was anything.
+    /// Handles a request that a call has sent already. Returns whether there was one.
     pub async fn take_asked(&mut self, log: &mut Log, observers: &mut Observers) -> Result<bool, AgentError> {
         let Ok(asked) = self.asked.try_recv() else { return Ok(false) };
         self.receive_asked(*asked, log, observers).await?;
@@ -316,40 +316,40 @@ fn record_end(
     log.record_late(StepEvent::Ended { call, attempt, outcome, at });
 }
 
-/// Returns what comes of `asking`, or that the time of the tool `name` was over before.
+/// Returns the result of `asking`, or a timeout after the time limit of the tool `name`.
 pub fn in_time(tools: &Toolset, name: &str, asking: Asking) -> impl Future<Output = ReadCall> + use<> {
     let limit = tools.get(name).and_then(|tool| tool.spec().traits.timeout).unwrap_or(CHECK_TIME);
     async move { asking.within(limit, tokio::time::sleep(limit)).await }
 }
 
-/// A call's task that came to its end.
+/// The end of a call's task.
 pub struct Ended {
     pub(super) journal: Arc<CallJournal>,
     pub(super) outcome: Result<Output, CallError>,
 }
 
-/// A call that runs, or waits in the middle of its work. Dropped, it is given up.
+/// A call that runs, or waits in the middle of its work. Dropping it aborts the call.
 pub struct Live {
     journal: Arc<CallJournal>,
-    /// The start of the call with which its task began.
+    /// The number of the start with which its task began.
     first: u32,
     stop: Cancellation,
     task: JoinHandle<()>,
     limit: Option<Box<TimeLimit>>,
-    /// The way of the answer that it waits for.
+    /// The channel for the answer that it waits for.
     reply: Option<Reply<QuestionAnswer>>,
 }
 
-/// The time that a call has.
+/// The time limit of a call.
 pub struct TimeLimit {
     all: Duration,
     end: Option<Instant>,
-    /// The rest at the time when it asked.
+    /// The time that was left when it asked a question.
     left: Duration,
 }
 
 impl TimeLimit {
-    /// So much time from `since` on. One beyond what the clock can hold is none.
+    /// Creates a limit of `all` from `since` on, or returns `None` if the clock cannot hold its end.
     pub fn new(all: Duration, since: Instant) -> Option<Box<Self>> {
         let end = since.checked_add(all)?;
         Some(Box::new(Self { all, end: Some(end), left: all }))
@@ -357,7 +357,7 @@ impl TimeLimit {
 }
 
 impl Live {
-    /// Lets the tool wait for an answer; its time stands still.
+    /// Pauses the call and its time limit until the answer to its question.
     pub fn pause(&mut self, reply: Reply<QuestionAnswer>) {
         self.reply = Some(reply);
         if let Some(limit) = &mut self.limit {
@@ -366,7 +366,7 @@ impl Live {
         }
     }
 
-    /// Gives the tool the answer that it waits for. Returns whether it does wait.
+    /// Sends the tool the answer that it waits for. Returns `false` if it does not wait for one.
     pub fn answer(&mut self, attempt: u32, answer: QuestionAnswer) -> bool {
         let Some(reply) = self.reply.take() else { return false };
         self.journal.resume(attempt);
@@ -377,7 +377,7 @@ impl Live {
         true
     }
 
-    /// Returns when its time is over.
+    /// Returns the time at which its limit is over, unless it is paused.
     pub fn deadline(&self) -> Option<Instant> {
         self.limit.as_ref()?.end
     }
@@ -391,7 +391,7 @@ impl Drop for Live {
     }
 }
 
-/// Starts a task: where it may block its thread, on one of its own.
+/// Starts a task; if it may block its thread, on a thread of its own.
 pub fn spawn_task<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static, blocking: bool) -> JoinHandle<T> {
     if blocking {
         let handle = tokio::runtime::Handle::current();
@@ -401,12 +401,12 @@ pub fn spawn_task<T: Send + 'static>(work: impl Future<Output = T> + Send + 'sta
     }
 }
 
-/// Returns how long a call waits that failed before: not followed by the next attempt at once.
+/// Returns the wait before a call that was retried `retries` times starts again; zero before its first start.
 pub fn retry_wait(retries: u32) -> Duration {
     if retries == 0 { Duration::ZERO } else { Duration::from_millis(50) * 2u32.saturating_pow(retries.min(10) - 1) }
 }
 
-/// The task of a call that was read and accepted before, maybe in another process, or that failed before.
+/// Returns the task of a call that was accepted earlier, maybe in another process, or that failed before.
 fn run_task_again(prepared: Prepared, journal: Arc<CallJournal>, wait: Duration) -> impl Future<Output = ()> + Send {
     // Boxed, so that calls that do not wait are small.
     let wait = (!wait.is_zero()).then(|| Box::pin(tokio::time::sleep(wait)));
@@ -419,19 +419,19 @@ fn run_task_again(prepared: Prepared, journal: Arc<CallJournal>, wait: Duration)
     ending(work, journal)
 }
 
-/// Reports how `work` ends. What the tool left is dropped where its panic is still the call's.
+/// Reports the outcome of `work`. The tool's values are dropped here, where a panic still counts as the call's.
 fn ending(
     work: impl Future<Output = Result<Output, CallError>> + Send,
     journal: Arc<CallJournal>,
 ) -> impl Future<Output = ()> + Send {
     let mut ending = Ending(Some(journal));
-    // Combined, and not one block around the other, which would hold everything twice.
+    // A combinator, not a nested async block, which would hold everything twice.
     AssertUnwindSafe(work)
         .catch_unwind()
         .map(move |outcome| ending.report(outcome.unwrap_or_else(|panic| Err(panicked(panic)))))
 }
 
-/// Reports the end of a call, even if its task comes to none.
+/// Reports the end of a call, even if its task does not complete.
 struct Ending(Option<Arc<CallJournal>>);
 
 impl Ending {

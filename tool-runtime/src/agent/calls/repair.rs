@@ -1,4 +1,4 @@
-//! Calls that cannot run as the model wrote them: repaired once, by the application or by the model.
+//! Calls that cannot run as the model wrote them, and their repair, once, by the application or by the model.
 
 use std::{future::pending, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -15,20 +15,20 @@ use crate::tool::ToolSpec;
 use crate::toolset::Toolset;
 use tool_run::run::{Author, CheckedCall, Stage, StepEvent};
 
-/// How long a repair may take.
+/// The longest time of a repair.
 const REPAIR_TIME: Duration = Duration::from_mins(1);
 
-/// A call that was refused before it could run: there is no such tool, or it does not take the arguments.
+/// A call that was refused before it could run, because the tool does not exist, or rejects the arguments.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct InvalidCall {
     /// The call as the model wrote it.
     pub call: ToolCall,
-    /// The refusal, as the model would get it.
+    /// The refusal, as the model would receive it.
     pub told: Vec<Part>,
-    /// The problems of the arguments; `None` where there is no such tool.
+    /// The problems of the arguments; `None` if the tool does not exist.
     pub rejection: Option<Rejection>,
-    /// The tool; `None` where there is none of that name.
+    /// The specification of the tool; `None` if it does not exist.
     pub spec: Option<Arc<ToolSpec>>,
     /// The tools on offer.
     pub tools: Toolset,
@@ -36,7 +36,7 @@ pub struct InvalidCall {
     pub messages: Arc<Vec<Message>>,
 }
 
-/// A call in place of an [`InvalidCall`].
+/// A replacement for an [`InvalidCall`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepairedCall {
     name: Option<String>,
@@ -44,13 +44,13 @@ pub struct RepairedCall {
 }
 
 impl RepairedCall {
-    /// A call of the same tool with other arguments, as JSON.
+    /// Creates a replacement with the same tool and other arguments, as JSON.
     #[allow(clippy::needless_pass_by_value, reason = "a value made by `json!` on the spot reads best")]
     pub fn arguments(arguments: impl ToString) -> Self {
         Self { name: None, arguments: arguments.to_string() }
     }
 
-    /// A call of the tool `name`.
+    /// Creates a replacement that calls the tool `name`.
     #[allow(clippy::needless_pass_by_value, reason = "a value made by `json!` on the spot reads best")]
     pub fn call(name: impl Into<String>, arguments: impl ToString) -> Self {
         Self { name: Some(name.into()), arguments: arguments.to_string() }
@@ -66,14 +66,14 @@ pub enum Repair {
     Model,
 }
 
-/// The calls that are being repaired.
+/// The repairs under way.
 #[derive(Default)]
 pub struct Repairs {
     work: JoinSet<Box<Repaired>>,
     calls: Vec<CallId>,
 }
 
-/// A call that was refused, and the one in its place, if there is one.
+/// A refused call, and its replacement, if there is one.
 pub struct Repaired {
     call: CallId,
     inspection: CheckedCall,
@@ -82,7 +82,7 @@ pub struct Repaired {
 }
 
 impl Repairs {
-    /// Lets a refused call be repaired, if somebody can. Gives the inspection back otherwise.
+    /// Starts the repair of a refused call, if the agent has a repairer. Otherwise returns the inspection.
     pub fn begin(
         &mut self,
         agent: &Agent,
@@ -95,7 +95,7 @@ impl Repairs {
         let Some(call) = log.run().call(id).filter(|call| may_be_repaired(call)) else { return Some(inspection) };
         let Some(told) = inspection.refused(&call.name) else { return Some(inspection) };
         if log.run().phase() == Phase::Generating || self.calls.contains(id) {
-            // It is checked again when the turn has ended, or it is being repaired.
+            // The call is checked again after the turn, or it is under repair already.
             return None;
         }
         self.calls.push(id.clone());
@@ -112,7 +112,7 @@ impl Repairs {
                     Repair::Model => ask_again(&agent, bad).await,
                 }
             };
-            // Whoever fails repairs nothing.
+            // A repairer that fails or panics repairs nothing.
             let work = tokio::time::timeout(REPAIR_TIME, AssertUnwindSafe(work).catch_unwind()).await;
             let replacement = work.ok().and_then(Result::ok).flatten();
             Box::new(Repaired { call, inspection, replacement, by })
@@ -120,7 +120,7 @@ impl Repairs {
         None
     }
 
-    /// Waits for the next repair; `None` where there is none.
+    /// Waits for the next repair; for ever, if there is none.
     pub async fn next(&mut self) -> Option<Result<Box<Repaired>, JoinError>> {
         if self.work.is_empty() {
             return pending().await;
@@ -128,7 +128,7 @@ impl Repairs {
         self.work.join_next().await
     }
 
-    /// Gives the log a repaired call, or the refusal of one that nobody could repair.
+    /// Records a repaired call in the log, or the refusal of a call that was not repaired.
     pub fn finish(&mut self, repaired: Repaired, log: &mut Log) {
         let Repaired { call, inspection, replacement, by } = repaired;
         self.calls.retain(|known| *known != call);
@@ -142,7 +142,7 @@ impl Repairs {
     }
 }
 
-/// Returns whether a call may be repaired: once, and not when it was started or edited.
+/// Returns whether a call may be repaired: only once, and only if it was neither started nor edited.
 fn may_be_repaired(call: &Call) -> bool {
     call.stage() == Stage::Proposed && call.attempts == 0 && call.revisions().is_empty()
 }
@@ -162,7 +162,7 @@ fn bad_call(call: &Call, told: Vec<Part>, inspection: &CheckedCall, gate: &Gate,
     }
 }
 
-/// Asks the model for the one call again.
+/// Asks the model again for this one call.
 async fn ask_again(agent: &Agent, bad: InvalidCall) -> Option<(RepairedCall, Usage)> {
     let answer =
         ToolMessage { call_id: bad.call.id.clone(), tool: bad.call.name.clone(), content: bad.told, is_error: true };

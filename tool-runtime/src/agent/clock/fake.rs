@@ -14,12 +14,12 @@ use tokio::time::Instant;
 
 use crate::run::Time;
 
-/// A clock for [`Agent::clock`](crate::Agent::clock): approvals expire, grants and leases end when a test says so. Clones
+/// A clock for [`Agent::clock`](crate::Agent::clock): approvals, grants and leases expire when a test sets it forward. Clones
 /// are the same clock.
 ///
-/// It starts at a fixed moment, goes with tokio's time, and is set forward by [`advance`](Self::advance). The time limits of
-/// tools and the waits between tries are tokio's alone: with paused time (`#[tokio::test(start_paused = true)]`, tokio's
-/// feature `test-util`) both follow it, and what waits for the next timer takes no time.
+/// It starts at a fixed time, follows tokio's time, and is set forward by [`advance`](Self::advance). The time limits of
+/// tools and the waits between retries follow tokio's time alone. With paused time (`#[tokio::test(start_paused = true)]`,
+/// tokio's feature `test-util`), the clock follows the paused time too. A wait for the next timer then takes no real time.
 ///
 /// ```
 /// use std::time::Duration;
@@ -40,36 +40,36 @@ pub struct Clock {
 struct Inner {
     start: Time,
     began: Instant,
-    /// How many milliseconds it was set forward.
+    /// The milliseconds by which it was set forward.
     ahead: AtomicU64,
     moved: Event,
 }
 
 impl Clock {
-    /// A clock that shows midnight of 1 January 2026, UTC.
+    /// Creates a clock that shows midnight of 1 January 2026, UTC.
     pub fn new() -> Self {
         Self::at(Time(1_767_225_600_000))
     }
 
-    /// A clock that shows `time`.
+    /// Creates a clock that shows `time`.
     pub fn at(time: Time) -> Self {
         let inner = Inner { start: time, began: Instant::now(), ahead: AtomicU64::new(0), moved: Event::new() };
         Self { inner: Arc::new(inner) }
     }
 
-    /// Returns the time that it shows.
+    /// Returns the time on the clock.
     pub fn now(&self) -> Time {
         let ahead = self.inner.ahead.load(Ordering::SeqCst);
         self.inner.start.plus(millis(self.inner.began.elapsed())).plus(ahead)
     }
 
-    /// Sets it forward. Runs that are under way notice at once.
+    /// Sets the clock forward. The drivers of runs notice this at once.
     pub fn advance(&self, by: Duration) {
         self.inner.ahead.fetch_add(millis(by), Ordering::SeqCst);
         self.inner.moved.notify(usize::MAX);
     }
 
-    /// Waits until it is set forward after now.
+    /// Waits until the clock is set forward after this call.
     pub(super) fn moved(&self) -> event_listener::EventListener {
         self.inner.moved.listen()
     }

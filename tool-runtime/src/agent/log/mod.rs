@@ -1,7 +1,7 @@
-//! The log of a run: events go in, actions come out.
+//! The log of a run: it receives events, and returns actions.
 //!
-//! [`Log::record`] gives an event to the run's state machine. The entries that follow are in the run at once; the actions that
-//! follow wait until [`Log::keep`] has stored the entries and reported them. So nothing is done that is not in the log.
+//! [`Log::record`] passes an event to the run's state machine. The run has the resulting entries at once. The resulting
+//! actions wait until [`Log::keep`] has stored and reported the entries. So every action follows from stored entries.
 
 mod storage;
 
@@ -27,10 +27,10 @@ use crate::tool::Context;
 use storage::Storage;
 use tool_run::run::{Action, LogEvent, Stage, StepEvent, pending, step, step_into};
 
-/// The number of places for entries and actions that are kept for later.
+/// The capacity of lists of entries and actions that is kept for reuse.
 const SOME: usize = 16;
 
-/// A run, its log, and what the log says is to be done.
+/// A run, its log, and the actions that the log requires.
 pub struct Log {
     agent: Agent,
     run: Run,
@@ -40,7 +40,7 @@ pub struct Log {
     clocks: Clocks,
     conversation: Conversation,
     pub outside: Outside,
-    /// The condition of the first thing that cannot be undone. It is in a mutex so that it can be shared.
+    /// The condition for the first effect that cannot be undone. The mutex makes it `Sync`.
     pub commit: Option<Mutex<BoxFuture<'static, Result<(), AgentError>>>>,
     news: News,
 }
@@ -51,36 +51,36 @@ impl fmt::Debug for Log {
     }
 }
 
-/// The entries that are in the run, and not in the store.
+/// The entries that the run has, and the store does not.
 #[derive(Default)]
 struct Tail {
     entries: Vec<LogEvent>,
-    /// The places in `entries` where those begin that followed from one event.
+    /// The positions in `entries` at which the entries of each event begin.
     begins: Vec<usize>,
-    /// Set where the run refused an entry that followed from its own step.
+    /// Set if the run refused an entry that followed from its own step.
     refused: Option<AgentError>,
 }
 
-/// Actions to take, and calls to check.
+/// The actions to take, and the calls to check.
 #[derive(Default)]
 struct Queue {
     checks: VecDeque<CallId>,
     actions: VecDeque<Action>,
-    /// Set while all entries are stored that `actions` follow from.
+    /// Set while all entries that `actions` follow from are stored.
     is_due: bool,
-    /// Room for what follows from an event.
+    /// Reusable lists for the consequences of an event.
     lists: (Vec<LogEvent>, Vec<Action>),
-    /// Set if the run is left where its model would be asked; and if it is there.
+    /// Set if the run is left where its model would be asked; and if it has reached that point.
     leaves_model: bool,
     is_left: bool,
 }
 
-/// Changes of which the parts of the loop have to know.
+/// The changes that the parts of the loop need to know.
 #[derive(Default)]
 struct News {
-    /// Set when others have added to the log.
+    /// Set if others have added to the log.
     by_others: bool,
-    /// Set when the run was prompted anew.
+    /// Set if the run has a new prompt.
     is_prompted: bool,
 }
 
@@ -97,7 +97,7 @@ impl Queue {
 }
 
 impl Log {
-    /// The log of `run`, which goes on as `agent` says; `entries` are not stored yet.
+    /// Creates the log of `run`, driven as `agent` defines. `entries` are not stored yet.
     pub fn new(agent: &Agent, run: Run, entries: Vec<LogEvent>) -> Self {
         Self {
             agent: agent.clone(),
@@ -117,7 +117,7 @@ impl Log {
         &self.run
     }
 
-    /// Puts the run in place as somebody else has stored it.
+    /// Replaces the run by the state that another writer has stored.
     pub fn replace(&mut self, run: Run) {
         self.run = run;
     }
@@ -127,7 +127,7 @@ impl Log {
         self.agent.now()
     }
 
-    /// Begins to drive the run as `agent` says, up to where its model would be asked if `leaves_model`.
+    /// Begins to drive the run with `agent`; with `leaves_model`, only to the point where its model would be asked.
     pub async fn begin(
         &mut self,
         agent: &Agent,
@@ -139,13 +139,13 @@ impl Log {
         self.conversation = Conversation::new(agent);
         self.clocks = Clocks::default();
         self.news = News::default();
-        // A lease that is left is that of a future that was dropped. What that had under way must not get into the log any
-        // more, so it is not used again.
+        // A remaining lease belongs to a future that was dropped. Its work must not reach the log any more, so that lease is
+        // not used again.
         let given_back = self.storage.release(self.run.id()).await;
         self.storage.begin(agent);
         given_back?;
         if self.stored() == 0 {
-            // Nobody else can know of the run before it is stored.
+            // No other process can know the run before it is stored.
             self.keep(observers).await?;
         }
         let now = self.now();
@@ -153,13 +153,13 @@ impl Log {
         Ok(())
     }
 
-    /// Gives the run's state machine what happened since it was driven last, and `event`.
+    /// Passes the run's state machine everything since the last drive, and `event`.
     ///
-    /// Fails where `event` is refused. Then nothing is done.
+    /// Fails if the run refuses `event`. Then no action is taken.
     pub async fn resume(&mut self, event: Option<StepEvent>, observers: &mut Observers) -> Result<(), AgentError> {
         self.restart_run_clock();
         if self.storage.is_somewhere() && !self.tail.entries.is_empty() {
-            // It did not get into the store, or nobody knows whether it did: nothing that follows from it was done.
+            // The entries did not reach the store, or this is unknown. No action that follows from them was taken.
             self.tail = Tail::default();
             self.reload().await?;
         }
@@ -168,9 +168,9 @@ impl Log {
         if self.run.current().iter().any(|call| call.result().is_none()) {
             self.extend_conversation();
         }
-        // Whatever ran when the run was left is lost; nothing of it is under way here.
+        // Calls that ran when the run was left are lost, because none of them runs here.
         self.record(StepEvent::Recover { at: self.now() })?;
-        // What was over before does not wait for a timer: nobody may be there to keep the run waiting for it.
+        // Expired interrupts do not wait for a timer, because nothing else may keep the run waiting for it.
         self.record(StepEvent::Tick { at: self.now() })?;
         let Some(event) = event else { return Ok(()) };
         if let Err(refusal) = self.record(event) {
@@ -181,19 +181,20 @@ impl Log {
         Ok(())
     }
 
-    /// Gives the right to drive the run back.
+    /// Releases the lease.
     pub async fn end(&mut self) -> Result<(), AgentError> {
         Ok(self.storage.release(self.run.id()).await?)
     }
 
-    /// Gives an event to the run's state machine. What follows is in the run, and waits to be stored and done.
+    /// Passes an event to the run's state machine. The run has the resulting entries, which then must be stored before their
+    /// actions.
     ///
-    /// Fails, and changes nothing, where the run refuses the event.
+    /// Fails, and changes nothing, if the run refuses the event.
     pub fn record(&mut self, event: StepEvent) -> Result<(), Refusal> {
         let (mut entries, mut effects) = step_into(&self.run, event, std::mem::take(&mut self.queue.lists))?;
         self.tail.begins.push(self.tail.entries.len());
         if let Some(next_turn) = self.next_turn(&entries) {
-            // The application's conditions look at the run before its next turn begins.
+            // The application's conditions judge the run before its next turn begins.
             let mut rest = entries.split_off(next_turn);
             self.apply(&mut entries);
             match self.stop_instead() {
@@ -211,7 +212,7 @@ impl Log {
         Ok(())
     }
 
-    /// Gives an event to the run's state machine that may come too late: then it means nothing any more.
+    /// Passes an event to the run's state machine that may be too late, and is ignored then.
     pub fn record_late(&mut self, event: StepEvent) {
         let _ = self.record(event);
     }
@@ -228,7 +229,7 @@ impl Log {
         }
     }
 
-    /// Queues the actions that follow from an event, unless an entry was refused that should be in the log before them.
+    /// Queues the actions that follow from an event. If the run refused an entry, all actions are dropped.
     fn queue(&mut self, entries: Vec<LogEvent>, mut effects: Vec<Action>) {
         if self.tail.refused.is_some() {
             self.queue.checks.clear();
@@ -241,19 +242,19 @@ impl Log {
         }
     }
 
-    /// Returns where in `entries` the next turn begins because the calls of the last have ended, if an application's condition
-    /// may stop the run there.
+    /// Returns the position in `entries` where the next turn begins after the calls of the last one. Returns `None` if there
+    /// is no such turn, or the application has no condition that could stop the run.
     fn next_turn(&self, entries: &[LogEvent]) -> Option<usize> {
         self.agent.setup.stop.as_ref()?;
-        // What steers the run joins it with the next turn, and waits on if that does not come.
+        // Prompts that steer the run join it with the next turn. Without that turn they keep waiting.
         let joins = |entry: &LogEvent| matches!(entry, LogEvent::Prompted { prompt, .. } if prompt.steers);
         let [before @ .., LogEvent::TurnStarted { .. }] = entries else { return None };
         Some(before.iter().rposition(|entry| !joins(entry)).map_or(0, |at| at + 1))
     }
 
-    /// Returns what is logged and done instead of the next turn, where a condition of the application holds.
+    /// Returns the entries and actions in place of the next turn, if a condition of the application holds.
     fn stop_instead(&mut self) -> Option<(Vec<LogEvent>, Vec<Action>)> {
-        // In any other phase somebody prompted or continued the run, who wants a turn.
+        // In any other phase, a prompt or a continuation requested the turn.
         if self.run.phase() != Phase::Acting {
             return None;
         }
@@ -262,8 +263,8 @@ impl Log {
         step(&self.run, stop).ok().filter(|(entries, _)| !entries.is_empty())
     }
 
-    /// Returns what is to be done next: checks at once, because what follows from them goes into the same append, and anything
-    /// else when the entries are stored that it follows from.
+    /// Returns the next action. Checks come first, so that their entries go into the same append. Other actions come when the
+    /// entries that they follow from are stored.
     pub fn next_action(&mut self) -> Option<Action> {
         if let Some(call) = self.queue.checks.pop_front() {
             return Some(Action::Inspect(call));
@@ -279,18 +280,18 @@ impl Log {
         Some(action)
     }
 
-    /// Returns whether something is to be stored, or to be done that waits for that.
+    /// Returns whether there are entries to store, or actions to take.
     pub fn has_news(&self) -> bool {
         let is_stored = self.tail.entries.is_empty() && self.tail.refused.is_none();
         !is_stored || !self.queue.checks.is_empty() || !self.queue.actions.is_empty()
     }
 
-    /// Lets the run's state machine know when it is `at`.
+    /// Sets a time at which the run's state machine gets an event.
     pub fn wake_at(&mut self, at: Time) {
         self.clocks.wake_at(at);
     }
 
-    /// Stores what is new, and reports it. Actions that entries of somebody else made void are dropped.
+    /// Stores and reports the new entries. Actions that entries of other writers made void are dropped.
     pub async fn keep(&mut self, observers: &mut Observers) -> Result<(), AgentError> {
         if let Some(error) = self.tail.refused.take() {
             self.tail = Tail::default();
@@ -308,15 +309,15 @@ impl Log {
         let Tail { entries, .. } = std::mem::take(&mut self.tail);
         self.report(&entries, observers);
         observers.hooks.accepted(&self.run, &entries, &self.conversation.context);
-        // Many actions at once are rare; their places are not kept.
+        // Many actions at once are rare, so their capacity is not kept.
         self.queue.actions.shrink_to(SOME);
         self.queue.checks.shrink_to(SOME);
         self.queue.is_due = true;
         Ok(self.storage.snapshot(&self.run).await?)
     }
 
-    /// Meets the condition of what comes next, if that cannot be undone: a call starts, or the model is asked. It comes before
-    /// the log is stored, so that nothing is in the store that was not done.
+    /// Awaits the condition of the first effect that cannot be undone: the start of a call, or a request to the model. This
+    /// happens before the log is stored, so that the store has no entries about effects that did not happen.
     async fn meet_condition(&mut self) -> Result<(), AgentError> {
         let leaves_model = self.queue.leaves_model;
         let acts = |action: &Action| match action {
@@ -330,8 +331,9 @@ impl Log {
         }
     }
 
-    /// Puts what is new behind what somebody else added, as far as it still follows. What followed from one event does not
-    /// without its first entry: a denial that came second must not end the call that was approved first.
+    /// Appends the new entries to those that another writer added, as far as they still follow. If the first entry of an
+    /// event does not follow, its other entries are dropped. Otherwise a denial that came second would end a call that was
+    /// approved first.
     async fn rebase(&mut self, observers: &mut Observers, is_leaving: bool) -> Result<(), AgentError> {
         let known = self.stored();
         let Tail { entries: mut mine, begins, .. } = std::mem::take(&mut self.tail);
@@ -371,9 +373,9 @@ impl Log {
         Ok(())
     }
 
-    /// Reports what others added to the log behind its first `known` entries.
+    /// Reports the entries that others added to the log after its first `known` entries.
     async fn publish_since(&mut self, known: u64, observers: &mut Observers) -> Result<(), AgentError> {
-        // What came after the run was loaded is reported when it is read.
+        // Entries that came after the run was loaded are reported when they are read.
         let mut left = usize::try_from(self.run.rev().saturating_sub(known)).unwrap_or(usize::MAX);
         for record in self.storage.read(self.run.id(), known).await? {
             let mut entries = tool_run::run::record::decode(&record.text).map_err(StoreError::from)?;
@@ -390,7 +392,7 @@ impl Log {
         observers.publish(&self.run, entries);
     }
 
-    /// Reads what others added to the log. Returns whether there was anything.
+    /// Reads the entries that others added to the log. Returns whether there were any.
     pub async fn refresh(&mut self, observers: &mut Observers) -> Result<bool, AgentError> {
         if !self.tail.entries.is_empty() {
             return Ok(false);
@@ -408,10 +410,11 @@ impl Log {
         Ok(true)
     }
 
-    /// Queues what is to be done in a run that others changed.
+    /// Queues the actions of a run that others changed.
     fn take_up(&mut self) {
         self.news.by_others = true;
-        // What followed from neither theirs nor mine alone follows now: the last call of a turn ended twice over, for one.
+        // The entries of both writers together can have consequences that neither has alone, such as the end of a turn's last
+        // call.
         self.record_late(StepEvent::Tick { at: self.now() });
         for action in pending(&self.run) {
             if !self.queue.actions.contains(&action) {
@@ -420,12 +423,12 @@ impl Log {
         }
     }
 
-    /// Returns whether others have added to the log since this was asked last.
+    /// Returns whether others have added to the log since the last call of this method.
     pub fn take_changed_by_others(&mut self) -> bool {
         std::mem::take(&mut self.news.by_others)
     }
 
-    /// Returns whether the run was prompted anew since this was asked last.
+    /// Returns whether the run was prompted since the last call of this method.
     pub fn take_prompted(&mut self) -> bool {
         let is_prompted = std::mem::take(&mut self.news.is_prompted);
         if is_prompted {
@@ -434,12 +437,12 @@ impl Log {
         is_prompted
     }
 
-    /// Returns how many entries the store has.
+    /// Returns the number of entries in the store.
     fn stored(&self) -> u64 {
         self.run.rev() - self.tail.entries.len() as u64
     }
 
-    /// Returns whether nothing is left to do here, if `asks_people` says whether somebody is asked.
+    /// Returns whether nothing is left to do here. `asks_people` is set if a request to the operator is open.
     pub fn is_at_rest(&self, asks_people: bool) -> bool {
         match self.run.phase() {
             Phase::Idle | Phase::Finished | Phase::Stopped(_) => true,
@@ -449,7 +452,7 @@ impl Log {
         }
     }
 
-    /// Takes up what was written to the run just when it had come to its end. Returns whether there was anything.
+    /// Reads entries and messages that came just when the run ended. Returns whether there were any.
     pub async fn take_up_late(&mut self, observers: &mut Observers) -> Result<bool, AgentError> {
         if self.refresh(observers).await? {
             return Ok(true);
@@ -462,34 +465,34 @@ impl Log {
         Ok(self.record(StepEvent::Prompt(prompt)).is_ok())
     }
 
-    /// Calls the run off when nobody follows it and nothing is left that somebody has decided about. Returns whether anything
-    /// has changed.
+    /// Cancels the run if no client follows it and no call with a decision is left. Returns whether anything has changed.
     pub async fn leave(&mut self, observers: &mut Observers) -> Result<bool, AgentError> {
         if !self.outside.handle.has_left() || self.has_decided_work() {
             return Ok(false);
         }
-        // A decision that is in the store by now comes first.
+        // A decision that is already in the store comes first.
         if self.refresh(observers).await? {
             return Ok(true);
         }
         self.record(StepEvent::Cancel { by: self.owner(), at: self.now() })?;
-        // By itself: where somebody decides at this moment, `rebase` forgets it, and the run is looked at anew.
+        // The entry is stored separately. If a decision comes at this moment, `rebase` drops the entry, and the run is
+        // examined again.
         self.store(observers, true).await?;
         Ok(true)
     }
 
-    /// Returns whether a call is to run, or runs, about which somebody has decided.
+    /// Returns whether a call with a decision runs, or is about to run.
     fn has_decided_work(&self) -> bool {
         let is_work = |stage| matches!(stage, Stage::Ready | Stage::Running);
         self.run.current().iter().any(|call| is_work(call.stage()) && call.is_decided_about())
     }
 
-    /// Waits for a signal from outside. Dropped, it loses nothing.
+    /// Waits for a signal from outside. If the future is dropped, nothing is lost.
     pub async fn next_signal(&mut self, listener: &mut Option<Listener>) -> Signal {
         self.outside.next(&self.agent, listener).await
     }
 
-    /// Does what a signal from outside asks for.
+    /// Handles a signal from outside.
     pub async fn receive(&mut self, signal: Signal, observers: &mut Observers) -> Result<(), AgentError> {
         let (by, at) = (self.owner(), self.now());
         match signal {
@@ -510,7 +513,7 @@ impl Log {
         self.run.owner().clone()
     }
 
-    /// Returns when something of the log is to be looked at again.
+    /// Returns the time at which the log needs attention next.
     pub fn deadline(&mut self) -> Option<Instant> {
         let clocks = self.clocks.end(self.run.phase() == Phase::Suspended);
         let wake = self.clocks.first_wake().map(|at| self.agent.setup.clock.instant(at));
@@ -519,7 +522,7 @@ impl Log {
         clocks.into_iter().chain(wake).chain(read).chain(lease).min()
     }
 
-    /// Records that time has passed, where the run's state machine waits for that.
+    /// Records that time has passed, if the run's state machine waits for this.
     pub fn tick(&mut self) {
         self.storage.clock_moved();
         let now = self.now();
@@ -528,7 +531,7 @@ impl Log {
         }
     }
 
-    /// Stops the run where its time is over, keeps the right to drive it, and reads what others added.
+    /// Stops the run if its time is over, renews the lease, and reads the entries that others added.
     pub async fn stay(&mut self, observers: &mut Observers) -> Result<(), AgentError> {
         let now = self.now();
         if let Some(reason) = self.clocks.overdue() {
@@ -547,7 +550,7 @@ impl Log {
         self.clocks.step.restart(self.agent.setup.timeouts.step);
     }
 
-    /// Lets the calls of the turn share the conversation as the model sees it.
+    /// Extends the conversation that the calls of the turn share, as the model sees it, and returns it.
     pub fn extend_conversation(&mut self) -> Arc<Vec<Message>> {
         self.conversation.extend(&self.agent, &self.run)
     }
@@ -562,7 +565,7 @@ impl Log {
         self.tainted(self.conversation.context.clone().for_shared(call.shared()))
     }
 
-    /// Returns `cx` with the taint of the run: more calls of the turn may have ended since it was made.
+    /// Returns `cx` with the present taint of the run, because more calls may have ended since `cx` was created.
     pub fn tainted(&self, cx: Context) -> Context {
         let taint = self.run.taint();
         if cx.taint().len() == taint.len() { cx } else { cx.with_taint(taint) }
@@ -571,12 +574,12 @@ impl Log {
 
 /// The conversation with the instructions, and the context that the calls of a turn share.
 ///
-/// It grows in place from step to step, so that a step costs what it adds, however long the run; it is copied only if
-/// somebody still holds an earlier state of it, such as a tool that goes on by itself.
+/// It grows in place from step to step, so the cost of a step does not grow with the run. It is copied only if an earlier
+/// state is still in use, for example by a tool that goes on in the background.
 #[derive(Default)]
 pub struct Conversation {
     messages: Arc<Vec<Message>>,
-    /// The number of the run's messages that are in it.
+    /// The number of the run's messages that it contains.
     known: usize,
     context: Context,
 }
@@ -586,9 +589,9 @@ impl Conversation {
         Self { context: agent.setup.context.clone(), ..Self::default() }
     }
 
-    /// Extends it up to the turn whose calls are dealt with.
+    /// Extends it up to the turn whose calls are handled.
     pub fn extend(&mut self, agent: &Agent, run: &Run) -> Arc<Vec<Message>> {
-        // Without it somebody would still hold what the last turn shared.
+        // This releases the messages of the last turn, which would otherwise be in use.
         self.context = agent.setup.context.clone();
         let messages = self.grown(agent.setup.instructions.as_deref(), before_calls(run));
         let context = self.context.clone().with_shared_messages(Arc::clone(&messages));
@@ -608,19 +611,19 @@ impl Conversation {
         Arc::clone(&self.messages)
     }
 
-    /// Forgets what is known of a run that was read anew.
+    /// Clears the conversation after the run was loaded again.
     pub fn forget(&mut self) {
         self.messages = Arc::default();
         self.known = 0;
     }
 }
 
-/// Returns the conversation of `run` with the instructions, up to the turn whose calls are dealt with.
+/// Returns the conversation of `run` with the instructions, up to the turn whose calls are handled.
 pub fn conversation(agent: &Agent, run: &Run) -> Arc<Vec<Message>> {
     Conversation::default().grown(agent.setup.instructions.as_deref(), before_calls(run))
 }
 
-/// Returns the run's messages, without the turn whose calls are dealt with.
+/// Returns the run's messages, without the turn whose calls are handled.
 fn before_calls(run: &Run) -> &[Message] {
     match (run.phase(), run.messages()) {
         (Phase::Acting | Phase::Suspended, [before @ .., Message::Assistant { content }]) if has_call(content, run) => {
@@ -630,7 +633,7 @@ fn before_calls(run: &Run) -> &[Message] {
     }
 }
 
-/// Returns whether `content` is the turn whose calls are dealt with.
+/// Returns whether `content` is the turn whose calls are handled.
 fn has_call(content: &[AssistantPart], run: &Run) -> bool {
     let mut ids = content.iter().filter_map(|part| match part {
         AssistantPart::Call(call) => Some(call.id.as_str()),

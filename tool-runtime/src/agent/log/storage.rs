@@ -1,4 +1,4 @@
-//! The store of a run, and the right to drive the run, which one worker has at a time.
+//! The store of a run, and the lease to drive it, which one worker has at a time.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,35 +9,35 @@ use crate::run::{Run, RunId, Time};
 use crate::store::{Append, Lease, Record, Store, StoreError};
 use tool_run::run::LogEvent;
 
-/// After how many entries, at least, a snapshot is made.
+/// The smallest number of entries between two snapshots.
 const SNAPSHOT_EVERY: u64 = 200;
 
-/// How often a run that waits for somebody is looked up in its store.
+/// The interval at which a waiting run is read from its store.
 const POLL: Duration = Duration::from_millis(200);
 
-/// How often any other is: somebody may have called it off.
+/// The interval for all other runs, which may have been cancelled in the store.
 const WATCH: Duration = Duration::from_secs(1);
 
-/// The place where a run is stored; nowhere, without a store.
+/// The place where a run is stored; none without a store.
 #[derive(Default)]
 pub struct Storage {
     store: Option<Arc<dyn Store>>,
-    /// The name under which the store knows this driver: nobody else has it.
+    /// The name of this driver in the store. It is unique.
     worker: String,
-    /// How long the lease is.
+    /// The duration of the lease.
     ttl: Duration,
-    /// The right to drive the run. Still here when the future that drove it was dropped.
+    /// The lease. It remains here if the future that drove the run was dropped.
     lease: Option<Lease>,
-    /// When the lease is to be prolonged, and that by the clock of timers.
+    /// The time at which the lease must be renewed, on the agent's clock and on that of timers.
     prolong: Option<(Time, Instant)>,
-    /// When the run was last read.
+    /// The time at which the run was last read.
     read: Option<Instant>,
-    /// The number of entries, and of their bytes, since the last snapshot, and its length.
+    /// The numbers of entries and bytes since the last snapshot, and the length of that snapshot.
     since: (u64, usize, usize),
 }
 
 impl Storage {
-    /// Begins to store a run where `agent` stores its runs.
+    /// Begins to store a run in the store of `agent`.
     pub fn begin(&mut self, agent: &Agent) {
         self.store.clone_from(&agent.setup.store);
         self.worker = self.store.as_ref().map(|_| uuid::Uuid::new_v4().to_string()).unwrap_or_default();
@@ -48,7 +48,7 @@ impl Storage {
         self.store.is_some()
     }
 
-    /// Stores the entries `new` of `run`. Returns `false` where somebody else has added to the log before.
+    /// Stores the entries `new` of `run`. Returns `false` if another writer has added to the log before.
     pub async fn append(&mut self, run: &Run, new: &[LogEvent]) -> Result<bool, StoreError> {
         let Some(store) = &self.store else { return Ok(true) };
         let append = Append::new(run.rev() - new.len() as u64, new, run, self.lease.clone());
@@ -64,28 +64,28 @@ impl Storage {
         }
     }
 
-    /// Loads the run; `None` without a store.
+    /// Loads the run. Returns `None` without a store.
     pub async fn load(&self, id: &RunId) -> Result<Option<Run>, StoreError> {
         let Some(store) = &self.store else { return Ok(None) };
         let stored = store.load(id).await?.ok_or(StoreError::NotFound)?;
         Ok(Some(stored.run()?))
     }
 
-    /// Reads the records behind the first `known` entries.
+    /// Reads the records after the first `known` entries.
     pub async fn read(&mut self, id: &RunId, known: u64) -> Result<Vec<Record>, StoreError> {
         let Some(store) = &self.store else { return Ok(Vec::new()) };
         self.read = Some(Instant::now());
         store.read(id, known).await
     }
 
-    /// Returns when the run is to be read again.
+    /// Returns the time at which the run must be read again.
     pub fn read_at(&self, waits: bool) -> Option<Instant> {
         self.store.as_ref()?;
         Some(self.read? + if waits { POLL } else { WATCH })
     }
 
-    /// Makes a snapshot now and then: when as much has come since the last as that was long, so that the cost of all of them
-    /// together does not grow faster than the log.
+    /// Stores a snapshot if the log has grown by at least the length of the last one. So the cost of all snapshots does not
+    /// grow faster than the log.
     pub async fn snapshot(&mut self, run: &Run) -> Result<(), StoreError> {
         let (events, bytes, last) = self.since;
         let Some(store) = self.store.as_ref().filter(|_| events >= SNAPSHOT_EVERY && bytes >= last) else {
@@ -96,14 +96,14 @@ impl Storage {
         store.snapshot(run.id(), run.rev(), text).await
     }
 
-    /// Makes sure that nobody else drives the run.
+    /// Acquires the lease, so that no other worker drives the run.
     pub async fn take_lease(&mut self, run: &RunId, now: Time) -> Result<(), StoreError> {
         let Some(store) = &self.store else { return Ok(()) };
         self.lease = Some(store.lease(run, &self.worker, now, self.ttl).await?);
         Ok(())
     }
 
-    /// Gives the lease back, if there is one.
+    /// Releases the lease, if there is one.
     pub async fn release(&mut self, run: &RunId) -> Result<(), StoreError> {
         match (self.lease.take(), &self.store) {
             (Some(lease), Some(store)) => store.release(run, &lease).await,
@@ -111,7 +111,7 @@ impl Storage {
         }
     }
 
-    /// Returns when the lease is to be prolonged: when half of it is over.
+    /// Returns the time at which the lease must be renewed: when half of it is over.
     pub fn prolong_at(&mut self, instant: impl FnOnce(Time) -> Instant) -> Option<Instant> {
         let at = self.half()?;
         match self.prolong {
@@ -120,14 +120,14 @@ impl Storage {
         }
     }
 
-    /// Forgets what the clock of timers showed: somebody may have set the other.
+    /// Forgets the time on the clock of timers, because the other clock may have been set.
     pub fn clock_moved(&mut self) {
         self.prolong = None;
     }
 
-    /// Prolongs the lease where half of it is over.
+    /// Renews the lease if half of it is over.
     ///
-    /// Fails where another worker had it in between, and declared lost what runs here.
+    /// Fails if another worker had the lease in between, and declared the calls that run here as lost.
     pub async fn prolong(&mut self, run: &RunId, now: Time) -> Result<(), StoreError> {
         let (Some(lease), Some(store)) = (&self.lease, &self.store) else { return Ok(()) };
         if self.half().is_some_and(|at| at > now) {

@@ -1,4 +1,4 @@
-//! Everybody who watches a run: its observer, its hooks and its trace.
+//! The receivers of a run's events: its observer, its hooks and its trace.
 
 #[cfg_attr(not(feature = "tracing"), path = "untraced.rs")]
 mod trace;
@@ -25,19 +25,19 @@ use tool_run::run::LogEvent;
 use trace::Trace;
 pub use trace::{carried, chat, spawn, within};
 
-/// Everybody who watches a run.
+/// The receivers of a run's events.
 pub struct Observers {
     observer: Arc<dyn Observer>,
     pub hooks: Hooks,
     pub trace: Trace,
-    /// The step that was reported as started and not yet as ended.
+    /// The step whose start was reported, and whose end was not.
     step: Option<usize>,
-    /// Details about failures, which only those who watch get.
+    /// The details of failures, for observers only.
     details: HashMap<CallId, String, foldhash::fast::RandomState>,
 }
 
 impl Observers {
-    /// Those of a run of `agent` whose calls `gate` checks.
+    /// Creates the receivers for a run of `agent` whose calls `gate` checks.
     pub fn new(agent: &Agent, gate: &Gate, observer: Arc<dyn Observer>) -> Self {
         Self {
             observer,
@@ -53,7 +53,7 @@ impl Observers {
         tell(&*self.observer, event);
     }
 
-    /// Takes note that a run goes on which may be in the middle of a step.
+    /// Remembers the step of a run that continues in the middle of it.
     pub fn resumed(&mut self, run: &Run) {
         let is_busy = matches!(run.phase(), Phase::Generating | Phase::Acting | Phase::Suspended);
         self.step = is_busy.then(|| run.steps() as usize);
@@ -67,7 +67,7 @@ impl Observers {
         }
     }
 
-    /// Adds why a call fails, for those who watch.
+    /// Adds the reason for a call's failure, for observers.
     pub fn add_detail(&mut self, call: &CallId, detail: String) {
         self.details.insert(call.clone(), detail);
     }
@@ -107,7 +107,7 @@ impl Observers {
         }
     }
 
-    /// Reports that a step ended, before what ended it.
+    /// Reports the end of a step before the entry that ended it.
     fn publish_step(&mut self, run: &Run, entry: &LogEvent) {
         let begins = matches!(entry, LogEvent::TurnStarted { .. });
         if (begins || matches!(entry, LogEvent::Finished { .. } | LogEvent::Stopped { .. }))
@@ -121,23 +121,23 @@ impl Observers {
     }
 }
 
-/// Reports an event to an observer. A panic in it is its own: the run goes on.
+/// Reports an event to an observer. A panic of the observer does not affect the run.
 pub fn tell(observer: &dyn Observer, event: Event<'_>) {
     contained(|| observer.event(event));
 }
 
-/// Runs code of the application; returns `None` where it panics.
+/// Runs code of the application. Returns `None` if it panics.
 pub fn contained<T>(code: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(code)).ok()
 }
 
-/// How long a hook may take.
+/// The longest time that a hook may take.
 const HOOK_TIME: Duration = Duration::from_secs(10);
 
-/// The hooks of an agent and of its tools around the arguments of calls.
+/// The hooks of an agent and of its tools that follow the arguments of calls.
 pub struct Hooks {
     agent: Option<Arc<dyn InputHooks>>,
-    /// The tools, where any hooks are set. Most agents have none, and look for none with each call.
+    /// The tools, if there are any hooks. Most agents have none, and need not search for them with each call.
     tools: Option<Toolset>,
 }
 
@@ -166,14 +166,14 @@ impl Hooks {
         Self { agent: agent.setup.input_hooks.clone(), tools: any.then(|| tools.clone()) }
     }
 
-    /// Returns the call that the model begins, if hooks want to know of its arguments.
+    /// Returns the call that the model begins, if hooks follow its arguments.
     pub fn watch(&self, name: &str, id: &CallId, context: &Context) -> Option<Watched> {
         let hooks = self.of_call(name, id, context)?;
         let wants_pieces = hooks.each().any(InputHooks::hears_deltas);
         Some(Watched { hooks, input: wants_pieces.then(Incremental::new) })
     }
 
-    /// Reports arguments that were accepted by `entries`, before anything follows from that.
+    /// Reports arguments that `entries` accepted, before anything else happens because of them.
     pub fn accepted(&self, run: &Run, entries: &[LogEvent], context: &Context) {
         if self.tools.is_none() {
             return;
@@ -185,7 +185,7 @@ impl Hooks {
             let work = hooks.available(Arc::clone(&call.arguments().text));
             let mut work = Box::pin(AssertUnwindSafe(work).catch_unwind().map(drop));
             if at_once(work.as_mut()).is_pending() {
-                // Nothing waits for it: the call may go on meanwhile, and end before.
+                // Nothing waits for the hook: the call may go on meanwhile, and end first.
                 tokio::spawn(timeout(HOOK_TIME, work));
             }
         }
@@ -204,7 +204,7 @@ impl Hooks {
 /// A call of the turn whose arguments hooks follow.
 pub struct Watched {
     hooks: CallHooks,
-    /// The arguments so far, where a hook wants pieces.
+    /// The arguments so far, if a hook wants each piece.
     input: Option<Incremental>,
 }
 
@@ -218,7 +218,7 @@ impl Watched {
 
     async fn delta(mut self: Box<Self>, delta: String) -> Box<Self> {
         if let Some(input) = &mut self.input {
-            // Hooks get the pieces of what is no JSON any more, too: the value is what came before.
+            // Hooks also receive pieces after invalid JSON. The value then holds the part before the error.
             let _ = input.feed_str(&delta);
         }
         if let Some(input) = &self.input {
@@ -230,10 +230,10 @@ impl Watched {
     }
 }
 
-/// The work of hooks with a call of the turn, which comes back from them.
+/// The work of hooks with a call of the turn. It returns the call.
 type Busy = BoxFuture<'static, Option<Box<Watched>>>;
 
-/// The calls of a turn that hooks follow, by their number. Empty where there are no hooks.
+/// The calls of a turn that hooks follow, with their numbers. It is empty without hooks.
 #[derive(Default)]
 pub struct Inputs {
     calls: Vec<(usize, Box<Watched>)>,
@@ -257,7 +257,7 @@ impl Inputs {
         }
     }
 
-    /// Calls hooks. What they do at once costs no wait.
+    /// Calls hooks. If they are ready at once, there is no wait.
     fn go_on(&mut self, number: usize, work: impl Future<Output = Box<Watched>> + Send + 'static) {
         let mut work = Box::pin(AssertUnwindSafe(work).catch_unwind().map(Result::ok));
         match at_once(work.as_mut()) {
@@ -269,7 +269,7 @@ impl Inputs {
         }
     }
 
-    /// Waits for the hooks that were called. It can be dropped and called again.
+    /// Waits for the hooks that were called. The future can be dropped, and the method called again.
     pub async fn idle(&mut self) {
         if let Some((number, work)) = &mut self.busy {
             let (number, watched) = (*number, work.await);
@@ -279,7 +279,7 @@ impl Inputs {
     }
 }
 
-/// Polls once. What does not end is polled again by somebody who can be woken.
+/// Polls once. If the work is not ready, another task that can be woken polls it again.
 fn at_once<F: Future>(work: Pin<&mut F>) -> Poll<F::Output> {
     work.poll(&mut Task::from_waker(Waker::noop()))
 }

@@ -1,10 +1,11 @@
-//! Spans and events after OpenTelemetry's conventions for generative AI. `untraced.rs` stands in without the feature `tracing`.
+//! Spans and events after OpenTelemetry's conventions for generative AI. `untraced.rs` replaces this without the feature
+//! `tracing`.
 //!
-//! The driver's own future is in the span of the run, a turn's stream in that of the turn, and a call's task in that of the
-//! call, so whatever they do is below them. Where nobody subscribes, each costs a look at a flag.
+//! The driver's future is in the span of the run. A turn's stream is in that of the turn, and a call's task in that of the
+//! call. So their own spans are below these. Without a subscriber, each costs one check of a flag.
 //!
-//! Metrics are events of a target of their own. Their names and units are OpenTelemetry's. The prefix `histogram.` is what the
-//! metrics layer of `tracing-opentelemetry` goes by; the other fields are the attributes.
+//! Metrics are events with a target of their own. Their names and units are those of OpenTelemetry. The metrics layer of
+//! `tracing-opentelemetry` recognizes the prefix `histogram.`; the other fields are the attributes.
 
 use std::{
     collections::HashMap,
@@ -32,7 +33,7 @@ use crate::tool::{CallError, Output, ToolSpec};
 use crate::toolset::ToolList;
 use tool_run::run::LogEvent;
 
-/// The target of all spans and events but the metrics.
+/// The target of all spans and events except metrics.
 const TARGET: &str = "tool_runtime";
 
 /// The spans of a driver.
@@ -42,12 +43,12 @@ pub struct Trace {
     since: Instant,
     model: String,
     used: Usage,
-    /// Set if arguments and outputs are shown.
+    /// Set if traces include arguments and outputs.
     shows_content: bool,
     running: HashMap<CallId, Running, foldhash::fast::RandomState>,
 }
 
-/// A call that runs: its span is `execute_tool`.
+/// A running call, with its span `execute_tool`.
 #[derive(Debug)]
 struct Running {
     span: Span,
@@ -67,7 +68,7 @@ impl Trace {
         }
     }
 
-    /// The run is driven from here on.
+    /// Begins the span of a run that is driven from now on.
     pub fn begin(&mut self, agent: &Agent, run: &Run) -> RunSpan {
         self.run = info_span!(
             target: TARGET,
@@ -98,7 +99,7 @@ impl Trace {
         self.run.clone()
     }
 
-    /// It is not driven any more.
+    /// Ends the span of a run that is not driven any more.
     pub fn end(&mut self, run: &Run, done: &Result<Phase, AgentError>) {
         if self.run.is_disabled() {
             return;
@@ -125,7 +126,7 @@ impl Trace {
         }
     }
 
-    /// Something is in the log.
+    /// Records an entry of the log.
     pub fn logged(&mut self, run: &Run, event: &LogEvent) {
         if self.run.is_disabled() {
             return;
@@ -203,7 +204,7 @@ impl Trace {
         Some(span)
     }
 
-    /// Ends the span of a call that came to an end, or whose attempt did.
+    /// Ends the span of a call, or of an attempt, that has ended.
     pub fn ended(&mut self, call: &CallId, outcome: &Result<Output, CallError>) {
         if self.running.is_empty() {
             return;
@@ -216,12 +217,12 @@ impl Trace {
         self.close(call, outcome.as_ref().err().map(error_type), shown.as_deref());
     }
 
-    /// Ends the span of a call that was given up.
+    /// Ends the span of a call that was aborted.
     pub fn aborted(&mut self, call: &CallId) {
         self.close(call, Some("cancelled"), None);
     }
 
-    /// Returns the span of a call that runs, or else of the run.
+    /// Returns the span of a running call, or else that of the run.
     fn of(&self, call: &CallId) -> &Span {
         self.running.get(call).map_or(&self.run, |running| &running.span)
     }
@@ -244,20 +245,20 @@ impl Trace {
 /// The span of a run.
 pub type RunSpan = Span;
 
-/// The span of a call, where somebody reads it.
+/// The span of a call, if it is recorded.
 pub type CallSpan = Option<Span>;
 
-/// A run's future, in its span.
+/// Runs the future of a run in its span.
 pub fn within<F: Future>(span: Span, future: F) -> impl Future<Output = F::Output> {
     future.instrument(span)
 }
 
-/// Work on a task of its own, which belongs to where it was made.
+/// Attaches the current span and subscriber to work on a task of its own.
 pub fn carried<F: Future>(future: F) -> WithDispatch<tracing::instrument::Instrumented<F>> {
     future.in_current_span().with_current_subscriber()
 }
 
-/// The work of a call on a task of its own, in its span. Without one it takes no more memory than without this feature.
+/// Spawns the work of a call in its span. Without a span, it takes no more memory than without this feature.
 pub fn spawn(span: CallSpan, work: impl Future<Output = ()> + Send + 'static, blocking: bool) -> JoinHandle<()> {
     match span {
         Some(span) => spawn_task(work.instrument(span).with_current_subscriber(), blocking),
@@ -298,7 +299,7 @@ fn error_type(error: &CallError) -> &'static str {
     }
 }
 
-/// The turn that `model` makes of `request`, in its span.
+/// Returns the turn that `model` makes of `request`, in its span.
 pub fn chat<'a>(agent: &Agent, model: &'a dyn Model, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
     let span = info_span!(
         target: TARGET,
@@ -337,7 +338,7 @@ pub fn chat<'a>(agent: &Agent, model: &'a dyn Model, request: Request<'a>) -> Bo
     Chat { stream, span, model, since: Instant::now(), begun: false, over: false, usage: None, said }.boxed()
 }
 
-/// A turn that is watched.
+/// The stream of a turn, with its span.
 struct Chat<'a> {
     stream: BoxStream<'a, Result<Delta, ModelError>>,
     span: Span,
@@ -346,7 +347,7 @@ struct Chat<'a> {
     begun: bool,
     over: bool,
     usage: Option<Usage>,
-    /// The turn of the model so far, where it is to be shown.
+    /// The turn so far, if traces include it.
     said: Option<Turn>,
 }
 
@@ -414,7 +415,7 @@ impl Chat<'_> {
 impl Drop for Chat<'_> {
     fn drop(&mut self) {
         let span = self.span.clone();
-        // Nobody waits for the rest.
+        // The turn was dropped before its end.
         span.in_scope(|| self.end(Some("cancelled")));
     }
 }
@@ -422,7 +423,7 @@ impl Drop for Chat<'_> {
 /// The target of the metrics.
 const METRICS: &str = "tool_runtime::metrics";
 
-/// How long an operation took: `gen_ai.client.operation.duration`, in seconds.
+/// Records the duration of an operation: `gen_ai.client.operation.duration`, in seconds.
 fn record_duration(operation: &str, took: Duration, model: &str, tool: Option<&str>, error: Option<&str>) {
     event!(target: METRICS, Level::INFO, {
         histogram.gen_ai.client.operation.duration = took.as_secs_f64(),
@@ -434,7 +435,7 @@ fn record_duration(operation: &str, took: Duration, model: &str, tool: Option<&s
     });
 }
 
-/// How long a model took until its first delta: `gen_ai.client.operation.time_to_first_chunk`, in seconds.
+/// Records the time until a model's first delta: `gen_ai.client.operation.time_to_first_chunk`, in seconds.
 fn record_first(took: Duration, model: &str) {
     event!(target: METRICS, Level::INFO, {
         histogram.gen_ai.client.operation.time_to_first_chunk = took.as_secs_f64(),
@@ -444,7 +445,7 @@ fn record_first(took: Duration, model: &str) {
     });
 }
 
-/// How many tokens a turn took: `gen_ai.client.token.usage`, in tokens.
+/// Records the tokens of a turn: `gen_ai.client.token.usage`, in tokens.
 fn record_tokens(usage: Usage, model: &str, provider: Option<&str>) {
     for (kind, count) in [("input", usage.input_tokens), ("output", usage.output_tokens)] {
         event!(target: METRICS, Level::INFO, {
@@ -473,7 +474,7 @@ fn model_error_type(error: &ModelError) -> &'static str {
     }
 }
 
-/// Why a turn ended, as a JSON list: `tracing` has no lists.
+/// Returns the reason of a turn's end as a JSON list in a string, because `tracing` has no lists.
 fn write_reasons(reason: &FinishReason) -> String {
     json!([word(reason)]).to_string()
 }
@@ -485,7 +486,7 @@ fn word(reason: &FinishReason) -> Value {
     }
 }
 
-/// `gen_ai.system_instructions`; `None` where there are none.
+/// Returns the value of `gen_ai.system_instructions`, or `None` without instructions.
 fn write_instructions(messages: &[Message]) -> Option<String> {
     let text = |message: &Message| match message {
         Message::System { text } => Some(json!({ "type": "text", "content": text })),
@@ -495,7 +496,7 @@ fn write_instructions(messages: &[Message]) -> Option<String> {
     (!all.is_empty()).then(|| Value::from(all).to_string())
 }
 
-/// `gen_ai.input.messages`.
+/// Returns the value of `gen_ai.input.messages`.
 fn write_input(messages: &[Message]) -> String {
     let shown = |message: &Message| {
         Some(match message {
@@ -512,13 +513,13 @@ fn write_input(messages: &[Message]) -> String {
     Value::from(messages.iter().filter_map(shown).collect::<Vec<_>>()).to_string()
 }
 
-/// `gen_ai.output.messages`.
+/// Returns the value of `gen_ai.output.messages`.
 fn write_output(turn: &Turn) -> String {
     let reason = turn.finish.as_ref().map_or_else(|| "error".into(), word);
     json!([{ "role": "assistant", "parts": turn_parts(&turn.content), "finish_reason": reason }]).to_string()
 }
 
-/// `gen_ai.tool.definitions`.
+/// Returns the value of `gen_ai.tool.definitions`.
 fn write_tools(tools: &ToolList) -> String {
     let tool = |spec: &Arc<ToolSpec>| {
         json!({

@@ -36,10 +36,10 @@ impl Trace {
     pub fn aborted(&mut self, _: &CallId) {}
 }
 
-/// No span.
+/// A placeholder for a span.
 pub struct RunSpan;
 
-/// No span.
+/// A placeholder for a span.
 pub struct CallSpan;
 
 pub fn within<F: Future>(_: RunSpan, future: F) -> F {
