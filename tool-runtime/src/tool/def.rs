@@ -57,61 +57,41 @@ pub type ReadAnswer = fn(&str) -> Result<Output, Rejection>;
 /// A variant of an input that is an enum: the value of its tag, and its declaration.
 pub type Variant = (&'static str, fn() -> &'static Def);
 
-/// The options of a tool's declaration, as constants.
+/// The options of a tool's declaration, as constants: the fields of [`ToolSpec`] and [`Traits`] of the same names.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the fields are documented where they end up")]
 pub struct Options {
-    /// See [`ToolSpec::title`].
     pub title: Option<&'static str>,
-    /// See [`Traits::effect`].
     pub effect: Effect,
-    /// See [`Traits::idempotent`].
     pub idempotent: bool,
-    /// See [`Traits::open_world`].
     pub open_world: bool,
-    /// See [`Traits::approval`].
     pub approval: Approval,
-    /// See [`Traits::external`].
     pub external: bool,
-    /// See [`Traits::timeout`].
     pub timeout: Option<Duration>,
-    /// See [`Traits::retries`].
     pub retries: u32,
-    /// See [`Traits::resumable`].
     pub resumable: bool,
-    /// See [`Traits::sequential`].
     pub sequential: bool,
-    /// See [`Traits::eager`].
     pub eager: bool,
-    /// See [`Traits::blocking`].
     pub blocking: bool,
-    /// See [`Traits::strict`].
     pub strict: bool,
-    /// See [`Traits::untrusted`].
     pub untrusted: bool,
-    /// See [`Traits::challenge`].
     pub challenge: Option<&'static str>,
-    /// See [`Traits::version`].
     pub version: Option<&'static str>,
-    /// See [`Traits::migrate_from`].
     pub migrate_from: &'static [&'static str],
     /// JSON texts of example arguments.
     pub examples: &'static [&'static str],
-    /// See [`Traits::ui`].
     pub ui: Option<UiTexts>,
     /// Keys, and JSON texts of their values.
     pub meta: &'static [(&'static str, &'static str)],
 }
 
-/// The texts that a person sees about a tool, as constants.
+/// The texts that a person sees about a tool, as constants: the fields of [`Ui`].
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the fields are documented where they end up")]
 pub struct UiTexts {
-    /// See [`Ui::icon`].
     pub icon: Option<&'static str>,
-    /// See [`Ui::running`].
     pub running: Option<&'static str>,
-    /// See [`Ui::done`].
     pub done: Option<&'static str>,
-    /// See [`Ui::tooltip`].
     pub tooltip: Option<&'static str>,
 }
 

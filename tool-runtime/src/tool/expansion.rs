@@ -27,6 +27,8 @@
 //! | `Judging<T, X>` | `X: Send + Sync` | [`JudgingFallback`] | that a state cannot be shared, where it is given |
 //! | `Settling<T, X>`, `Choosing<T, X>` | all can be shared | [`SettlingFallback`] | that a parameter or a state cannot be shared |
 
+#![allow(missing_docs, reason = "the items of a fallback are documented at the type that they stand in for")]
+
 use std::{
     future::ready,
     marker::PhantomData,
@@ -363,22 +365,18 @@ impl<T, S> Idle<T, S> {
 
 /// The fallback for the work of a function that does not compile.
 pub trait WorkFallback {
-    /// See [`Work::wait`].
     fn wait<'a, R>(_: &'static Def, _: impl Future<Output = R>) -> CallFuture<'a> {
         outside()
     }
 
-    /// See [`Work::call`].
     fn call<'a, R>(_: &'static Def, _: impl FnOnce() -> R) -> CallFuture<'a> {
         outside()
     }
 
-    /// See [`Work::wait_for_stream`].
     fn wait_for_stream<'a, S>(_: &'static Def, _: &'a Context, _: impl Future<Output = S>) -> CallFuture<'a> {
         outside()
     }
 
-    /// See [`Work::stream`].
     fn stream<'a, S>(_: &'static Def, _: &'a Context, _: impl FnOnce() -> S) -> CallFuture<'a> {
         outside()
     }
@@ -388,7 +386,6 @@ impl<V> WorkFallback for Work<V> {}
 
 /// The fallback that reports a value that is not a predicate.
 pub trait AskedFallback<F, I> {
-    /// See [`Asked::asks`].
     fn asks(self, input: &I) -> bool
     where
         F: Predicate<I>;
@@ -482,7 +479,6 @@ impl<T> WholeFallback for Whole<T> {}
 
 /// The fallback for the validator of a parameter that does not compile.
 pub trait ValidatorFallback {
-    /// See [`Validator::of`].
     fn of<F>(_: F) -> Unasked {
         Unasked
     }
@@ -503,7 +499,6 @@ impl Unasked {
 
 /// The fallback that reports a value that is not a validator.
 pub trait AsksFallback<F, T, C> {
-    /// See [`Asks::ask`].
     fn ask(self, given: Option<Kept>, known: C) -> Unsaid
     where
         F: Validate<T, C>;
@@ -548,7 +543,6 @@ impl<T: Judged, R> SaidFallback<T, R> for Said<T, R> {
 
 /// The fallback for the check of a call that does not compile.
 pub trait CheckerFallback {
-    /// See [`Checker::of`].
     fn of<F>(_: F) -> Unchecked {
         Unchecked
     }
@@ -569,7 +563,6 @@ impl Unchecked {
 
 /// The fallback that reports a value that is not a check.
 pub trait ChecksFallback<F, I, C> {
-    /// See [`Checks::ask`].
     fn ask(self, input: &I, known: C) -> CheckSaid<Checked>
     where
         F: CheckCall<I, C>;
@@ -603,12 +596,10 @@ impl<R> CheckSaidFallback<R> for CheckSaid<R> {
 
 /// The fallback for a nested input that does not compile.
 pub trait JudgingFallback {
-    /// See [`Judging::judge`].
     fn judge<'b, K, X>(_: &str, _: Known<'b, K>, _: &'b X) -> Asking<'b> {
         Asking::unchecked()
     }
 
-    /// See [`Judging::understand`].
     fn understand<'b, T: 'b, X>(_: &'b str, _: X, _: &'b Context) -> BoxFuture<'b, Result<Understood<T>, Refused>> {
         Box::pin(async { Err(unread()) })
     }
@@ -618,7 +609,6 @@ impl<T, X> JudgingFallback for Judging<T, X> {}
 
 /// The fallback for the start of a call that does not compile.
 pub trait SettlingFallback {
-    /// See [`Settling::settle`].
     fn settle<'a, X>(_: &'a str, _: X, _: &'a Context) -> BoxFuture<'a, Result<Started<'a>, Refused>> {
         ready(Err(unread())).boxed()
     }
