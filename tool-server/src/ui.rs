@@ -232,7 +232,7 @@ fn insertion(run: &Run, request: &ChatRequest, prompt: &ChatMessage) -> Insertio
     match (known, request.trigger) {
         (Some(at), _) => Insertion::Branch(at),
         (None, Trigger::Regenerate) if !run.prompts().is_empty() => {
-            // Messages that were sent while the answer went on are part of it.
+            // Steering messages are part of the answer.
             Insertion::Branch(run.prompts().iter().rposition(|said| !said.steers).unwrap_or(0))
         }
         (None, Trigger::Submit) if request.message_id.is_some() && request.message_id == prompt.id => Insertion::New,
