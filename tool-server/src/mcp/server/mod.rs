@@ -55,7 +55,7 @@ impl McpServer {
     }
 
     /// Creates a server of an agent's tools, with its policies, limits, context and store. The clients make the calls and the
-    /// decisions, so the agent's model, observers and operator are not used.
+    /// decisions, so the agent's model, observer and operator are not used.
     pub fn of(agent: Agent) -> Self {
         let sealer =
             Sealer::new(Keyring::new("process", Key::random()), "mcp", Replay::Refuse(Arc::new(MemoryNonces::new())));
