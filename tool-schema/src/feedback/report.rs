@@ -23,7 +23,7 @@ pub struct Report {
     pub normalized: Option<Value>,
     /// A JSON Schema that is narrower than the declared one, given the other parameters.
     pub schema: Option<Value>,
-    /// Which values there are to choose from.
+    /// The values to choose from.
     pub choices: Choices,
     /// Remarks.
     pub feedback: Vec<String>,
@@ -90,7 +90,7 @@ impl<T: Into<String>> From<T> for Reasons {
     }
 }
 
-/// Which values there are to choose from.
+/// The values to choose from.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Choices {

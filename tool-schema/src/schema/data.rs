@@ -164,7 +164,7 @@ pub fn is_multiple(number: &Number, step: &Number) -> bool {
         return digits == 0;
     }
     match u32::try_from(step_power - power) {
-        // The step has that many more zeros than the number.
+        // `false` on overflow: the number has fewer digits than that many zeros, so it cannot be a multiple.
         Ok(zeros) => {
             10_u128.checked_pow(zeros).is_some_and(|unit| step.checked_mul(unit).is_some_and(|step| digits % step == 0))
         }

@@ -62,8 +62,8 @@ impl Draft {
     }
 }
 
-/// Returns the draft of `schema`. An unknown `$schema` is read as 2020-12, with a warning. A `$schema` below the root also causes
-/// a warning, and the root's draft applies.
+/// Returns the draft of `schema`. An unknown `$schema` is read as 2020-12, with a warning. A different draft below the root also
+/// causes a warning, and the root's draft applies.
 pub fn read(schema: &Value, warnings: &mut Vec<String>) -> Draft {
     let draft = match named(schema) {
         None => Draft::Twenty,
